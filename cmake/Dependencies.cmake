@@ -1,0 +1,9 @@
+# Everything comes from the distribution's packages; deploy/install-deps names them. Headers of others are system headers,
+# so that our warnings are about our code.
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(spdlog REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(SQLite3 REQUIRED)

@@ -1,0 +1,29 @@
+# Compiler flags shared by every room. ccache is used when it is there: compile time is our time.
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+add_library(inbox-poller-flags INTERFACE)
+target_compile_options(inbox-poller-flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+  $<$<BOOL:${INBOX_POLLER_STRICT}>:-Werror>)
+target_include_directories(inbox-poller-flags INTERFACE ${CMAKE_SOURCE_DIR})
+
+if(INBOX_POLLER_SANITIZE)
+  target_compile_options(inbox-poller-flags INTERFACE
+    -fsanitize=${INBOX_POLLER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(inbox-poller-flags INTERFACE -fsanitize=${INBOX_POLLER_SANITIZE})
+endif()
+
+# inbox_poller_room(<name> [PUBLIC libraries…]): the static library of one room, made of every source below its folder.
+function(inbox_poller_room name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/cli/main\\.cpp$")
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PUBLIC inbox-poller-flags ${ARGN})
+endfunction()

@@ -1,0 +1,52 @@
+// What this is: the one way a fault travels through this program, and the value-or-fault type that carries it.
+// What it is not: an outcome. "The lock is held", "the inbox is missing", "refused" are ordinary answers and have types of
+// their own; an Error is something that should have worked and did not.
+// Source: docs/architecture.md, "Errors". A small type of our own because boost::system::result 1.81 may be ignored
+// silently, and std::expected needs a newer standard than clang 14 offers the fuzzers.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace inbox_poller {
+
+/// A fault. `code` is stable and for programs ("json.syntax", "io.enospc"); `message` is for a person and names the place,
+/// what is wrong and, where we know it, what to do.
+struct Error {
+  std::string code;
+  std::string message;
+};
+
+/// The same fault, told from one step further out: "reading /x/y.json: permission denied".
+inline Error in_context(std::string_view what, Error error) {
+  error.message = std::string(what) + ": " + error.message;
+  return error;
+}
+
+/// Either a T or the fault that prevented it. Must be looked at; reading the wrong side throws std::bad_variant_access.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}          // NOLINT: implicit on purpose
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}      // NOLINT: implicit on purpose
+
+  [[nodiscard]] bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  T& operator*() & { return std::get<0>(state_); }
+  const T& operator*() const& { return std::get<0>(state_); }
+  T&& operator*() && { return std::get<0>(std::move(state_)); }
+  T* operator->() { return &std::get<0>(state_); }
+  const T* operator->() const { return &std::get<0>(state_); }
+  [[nodiscard]] const Error& error() const { return std::get<1>(state_); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+/// Success without a value.
+struct Done {};
+using Status = Result<Done>;
+
+}  // namespace inbox_poller

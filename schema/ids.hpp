@@ -1,0 +1,52 @@
+// Names, request ids and message keys: what may be called what, and how one message is told from another.
+// Everything here comes from files that any agent can write; nothing is trusted before it went through these functions.
+// Source: protocol.md sections 1.2 (names), 3 (id forms), 6.4 (identity).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace inbox_poller::schema {
+
+/// True for names we are willing to turn into a file name: `^[A-Za-z0-9_-]{1,64}$`, not starting with '-'.
+bool is_valid_name(std::string_view name);
+
+/// The member name in "name" or "name@team". Cuts at the first '@'; never allocates.
+std::string_view bare_name(std::string_view name_or_agent_id);
+
+/// True for request ids we are willing to keep, log and echo: 1 to 256 characters of `[A-Za-z0-9@._:+=-]`.
+bool is_valid_request_id(std::string_view id);
+
+/// The identity of one message in our ledger: 32 hexadecimal digits, then "-<n>" for the n-th repetition (n >= 1) of the same
+/// (from, timestamp, text) in one inbox. Stable across rewrites of the file by peers, since it covers decoded values.
+struct MessageKey {
+  std::string value;
+  bool operator==(const MessageKey&) const = default;
+  auto operator<=>(const MessageKey&) const = default;
+};
+
+/// Where a key lives: the same text in another inbox is another message.
+struct KeyScope {
+  std::string team;
+  std::string inbox;
+};
+
+/// Builds the key for an entry whose decoded identity is (from, timestamp, text). `occurrence` counts equals before it.
+MessageKey make_message_key(const KeyScope&, std::string_view from, std::string_view timestamp, std::string_view text,
+                            std::size_t occurrence);
+
+/// How often the identity had occurred before this entry; 0 for the first.
+std::size_t occurrence_of(const MessageKey&);
+
+/// Lower-case hexadecimal SHA-256 of the bytes; binds a decision to what was asked.
+std::string content_hash(std::string_view bytes);
+
+/// A UUID (version 8, RFC 9562) derived from a seed: the same decision always writes the same `msg_id`.
+std::string uuid_from(std::string_view seed);
+
+/// `2026-02-07T15:20:46.348Z`: what JavaScript's toISOString() writes, 24 characters, UTC. Pure arithmetic, no clock.
+std::string iso_timestamp(long long epoch_ms);
+
+}  // namespace inbox_poller::schema

@@ -1,0 +1,52 @@
+// A team's config.json: who is a member. The roster is the only source of names we answer to.
+// Source: protocol.md section 1.4 (captured from 2.1.34 to 2.1.329). Unknown fields stay in the file's bytes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/error.hpp"
+
+namespace inbox_poller::schema {
+
+struct Member {
+  std::string agent_id;
+  std::string name;
+  std::string agent_type;
+  std::string model;
+  std::string color;
+  std::string cwd;
+  std::string tmux_pane_id;
+  std::string backend_type;  // tmux | iterm2 | in-process; empty in old rosters
+  std::string mode;          // permission mode, once one was set
+  std::string worktree_path;
+  std::string session_id;
+  std::string prompt;
+  long long joined_at_ms = 0;
+  bool plan_mode_required = false;
+  bool is_active = true;  // absent means active
+};
+
+struct Roster {
+  std::string name;
+  std::string description;
+  std::string lead_agent_id;
+  std::string lead_session_id;
+  long long created_at_ms = 0;
+  std::vector<Member> members;
+
+  /// The lead's bare name from leadAgentId; "team-lead" when that is missing or not a valid name.
+  [[nodiscard]] std::string lead_name() const;
+  /// The member with this bare name, or null.
+  [[nodiscard]] const Member* find(std::string_view bare) const;
+};
+
+/// Reads the file. Members without a usable name are left out. Errors name the field ("members[2].name").
+Result<Roster> decode_roster(std::string_view bytes);
+
+/// The file without the member of this name, every other byte unchanged; the same bytes when there is none.
+Result<std::string> without_member(std::string_view bytes, std::string_view name);
+
+}  // namespace inbox_poller::schema

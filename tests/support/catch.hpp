@@ -1,0 +1,8 @@
+// Catch2 in either of its two generations: 2.13 (Debian 12) and 3.
+#pragma once
+
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_all.hpp>
+#else
+#include <catch2/catch.hpp>
+#endif
