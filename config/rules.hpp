@@ -1,0 +1,93 @@
+// Permission rules and host patterns: what the operator allows, asks about and denies, in the syntax people already use for
+// their agent client ("Bash(git status:*)", "Edit(/repo/**)", "WebFetch(domain:github.com)", "mcp__server__tool").
+// Invariants: the order is deny, ask, allow, and the default after that; specificity never matters. A rule allows a Bash command
+// only when every part of it is allowed; a command that cannot be split with certainty is *ask*. Nothing here is ever allowed by
+// an error. Source: integrations.md C2 and C3, and docs/rules.md (the conformance table).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/error.hpp"
+
+namespace inbox_poller::config {
+
+enum class Action { deny, ask, allow };
+std::string_view to_string(Action);
+
+/// One parsed rule. `text` is what the operator wrote and what logs and `trace` show.
+struct PermissionRule {
+  std::string text;
+  std::string tool;                      // "Bash", "Edit", "mcp__github__*", …
+  std::optional<std::string> specifier;  // what stood in the parentheses; empty for a bare tool name and for Tool(*)
+};
+
+/// Reads one rule. The error says what is wrong and gives an example of what is expected.
+Result<PermissionRule> parse_permission_rule(std::string_view text);
+
+struct PermissionRules {
+  std::vector<PermissionRule> deny;
+  std::vector<PermissionRule> ask;
+  std::vector<PermissionRule> allow;
+};
+
+/// What the rules say, and which of them said it. `rule` is empty when the default decided; `reason` is a sentence for people.
+struct Verdict {
+  Action action = Action::ask;
+  std::string rule;
+  std::string reason;
+};
+
+/// Where relative path rules start from. Comes from the roster and the configuration, never from a payload.
+struct RuleContext {
+  std::string cwd;   // the asking worker's working directory; empty when unknown (then relative rules never allow)
+  std::string home;  // for "~/…" rules
+};
+
+/// Judges one tool call. `input` is the tool's input as JSON bytes. A malformed input, an unknown shape or an ambiguous command
+/// is at most *ask*, whatever the rules and the default say; an explicit deny wins over everything.
+Verdict judge_tool(const PermissionRules&, std::string_view tool_name, std::string_view input_json, const RuleContext&,
+                   Action default_action);
+
+/// The narrowest allow rule that covers exactly this call, for `approve --always`; empty when there is no safe one (for example a
+/// command that is ask because it cannot be split).
+std::optional<std::string> rule_for_call(std::string_view tool_name, std::string_view input_json, const RuleContext&);
+
+// --- hosts ---------------------------------------------------------------------------------------------------------------
+
+/// A host as an asker wrote it, in the one spelling that rules are compared in: lower case, no trailing dot, port split off, IPv6
+/// without brackets and shortened.
+struct CanonicalHost {
+  std::string name;
+  std::optional<unsigned short> port;
+  bool is_ip = false;
+};
+
+/// Refuses everything that is not plainly a host: wildcards, user info, paths, fragments, control or non-ASCII characters (an IDN
+/// must come as xn--), empty labels, numeric shorthands of IPv4 (2130706433, 0x7f.1).
+Result<CanonicalHost> canonical_host(std::string_view written);
+
+struct HostPattern {
+  std::string text;
+  std::string name;                   // canonical; without the leading "*." when `subdomains`
+  std::optional<unsigned short> port;  // none: every port
+  bool subdomains = false;             // "*.example.com": any depth below, not the apex
+  bool any = false;                    // "*"
+};
+
+Result<HostPattern> parse_host_pattern(std::string_view text);
+
+struct HostRules {
+  std::vector<HostPattern> deny;
+  std::vector<HostPattern> ask;
+  std::vector<HostPattern> allow;
+};
+
+/// Judges one host that a worker's sandbox asks for. A host that does not canonicalise is *deny* when it looks like an attempt to
+/// pass a rule (wildcard, odd characters), with the reason in the verdict. An asker's host without a port meets patterns with a
+/// port only on the deny side.
+Verdict judge_host(const HostRules&, std::string_view written_host, Action default_action);
+
+}  // namespace inbox_poller::config
