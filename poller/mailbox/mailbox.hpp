@@ -1,0 +1,123 @@
+// The mailbox of one team, as every transport offers it: look, read, mark, append, look again. All calls return at once; a held
+// lock is an outcome, and the caller decides when to come back. Calls for one mailbox are made one at a time (from any thread).
+// What it is not: a queue. What was seen, decided and owed lives in the ledger.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/error.hpp"
+#include "schema/ids.hpp"
+#include "schema/inbox_document.hpp"
+#include "schema/roster.hpp"
+
+namespace inbox_poller::poller {
+
+/// What a look at an inbox found, before anything is opened.
+enum class Glance { unchanged, changed, missing };
+
+struct GlanceResult {
+  Glance glance = Glance::missing;
+  std::uint64_t size = 0;  // bytes; for deciding where to read
+};
+
+enum class ReadOutcome {
+  document,     // a well-formed array (possibly `[]`)
+  missing,      // no such file
+  empty,        // 0 bytes or white space: a writer is at work or died; never "no messages"
+  torn,         // does not parse, or moved while we read it; try again soon
+  not_regular,  // FIFO, directory, symbolic link, socket, device: never opened
+  too_large,    // over the limit; nothing was read
+  lock_held,    // only when reading under the lock
+  fault,        // I/O error; `detail` says which
+};
+
+struct ReadResult {
+  ReadOutcome outcome = ReadOutcome::missing;
+  /// With `document`: the entries. With `torn`: what could be salvaged (complete entries before the damage) and the raw bytes.
+  schema::InboxDocument document;
+  std::string detail;  // for people; empty when there is nothing to say
+};
+
+enum class ReadMode {
+  unlocked,    // respects a lock that is present by noticing bytes that move
+  under_lock,  // one attempt at the lock; the last word on a file that will not parse
+};
+
+enum class WriteOutcome {
+  done,
+  already_there,  // append only: an entry with this key is in the file
+  lock_held,      // by a peer; come back
+  lock_foreign,   // something that is not a lock directory of our protocol blocks the path; `detail` says what and what to do
+  changed,        // the bytes are not those we read; read again
+  missing,        // mark only: the file is gone
+  refused,        // not a regular file, a name we will not touch, a directory that is a link
+  fault,          // I/O error
+};
+
+struct WriteResult {
+  WriteOutcome outcome = WriteOutcome::done;
+  std::string detail;
+  std::size_t marked = 0;  // mark only: how many flags were set by this call
+};
+
+/// What a later look says about something we appended.
+enum class Presence {
+  unread,      // still there, not read yet
+  read,        // there, marked read by its owner
+  gone,        // consumed: the entries that were unread before ours are gone as well, or there were none
+  overwritten, // gone, while entries that stood unread before it are still there: a peer's unlocked write ate it
+  unknown,     // could not look just now
+};
+
+/// Remembered from an append so that `gone` and `overwritten` can be told apart.
+struct AppendReceipt {
+  schema::MessageKey key;
+  std::vector<schema::MessageKey> unread_before;
+};
+
+/// How long locks were held and how often they were met; microseconds. For `status` and the benchmark.
+struct LockStatistics {
+  std::uint64_t acquired = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t stale_taken = 0;
+  std::uint64_t median_us = 0;
+  std::uint64_t p99_us = 0;
+};
+
+class Mailbox {
+ public:
+  virtual ~Mailbox() = default;
+
+  /// One stat, no open. `changed` is also reported for a file so young that its time stamp cannot yet tell two writes apart.
+  virtual GlanceResult glance(const std::string& inbox) = 0;
+
+  /// Reads the inbox. After a `document` outcome, later glances compare with the version read here.
+  virtual ReadResult read(const std::string& inbox, ReadMode mode) = 0;
+
+  /// Sets the read flag of these entries of `document` (as returned by read()), under the lock, in place where the flag is a
+  /// literal, by replacement where it is absent. Holds the lock for a bounded number of entries at a time.
+  virtual WriteResult mark_read(const std::string& inbox, const schema::InboxDocument& document,
+                                std::span<const std::size_t> indexes) = 0;
+
+  /// Appends one encoded entry, creating the inbox if it is missing. Looks first: an entry with the same key there already is
+  /// `already_there`. The new bytes are on the disk before the lock is taken; under it there is a check and a rename.
+  virtual WriteResult append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) = 0;
+
+  /// Where something we appended is now.
+  virtual Presence find(const std::string& inbox, const AppendReceipt& receipt) = 0;
+
+  /// Names of all inboxes of the team (valid names only), sorted.
+  virtual Result<std::vector<std::string>> inboxes() = 0;
+
+  /// The team's roster. An error "roster.missing" means that this is not a team (yet).
+  virtual Result<schema::Roster> roster() = 0;
+
+  [[nodiscard]] virtual LockStatistics lock_statistics() const = 0;
+};
+
+}  // namespace inbox_poller::poller
