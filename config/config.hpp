@@ -70,6 +70,7 @@ struct DeliverySettings {
   std::string file;  // absolute path of a JSON-lines file; empty: no such sink
   Duration busy_limit{std::chrono::minutes(15)};
   std::uint32_t batch = 20;  // at most this many messages at once
+  std::vector<std::string> senders;  // names outside the roster whose chat is welcome, such as "user"
   IdlePolicy idle = IdlePolicy::state;
   UnknownPolicy unknown = UnknownPolicy::deliver;
 };

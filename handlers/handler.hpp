@@ -1,0 +1,131 @@
+// The vocabulary of decisions: what a handler is shown and what it may answer. Handlers are pure: the same view and the same
+// `now_ms` give the same bytes, so a decision can be committed before anything is written anywhere.
+// What it is not: a place for I/O, a clock, or anything that remembers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "config/config.hpp"
+#include "handlers/request_state.hpp"
+#include "schema/envelope.hpp"
+#include "schema/ids.hpp"
+#include "schema/payload.hpp"
+#include "schema/roster.hpp"
+
+namespace inbox_poller::handlers {
+
+/// Milliseconds since the Unix epoch.
+using EpochMs = long long;
+
+/// One ask, as the ledger keeps it. `subject` and `body` are what an approver must see; they come from what will be carried out
+/// (tool name and input, host, plan), never from a description that may say something else.
+struct Request {
+  RequestKind kind = RequestKind::permission;
+  std::string request_id;
+  std::string asker;         // bare member name
+  std::string content_hash;  // binds the decision to what was asked
+  std::string subject;       // the tool's name; the host; the plan's file path
+  std::string body;          // the tool's input as written; the host as written; the plan's text
+  std::string description;   // what the asker says about it; shown as a claim
+  std::string suggestions;   // permission_suggestions as written; shown, never echoed
+  RequestState state = RequestState::received;
+  EpochMs asked_ms = 0;
+  EpochMs deadline_ms = 0;  // when pending: the moment it is denied
+  EpochMs decided_ms = 0;
+  std::string decided_by;  // "rule", "deadline", "limit", or the person's name as the CLI gives it
+  std::string rule;        // the rule's text when a rule decided or asked
+  std::string reason;      // a sentence for people
+  schema::MessageKey message;  // the inbox entry that asked
+};
+
+/// Append `entry` to the inbox of `member`. The bytes are final; writing them twice is noticed by `key`.
+struct AppendEntry {
+  std::string inbox;
+  schema::MessageKey key;
+  std::string entry;
+};
+
+/// What is to be done outside. A new kind is one alternative here and every visitor that the compiler then points at.
+using Effect = std::variant<AppendEntry>;
+
+/// What a team looks like to a handler while one batch is decided.
+struct TeamView {
+  const config::TeamConfig& config;
+  const schema::Roster& roster;
+  std::string_view lead;                                // our own member name
+  const config::PermissionRules& rules;                 // configuration plus this session's rules
+  const config::HostRules& hosts;                       // likewise
+  std::vector<std::string> const& former_members;       // were in the roster once, are not now
+  std::string_view home;                                // for "~/" rules
+};
+
+/// What the ledger already knows about the ask that is being judged.
+struct RequestView {
+  const Request* same_id = nullptr;    // same kind and id, whoever asked
+  std::uint32_t pending_of_asker = 0;  // open asks of this asker
+  std::uint32_t same_plan_count = 0;   // earlier plan submissions of this asker with the same content
+};
+
+// --- what may come of one message ----------------------------------------------------------------------------------------
+
+/// Goes to the lead session as a message.
+struct ToLead {};
+
+/// Changes what we know about a worker; becomes chat only if configured.
+struct WorkerStatus {
+  std::string state;   // "idle", "failed", "interrupted", "assigned", "completed"
+  std::string detail;  // task, summary or failure, one line
+  bool to_lead = false;
+};
+
+/// Not obeyed, not shown to the lead; kept with its bytes and shown to the operator.
+struct Refused {
+  std::string code;    // stable: "sender.stranger", "direction.mode_set_request", "request.id_reused", …
+  std::string reason;  // a sentence for people
+};
+
+/// A new ask: decided by rule (then with its reply), or pending.
+struct Asked {
+  Request request;
+  std::vector<Effect> effects;
+};
+
+/// The same ask once more: the recorded answer is written again, byte for byte; a pending one stays pending.
+struct AskedAgain {};
+
+using Outcome = std::variant<ToLead, WorkerStatus, Refused, Asked, AskedAgain>;
+
+/// One message on its way through the handlers.
+struct Incoming {
+  const schema::Envelope& envelope;
+  const schema::MessageKey& key;
+  EpochMs now_ms = 0;
+};
+
+// --- what a person (or a deadline) may say about a pending ask --------------------------------------------------------------
+
+struct Answer {
+  RequestEvent event = RequestEvent::person_denies;  // person_approves, person_denies, deadline_passes, asker_leaves
+  std::string by;                                     // recorded as decided_by
+  std::string reason;                                 // a denial's text, or a note
+  std::string updated_input;                          // permission only: replaces the input; must be a JSON object
+  std::optional<config::PermissionMode> mode;         // plan only
+};
+
+struct Decided {
+  Request request;
+  std::vector<Effect> effects;
+};
+
+/// Why an answer was not taken.
+struct NotTaken {
+  std::string code;    // "request.already_decided", "plan.mode_above_ceiling", "permission.bad_input"
+  std::string reason;  // names the first decision, or what to give instead
+};
+
+}  // namespace inbox_poller::handlers

@@ -1,0 +1,36 @@
+// The life of one ask, as one total transition table. States only move forward; the first decision is final, and whoever comes
+// second is told so. Source: docs/architecture.md, "Identity and idempotency".
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace inbox_poller::handlers {
+
+enum class RequestKind { permission, sandbox, plan };
+std::string_view to_string(RequestKind);
+std::optional<RequestKind> parse_request_kind(std::string_view);
+
+enum class RequestState { received, pending, approved, denied, expired, withdrawn, answered_elsewhere };
+std::string_view to_string(RequestState);
+std::optional<RequestState> parse_request_state(std::string_view);
+
+enum class RequestEvent {
+  rule_allows,
+  rule_denies,
+  rule_asks,
+  person_approves,
+  person_denies,
+  deadline_passes,    // always a denial
+  asker_leaves,       // the worker is no longer a member
+  answered_by_other,  // somebody else's answer was seen in the worker's inbox
+};
+std::string_view to_string(RequestEvent);
+
+/// The state after the event; empty when the event comes too late or does not apply (the state stays as it is).
+std::optional<RequestState> transition(RequestState, RequestEvent);
+
+/// True for states in which somebody still owes an answer.
+bool is_open(RequestState);
+
+}  // namespace inbox_poller::handlers
