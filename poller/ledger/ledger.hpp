@@ -1,0 +1,186 @@
+// The ledger: journal, outbox, duplicate table and archive in one SQLite file (WAL, synchronous=FULL). Accepting responsibility
+// for a message means that its row is committed here; nothing is marked read, answered or delivered before that.
+// An operator may read it with `sqlite3` at any time; the table definitions are in schema.sql.hpp and docs/architecture.md.
+// Invariants: one transaction per tick; request states only move along handlers::transition; an outbox row's bytes never change.
+// A damaged file is an error at open ("ledger.damaged"), never silently replaced.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "handlers/handler.hpp"
+#include "poller/clock.hpp"
+#include "schema/error.hpp"
+#include "schema/ids.hpp"
+
+namespace inbox_poller::poller {
+
+/// What became of one inbox entry.
+enum class Disposition { chat, control, status, refused, duplicate, bad };
+std::string_view to_string(Disposition);
+
+/// Where one chat message is on its way to the lead. `offered`: handed out, not yet acknowledged.
+enum class DeliveryState { none, queued, offered, delivered };
+std::string_view to_string(DeliveryState);
+
+struct MessageRow {
+  long long id = 0;  // arrival order; assigned by insert()
+  std::string team;
+  std::string inbox;
+  schema::MessageKey key;
+  std::string sender;
+  std::string timestamp;  // as the sender wrote it
+  std::string type;       // schema::type_name
+  std::string entry;      // the entry's bytes as they stood in the inbox
+  Disposition disposition = Disposition::chat;
+  std::string code;    // refused/bad: stable code
+  std::string reason;  // refused/bad: a sentence
+  std::string request_id;
+  EpochMs received_ms = 0;
+  long long batch = 0;  // the tick that accepted it; control of a batch goes before its chat
+  DeliveryState delivery = DeliveryState::none;
+  std::string sink;         // who has or had it: "recv", "exec", "file"
+  EpochMs offered_ms = 0;
+  EpochMs delivered_ms = 0;
+  int attempts = 0;  // times offered; more than one: labelled as a possible repeat
+};
+
+enum class EffectState { pending, written, done, dead };
+std::string_view to_string(EffectState);
+
+struct OutboxRow {
+  long long id = 0;
+  std::string team;
+  long long batch = 0;
+  std::string inbox;
+  schema::MessageKey key;
+  std::string entry;
+  std::string request_id;  // empty for `send`
+  EffectState state = EffectState::pending;
+  int attempts = 0;
+  EpochMs created_ms = 0;
+  EpochMs next_ms = 0;  // not before this moment
+  std::string last_problem;
+};
+
+struct MemberRow {
+  std::string team;
+  std::string name;
+  bool present = true;     // in the roster now
+  std::string state;       // what the last status message said: idle, failed, assigned, completed; empty: nothing yet
+  std::string detail;
+  EpochMs last_seen_ms = 0;  // last message of any kind
+};
+
+/// A rule or a host answer that a person gave for the session.
+struct SessionRule {
+  long long id = 0;
+  std::string team;
+  std::string kind;    // "permission" or "host"
+  std::string action;  // "allow" or "deny"
+  std::string rule;
+  std::string by;
+  EpochMs at_ms = 0;
+};
+
+struct LeadRow {
+  std::string state;  // "idle", "busy", "gone"
+  EpochMs since_ms = 0;
+  EpochMs until_ms = 0;  // busy: when the report runs out; 0 otherwise
+};
+
+/// One line in the life of a message or an ask.
+struct HistoryRow {
+  EpochMs at_ms = 0;
+  std::string team;
+  std::string message_key;
+  std::string request_id;
+  std::string event;   // the log event's name
+  std::string detail;  // one line
+};
+
+struct ChatCounts {
+  long long queued = 0;
+  long long offered = 0;
+  long long delivered = 0;
+};
+
+class Ledger {
+ public:
+  /// Opens or creates the file (0600), checks it and migrates it. ":memory:" is allowed for tests.
+  static Result<std::unique_ptr<Ledger>> open(const std::string& path);
+  ~Ledger();
+
+  /// Runs `work` in one immediate transaction: commits when it returns success, rolls back on an error or an exception.
+  Status transaction(const std::function<Status()>& work);
+
+  // messages
+  Result<bool> known(const schema::MessageKey&);
+  Result<long long> insert(const MessageRow&);
+  Result<std::optional<MessageRow>> message(const schema::MessageKey&);
+  /// Messages whose key starts with `prefix` (for `trace`), at most `limit`.
+  Result<std::vector<MessageRow>> messages_like(std::string_view prefix, int limit);
+  /// Refused and bad entries, newest first.
+  Result<std::vector<MessageRow>> quarantined(std::string_view team, int limit);
+
+  // chat on its way to the lead
+  /// The oldest queued messages of a team whose batch owes no effect that is younger than `grace_before_ms`, in arrival order.
+  Result<std::vector<MessageRow>> offerable(std::string_view team, EpochMs grace_before_ms, int limit);
+  Status mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now);
+  Status mark_delivered(const std::vector<long long>& ids, EpochMs now);
+  /// Back to queued: the sink went away or refused. Without `sink`, everything offered (used at start).
+  Status requeue(std::string_view team, const std::vector<long long>& ids);
+  Status requeue_all_offered();
+  Result<ChatCounts> chat_counts(std::string_view team);
+
+  // asks
+  Result<std::optional<handlers::Request>> request(std::string_view team, handlers::RequestKind, std::string_view id);
+  /// Any kind; ids are unique enough in practice that a person names only the id. More than one: all are returned.
+  Result<std::vector<std::pair<std::string, handlers::Request>>> requests_by_id(std::string_view id);
+  Status put_request(std::string_view team, const handlers::Request&);  // insert or update
+  Result<std::vector<handlers::Request>> open_requests(std::string_view team);
+  Result<std::uint32_t> open_count(std::string_view team, std::string_view asker);
+  Result<std::uint32_t> plan_count(std::string_view team, std::string_view asker, std::string_view content_hash);
+
+  // outbox
+  Status enqueue(const OutboxRow&);
+  /// Rows in state pending whose time has come, oldest first; at most one row per inbox, so that replies keep their order.
+  Result<std::vector<OutboxRow>> due(std::string_view team, EpochMs now, int limit);
+  Result<std::vector<OutboxRow>> outbox_of_request(std::string_view team, std::string_view request_id);
+  /// Rows written but not yet verified (used at start).
+  Result<std::vector<OutboxRow>> written(std::string_view team);
+  Status set_effect(long long id, EffectState, int attempts, EpochMs next_ms, std::string_view problem);
+  /// Puts a finished row back to pending: the same ask came again and gets the same bytes again.
+  Status resend(std::string_view team, std::string_view request_id, EpochMs now);
+  Result<long long> owed(std::string_view team);  // pending rows
+  Result<std::optional<EpochMs>> next_due(std::string_view team);
+
+  // members, session rules, lead
+  Status put_member(const MemberRow&);
+  Result<std::vector<MemberRow>> members(std::string_view team);
+  Status add_rule(const SessionRule&);
+  Result<std::vector<SessionRule>> rules(std::string_view team);
+  Status put_lead(std::string_view team, const LeadRow&);
+  Result<std::optional<LeadRow>> lead(std::string_view team);
+
+  // the tick counter, and what happened
+  Result<long long> next_batch();
+  Status note(const HistoryRow&);
+  Result<std::vector<HistoryRow>> history_of_message(const schema::MessageKey&);
+  Result<std::vector<HistoryRow>> history_of_request(std::string_view team, std::string_view request_id);
+
+  /// Deletes finished rows received before `cutoff`, except messages whose key is in `keep` (still in an inbox) and anything still
+  /// owed. Returns how many messages went.
+  Result<long long> prune(std::string_view team, EpochMs cutoff, const std::function<bool(const schema::MessageKey&)>& keep);
+
+ private:
+  Ledger();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace inbox_poller::poller
