@@ -57,10 +57,11 @@ using Effect = std::variant<AppendEntry>;
 struct TeamView {
   const config::TeamConfig& config;
   const schema::Roster& roster;
+  std::string_view team;                                // the team's own name, never the configured glob
   std::string_view lead;                                // our own member name
   const config::PermissionRules& rules;                 // configuration plus this session's rules
   const config::HostRules& hosts;                       // likewise
-  std::vector<std::string> const& former_members;       // were in the roster once, are not now
+  const std::vector<std::string>& former_members;       // were in the roster once, are not now
   std::string_view home;                                // for "~/" rules
 };
 
