@@ -1,0 +1,348 @@
+#include "poller/filesystem.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <system_error>
+
+namespace inbox_poller::poller {
+
+namespace {
+
+constexpr int always = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+
+struct ErrnoName {
+  int value;
+  std::string_view name;
+};
+constexpr std::array errno_names{
+    ErrnoName{EACCES, "EACCES"}, ErrnoName{EAGAIN, "EAGAIN"},   ErrnoName{EBADF, "EBADF"},
+    ErrnoName{EBUSY, "EBUSY"},   ErrnoName{EDQUOT, "EDQUOT"},   ErrnoName{EEXIST, "EEXIST"},
+    ErrnoName{EFBIG, "EFBIG"},   ErrnoName{EINTR, "EINTR"},     ErrnoName{EINVAL, "EINVAL"},
+    ErrnoName{EIO, "EIO"},       ErrnoName{EISDIR, "EISDIR"},   ErrnoName{ELOOP, "ELOOP"},
+    ErrnoName{EMFILE, "EMFILE"}, ErrnoName{EMLINK, "EMLINK"},   ErrnoName{ENAMETOOLONG, "ENAMETOOLONG"},
+    ErrnoName{ENFILE, "ENFILE"}, ErrnoName{ENOENT, "ENOENT"},   ErrnoName{ENOMEM, "ENOMEM"},
+    ErrnoName{ENOSPC, "ENOSPC"}, ErrnoName{ENOTDIR, "ENOTDIR"}, ErrnoName{ENOTEMPTY, "ENOTEMPTY"},
+    ErrnoName{ENXIO, "ENXIO"},   ErrnoName{EPERM, "EPERM"},     ErrnoName{EROFS, "EROFS"},
+    ErrnoName{ESTALE, "ESTALE"}, ErrnoName{EXDEV, "EXDEV"},
+};
+
+std::string errno_code(int value) {
+  for (const ErrnoName& known : errno_names) {
+    if (known.value == value) return "io." + std::string(known.name);
+  }
+  return "io.errno_" + std::to_string(value);
+}
+
+std::string join(const Directory& at, const std::string& name) {
+  return at.path.empty() ? name : at.path + "/" + name;
+}
+
+/// In double quotes a shell still expands `$`; in single quotes nothing. Hints are meant to be pasted.
+std::string shell_quoted(std::string_view path) {
+  std::string out = "'";
+  for (const char c : path) {
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
+  }
+  return out + "'";
+}
+
+std::int64_t in_ns(const timespec& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::int64_t>(time.tv_nsec);
+}
+
+FileKind kind_of(mode_t mode) {
+  if (S_ISREG(mode)) return FileKind::regular;
+  if (S_ISDIR(mode)) return FileKind::directory;
+  if (S_ISLNK(mode)) return FileKind::symlink;
+  return FileKind::other;
+}
+
+FileStat to_file_stat(const struct stat& raw) {
+  FileStat out;
+  out.dev = static_cast<std::uint64_t>(raw.st_dev);
+  out.ino = static_cast<std::uint64_t>(raw.st_ino);
+  out.kind = kind_of(raw.st_mode);
+  out.size = static_cast<std::uint64_t>(raw.st_size);
+#ifdef __APPLE__
+  out.mtime_ns = in_ns(raw.st_mtimespec);
+  out.ctime_ns = in_ns(raw.st_ctimespec);
+#else
+  out.mtime_ns = in_ns(raw.st_mtim);
+  out.ctime_ns = in_ns(raw.st_ctim);
+#endif
+  out.mode = static_cast<unsigned>(raw.st_mode & 07777);
+  out.uid = static_cast<unsigned>(raw.st_uid);
+  out.links = static_cast<std::uint64_t>(raw.st_nlink);
+  return out;
+}
+
+/// Repeats an interrupted call.
+template <class Call>
+auto uninterrupted(Call call) {
+  decltype(call()) result;
+  do {
+    result = call();
+  } while (result == -1 && errno == EINTR);
+  return result;
+}
+
+Status check(int result, std::string_view action, const std::string& path) {
+  if (result == -1) return io_error(errno, action, path);
+  return Done{};
+}
+
+Error not_regular(FileKind kind, const std::string& path) {
+  return {std::string(code::not_regular), path + " is " + std::string(describe(kind)) + ", not a regular file"};
+}
+
+Result<File> open_regular(const Directory& at, const std::string& name, int flags, mode_t mode) {
+  std::string path = join(at, name);
+  File file{Fd(uninterrupted([&] { return ::openat(at.fd.get(), name.c_str(), flags | always, mode); })), {}, path};
+  if (file.fd.get() < 0) {
+    if (errno == ELOOP) return not_regular(FileKind::symlink, path);
+    return io_error(errno, "opening", path);
+  }
+  struct stat raw {};
+  if (::fstat(file.fd.get(), &raw) != 0) return io_error(errno, "looking at", path);
+  file.stat = to_file_stat(raw);
+  if (file.stat.kind != FileKind::regular) return not_regular(file.stat.kind, path);
+  return file;
+}
+
+int sync_to_disk(int fd) {
+#ifdef __APPLE__
+  // fsync() stops at the drive's cache there; not every file system knows the stronger call.
+  if (::fcntl(fd, F_FULLFSYNC) == 0) return 0;
+#endif
+  return ::fsync(fd);
+}
+
+Status make_dirs(FileSystem& files, const std::string& path) {
+  Status made = files.mkdir_at(absolute, path, 0700);
+  const std::size_t slash = path.find_last_of('/');
+  if (!made.ok() && is_errno(made.error(), ENOENT) && slash != std::string::npos && slash != 0) {
+    if (Status parents = make_dirs(files, path.substr(0, slash)); !parents.ok()) return parents;
+    made = files.mkdir_at(absolute, path, 0700);
+  }
+  if (!made.ok() && is_errno(made.error(), EEXIST)) return Done{};
+  return made;
+}
+
+}  // namespace
+
+Fd::~Fd() {
+  if (value_ >= 0) ::close(value_);
+}
+
+Error io_error(int errno_value, std::string_view action, std::string_view path) {
+  return {errno_code(errno_value),
+          std::string(action) + " " + std::string(path) + ": " + std::generic_category().message(errno_value)};
+}
+
+bool is_errno(const Error& error, int errno_value) {
+  return error.code == errno_code(errno_value);
+}
+
+std::string_view describe(FileKind kind) {
+  switch (kind) {
+    case FileKind::regular:
+      return "a regular file";
+    case FileKind::directory:
+      return "a folder";
+    case FileKind::symlink:
+      return "a symbolic link";
+    case FileKind::other:
+      break;
+  }
+  return "a FIFO, socket or device";
+}
+
+Result<Directory> PosixFileSystem::open_dir(const Directory& at, const std::string& name) {
+  std::string path = join(at, name);
+  const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+  Directory directory{Fd(uninterrupted([&] { return ::openat(at.fd.get(), name.c_str(), flags); })), {}, path};
+  if (directory.fd.get() < 0) {
+    // Which of the two a link gives differs between systems.
+    if (errno == ELOOP || errno == ENOTDIR) {
+      return Error{std::string(code::untrusted),
+                   path + " is not a folder itself (a symbolic link or a file); name the real folder instead"};
+    }
+    return io_error(errno, "opening", path);
+  }
+  struct stat raw {};
+  if (::fstat(directory.fd.get(), &raw) != 0) return io_error(errno, "looking at", path);
+  directory.stat = to_file_stat(raw);
+  return directory;
+}
+
+Result<File> PosixFileSystem::open_read(const Directory& at, const std::string& name) {
+  return open_regular(at, name, O_RDONLY, 0);
+}
+
+Result<File> PosixFileSystem::open_update(const Directory& at, const std::string& name) {
+  return open_regular(at, name, O_RDWR, 0);
+}
+
+Result<File> PosixFileSystem::open_append(const Directory& at, const std::string& name) {
+  return open_regular(at, name, O_WRONLY | O_APPEND | O_CREAT, 0600);
+}
+
+Result<File> PosixFileSystem::create_exclusive(const Directory& at, const std::string& name, unsigned mode) {
+  Result<File> file = open_regular(at, name, O_RDWR | O_CREAT | O_EXCL, 0600);
+  if (!file) return file;
+  if (::fchmod(file->fd.get(), static_cast<mode_t>(mode)) != 0) {
+    Error error = io_error(errno, "setting the mode of", file->path);
+    ::unlinkat(at.fd.get(), name.c_str(), 0);
+    return error;
+  }
+  return file;
+}
+
+Result<FileStat> PosixFileSystem::stat_at(const Directory& at, const std::string& name) {
+  struct stat raw {};
+  if (::fstatat(at.fd.get(), name.c_str(), &raw, AT_SYMLINK_NOFOLLOW) != 0) {
+    return io_error(errno, "looking at", join(at, name));
+  }
+  return to_file_stat(raw);
+}
+
+Result<FileStat> PosixFileSystem::stat(const File& file) {
+  struct stat raw {};
+  if (::fstat(file.fd.get(), &raw) != 0) return io_error(errno, "looking at", file.path);
+  return to_file_stat(raw);
+}
+
+Result<std::size_t> PosixFileSystem::read_at(const File& file, char* buffer, std::size_t size, std::uint64_t offset) {
+  std::size_t done = 0;
+  while (done < size) {
+    const auto count = uninterrupted(
+        [&] { return ::pread(file.fd.get(), buffer + done, size - done, static_cast<off_t>(offset + done)); });
+    if (count < 0) return io_error(errno, "reading", file.path);
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
+Status PosixFileSystem::write_at(const File& file, std::string_view bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const auto count =
+        uninterrupted([&] { return ::pwrite(file.fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+    if (count < 0) return io_error(errno, "writing", file.path);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+  return Done{};
+}
+
+Status PosixFileSystem::append(const File& file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const auto count = uninterrupted([&] { return ::write(file.fd.get(), bytes.data(), bytes.size()); });
+    if (count < 0) return io_error(errno, "writing", file.path);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return Done{};
+}
+
+Status PosixFileSystem::sync(const File& file) {
+  return check(sync_to_disk(file.fd.get()), "syncing", file.path);
+}
+
+Status PosixFileSystem::sync_dir(const Directory& directory) {
+  return check(sync_to_disk(directory.fd.get()), "syncing", directory.path);
+}
+
+Status PosixFileSystem::rename_at(const Directory& at, const std::string& from, const std::string& to) {
+  return check(::renameat(at.fd.get(), from.c_str(), at.fd.get(), to.c_str()), "renaming", join(at, from));
+}
+
+Status PosixFileSystem::unlink_at(const Directory& at, const std::string& name) {
+  return check(::unlinkat(at.fd.get(), name.c_str(), 0), "removing", join(at, name));
+}
+
+Status PosixFileSystem::mkdir_at(const Directory& at, const std::string& name, unsigned mode) {
+  return check(::mkdirat(at.fd.get(), name.c_str(), static_cast<mode_t>(mode)), "creating", join(at, name));
+}
+
+Status PosixFileSystem::rmdir_at(const Directory& at, const std::string& name) {
+  return check(::unlinkat(at.fd.get(), name.c_str(), AT_REMOVEDIR), "removing", join(at, name));
+}
+
+Result<std::vector<std::string>> PosixFileSystem::list(const Directory& directory) {
+  // A descriptor of its own: a duplicate would share the reading position.
+  const int fd = ::openat(directory.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return io_error(errno, "listing", directory.path);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd), &::closedir);
+  if (!stream) {
+    Error error = io_error(errno, "listing", directory.path);
+    ::close(fd);
+    return error;
+  }
+  std::vector<std::string> names;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(stream.get());
+    if (entry == nullptr) break;
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  if (errno != 0) return io_error(errno, "listing", directory.path);
+  return names;
+}
+
+Result<std::string> read_all(FileSystem& files, const File& file) {
+  std::string bytes(static_cast<std::size_t>(file.stat.size), '\0');
+  const Result<std::size_t> count = files.read_at(file, bytes.data(), bytes.size(), 0);
+  if (!count) return count.error();
+  bytes.resize(*count);
+  return bytes;
+}
+
+Status create_durable(FileSystem& files, const Directory& at, const std::string& name, std::string_view bytes,
+                      unsigned mode) {
+  const Result<File> file = files.create_exclusive(at, name, mode);
+  if (!file) return file.error();
+  Status status = files.write_at(*file, bytes, 0);
+  if (status.ok()) status = files.sync(*file);
+  if (!status.ok()) (void)files.unlink_at(at, name);
+  return status;
+}
+
+Status require_trusted(const FileStat& stat, std::string_view path) {
+  const unsigned self = static_cast<unsigned>(::geteuid());
+  const std::string quoted = shell_quoted(path);
+  if (stat.uid != self && stat.uid != 0) {
+    return Error{std::string(code::untrusted),
+                 std::string(path) + " belongs to user " + std::to_string(stat.uid) + ", expected user " +
+                     std::to_string(self) + "; if it should be yours: chown " + std::to_string(self) + " " + quoted};
+  }
+  if ((stat.mode & 022U) != 0) {
+    std::array<char, 8> octal{};
+    std::snprintf(octal.data(), octal.size(), "%04o", stat.mode & 07777U);
+    return Error{std::string(code::untrusted), std::string(path) + " has mode " + octal.data() +
+                                                   ", so other users can write to it; run: chmod go-w " + quoted};
+  }
+  return Done{};
+}
+
+Result<Directory> ensure_private_dir(FileSystem& files, const std::string& path) {
+  std::string name = path;
+  while (name.size() > 1 && name.back() == '/') name.pop_back();  // "link/" would follow the link
+  if (Status made = make_dirs(files, name); !made.ok()) return made.error();
+  Result<Directory> directory = files.open_dir(absolute, name);
+  if (!directory) return directory;
+  if (Status trusted = require_trusted(directory->stat, name); !trusted.ok()) return trusted.error();
+  return directory;
+}
+
+}  // namespace inbox_poller::poller
