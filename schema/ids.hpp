@@ -37,6 +37,13 @@ struct KeyScope {
 MessageKey make_message_key(const KeyScope&, std::string_view from, std::string_view timestamp, std::string_view text,
                             std::size_t occurrence);
 
+/// The key of an entry that has no such identity (not an object, or without a string `from` and `text`), from bytes that the
+/// caller has freed of white space and of the read flag. Never equal to a key of make_message_key.
+MessageKey make_bad_entry_key(const KeyScope&, std::string_view bytes, std::size_t occurrence);
+
+/// The same identity at another occurrence.
+MessageKey with_occurrence(const MessageKey&, std::size_t occurrence);
+
 /// How often the identity had occurred before this entry; 0 for the first.
 std::size_t occurrence_of(const MessageKey&);
 
@@ -46,7 +53,8 @@ std::string content_hash(std::string_view bytes);
 /// A UUID (version 8, RFC 9562) derived from a seed: the same decision always writes the same `msg_id`.
 std::string uuid_from(std::string_view seed);
 
-/// `2026-02-07T15:20:46.348Z`: what JavaScript's toISOString() writes, 24 characters, UTC. Pure arithmetic, no clock.
+/// `2026-02-07T15:20:46.348Z`: what JavaScript's toISOString() writes, 24 characters, UTC. Pure arithmetic, no clock. Times
+/// outside the years 0000 to 9999 are moved to the nearest end.
 std::string iso_timestamp(long long epoch_ms);
 
 }  // namespace inbox_poller::schema

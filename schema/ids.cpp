@@ -1,0 +1,113 @@
+#include "schema/ids.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <span>
+
+#include "schema/sha256.hpp"
+
+namespace inbox_poller::schema {
+
+namespace {
+
+bool is_alphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+std::string hexadecimal(std::span<const std::uint8_t> bytes) {
+  static constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const std::uint8_t byte : bytes) {
+    text += digits[byte >> 4];
+    text += digits[byte & 0x0F];
+  }
+  return text;
+}
+
+/// Every part is preceded by its length: ("ab", "c") and ("a", "bc") are different identities.
+MessageKey key_of(std::initializer_list<std::string_view> parts) {
+  Sha256 hash;
+  for (const std::string_view part : parts) {
+    std::array<char, 8> length;
+    for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(std::uint64_t{part.size()} >> (8 * i));
+    hash.update({length.data(), length.size()}).update(part);
+  }
+  const Sha256::Digest digest = hash.finish();
+  return {hexadecimal(std::span(digest).first(16))};
+}
+
+}  // namespace
+
+bool is_valid_name(std::string_view name) {
+  const auto allowed = [](char c) { return is_alphanumeric(c) || c == '_' || c == '-'; };
+  return !name.empty() && name.size() <= 64 && name.front() != '-' && std::all_of(name.begin(), name.end(), allowed);
+}
+
+std::string_view bare_name(std::string_view name_or_agent_id) {
+  return name_or_agent_id.substr(0, name_or_agent_id.find('@'));
+}
+
+bool is_valid_request_id(std::string_view id) {
+  const auto allowed = [](char c) {
+    return is_alphanumeric(c) || std::string_view("@._:+=-").find(c) != std::string_view::npos;
+  };
+  return !id.empty() && id.size() <= 256 && std::all_of(id.begin(), id.end(), allowed);
+}
+
+MessageKey make_message_key(const KeyScope& scope, std::string_view from, std::string_view timestamp,
+                            std::string_view text, std::size_t occurrence) {
+  return with_occurrence(key_of({"message", scope.team, scope.inbox, from, timestamp, text}), occurrence);
+}
+
+MessageKey make_bad_entry_key(const KeyScope& scope, std::string_view bytes, std::size_t occurrence) {
+  return with_occurrence(key_of({"bad entry", scope.team, scope.inbox, bytes}), occurrence);
+}
+
+MessageKey with_occurrence(const MessageKey& key, std::size_t occurrence) {
+  MessageKey result{key.value.substr(0, key.value.find('-'))};
+  if (occurrence > 0) result.value += "-" + std::to_string(occurrence);
+  return result;
+}
+
+std::size_t occurrence_of(const MessageKey& key) {
+  const std::size_t dash = key.value.find('-');
+  std::size_t occurrence = 0;
+  if (dash != std::string::npos) {
+    std::from_chars(key.value.data() + dash + 1, key.value.data() + key.value.size(), occurrence);
+  }
+  return occurrence;
+}
+
+std::string content_hash(std::string_view bytes) { return hexadecimal(Sha256().update(bytes).finish()); }
+
+std::string uuid_from(std::string_view seed) {
+  Sha256::Digest digest = Sha256().update(seed).finish();
+  digest[6] = static_cast<std::uint8_t>((digest[6] & 0x0F) | 0x80);  // version 8: "vendor specific"
+  digest[8] = static_cast<std::uint8_t>((digest[8] & 0x3F) | 0x80);  // variant 10
+  std::string text = hexadecimal(std::span(digest).first(16));
+  for (const std::size_t position : {8u, 13u, 18u, 23u}) text.insert(position, 1, '-');
+  return text;
+}
+
+std::string iso_timestamp(long long epoch_ms) {
+  namespace chrono = std::chrono;
+  constexpr long long first = -62'167'219'200'000;  // 0000-01-01T00:00:00.000Z
+  constexpr long long last = 253'402'300'799'999;   // 9999-12-31T23:59:59.999Z
+  const chrono::milliseconds since_epoch{std::clamp(epoch_ms, first, last)};
+  const auto day = chrono::floor<chrono::days>(since_epoch);
+  const chrono::year_month_day date{chrono::sys_days{day}};
+  const chrono::hh_mm_ss time{since_epoch - day};
+
+  std::array<char, 64> text;
+  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+                static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
+  return text.data();
+}
+
+}  // namespace inbox_poller::schema

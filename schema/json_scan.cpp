@@ -1,0 +1,282 @@
+#include "schema/json_scan.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace inbox_poller::schema {
+
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+/// Moves over one text. Every function that returns false has set problem_ and left position_ at it.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] std::size_t position() const { return position_; }
+  [[nodiscard]] bool at_end() const { return position_ == text_.size(); }
+  [[nodiscard]] std::optional<ScanProblem> problem() const { return problem_; }
+
+  void skip_bom() {
+    if (text_.substr(position_).starts_with("\xEF\xBB\xBF")) position_ += 3;
+  }
+
+  void skip_space() {
+    while (!at_end() && is_space(text_[position_])) ++position_;
+  }
+
+  bool take(char c) {
+    if (at_end() || text_[position_] != c) return false;
+    ++position_;
+    return true;
+  }
+
+  bool fail(std::string_view expected) {
+    problem_ = ScanProblem{position_, "expected " + std::string(expected) + ", found " + what_is_here()};
+    return false;
+  }
+
+  bool end_of_text() {
+    skip_space();
+    return at_end() || fail("the end of the text");
+  }
+
+  /// One value, with everything in it.
+  bool value();
+
+  /// A key, the ':' and the white space behind it.
+  bool key(Span& token) {
+    token.begin = position_;
+    if (at_end() || text_[position_] != '"') return fail("a key in quotes");
+    if (!string()) return false;
+    token.end = position_;
+    skip_space();
+    if (!take(':')) return fail("':' after a key");
+    skip_space();
+    return true;
+  }
+
+ private:
+  static bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+  [[nodiscard]] std::string what_is_here() const {
+    if (at_end()) return "the end of the text";
+    const char c = text_[position_];
+    if (c > ' ' && c < '\x7F') return std::string("'") + c + "'";
+    std::array<char, 16> name;
+    std::snprintf(name.data(), name.size(), "byte 0x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    return name.data();
+  }
+
+  bool scalar_or_open(bool& opened);
+  bool string();
+  bool escape();
+  bool digits();
+  bool number();
+  bool literal(std::string_view word) {
+    for (const char c : word) {
+      if (!take(c)) return fail("the literal " + std::string(word));
+    }
+    return true;
+  }
+
+  std::string_view text_;
+  std::size_t position_ = 0;
+  std::optional<ScanProblem> problem_;
+  std::vector<char> open_;  // the closing bracket of each container we are in
+};
+
+bool Scanner::value() {
+  Span ignored;
+  for (;;) {
+    bool opened = false;
+    if (!scalar_or_open(opened)) return false;
+    if (opened) continue;
+    // A value has ended here: close what ends with it, until another one has to follow.
+    for (;;) {
+      if (open_.empty()) return true;
+      skip_space();
+      const bool in_object = open_.back() == '}';
+      if (take(',')) {
+        skip_space();
+        if (in_object && !key(ignored)) return false;
+        break;
+      }
+      if (!take(open_.back())) return fail(in_object ? "',' or '}' after a member" : "',' or ']' after an element");
+      open_.pop_back();
+    }
+  }
+}
+
+/// A scalar or an empty container as a whole, or the beginning of a container up to where its first value begins.
+bool Scanner::scalar_or_open(bool& opened) {
+  if (at_end()) return fail("a value");
+  const char c = text_[position_];
+  switch (c) {
+    case '"':
+      return string();
+    case 't':
+      return literal("true");
+    case 'f':
+      return literal("false");
+    case 'n':
+      return literal("null");
+    case '[':
+    case '{': {
+      ++position_;
+      skip_space();
+      const char close = c == '[' ? ']' : '}';
+      if (take(close)) return true;
+      open_.push_back(close);
+      opened = true;
+      Span ignored;
+      return c == '[' || key(ignored);
+    }
+    default:
+      return c == '-' || is_digit(c) ? number() : fail("a value");
+  }
+}
+
+bool Scanner::string() {
+  const std::size_t begin = position_++;
+  while (!at_end()) {
+    const char c = text_[position_];
+    if (c == '\\') {
+      if (!escape()) return false;
+      continue;
+    }
+    ++position_;
+    if (c == '"') return true;
+  }
+  problem_ = ScanProblem{position_, "the string that begins at byte " + std::to_string(begin) + " has no end"};
+  return false;
+}
+
+bool Scanner::escape() {
+  ++position_;
+  if (at_end()) return true;  // string() reports the missing end
+  const char c = text_[position_];
+  if (std::string_view("\"\\/bfnrtu").find(c) == std::string_view::npos) return fail("an escape such as \\n or \\u0041");
+  ++position_;
+  for (int i = 0; c == 'u' && i < 4; ++i) {
+    if (at_end()) return true;
+    if (!is_hex_digit(text_[position_])) return fail("four hexadecimal digits after \\u");
+    ++position_;
+  }
+  return true;
+}
+
+bool Scanner::digits() {
+  if (at_end() || !is_digit(text_[position_])) return fail("a digit");
+  while (!at_end() && is_digit(text_[position_])) ++position_;
+  return true;
+}
+
+bool Scanner::number() {
+  take('-');
+  if (!take('0') && !digits()) return false;
+  if (take('.') && !digits()) return false;
+  if (take('e') || take('E')) {
+    if (!take('+')) take('-');
+    return digits();
+  }
+  return true;
+}
+
+}  // namespace
+
+ArrayScan scan_array(std::string_view text) {
+  ArrayScan result;
+  Scanner scanner(text);
+  scanner.skip_bom();
+  scanner.skip_space();
+  result.array.begin = scanner.position();
+  const auto scan = [&] {
+    if (!scanner.take('[')) return scanner.fail("'[' at the beginning of an array");
+    scanner.skip_space();
+    if (scanner.take(']')) return true;
+    for (;;) {
+      const std::size_t begin = scanner.position();
+      if (!scanner.value()) return false;
+      result.elements.push_back({begin, scanner.position()});
+      scanner.skip_space();
+      if (scanner.take(']')) return true;
+      if (!scanner.take(',')) return scanner.fail("',' or ']' after an element");
+      scanner.skip_space();
+    }
+  };
+  const bool complete = scan();
+  result.array.end = scanner.position();
+  if (complete) scanner.end_of_text();
+  result.problem = scanner.problem();
+  return result;
+}
+
+std::string without_elements(std::string_view text, Span array, const std::vector<Span>& elements,
+                             const std::vector<bool>& dropped) {
+  std::string result(text.substr(0, array.begin));
+  bool kept_one = false;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (dropped[i]) continue;
+    // The first kept element moves to where the first one was; every other one keeps what separated it from its predecessor.
+    const std::size_t before = kept_one ? elements[i - 1].end : array.begin;
+    const std::size_t before_end = kept_one ? elements[i].begin : elements[0].begin;
+    result += text.substr(before, before_end - before);
+    result += elements[i].of(text);
+    kept_one = true;
+  }
+  if (!kept_one) return result.append("[]").append(text.substr(array.end));
+  return result.append(text.substr(elements.back().end));
+}
+
+std::optional<ScanProblem> scan_object(std::string_view text, std::vector<MemberSpan>& members) {
+  members.clear();
+  Scanner scanner(text);
+  scanner.skip_space();
+  const auto scan = [&] {
+    if (!scanner.take('{')) return scanner.fail("'{' at the beginning of an object");
+    scanner.skip_space();
+    if (scanner.take('}')) return true;
+    for (;;) {
+      MemberSpan member;
+      if (!scanner.key(member.key)) return false;
+      member.value.begin = scanner.position();
+      if (!scanner.value()) return false;
+      member.value.end = scanner.position();
+      members.push_back(member);
+      scanner.skip_space();
+      if (scanner.take('}')) return true;
+      if (!scanner.take(',')) return scanner.fail("',' or '}' after a member");
+      scanner.skip_space();
+    }
+  };
+  if (scan()) scanner.end_of_text();
+  return scanner.problem();
+}
+
+Result<std::vector<MemberSpan>> scan_object(std::string_view text) {
+  std::vector<MemberSpan> members;
+  if (const auto problem = scan_object(text, members)) {
+    return Error{"json.syntax", problem->what + " at byte " + std::to_string(problem->offset)};
+  }
+  return members;
+}
+
+std::optional<std::string_view> find_member(std::string_view text, const std::vector<MemberSpan>& members,
+                                            std::string_view key) {
+  std::string scratch;
+  for (auto member = members.rbegin(); member != members.rend(); ++member) {
+    if (decode_string(member->key.of(text), scratch) == key) return member->value.of(text);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> find_member(std::string_view text, std::string_view key) {
+  std::vector<MemberSpan> members;
+  if (scan_object(text, members)) return std::nullopt;
+  return find_member(text, members, key);
+}
+
+}  // namespace inbox_poller::schema

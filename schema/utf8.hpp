@@ -1,0 +1,25 @@
+// UTF-8, read the way every browser and Node read it (WHATWG decoder: one U+FFFD for each maximal ill-formed part), so that a
+// file that a JavaScript peer rewrites decodes to the same text before and after.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace inbox_poller::schema {
+
+inline constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
+
+struct CodePoint {
+  char32_t value = 0xFFFD;
+  std::size_t length = 1;  // bytes it took; at least 1
+  bool valid = false;
+};
+
+/// The code point that begins at `position`, which must be inside the text.
+CodePoint code_point_at(std::string_view text, std::size_t position);
+
+/// Appends a scalar value (not a surrogate, at most U+10FFFF).
+void append_utf8(std::string& out, char32_t value);
+
+}  // namespace inbox_poller::schema
