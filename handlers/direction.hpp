@@ -1,5 +1,5 @@
-// Who may say what to the lead: type x sender, total. Anybody who can write a file can write any type; what is obeyed is decided
-// here and nowhere else. docs/protocol.md shows the same table.
+// Who may say what to the lead: type x sender, total. Anybody who can write a file can write any type; what is obeyed
+// is decided here and nowhere else. docs/protocol.md shows the same table.
 #pragma once
 
 #include <string>
@@ -21,10 +21,10 @@ enum class Side {
 Side side_of(std::string_view from, const TeamView&);
 
 enum class Passage {
-  ask,     // judged by its handler
-  status,  // updates what we know of the worker
-  chat,    // to the lead
-  unknown, // an unknown type: chat or held, as configured
+  ask,      // judged by its handler
+  status,   // updates what we know of the worker
+  chat,     // to the lead
+  unknown,  // an unknown type: chat or held, as configured
   refuse,
 };
 

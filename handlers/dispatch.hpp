@@ -1,6 +1,6 @@
 // The one door into the handlers: a decoded message in, an outcome out; an answer in, a decision out.
-// Order of judgement: is the sender somebody (roster), do payload and envelope agree on who speaks, may this type come from that
-// side at all (direction.hpp), and only then the handler of the type.
+// Order of judgement: is the sender somebody (roster), do payload and envelope agree on who speaks, may this type come
+// from that side at all (direction.hpp), and only then the handler of the type.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// The vocabulary of decisions: what a handler is shown and what it may answer. Handlers are pure: the same view and the same
-// `now_ms` give the same bytes, so a decision can be committed before anything is written anywhere.
-// What it is not: a place for I/O, a clock, or anything that remembers.
+// The vocabulary of decisions: what a handler is shown and what it may answer. Handlers are pure: the same view and the
+// same `now_ms` give the same bytes, so a decision can be committed before anything is written anywhere. What it is
+// not: a place for I/O, a clock, or anything that remembers.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace inbox_poller::handlers {
 /// Milliseconds since the Unix epoch.
 using EpochMs = long long;
 
-/// One ask, as the ledger keeps it. `subject` and `body` are what an approver must see; they come from what will be carried out
-/// (tool name and input, host, plan), never from a description that may say something else.
+/// One ask, as the ledger keeps it. `subject` and `body` are what an approver must see; they come from what will be
+/// carried out (tool name and input, host, plan), never from a description that may say something else.
 struct Request {
   RequestKind kind = RequestKind::permission;
   std::string request_id;
@@ -37,9 +37,9 @@ struct Request {
   EpochMs asked_ms = 0;
   EpochMs deadline_ms = 0;  // when pending: the moment it is denied
   EpochMs decided_ms = 0;
-  std::string decided_by;  // "rule", "deadline", "limit", or the person's name as the CLI gives it
-  std::string rule;        // the rule's text when a rule decided or asked
-  std::string reason;      // a sentence for people
+  std::string decided_by;      // "rule", "deadline", "limit", or the person's name as the CLI gives it
+  std::string rule;            // the rule's text when a rule decided or asked
+  std::string reason;          // a sentence for people
   schema::MessageKey message;  // the inbox entry that asked
 };
 
@@ -57,12 +57,12 @@ using Effect = std::variant<AppendEntry>;
 struct TeamView {
   const config::TeamConfig& config;
   const schema::Roster& roster;
-  std::string_view team;                                // the team's own name, never the configured glob
-  std::string_view lead;                                // our own member name
-  const config::PermissionRules& rules;                 // configuration plus this session's rules
-  const config::HostRules& hosts;                       // likewise
-  const std::vector<std::string>& former_members;       // were in the roster once, are not now
-  std::string_view home;                                // for "~/" rules
+  std::string_view team;                           // the team's own name, never the configured glob
+  std::string_view lead;                           // our own member name
+  const config::PermissionRules& rules;            // configuration plus this session's rules
+  const config::HostRules& hosts;                  // likewise
+  const std::vector<std::string>& former_members;  // were in the roster once, are not now
+  std::string_view home;                           // for "~/" rules
 };
 
 /// What the ledger already knows about the ask that is being judged.
@@ -72,7 +72,8 @@ struct RequestView {
   std::uint32_t same_plan_count = 0;   // earlier plan submissions of this asker with the same content
 };
 
-// --- what may come of one message ----------------------------------------------------------------------------------------
+// --- what may come of one message
+// ----------------------------------------------------------------------------------------
 
 /// Goes to the lead session as a message.
 struct ToLead {};
@@ -86,7 +87,8 @@ struct WorkerStatus {
 
 /// Not obeyed, not shown to the lead; kept with its bytes and shown to the operator.
 struct Refused {
-  std::string code;    // stable: "sender.stranger", "direction.mode_set_request", "request.id_reused", …
+  std::string code;    // stable: "sender.stranger", "sender.own_name", "sender.disagrees", "direction.<type>",
+                       // "payload.malformed", "payload.unknown", "request.id_reused"
   std::string reason;  // a sentence for people
 };
 
@@ -108,16 +110,19 @@ struct Incoming {
   EpochMs now_ms = 0;
 };
 
-// --- what a person (or a deadline) may say about a pending ask --------------------------------------------------------------
+// --- what a person (or a deadline) may say about a pending ask
+// --------------------------------------------------------------
 
 struct Answer {
-  RequestEvent event = RequestEvent::person_denies;  // person_approves, person_denies, deadline_passes, asker_leaves
-  std::string by;                                     // recorded as decided_by
-  std::string reason;                                 // a denial's text, or a note
-  std::string updated_input;                          // permission only: replaces the input; must be a JSON object
-  std::optional<config::PermissionMode> mode;         // plan only
+  RequestEvent event = RequestEvent::person_denies;  // anything but the rules' events
+  std::string by;                              // recorded as decided_by: the person's name, or who saw it ("roster")
+  std::string reason;                          // a person's words: a denial's text, or a note
+  std::string updated_input;                   // permission only: replaces the input; must be a JSON object
+  std::optional<config::PermissionMode> mode;  // plan only
 };
 
+/// `effects` is empty when nobody waits any more (withdrawn, answered elsewhere); otherwise the answer, and behind it
+/// the person's words as a plain message if the answer has no field for them.
 struct Decided {
   Request request;
   std::vector<Effect> effects;
@@ -125,7 +130,8 @@ struct Decided {
 
 /// Why an answer was not taken.
 struct NotTaken {
-  std::string code;    // "request.already_decided", "plan.mode_above_ceiling", "permission.bad_input"
+  std::string code;    // "request.already_decided", "request.not_applicable", "answer.misplaced",
+                       // "plan.mode_above_ceiling", "permission.bad_input"
   std::string reason;  // names the first decision, or what to give instead
 };
 

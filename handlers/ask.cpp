@@ -1,0 +1,70 @@
+#include "handlers/ask.hpp"
+
+#include <algorithm>
+
+#include "handlers/permission.hpp"
+#include "handlers/plan_approval.hpp"
+#include "handlers/sandbox.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::handlers {
+
+namespace {
+
+std::string answer_text(const Request& decided, const Grant& grant) {
+  switch (decided.kind) {
+    case RequestKind::permission:
+      return permission_answer(decided, grant.input);
+    case RequestKind::sandbox:
+      return sandbox_answer(decided);
+    case RequestKind::plan:
+      return plan_answer(decided, grant.mode);
+  }
+  return {};
+}
+
+AppendEntry entry_for(const Request& decided, std::string_view part, std::string_view text, const TeamView& view) {
+  schema::OutgoingEnvelope envelope;
+  envelope.from = view.lead;
+  // What a reader will decode, not what we were given: the key must be found again in the file.
+  envelope.text = schema::decode_string(schema::quote(text)).value_or(std::string(text));
+  envelope.timestamp = schema::iso_timestamp(decided.decided_ms);
+  envelope.msg_id =
+      schema::uuid_from(fingerprint({view.team, to_string(decided.kind), decided.request_id, decided.asker,
+                                     decided.content_hash, to_string(decided.state), part}));
+  return {decided.asker,
+          schema::make_message_key({std::string(view.team), decided.asker}, envelope.from, envelope.timestamp,
+                                   envelope.text, 0),
+          schema::encode_envelope(envelope)};
+}
+
+}  // namespace
+
+std::string fingerprint(std::initializer_list<std::string_view> parts) {
+  std::string framed;
+  for (const std::string_view part : parts) {
+    framed += std::to_string(part.size());
+    framed += ':';
+    framed += part;
+  }
+  return schema::content_hash(framed);
+}
+
+Grant plain_grant(const Request& request, const TeamView& view) {
+  return {request.body, std::min(config::PermissionMode::standard, view.config.plans.ceiling)};
+}
+
+AppendEntry reply_to(const Request& decided, const Grant& grant, const TeamView& view) {
+  return entry_for(decided, "answer", answer_text(decided, grant), view);
+}
+
+AppendEntry note_to(const Request& decided, std::string_view words, const TeamView& view) {
+  // The words stand behind ours, so that they can never be read as a control message.
+  std::string text = "Note on your ";
+  text += to_string(decided.kind);
+  text += " request " + decided.request_id + ": ";
+  text += words;
+  return entry_for(decided, "note", text, view);
+}
+
+}  // namespace inbox_poller::handlers

@@ -1,0 +1,35 @@
+// What permission, sandbox and plan asks have in common: how a decision is bound to what was asked, and the exact bytes
+// that carry an answer to the asker's inbox. What each kind says in its answer is in permission.hpp, sandbox.hpp,
+// plan_approval.hpp. Invariant: the same decided request gives the same entry, byte for byte; its timestamp is the
+// moment of the decision.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "handlers/handler.hpp"
+
+namespace inbox_poller::handlers {
+
+/// A hash of several values, each with its length, so that no two different lists hash the same bytes.
+std::string fingerprint(std::initializer_list<std::string_view> parts);
+
+/// What an approval carries beside the yes. Each kind reads its own field.
+struct Grant {
+  std::string input;                                               // permission: what is to be carried out
+  config::PermissionMode mode = config::PermissionMode::standard;  // plan: the worker's mode afterwards
+};
+
+/// What is granted when nobody says otherwise: the input as it was asked; the standard mode, or the ceiling below it.
+Grant plain_grant(const Request&, const TeamView&);
+
+/// The answer to a request that is approved, denied or expired, as an entry in the asker's inbox. A denial's text is
+/// the request's `reason`.
+AppendEntry reply_to(const Request& decided, const Grant&, const TeamView&);
+
+/// A person's words for which the answer has no field (a note with an approval, a reason with a sandbox denial), as a
+/// plain message that follows the answer. Clients drop words inside an approval; see docs/protocol.md.
+AppendEntry note_to(const Request& decided, std::string_view words, const TeamView&);
+
+}  // namespace inbox_poller::handlers

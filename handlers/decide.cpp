@@ -1,0 +1,141 @@
+// The second half of dispatch.hpp: what an answer makes of an open ask.
+#include <algorithm>
+#include <chrono>
+
+#include "handlers/ask.hpp"
+#include "handlers/dispatch.hpp"
+#include "handlers/permission.hpp"
+
+namespace inbox_poller::handlers {
+
+namespace {
+
+std::string named(const Request& request) {
+  return std::string(to_string(request.kind)) + " request " + request.request_id + " of " + request.asker;
+}
+
+NotTaken too_late(const Request& request, RequestEvent event) {
+  if (is_open(request.state)) {
+    return {"request.not_applicable", named(request) + " is " + std::string(to_string(request.state)) + "; " +
+                                          std::string(to_string(event)) + " does not apply to it now"};
+  }
+  std::string state(to_string(request.state));
+  std::replace(state.begin(), state.end(), '_', ' ');
+  std::string reason = named(request) + " is already " + state;
+  if (!request.decided_by.empty()) reason += " by " + request.decided_by;
+  if (request.decided_by == "rule" && !request.rule.empty()) reason += " " + request.rule;
+  return {"request.already_decided", reason + " since " + schema::iso_timestamp(request.decided_ms)};
+}
+
+NotTaken misplaced(std::string what) {
+  return {"answer.misplaced", std::move(what)};
+}
+
+/// What speaks against carrying the answer out; looked at before anything changes.
+std::optional<NotTaken> objection(const Request& request, const Answer& answer, const TeamView& view) {
+  const bool approves = answer.event == RequestEvent::person_approves;
+  const bool approves_tool = approves && request.kind == RequestKind::permission;
+  if (!answer.updated_input.empty() && !approves_tool) {
+    return misplaced("another input can only be given with the approval of a permission request");
+  }
+  if (approves_tool && !is_sendable_input(answer.updated_input.empty() ? request.body : answer.updated_input)) {
+    return NotTaken{"permission.bad_input",
+                    "the input for " + request.subject + " must be one well-formed JSON object"};
+  }
+  if (answer.mode && !(approves && request.kind == RequestKind::plan)) {
+    return misplaced("a mode can only be given with the approval of a plan");
+  }
+  if (answer.mode && *answer.mode > view.config.plans.ceiling) {
+    return NotTaken{"plan.mode_above_ceiling", "the mode " + std::string(config::to_string(*answer.mode)) +
+                                                   " is wider than plans.ceiling, which is " +
+                                                   std::string(config::to_string(view.config.plans.ceiling))};
+  }
+  return std::nullopt;
+}
+
+std::string in_words(std::chrono::milliseconds span) {
+  const auto count = span.count();
+  const auto unit = [&](long long size, std::string_view name) {
+    return std::to_string(count / size) + " " + std::string(name) + (count == size ? "" : "s");
+  };
+  if (count >= 60'000 && count % 60'000 == 0) return unit(60'000, "minute");
+  if (count >= 1'000 && count % 1'000 == 0) return unit(1'000, "second");
+  return unit(1, "millisecond");
+}
+
+/// What the record says, and what a denied asker reads. Never empty for a denial: clients do not take an empty text.
+std::string reason_of(const Request& request, const Answer& answer) {
+  switch (answer.event) {
+    case RequestEvent::person_denies:
+      return answer.reason.empty() ? "Denied by " + answer.by + "; no reason was given." : answer.reason;
+    case RequestEvent::deadline_passes:
+      return "Denied because nobody answered within " +
+             in_words(std::chrono::milliseconds(request.deadline_ms - request.asked_ms)) + ".";
+    case RequestEvent::rule_allows:
+    case RequestEvent::rule_denies:
+    case RequestEvent::rule_asks:
+    case RequestEvent::person_approves:
+    case RequestEvent::asker_leaves:
+    case RequestEvent::answered_by_other:
+      return answer.reason;
+  }
+  return answer.reason;
+}
+
+/// A person's words for which the answer itself has no field.
+std::string_view words_beside(const Request& decided, const Answer& answer) {
+  switch (answer.event) {
+    case RequestEvent::person_approves:
+      return answer.reason;
+    case RequestEvent::person_denies:
+      return decided.kind == RequestKind::sandbox ? std::string_view(answer.reason) : std::string_view();
+    case RequestEvent::rule_allows:
+    case RequestEvent::rule_denies:
+    case RequestEvent::rule_asks:
+    case RequestEvent::deadline_passes:
+    case RequestEvent::asker_leaves:
+    case RequestEvent::answered_by_other:
+      return {};
+  }
+  return {};
+}
+
+std::vector<Effect> effects_of(const Request& decided, const Answer& answer, const TeamView& view) {
+  switch (decided.state) {
+    case RequestState::received:
+    case RequestState::pending:
+    case RequestState::withdrawn:
+    case RequestState::answered_elsewhere:
+      return {};
+    case RequestState::approved:
+    case RequestState::denied:
+    case RequestState::expired:
+      break;
+  }
+  Grant grant = plain_grant(decided, view);
+  if (!answer.updated_input.empty()) grant.input = answer.updated_input;
+  if (answer.mode) grant.mode = *answer.mode;
+  std::vector<Effect> effects{reply_to(decided, grant, view)};
+  if (const auto words = words_beside(decided, answer); !words.empty()) {
+    effects.emplace_back(note_to(decided, words, view));
+  }
+  return effects;
+}
+
+}  // namespace
+
+std::variant<Decided, NotTaken> decide(const Request& request, const Answer& answer, const TeamView& view,
+                                       EpochMs now_ms) {
+  const auto next = transition(request.state, answer.event);
+  if (!next) return too_late(request, answer.event);
+  if (auto problem = objection(request, answer, view)) return *std::move(problem);
+  Request decided = request;
+  decided.state = *next;
+  decided.decided_ms = now_ms;
+  decided.decided_by = answer.event == RequestEvent::deadline_passes ? "deadline" : answer.by;
+  decided.reason = reason_of(request, answer);
+  std::vector<Effect> effects = effects_of(decided, answer, view);
+  return Decided{std::move(decided), std::move(effects)};
+}
+
+}  // namespace inbox_poller::handlers

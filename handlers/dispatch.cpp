@@ -1,0 +1,202 @@
+#include "handlers/dispatch.hpp"
+
+#include "handlers/ask.hpp"
+#include "handlers/direction.hpp"
+#include "handlers/kinds.hpp"
+#include "handlers/permission.hpp"
+#include "handlers/plan_approval.hpp"
+#include "handlers/sandbox.hpp"
+#include "handlers/status.hpp"
+#include "handlers/text.hpp"
+
+namespace inbox_poller::handlers {
+
+namespace {
+
+/// Finds the name that a payload gives for its own sender, if it is another one than the envelope's.
+struct OtherSender {
+  std::string_view sender;  // bare
+
+  using Name = std::optional<std::string_view>;
+
+  // Asks are answered, so their payload must say who asks, and say the same.
+  Name operator()(const schema::PermissionRequest& ask) const { return required(ask.agent_id); }
+  Name operator()(const schema::PlanApprovalRequest& ask) const { return required(ask.from); }
+  Name operator()(const schema::SandboxPermissionRequest& ask) const {
+    if (ask.worker_id.empty()) return required(ask.worker_name);
+    if (const Name other = required(ask.worker_id)) return other;
+    return optional(ask.worker_name);
+  }
+  Name operator()(const schema::IdleNotification& idle) const { return optional(idle.from); }
+  Name operator()(const schema::TaskCompleted& task) const { return optional(task.from); }
+  // Names who assigns, not who sends.
+  Name operator()(const schema::TaskAssignment&) const { return std::nullopt; }
+  // Refused by direction, whoever they say they are from.
+  Name operator()(const NeverObeyed auto&) const { return std::nullopt; }
+  Name operator()(const Content auto&) const { return std::nullopt; }
+
+ private:
+  [[nodiscard]] Name required(std::string_view name) const {
+    return schema::bare_name(name) == sender ? Name() : Name(name);
+  }
+  [[nodiscard]] Name optional(std::string_view name) const { return name.empty() ? Name() : required(name); }
+};
+
+/// What the operator reads about a message that does not pass. The code tells a sender's fault from a message's.
+Refused refusal(const schema::Payload& payload, Side side, std::string_view from, std::string_view reason) {
+  const auto told = [&](std::string code, std::string_view why) {
+    return Refused{std::move(code),
+                   one_line(schema::type_name(payload), 64) + " from " + shown(from) + ": " + std::string(why)};
+  };
+  switch (side) {
+    case Side::stranger:
+      return told("sender.stranger", reason);
+    case Side::lead:
+      return told("sender.own_name", reason);
+    case Side::member:
+    case Side::former:
+    case Side::listed:
+      break;
+  }
+  if (std::holds_alternative<schema::UnknownPayload>(payload)) return told("payload.unknown", reason);
+  if (const auto* bad = std::get_if<schema::MalformedPayload>(&payload)) {
+    return told("payload.malformed", std::string(reason) + "; " + one_line(bad->problem, 500));
+  }
+  return told("direction." + std::string(schema::type_name(payload)), reason);
+}
+
+std::chrono::milliseconds timeout_of(RequestKind kind, const config::TeamConfig& config) {
+  switch (kind) {
+    case RequestKind::permission:
+      return config.permissions.timeout;
+    case RequestKind::sandbox:
+      return config.sandbox.timeout;
+    case RequestKind::plan:
+      return config.plans.timeout;
+  }
+  return {};
+}
+
+RequestEvent event_of(config::Action action) {
+  switch (action) {
+    case config::Action::allow:
+      return RequestEvent::rule_allows;
+    case config::Action::deny:
+      return RequestEvent::rule_denies;
+    case config::Action::ask:
+      return RequestEvent::rule_asks;
+  }
+  return RequestEvent::rule_denies;
+}
+
+/// The text that a denied asker reads.
+std::string denial_by_rule(const config::Verdict& verdict) {
+  std::string text = verdict.rule.empty() ? "Denied by the team's default" : "Denied by the rule " + verdict.rule;
+  return verdict.reason.empty() ? text + "." : text + ": " + verdict.reason;
+}
+
+/// Takes a fresh ask to its first resting place.
+Asked settle(Request request, const config::Verdict& verdict, const TeamView& view, const RequestView& known) {
+  RequestEvent event = event_of(verdict.action);
+  request.rule = verdict.rule;
+  request.reason = event == RequestEvent::rule_denies ? denial_by_rule(verdict) : verdict.reason;
+  request.decided_by = "rule";
+  if (event == RequestEvent::rule_asks && known.pending_of_asker >= view.config.limits.pending_per_worker) {
+    event = RequestEvent::rule_denies;
+    request.reason = "Denied because " + std::to_string(known.pending_of_asker) +
+                     " of your requests already wait for an answer. Wait for those before you ask for more.";
+    request.decided_by = "limit";
+  }
+  request.state = transition(request.state, event).value();
+  if (request.state == RequestState::pending) {
+    request.decided_by.clear();
+    request.deadline_ms = request.asked_ms + timeout_of(request.kind, view.config).count();
+    return {std::move(request), {}};
+  }
+  request.decided_ms = request.asked_ms;
+  AppendEntry reply = reply_to(request, plain_grant(request, view), view);
+  return {std::move(request), {std::move(reply)}};
+}
+
+/// What becomes of a message that may come from its sender.
+struct Accepted {
+  const Incoming& message;
+  std::string_view sender;  // bare
+  Side side;
+  const schema::Payload& payload;
+  const TeamView& view;
+  const RequestView& known;
+
+  Outcome operator()(const schema::PlainText&) const { return ToLead{}; }
+
+  Outcome operator()(const schema::UnknownPayload&) const {
+    switch (view.config.delivery.unknown) {
+      case config::UnknownPolicy::deliver:
+        return ToLead{};
+      case config::UnknownPolicy::hold:
+        break;
+    }
+    return refusal(payload, side, sender, "the type is unknown, and the configuration says to hold such messages");
+  }
+
+  Outcome operator()(const Status auto& status) const { return status_of(status, view.config.delivery); }
+
+  Outcome operator()(const Ask auto& ask) const {
+    Request request = draft_of(ask);
+    if (known.same_id) return same_id_again(request);
+    request.asker = sender;
+    request.asked_ms = message.now_ms;
+    request.message = message.key;
+    return settle(std::move(request), judge(ask, sender, view, known), view, known);
+  }
+
+  // The table refuses these from every side. Should it ever forget one, it ends here.
+  template <class T>
+  requires NeverObeyed<T> || std::same_as<T, schema::MalformedPayload> Outcome operator()(const T&) const {
+    return refusal(payload, side, sender, "this may not be sent to the lead");
+  }
+
+ private:
+  [[nodiscard]] Outcome same_id_again(const Request& request) const {
+    const Request& first = *known.same_id;
+    if (first.asker == sender && first.content_hash == request.content_hash) return AskedAgain{};
+    return Refused{"request.id_reused", std::string(to_string(request.kind)) + " request " + request.request_id +
+                                            " from " + shown(sender) + ": " + shown(first.asker) + " used this id at " +
+                                            schema::iso_timestamp(first.asked_ms) +
+                                            " for another ask; an id names one ask of one worker"};
+  }
+};
+
+/// Names an ask, if it is one.
+struct Reference {
+  std::optional<RequestRef> operator()(const Ask auto& ask) const {
+    Request request = draft_of(ask);
+    return RequestRef{request.kind, std::move(request.request_id), std::move(request.content_hash)};
+  }
+  template <class T>
+  requires Status<T> || Content<T> || NeverObeyed<T> std::optional<RequestRef>
+  operator()(const T&) const { return std::nullopt; }
+};
+
+}  // namespace
+
+std::optional<RequestRef> request_of(const schema::Payload& payload) {
+  return std::visit(Reference{}, payload);
+}
+
+Outcome dispatch(const Incoming& message, const schema::Payload& payload, const TeamView& view,
+                 const RequestView& known) {
+  const std::string_view from = message.envelope.from;
+  const std::string_view sender = schema::bare_name(from);
+  const Side side = side_of(from, view);
+  const Direction direction = direction_of(payload, side);
+  if (side == Side::stranger) return refusal(payload, side, from, direction.reason);
+  if (const auto other = std::visit(OtherSender{sender}, payload)) {
+    return Refused{"sender.disagrees", std::string(schema::type_name(payload)) + ": the envelope is from " +
+                                           shown(from) + ", the message inside says " + shown(*other)};
+  }
+  if (direction.passage == Passage::refuse) return refusal(payload, side, from, direction.reason);
+  return std::visit(Accepted{message, sender, side, payload, view, known}, payload);
+}
+
+}  // namespace inbox_poller::handlers

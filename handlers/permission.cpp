@@ -1,0 +1,60 @@
+#include "handlers/permission.hpp"
+
+#include "handlers/ask.hpp"
+#include "schema/codec.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::handlers {
+
+Request draft_of(const schema::PermissionRequest& ask) {
+  Request request;
+  request.kind = RequestKind::permission;
+  request.request_id = ask.request_id;
+  request.content_hash = fingerprint({ask.tool_name, ask.input});
+  request.subject = ask.tool_name;
+  request.body = ask.input;
+  request.description = ask.description;
+  request.suggestions = ask.permission_suggestions;
+  return request;
+}
+
+config::Verdict judge(const schema::PermissionRequest& ask, std::string_view asker, const TeamView& view,
+                      const RequestView&) {
+  const schema::Member* member = view.roster.find(asker);
+  const config::RuleContext context{member ? member->cwd : std::string(), std::string(view.home)};
+  config::Verdict verdict =
+      config::judge_tool(view.rules, ask.tool_name, ask.input, context, view.config.permissions.default_action);
+  if (verdict.action != config::Action::allow) return verdict;
+  if (ask.tool_name == "AskUserQuestion") {
+    return {config::Action::ask, verdict.rule, "a question to the user needs a person's answer (--input with answers)"};
+  }
+  if (!is_sendable_input(ask.input)) {
+    return {config::Action::ask, verdict.rule, "the tool's input is not a JSON object that can be handed back"};
+  }
+  return verdict;
+}
+
+std::string permission_answer(const Request& decided, std::string_view input) {
+  schema::PermissionResponse response;
+  response.request_id = decided.request_id;
+  response.allowed = decided.state == RequestState::approved;
+  if (response.allowed) {
+    response.updated_input = input;
+    response.permission_updates = "[]";
+  } else {
+    response.error = decided.reason;
+  }
+  return schema::encode(response);
+}
+
+bool is_sendable_input(std::string_view input) {
+  if (!schema::scan_object(input)) return false;
+  schema::PermissionResponse response;
+  response.request_id = "probe";
+  response.allowed = true;
+  response.updated_input = input;
+  const schema::Payload read_back = schema::decode_payload(schema::encode(response));
+  return std::holds_alternative<schema::PermissionResponse>(read_back);
+}
+
+}  // namespace inbox_poller::handlers

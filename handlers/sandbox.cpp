@@ -1,0 +1,47 @@
+#include "handlers/sandbox.hpp"
+
+#include "handlers/ask.hpp"
+#include "schema/codec.hpp"
+
+namespace inbox_poller::handlers {
+
+namespace {
+
+/// The spelling that people see and that equal asks share.
+std::string spelled(const config::CanonicalHost& host) {
+  return host.port ? host.name + " port " + std::to_string(*host.port) : host.name;
+}
+
+}  // namespace
+
+Request draft_of(const schema::SandboxPermissionRequest& ask) {
+  const auto host = config::canonical_host(ask.host);
+  Request request;
+  request.kind = RequestKind::sandbox;
+  request.request_id = ask.request_id;
+  request.content_hash = host ? fingerprint({"host", spelled(*host)}) : fingerprint({"as written", ask.host});
+  request.subject = host ? spelled(*host) : ask.host;
+  request.body = ask.host;
+  return request;
+}
+
+config::Verdict judge(const schema::SandboxPermissionRequest& ask, std::string_view, const TeamView& view,
+                      const RequestView&) {
+  config::Verdict verdict = config::judge_host(view.hosts, ask.host, view.config.sandbox.default_action);
+  const auto host = config::canonical_host(ask.host);
+  if (verdict.action == config::Action::allow && !host) {
+    return {config::Action::ask, verdict.rule, host.error().message};
+  }
+  return verdict;
+}
+
+std::string sandbox_answer(const Request& decided) {
+  schema::SandboxPermissionResponse response;
+  response.request_id = decided.request_id;
+  response.host = decided.body;
+  response.allow = decided.state == RequestState::approved;
+  response.timestamp = schema::iso_timestamp(decided.decided_ms);
+  return schema::encode(response);
+}
+
+}  // namespace inbox_poller::handlers

@@ -1,0 +1,22 @@
+// A worker's sandbox asks to reach a host. Judged on the canonical spelling; the answer repeats the asker's own
+// spelling, since that is what the worker waits for. Source: protocol.md 3.4 and A.2; reliability.md, threat model
+// (hosts).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "handlers/handler.hpp"
+
+namespace inbox_poller::handlers {
+
+/// The ask without asker and times. Its hash covers the canonical host, or the bytes of what is no plain host.
+Request draft_of(const schema::SandboxPermissionRequest&);
+
+/// What is not plainly a host (a wildcard, odd characters) is never allowed by rule or default.
+config::Verdict judge(const schema::SandboxPermissionRequest&, std::string_view asker, const TeamView&,
+                      const RequestView&);
+
+std::string sandbox_answer(const Request& decided);
+
+}  // namespace inbox_poller::handlers
