@@ -1,40 +1,58 @@
-// The control socket's server: accepts connections of our own user, cuts lines, parses one JSON object a line, and writes the
-// answer. What a verb means is the Handler's business (service.hpp). Source: docs/control.md.
-// Invariants: no frame over the limit is ever buffered; a slow, idle or hostile client costs one bounded connection and nothing
-// else; the socket file is replaced only when nobody answers on it.
+// The control socket's server: accepts connections of our own user, cuts lines, parses one JSON object a line, and
+// writes the answer. What a verb means is the Handler's business (service.hpp). Source: docs/control.md. Invariants: no
+// frame over the limit is ever buffered; a slow, idle or hostile client costs one bounded connection and nothing else;
+// the socket file is replaced only when nobody answers on it; every request that arrived as a complete line is carried
+// out, also when its sender did not wait for the answer. The executor must be one that runs one thing at a time (an
+// io_context with one thread, or a strand).
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "poller/control/client.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller {
 
 /// One connection, as a handler sees it. Lives until the peer closes.
 struct ControlSession {
-  /// Run when the connection is gone, in order; for giving back what was lent over it.
+  /// Run when the connection is gone, in order and once; for giving back what was lent over it.
   std::vector<std::function<void()>> on_close;
-  /// True once the peer has closed: a handler that waits looks here after each wait.
+  /// True once the peer has closed (or the server stops): a handler that waits looks here after each wait.
   bool closed = false;
+};
+
+struct ControlLimits {
+  std::size_t connections = 64;
+  std::chrono::milliseconds half_line = std::chrono::seconds(10);  // from a line's first byte to its last
+  std::chrono::milliseconds idle = std::chrono::minutes(10);       // without a request and without one being answered
+  std::chrono::milliseconds write = std::chrono::seconds(10);      // until the peer has taken one answer
 };
 
 class ControlServer {
  public:
   using Handler = std::function<boost::asio::awaitable<boost::json::object>(boost::json::object request,
                                                                             std::shared_ptr<ControlSession> session)>;
+  /// Told what went wrong and was handled: `control.foreign_peer`, `control.busy`, `control.accept`, and
+  /// `control.exception`, which is ours: a handler threw, its client was told so, and the daemon should drain.
+  using Report = std::function<void(const Error&)>;
 
-  /// Binds the socket (creating its directory with mode 0700). Errors name the path and what to do.
-  static Result<std::unique_ptr<ControlServer>> bind(boost::asio::any_io_executor, const std::string& path, Handler);
+  /// Binds the socket (creating its directory with mode 0700). Errors name the path and what to do; `control.in_use`
+  /// when a daemon answers there.
+  static Result<std::unique_ptr<ControlServer>> bind(boost::asio::any_io_executor, const std::string& path, Handler,
+                                                     Report = {}, ControlLimits = {});
   virtual ~ControlServer() = default;
 
   /// Accepts until stop(); returns when every connection has ended.
   virtual boost::asio::awaitable<void> serve() = 0;
+  /// Removes the socket, lets requests that are being answered finish, and ends all connections.
   virtual void stop() = 0;
 };
 

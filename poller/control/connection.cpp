@@ -1,0 +1,170 @@
+#include "poller/control/connection.hpp"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/json.hpp>
+#include <utility>
+
+namespace inbox_poller::poller {
+
+namespace asio = boost::asio;
+using asio::steady_timer;
+using boost::system::error_code;
+
+boost::json::object refusal(std::string_view code, std::string_view message) {
+  return {{"ok", false}, {"code", code}, {"message", message}};
+}
+
+ControlConnection::ControlConnection(Socket socket, const ControlServer::Handler& handler,
+                                     const ControlServer::Report& report, const ControlLimits& limits)
+    : socket_(std::move(socket)),
+      handler_(handler),
+      report_(report),
+      limits_(limits),
+      arrival_(socket_.get_executor()),
+      room_(socket_.get_executor()),
+      write_limit_(socket_.get_executor()) {}
+
+void ControlConnection::start(std::function<void()> ended) {
+  ended_ = std::move(ended);
+  auto reader_ended = [self = shared_from_this()](std::exception_ptr exception) {
+    if (exception) self->report_exception(exception);
+    self->peer_is_gone();
+  };
+  auto answerer_ended = [self = shared_from_this()](std::exception_ptr exception) { self->end(exception); };
+  asio::co_spawn(socket_.get_executor(), read(), std::move(reader_ended));
+  asio::co_spawn(socket_.get_executor(), answer_all(), std::move(answerer_ended));
+}
+
+void ControlConnection::stop() {
+  stopping_ = true;
+  session_->closed = true;
+  arrival_.cancel();
+}
+
+asio::awaitable<void> ControlConnection::read() {
+  char chunk[4096];
+  for (;;) {
+    while (received_.size() > max_request_bytes && socket_.is_open()) {
+      error_code cancelled;
+      room_.expires_at(steady_timer::time_point::max());
+      co_await room_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    }
+    const std::size_t room = std::min(sizeof chunk, max_request_bytes + 1 - received_.size());
+    error_code problem;
+    const std::size_t count =
+        co_await socket_.async_read_some(asio::buffer(chunk, room), asio::redirect_error(asio::use_awaitable, problem));
+    if (problem) co_return;  // end of file, reset or closed by us: the peer is gone
+    received_.append(chunk, count);
+    arrival_.cancel();
+  }
+}
+
+asio::awaitable<void> ControlConnection::answer_all() {
+  while (co_await await_line()) {
+    const std::size_t end = received_.find('\n');
+    if (end == std::string::npos) {
+      co_await write(refusal(code::request_too_long, "a request may be " + std::to_string(max_request_bytes) +
+                                                         " bytes long; the connection is closed"));
+      co_return;
+    }
+    const std::string line = received_.substr(0, end);
+    received_.erase(0, end + 1);
+    room_.cancel();
+    co_await answer(line);
+  }
+}
+
+/// True when there is a line, or more of one than we take; false when the connection shall end.
+asio::awaitable<bool> ControlConnection::await_line() {
+  const auto idle_until = steady_timer::clock_type::now() + limits_.idle;
+  std::optional<steady_timer::time_point> line_until;
+  for (;;) {
+    if (stopping_) co_return false;
+    if (received_.size() > max_request_bytes || received_.find('\n') != std::string::npos) co_return true;
+    if (no_more_) co_return false;
+    // Counted from the first byte: a byte now and then does not buy more time.
+    if (!received_.empty() && !line_until) line_until = steady_timer::clock_type::now() + limits_.half_line;
+    error_code cancelled;
+    arrival_.expires_at(line_until.value_or(idle_until));
+    co_await arrival_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    if (!cancelled) co_return false;
+  }
+}
+
+asio::awaitable<void> ControlConnection::answer(std::string_view line) {
+  error_code problem;
+  boost::json::value request = boost::json::parse(line, problem);
+  if (problem || !request.is_object()) {
+    co_await write(refusal("request.invalid", "a request is one JSON object on one line" +
+                                                  (problem ? ": " + problem.message() : std::string())));
+    co_return;
+  }
+  std::exception_ptr exception;
+  try {
+    boost::json::object answer = co_await handler_(std::move(request.get_object()), session_);
+    co_await write(answer);
+  } catch (...) {
+    exception = std::current_exception();
+  }
+  if (exception) {
+    report_exception(exception);
+    co_await write(refusal("control.exception", "the daemon failed while it carried this out; its log says more"));
+  }
+}
+
+/// A peer that does not take its answer, or is gone, ends the reader; nothing is owed to it here.
+asio::awaitable<void> ControlConnection::write(const boost::json::object& answer) {
+  std::string line = boost::json::serialize(answer);
+  if (line.size() > max_answer_bytes)
+    line = boost::json::serialize(refusal("answer.too_long", "the answer is longer than 16 MiB: ask for less"));
+  line += '\n';
+  auto give_up = [self = shared_from_this()](const error_code& cancelled) {
+    error_code ignored;
+    if (!cancelled) self->socket_.close(ignored);
+  };
+  write_limit_.expires_after(limits_.write);
+  write_limit_.async_wait(std::move(give_up));
+  error_code problem;
+  co_await asio::async_write(socket_, asio::buffer(line), asio::redirect_error(asio::use_awaitable, problem));
+  write_limit_.cancel();
+}
+
+void ControlConnection::peer_is_gone() {
+  no_more_ = true;
+  session_->closed = true;
+  arrival_.cancel();
+}
+
+void ControlConnection::end(std::exception_ptr exception) {
+  if (exception) report_exception(exception);
+  session_->closed = true;
+  error_code ignored;
+  socket_.close(ignored);
+  room_.cancel();
+  for (const std::function<void()>& give_back : std::exchange(session_->on_close, {})) {
+    try {
+      give_back();
+    } catch (...) {
+      report_exception(std::current_exception());
+    }
+  }
+  std::exchange(ended_, {})();
+}
+
+void ControlConnection::report_exception(std::exception_ptr exception) const {
+  if (!report_) return;
+  try {
+    std::rethrow_exception(exception);
+  } catch (const std::exception& e) {
+    report_({"control.exception", e.what()});
+  } catch (...) {
+    report_({"control.exception", "an exception that is not a std::exception"});
+  }
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,59 @@
+// One connection of the control socket: a reader that fills a bounded buffer, and an answerer that takes lines from it
+// one at a time. Two, because the peer's going must be noticed while a handler waits. Not for use outside of
+// server.cpp.
+#pragma once
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "poller/control/server.hpp"
+
+namespace inbox_poller::poller {
+
+/// A refusal in the protocol's words.
+boost::json::object refusal(std::string_view code, std::string_view message);
+
+class ControlConnection : public std::enable_shared_from_this<ControlConnection> {
+ public:
+  using Socket = boost::asio::local::stream_protocol::socket;
+
+  ControlConnection(Socket socket, const ControlServer::Handler& handler, const ControlServer::Report& report,
+                    const ControlLimits& limits);
+
+  /// Reads and answers until the peer closes, a limit is passed, or stop(). Then runs what waits for the end and calls
+  /// `ended`.
+  void start(std::function<void()> ended);
+  /// Lets the request that is being answered finish, and ends the connection.
+  void stop();
+
+ private:
+  boost::asio::awaitable<void> read();
+  boost::asio::awaitable<void> answer_all();
+  boost::asio::awaitable<bool> await_line();
+  boost::asio::awaitable<void> answer(std::string_view line);
+  boost::asio::awaitable<void> write(const boost::json::object& answer);
+  void peer_is_gone();
+  void end(std::exception_ptr);
+  void report_exception(std::exception_ptr) const;
+
+  Socket socket_;
+  ControlServer::Handler handler_;
+  ControlServer::Report report_;
+  ControlLimits limits_;
+  std::shared_ptr<ControlSession> session_ = std::make_shared<ControlSession>();
+  std::function<void()> ended_;
+
+  std::string received_;  // not yet taken by the answerer; at most one byte over the frame limit
+  bool no_more_ = false;  // the reader has ended
+  bool stopping_ = false;
+  boost::asio::steady_timer arrival_;  // the answerer waits here; cancelled when there is news
+  boost::asio::steady_timer room_;     // the reader waits here; cancelled when a line was taken
+  boost::asio::steady_timer write_limit_;
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,211 @@
+#include "poller/control/server.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json.hpp>
+#include <cerrno>
+#include <set>
+#include <utility>
+
+#include "poller/control/connection.hpp"
+
+namespace inbox_poller::poller {
+
+namespace {
+
+namespace asio = boost::asio;
+using asio::local::stream_protocol;
+using boost::system::error_code;
+
+/// Who is at the other end, as the kernel knows it.
+std::optional<uid_t> peer_uid(int socket) {
+#ifdef SO_PEERCRED
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer.uid;
+#else
+  uid_t uid = 0;
+  gid_t gid = 0;
+  if (::getpeereid(socket, &uid, &gid) != 0) return std::nullopt;
+  return uid;
+#endif
+}
+
+/// Children of the daemon (sinks) have no business with its sockets; Asio 1.81 leaves them open across exec.
+void close_on_exec(int fd) {
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+Error from(const error_code& problem, std::string_view action, const std::string& path) {
+  return io_error(problem.value(), action, path);
+}
+
+/// Makes room for a socket of ours: the folder, and no stale socket in it.
+Status prepare(const std::string& path) {
+  const Result<sockaddr_un> address = control_address(path);
+  if (!address) return address.error();
+  const std::size_t slash = path.rfind('/');
+  if (path.front() != '/' || slash + 1 == path.size())
+    return Error{std::string(code::bad_path), "control socket " + path + ": give an absolute path that names a file"};
+  PosixFileSystem files;
+  if (const auto dir = ensure_private_dir(files, path.substr(0, slash == 0 ? 1 : slash)); !dir)
+    return in_context("control socket " + path, dir.error());
+
+  struct stat found {};
+  if (::lstat(path.c_str(), &found) != 0) {
+    if (errno == ENOENT) return Done{};
+    return io_error(errno, "looking at control socket", path);
+  }
+  if (!S_ISSOCK(found.st_mode))
+    return Error{std::string(code::bad_path),
+                 "control socket " + path + ": something else has this name: move it away or give --socket PATH"};
+  const Result<ControlClient> other = ControlClient::connect(path);
+  if (other) return Error{"control.in_use", "control socket " + path + ": another daemon answers on it"};
+  if (other.error().code != code::no_daemon) return in_context("control socket " + path, other.error());
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return io_error(errno, "removing stale control socket", path);
+  return Done{};
+}
+
+class Server final : public ControlServer {
+ public:
+  Server(const asio::any_io_executor& executor, std::string path, Handler handler, Report report,
+         const ControlLimits& limits)
+      : path_(std::move(path)),
+        handler_(std::move(handler)),
+        report_(std::move(report)),
+        limits_(limits),
+        acceptor_(executor),
+        pause_(executor) {}
+
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server() override { close(); }
+
+  Status listen();
+  asio::awaitable<void> serve() override;
+  void stop() override;
+
+ private:
+  void admit(stream_protocol::socket peer);
+  void refuse(stream_protocol::socket peer, std::string_view code, std::string_view message);
+  void report(std::string code, std::string message) const;
+  void close();
+
+  std::string path_;
+  Handler handler_;
+  Report report_;
+  ControlLimits limits_;
+  stream_protocol::acceptor acceptor_;
+  struct stat bound_ {};      // what we put at path_, so that we never remove what another put there
+  asio::steady_timer pause_;  // serve() waits here: for a better moment to accept, or for the last connection
+  std::set<std::shared_ptr<ControlConnection>> connections_;
+  bool busy_ = false;  // said so already; one line until there is room again
+};
+
+Status Server::listen() {
+  error_code problem;
+  acceptor_.open(stream_protocol(), problem);
+  if (problem) return from(problem, "opening control socket", path_);
+  close_on_exec(acceptor_.native_handle());
+  acceptor_.bind(stream_protocol::endpoint(path_), problem);
+  if (problem) return from(problem, "binding control socket", path_);
+  // Nobody can connect before listen(): there is no moment in which the mode is not yet ours.
+  if (::chmod(path_.c_str(), S_IRUSR | S_IWUSR) != 0 || ::lstat(path_.c_str(), &bound_) != 0)
+    return io_error(errno, "setting the mode of control socket", path_);
+  acceptor_.listen(asio::socket_base::max_listen_connections, problem);
+  if (problem) return from(problem, "listening on control socket", path_);
+  return Done{};
+}
+
+asio::awaitable<void> Server::serve() {
+  error_code last;
+  while (acceptor_.is_open()) {
+    error_code problem;
+    stream_protocol::socket peer(acceptor_.get_executor());
+    co_await acceptor_.async_accept(peer, asio::redirect_error(asio::use_awaitable, problem));
+    if (!problem) admit(std::move(peer));
+    if (problem && acceptor_.is_open()) {
+      // Most likely no descriptors are left. The waiting connection stays in the backlog; ask again a little later.
+      if (problem != last) report("control.accept", "accepting on " + path_ + ": " + problem.message());
+      error_code cancelled;
+      pause_.expires_after(std::chrono::milliseconds(100));
+      co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    }
+    last = problem;
+  }
+  while (!connections_.empty()) {
+    error_code cancelled;
+    pause_.expires_at(asio::steady_timer::time_point::max());
+    co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  }
+}
+
+void Server::admit(stream_protocol::socket peer) {
+  close_on_exec(peer.native_handle());
+  const std::optional<uid_t> uid = peer_uid(peer.native_handle());
+  if (uid != ::geteuid()) {
+    report("control.foreign_peer", "refused a connection of user id " + (uid ? std::to_string(*uid) : "unknown"));
+    return refuse(std::move(peer), "control.foreign_peer", "this socket serves only the user the daemon runs as");
+  }
+  if (connections_.size() >= limits_.connections) {
+    if (!std::exchange(busy_, true))
+      report("control.busy", std::to_string(limits_.connections) + " connections are open: refusing more");
+    return refuse(std::move(peer), "control.busy", "the daemon has as many connections as it takes: try again");
+  }
+  busy_ = false;
+  auto connection = std::make_shared<ControlConnection>(std::move(peer), handler_, report_, limits_);
+  connections_.insert(connection);
+  auto forget = [this, weak = std::weak_ptr(connection)] {
+    connections_.erase(weak.lock());
+    if (connections_.empty()) pause_.cancel();
+  };
+  connection->start(std::move(forget));
+}
+
+/// One line if the peer takes it at once, and no further attention.
+void Server::refuse(stream_protocol::socket peer, std::string_view code, std::string_view message) {
+  const std::string line = boost::json::serialize(refusal(code, message)) + '\n';
+  error_code ignored;
+  peer.non_blocking(true, ignored);
+  peer.write_some(asio::buffer(line), ignored);
+}
+
+void Server::report(std::string code, std::string message) const {
+  if (report_) report_({std::move(code), std::move(message)});
+}
+
+void Server::stop() {
+  close();
+  pause_.cancel();
+  for (const auto& connection : connections_) connection->stop();
+}
+
+void Server::close() {
+  if (!acceptor_.is_open()) return;
+  struct stat now {};
+  if (::lstat(path_.c_str(), &now) == 0 && now.st_ino == bound_.st_ino && now.st_dev == bound_.st_dev)
+    ::unlink(path_.c_str());
+  error_code ignored;
+  acceptor_.close(ignored);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ControlServer>> ControlServer::bind(asio::any_io_executor executor, const std::string& path,
+                                                           Handler handler, Report report, ControlLimits limits) {
+  if (Status ready = prepare(path); !ready.ok()) return ready.error();
+  auto server = std::make_unique<Server>(executor, path, std::move(handler), std::move(report), limits);
+  if (Status listening = server->listen(); !listening.ok()) return listening.error();
+  return std::unique_ptr<ControlServer>(std::move(server));
+}
+
+}  // namespace inbox_poller::poller
