@@ -1,15 +1,18 @@
-// The ledger: journal, outbox, duplicate table and archive in one SQLite file (WAL, synchronous=FULL). Accepting responsibility
-// for a message means that its row is committed here; nothing is marked read, answered or delivered before that.
-// An operator may read it with `sqlite3` at any time; the table definitions are in schema.sql.hpp and docs/architecture.md.
-// Invariants: one transaction per tick; request states only move along handlers::transition; an outbox row's bytes never change.
-// A damaged file is an error at open ("ledger.damaged"), never silently replaced.
+// The ledger: journal, outbox, duplicate table and archive in one SQLite file (WAL, synchronous=FULL). Accepting
+// responsibility for a message means that its row is committed here; nothing is marked read, answered or delivered
+// before that. An operator may read it with `sqlite3` at any time; the table definitions are in schema.sql.hpp and
+// docs/architecture.md. Invariants: one transaction per tick; request states only move along handlers::transition; an
+// outbox row's bytes never change; every row carries a checksum of what never changes in it, so a row is read as it was
+// written or not at all. A damaged file is an error at open ("ledger.damaged"), never silently replaced.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "handlers/handler.hpp"
@@ -43,7 +46,7 @@ struct MessageRow {
   EpochMs received_ms = 0;
   long long batch = 0;  // the tick that accepted it; control of a batch goes before its chat
   DeliveryState delivery = DeliveryState::none;
-  std::string sink;         // who has or had it: "recv", "exec", "file"
+  std::string sink;  // who has or had it: "recv", "exec", "file"
   EpochMs offered_ms = 0;
   EpochMs delivered_ms = 0;
   int attempts = 0;  // times offered; more than one: labelled as a possible repeat
@@ -70,8 +73,8 @@ struct OutboxRow {
 struct MemberRow {
   std::string team;
   std::string name;
-  bool present = true;     // in the roster now
-  std::string state;       // what the last status message said: idle, failed, assigned, completed; empty: nothing yet
+  bool present = true;  // in the roster now
+  std::string state;    // what the last status message said: idle, failed, assigned, completed; empty: nothing yet
   std::string detail;
   EpochMs last_seen_ms = 0;  // last message of any kind
 };
@@ -111,11 +114,17 @@ struct ChatCounts {
 
 class Ledger {
  public:
-  /// Opens or creates the file (0600), checks it and migrates it. ":memory:" is allowed for tests.
+  /// Opens or creates the file (0600), checks it and migrates it. ":memory:" is allowed for tests. Errors:
+  /// ledger.damaged, ledger.in_use (another daemon has it), ledger.newer (written by a later program), ledger.foreign
+  /// (not a ledger), ledger.unsafe (a link, another owner, writable for others), ledger.io, ledger.full.
   static Result<std::unique_ptr<Ledger>> open(const std::string& path);
+  /// Renames a damaged ledger and all that belongs to it to `<path>.damaged-<time>` and returns that name, or an empty
+  /// one when there was no ledger. Only ever called because a person asked for it (`run --new-ledger`).
+  static Result<std::string> set_aside(const std::string& path, EpochMs now_ms);
   ~Ledger();
 
-  /// Runs `work` in one immediate transaction: commits when it returns success, rolls back on an error or an exception.
+  /// Runs `work` in one immediate transaction: commits when it returns success, rolls back on an error or an exception
+  /// (which goes on to the caller). After an error the ledger stays usable. Nesting is a mistake and is refused.
   Status transaction(const std::function<Status()>& work);
 
   // messages
@@ -127,13 +136,15 @@ class Ledger {
   /// Refused and bad entries, newest first.
   Result<std::vector<MessageRow>> quarantined(std::string_view team, int limit);
 
-  // chat on its way to the lead
-  /// The oldest queued messages of a team whose batch owes no effect that is younger than `grace_before_ms`, in arrival order.
+  // chat on its way to the lead; ids that are not in the state a step starts from are left as they are
+  /// The oldest queued messages of a team whose batch owes no effect that is younger than `grace_before_ms`, in arrival
+  /// order.
   Result<std::vector<MessageRow>> offerable(std::string_view team, EpochMs grace_before_ms, int limit);
   Status mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now);
   Status mark_delivered(const std::vector<long long>& ids, EpochMs now);
-  /// Back to queued: the sink went away or refused. Without `sink`, everything offered (used at start).
+  /// Back to queued: the sink went away or refused.
   Status requeue(std::string_view team, const std::vector<long long>& ids);
+  /// Everything offered, of all teams: used at start.
   Status requeue_all_offered();
   Result<ChatCounts> chat_counts(std::string_view team);
 
@@ -141,22 +152,27 @@ class Ledger {
   Result<std::optional<handlers::Request>> request(std::string_view team, handlers::RequestKind, std::string_view id);
   /// Any kind; ids are unique enough in practice that a person names only the id. More than one: all are returned.
   Result<std::vector<std::pair<std::string, handlers::Request>>> requests_by_id(std::string_view id);
-  Status put_request(std::string_view team, const handlers::Request&);  // insert or update
+  /// Inserts, or moves the ask on. "ledger.final" when handlers::transition knows no way from the recorded state to the
+  /// new one, or when asker or content are not those recorded: a decision is made once.
+  Status put_request(std::string_view team, const handlers::Request&);
   Result<std::vector<handlers::Request>> open_requests(std::string_view team);
   Result<std::uint32_t> open_count(std::string_view team, std::string_view asker);
   Result<std::uint32_t> plan_count(std::string_view team, std::string_view asker, std::string_view content_hash);
 
   // outbox
   Status enqueue(const OutboxRow&);
-  /// Rows in state pending whose time has come, oldest first; at most one row per inbox, so that replies keep their order.
+  /// Rows in state pending whose time has come, oldest first; at most one row per inbox, so that replies keep their
+  /// order.
   Result<std::vector<OutboxRow>> due(std::string_view team, EpochMs now, int limit);
   Result<std::vector<OutboxRow>> outbox_of_request(std::string_view team, std::string_view request_id);
   /// Rows written but not yet verified (used at start).
   Result<std::vector<OutboxRow>> written(std::string_view team);
   Status set_effect(long long id, EffectState, int attempts, EpochMs next_ms, std::string_view problem);
-  /// Puts a finished row back to pending: the same ask came again and gets the same bytes again.
+  /// Puts what was written, finished or given up back to pending, owed from now: the same ask came again and gets the
+  /// same bytes again. Rows still pending keep their place and their backoff.
   Status resend(std::string_view team, std::string_view request_id, EpochMs now);
   Result<long long> owed(std::string_view team);  // pending rows
+  /// When due() will next have something.
   Result<std::optional<EpochMs>> next_due(std::string_view team);
 
   // members, session rules, lead
@@ -173,9 +189,11 @@ class Ledger {
   Result<std::vector<HistoryRow>> history_of_message(const schema::MessageKey&);
   Result<std::vector<HistoryRow>> history_of_request(std::string_view team, std::string_view request_id);
 
-  /// Deletes finished rows received before `cutoff`, except messages whose key is in `keep` (still in an inbox) and anything still
-  /// owed. Returns how many messages went.
-  Result<long long> prune(std::string_view team, EpochMs cutoff, const std::function<bool(const schema::MessageKey&)>& keep);
+  /// Deletes finished rows from before `cutoff`, except messages whose key is in `keep` (still in an inbox) and
+  /// anything still owed. An ask stays as long as a message that made it, its reply as long as the ask, the history of
+  /// each as long as they. Returns how many messages went.
+  Result<long long> prune(std::string_view team, EpochMs cutoff,
+                          const std::function<bool(const schema::MessageKey&)>& keep);
 
  private:
   Ledger();

@@ -1,0 +1,156 @@
+#include "poller/ledger/ledger_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "schema/ids.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+Error system_fault(const std::string& path, std::string_view doing, int number) {
+  const bool full = number == ENOSPC || number == EDQUOT;
+  return {full ? "ledger.full" : "ledger.io",
+          path + ": " + std::string(doing) + ": " + std::generic_category().message(number)};
+}
+
+bool there(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+std::string owner_of_lock(int fd) {
+  std::array<char, 24> text{};
+  const ssize_t size = ::pread(fd, text.data(), text.size() - 1, 0);
+  std::string pid;
+  for (ssize_t i = 0; i < size && text[static_cast<std::size_t>(i)] >= '0' && text[static_cast<std::size_t>(i)] <= '9';
+       ++i) {
+    pid += text[static_cast<std::size_t>(i)];
+  }
+  return pid.empty() ? "" : " (process " + pid + ")";
+}
+
+Status sync_directory_of(const std::string& path) {
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return system_fault(directory, "cannot open the directory", errno);
+  const int failed = ::fsync(fd) == 0 ? 0 : errno;
+  ::close(fd);
+  if (failed != 0) return system_fault(directory, "cannot make the directory durable", failed);
+  return Done{};
+}
+
+// `2026-02-07T15:20:46.348Z` without what file names should not have.
+std::string compact_time(EpochMs now_ms) {
+  std::string text;
+  for (const char c : schema::iso_timestamp(now_ms)) {
+    if (c != '-' && c != ':' && c != '.') text += c;
+  }
+  return text;
+}
+
+}  // namespace
+
+LedgerLock::~LedgerLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<LedgerLock> LedgerLock::take(const std::string& ledger_path) {
+  const std::string path = ledger_path + ".lock";
+  LedgerLock lock;
+  lock.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  if (lock.fd_ < 0) return system_fault(path, "cannot open the lock file", errno);
+  struct stat status {};
+  if (::fstat(lock.fd_, &status) != 0) return system_fault(path, "cannot examine the lock file", errno);
+  if (!S_ISREG(status.st_mode)) return Error{"ledger.io", path + ": is not a plain file; remove it"};
+  if (::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return system_fault(path, "cannot lock", errno);
+    return Error{"ledger.in_use", ledger_path + ": another inbox-poller" + owner_of_lock(lock.fd_) +
+                                      " has this ledger. Stop it first, or give this one another ledger"};
+  }
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  // The pid only helps a person; a full disk must not keep us from our ledger, which reports that itself.
+  if (::ftruncate(lock.fd_, 0) == 0) static_cast<void>(::pwrite(lock.fd_, pid.data(), pid.size(), 0) == 0);
+  return lock;
+}
+
+Result<std::string> resolved_path(const std::string& path) {
+  const std::filesystem::path given(path);
+  std::error_code failed;
+  const auto directory = std::filesystem::canonical(given.has_parent_path() ? given.parent_path() : ".", failed);
+  if (failed) return Error{"ledger.io", path + ": its directory cannot be found: " + failed.message()};
+  if (!given.has_filename()) return Error{"ledger.io", path + ": is a directory; name a file in it"};
+  return (directory / given.filename()).string();
+}
+
+Result<bool> ledger_exists(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) {
+    if (errno != ENOENT) return system_fault(path, "cannot examine the ledger", errno);
+    // SQLite would replay a log that was left behind into whatever file appears under this name.
+    if (!there(path + "-wal")) return false;
+    return Error{"ledger.damaged",
+                 path + " is missing but " + path +
+                     "-wal is there. Put the ledger back, or start anew: `inbox-poller run --new-ledger` "
+                     "sets the remainder aside and begins an empty one"};
+  }
+  if (S_ISLNK(status.st_mode)) return Error{"ledger.unsafe", path + ": is a symbolic link; name the file itself"};
+  if (!S_ISREG(status.st_mode)) return Error{"ledger.unsafe", path + ": is not a plain file; choose another path"};
+  if (status.st_uid != ::geteuid()) {
+    return Error{"ledger.unsafe", path + ": belongs to user " + std::to_string(status.st_uid) + ", not to us"};
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return Error{"ledger.unsafe", path + ": others may write to it; check its contents, then `chmod 600` it"};
+  }
+  if (status.st_size == 0) {
+    return Error{"ledger.damaged", path +
+                                       " is empty, a ledger never is. Restore it from a copy, or start anew: "
+                                       "`inbox-poller run --new-ledger` sets it aside"};
+  }
+  return true;
+}
+
+Status create_private_file(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return system_fault(path, "cannot remove the left-over", errno);
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return system_fault(path, "cannot create the ledger", errno);
+  const int failed = ::fchmod(fd, 0600) == 0 ? 0 : errno;
+  ::close(fd);
+  if (failed != 0) return system_fault(path, "cannot make the ledger private", failed);
+  return Done{};
+}
+
+Status rename_durably(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) return system_fault(from, "cannot rename to " + to, errno);
+  return sync_directory_of(to);
+}
+
+Result<std::string> set_ledger_aside(const std::string& given, EpochMs now_ms) {
+  auto path = resolved_path(given);
+  if (!path) return path;
+  auto lock = LedgerLock::take(*path);
+  if (!lock) return lock.error();
+  const std::string wanted = *path + ".damaged-" + compact_time(now_ms);
+  std::string name = wanted;
+  for (int i = 2; there(name) || there(name + "-wal"); ++i) name = wanted + "-" + std::to_string(i);
+  bool moved = false;
+  // The ledger goes first: without it the rest is seen as damage again, while a ledger without its log would look
+  // sound.
+  for (const char* part : {"", "-wal", "-shm", "-journal"}) {
+    if (!there(*path + part)) continue;
+    if (auto renamed = rename_durably(*path + part, name + part); !renamed) return renamed.error();
+    moved = true;
+  }
+  return moved ? name : std::string();
+}
+
+}  // namespace inbox_poller::poller

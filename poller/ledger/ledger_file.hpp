@@ -1,0 +1,50 @@
+// The ledger as a file: who may have it, what it must look like before SQLite touches it, and how it is set aside.
+// Invariants: a new ledger appears under its name complete or not at all (built beside it, then renamed), so that an
+// empty file is always damage; one process has it (flock on FILE.lock, which is never removed); no symbolic link is
+// followed.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "poller/clock.hpp"
+#include "schema/error.hpp"
+
+namespace inbox_poller::poller {
+
+/// Exclusive ownership of a ledger by this process, until destroyed. Our pid stands in the lock file, for people.
+class LedgerLock {
+ public:
+  LedgerLock() = default;
+  LedgerLock(LedgerLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  LedgerLock& operator=(LedgerLock&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~LedgerLock();
+
+  /// "ledger.in_use" when another daemon has it.
+  static Result<LedgerLock> take(const std::string& ledger_path);
+
+ private:
+  int fd_ = -1;
+};
+
+/// The path with its directory resolved, so that only the last component is left to judge. The directory must exist.
+Result<std::string> resolved_path(const std::string& path);
+
+/// True when a ledger is there and is a plain file of ours that nobody else can write; false when there is none.
+/// Anything else (a link, a FIFO, another owner, a write-ahead log without its ledger) is an error.
+Result<bool> ledger_exists(const std::string& path);
+
+/// Creates an empty file, 0600 whatever the umask, in place of a left-over of an interrupted attempt.
+Status create_private_file(const std::string& path);
+
+/// Renames and makes the renaming durable.
+Status rename_durably(const std::string& from, const std::string& to);
+
+/// Renames the ledger, its write-ahead log and its index together to `<path>.damaged-<time>…`; returns that name, or
+/// nothing when there was no ledger. Refused ("ledger.in_use") while a daemon has it.
+Result<std::string> set_ledger_aside(const std::string& path, EpochMs now_ms);
+
+}  // namespace inbox_poller::poller

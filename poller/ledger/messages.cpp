@@ -1,0 +1,185 @@
+// Messages: accepted, known again, and, when they are chat, on their way to the lead.
+#include <initializer_list>
+
+#include "poller/ledger/ledger_impl.hpp"
+#include "poller/ledger/row_sum.hpp"
+
+namespace inbox_poller::poller {
+
+std::string_view to_string(Disposition disposition) {
+  switch (disposition) {
+    case Disposition::chat:
+      return "chat";
+    case Disposition::control:
+      return "control";
+    case Disposition::status:
+      return "status";
+    case Disposition::refused:
+      return "refused";
+    case Disposition::duplicate:
+      return "duplicate";
+    case Disposition::bad:
+      return "bad";
+  }
+  return "";
+}
+
+std::string_view to_string(DeliveryState state) {
+  switch (state) {
+    case DeliveryState::none:
+      return "none";
+    case DeliveryState::queued:
+      return "queued";
+    case DeliveryState::offered:
+      return "offered";
+    case DeliveryState::delivered:
+      return "delivered";
+  }
+  return "";
+}
+
+std::optional<Disposition> parse_disposition(std::string_view text) {
+  for (const auto value : {Disposition::chat, Disposition::control, Disposition::status, Disposition::refused,
+                           Disposition::duplicate, Disposition::bad}) {
+    if (to_string(value) == text) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<DeliveryState> parse_delivery_state(std::string_view text) {
+  for (const auto value :
+       {DeliveryState::none, DeliveryState::queued, DeliveryState::offered, DeliveryState::delivered}) {
+    if (to_string(value) == text) return value;
+  }
+  return std::nullopt;
+}
+
+std::string json_list(const std::vector<long long>& ids) {
+  std::string text = "[";
+  for (const long long id : ids) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(id);
+  }
+  return text + "]";
+}
+
+namespace {
+
+const std::string select_messages =
+    "SELECT id, team, inbox, key, sender, timestamp, type, entry, disposition, code, reason, request_id, received_ms, "
+    "batch, "
+    "sum, delivery, sink, offered_ms, delivered_ms, attempts FROM messages ";
+
+long long sum_of(const MessageRow& row) {
+  return row_sum(row.team, row.inbox, row.key.value, row.sender, row.timestamp, row.type, row.entry,
+                 to_string(row.disposition), row.code, row.reason, row.request_id, row.received_ms, row.batch);
+}
+
+Result<MessageRow> read_message(const Database& database, const Statement& from) {
+  MessageRow row;
+  std::string disposition;
+  std::string delivery;
+  long long sum = 0;
+  from.read(row.id, row.team, row.inbox, row.key.value, row.sender, row.timestamp, row.type, row.entry, disposition,
+            row.code, row.reason, row.request_id, row.received_ms, row.batch, sum, delivery, row.sink, row.offered_ms,
+            row.delivered_ms, row.attempts);
+  const auto known_disposition = parse_disposition(disposition);
+  const auto known_delivery = parse_delivery_state(delivery);
+  if (known_disposition && known_delivery) {
+    row.disposition = *known_disposition;
+    row.delivery = *known_delivery;
+    if (sum == sum_of(row)) return row;
+  }
+  return database.damaged("message " + std::to_string(row.id) + " is not as it was written");
+}
+
+}  // namespace
+
+Result<bool> Ledger::known(const schema::MessageKey& key) {
+  return impl_->database->value<bool>("SELECT 1 FROM messages WHERE key = ?1", key.value);
+}
+
+Result<long long> Ledger::insert(const MessageRow& row) {
+  auto inserted = impl_->database->run(
+      "INSERT INTO messages (team, inbox, key, sender, timestamp, type, entry, disposition, code, reason, request_id, "
+      "received_ms, batch, sum, delivery, sink, offered_ms, delivered_ms, attempts) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+      row.team, row.inbox, row.key.value, row.sender, row.timestamp, row.type, Blob{row.entry},
+      to_string(row.disposition), row.code, row.reason, row.request_id, row.received_ms, row.batch, sum_of(row),
+      to_string(row.delivery), row.sink, row.offered_ms, row.delivered_ms, row.attempts);
+  if (!inserted) return inserted.error();
+  return impl_->database->last_id();
+}
+
+Result<std::optional<MessageRow>> Ledger::message(const schema::MessageKey& key) {
+  Database& database = *impl_->database;
+  return first_row(database.query(select_messages + "WHERE key = ?1", key.value), read_message, database);
+}
+
+Result<std::vector<MessageRow>> Ledger::messages_like(std::string_view prefix, int limit) {
+  Database& database = *impl_->database;
+  // A range, not LIKE: it uses the index, and nothing in the prefix is a pattern. Keys are ASCII, so 0xff ends the
+  // range.
+  const std::string end = std::string(prefix) + '\xff';
+  return all_rows(
+      database.query(select_messages + "WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3", prefix, end, limit),
+      read_message, database);
+}
+
+Result<std::vector<MessageRow>> Ledger::quarantined(std::string_view team, int limit) {
+  Database& database = *impl_->database;
+  const std::string sql =
+      select_messages + "WHERE team = ?1 AND disposition IN ('refused', 'bad') ORDER BY id DESC LIMIT ?2";
+  return all_rows(database.query(sql, team, limit), read_message, database);
+}
+
+Result<std::vector<MessageRow>> Ledger::offerable(std::string_view team, EpochMs grace_before_ms, int limit) {
+  Database& database = *impl_->database;
+  // A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one.
+  const std::string sql =
+      select_messages +
+      "WHERE team = ?1 AND delivery = 'queued' AND batch < coalesce((SELECT min(batch) FROM outbox WHERE "
+      "team = ?1 AND state = 'pending' AND created_ms > ?2), 9223372036854775807) ORDER BY id LIMIT ?3";
+  return all_rows(database.query(sql, team, grace_before_ms, limit), read_message, database);
+}
+
+Status Ledger::mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now) {
+  return impl_->database->run(
+      "UPDATE messages SET delivery = 'offered', sink = ?2, offered_ms = ?3, attempts = attempts + 1 "
+      "WHERE id IN (SELECT value FROM json_each(?1)) AND delivery = 'queued'",
+      json_list(ids), sink, now);
+}
+
+Status Ledger::mark_delivered(const std::vector<long long>& ids, EpochMs now) {
+  // `queued` too: an acknowledgement may come after we gave up waiting for it, and is still true.
+  return impl_->database->run(
+      "UPDATE messages SET delivery = 'delivered', delivered_ms = ?2 "
+      "WHERE id IN (SELECT value FROM json_each(?1)) AND delivery IN ('queued', 'offered')",
+      json_list(ids), now);
+}
+
+Status Ledger::requeue(std::string_view team, const std::vector<long long>& ids) {
+  return impl_->database->run(
+      "UPDATE messages SET delivery = 'queued' "
+      "WHERE id IN (SELECT value FROM json_each(?2)) AND team = ?1 AND delivery = 'offered'",
+      team, json_list(ids));
+}
+
+Status Ledger::requeue_all_offered() {
+  return impl_->database->run("UPDATE messages SET delivery = 'queued' WHERE delivery = 'offered'");
+}
+
+Result<ChatCounts> Ledger::chat_counts(std::string_view team) {
+  ChatCounts counts;
+  Statement rows = impl_->database->query(
+      "SELECT count(*) FILTER (WHERE delivery = 'queued'), count(*) FILTER (WHERE delivery = 'offered'), "
+      "count(*) FILTER (WHERE delivery = 'delivered') FROM messages "
+      "WHERE team = ?1 AND delivery IN ('queued', 'offered', 'delivered')",
+      team);
+  auto row = rows.next();
+  if (!row) return row.error();
+  rows.read(counts.queued, counts.offered, counts.delivered);
+  return counts;
+}
+
+}  // namespace inbox_poller::poller

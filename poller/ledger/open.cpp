@@ -1,0 +1,122 @@
+// How a ledger comes to be open: owned, private, whole, ours, and of our version.
+#include "poller/ledger/ledger_impl.hpp"
+#include "poller/ledger/schema.sql.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+constexpr int known_version = static_cast<int>(ledger_migrations.size());
+
+// fullfsync is for macOS, where fsync alone does not reach the disk; elsewhere it changes nothing. Temporary tables
+// stay in memory so that a full disk cannot fail a read. The size limit cuts the log back after an operator's long read
+// held it up.
+constexpr const char* settings = R"sql(
+PRAGMA busy_timeout = 250;
+PRAGMA synchronous = FULL;
+PRAGMA fullfsync = 1;
+PRAGMA checkpoint_fullfsync = 1;
+PRAGMA trusted_schema = OFF;
+PRAGMA cell_size_check = ON;
+PRAGMA secure_delete = OFF;
+PRAGMA temp_store = MEMORY;
+PRAGMA journal_size_limit = 16777216;
+)sql";
+
+Status migrate(Database& database) {
+  auto version = database.value<int>("PRAGMA user_version");
+  if (!version) return version.error();
+  for (int from = *version; from < known_version; ++from) {
+    const std::string step = std::string(ledger_migrations.at(static_cast<std::size_t>(from))) +
+                             "PRAGMA application_id = " + std::to_string(ledger_application_id) +
+                             ";PRAGMA user_version = " + std::to_string(from + 1) + ";";
+    auto done = database.transaction([&] { return database.script(step); });
+    if (!done) return in_context("bringing the ledger to format " + std::to_string(from + 1), done.error());
+  }
+  return Done{};
+}
+
+// Built beside its place and renamed when complete: after a crash in here there is still no ledger, and the next start
+// makes one.
+Status create(const std::string& path) {
+  const std::string draft = path + ".new";
+  if (auto created = create_private_file(draft); !created) return created;
+  {
+    auto database = Database::open(draft);
+    if (!database) return database.error();
+    if (auto set = (*database)->script("PRAGMA journal_mode = MEMORY;" + std::string(settings)); !set) return set;
+    if (auto migrated = migrate(**database); !migrated) return migrated;
+  }
+  return rename_durably(draft, path);
+}
+
+// Is it ours, may we touch it, is it whole. integrity_check rather than quick_check: a damaged index would hide a known
+// message, and a message that is not known is judged again.
+Status examine(Database& database) {
+  auto id = database.value<int>("PRAGMA application_id");
+  if (!id) return id.error();
+  if (*id != ledger_application_id) {
+    return Error{"ledger.foreign",
+                 database.path() + ": is an SQLite database, but not a ledger of inbox-poller; choose another path"};
+  }
+  auto version = database.value<int>("PRAGMA user_version");
+  if (!version) return version.error();
+  if (*version > known_version) {
+    return Error{"ledger.newer", database.path() + ": has format " + std::to_string(*version) +
+                                     ", this inbox-poller knows up to " + std::to_string(known_version) +
+                                     "; install the newer inbox-poller again"};
+  }
+  auto finding = database.value<std::string>("PRAGMA integrity_check(1)");
+  if (!finding) return finding.error();
+  if (*version < 1) return database.damaged("its format is " + std::to_string(*version));
+  if (*finding != "ok") return database.damaged(*finding);
+  return Done{};
+}
+
+Status use_write_ahead_log(Database& database) {
+  auto mode = database.value<std::string>("PRAGMA journal_mode = WAL");
+  if (!mode) return mode.error();
+  if (*mode == "wal") return Done{};
+  return Error{"ledger.io", database.path() + ": this file system does not support a write-ahead log (got \"" + *mode +
+                                "\"); put the ledger on a local disk"};
+}
+
+}  // namespace
+
+Ledger::Ledger() : impl_(std::make_unique<Impl>()) {}
+Ledger::~Ledger() = default;
+
+Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& given) {
+  std::unique_ptr<Ledger> ledger(new Ledger());
+  Impl& impl = *ledger->impl_;
+  const bool in_memory = given == ":memory:";
+  std::string path = given;
+  if (!in_memory) {
+    auto resolved = resolved_path(given);
+    if (!resolved) return resolved.error();
+    path = *resolved;
+    auto lock = LedgerLock::take(path);
+    if (!lock) return lock.error();
+    impl.lock = *std::move(lock);
+    auto exists = ledger_exists(path);
+    if (!exists) return exists.error();
+    if (!*exists) {
+      if (auto created = create(path); !created) return created.error();
+    }
+  }
+  auto database = Database::open(path);
+  if (!database) return database.error();
+  impl.database = *std::move(database);
+  if (auto set = impl.database->script(settings); !set) return set.error();
+  if (!in_memory) {
+    if (auto sound = examine(*impl.database); !sound) return sound.error();
+    if (auto logged = use_write_ahead_log(*impl.database); !logged) return logged.error();
+  }
+  if (auto migrated = migrate(*impl.database); !migrated) return migrated.error();
+  return ledger;
+}
+
+Result<std::string> Ledger::set_aside(const std::string& path, EpochMs now_ms) {
+  return set_ledger_aside(path, now_ms);
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,143 @@
+// The tables of the ledger, as an ordered list of migrations: entry N takes a file from `PRAGMA user_version` N to N
+// + 1. An entry that was ever released is never edited; a change is a new entry at the end. Invariants the tables keep
+// by themselves: known states only (CHECK), known types only (STRICT), one row per message key and per (team, kind,
+// request_id), ids never used twice (AUTOINCREMENT). `sum` is a CRC-32 over the columns of the row that never change
+// (rows.cpp); SQLite itself keeps no checksums of pages.
+#pragma once
+
+#include <array>
+
+namespace inbox_poller::poller {
+
+/// `PRAGMA application_id`: "InPo". Tells a ledger from any other SQLite database.
+inline constexpr int ledger_application_id = 0x496e506f;
+
+inline constexpr std::array<const char*, 1> ledger_migrations = {
+    R"sql(
+CREATE TABLE daemon (
+  one   INTEGER PRIMARY KEY CHECK (one = 1),
+  batch INTEGER NOT NULL                      -- the last tick that accepted anything
+) STRICT;
+INSERT INTO daemon VALUES (1, 0);
+
+CREATE TABLE messages (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,  -- arrival order
+  team         TEXT NOT NULL,
+  inbox        TEXT NOT NULL,
+  key          TEXT NOT NULL UNIQUE,
+  sender       TEXT NOT NULL,
+  timestamp    TEXT NOT NULL,                      -- as the sender wrote it
+  type         TEXT NOT NULL,
+  entry        BLOB NOT NULL,                      -- the bytes as they stood in the inbox
+  disposition  TEXT NOT NULL CHECK (disposition IN ('chat', 'control', 'status', 'refused', 'duplicate', 'bad')),
+  code         TEXT NOT NULL,
+  reason       TEXT NOT NULL,
+  request_id   TEXT NOT NULL,
+  received_ms  INTEGER NOT NULL,
+  batch        INTEGER NOT NULL,
+  sum          INTEGER NOT NULL,
+  delivery     TEXT NOT NULL CHECK (delivery IN ('none', 'queued', 'offered', 'delivered')),
+  sink         TEXT NOT NULL,
+  offered_ms   INTEGER NOT NULL,
+  delivered_ms INTEGER NOT NULL,
+  attempts     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX messages_delivery ON messages (delivery, team);
+CREATE INDEX messages_received ON messages (team, received_ms);
+CREATE INDEX messages_quarantine ON messages (team) WHERE disposition IN ('refused', 'bad');
+CREATE INDEX messages_request ON messages (request_id, team) WHERE request_id <> '';
+
+CREATE TABLE requests (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  team         TEXT NOT NULL,
+  kind         TEXT NOT NULL CHECK (kind IN ('permission', 'sandbox', 'plan')),
+  request_id   TEXT NOT NULL,
+  asker        TEXT NOT NULL,
+  content_hash TEXT NOT NULL,
+  subject      TEXT NOT NULL,
+  body         BLOB NOT NULL,
+  description  TEXT NOT NULL,
+  suggestions  BLOB NOT NULL,
+  state        TEXT NOT NULL CHECK (state IN ('received', 'pending', 'approved', 'denied', 'expired', 'withdrawn',
+                                              'answered_elsewhere')),
+  asked_ms     INTEGER NOT NULL,
+  deadline_ms  INTEGER NOT NULL,
+  decided_ms   INTEGER NOT NULL,
+  decided_by   TEXT NOT NULL,
+  rule         TEXT NOT NULL,
+  reason       TEXT NOT NULL,
+  message_key  TEXT NOT NULL,
+  sum          INTEGER NOT NULL,
+  UNIQUE (team, kind, request_id)
+) STRICT;
+CREATE INDEX requests_id ON requests (request_id, team);
+CREATE INDEX requests_open ON requests (team, asker) WHERE state IN ('received', 'pending');
+CREATE INDEX requests_plans ON requests (team, asker, content_hash) WHERE kind = 'plan';
+
+CREATE TABLE outbox (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  team         TEXT NOT NULL,
+  batch        INTEGER NOT NULL,
+  inbox        TEXT NOT NULL,
+  key          TEXT NOT NULL,
+  entry        BLOB NOT NULL,                      -- the final bytes; never updated
+  request_id   TEXT NOT NULL,
+  sum          INTEGER NOT NULL,
+  state        TEXT NOT NULL CHECK (state IN ('pending', 'written', 'done', 'dead')),
+  attempts     INTEGER NOT NULL,
+  created_ms   INTEGER NOT NULL,                   -- owed since
+  next_ms      INTEGER NOT NULL,                   -- not before this moment
+  last_problem TEXT NOT NULL
+) STRICT;
+CREATE INDEX outbox_pending ON outbox (team, inbox) WHERE state = 'pending';
+CREATE INDEX outbox_written ON outbox (team) WHERE state = 'written';
+CREATE INDEX outbox_request ON outbox (team, request_id);
+
+CREATE TABLE members (
+  team         TEXT NOT NULL,
+  name         TEXT NOT NULL,
+  present      INTEGER NOT NULL CHECK (present IN (0, 1)),
+  state        TEXT NOT NULL,
+  detail       TEXT NOT NULL,
+  last_seen_ms INTEGER NOT NULL,
+  sum          INTEGER NOT NULL,
+  PRIMARY KEY (team, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE rules (
+  id     INTEGER PRIMARY KEY AUTOINCREMENT,
+  team   TEXT NOT NULL,
+  kind   TEXT NOT NULL CHECK (kind IN ('permission', 'host')),
+  action TEXT NOT NULL CHECK (action IN ('allow', 'deny')),
+  rule   TEXT NOT NULL,
+  by     TEXT NOT NULL,
+  at_ms  INTEGER NOT NULL,
+  sum    INTEGER NOT NULL,
+  UNIQUE (team, kind, action, rule)
+) STRICT;
+
+CREATE TABLE lead (
+  team     TEXT NOT NULL PRIMARY KEY,
+  state    TEXT NOT NULL CHECK (state IN ('idle', 'busy', 'gone')),
+  since_ms INTEGER NOT NULL,
+  until_ms INTEGER NOT NULL,
+  sum      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE history (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  at_ms       INTEGER NOT NULL,
+  team        TEXT NOT NULL,
+  message_key TEXT NOT NULL,
+  request_id  TEXT NOT NULL,
+  event       TEXT NOT NULL,
+  detail      TEXT NOT NULL,
+  sum         INTEGER NOT NULL
+) STRICT;
+CREATE INDEX history_message ON history (message_key);
+CREATE INDEX history_request ON history (team, request_id);
+CREATE INDEX history_time ON history (team, at_ms);
+)sql",
+};
+
+}  // namespace inbox_poller::poller

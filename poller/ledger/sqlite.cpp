@@ -1,0 +1,169 @@
+#include "poller/ledger/sqlite.hpp"
+
+#include <cerrno>
+#include <utility>
+
+namespace inbox_poller::poller {
+
+// --- Statement
+// -----------------------------------------------------------------------------------------------------------
+
+Statement::Statement(Statement&& other) noexcept
+    : database_(other.database_),
+      statement_(std::exchange(other.statement_, nullptr)),
+      problem_(std::move(other.problem_)) {}
+
+Statement::~Statement() {
+  if (statement_ == nullptr) return;
+  sqlite3_reset(statement_);
+  sqlite3_clear_bindings(statement_);
+}
+
+Result<bool> Statement::next() {
+  if (problem_) return *problem_;
+  const int result = sqlite3_step(statement_);
+  if (result == SQLITE_ROW) return true;
+  if (result == SQLITE_DONE) return false;
+  return database_->fault(result);
+}
+
+void Statement::check_bound(int result) {
+  if (result != SQLITE_OK && !problem_) problem_ = database_->fault(result);
+}
+
+// Values are copied: a lease outlives the full expression that made it, the caller's temporaries do not.
+void Statement::bind(int index, long long value) {
+  if (statement_ != nullptr) check_bound(sqlite3_bind_int64(statement_, index, value));
+}
+
+void Statement::bind(int index, std::string_view text) {
+  if (statement_ == nullptr) return;
+  const char* bytes = text.data() == nullptr ? "" : text.data();
+  check_bound(sqlite3_bind_text64(statement_, index, bytes, text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+}
+
+void Statement::bind(int index, Blob blob) {
+  if (statement_ == nullptr) return;
+  const char* bytes = blob.bytes.data() == nullptr ? "" : blob.bytes.data();
+  check_bound(sqlite3_bind_blob64(statement_, index, bytes, blob.bytes.size(), SQLITE_TRANSIENT));
+}
+
+void Statement::get(int column, std::string& value) const {
+  // column_blob hands out the stored bytes of TEXT and BLOB alike, without a conversion that could stop at a NUL.
+  const void* bytes = sqlite3_column_blob(statement_, column);
+  const int size = sqlite3_column_bytes(statement_, column);
+  if (bytes == nullptr) {
+    value.clear();
+  } else {
+    value.assign(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  }
+}
+
+// --- Database
+// ------------------------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
+  std::unique_ptr<Database> database(new Database(path));
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
+  if (const int result = sqlite3_open_v2(path.c_str(), &database->handle_, flags, nullptr); result != SQLITE_OK) {
+    return database->fault(result);
+  }
+  return database;
+}
+
+Database::~Database() {
+  cache_.clear();
+  sqlite3_close(handle_);
+}
+
+Statement Database::prepare(std::string_view sql) {
+  if (in_transaction_ && sqlite3_get_autocommit(handle_) != 0) {
+    return {*this, nullptr, Error{"ledger.io", path_ + ": the transaction was rolled back after an earlier error"}};
+  }
+  if (const auto known = cache_.find(sql); known != cache_.end()) return {*this, known->second.get(), std::nullopt};
+  sqlite3_stmt* statement = nullptr;
+  const int result = sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
+                                        &statement, nullptr);
+  if (result != SQLITE_OK) return {*this, nullptr, fault(result)};
+  cache_.emplace(sql, statement);
+  return {*this, statement, std::nullopt};
+}
+
+Status Database::finish(Statement statement) {
+  while (true) {
+    auto row = statement.next();
+    if (!row) return row.error();
+    if (!*row) return Done{};
+  }
+}
+
+Status Database::script(const std::string& sql) {
+  if (const int result = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr); result != SQLITE_OK) {
+    return fault(result);
+  }
+  return Done{};
+}
+
+Status Database::transaction(const std::function<Status()>& work) {
+  if (in_transaction_)
+    return Error{"ledger.sql", path_ + ": a transaction inside a transaction; this is a mistake of ours"};
+  if (auto begun = run("BEGIN IMMEDIATE"); !begun) return begun;
+  struct Guard {
+    Database& database;
+    ~Guard() {
+      database.in_transaction_ = false;
+      // After some faults SQLite has rolled back already; a second ROLLBACK would only be an error to ignore.
+      if (sqlite3_get_autocommit(database.handle_) == 0) {
+        sqlite3_exec(database.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+      }
+    }
+  } guard{*this};
+  in_transaction_ = true;
+  if (auto done = work(); !done) return done;
+  return run("COMMIT");
+}
+
+// --- faults
+// --------------------------------------------------------------------------------------------------------------
+
+Error Database::fault(int result) const {
+  const std::string text = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(result);
+  const int system_error = handle_ != nullptr ? sqlite3_system_errno(handle_) : 0;
+  const std::string said = " (SQLite: " + text + ", code " + std::to_string(result) + ")";
+  const Error full{"ledger.full",
+                   path_ + ": no room to write" + said +
+                       ". Free some space; messages stay unread in their inboxes until then, none is lost"};
+  switch (result & 0xff) {
+    case SQLITE_FULL:
+      return full;
+    case SQLITE_IOERR:
+      if (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG) return full;
+      [[fallthrough]];
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+    case SQLITE_NOLFS:
+    case SQLITE_PROTOCOL:
+      return {"ledger.io",
+              path_ + ": cannot be read or written" + said + ". Check the disk and the permissions of its directory"};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return {"ledger.busy", path_ + ": another program holds the write lock" + said +
+                                 ". It will be tried again; close any `sqlite3` that has an open transaction on it"};
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return damaged(text);
+    default:
+      return {"ledger.sql", path_ + ": a statement failed" + said};
+  }
+}
+
+Error Database::damaged(std::string_view finding) const {
+  return {"ledger.damaged",
+          path_ + " is damaged: " + std::string(finding) +
+              ". Restore it from a copy, or start anew: `inbox-poller run --new-ledger` sets it aside as " + path_ +
+              ".damaged-<time> and begins an empty one"};
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,159 @@
+// A thin RAII layer over libsqlite3: one connection, its prepared statements, typed binding and reading, faults as
+// Error. What it is not: a query builder, or safe to share between threads; and it never throws for what SQLite
+// reports. Invariants: a statement is reset and forgets its values when its lease ends; once a transaction was rolled
+// back under us (SQLite does that on a full disk), nothing runs until transaction() has returned. Error codes:
+// ledger.full, ledger.io, ledger.busy, ledger.damaged, ledger.sql (a mistake of ours).
+#pragma once
+
+#include <sqlite3.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/error.hpp"
+
+namespace inbox_poller::poller {
+
+/// Bytes to be bound as BLOB. Anything else textual is bound as TEXT; neither loses a byte (NUL, invalid UTF-8).
+struct Blob {
+  std::string_view bytes;
+};
+
+class Database;
+
+/// One use of a prepared statement, its values already bound. Ends when it goes out of scope.
+class Statement {
+ public:
+  Statement(Statement&& other) noexcept;
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+  Statement& operator=(Statement&&) = delete;
+  ~Statement();
+
+  /// Steps. True: a row is there to be read. A fault of preparing or binding comes out here, too.
+  Result<bool> next();
+
+  /// Reads the row's columns from the first on; valid after next() said true.
+  template <class... T>
+  void read(T&... fields) const {
+    int column = 0;
+    (get(column++, fields), ...);
+  }
+
+ private:
+  friend class Database;
+  Statement(Database& database, sqlite3_stmt* statement, std::optional<Error> problem)
+      : database_(&database), statement_(statement), problem_(std::move(problem)) {}
+
+  void bind(int index, long long value);
+  void bind(int index, std::string_view text);
+  void bind(int index, Blob blob);
+  void check_bound(int result);
+  void get(int column, long long& value) const { value = sqlite3_column_int64(statement_, column); }
+  void get(int column, int& value) const { value = sqlite3_column_int(statement_, column); }
+  void get(int column, bool& value) const { value = sqlite3_column_int(statement_, column) != 0; }
+  void get(int column, std::string& value) const;
+
+  Database* database_;
+  sqlite3_stmt* statement_;
+  std::optional<Error> problem_;
+};
+
+class Database {
+ public:
+  /// Opens an existing file (or ":memory:"). No symbolic link may be on the path.
+  static Result<std::unique_ptr<Database>> open(const std::string& path);
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+  ~Database();
+
+  /// A lease on the prepared statement for `sql`, with the values bound in order. At most one lease per text at a time.
+  template <class... T>
+  Statement query(std::string_view sql, const T&... values) {
+    Statement statement = prepare(sql);
+    int index = 0;
+    (statement.bind(++index, values), ...);
+    return statement;
+  }
+
+  /// Runs a statement whose rows, if any, do not matter.
+  template <class... T>
+  Status run(std::string_view sql, const T&... values) {
+    return finish(query(sql, values...));
+  }
+
+  /// The first column of the first row; 0 or empty when there is none.
+  template <class T, class... Values>
+  Result<T> value(std::string_view sql, const Values&... values) {
+    Statement statement = query(sql, values...);
+    auto row = statement.next();
+    if (!row) return row.error();
+    T field{};
+    if (*row) statement.read(field);
+    return field;
+  }
+
+  /// Several statements in one text, not cached: schema and settings.
+  Status script(const std::string& sql);
+
+  /// BEGIN IMMEDIATE, `work`, COMMIT. Rolls back when `work` fails or throws, or the commit fails. Nesting is refused.
+  Status transaction(const std::function<Status()>& work);
+  [[nodiscard]] bool in_transaction() const { return in_transaction_; }
+
+  [[nodiscard]] int changes() const { return sqlite3_changes(handle_); }
+  [[nodiscard]] long long last_id() const { return sqlite3_last_insert_rowid(handle_); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// The fault that `result` (an extended result code) stands for, told with the file and what to do.
+  [[nodiscard]] Error fault(int result) const;
+  /// "ledger.damaged", with what was found and how to go on.
+  [[nodiscard]] Error damaged(std::string_view finding) const;
+
+ private:
+  explicit Database(std::string path) : path_(std::move(path)) {}
+  Statement prepare(std::string_view sql);
+  static Status finish(Statement statement);
+
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+
+  std::string path_;
+  sqlite3* handle_ = nullptr;
+  bool in_transaction_ = false;
+  std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> cache_;
+};
+
+/// All rows of a statement, each made by `read`.
+template <class T>
+Result<std::vector<T>> all_rows(Statement statement, Result<T> (*read)(const Database&, const Statement&),
+                                const Database& database) {
+  std::vector<T> rows;
+  while (true) {
+    auto more = statement.next();
+    if (!more) return more.error();
+    if (!*more) return rows;
+    auto row = read(database, statement);
+    if (!row) return row.error();
+    rows.push_back(*std::move(row));
+  }
+}
+
+/// The first row, if there is one.
+template <class T>
+Result<std::optional<T>> first_row(Statement statement, Result<T> (*read)(const Database&, const Statement&),
+                                   const Database& database) {
+  auto more = statement.next();
+  if (!more) return more.error();
+  if (!*more) return std::optional<T>();
+  auto row = read(database, statement);
+  if (!row) return row.error();
+  return std::optional<T>(*std::move(row));
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,93 @@
+// What we know of a team beside its messages: members, the session's rules, the lead.
+#include "poller/ledger/ledger_impl.hpp"
+#include "poller/ledger/row_sum.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+long long sum_of(const MemberRow& row) {
+  return row_sum(row.team, row.name, row.present ? 1 : 0, row.state, row.detail, row.last_seen_ms);
+}
+
+long long sum_of(const SessionRule& row) {
+  return row_sum(row.team, row.kind, row.action, row.rule, row.by, row.at_ms);
+}
+
+long long sum_of(std::string_view team, const LeadRow& row) {
+  return row_sum(team, row.state, row.since_ms, row.until_ms);
+}
+
+Result<MemberRow> read_member(const Database& database, const Statement& from) {
+  MemberRow row;
+  long long sum = 0;
+  from.read(row.team, row.name, row.present, row.state, row.detail, row.last_seen_ms, sum);
+  if (sum != sum_of(row))
+    return database.damaged("member " + row.name + " of team " + row.team + " is not as it was written");
+  return row;
+}
+
+Result<SessionRule> read_rule(const Database& database, const Statement& from) {
+  SessionRule row;
+  long long sum = 0;
+  from.read(row.id, row.team, row.kind, row.action, row.rule, row.by, row.at_ms, sum);
+  if (sum != sum_of(row))
+    return database.damaged("session rule " + std::to_string(row.id) + " is not as it was written");
+  return row;
+}
+
+}  // namespace
+
+Status Ledger::put_member(const MemberRow& row) {
+  return impl_->database->run(
+      "INSERT INTO members (team, name, present, state, detail, last_seen_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
+      "ON CONFLICT (team, name) DO UPDATE SET present = excluded.present, state = excluded.state, "
+      "detail = excluded.detail, last_seen_ms = excluded.last_seen_ms, sum = excluded.sum",
+      row.team, row.name, row.present ? 1 : 0, row.state, row.detail, row.last_seen_ms, sum_of(row));
+}
+
+Result<std::vector<MemberRow>> Ledger::members(std::string_view team) {
+  Database& database = *impl_->database;
+  return all_rows(database.query("SELECT team, name, present, state, detail, last_seen_ms, sum FROM members "
+                                 "WHERE team = ?1 ORDER BY name",
+                                 team),
+                  read_member, database);
+}
+
+Status Ledger::add_rule(const SessionRule& row) {
+  return impl_->database->run(
+      "INSERT INTO rules (team, kind, action, rule, by, at_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
+      "ON CONFLICT (team, kind, action, rule) DO NOTHING",
+      row.team, row.kind, row.action, row.rule, row.by, row.at_ms, sum_of(row));
+}
+
+Result<std::vector<SessionRule>> Ledger::rules(std::string_view team) {
+  Database& database = *impl_->database;
+  return all_rows(
+      database.query("SELECT id, team, kind, action, rule, by, at_ms, sum FROM rules WHERE team = ?1 ORDER BY id",
+                     team),
+      read_rule, database);
+}
+
+Status Ledger::put_lead(std::string_view team, const LeadRow& row) {
+  return impl_->database->run(
+      "INSERT INTO lead (team, state, since_ms, until_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5) "
+      "ON CONFLICT (team) DO UPDATE SET state = excluded.state, since_ms = excluded.since_ms, "
+      "until_ms = excluded.until_ms, sum = excluded.sum",
+      team, row.state, row.since_ms, row.until_ms, sum_of(team, row));
+}
+
+Result<std::optional<LeadRow>> Ledger::lead(std::string_view team) {
+  Database& database = *impl_->database;
+  Statement rows = database.query("SELECT state, since_ms, until_ms, sum FROM lead WHERE team = ?1", team);
+  auto found = rows.next();
+  if (!found) return found.error();
+  if (!*found) return std::optional<LeadRow>();
+  LeadRow row;
+  long long sum = 0;
+  rows.read(row.state, row.since_ms, row.until_ms, sum);
+  if (sum != sum_of(team, row))
+    return database.damaged("the lead's state in team " + std::string(team) + " is not as it was written");
+  return std::optional(row);
+}
+
+}  // namespace inbox_poller::poller
