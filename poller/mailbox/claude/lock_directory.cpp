@@ -14,12 +14,6 @@ namespace {
 
 constexpr unsigned lock_mode = 0777;  // as proper-lockfile; the umask narrows it
 
-/// False only when the system says that there is no such process. A process in another container looks dead as well,
-/// which is why a lock file is left alone for `foreign_patience` first.
-bool may_be_alive(int pid) {
-  return ::kill(pid, 0) == 0 || errno != ESRCH;
-}
-
 std::string lock_path(const Directory& at, const std::string& name) {
   return at.path + "/" + name;
 }
@@ -37,6 +31,10 @@ std::string content_of(FileSystem& files, const Directory& at, const std::string
 }
 
 }  // namespace
+
+bool may_be_alive(int pid) {
+  return ::kill(pid, 0) == 0 || errno != ESRCH;
+}
 
 HeldLock::HeldLock(HeldLock&& other) noexcept
     : owner_(std::exchange(other.owner_, nullptr)),

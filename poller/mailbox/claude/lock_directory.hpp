@@ -21,6 +21,10 @@ namespace inbox_poller::poller {
 
 class LockDirectory;
 
+/// False only when the system says that there is no such process. One in another container looks dead as well, which is
+/// why another tool's lock file is left alone for `foreign_patience` first.
+bool may_be_alive(int pid);
+
 /// What releasing a lock found.
 struct LockRelease {
   bool intact = true;  // false: somebody broke the lock while we held it

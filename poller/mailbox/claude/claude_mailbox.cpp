@@ -1,0 +1,457 @@
+#include "poller/mailbox/claude/claude_mailbox.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace inbox_poller::poller {
+
+namespace {
+
+constexpr std::string_view inbox_suffix = ".json";
+constexpr int optimistic_rounds = 3;
+constexpr std::size_t keys_in_receipt = 32;
+// What one hold of the lock may cost: a few system calls for each flag, and the comparing of whole entries.
+constexpr std::size_t flips_per_hold = 64;
+constexpr std::size_t bytes_per_hold = 256 * 1024;
+
+std::string file_name(const std::string& inbox) {
+  return inbox + std::string(inbox_suffix);
+}
+std::string lock_name(const std::string& file) {
+  return file + ".lock";
+}
+
+WriteResult stopped(WriteOutcome outcome, std::string detail) {
+  return {outcome, std::move(detail), 0};
+}
+
+WriteResult invalid_name(const std::string& inbox) {
+  return stopped(WriteOutcome::refused,
+                 "'" + inbox + "' is not a name we turn into a file name (A-Z a-z 0-9 _ -, at most 64)");
+}
+
+WriteResult stopped_by(const Error& error) {
+  if (is_errno(error, ENOENT)) return stopped(WriteOutcome::missing, error.message);
+  const bool refused = error.code == code::untrusted || error.code == code::not_regular;
+  return stopped(refused ? WriteOutcome::refused : WriteOutcome::fault, error.message);
+}
+
+WriteResult stopped_by(const Snapshot& snapshot) {
+  switch (snapshot.outcome) {
+    case ReadOutcome::missing:
+      return stopped(WriteOutcome::missing, snapshot.detail);
+    case ReadOutcome::not_regular:
+    case ReadOutcome::too_large:
+      return stopped(WriteOutcome::refused, snapshot.detail);
+    case ReadOutcome::document:
+    case ReadOutcome::empty:
+    case ReadOutcome::torn:
+    case ReadOutcome::lock_held:
+      return stopped(WriteOutcome::changed, snapshot.detail);
+    case ReadOutcome::fault:
+      break;
+  }
+  return stopped(WriteOutcome::fault, snapshot.detail);
+}
+
+WriteResult not_locked(const LockAttempt& attempt) {
+  switch (attempt.outcome) {
+    case LockOutcome::held:
+      return stopped(WriteOutcome::lock_held, attempt.detail);
+    case LockOutcome::foreign:
+      return stopped(WriteOutcome::lock_foreign, attempt.detail);
+    case LockOutcome::acquired:
+    case LockOutcome::fault:
+      break;
+  }
+  return stopped(WriteOutcome::fault, attempt.detail);
+}
+
+void add_detail(std::string& detail, std::string_view more) {
+  if (more.empty()) return;
+  if (!detail.empty()) detail += "; ";
+  detail += more;
+}
+
+bool is_blank(const schema::InboxDocument& document) {
+  return !document.problem() && document.bytes().find('[') == std::string_view::npos;
+}
+
+std::string describe(const schema::ScanProblem& problem) {
+  return problem.what + " at byte " + std::to_string(problem.offset);
+}
+
+bool is_unread(const schema::InboxEntry& entry) {
+  return entry.read != schema::ReadFlag::read;
+}
+
+}  // namespace
+
+ClaudeMailbox::ClaudeMailbox(FileSystem& files, const Clock& clock, std::string team_dir, std::string team,
+                             const config::Limits& limits)
+    : files_(files),
+      clock_(clock),
+      team_dir_(std::move(team_dir)),
+      team_(std::move(team)),
+      size_limit_(limits.inbox_file.count),
+      locks_(files, clock) {}
+
+Result<Directory> ClaudeMailbox::open_team() {
+  Result<Directory> team = files_.open_dir(absolute, team_dir_);
+  if (!team) return team;
+  if (Status trusted = require_trusted(team->stat, team->path); !trusted.ok()) return trusted.error();
+  return team;
+}
+
+Result<Directory> ClaudeMailbox::open_inboxes() {
+  const Result<Directory> team = open_team();
+  if (!team) return team.error();
+  Result<Directory> folder = files_.open_dir(*team, "inboxes");
+  if (!folder) return folder;
+  if (Status trusted = require_trusted(folder->stat, folder->path); !trusted.ok()) return trusted.error();
+  return folder;
+}
+
+Result<Directory> ClaudeMailbox::open_or_make_inboxes() {
+  Result<Directory> folder = open_inboxes();
+  if (folder.ok() || !is_errno(folder.error(), ENOENT)) return folder;
+  const Result<Directory> team = open_team();
+  if (!team) return team.error();  // a team's folder is never made by us
+  const Status made = files_.mkdir_at(*team, "inboxes", 0700);
+  if (!made.ok() && !is_errno(made.error(), EEXIST)) return made.error();
+  if (Status synced = files_.sync_dir(*team); !synced.ok()) return synced.error();
+  return open_inboxes();
+}
+
+GlanceResult ClaudeMailbox::glance(const std::string& inbox) {
+  if (!schema::is_valid_name(inbox)) return {};
+  const Result<Directory> folder = open_inboxes();
+  const Result<FileStat> found = folder ? files_.stat_at(*folder, file_name(inbox)) : Result<FileStat>(folder.error());
+  if (!found) {
+    last_reads_.erase(inbox);
+    // Anything but "not there" is for read() to tell about.
+    return {is_errno(found.error(), ENOENT) ? Glance::missing : Glance::changed, 0};
+  }
+  const auto last = last_reads_.find(inbox);
+  const bool same = last != last_reads_.end() && last->second.settled && last->second.version == version_of(*found);
+  return {same ? Glance::unchanged : Glance::changed, found->size};
+}
+
+ReadResult ClaudeMailbox::read(const std::string& inbox, ReadMode mode) {
+  last_reads_.erase(inbox);
+  if (!schema::is_valid_name(inbox)) return {ReadOutcome::fault, {}, invalid_name(inbox).detail};
+  const Result<Directory> folder = open_inboxes();
+  if (!folder) {
+    const bool missing = is_errno(folder.error(), ENOENT);
+    return {missing ? ReadOutcome::missing : ReadOutcome::fault, {}, folder.error().message};
+  }
+  const std::string file = file_name(inbox);
+  std::string note;
+  std::optional<HeldLock> lock;
+  if (mode == ReadMode::under_lock) {
+    LockAttempt attempt = locks_.try_acquire(*folder, lock_name(file));
+    if (attempt.outcome == LockOutcome::fault) return {ReadOutcome::fault, {}, attempt.detail};
+    if (attempt.outcome != LockOutcome::acquired) return {ReadOutcome::lock_held, {}, attempt.detail};
+    note = std::move(attempt.detail);
+    lock.emplace(std::move(*attempt.lock));
+  }
+  Snapshot snapshot = take_snapshot(files_, clock_, *folder, file, size_limit_);
+  if (lock) add_detail(note, lock->release().detail);
+
+  ReadResult result{snapshot.outcome, {}, std::move(note)};
+  add_detail(result.detail, snapshot.detail);
+  if (snapshot.outcome != ReadOutcome::document && snapshot.outcome != ReadOutcome::torn) return result;
+  result.document = schema::InboxDocument::scan(std::move(snapshot.bytes), scope(inbox));
+  if (snapshot.outcome == ReadOutcome::torn) return result;
+  if (result.document.problem()) {
+    result.outcome = ReadOutcome::torn;
+    add_detail(result.detail,
+               folder->path + "/" + file + " is not one JSON array: " + describe(*result.document.problem()));
+  } else if (is_blank(result.document)) {
+    result.outcome = ReadOutcome::empty;
+  } else {
+    last_reads_.insert_or_assign(inbox, LastRead{snapshot.version, snapshot.settled});
+  }
+  return result;
+}
+
+WriteResult ClaudeMailbox::mark_read(const std::string& inbox, const schema::InboxDocument& document,
+                                     std::span<const std::size_t> indexes) {
+  if (!schema::is_valid_name(inbox)) return invalid_name(inbox);
+  std::vector<schema::InPlaceEdit> edits;
+  bool in_place = true;
+  for (const std::size_t index : indexes) {
+    if (index >= document.entries().size() || !is_unread(document.entries()[index])) continue;
+    if (auto edit = document.mark_read_edit(index))
+      edits.push_back(*std::move(edit));
+    else
+      in_place = false;
+  }
+  if (edits.empty() && in_place) return {};
+
+  const Result<Directory> folder = open_inboxes();
+  if (!folder) return stopped_by(folder.error());
+  const Result<FileStat> found = files_.stat_at(*folder, file_name(inbox));
+  if (!found) return stopped_by(found.error());
+  // A file with a second name may be somebody's backup, or a trap: writing in place would reach it there.
+  if (found->links > 1) in_place = false;
+  return in_place ? mark_in_place(*folder, inbox, edits) : mark_by_replacement(*folder, inbox, document, indexes);
+}
+
+WriteResult ClaudeMailbox::mark_in_place(const Directory& folder, const std::string& inbox,
+                                         const std::vector<schema::InPlaceEdit>& edits) {
+  std::vector<Flip> flips;
+  std::size_t longest = 0;
+  for (const schema::InPlaceEdit& edit : edits) {
+    const std::string_view before = edit.before;
+    const std::string_view after = edit.after;
+    const auto first = std::mismatch(before.begin(), before.end(), after.begin(), after.end()).first - before.begin();
+    const auto last =
+        std::mismatch(before.rbegin(), before.rend(), after.rbegin(), after.rend()).first - before.rbegin();
+    const auto begin = static_cast<std::size_t>(first);
+    const std::size_t size = before.size() - static_cast<std::size_t>(last) - begin;
+    flips.push_back({&edit, edit.offset + begin, after.substr(begin, size), before.substr(begin, size)});
+    longest = std::max(longest, before.size());
+  }
+  const std::string file = file_name(inbox);
+  std::string buffer(longest, '\0');
+  WriteResult result;
+  for (std::span<const Flip> rest(flips); !rest.empty() && result.outcome == WriteOutcome::done;) {
+    std::size_t count = 0;
+    std::size_t bytes = 0;
+    while (count < rest.size() && count < flips_per_hold && (count == 0 || bytes < bytes_per_hold)) {
+      bytes += rest[count++].edit->before.size();
+    }
+    LockAttempt attempt = locks_.try_acquire(folder, lock_name(file));
+    if (attempt.outcome != LockOutcome::acquired) {
+      WriteResult blocked = not_locked(attempt);
+      blocked.marked = result.marked;
+      return blocked;
+    }
+    flip(folder, file, rest.first(count), buffer, result);
+    const LockRelease release = attempt.lock->release();
+    if (!release.intact && result.outcome == WriteOutcome::done) result.outcome = WriteOutcome::changed;
+    add_detail(result.detail, attempt.detail);
+    add_detail(result.detail, release.detail);
+    rest = rest.subspan(count);
+  }
+  return result;
+}
+
+void ClaudeMailbox::flip(const Directory& folder, const std::string& file, std::span<const Flip> batch,
+                         std::string& buffer, WriteResult& result) {
+  const auto stop = [&](const WriteResult& reason) {
+    result.outcome = reason.outcome;
+    result.detail = reason.detail;
+  };
+  const Result<File> open = files_.open_update(folder, file);
+  if (!open) return stop(stopped_by(open.error()));
+  if (open->stat.links > 1) return stop(stopped(WriteOutcome::changed, open->path + " has got a second name"));
+  for (const Flip& flip : batch) {
+    const schema::InPlaceEdit& edit = *flip.edit;
+    const Result<std::size_t> count = files_.read_at(*open, buffer.data(), edit.before.size(), edit.offset);
+    if (!count) return stop(stopped_by(count.error()));
+    const std::string_view found(buffer.data(), *count);
+    if (found == edit.after) continue;  // somebody else has set it
+    if (found != edit.before) return stop(stopped(WriteOutcome::changed, open->path + " was rewritten by a peer"));
+    const Status written = files_.write_at(*open, flip.after, flip.at);
+    if (!written.ok()) {
+      const bool restored = files_.write_at(*open, flip.before, flip.at).ok();
+      stop(stopped_by(written.error()));
+      if (!restored) add_detail(result.detail, "bytes at offset " + std::to_string(flip.at) + " may be damaged");
+      return;
+    }
+    ++result.marked;
+  }
+  const Result<FileStat> after = files_.stat(*open);
+  if (!after) return stop(stopped_by(after.error()));
+  if (after->size != open->stat.size)
+    stop(stopped(WriteOutcome::changed, open->path + " was rewritten while we marked it"));
+}
+
+WriteResult ClaudeMailbox::mark_by_replacement(const Directory& folder, const std::string& inbox,
+                                               const schema::InboxDocument& document,
+                                               std::span<const std::size_t> indexes) {
+  if (document.problem()) return stopped(WriteOutcome::refused, "a file that does not parse is not written to");
+  const std::string file = file_name(inbox);
+  const Snapshot snapshot = take_snapshot(files_, clock_, folder, file, size_limit_);
+  if (snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
+  if (snapshot.bytes != document.bytes()) {
+    return stopped(WriteOutcome::changed, folder.path + "/" + file + " was rewritten by a peer");
+  }
+  const std::string wanted = document.with_marked_read(indexes);
+  if (wanted == snapshot.bytes) return {};  // nothing that has a flag, such as a null entry
+  WriteResult result = replace(folder, file, snapshot, wanted, std::nullopt);
+  if (result.outcome == WriteOutcome::done) {
+    result.marked = static_cast<std::size_t>(std::count_if(indexes.begin(), indexes.end(), [&](std::size_t index) {
+      return index < document.entries().size() && is_unread(document.entries()[index]);
+    }));
+  }
+  return result;
+}
+
+WriteResult ClaudeMailbox::append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) {
+  if (!schema::is_valid_name(inbox)) return invalid_name(inbox);
+  const auto alone = schema::InboxDocument::scan("[" + std::string(entry) + "]", scope(inbox));
+  if (alone.problem() || alone.entries().size() != 1) {
+    return stopped(WriteOutcome::refused, "what should be appended to '" + inbox + "' is not one JSON value");
+  }
+  receipt = {alone.entries().front().key, {}};
+  const Result<Directory> folder = open_or_make_inboxes();
+  if (!folder) return stopped_by(folder.error());
+
+  WriteResult result = stopped(WriteOutcome::changed, {});
+  for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round) {
+    result = append_once(*folder, inbox, entry, receipt, std::nullopt);
+  }
+  if (result.outcome == WriteOutcome::changed) {  // lost every race: once more, with the peers kept out
+    LockAttempt attempt = locks_.try_acquire(*folder, lock_name(file_name(inbox)));
+    if (attempt.outcome != LockOutcome::acquired) return not_locked(attempt);
+    result = append_once(*folder, inbox, entry, receipt, std::move(attempt.lock));
+    add_detail(result.detail, attempt.detail);
+  }
+  if (result.outcome != WriteOutcome::done && result.outcome != WriteOutcome::already_there) return result;
+  // Also for what was there already: it may be ours, from just before a crash.
+  if (const Status synced = files_.sync_dir(*folder); !synced.ok()) {
+    return stopped(WriteOutcome::fault, "appended, but perhaps not lasting: " + synced.error().message);
+  }
+  return result;
+}
+
+WriteResult ClaudeMailbox::append_once(const Directory& folder, const std::string& inbox, std::string_view entry,
+                                       AppendReceipt& receipt, std::optional<HeldLock> lock) {
+  const std::string file = file_name(inbox);
+  Snapshot snapshot = take_snapshot(files_, clock_, folder, file, size_limit_);
+  if (snapshot.outcome == ReadOutcome::missing) return create_empty(folder, file);
+  if (snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
+
+  const auto document = schema::InboxDocument::scan(snapshot.bytes, scope(inbox));
+  const std::string path = folder.path + "/" + file;
+  // A young file without a parsable array may be in the middle of a peer's unlocked write. An old one stays as it is:
+  // white space is what a writer that died between truncating and writing leaves, and nothing is lost by counting it as
+  // []; anything else may hold messages, and is for a person.
+  if (document.problem() && snapshot.settled) {
+    return stopped(WriteOutcome::refused, path + " is not one JSON array (" + describe(*document.problem()) +
+                                              "); it is left as it is. Repair it, or move it away");
+  }
+  if (document.problem() || (is_blank(document) && !snapshot.settled)) {
+    return stopped(WriteOutcome::changed, path + " is being written by somebody");
+  }
+
+  receipt.unread_before.clear();
+  for (const schema::InboxEntry& there : document.entries()) {
+    if (there.key == receipt.key) return stopped(WriteOutcome::already_there, {});
+    // The oldest are enough: whoever consumes ours has consumed them, whoever overwrites ours most likely kept them.
+    if (is_unread(there) && receipt.unread_before.size() < keys_in_receipt) receipt.unread_before.push_back(there.key);
+  }
+  return replace(folder, file, snapshot, document.with_appended(entry), std::move(lock));
+}
+
+WriteResult ClaudeMailbox::create_empty(const Directory& folder, const std::string& file) {
+  const Result<File> created = files_.create_exclusive(folder, file, 0600);
+  if (!created && !is_errno(created.error(), EEXIST)) return stopped_by(created.error());
+  if (created) {
+    if (const Status written = files_.write_at(*created, "[]", 0); !written.ok()) return stopped_by(written.error());
+  }
+  return stopped(WriteOutcome::changed, folder.path + "/" + file + " has just been created");
+}
+
+WriteResult ClaudeMailbox::replace(const Directory& folder, const std::string& file, const Snapshot& snapshot,
+                                   std::string_view wanted, std::optional<HeldLock> lock) {
+  TemporaryFile temporary(files_, folder, file, ++temporaries_);
+  if (const Status written = temporary.write(wanted, snapshot.mode); !written.ok()) return stopped_by(written.error());
+  std::string note;
+  if (!lock) {
+    LockAttempt attempt = locks_.try_acquire(folder, lock_name(file));
+    if (attempt.outcome != LockOutcome::acquired) return not_locked(attempt);
+    note = std::move(attempt.detail);
+    lock.emplace(std::move(*attempt.lock));
+  }
+  WriteResult result = swap_in(folder, file, snapshot, *lock, temporary);
+  const LockRelease release = lock->release();
+  add_detail(result.detail, note);
+  add_detail(result.detail, release.detail);
+  return result;
+}
+
+WriteResult ClaudeMailbox::swap_in(const Directory& folder, const std::string& file, const Snapshot& snapshot,
+                                   const HeldLock& lock, TemporaryFile& temporary) {
+  const Result<FileStat> now = files_.stat_at(folder, file);
+  if (!now) return stopped_by(now.error());
+  if (version_of(*now) != snapshot.version) return stopped(WriteOutcome::changed, {});
+  if (!snapshot.settled) {
+    const Result<bool> same = has_bytes(files_, folder, file, snapshot.bytes);
+    if (!same) return stopped_by(same.error());
+    if (!*same) return stopped(WriteOutcome::changed, {});
+  }
+  if (!lock.still_ours()) return stopped(WriteOutcome::changed, "our lock was broken by somebody");
+  if (const Status renamed = temporary.replace_target(); !renamed.ok()) return stopped_by(renamed.error());
+  return {};
+}
+
+Presence ClaudeMailbox::find(const std::string& inbox, const AppendReceipt& receipt) {
+  if (!schema::is_valid_name(inbox)) return Presence::unknown;
+  const Result<Directory> folder = open_inboxes();
+  if (!folder) return is_errno(folder.error(), ENOENT) ? Presence::gone : Presence::unknown;
+  Snapshot snapshot = take_snapshot(files_, clock_, *folder, file_name(inbox), size_limit_);
+  if (snapshot.outcome == ReadOutcome::missing) return Presence::gone;
+  if (snapshot.outcome != ReadOutcome::document) return Presence::unknown;
+  const auto document = schema::InboxDocument::scan(std::move(snapshot.bytes), scope(inbox));
+  if (document.problem() || is_blank(document)) return Presence::unknown;
+
+  bool earlier_still_unread = false;
+  for (const schema::InboxEntry& there : document.entries()) {
+    if (there.key == receipt.key) return is_unread(there) ? Presence::unread : Presence::read;
+    const auto& before = receipt.unread_before;
+    if (is_unread(there) && std::find(before.begin(), before.end(), there.key) != before.end())
+      earlier_still_unread = true;
+  }
+  return earlier_still_unread ? Presence::overwritten : Presence::gone;
+}
+
+Result<std::vector<std::string>> ClaudeMailbox::inboxes() {
+  const Result<Directory> folder = open_inboxes();
+  if (!folder && is_errno(folder.error(), ENOENT)) return std::vector<std::string>{};
+  if (!folder) return folder.error();
+  Result<std::vector<std::string>> names = files_.list(*folder);
+  if (!names) return names;
+  if (!std::exchange(litter_removed_, true)) remove_litter(*folder, *names);
+
+  std::vector<std::string> out;
+  for (const std::string_view name : *names) {
+    if (!name.ends_with(inbox_suffix)) continue;
+    const std::string_view inbox = name.substr(0, name.size() - inbox_suffix.size());
+    if (schema::is_valid_name(inbox)) out.emplace_back(inbox);
+  }
+  std::sort(out.begin(), out.end());
+  std::erase_if(last_reads_, [&](const auto& last) { return !std::binary_search(out.begin(), out.end(), last.first); });
+  return out;
+}
+
+void ClaudeMailbox::remove_litter(const Directory& folder, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const std::optional<int> pid = TemporaryFile::owner(name);
+    // Calls come one at a time, so none of these is in use by us: our own number is a predecessor's, as in a container.
+    if (pid && (*pid == ::getpid() || !may_be_alive(*pid))) (void)files_.unlink_at(folder, name);
+  }
+}
+
+Result<schema::Roster> ClaudeMailbox::roster() {
+  constexpr const char* missing = "roster.missing";
+  const Result<Directory> team = open_team();
+  if (!team && is_errno(team.error(), ENOENT)) return Error{missing, team.error().message};
+  if (!team) return team.error();
+  const Snapshot snapshot = take_snapshot(files_, clock_, *team, "config.json", size_limit_);
+  const std::string path = team->path + "/config.json";
+  if (snapshot.outcome == ReadOutcome::missing)
+    return Error{missing, path + " does not exist, so this is no team (yet)"};
+  if (snapshot.outcome != ReadOutcome::document) return Error{"roster.unreadable", snapshot.detail};
+  Result<schema::Roster> roster = schema::decode_roster(snapshot.bytes);
+  if (!roster) return in_context(path, roster.error());
+  return roster;
+}
+
+}  // namespace inbox_poller::poller

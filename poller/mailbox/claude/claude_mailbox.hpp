@@ -1,0 +1,85 @@
+// The mailbox of a team as agent clients keep it: `<team>/inboxes/<name>.json`, one JSON array each, guarded by
+// `<name>.json.lock` directories, and `<team>/config.json`, the roster.
+// Invariants: a file is only ever changed under its lock; under it nothing is parsed, logged or synced (an old client
+// that meets a held lock loses its message; the one exception is an append that lost several races). A file that we
+// could not parse is never written. No link is followed, nothing but regular files is opened, and a folder that others
+// may write to is refused. The team's folders are opened anew for every call: they appear, vanish and are replaced at
+// any time. Source: protocol.md sections 1.1, 2, 6; observed clients 2.1.50 (rewrites in place) and 2.1.329 (replaces
+// by rename).
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "config/config.hpp"
+#include "poller/clock.hpp"
+#include "poller/filesystem.hpp"
+#include "poller/mailbox/claude/inbox_file.hpp"
+#include "poller/mailbox/claude/lock_directory.hpp"
+#include "poller/mailbox/mailbox.hpp"
+
+namespace inbox_poller::poller {
+
+class ClaudeMailbox final : public Mailbox {
+ public:
+  /// `team_dir` is absolute and its last component must not be a link. It need not exist (yet).
+  ClaudeMailbox(FileSystem& files, const Clock& clock, std::string team_dir, std::string team,
+                const config::Limits& limits);
+
+  GlanceResult glance(const std::string& inbox) override;
+  ReadResult read(const std::string& inbox, ReadMode mode) override;
+  WriteResult mark_read(const std::string& inbox, const schema::InboxDocument& document,
+                        std::span<const std::size_t> indexes) override;
+  WriteResult append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) override;
+  Presence find(const std::string& inbox, const AppendReceipt& receipt) override;
+  /// The first call also removes temporary files that a killed predecessor left.
+  Result<std::vector<std::string>> inboxes() override;
+  Result<schema::Roster> roster() override;
+  [[nodiscard]] LockStatistics lock_statistics() const override { return locks_.statistics(); }
+
+ private:
+  struct Flip {
+    const schema::InPlaceEdit* edit;
+    std::size_t at;          // where in the file the two texts begin to differ
+    std::string_view after;  // the differing bytes, and what they replace
+    std::string_view before;
+  };
+  struct LastRead {
+    FileVersion version;
+    bool settled = false;
+  };
+
+  Result<Directory> open_team();
+  Result<Directory> open_inboxes();
+  Result<Directory> open_or_make_inboxes();
+  void remove_litter(const Directory& folder, const std::vector<std::string>& names);
+  [[nodiscard]] schema::KeyScope scope(const std::string& inbox) const { return {team_, inbox}; }
+
+  WriteResult mark_in_place(const Directory& folder, const std::string& inbox,
+                            const std::vector<schema::InPlaceEdit>& edits);
+  void flip(const Directory& folder, const std::string& file, std::span<const Flip> batch, std::string& buffer,
+            WriteResult& result);
+  WriteResult mark_by_replacement(const Directory& folder, const std::string& inbox,
+                                  const schema::InboxDocument& document, std::span<const std::size_t> indexes);
+  WriteResult append_once(const Directory& folder, const std::string& inbox, std::string_view entry,
+                          AppendReceipt& receipt, std::optional<HeldLock> lock);
+  WriteResult create_empty(const Directory& folder, const std::string& file);
+  /// Puts `wanted` in the place of what the snapshot saw if that is still there. Takes the lock itself unless given
+  /// one.
+  WriteResult replace(const Directory& folder, const std::string& file, const Snapshot& snapshot,
+                      std::string_view wanted, std::optional<HeldLock> lock);
+  WriteResult swap_in(const Directory& folder, const std::string& file, const Snapshot& snapshot, const HeldLock& lock,
+                      TemporaryFile& temporary);
+
+  FileSystem& files_;
+  const Clock& clock_;
+  std::string team_dir_;
+  std::string team_;
+  std::uint64_t size_limit_;  // bytes
+  LockDirectory locks_;
+  std::map<std::string, LastRead> last_reads_;  // by inbox; what glance() compares with
+  unsigned long temporaries_ = 0;
+  bool litter_removed_ = false;
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,138 @@
+#include "poller/mailbox/claude/inbox_file.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+
+namespace inbox_poller::poller {
+
+namespace {
+
+constexpr std::int64_t longest_tick_ms = 2000;  // FAT and HFS+ are the coarsest
+constexpr std::string_view temporary_mark = ".json.ip-";
+constexpr std::string_view temporary_end = ".tmp";
+
+Snapshot without_bytes(ReadOutcome outcome, std::string detail) {
+  Snapshot out;
+  out.outcome = outcome;
+  out.detail = std::move(detail);
+  return out;
+}
+
+Snapshot failed(const Error& error) {
+  if (is_errno(error, ENOENT)) return without_bytes(ReadOutcome::missing, {});
+  if (error.code == code::not_regular) return without_bytes(ReadOutcome::not_regular, error.message);
+  return without_bytes(ReadOutcome::fault, error.message);
+}
+
+/// A decimal number without sign or leading zero, as std::to_string writes it.
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || std::to_string(value) != text) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+FileVersion version_of(const FileStat& stat) {
+  return {stat.dev, stat.ino, stat.size, stat.mtime_ns, stat.ctime_ns};
+}
+
+bool is_settled(const FileVersion& version, EpochMs wall_now) {
+  return wall_now - version.ctime_ns / 1'000'000 >= longest_tick_ms;
+}
+
+Snapshot take_snapshot(FileSystem& files, const Clock& clock, const Directory& at, const std::string& name,
+                       std::uint64_t limit) {
+  const EpochMs wall_before = clock.wall_ms();
+  // Looked at before it is opened: opening a device can do things.
+  const Result<FileStat> found = files.stat_at(at, name);
+  if (!found) return failed(found.error());
+  const std::string path = at.path + "/" + name;
+  if (found->kind != FileKind::regular) {
+    return without_bytes(ReadOutcome::not_regular, path + " is " + std::string(describe(found->kind)) +
+                                                       ", not a regular file; it was not opened");
+  }
+  const Result<File> file = files.open_read(at, name);
+  if (!file) return failed(file.error());
+  if (file->stat.size > limit) {
+    return without_bytes(ReadOutcome::too_large, path + " has " + std::to_string(file->stat.size) +
+                                                     " bytes, over the limit of " + std::to_string(limit) +
+                                                     " (limits.inbox_file); nothing was read");
+  }
+  Result<std::string> bytes = read_all(files, *file);
+  if (!bytes) return failed(bytes.error());
+  const Result<FileStat> after = files.stat(*file);
+  if (!after) return failed(after.error());
+
+  Snapshot out;
+  out.bytes = *std::move(bytes);
+  out.version = version_of(file->stat);
+  out.settled = is_settled(out.version, wall_before);
+  out.mode = file->stat.mode & 0777U;
+  out.links = file->stat.links;
+  out.outcome = ReadOutcome::document;
+  if (version_of(*after) != out.version || out.bytes.size() != out.version.size) {
+    out.outcome = ReadOutcome::torn;
+    out.detail = path + " changed while it was read";
+  }
+  return out;
+}
+
+Result<bool> has_bytes(FileSystem& files, const Directory& at, const std::string& name, std::string_view bytes) {
+  const Result<File> file = files.open_read(at, name);
+  if (!file) return file.error();
+  if (file->stat.size != bytes.size()) return false;
+  std::array<char, 16384> buffer;
+  for (std::size_t done = 0; done < bytes.size();) {
+    const std::string_view wanted = bytes.substr(done, buffer.size());
+    const Result<std::size_t> count = files.read_at(*file, buffer.data(), wanted.size(), done);
+    if (!count) return count.error();
+    if (std::string_view(buffer.data(), *count) != wanted) return false;
+    done += wanted.size();
+  }
+  return true;
+}
+
+TemporaryFile::TemporaryFile(FileSystem& files, const Directory& at, const std::string& target, unsigned long number)
+    : files_(files),
+      at_(at),
+      target_(target),
+      name_("." + target + ".ip-" + std::to_string(::getpid()) + "-" + std::to_string(number) +
+            std::string(temporary_end)) {}
+
+TemporaryFile::~TemporaryFile() {
+  if (exists_) (void)files_.unlink_at(at_, name_);
+}
+
+Status TemporaryFile::write(std::string_view bytes, unsigned mode) {
+  Status status = create_durable(files_, at_, name_, bytes, mode);
+  exists_ = status.ok();
+  return status;
+}
+
+Status TemporaryFile::replace_target() {
+  Status status = files_.rename_at(at_, name_, target_);
+  if (status.ok()) exists_ = false;
+  return status;
+}
+
+std::optional<int> TemporaryFile::owner(std::string_view name) {
+  if (!name.starts_with('.') || !name.ends_with(temporary_end)) return std::nullopt;
+  name.remove_prefix(1);
+  name.remove_suffix(temporary_end.size());
+  const std::size_t mark = name.find(temporary_mark);
+  if (mark == std::string_view::npos || !schema::is_valid_name(name.substr(0, mark))) return std::nullopt;
+  const std::string_view numbers = name.substr(mark + temporary_mark.size());
+  const std::size_t dash = numbers.find('-');
+  if (dash == std::string_view::npos || !number(numbers.substr(dash + 1))) return std::nullopt;
+  const std::optional<int> pid = number(numbers.substr(0, dash));
+  return pid && *pid > 0 ? pid : std::nullopt;
+}
+
+}  // namespace inbox_poller::poller

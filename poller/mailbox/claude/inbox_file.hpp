@@ -1,0 +1,75 @@
+// One file of a team at one moment: its bytes, which version they are, and whether a later look can tell that version
+// from the next. And temporary files, from which a new version is made by rename. What it is not: about locks or
+// messages. Source: protocol.md 6.2 (peers rewrite in place or by rename), 6.4 (1) (7); reliability.md 3.6
+// (T-CAS), 3.8.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "poller/clock.hpp"
+#include "poller/filesystem.hpp"
+#include "poller/mailbox/mailbox.hpp"
+
+namespace inbox_poller::poller {
+
+/// What a stat tells about the contents. ctime is part of it because nobody can set it back; mtime can be.
+struct FileVersion {
+  std::uint64_t dev = 0;
+  std::uint64_t ino = 0;
+  std::uint64_t size = 0;
+  std::int64_t mtime_ns = 0;
+  std::int64_t ctime_ns = 0;
+  bool operator==(const FileVersion&) const = default;
+};
+
+FileVersion version_of(const FileStat&);
+
+/// True if every write from `wall_now` on must give another version. File systems stamp times in ticks (up to 2 s), so
+/// two writes within a tick look the same; a version whose last change lies a full tick back cannot be met again. Safe
+/// with a wall clock that jumps: a change time in the future counts as young (costs a read), and after a jump forward
+/// the next write is stamped later still. Only a jump back to the very tick of the last change would deceive.
+bool is_settled(const FileVersion&, EpochMs wall_now);
+
+struct Snapshot {
+  ReadOutcome outcome = ReadOutcome::missing;  // `document` says: the bytes are there, nobody has looked into them
+  std::string bytes;
+  FileVersion version;
+  bool settled = false;  // the version alone tells these bytes from later ones
+  unsigned mode = 0600;
+  std::uint64_t links = 1;
+  std::string detail;
+};
+
+/// Reads the file if it is regular and not larger than `limit`; `torn` when it changed meanwhile.
+Snapshot take_snapshot(FileSystem& files, const Clock& clock, const Directory& at, const std::string& name,
+                       std::uint64_t limit);
+
+/// True if the file has exactly these bytes now.
+Result<bool> has_bytes(FileSystem& files, const Directory& at, const std::string& name, std::string_view bytes);
+
+/// A file beside `target`, removed with this object unless it was renamed over the target.
+class TemporaryFile {
+ public:
+  TemporaryFile(FileSystem& files, const Directory& at, const std::string& target, unsigned long number);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  /// On the disk when this returns.
+  Status write(std::string_view bytes, unsigned mode);
+  Status replace_target();
+
+  /// The process that made a file of this name; empty for names that are not ours.
+  static std::optional<int> owner(std::string_view name);
+
+ private:
+  FileSystem& files_;
+  const Directory& at_;
+  std::string target_;
+  std::string name_;
+  bool exists_ = false;
+};
+
+}  // namespace inbox_poller::poller
