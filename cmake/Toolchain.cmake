@@ -20,6 +20,19 @@ if(INBOX_POLLER_SANITIZE)
   target_link_options(inbox-poller-flags INTERFACE -fsanitize=${INBOX_POLLER_SANITIZE})
 endif()
 
+if(INBOX_POLLER_FUZZ)
+  target_compile_options(inbox-poller-flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# ThreadSanitizer cannot start where addresses are randomised over more bits than it knows; tests then run without that.
+if(INBOX_POLLER_SANITIZE STREQUAL "thread" AND EXISTS /proc/sys/vm/mmap_rnd_bits)
+  file(READ /proc/sys/vm/mmap_rnd_bits bits)
+  find_program(SETARCH setarch)
+  if(bits GREATER 28 AND SETARCH)
+    set(CMAKE_CROSSCOMPILING_EMULATOR ${SETARCH};-R)
+  endif()
+endif()
+
 # inbox_poller_room(<name> [PUBLIC libraries…]): the static library of one room, made of every source below its folder.
 function(inbox_poller_room name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""The borders of the house, checked by includes and by a few words (docs/architecture.md says why each exists).
+
+boundaries.py ROOT        checks the sources below ROOT, prints the counts, leaves with 1 and `file:line: what` on a violation
+boundaries.py --self-test plants a violation of every rule and expects each to be found
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+ROOMS = ("schema", "config", "handlers", "poller")
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 70
+MAX_PRODUCT_LINES = 8000
+
+PURE = r'<(boost/asio[/.].*|sqlite3\.h|spdlog/.*|filesystem|fstream|unistd\.h|fcntl\.h|sys/.*|thread|mutex|ctime|time\.h)>'
+
+# (name, files, forbidden pattern on a line without comments, except in files, a line that must be found)
+RULES = [
+    ("pure rooms do no I/O", r"(schema|handlers)/.*", r"#\s*include\s*" + PURE, None, "#include <boost/asio/post.hpp>"),
+    ("pure rooms read no clock", r"(schema|handlers)/.*", r"_clock\b|\bgettimeofday\b|\btime\(\s*(NULL|nullptr|0)\s*\)", None,
+     "auto t = std::chrono::system_clock::now();"),
+    ("schema knows no other room", r"schema/.*", r'#\s*include\s*"(config|handlers|poller)/', None, '#include "config/rules.hpp"'),
+    ("config knows schema only", r"config/.*", r'#\s*include\s*"(handlers|poller)/', None, '#include "handlers/handler.hpp"'),
+    ("handlers know schema and config only", r"handlers/.*", r'#\s*include\s*"poller/', None, '#include "poller/clock.hpp"'),
+    ("TOML stays in config/load*", r".*", r"#\s*include\s*<toml\+\+/", r"config/load[^/]*", "#include <toml++/toml.h>"),
+    ("CLI11 stays in poller/cli", r".*", r"#\s*include\s*<CLI/", r"poller/cli/.*", "#include <CLI/CLI.hpp>"),
+    ("SQLite stays in poller/ledger", r".*", r"#\s*include\s*<sqlite3\.h>", r"poller/ledger/.*", "#include <sqlite3.h>"),
+    ("no detached task", r".*", r"\bdetached\b", None, "asio::co_spawn(io, task(), asio::detached);"),
+    ("waits are timers, never sleeps", r".*", r"\b(sleep_for|sleep_until|usleep|nanosleep)\s*\(|[^_\w.]sleep\s*\(", None,
+     "std::this_thread::sleep_for(1s);"),
+    ("no shell", r".*", r"\b(system|popen)\s*\(", None, 'std::system("ls");'),
+]
+
+
+def without_comments(text):
+    """The same lines with comments blanked; strings stay, and a // inside a string is not a comment."""
+    pattern = re.compile(r'R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/', re.S)
+
+    def keep(match):
+        found = match.group()
+        return re.sub(r"[^\n]", " ", found) if found.startswith(("//", "/*")) else found
+
+    return pattern.sub(keep, text)
+
+
+def blank_strings(line):
+    return re.sub(r'"(?:\\.|[^"\\])*"', '""', line)
+
+
+def sources(root):
+    return sorted(p for room in ROOMS for p in (root / room).rglob("*") if p.suffix in (".cpp", ".hpp"))
+
+
+def long_functions(lines):
+    """Functions at namespace level: from a line in column 0 that opens a block to the closing brace in column 0."""
+    head = start = None
+    for number, line in enumerate(lines, 1):
+        if re.match(r"[A-Za-z~:<\[]", line):
+            head = None if re.match(r"(namespace|class|struct|enum|union)\b", line) else number
+        if re.search(r"\)[^;={]*\{\s*$", line) and start is None and head and number - head < 6:  # a head may have several lines
+            start = head
+        elif line.startswith("}"):
+            if start and number - start + 1 > MAX_FUNCTION_LINES:
+                yield start, number - start + 1
+            head = start = None
+
+
+def check(root):
+    problems, code_lines, largest = [], dict.fromkeys(ROOMS, 0), (0, "")
+    for path in sources(root):
+        name = path.relative_to(root).as_posix()
+        text = path.read_text("utf-8")
+        lines = without_comments(text).split("\n")
+        total = text.count("\n")
+        largest = max(largest, (total, name))
+        code_lines[name.split("/")[0]] += sum(1 for line in lines if line.strip())
+        if total > MAX_FILE_LINES:
+            problems.append("%s:%d: file is longer than %d lines" % (name, total, MAX_FILE_LINES))
+        for start, length in long_functions(lines):
+            problems.append("%s:%d: function of %d lines (at most %d)" % (name, start, length, MAX_FUNCTION_LINES))
+        for rule, where, forbidden, allowed_in, _ in RULES:
+            if not re.fullmatch(where, name) or (allowed_in and re.fullmatch(allowed_in, name)):
+                continue
+            for number, line in enumerate(lines, 1):
+                subject = line if "include" in line else blank_strings(line)
+                if re.search(forbidden, subject):
+                    problems.append("%s:%d: %s: %s" % (name, number, rule, line.strip()))
+    if sum(code_lines.values()) > MAX_PRODUCT_LINES:
+        problems.append("product: %d code lines (at most %d)" % (sum(code_lines.values()), MAX_PRODUCT_LINES))
+    return problems, code_lines, largest
+
+
+def self_test():
+    failed = []
+
+    def planted(name, content, expected):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for room in ROOMS:
+                (root / room / "cli").mkdir(parents=True)
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(content, "utf-8")
+            found = [p for p in check(root)[0] if expected in p]
+            return bool(found)
+
+    for rule, where, _, allowed_in, violation in RULES:
+        room = "schema" if re.fullmatch(where, "schema/x.cpp") else re.match(r"\w+", where).group()
+        if not planted(room + "/x.cpp", "int f();\n" + violation + "\n", rule):
+            failed.append("not found: " + rule)
+        if planted(room + "/x.cpp", "// " + violation + "\n", rule):
+            failed.append("found in a comment: " + rule)
+        if allowed_in:
+            excepted = allowed_in.replace("[^/]*", ".cpp").replace(".*", "x.cpp")
+            if planted(excepted, violation + "\n", rule):
+                failed.append("found where it is allowed: " + rule)
+    if not planted("poller/x.cpp", "int x;\n" * (MAX_FILE_LINES + 1), "longer than"):
+        failed.append("not found: long file")
+    if not planted("poller/x.cpp", "int f() {\n" + "  g();\n" * MAX_FUNCTION_LINES + "}\n", "function of"):
+        failed.append("not found: long function")
+    if not planted("poller/x.cpp", "int f(int a,\n      int b) {\n" + "  g();\n" * MAX_FUNCTION_LINES + "}\n", "function of"):
+        failed.append("not found: long function with a long head")
+    if planted("poller/x.cpp", "int f() {\n" + "  g();\n" * (MAX_FUNCTION_LINES - 2) + "}\n", "function of"):
+        failed.append("found: a function that just fits")
+    if not planted("poller/x.cpp", "int x;\n" * (MAX_PRODUCT_LINES + 1), "product:"):
+        failed.append("not found: product too large")
+    return failed
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        failed = self_test()
+        print("\n".join(failed) if failed else "every rule fires on a planted violation, and only there")
+        return 1 if failed else 0
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    problems, code_lines, (largest, name) = check(root)
+    print("product: %d code lines in %d files (%s); largest file: %s, %d lines" % (
+        sum(code_lines.values()), len(sources(root)), ", ".join("%s %d" % c for c in code_lines.items()), name, largest))
+    print("\n".join(problems) if problems else "all borders hold")
+    return 1 if problems or not sources(root) else 0
+
+
+sys.exit(main())

@@ -1,0 +1,92 @@
+"""Real peers' lock library (proper-lockfile 4.1.2) against the poller: eight writers, one inbox, the poller marking and answering.
+
+Every message whose writer was told "written" is delivered exactly once, and the poller is polite: its share of the lock makes
+hardly any writer give up.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+from daemon import Daemon, team_toml, wait_for
+import team as wire
+
+WRITERS, MESSAGES, PAUSE_MS, ASK_EVERY = 8, 200, 40, 20
+MAX_REFUSED = 0.007
+PEERS = os.environ.get("INBOX_POLLER_PEERS", "")
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@unittest.skipUnless(shutil.which("node"), "node is not installed")
+@unittest.skipUnless(os.path.isdir(os.path.join(PEERS, "node_modules", "proper-lockfile")), "proper-lockfile is not installed")
+class ProperLockfile(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ip-interop-"))
+        self.addCleanup(self.clean)
+        self.daemon = None
+
+    def clean(self):
+        if self.daemon:
+            self.daemon.stop()
+        if self._outcome.success:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def write(self, team, style):
+        env = dict(os.environ, NODE_PATH=os.path.join(PEERS, "node_modules"))
+        started = time.monotonic()
+        writers = [subprocess.Popen(["node", str(HERE / "writer.js"), str(team.lead_inbox), member, str(MESSAGES), str(PAUSE_MS),
+                                     style, str(ASK_EVERY)], env=env, stdout=subprocess.PIPE, text=True)
+                   for member in self.members]
+        lines = [json.loads(line) for writer in writers for line in writer.communicate(timeout=200)[0].splitlines()]
+        self.assertEqual([w.returncode for w in writers], [0] * WRITERS)
+        self.assertEqual(len(lines), WRITERS * MESSAGES)
+        return lines, time.monotonic() - started
+
+    def story(self, style):
+        self.members = ["worker-%d" % i for i in range(WRITERS)]
+        team = wire.Team(self.folder / "teams", "demo", self.members)
+        delivered = self.folder / "delivered.jsonl"
+        self.daemon = Daemon(os.environ["INBOX_POLLER"], self.folder, team_toml(
+            team, poll="100ms", more='[delivery]\nfile = "%s"\n' % delivered)).start()
+        lines, seconds = self.write(team, style)
+        written = [line["text"] for line in lines if line["ok"]]
+        refused = len(lines) - len(written)
+        asks = [text for text in written if text.startswith("{")]
+        chat = [text for text in written if not text.startswith("{")]
+
+        def arrived():
+            if not delivered.exists():
+                return []
+            return [json.loads(line)["text"] for line in delivered.read_text("utf-8").splitlines()]
+
+        wait_for("all chat in the file sink", lambda: len(arrived()) >= len(chat), 30)
+        wait_for("all asks answered", lambda: sum(len(team.replies(m)) for m in self.members) >= len(asks), 30)
+        wait_for("every entry marked read", lambda: all(
+            e["read"] for e in wire.read_inbox(team.lead_inbox) or [{"read": False}]), 30)
+        time.sleep(0.5)  # anything delivered or answered a second time would come now
+        locks = self.daemon.ask("status")["teams"][0]["locks"]
+        print("\n%s: %d written, %d refused by the lock (%.2f %%), %.1f s; the poller's lock: %s" % (
+            style, len(written), refused, 100.0 * refused / len(lines), seconds, locks))
+
+        self.assertEqual(collections.Counter(arrived()), collections.Counter(chat))
+        for member in self.members:
+            mine = [json.loads(text)["request_id"] for text in asks if json.loads(text)["agent_id"] == member]
+            answered = [json.loads(e["text"])["request_id"] for e in team.replies(member)]
+            self.assertEqual(collections.Counter(answered), collections.Counter(mine))
+        self.assertLessEqual(refused, MAX_REFUSED * len(lines))
+
+    def test_writers_that_replace_the_file_by_rename(self):
+        self.story("replace")
+
+    def test_writers_that_rewrite_the_file_in_place(self):
+        self.story("rewrite")
+
+
+if __name__ == "__main__":
+    unittest.main()

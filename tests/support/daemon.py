@@ -1,0 +1,208 @@
+"""The program under test as a process: the daemon's life, its log, its command line, and its control socket spoken directly.
+
+Everything a daemon needs lives in one folder (HOME and the XDG folders point there), so that tests cannot meet each other or the
+person who runs them. Python 3.9 or newer, standard library only.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+
+
+class Missing(AssertionError):
+    """Something that should have been seen was not."""
+
+
+def wait_for(what, condition, seconds=10.0, pause=0.02):
+    """Waits until condition() is true and returns its value. Slow machines get as long as TEST_PATIENCE multiplies it to."""
+    deadline = time.monotonic() + seconds * float(os.environ.get("TEST_PATIENCE", "1"))
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise Missing("not seen within %.0f s: %s" % (seconds, what))
+        time.sleep(pause)
+
+
+def alone(folder):
+    """An environment in which nothing of the caller's configuration is seen."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "CLAUDE", "NOTIFY_", "WATCHDOG_", "INBOX_"))}
+    home = pathlib.Path(folder) / "home"
+    for part in ("run", "state", "config"):
+        (home / part).mkdir(parents=True, exist_ok=True, mode=0o700)
+    env.update(HOME=str(home), XDG_RUNTIME_DIR=str(home / "run"), XDG_STATE_HOME=str(home / "state"),
+               XDG_CONFIG_HOME=str(home / "config"))
+    return env
+
+
+def write_private(path, text):
+    """A configuration file that only we may write; the program refuses others."""
+    pathlib.Path(path).write_text(text, encoding="utf-8")
+    os.chmod(path, 0o600)
+    return str(path)
+
+
+class Daemon:
+    """`inbox-poller run` with its configuration in `folder`; may be killed and started again any number of times."""
+
+    def __init__(self, program, folder, *team_tomls, polls=None, extra=()):
+        self.program = str(program)
+        self.folder = pathlib.Path(folder)
+        self.env = alone(folder)
+        self.socket = str(self.folder / "control.sock")
+        self.state = self.folder / "state"
+        self.log_path = self.folder / "daemon.log"
+        self.configs = [write_private(self.folder / ("team-%d.toml" % i), text) for i, text in enumerate(team_tomls)]
+        self.daemon_file = write_private(self.folder / "daemon.toml", 'state_dir = "%s"\nsocket = "%s"\n' % (
+            self.state, self.socket))
+        self.extra = list(extra) + (["--polls", str(polls)] if polls else [])
+        self.process = None
+
+    def command(self):
+        configs = [part for path in self.configs for part in ("--config", path)]
+        return [self.program, "run", *configs, "--daemon-config", self.daemon_file, "--log-format", "json", *self.extra]
+
+    def spawn(self):
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(self.command(), env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        return self
+
+    def start(self, seconds=15):
+        self.spawn()
+        wait_for("the daemon answers `status` (log: %s)" % self.log_path, self.answers_or_died, seconds)
+        return self
+
+    def answers_or_died(self):
+        if self.process.poll() is not None:
+            raise Missing("the daemon left with %d; the end of its log:\n%s" % (self.process.returncode, self.tail()))
+        try:
+            return self.ask("status")["ok"]
+        except OSError:
+            return False
+
+    def tail(self, lines=15):
+        try:
+            return "\n".join(self.log_path.read_text("utf-8", "replace").splitlines()[-lines:])
+        except FileNotFoundError:
+            return "(no log)"
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def kill(self):
+        """kill -9."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self, number=signal.SIGTERM, seconds=15):
+        """Asks it to leave and returns the exit code. A daemon that does not leave is killed, and that is an error."""
+        if self.process is None:
+            return None
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+            try:
+                self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise Missing("the daemon did not leave within %d s after signal %d:\n%s" % (seconds, number, self.tail()))
+        return self.process.returncode
+
+    # --- its log ---
+
+    def log(self, event=None, **fields):
+        """The log's events, optionally of one name and with these fields. A line that is not JSON is an error."""
+        found = []
+        try:
+            lines = self.log_path.read_text("utf-8").splitlines()
+        except FileNotFoundError:
+            return found
+        for line in lines:
+            value = json.loads(line)
+            if (event is None or value.get("event") == event) and all(value.get(k) == v for k, v in fields.items()):
+                found.append(value)
+        return found
+
+    # --- its control socket, one JSON line each way ---
+
+    def connect(self, seconds=30):
+        return Control(self.socket, seconds)
+
+    def ask(self, verb, **fields):
+        with self.connect() as control:
+            return control.ask(verb, **fields)
+
+    # --- its command line ---
+
+    def cli(self, *arguments, expect=0, seconds=30, stdin=None):
+        """Runs a subcommand against this daemon. `expect` is the exit code (None: any)."""
+        command = [self.program, *arguments, "--socket", self.socket]
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=seconds, input=stdin)
+        if expect is not None and done.returncode != expect:
+            raise Missing("`%s` left with %d instead of %d\nstdout: %s\nstderr: %s" % (
+                " ".join(command), done.returncode, expect, done.stdout, done.stderr))
+        return done
+
+    def cli_json(self, *arguments, expect=0):
+        return json.loads(self.cli(*arguments, "--json", expect=expect).stdout)
+
+
+class Control:
+    """One connection to the control socket."""
+
+    def __init__(self, path, seconds=30):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(seconds)
+        try:
+            self.socket.connect(path)
+        except OSError:
+            self.socket.close()
+            raise
+        self.file = self.socket.makefile("rb")
+
+    def ask(self, verb, **fields):
+        self.socket.sendall((json.dumps(dict(verb=verb, **fields)) + "\n").encode())
+        line = self.file.readline()
+        if not line.endswith(b"\n"):
+            raise ConnectionError("the control socket closed in the middle of an answer")
+        return json.loads(line)
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+TEAM_TOML = """
+[team]
+name = "{name}"
+root = "{root}"
+poll_interval = "{poll}"
+
+[permissions]
+allow = ["Bash(git status:*)", "Bash(echo:*)"]
+deny = ["Bash(rm:*)"]
+timeout = "{timeout}"
+
+[sandbox]
+allow = ["*.example.com"]
+deny = ["*.evil.test"]
+timeout = "{timeout}"
+
+[plans]
+decision = "{plans}"
+timeout = "{timeout}"
+"""
+
+
+def team_toml(team, poll="50ms", timeout="10min", plans="ask", more=""):
+    return TEAM_TOML.format(name=team.name, root=team.root, poll=poll, timeout=timeout, plans=plans) + more
