@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ using Duration = std::chrono::milliseconds;
 
 struct Bytes {
   std::uint64_t count = 0;
-  bool operator==(const Bytes&) const = default;
+  auto operator<=>(const Bytes&) const = default;
 };
 
 /// Permission modes of the agent client, from narrow to wide. Order matters: the ceiling compares by it.
@@ -57,7 +58,7 @@ struct PlanSettings {
   std::uint32_t loop_limit = 5;  // the same plan submitted this often is put before a person, whatever `decision` says
 };
 
-enum class IdlePolicy { state, all };       // are status messages only state, or chat as well
+enum class IdlePolicy { state, all };        // are status messages only state, or chat as well
 enum class UnknownPolicy { deliver, hold };  // an unknown payload type: chat for the lead, or quarantine
 
 struct ExecSink {
@@ -69,7 +70,7 @@ struct DeliverySettings {
   ExecSink exec;
   std::string file;  // absolute path of a JSON-lines file; empty: no such sink
   Duration busy_limit{std::chrono::minutes(15)};
-  std::uint32_t batch = 20;  // at most this many messages at once
+  std::uint32_t batch = 20;          // at most this many messages at once
   std::vector<std::string> senders;  // names outside the roster whose chat is welcome, such as "user"
   IdlePolicy idle = IdlePolicy::state;
   UnknownPolicy unknown = UnknownPolicy::deliver;

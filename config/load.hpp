@@ -1,6 +1,6 @@
 // Reads the TOML files. All complaints come at once, each as `file:line:column: what is wrong, what is expected`.
-// Configuration is read only from the paths given; never from a repository's working directory. A file that others may write is
-// refused (a worker must not be able to widen its own rules).
+// Configuration is read only from the paths given; never from a repository's working directory. A file that others may
+// write is refused (a worker must not be able to widen its own rules).
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ struct Environment {
 
 /// Where one effective value comes from: "default", or "file:line".
 struct Setting {
-  std::string key;     // "team.poll_interval"
-  std::string value;   // as TOML would spell it
+  std::string key;    // "team.poll_interval"
+  std::string value;  // as TOML would spell it
   std::string origin;
 };
 
@@ -42,8 +42,8 @@ struct Loaded {
   std::vector<std::string> problems;  // not empty: nothing above may be used
 };
 
-/// What the command line named. With no files and no folder, the default folder `$XDG_CONFIG_HOME/inbox-poller/teams.d` is read,
-/// and `$XDG_CONFIG_HOME/inbox-poller/daemon.toml` beside it if present.
+/// What the command line named. With no files and no folder, the default folder `$XDG_CONFIG_HOME/inbox-poller/teams.d`
+/// is read, and `$XDG_CONFIG_HOME/inbox-poller/daemon.toml` beside it if present.
 struct Sources {
   std::vector<std::string> files;
   std::string dir;

@@ -1,8 +1,8 @@
-// Permission rules and host patterns: what the operator allows, asks about and denies, in the syntax people already use for
-// their agent client ("Bash(git status:*)", "Edit(/repo/**)", "WebFetch(domain:github.com)", "mcp__server__tool").
-// Invariants: the order is deny, ask, allow, and the default after that; specificity never matters. A rule allows a Bash command
-// only when every part of it is allowed; a command that cannot be split with certainty is *ask*. Nothing here is ever allowed by
-// an error. Source: integrations.md C2 and C3, and docs/rules.md (the conformance table).
+// Permission rules and host patterns: what the operator allows, asks about and denies, in the syntax people already use
+// for their agent client ("Bash(git status:*)", "Edit(/repo/**)", "WebFetch(domain:github.com)", "mcp__server__tool").
+// Invariants: the order is deny, ask, allow, and the default after that; specificity never matters. A rule allows a
+// Bash command only when every part of it is allowed; a command that cannot be split with certainty is *ask*. Nothing
+// here is ever allowed by an error. Source: integrations.md C2 and C3, and docs/rules.md (the conformance table).
 #pragma once
 
 #include <optional>
@@ -27,13 +27,18 @@ struct PermissionRule {
 /// Reads one rule. The error says what is wrong and gives an example of what is expected.
 Result<PermissionRule> parse_permission_rule(std::string_view text);
 
+/// A rule that can deny or ask but would never allow anything, with the reason ("mcp__*", "WebSearch(query:x)"): a
+/// mistake in an allow list. Empty: it can allow.
+std::optional<std::string> why_never_allows(const PermissionRule&);
+
 struct PermissionRules {
   std::vector<PermissionRule> deny;
   std::vector<PermissionRule> ask;
   std::vector<PermissionRule> allow;
 };
 
-/// What the rules say, and which of them said it. `rule` is empty when the default decided; `reason` is a sentence for people.
+/// What the rules say, and which of them said it. `rule` is empty when the default decided; `reason` is a sentence for
+/// people.
 struct Verdict {
   Action action = Action::ask;
   std::string rule;
@@ -46,32 +51,33 @@ struct RuleContext {
   std::string home;  // for "~/…" rules
 };
 
-/// Judges one tool call. `input` is the tool's input as JSON bytes. A malformed input, an unknown shape or an ambiguous command
-/// is at most *ask*, whatever the rules and the default say; an explicit deny wins over everything.
+/// Judges one tool call. `input` is the tool's input as JSON bytes. A malformed input, an unknown shape or an ambiguous
+/// command is at most *ask*, whatever the rules and the default say; an explicit deny wins over everything.
 Verdict judge_tool(const PermissionRules&, std::string_view tool_name, std::string_view input_json, const RuleContext&,
                    Action default_action);
 
-/// The narrowest allow rule that covers exactly this call, for `approve --always`; empty when there is no safe one (for example a
-/// command that is ask because it cannot be split).
+/// The narrowest allow rule that covers exactly this call, for `approve --always`; empty when there is no safe one (for
+/// example a command that is ask because it cannot be split).
 std::optional<std::string> rule_for_call(std::string_view tool_name, std::string_view input_json, const RuleContext&);
 
-// --- hosts ---------------------------------------------------------------------------------------------------------------
+// --- hosts
+// ---------------------------------------------------------------------------------------------------------------
 
-/// A host as an asker wrote it, in the one spelling that rules are compared in: lower case, no trailing dot, port split off, IPv6
-/// without brackets and shortened.
+/// A host as an asker wrote it, in the one spelling that rules are compared in: lower case, no trailing dot, port split
+/// off, IPv6 without brackets and shortened.
 struct CanonicalHost {
   std::string name;
   std::optional<unsigned short> port;
   bool is_ip = false;
 };
 
-/// Refuses everything that is not plainly a host: wildcards, user info, paths, fragments, control or non-ASCII characters (an IDN
-/// must come as xn--), empty labels, numeric shorthands of IPv4 (2130706433, 0x7f.1).
+/// Refuses everything that is not plainly a host: wildcards, user info, paths, fragments, control or non-ASCII
+/// characters (an IDN must come as xn--), empty labels, numeric shorthands of IPv4 (2130706433, 0x7f.1).
 Result<CanonicalHost> canonical_host(std::string_view written);
 
 struct HostPattern {
   std::string text;
-  std::string name;                   // canonical; without the leading "*." when `subdomains`
+  std::string name;                    // canonical; without the leading "*." when `subdomains`
   std::optional<unsigned short> port;  // none: every port
   bool subdomains = false;             // "*.example.com": any depth below, not the apex
   bool any = false;                    // "*"
@@ -85,9 +91,10 @@ struct HostRules {
   std::vector<HostPattern> allow;
 };
 
-/// Judges one host that a worker's sandbox asks for. A host that does not canonicalise is *deny* when it looks like an attempt to
-/// pass a rule (wildcard, odd characters), with the reason in the verdict. An asker's host without a port meets patterns with a
-/// port only on the deny side.
+/// Judges one host that a worker's sandbox asks for. What does not canonicalise (a wildcard, odd characters, a numeric
+/// shorthand) is *deny* whatever the rules and the default say, with the reason in the verdict. An asker's host without
+/// a port meets patterns with a port only on the deny and ask side. IPv6 without brackets is restricted in every
+/// reading and never allowed by rule.
 Verdict judge_host(const HostRules&, std::string_view written_host, Action default_action);
 
 }  // namespace inbox_poller::config

@@ -1,0 +1,276 @@
+#include "config/command_rules.hpp"
+
+#include <algorithm>
+
+#include "config/path_pattern.hpp"
+#include "config/text.hpp"
+
+namespace inbox_poller::config {
+namespace {
+
+constexpr std::size_t most_visible_parts = 256;  // bounds the work on a hostile line; beyond it the line is in doubt
+constexpr std::size_t most_suffixes = 64;
+
+template <std::size_t N>
+bool is_one_of(const std::string_view (&list)[N], std::string_view word) {
+  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+}
+
+constexpr std::string_view wrappers[] = {"timeout", "time",    "nice",   "nohup", "stdbuf",
+                                         "command", "builtin", "noglob", "xargs"};
+
+constexpr std::string_view runners[] = {
+    "sudo",     "doas",        "su",       "runuser",  "pkexec",  "env",      "eval",    "source", ".",
+    "exec",     "parallel",    "watch",    "setsid",   "ionice",  "chrt",     "taskset", "flock",  "nsenter",
+    "unshare",  "chroot",      "strace",   "ltrace",   "gdb",     "script",   "trap",    "coproc", "alias",
+    "unalias",  "export",      "declare",  "typeset",  "local",   "readonly", "hash",    "enable", "set",
+    "setopt",   "unsetopt",    "shopt",    "emulate",  "unset",   "let",      "fc",      "bind",   "complete",
+    "function", "systemd-run", "at",       "batch",    "crontab", "tmux",     "screen",  "expect", "entr",
+    "busybox",  "toybox",      "zmodload", "autoload", "integer", "float",    "dot",     "logout", "bg",
+    "fg",       "disown"};
+
+constexpr std::string_view shells[] = {"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh", "rbash"};
+
+constexpr std::string_view find_actions[] = {"-exec",   "-execdir", "-ok",      "-okdir", "-delete",
+                                             "-fprint", "-fprint0", "-fprintf", "-fls"};
+
+/// Builtins that take a variable's name, and evaluate what stands in its brackets: `printf -v 'a[$(rm x)]' y`.
+constexpr std::string_view name_takers[] = {"test", "[",       "printf",    "print",   "read",
+                                            "wait", "mapfile", "readarray", "getopts", "vared"};
+
+constexpr std::string_view safe_variables[] = {
+    "LANG", "LANGUAGE",       "TZ",    "NO_COLOR", "FORCE_COLOR",      "CLICOLOR",
+    "CI",   "RUST_BACKTRACE", "LINES", "COLUMNS",  "PYTHONUNBUFFERED", "NODE_ENV"};
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool is_safe_assignment(const ShellWord& word) {
+  const std::string_view name = std::string_view(word.text).substr(0, word.text.find('='));
+  return !word.expands && (is_one_of(safe_variables, name) || name.starts_with("LC_"));
+}
+
+bool is_duration(std::string_view text) {
+  if (!text.empty() && std::string_view("smhd").find(text.back()) != std::string_view::npos) text.remove_suffix(1);
+  return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+/// How many words the wrapper at `i` and its own arguments take; 0 when its form is not one of the plain ones.
+std::size_t wrapper_length(const std::vector<ShellWord>& words, std::size_t i) {
+  const auto at = [&](std::size_t n) { return i + n < words.size() ? std::string_view(words[i + n].text) : ""; };
+  const std::string_view name = at(0);
+  if (!is_one_of(wrappers, name)) return 0;
+  std::size_t length = 1;
+  if (name == "timeout") {
+    if (!is_duration(at(1))) return 0;
+    length = 2;
+  } else if (name == "nice" && at(1) == "-n") {
+    if (!is_duration(at(2))) return 0;
+    length = 3;
+  } else if (name == "time" && at(1) == "-p") {
+    length = 2;
+  } else if (name == "stdbuf") {
+    while (at(length).size() == 3 && (at(length).ends_with("L") || at(length).ends_with("0")) &&
+           (at(length).starts_with("-i") || at(length).starts_with("-o") || at(length).starts_with("-e"))) {
+      ++length;
+    }
+  }
+  const bool runs_something = !at(length).empty() && !at(length).starts_with("-");
+  return runs_something ? length : 0;
+}
+
+/// Index of the word that is the command when plain wrappers are looked through.
+std::size_t core_word(const ShellPart& part) {
+  std::size_t i = 0;
+  while (const std::size_t length = wrapper_length(part.words, i)) i += length;
+  return i;
+}
+
+bool under_xargs(const ShellPart& part, std::size_t core) {
+  return std::any_of(part.words.begin(), part.words.begin() + static_cast<std::ptrdiff_t>(core),
+                     [](const ShellWord& word) { return word.value == "xargs"; });
+}
+
+bool runs_from(const ShellPart& part, std::size_t core) {
+  const std::string_view name = base_name(part.words[core].value);
+  const auto arguments = part.words.begin() + static_cast<std::ptrdiff_t>(core) + 1;
+  if (is_one_of(runners, name) || is_one_of(wrappers, name) || is_shell_keyword(name)) return true;
+  if (part.words[core].expands) return true;
+  if (is_one_of(shells,
+                name)) {  // a script file as the first argument is a command like others; options or stdin are not
+    return arguments == part.words.end() || arguments->expands || arguments->value.empty() ||
+           arguments->value.starts_with("-") || arguments->value.starts_with("+");
+  }
+  if (name == "find") {
+    return under_xargs(part, core) || std::any_of(arguments, part.words.end(), [](const ShellWord& word) {
+             const bool may_become_action =
+                 word.expands && std::string_view("-$*?[{").find(word.value[0]) != std::string::npos;
+             return may_become_action || is_one_of(find_actions, word.value);
+           });
+  }
+  if (is_one_of(name_takers, name)) {
+    return under_xargs(part, core) || std::any_of(arguments, part.words.end(), [](const ShellWord& word) {
+             return word.value.find('[') != std::string::npos || word.value.find('$') != std::string::npos;
+           });
+  }
+  return false;
+}
+
+std::string joined_values(const ShellPart& part, std::size_t from) {
+  std::string text;
+  for (std::size_t i = from; i < part.words.size(); ++i) {
+    if (i > from) text += ' ';
+    text += part.words[i].value;
+  }
+  return text;
+}
+
+/// `text` and, where its first word is a path, the same with the program's bare name.
+void add_spelling(std::vector<std::string>& out, std::string text) {
+  const std::size_t end = std::min(text.find(' '), text.size());
+  const std::string_view name = base_name(std::string_view(text).substr(0, end));
+  if (name.size() < end) out.push_back(std::string(name) + text.substr(end));
+  out.push_back(std::move(text));
+}
+
+bool looks_like_a_line(const ShellWord& word) {
+  return word.value.find_first_of(" \t\n;|&") != std::string::npos;
+}
+
+/// The command, or, where the part runs its arguments, every word that could be one.
+std::vector<std::size_t> possible_commands(const ShellPart& part) {
+  if (part.words.empty()) return {};
+  const std::size_t core = core_word(part);
+  std::vector<std::size_t> found{core};
+  if (!runs_from(part, core)) return found;
+  for (std::size_t i = 0; i < part.words.size() && found.size() < most_suffixes; ++i) {
+    if (i != core) found.push_back(i);
+  }
+  return found;
+}
+
+/// The part of a pattern before its first `*`, the blank of a trailing ` *` included.
+std::string_view literal_prefix(std::string_view pattern) {
+  return pattern.substr(0, pattern.find('*'));
+}
+
+/// ":*" at the end is another way to write " *".
+std::string normal_form(std::string_view pattern) {
+  std::string text(pattern);
+  if (text.ends_with(":*")) text.replace(text.size() - 2, 2, " *");
+  return text;
+}
+
+bool is_critical_target(const ShellWord& word, std::string_view cwd, std::string_view home, bool moved) {
+  const std::string_view path = word.value;
+  if (path.empty() || (word.expands && path.find_first_of("${") != std::string_view::npos)) return true;
+  if (path.front() == '~' && !path.starts_with("~/")) return true;
+  const bool relative = path.front() != '/' && path.front() != '~';
+  const bool climbs = path == ".." || path.starts_with("../") || path.find("/..") != std::string_view::npos;
+  if (relative && (moved || cwd.empty()))
+    return moved || climbs || path.find_first_not_of("./*?") == std::string_view::npos;
+  std::string full = normalise_path(path, cwd, home);
+  if (full.empty()) return true;
+  std::string_view folder = full;  // `x/*` empties x, which is as bad as removing it
+  while (!folder.empty() && base_name(folder).find_first_not_of("*?.") == std::string_view::npos) {
+    folder = folder.substr(0, folder.rfind('/'));
+  }
+  const auto is_or_holds = [&](std::string_view place) {
+    return !place.empty() && (place == folder || (place.starts_with(folder) && place[folder.size()] == '/'));
+  };
+  const auto depth = std::count(folder.begin(), folder.end(), '/');
+  const bool a_home = depth == 2 && (folder.starts_with("/home/") || folder.starts_with("/Users/"));
+  return folder.empty() || folder == "/" || depth < 2 || a_home || is_or_holds(cwd) || is_or_holds(home);
+}
+
+}  // namespace
+
+Command read_command(std::string_view text) {
+  Command command;
+  command.line = split_shell_line(text);
+  command.visible = command.line.parts;
+  for (std::size_t i = 0; i < command.visible.size() && i < most_visible_parts; ++i) {
+    const ShellPart part = command.visible[i];  // a copy: the list grows below
+    if (part.words.empty() || !runs_its_arguments(part)) continue;
+    for (const std::size_t at : possible_commands(part)) {
+      if (!looks_like_a_line(part.words[at])) continue;
+      ShellLine inner = split_shell_line(part.words[at].value);
+      std::move(inner.parts.begin(), inner.parts.end(), std::back_inserter(command.visible));
+    }
+  }
+  if (command.visible.size() > most_visible_parts) {
+    command.visible.resize(most_visible_parts);
+    if (command.line.doubt.empty()) command.line.doubt = "has too many parts";
+  }
+  for (const ShellPart& part : command.visible) {
+    if (part.text.size() <= longest_command) command.spellings.push_back(part.text);
+    for (const std::size_t at : possible_commands(part)) {
+      add_spelling(command.spellings, joined_values(part, at).substr(0, longest_command));
+      const std::string_view name = base_name(part.words[at].value);
+      command.changes_directory |= name == "cd" || name == "pushd" || name == "popd" || name == "chdir";
+    }
+  }
+  return command;
+}
+
+bool command_pattern_matches(std::string_view written, std::string_view text) {
+  const std::string pattern = normal_form(written);
+  if (wildcard_match(pattern, text)) return true;
+  const bool only_star_is_last = pattern.ends_with(" *") && pattern.find('*') == pattern.size() - 1;
+  return only_star_is_last && text == std::string_view(pattern).substr(0, pattern.size() - 2);
+}
+
+bool runs_its_arguments(const ShellPart& part) {
+  return part.words.empty() || runs_from(part, core_word(part));
+}
+
+bool grants(std::string_view pattern, const ShellPart& part) {
+  if (part.words.empty()) return false;
+  const bool exact = pattern.find('*') == std::string_view::npos;
+  if (exact && pattern == part.text) return true;
+  if (runs_its_arguments(part)) return false;
+  const ShellWord& core = part.words[core_word(part)];
+  const bool spelled_out = core.at == 0 || literal_prefix(normal_form(pattern)).size() >= core.at + core.text.size();
+  if (spelled_out && command_pattern_matches(pattern, part.text)) return true;
+  const bool safe = std::all_of(part.assignments.begin(), part.assignments.end(), is_safe_assignment);
+  return safe && command_pattern_matches(pattern, std::string_view(part.text).substr(core.at));
+}
+
+bool restricts(std::string_view pattern, const Command& command) {
+  return std::any_of(command.spellings.begin(), command.spellings.end(),
+                     [&](const std::string& text) { return command_pattern_matches(pattern, text); });
+}
+
+bool might_restrict(std::string_view pattern, const Command& command) {
+  const std::string normal = normal_form(pattern);
+  const std::string_view first = std::string_view(normal).substr(0, normal.find(' '));
+  return std::any_of(command.visible.begin(), command.visible.end(), [&](const ShellPart& part) {
+    if (part.words.empty()) return false;
+    const std::size_t core = core_word(part);
+    const bool expands =
+        std::any_of(part.words.begin(), part.words.end(), [](const auto& word) { return word.expands; });
+    return (expands || under_xargs(part, core)) &&
+           (runs_from(part, core) || wildcard_match(first, base_name(part.words[core].value)));
+  });
+}
+
+std::optional<std::string> removes_critical_path(const Command& command, std::string_view cwd, std::string_view home) {
+  for (const ShellPart& part : command.visible) {
+    for (const std::size_t at : possible_commands(part)) {
+      const std::string_view name = base_name(part.words[at].value);
+      if (name != "rm" && name != "rmdir") continue;
+      if (under_xargs(part, at)) return "removes what another command names";
+      for (std::size_t i = at + 1; i < part.words.size(); ++i) {
+        const ShellWord& word = part.words[i];
+        const bool is_option = word.value.starts_with("-") && !word.expands;
+        if (!is_option && is_critical_target(word, cwd, home, command.changes_directory)) {
+          return "removes \"" + word.value + "\", which is or may be a folder that everything depends on";
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace inbox_poller::config

@@ -1,0 +1,42 @@
+// What a Bash rule covers: patterns against the parts of a split command line. Two questions with opposite cautions:
+// *grants* must be sure of what runs, so they see a part as written and never let a `*` cover an assignment, a wrapper
+// or a program that runs other programs; *restrictions* look at every spelling we can think of, quotes removed,
+// wrappers looked through.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/shell_split.hpp"
+
+namespace inbox_poller::config {
+
+/// One command line, prepared once for all rules.
+struct Command {
+  ShellLine line;
+  std::vector<ShellPart> visible;  // the line's parts, and those in texts handed to `sh -c`, `eval`, `sudo sh -c` …
+  std::vector<std::string> spellings;  // every text a restriction is compared with
+  bool changes_directory = false;      // then a relative path behind it means nothing to us
+};
+
+Command read_command(std::string_view text);
+
+/// Pattern against one text: `*` anywhere, a trailing ` *` or `:*` at a word boundary ("ls *" also matches plain "ls").
+bool command_pattern_matches(std::string_view pattern, std::string_view text);
+
+bool grants(std::string_view pattern, const ShellPart& part);
+bool restricts(std::string_view pattern, const Command&);
+
+/// Could what the shell puts in for a variable, a glob or a brace make a part meet this restriction?
+bool might_restrict(std::string_view pattern, const Command&);
+
+/// Runs whatever its arguments say (sudo, env, xargs -n1, sh -c, find -exec, export …): only a rule without `*` grants
+/// it.
+bool runs_its_arguments(const ShellPart& part);
+
+/// Why no rule may allow this line: it removes something like `/`, the home folder or the working directory itself.
+std::optional<std::string> removes_critical_path(const Command&, std::string_view cwd, std::string_view home);
+
+}  // namespace inbox_poller::config

@@ -1,0 +1,193 @@
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "config/rules.hpp"
+#include "config/text.hpp"
+
+namespace inbox_poller::config {
+namespace {
+
+Error refusal(std::string_view written, std::string_view why) {
+  std::string shown(written.substr(0, 80));
+  for (char& c : shown) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return {"host.not_canonical", "\"" + shown + "\" is not a plain host: " + std::string(why)};
+}
+
+bool is_host_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+}
+
+/// The system's spelling of an address, or nothing. IPv6 that wraps an IPv4 address is that IPv4 address.
+std::optional<std::string> address(int family, const std::string& text) {
+  std::array<unsigned char, sizeof(in6_addr)> bytes{};
+  if (inet_pton(family, text.c_str(), bytes.data()) != 1) return std::nullopt;
+  static constexpr std::array<unsigned char, 12> mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+  const bool wraps = family == AF_INET6 && std::equal(mapped.begin(), mapped.end(), bytes.begin());
+  std::array<char, INET6_ADDRSTRLEN> out{};
+  inet_ntop(wraps ? AF_INET : family, wraps ? bytes.data() + mapped.size() : bytes.data(), out.data(), out.size());
+  return std::string(out.data());
+}
+
+std::optional<unsigned short> parse_port(std::string_view digits) {
+  unsigned short port = 0;
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (failure != std::errc() || end != digits.data() + digits.size() || port == 0 || digits.front() == '0') return {};
+  return port;
+}
+
+/// Browsers and resolvers read a name as a number when its last label is one: 2130706433, 127.1, 0x7f.0.0.1.
+bool is_numeric(std::string_view name) {
+  const std::string_view last = name.substr(name.rfind('.') + 1);
+  const bool hex = last.starts_with("0x") && last.find_first_not_of("0123456789abcdef", 2) == std::string_view::npos;
+  return hex || last.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::optional<std::string> label_problem(std::string_view name) {
+  if (name.size() > 253) return "it is longer than 253 characters";
+  while (true) {
+    const std::string_view label = name.substr(0, name.find('.'));
+    if (label.empty()) return "it has an empty label";
+    if (label.size() > 63) return "a label is longer than 63 characters";
+    if (label.front() == '-' || label.back() == '-') return "a label begins or ends with '-'";
+    if (label.size() == name.size()) return std::nullopt;
+    name.remove_prefix(label.size() + 1);
+  }
+}
+
+Result<CanonicalHost> bracketed(std::string_view written) {
+  const std::size_t close = written.find(']');
+  if (close == std::string_view::npos) return refusal(written, "the bracket is not closed");
+  const auto ip = address(AF_INET6, std::string(written.substr(1, close - 1)));
+  if (!ip) return refusal(written, "the brackets hold no IPv6 address");
+  CanonicalHost host{*ip, std::nullopt, true};
+  const std::string_view rest = written.substr(close + 1);
+  if (rest.empty()) return host;
+  host.port = rest.front() == ':' && rest.size() > 1 ? parse_port(rest.substr(1)) : std::nullopt;
+  if (!host.port) return refusal(written, "what follows the bracket is not a port");
+  return host;
+}
+
+/// "::1:443" may be an address, or an address and a port: the readings that make sense, the whole first.
+std::vector<CanonicalHost> unbracketed_readings(std::string_view written) {
+  std::vector<CanonicalHost> readings;
+  if (std::count(written.begin(), written.end(), ':') < 2) return readings;
+  if (auto whole = address(AF_INET6, std::string(written))) readings.push_back({*whole, std::nullopt, true});
+  const std::size_t colon = written.rfind(':');
+  const auto port = colon + 1 < written.size() ? parse_port(written.substr(colon + 1)) : std::nullopt;
+  const auto front = address(AF_INET6, std::string(written.substr(0, colon)));
+  if (port && front) readings.push_back({*front, port, true});
+  return readings;
+}
+
+enum class Side { grant, restrict };
+
+bool matches(const HostPattern& pattern, const CanonicalHost& host, Side side) {
+  if (pattern.port && host.port != pattern.port && (host.port || side == Side::grant)) return false;
+  if (pattern.any) return true;
+  if (!pattern.subdomains) return host.name == pattern.name;
+  return !host.is_ip && host.name.size() > pattern.name.size() + 1 && host.name.ends_with("." + pattern.name);
+}
+
+const HostPattern* first_match(const std::vector<HostPattern>& patterns, const std::vector<CanonicalHost>& hosts,
+                               Side side) {
+  for (const HostPattern& pattern : patterns) {
+    for (const CanonicalHost& host : hosts) {
+      if (matches(pattern, host, side)) return &pattern;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<CanonicalHost> canonical_host(std::string_view written) {
+  if (written.empty()) return refusal(written, "it is empty");
+  if (written.find('*') != std::string_view::npos)
+    return refusal(written, "it is a pattern, and only one host can be asked for");
+  if (std::any_of(written.begin(), written.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
+    return refusal(written, "it has non-ASCII characters; an international name must come in its xn-- form");
+  }
+  if (written.front() == '[') return bracketed(written);
+  const auto readings = unbracketed_readings(written);
+  if (!readings.empty()) return readings.front();
+
+  const std::size_t colon = written.find(':');
+  CanonicalHost host{to_lower(written.substr(0, colon)), std::nullopt, false};
+  if (colon != std::string_view::npos) {
+    host.port = colon + 1 < written.size() ? parse_port(written.substr(colon + 1)) : std::nullopt;
+    if (!host.port) return refusal(written, "what follows ':' is not a port");
+  }
+  if (host.name.ends_with('.')) host.name.pop_back();
+  const auto odd = std::find_if_not(host.name.begin(), host.name.end(), is_host_char);
+  if (odd != host.name.end()) {
+    return refusal(written, *odd > ' ' && *odd <= '~' ? "'" + std::string(1, *odd) + "' does not belong in a host name"
+                                                      : "it has white space or control characters");
+  }
+  if (const auto problem = label_problem(host.name)) return refusal(written, *problem);
+  if (is_numeric(host.name)) {
+    if (address(AF_INET, host.name) != host.name) return refusal(written, "an IPv4 address needs four decimal numbers");
+    host.is_ip = true;
+  }
+  return host;
+}
+
+Result<HostPattern> parse_host_pattern(std::string_view text) {
+  HostPattern pattern;
+  pattern.text = text;
+  const auto invalid = [&](std::string_view why) {
+    return Error{"config.host_pattern",
+                 "\"" + std::string(text) + "\" is not a host pattern: " + std::string(why) +
+                     "; write a host, \"*.example.com\" for what is below it, or \"*\", each with " +
+                     "\":port\" if only that port is meant, and IPv6 as \"[::1]\""};
+  };
+  std::string_view host = text;
+  if (host == "*" || host.starts_with("*:")) {
+    pattern.any = true;
+    if (host == "*") return pattern;
+    pattern.port = host.size() > 2 ? parse_port(host.substr(2)) : std::nullopt;
+    if (!pattern.port) return invalid("what follows ':' is not a port");
+    return pattern;
+  }
+  pattern.subdomains = host.starts_with("*.");
+  if (pattern.subdomains) host.remove_prefix(2);
+  if (host.find('*') != std::string_view::npos) return invalid("a '*' may only stand alone or in front, as \"*.\"");
+  if (host.find("//") != std::string_view::npos) return invalid("it is a URL");
+  if (!host.starts_with('[') && std::count(host.begin(), host.end(), ':') > 1)
+    return invalid("IPv6 stands without brackets");
+  const auto canonical = canonical_host(host);
+  if (!canonical)
+    return invalid(std::string_view(canonical.error().message).substr(canonical.error().message.rfind(": ") + 2));
+  if (pattern.subdomains && canonical->is_ip) return invalid("an address has no subdomains");
+  pattern.name = canonical->name;
+  pattern.port = canonical->port;
+  return pattern;
+}
+
+Verdict judge_host(const HostRules& rules, std::string_view written, Action default_action) {
+  const auto canonical = canonical_host(written);
+  if (!canonical) return {Action::deny, "", canonical.error().message};
+  std::vector<CanonicalHost> readings = unbracketed_readings(written);
+  const bool ambiguous = !readings.empty();
+  if (!ambiguous) readings.push_back(*canonical);
+  if (const auto* rule = first_match(rules.deny, readings, Side::restrict)) {
+    return {Action::deny, rule->text, "a deny rule names this host"};
+  }
+  if (const auto* rule = first_match(rules.ask, readings, Side::restrict)) {
+    return {Action::ask, rule->text, "an ask rule names this host"};
+  }
+  if (ambiguous) {
+    return {std::min(default_action, Action::ask), "",
+            "an IPv6 address without brackets may hide a port; no rule allows it"};
+  }
+  if (const auto* rule = first_match(rules.allow, readings, Side::grant)) {
+    return {Action::allow, rule->text, "an allow rule names this host"};
+  }
+  return {default_action, "", "no rule names this host"};
+}
+
+}  // namespace inbox_poller::config

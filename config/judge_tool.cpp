@@ -1,0 +1,234 @@
+#include <algorithm>
+
+#include "config/path_pattern.hpp"
+#include "config/rules.hpp"
+#include "config/text.hpp"
+#include "config/tool_call.hpp"
+
+namespace inbox_poller::config {
+namespace {
+
+constexpr std::string_view domain_prefix = "domain:";
+
+/// The worker's folder and the home, or nothing: a roster's value that is not plainly an absolute path is no starting
+/// point.
+RuleContext trusted(const RuleContext& context) {
+  const auto plain = [](const std::string& path) {
+    return path.starts_with('/') && !path_doubt(path, "", "") ? normalise_path(path, "", "") : std::string();
+  };
+  return {plain(context.cwd), plain(context.home)};
+}
+
+/// `mcp__server` stands for all its tools; a `*` for any run of characters.
+bool mcp_matches(std::string_view rule_tool, std::string_view tool) {
+  if (wildcard_match(rule_tool, tool)) return true;
+  const bool names_server = rule_tool.starts_with("mcp__") && rule_tool.find("__", 5) == std::string_view::npos;
+  return names_server && wildcard_match(std::string(rule_tool) + "__*", tool);
+}
+
+/// Is the rule about this tool at all? A bare "Edit" or "Read" speaks for the whole family, as its path rules do.
+bool names_tool(const PermissionRule& rule, const ToolCall& call) {
+  if (call.kind == ToolKind::mcp) return mcp_matches(rule.tool, call.tool);
+  if (call.kind == ToolKind::agent) return tool_kind(rule.tool) == ToolKind::agent;
+  return rule.tool == call.tool || rule.tool == path_rule_tool(call.kind);
+}
+
+bool domain_matches(const PermissionRule& rule, const ToolCall& call, bool restricting) {
+  if (!call.host || !rule.specifier->starts_with(domain_prefix)) return false;
+  const auto pattern = parse_host_pattern(std::string_view(*rule.specifier).substr(domain_prefix.size()));
+  if (!pattern) return false;
+  HostRules rules;
+  (restricting ? rules.deny : rules.allow).push_back(*pattern);
+  const bool v6 = call.host->name.find(':') != std::string::npos;
+  std::string written = v6 ? "[" + call.host->name + "]" : call.host->name;
+  if (call.host->port) written += ":" + std::to_string(*call.host->port);
+  return !judge_host(rules, written, Action::ask).rule.empty();
+}
+
+// --- restrictions: deny and ask
+// ------------------------------------------------------------------------------------------
+
+/// `Tool(param:value)` against any scalar field but the one that the tool's own specifier is about.
+bool parameter_matches(std::string_view specifier, const ToolCall& call) {
+  const std::size_t colon = specifier.find(':');
+  if (colon == std::string_view::npos) return false;
+  return std::any_of(call.scalars.begin(), call.scalars.end(), [&](const auto& member) {
+    return member.first == specifier.substr(0, colon) && member.first != call.primary_field &&
+           wildcard_match(specifier.substr(colon + 1), member.second);
+  });
+}
+
+/// A path rule meets a call through any file it uses, a command's redirections included.
+bool restricts_file(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
+  if (rule.tool != "Edit" && rule.tool != "Read") return false;
+  return std::any_of(call.files.begin(), call.files.end(), [&](const FileUse& use) {
+    if (use.writes != (rule.tool == "Edit")) return false;
+    return !rule.specifier || path_matches(*rule.specifier, use.path, {context.cwd, context.home}, PathUse::restrict);
+  });
+}
+
+bool restricts(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
+  if (restricts_file(rule, call, context)) return true;
+  if (!names_tool(rule, call)) return false;
+  if (!rule.specifier) return true;
+  if (parameter_matches(*rule.specifier, call)) return true;
+  if (call.command) return restricts(*rule.specifier, *call.command);
+  if (call.kind == ToolKind::agent) return wildcard_match(*rule.specifier, call.primary);
+  return domain_matches(rule, call, true);
+}
+
+/// Could a restriction be met by something that cannot be seen: a shell expansion, a file below a searched folder?
+bool might_restrict(const PermissionRule& rule, const ToolCall& call) {
+  if (!rule.specifier) return false;
+  if (call.command) return rule.tool == "Bash" && might_restrict(*rule.specifier, *call.command);
+  return call.kind == ToolKind::search && rule.tool == "Read";
+}
+
+const PermissionRule* first_restriction(const std::vector<PermissionRule>& rules, const ToolCall& call,
+                                        const RuleContext& context) {
+  const auto found =
+      std::find_if(rules.begin(), rules.end(), [&](const auto& rule) { return restricts(rule, call, context); });
+  return found == rules.end() ? nullptr : &*found;
+}
+
+// --- grants
+// --------------------------------------------------------------------------------------------------------------
+
+struct Grant {
+  std::string rule;     // all rules that were needed
+  std::string missing;  // not empty: what no rule covers
+};
+
+void add_rule(Grant& grant, const PermissionRule& rule) {
+  if (grant.rule.find(rule.text) != std::string::npos) return;
+  grant.rule += (grant.rule.empty() ? "" : ", ") + rule.text;
+}
+
+bool grants_file(const PermissionRule& rule, const FileUse& use, const RuleContext& context) {
+  if (rule.tool != (use.writes ? "Edit" : "Read") || !rule.specifier || !use.doubt.empty()) return false;
+  if (use.writes && !names_protected_parts(*rule.specifier, use.path)) return false;
+  const std::string path = use.searches ? use.path + "/any file" : use.path;
+  return path_matches(*rule.specifier, path, {context.cwd, context.home}, PathUse::grant);
+}
+
+/// A command is granted when each part is, and each file it redirects to or from. A bare "Bash" is the operator's word
+/// for everything that can be split with certainty.
+Grant grant_command(const std::vector<PermissionRule>& rules, const ToolCall& call, const RuleContext& context) {
+  Grant grant;
+  for (const auto& rule : rules) {
+    if (rule.tool == "Bash" && !rule.specifier) return {rule.text, ""};
+  }
+  const auto need = [&](auto covers, const std::string& what) {
+    const auto found = std::find_if(rules.begin(), rules.end(), covers);
+    if (found != rules.end()) return add_rule(grant, *found);
+    if (grant.missing.empty()) grant.missing = what;
+  };
+  for (const ShellPart& part : call.command->line.parts) {
+    need([&](const PermissionRule& rule) { return rule.tool == "Bash" && grants(*rule.specifier, part); },
+         "no allow rule covers the command \"" + part.text + "\"");
+  }
+  for (const FileUse& use : call.files) {
+    need([&](const PermissionRule& rule) { return grants_file(rule, use, context); },
+         "no " + std::string(use.writes ? "Edit" : "Read") + " rule allows the redirection's file" +
+             (use.doubt.empty() ? " \"" + use.path + "\"" : ", which " + use.doubt));
+  }
+  return grant;
+}
+
+bool grants_call(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
+  if (why_never_allows(rule) || !names_tool(rule, call)) return false;
+  if (!rule.specifier) return true;
+  if (!call.files.empty()) return grants_file(rule, call.files.front(), context);
+  if (call.kind == ToolKind::agent) return *rule.specifier == call.primary;
+  return domain_matches(rule, call, false);
+}
+
+Grant grant_call(const std::vector<PermissionRule>& rules, const ToolCall& call, const RuleContext& context) {
+  if (call.command) return grant_command(rules, call, context);
+  const auto found =
+      std::find_if(rules.begin(), rules.end(), [&](const auto& rule) { return grants_call(rule, call, context); });
+  if (found != rules.end()) return {found->text, ""};
+  return {"", "no allow rule covers it"};
+}
+
+/// What `default = "allow"` may not turn into allow although nothing speaks against it.
+std::optional<std::string> default_cannot_allow(const ToolCall& call) {
+  if (call.kind == ToolKind::unknown || call.kind == ToolKind::mcp)
+    return "this tool is not known here; only a rule that names it allows it";
+  for (const FileUse& use : call.files) {
+    if (!use.doubt.empty()) return "it " + use.doubt;
+    if (call.command) return "a redirection needs an Edit or Read rule";
+    if (use.writes && is_protected(use.path))
+      return "the file decides what runs later; only a rule that names it allows it";
+  }
+  if (!call.command) return std::nullopt;
+  const auto& parts = call.command->line.parts;
+  const bool opaque = std::any_of(parts.begin(), parts.end(), [](const ShellPart& part) {
+    return runs_its_arguments(part) || !part.assignments.empty();
+  });
+  return opaque ? std::optional<std::string>(
+                      "the command runs or changes what its arguments say; only an exact rule allows it")
+                : std::nullopt;
+}
+
+}  // namespace
+
+Verdict judge_tool(const PermissionRules& rules, std::string_view tool_name, std::string_view input_json,
+                   const RuleContext& given, Action default_action) {
+  const RuleContext context = trusted(given);
+  const ToolCall call = read_tool_call(tool_name, input_json, context);
+  if (const auto* rule = first_restriction(rules.deny, call, context)) {
+    return {Action::deny, rule->text, "a deny rule covers this call"};
+  }
+  if (const auto* rule = first_restriction(rules.ask, call, context)) {
+    return {Action::ask, rule->text, "an ask rule covers this call"};
+  }
+  const Action careful = std::min(Action::ask, default_action);
+  if (!call.doubt.empty()) return {careful, "", call.doubt + ", so no rule may allow it"};
+  for (const auto* list : {&rules.deny, &rules.ask}) {
+    for (const PermissionRule& rule : *list) {
+      if (might_restrict(rule, call))
+        return {careful, rule.text, "what this rule is about may be met, but cannot be seen"};
+    }
+  }
+  Grant grant = grant_call(rules.allow, call, context);
+  if (grant.missing.empty()) return {Action::allow, std::move(grant.rule), "allowed by rule"};
+  if (default_action != Action::allow) return {default_action, "", grant.missing};
+  if (const auto why = default_cannot_allow(call)) return {Action::ask, "", *why};
+  return {Action::allow, "", "allowed by the default, because " + grant.missing};
+}
+
+std::optional<std::string> rule_for_call(std::string_view tool_name, std::string_view input_json,
+                                         const RuleContext& given) {
+  const RuleContext context = trusted(given);
+  const ToolCall call = read_tool_call(tool_name, input_json, context);
+  if (!call.doubt.empty()) return std::nullopt;
+  std::string text;
+  if (call.command) {
+    const auto& parts = call.command->line.parts;
+    const bool plain =
+        parts.size() == 1 && call.files.empty() && call.primary.find_first_of("*\n") == std::string::npos;
+    const bool fixed = plain && std::none_of(parts[0].words.begin(), parts[0].words.end(),
+                                             [](const auto& word) { return word.expands; });
+    if (fixed) text = "Bash(" + parts[0].text + ")";
+  } else if (call.kind == ToolKind::read || call.kind == ToolKind::edit) {
+    const std::string& path = call.files.front().path;
+    if (path.find_first_of("*?") == std::string::npos)
+      text = std::string(path_rule_tool(call.kind)) + "(/" + path + ")";
+  } else if (call.host) {
+    const bool v6 = call.host->name.find(':') != std::string::npos;
+    text = "WebFetch(domain:" + (v6 ? "[" + call.host->name + "]" : call.host->name) +
+           (call.host->port ? ":" + std::to_string(*call.host->port) : "") + ")";
+  } else if (call.kind == ToolKind::mcp && call.tool.find('*') == std::string::npos) {
+    text = call.tool;
+  }
+  if (text.empty()) return std::nullopt;
+  // The proof that it is the rule wanted: it parses, and it alone allows this very call.
+  auto rule = parse_permission_rule(text);
+  if (!rule) return std::nullopt;
+  const PermissionRules alone{{}, {}, {std::move(*rule)}};
+  if (judge_tool(alone, tool_name, input_json, given, Action::deny).action != Action::allow) return std::nullopt;
+  return text;
+}
+
+}  // namespace inbox_poller::config

@@ -1,0 +1,205 @@
+#include "config/load.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "config/load_section.hpp"
+#include "config/text.hpp"
+
+namespace inbox_poller::config {
+namespace {
+
+constexpr off_t largest_file = 1 << 20;
+
+std::string octal(mode_t mode) {
+  char text[8];
+  std::snprintf(text, sizeof text, "%04o", static_cast<unsigned>(mode & 07777U));
+  return text;
+}
+
+/// Why a file or folder is not trusted: who else could write it could widen his own rules.
+std::optional<std::string> distrust(const std::string& path, const struct stat& status) {
+  if (status.st_uid != geteuid() && status.st_uid != 0) {
+    return path + ": belongs to user " + std::to_string(status.st_uid) + "; it must belong to you or root: chown " +
+           std::to_string(geteuid()) + " " + path;
+  }
+  const bool sticky_folder = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky_folder) {
+    return path + ": others may write it (mode " + octal(status.st_mode) + "); close it: chmod go-w " + path;
+  }
+  return std::nullopt;
+}
+
+/// The folder that holds `path` as written, and the one that holds it once links are followed.
+std::vector<std::string> holding_folders(const std::string& path) {
+  std::vector<std::string> folders;
+  std::error_code failure;
+  for (const auto& file : {std::filesystem::absolute(path, failure), std::filesystem::canonical(path, failure)}) {
+    const std::string folder = file.parent_path().string();
+    if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end())
+      folders.push_back(folder);
+  }
+  return folders;
+}
+
+/// The file's text. What was checked is what is read: one descriptor for both.
+std::optional<std::string> read_file(const std::string& path, std::vector<std::string>& problems) {
+  const auto give_up = [&](const std::string& problem) {
+    problems.push_back(problem);
+    return std::nullopt;
+  };
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) return give_up(path + ": cannot be opened: " + std::strerror(errno));
+  struct Closer {
+    int descriptor;
+    ~Closer() { close(descriptor); }
+  } const closer{descriptor};
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return give_up(path + ": cannot be examined: " + std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) return give_up(path + ": is not a regular file");
+  if (status.st_size > largest_file) return give_up(path + ": is larger than 1 MiB");
+  if (const auto reason = distrust(path, status)) return give_up(*reason);
+  for (const std::string& folder : holding_folders(path)) {
+    struct stat above {};
+    if (stat(folder.c_str(), &above) != 0) return give_up(folder + ": cannot be examined: " + std::strerror(errno));
+    if (const auto reason = distrust(folder, above)) return give_up(*reason);
+  }
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t count = read(descriptor, text.data() + filled, text.size() - filled);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return give_up(path + ": cannot be read: " + std::strerror(errno));
+    if (count == 0) return give_up(path + ": became shorter while it was read; try again");
+    filled += static_cast<std::size_t>(count);
+  }
+  return text;
+}
+
+/// The TOML files of a folder, by name; anything else in it is no business of ours.
+std::vector<std::string> files_of(const std::string& folder, std::vector<std::string>& problems) {
+  std::vector<std::string> files;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure)) {
+    const std::string name = it->path().filename().string();
+    if (name.ends_with(".toml") && !name.starts_with('.')) files.push_back(it->path().string());
+  }
+  if (failure) {
+    problems.push_back(folder + ": cannot be listed: " + failure.message() +
+                       "; make it, with one TOML file for each team");
+  } else if (files.empty()) {
+    problems.push_back(folder + ": holds no team file; write one, such as " + folder + "/my-team.toml");
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+/// An XDG folder as the specification has it: what is not absolute does not count.
+std::string xdg(const std::string& value, const std::string& home, std::string_view below_home) {
+  if (value.starts_with('/')) return value;
+  return home.empty() ? "" : home + std::string(below_home);
+}
+
+void read_daemon(const toml::table& document, const Environment& environment, Complaints& complaints, Loaded& loaded) {
+  Section top(document, "", complaints, loaded.daemon_settings);
+  DaemonConfig& to = loaded.daemon;
+  const std::string state = xdg(environment.xdg_state_home, environment.home, "/.local/state");
+  to.state_dir = top.path("state_dir", state.empty() ? "" : state + "/inbox-poller", environment.home);
+  if (to.state_dir.empty())
+    top.reject("state_dir", "has no default, because neither XDG_STATE_HOME nor HOME is set; write it");
+  const std::string runtime = xdg(environment.xdg_runtime_dir, "", "");
+  to.socket = top.path("socket", (runtime.empty() ? to.state_dir : runtime + "/inbox-poller") + "/control.sock",
+                       environment.home);
+  constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
+  if (to.socket.size() > longest) {
+    top.reject("socket", "is " + std::to_string(to.socket.size()) + " characters long; a socket's path may have " +
+                             std::to_string(longest));
+  }
+  top.finish({"log"});
+  Section log(document, "log", complaints, loaded.daemon_settings);
+  to.log.level = log.choice<LogLevel>(
+      "level", to.log.level,
+      {{"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warn", LogLevel::warn}, {"error", LogLevel::error}});
+  to.log.format = log.choice<LogFormat>(
+      "format", to.log.format, {{"auto", LogFormat::automatic}, {"text", LogFormat::text}, {"json", LogFormat::json}});
+  to.log.file = log.path("file", "", environment.home);
+  log.finish();
+}
+
+void load_daemon(const std::string& file, const Environment& environment, Loaded& loaded) {
+  Complaints complaints(file.empty() ? "daemon.toml" : file, loaded.problems);
+  toml::table document;
+  if (!file.empty()) {
+    const auto text = read_file(file, loaded.problems);
+    if (!text) return;
+    const std::size_t before = loaded.problems.size();
+    document = parse_toml(*text, complaints);
+    if (loaded.problems.size() != before) return;
+  }
+  read_daemon(document, environment, complaints, loaded);
+}
+
+/// Two files for one team would answer the same ask twice, perhaps differently.
+void find_double_claims(Loaded& loaded) {
+  for (std::size_t i = 0; i < loaded.teams.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const TeamConfig& one = loaded.teams[j].config;
+      const TeamConfig& two = loaded.teams[i].config;
+      const bool meet = wildcard_match(one.team.name, two.team.name) || wildcard_match(two.team.name, one.team.name);
+      if (one.team.name.empty() || two.team.name.empty() || one.team.root != two.team.root || !meet) continue;
+      loaded.problems.push_back(two.source + ": team.name = " + toml_text(two.team.name) + " and " + one.source +
+                                ": team.name = " + toml_text(one.team.name) + " claim the same team below " +
+                                two.team.root + "; each team needs exactly one file");
+    }
+  }
+}
+
+}  // namespace
+
+Environment Environment::from_process() {
+  const auto get = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  return {get("HOME"), get("CLAUDE_CONFIG_DIR"), get("XDG_CONFIG_HOME"), get("XDG_STATE_HOME"), get("XDG_RUNTIME_DIR")};
+}
+
+Loaded load(const Sources& sources, const Environment& environment) {
+  Loaded loaded;
+  std::vector<std::string> files = sources.files;
+  std::string dir = sources.dir;
+  std::string daemon_file = sources.daemon_file;
+  if (files.empty() && dir.empty()) {
+    const std::string base = xdg(environment.xdg_config_home, environment.home, "/.config");
+    if (base.empty()) {
+      loaded.problems.push_back(
+          "no configuration is named, and neither XDG_CONFIG_HOME nor HOME is set; use --config FILE");
+      return loaded;
+    }
+    dir = base + "/inbox-poller/teams.d";
+    const std::string beside = base + "/inbox-poller/daemon.toml";
+    if (daemon_file.empty() && access(beside.c_str(), F_OK) == 0) daemon_file = beside;
+  }
+  if (!dir.empty()) {
+    const auto found = files_of(dir, loaded.problems);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  load_daemon(daemon_file, environment, loaded);
+  for (const std::string& file : files) {
+    const auto text = read_file(file, loaded.problems);
+    if (text) loaded.teams.push_back(parse_team(*text, file, environment, loaded.problems, loaded.warnings));
+  }
+  find_double_claims(loaded);
+  return loaded;
+}
+
+}  // namespace inbox_poller::config

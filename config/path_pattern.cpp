@@ -1,0 +1,153 @@
+#include "config/path_pattern.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "config/text.hpp"
+
+namespace inbox_poller::config {
+namespace {
+
+using Segments = std::vector<std::string_view>;
+
+Segments segments_of(std::string_view path) {
+  Segments found;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    if (end > 0) found.push_back(path.substr(0, end));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return found;
+}
+
+/// Dynamic programme over (pattern segment, path segment), so that many `**` cost no more than a table. `reached[j]`
+/// says whether the pattern so far can cover exactly the first j segments.
+bool segments_match(const Segments& pattern, const Segments& path, bool below_too) {
+  std::vector<bool> reached(path.size() + 1, false);
+  reached[0] = true;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const bool last = i + 1 == pattern.size();
+    std::vector<bool> next(path.size() + 1, false);
+    if (pattern[i] == "**") {  // at the end it stands for at least one segment: what is inside, not the folder itself
+      bool seen = false;
+      for (std::size_t j = 0; j <= path.size(); ++j) {
+        next[j] = last ? seen : seen || reached[j];
+        seen = seen || reached[j];
+      }
+    } else {
+      for (std::size_t j = 0; j < path.size(); ++j)
+        next[j + 1] = reached[j] && wildcard_match(pattern[i], path[j], true);
+    }
+    reached = std::move(next);
+  }
+  return below_too ? std::find(reached.begin() + 1, reached.end(), true) != reached.end() : reached.back();
+}
+
+/// Where a pattern starts from, and what it says from there on. The base is compared literally: it may come from a
+/// roster, and a folder that is called `*` must not widen a rule.
+struct Anchored {
+  std::string base;
+  std::string pattern;
+};
+
+std::optional<Anchored> anchor(std::string_view pattern, const PathContext& context, PathUse use) {
+  if (pattern.starts_with("//")) return Anchored{"", std::string(pattern.substr(1))};
+  const bool at_home = pattern.starts_with("~/");
+  const std::string base = normalise_path(at_home ? context.home : context.cwd, "", "");
+  if (base.empty()) return std::nullopt;
+  if (at_home) return Anchored{base, std::string(pattern.substr(1))};
+  if (pattern.starts_with("/")) return Anchored{base, std::string(pattern)};
+  if (pattern.starts_with("./")) return Anchored{base, std::string(pattern.substr(1))};
+  std::string_view name = pattern;
+  if (name.ends_with("/**")) name.remove_suffix(3);
+  if (name.ends_with("/")) name.remove_suffix(1);
+  const bool one_segment = name.find('/') == std::string_view::npos;
+  const bool names_folder = name.size() != pattern.size();
+  const bool any_depth = one_segment && (!names_folder || use == PathUse::restrict);
+  return Anchored{base, (any_depth ? "**/" : "") + std::string(pattern)};
+}
+
+/// Takes the base off the front of the path; false when the path is not below it.
+bool strip_base(const Segments& base, Segments& path) {
+  if (path.size() < base.size() || !std::equal(base.begin(), base.end(), path.begin())) return false;
+  path.erase(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(base.size()));
+  return true;
+}
+
+constexpr std::string_view protected_names[] = {".git",          ".claude",  ".claude.json", ".mcp.json",   ".vscode",
+                                                ".idea",         ".husky",   ".gitmodules",  ".gitconfig",  ".bashrc",
+                                                ".bash_profile", ".profile", ".zshrc",       ".zshenv",     ".zprofile",
+                                                ".envrc",        ".ssh",     ".npmrc",       "inbox-poller"};
+
+template <class Check>
+bool any_protected(std::string_view path, Check check) {
+  const std::string folded = to_lower(path);
+  const Segments parts = segments_of(folded);
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+    const auto* const end = std::end(protected_names);
+    return std::find(std::begin(protected_names), end, part) != end && check(part);
+  });
+}
+
+}  // namespace
+
+std::string normalise_path(std::string_view path, std::string_view cwd, std::string_view home) {
+  std::string full;
+  if (path.starts_with('/')) {
+    full = path;
+  } else if (path == "~" || path.starts_with("~/")) {
+    if (home.empty()) return "";
+    full = std::string(home) + std::string(path.substr(1));
+  } else if (path.empty() || path.front() == '~' || cwd.empty()) {
+    return "";
+  } else {
+    full = std::string(cwd) + "/" + std::string(path);
+  }
+  Segments kept;
+  for (const std::string_view part : segments_of(full)) {
+    if (part == "..") {
+      if (!kept.empty()) kept.pop_back();
+    } else if (part != ".") {
+      kept.push_back(part);
+    }
+  }
+  std::string out;
+  for (const std::string_view part : kept) out.append("/").append(part);
+  return out.empty() ? "/" : out;
+}
+
+std::optional<std::string> path_doubt(std::string_view path, std::string_view cwd, std::string_view home) {
+  if (path.empty()) return "names no path";
+  if (const auto odd = find_odd_character(path, LineBreaks::refused)) return "names a path with " + *odd;
+  const Segments parts = segments_of(path);
+  if (std::find(parts.begin(), parts.end(), "..") != parts.end()) return "names a path with \"..\"";
+  if (normalise_path(path, cwd, home).empty()) return "names a relative path, and its starting point is not known";
+  return std::nullopt;
+}
+
+bool path_matches(std::string_view pattern, std::string_view path, const PathContext& context, PathUse use) {
+  auto anchored = anchor(pattern, context, use);
+  if (!anchored || path.empty()) return false;
+  if (anchored->pattern.ends_with('/')) anchored->pattern += "**";
+  std::string target(path);
+  if (use == PathUse::restrict) {
+    *anchored = {to_lower(anchored->base), to_lower(anchored->pattern)};
+    target = to_lower(target);
+  }
+  Segments rest = segments_of(target);
+  return strip_base(segments_of(anchored->base), rest) &&
+         segments_match(segments_of(anchored->pattern), rest, use == PathUse::restrict);
+}
+
+bool is_protected(std::string_view path) {
+  return any_protected(path, [](std::string_view) { return true; });
+}
+
+bool names_protected_parts(std::string_view pattern, std::string_view path) {
+  const std::string folded = to_lower(pattern);
+  const Segments named = segments_of(folded);
+  return !any_protected(
+      path, [&](std::string_view part) { return std::find(named.begin(), named.end(), part) == named.end(); });
+}
+
+}  // namespace inbox_poller::config

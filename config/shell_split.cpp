@@ -1,0 +1,311 @@
+#include "config/shell_split.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "config/text.hpp"
+
+namespace inbox_poller::config {
+namespace {
+
+constexpr int deepest_substitution = 8;
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_name_char(char c) {
+  return is_name_start(c) || is_digit(c);
+}
+bool ends_word(char c) {
+  return is_blank(c) || std::string_view("\n;&|<>()").find(c) != std::string_view::npos;
+}
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+/// NAME=value or NAME+=value, with nothing quoted up to the `=`.
+bool is_assignment(std::string_view text) {
+  if (text.empty() || !is_name_start(text.front())) return false;
+  const auto end = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_name_char) - text.begin());
+  return text.substr(end, 1) == "=" || text.substr(end, 2) == "+=";
+}
+
+class Splitter {
+ public:
+  Splitter(std::string_view text, int depth) : text_(text), depth_(depth) {}
+
+  ShellLine run() {
+    while (pos_ < text_.size()) {
+      const char c = text_[pos_];
+      if (is_blank(c) || starts_with("\\\n")) {
+        pos_ += is_blank(c) ? 1 : 2;
+      } else if (c == '<' || c == '>' || starts_with("&>")) {
+        read_redirection();
+      } else if (ends_word(c)) {
+        if (c == '(' || c == ')') doubt("groups commands with parentheses or defines a function");
+        end_part();
+        ++pos_;
+      } else {
+        read_argument();
+      }
+    }
+    end_part();
+    return std::move(line_);
+  }
+
+ private:
+  void doubt(std::string_view why) {
+    if (line_.doubt.empty()) line_.doubt = why;
+  }
+
+  [[nodiscard]] bool starts_with(std::string_view prefix) const { return text_.substr(pos_, prefix.size()) == prefix; }
+  [[nodiscard]] char peek(std::size_t ahead) const { return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0'; }
+
+  void literal(ShellWord& word) {
+    word.text += text_[pos_];
+    word.value += text_[pos_++];
+  }
+
+  void read_argument() {
+    ShellWord word = read_word();
+    const bool touches_redirection = peek(0) == '<' || peek(0) == '>';
+    if (touches_redirection && is_number(word.text)) return;  // the file descriptor of `2>…`
+    if (!part_.text.empty()) part_.text += ' ';
+    word.at = part_.text.size();
+    part_.text += word.text;
+    const bool assigns = part_.words.empty() && is_assignment(word.text);
+    (assigns ? part_.assignments : part_.words).push_back(std::move(word));
+  }
+
+  ShellWord read_word() {
+    ShellWord word;
+    while (pos_ < text_.size() && !ends_word(text_[pos_])) {
+      switch (text_[pos_]) {
+        case '\\':
+          read_backslash(word);
+          break;
+        case '\'':
+          read_single_quoted(word);
+          break;
+        case '"':
+          read_double_quoted(word);
+          break;
+        case '$':
+          read_dollar(word, false);
+          break;
+        case '`':
+          read_backtick(word);
+          break;
+        case '*':
+        case '?':
+        case '[':
+        case '{':
+          word.expands = true;
+          literal(word);
+          break;
+        case '=':  // at the start of a word zsh replaces =name by a path
+          word.expands = word.expands || word.text.empty();
+          literal(word);
+          break;
+        case '#':
+          if (word.text.empty()) doubt("has a comment, which not every shell skips");
+          literal(word);
+          break;
+        default:
+          literal(word);
+      }
+    }
+    return word;
+  }
+
+  void read_backslash(ShellWord& word) {
+    if (peek(1) == '\n') {
+      pos_ += 2;
+      return;
+    }
+    word.text += text_[pos_++];
+    if (pos_ == text_.size()) return doubt("ends in a backslash");
+    literal(word);
+  }
+
+  void read_single_quoted(ShellWord& word) {
+    const std::size_t end = text_.find('\'', pos_ + 1);
+    if (end == std::string_view::npos) doubt("has a quote that is not closed");
+    const std::string_view body = text_.substr(pos_ + 1, end == std::string_view::npos ? end : end - pos_ - 1);
+    word.value += body;
+    word.text.append("'").append(body).append("'");
+    pos_ = end == std::string_view::npos ? text_.size() : end + 1;
+  }
+
+  void read_double_quoted(ShellWord& word) {
+    word.text += text_[pos_++];
+    while (pos_ < text_.size() && text_[pos_] != '"') {
+      const char c = text_[pos_];
+      if (c == '$') {
+        read_dollar(word, true);
+      } else if (c == '`') {
+        read_backtick(word);
+      } else if (c == '\\' && peek(1) == '\n') {
+        pos_ += 2;
+      } else if (c == '\\' && std::string_view("$`\"\\").find(peek(1)) != std::string_view::npos) {
+        word.text += text_[pos_++];
+        literal(word);
+      } else {
+        literal(word);
+      }
+    }
+    if (pos_ == text_.size()) return doubt("has a quote that is not closed");
+    word.text += text_[pos_++];
+  }
+
+  void read_dollar(ShellWord& word, bool quoted) {
+    const char next = peek(1);
+    if (next == '(') {
+      doubt("runs another command to build this one, with $(…)");
+      return read_nested(word, 2);
+    }
+    if (next == '[' || (!quoted && (next == '\'' || next == '"'))) {
+      doubt("uses $'…', $\"…\" or $[…], which hides what the command is");
+      return literal(word);
+    }
+    if (next == '{') {
+      std::size_t end = pos_ + 2;
+      while (end < text_.size() && is_name_char(text_[end])) ++end;
+      if (end == pos_ + 2 || end >= text_.size() || text_[end] != '}') doubt("computes a value with ${…}");
+      word.expands = true;
+      return literal(word);
+    }
+    if (is_name_char(next) || (next != '\0' && std::string_view("@*#?$!-").find(next) != std::string_view::npos)) {
+      word.expands = true;
+    } else if (!quoted && next != '\0' && std::string_view("=^~+:").find(next) != std::string_view::npos) {
+      doubt("computes a value with an expansion of zsh");
+    }
+    literal(word);
+    if (word.expands && pos_ < text_.size() && text_[pos_] == '#') literal(word);  // `$#` is not a comment
+  }
+
+  void read_backtick(ShellWord& word) {
+    doubt("runs another command to build this one, with backticks");
+    const std::size_t end = std::min(text_.find('`', pos_ + 1), text_.size());
+    const std::string_view body = text_.substr(pos_ + 1, end - pos_ - 1);
+    nest(body);
+    word.expands = true;
+    word.text.append("`").append(body).append("`");
+    word.value.append("`").append(body).append("`");
+    pos_ = std::min(end + 1, text_.size());
+  }
+
+  /// `$(`, `<(` or `>(` at the current place, `opening` bytes long: the body is split as a line of its own. Only for
+  /// what a deny rule should see; the line is in doubt already, so a wrongly found end allows nothing.
+  void read_nested(ShellWord& word, std::size_t opening) {
+    const std::size_t begin = pos_;
+    pos_ += opening;
+    const std::size_t body = pos_;
+    for (int open = 1; pos_ < text_.size(); ++pos_) {
+      const char c = text_[pos_];
+      if (c == '\\') {
+        pos_ = std::min(pos_ + 1, text_.size() - 1);
+      } else if (c == '\'' || c == '"') {
+        const std::size_t close = text_.find(c, pos_ + 1);
+        if (close != std::string_view::npos) pos_ = close;
+      } else if (c == '(') {
+        ++open;
+      } else if (c == ')' && --open == 0) {
+        break;
+      }
+    }
+    nest(text_.substr(body, pos_ - body));
+    pos_ = std::min(pos_ + 1, text_.size());
+    word.expands = true;
+    word.text += text_.substr(begin, pos_ - begin);
+    word.value += text_.substr(begin, pos_ - begin);
+  }
+
+  void nest(std::string_view body) {
+    if (depth_ == deepest_substitution) return;
+    ShellLine inner = Splitter(body, depth_ + 1).run();
+    std::move(inner.parts.begin(), inner.parts.end(), std::back_inserter(line_.parts));
+  }
+
+  void read_redirection() {
+    if (starts_with("<<")) {
+      doubt("has a here-document or here-string");
+      while (peek(0) == '<') ++pos_;
+      return;
+    }
+    if (starts_with("<(") || starts_with(">(")) {
+      doubt("runs another command with <(…) or >(…)");
+      ShellWord ignored;
+      return read_nested(ignored, 2);
+    }
+    static constexpr std::array operators = {"&>>", "&>", ">>", ">|", ">&", "<&", "<>", ">", "<"};
+    const std::string_view op =
+        *std::find_if(operators.begin(), operators.end(), [this](std::string_view o) { return starts_with(o); });
+    pos_ += op.size();
+    while (is_blank(peek(0)) || starts_with("\\\n")) pos_ += is_blank(peek(0)) ? 1 : 2;
+    add_redirection(op, read_word());
+  }
+
+  void add_redirection(std::string_view op, const ShellWord& target) {
+    const std::string_view name = target.value;
+    if (op == ">&" || op == "<&") {
+      const std::string_view descriptor = name.ends_with('-') ? name.substr(0, name.size() - 1) : name;
+      if (name == "-" || is_number(descriptor)) return;
+      if (op == "<&") return doubt("redirects from a descriptor that the shell computes");
+    }
+    if (name.empty()) return doubt("has a redirection without a file");
+    if (name == "/dev/null" || name == "/dev/stdout" || name == "/dev/stderr") return;
+    const bool network = name.starts_with("/dev/tcp/") || name.starts_with("/dev/udp/");
+    if (target.expands || network || name.front() == '!') {
+      doubt("redirects to or from a name that the shell computes or opens as a connection");
+    }
+    part_.redirections.push_back({target.value, op != "<" && op != "<&"});
+  }
+
+  void end_part() {
+    ShellPart part = std::exchange(part_, {});
+    if (part.words.empty()) {
+      if (!part.assignments.empty()) doubt("sets a variable for the commands behind it");
+      if (!part.redirections.empty()) doubt("has a redirection without a command");
+      if (part.assignments.empty() && part.redirections.empty()) return;
+    } else if (part.words.front().expands) {
+      doubt("has a command name that the shell computes");
+    } else if (is_shell_keyword(part.words.front().value)) {
+      doubt("uses shell grammar beyond simple commands (" + part.words.front().value + ")");
+    }
+    line_.parts.push_back(std::move(part));
+  }
+
+  std::string_view text_;
+  int depth_;
+  std::size_t pos_ = 0;
+  ShellLine line_;
+  ShellPart part_;
+};
+
+}  // namespace
+
+bool is_shell_keyword(std::string_view word) {
+  static constexpr std::array keywords = {"if",     "then", "elif", "else",   "fi",       "for",  "foreach", "while",
+                                          "until",  "do",   "done", "end",    "case",     "esac", "select",  "function",
+                                          "coproc", "{",    "}",    "!",      "[[",       "]]",   "-",       "repeat",
+                                          "in",     "let",  "((",   "always", "nocorrect"};
+  return std::find(keywords.begin(), keywords.end(), word) != keywords.end();
+}
+
+ShellLine split_shell_line(std::string_view text) {
+  ShellLine line = Splitter(text, 0).run();
+  if (text.size() > longest_command) line.doubt = "is longer than 10,000 characters";
+  if (const auto odd = find_odd_character(text, LineBreaks::accepted)) line.doubt = "contains " + *odd;
+  if (line.parts.empty() && line.doubt.empty()) line.doubt = "is empty";
+  return line;
+}
+
+}  // namespace inbox_poller::config

@@ -1,0 +1,91 @@
+#include "config/text.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+
+namespace inbox_poller::config {
+namespace {
+
+struct CodePoint {
+  std::uint32_t value = 0;
+  std::size_t length = 0;  // 0: not UTF-8
+};
+
+CodePoint decode(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  if (lead < 0x80) return {lead, 1};
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {};
+  std::uint32_t value = lead & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xC0U) != 0x80) return {};
+    value = (value << 6) | (next & 0x3FU);
+  }
+  const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
+  if (overlong || (value >= 0xD800 && value < 0xE000) || value > 0x10FFFF) return {};
+  return {value, length};
+}
+
+bool is_odd(std::uint32_t c) {
+  struct Range {
+    std::uint32_t first, last;
+  };
+  static constexpr Range odd[] = {
+      {0x00, 0x1F},     {0x7F, 0xA0},     {0xAD, 0xAD},     {0x34F, 0x34F},   {0x61C, 0x61C},
+      {0x115F, 0x1160}, {0x1680, 0x1680}, {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x2000, 0x200F},
+      {0x2028, 0x202F}, {0x205F, 0x206F}, {0x2800, 0x2800}, {0x3000, 0x3000}, {0x3164, 0x3164},
+      {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFF}, {0xE0000, 0xE0FFF},
+  };
+  return std::any_of(std::begin(odd), std::end(odd), [c](Range r) { return r.first <= c && c <= r.last; });
+}
+
+}  // namespace
+
+bool wildcard_match(std::string_view pattern, std::string_view text, bool question_mark) {
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;  // the last `*` seen, and the place in the text it may grow to
+  std::size_t resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && (pattern[p] == text[t] || (question_mark && pattern[p] == '?'))) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+std::optional<std::string> find_odd_character(std::string_view text, LineBreaks line_breaks) {
+  while (!text.empty()) {
+    const CodePoint c = decode(text);
+    if (c.length == 0) return "a byte that is not UTF-8";
+    const bool line_break = c.value == '\n' || c.value == '\t';
+    if (is_odd(c.value) && !(line_break && line_breaks == LineBreaks::accepted)) {
+      char name[16];
+      std::snprintf(name, sizeof name, "U+%04X", static_cast<unsigned>(c.value));
+      return "the invisible character " + std::string(name);
+    }
+    text.remove_prefix(c.length);
+  }
+  return std::nullopt;
+}
+
+std::string to_lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+}  // namespace inbox_poller::config

@@ -1,0 +1,23 @@
+// Small questions about texts that rules are made of. Pure; no rule is decided here.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace inbox_poller::config {
+
+/// Does `text` match `pattern`, where `*` stands for any run of bytes, the empty one included, and every other byte for
+/// itself? With `question_mark`, `?` stands for exactly one byte.
+bool wildcard_match(std::string_view pattern, std::string_view text, bool question_mark = false);
+
+enum class LineBreaks { refused, accepted };
+
+/// Names the first character that a reader cannot see or that changes the direction of what he reads: control
+/// characters, spaces other than the plain one, zero-width and bidirectional marks, bytes that are not UTF-8 (and
+/// U+FFFD, which stands for them). Tab and newline pass when accepted.
+std::optional<std::string> find_odd_character(std::string_view text, LineBreaks);
+
+std::string to_lower(std::string_view text);  // ASCII only
+
+}  // namespace inbox_poller::config

@@ -1,0 +1,202 @@
+#include "config/tool_call.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "config/path_pattern.hpp"
+#include "config/text.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::config {
+namespace {
+
+struct KnownTool {
+  std::string_view name;
+  ToolKind kind;
+  std::string_view primary;  // the input field that a rule's specifier is about
+};
+
+constexpr KnownTool known_tools[] = {
+    {"Bash", ToolKind::bash, "command"},
+    {"Read", ToolKind::read, "file_path"},
+    {"NotebookRead", ToolKind::read, "notebook_path"},
+    {"Grep", ToolKind::search, "path"},
+    {"Glob", ToolKind::search, "path"},
+    {"LS", ToolKind::search, "path"},
+    {"Edit", ToolKind::edit, "file_path"},
+    {"Write", ToolKind::edit, "file_path"},
+    {"MultiEdit", ToolKind::edit, "file_path"},
+    {"NotebookEdit", ToolKind::edit, "notebook_path"},
+    {"WebFetch", ToolKind::fetch, "url"},
+    {"Agent", ToolKind::agent, "subagent_type"},
+    {"Task", ToolKind::agent, "subagent_type"},
+    {"AskUserQuestion", ToolKind::interactive, ""},
+    {"ExitPlanMode", ToolKind::interactive, ""},
+    {"WebSearch", ToolKind::harmless, ""},
+    {"TodoWrite", ToolKind::harmless, ""},
+    {"TaskCreate", ToolKind::harmless, ""},
+    {"TaskGet", ToolKind::harmless, ""},
+    {"TaskList", ToolKind::harmless, ""},
+    {"TaskUpdate", ToolKind::harmless, ""},
+};
+
+const KnownTool* find_tool(std::string_view name) {
+  const auto* const found = std::find_if(std::begin(known_tools), std::end(known_tools),
+                                         [name](const KnownTool& tool) { return tool.name == name; });
+  return found == std::end(known_tools) ? nullptr : found;
+}
+
+const std::string* scalar(const ToolCall& call, std::string_view key) {
+  const auto found = std::find_if(call.scalars.rbegin(), call.scalars.rend(),  // the last one counts, as in JavaScript
+                                  [key](const auto& member) { return member.first == key; });
+  return found == call.scalars.rend() ? nullptr : &found->second;
+}
+
+/// Fills `scalars`. Keys are compared decoded, so that "comm\u0061nd" is no second command; a key that stands twice is
+/// a doubt.
+void read_input(ToolCall& call, std::string_view json) {
+  const auto members = schema::scan_object(json);
+  if (!members) {
+    call.doubt = "the input is not a JSON object";
+    return;
+  }
+  std::set<std::string> seen;
+  for (const schema::MemberSpan& member : *members) {
+    const auto key = schema::decode_string(member.key.of(json));
+    if (!key || !seen.insert(*key).second) call.doubt = "the input names a field twice";
+    if (!key) continue;
+    const std::string_view value = member.value.of(json);
+    if (const auto text = schema::decode_string(value)) {
+      call.scalars.emplace_back(*key, *text);
+    } else if (*key == call.primary_field) {
+      call.doubt = "the input's " + *key + " is not a text";
+    } else if (!value.empty() && value.front() != '{' && value.front() != '[' && value != "null") {
+      call.scalars.emplace_back(*key, value);
+    }
+  }
+}
+
+FileUse file_use(std::string_view path, bool writes, const RuleContext& context) {
+  FileUse use{normalise_path(path, context.cwd, context.home), writes, false, ""};
+  if (const auto doubt = path_doubt(path, context.cwd, context.home)) use.doubt = *doubt;
+  return use;
+}
+
+void read_bash(ToolCall& call, const RuleContext& context) {
+  call.command = read_command(call.primary);
+  const Command& command = *call.command;
+  if (!command.line.doubt.empty()) {
+    call.doubt = "the command " + command.line.doubt;
+  } else if (const auto critical = removes_critical_path(command, context.cwd, context.home)) {
+    call.doubt = "the command " + *critical;
+  } else if (const std::string* unboxed = scalar(call, "dangerouslyDisableSandbox"); unboxed && *unboxed != "false") {
+    call.doubt = "the command asks to run outside its sandbox";
+  }
+  for (const ShellPart& part : command.visible) {
+    for (const Redirection& redirection : part.redirections) {
+      FileUse use = file_use(redirection.target, redirection.writes, context);
+      const bool relative = redirection.target.front() != '/' && redirection.target.front() != '~';
+      if (command.changes_directory && relative) use.doubt = "names a relative path after a change of directory";
+      call.files.push_back(std::move(use));
+    }
+  }
+}
+
+void read_search(ToolCall& call, const RuleContext& context) {
+  FileUse use = file_use(call.primary.empty() ? "." : std::string_view(call.primary), false, context);
+  use.searches = true;
+  const std::string* pattern = call.tool == "Glob" ? scalar(call, "pattern") : nullptr;
+  const bool leaves = pattern != nullptr && (pattern->starts_with('/') || pattern->starts_with('~') ||
+                                             pattern->find("..") != std::string::npos);
+  if (leaves || (call.tool == "Glob" && pattern == nullptr)) use.doubt = "has a pattern that may leave its folder";
+  call.files.push_back(std::move(use));
+}
+
+/// The host of an http(s) URL, when there is only one way to read it.
+std::optional<CanonicalHost> url_host(std::string_view url) {
+  const std::string scheme = to_lower(url.substr(0, url.find("://")));
+  if ((scheme != "http" && scheme != "https") || scheme.size() + 3 > url.size()) return std::nullopt;
+  if (find_odd_character(url, LineBreaks::refused) || url.find_first_of(" \\") != std::string_view::npos)
+    return std::nullopt;
+  url.remove_prefix(scheme.size() + 3);
+  const auto host = canonical_host(url.substr(0, url.find_first_of("/?#")));
+  return host ? std::optional(*host) : std::nullopt;
+}
+
+}  // namespace
+
+ToolKind tool_kind(std::string_view tool) {
+  if (const KnownTool* known = find_tool(tool)) return known->kind;
+  return tool.starts_with("mcp__") ? ToolKind::mcp : ToolKind::unknown;
+}
+
+std::string_view path_rule_tool(ToolKind kind) {
+  switch (kind) {
+    case ToolKind::read:
+    case ToolKind::search:
+      return "Read";
+    case ToolKind::edit:
+      return "Edit";
+    case ToolKind::bash:
+    case ToolKind::fetch:
+    case ToolKind::agent:
+    case ToolKind::mcp:
+    case ToolKind::interactive:
+    case ToolKind::harmless:
+    case ToolKind::unknown:
+      return "";
+  }
+  return "";
+}
+
+ToolCall read_tool_call(std::string_view tool, std::string_view input_json, const RuleContext& context) {
+  ToolCall call;
+  call.tool = tool;
+  call.kind = tool_kind(tool);
+  const KnownTool* known = find_tool(tool);
+  if (known != nullptr) call.primary_field = known->primary;
+  read_input(call, input_json);
+  const std::string* primary = scalar(call, call.primary_field);
+  if (primary != nullptr) call.primary = *primary;
+  const bool needs_primary = call.kind == ToolKind::bash || call.kind == ToolKind::read ||
+                             call.kind == ToolKind::edit || call.kind == ToolKind::fetch;
+  if (needs_primary && primary == nullptr) {
+    if (call.doubt.empty()) call.doubt = "the input has no " + std::string(call.primary_field);
+    return call;
+  }
+  const std::string earlier = std::exchange(call.doubt, {});
+  switch (call.kind) {
+    case ToolKind::bash:
+      read_bash(call, context);
+      break;
+    case ToolKind::read:
+      call.files.push_back(file_use(call.primary, false, context));
+      break;
+    case ToolKind::search:
+      read_search(call, context);
+      break;
+    case ToolKind::edit:
+      call.files.push_back(file_use(call.primary, true, context));
+      break;
+    case ToolKind::fetch:
+      call.host = url_host(call.primary);
+      if (!call.host) call.doubt = "the URL's host cannot be told with certainty";
+      break;
+    case ToolKind::interactive:
+      call.doubt = "this tool exists to ask a person";
+      break;
+    case ToolKind::agent:
+    case ToolKind::mcp:
+    case ToolKind::harmless:
+    case ToolKind::unknown:
+      break;
+  }
+  if (!call.command && !call.files.empty() && !call.files.front().doubt.empty()) {
+    call.doubt = "the call " + call.files.front().doubt;
+  }
+  if (!earlier.empty()) call.doubt = earlier;
+  return call;
+}
+
+}  // namespace inbox_poller::config
