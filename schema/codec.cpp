@@ -43,7 +43,8 @@ Payload permission_response(FieldReader& fields) {
     if (inner.problem()) fields.fail("response", *inner.problem());
   } else if (subtype == "error") {
     response.error = fields.string({"error"});
-    if (response.error.empty()) fields.fail("error", "expected a text, found nothing; workers do not take this as an answer");
+    if (response.error.empty())
+      fields.fail("error", "expected a text, found nothing; workers do not take this as an answer");
   } else {
     fields.fail("subtype", "expected \"success\" or \"error\"; workers do not take this as an answer");
   }
@@ -174,7 +175,9 @@ Payload task_completed(FieldReader& fields) {
   return completed;
 }
 
-Payload teammate_terminated(FieldReader& fields) { return TeammateTerminated{fields.string({"message"})}; }
+Payload teammate_terminated(FieldReader& fields) {
+  return TeammateTerminated{fields.string({"message"})};
+}
 
 struct Decoder {
   std::string_view type;
@@ -241,7 +244,9 @@ std::string encode(const PermissionResponse& response) {
   ObjectWriter object("permission_response");
   object.string("request_id", response.request_id);
   if (!response.allowed) {
-    return object.string("subtype", "error").string("error", response.error.empty() ? "Denied" : response.error).finish();
+    return object.string("subtype", "error")
+        .string("error", response.error.empty() ? "Denied" : response.error)
+        .finish();
   }
   std::string body = "{";
   if (!response.updated_input.empty()) body += "\"updated_input\":" + response.updated_input + ",";

@@ -1,7 +1,9 @@
-// Text <-> payload. Tolerant reader: every spelling that protocol.md lists is accepted (camelCase and snake_case,
-// `approve`/`approved`, `name` or `name@team`, host as string or object). Strict writer: exactly the one shape that clients
-// 2.1.50 and 2.1.329 both honour (protocol.md A.2): the permission pair in snake_case, everything else camelCase, a timestamp in
-// plan and sandbox answers, never `null`, never an empty error, no extra keys.
+// Text <-> payload. Tolerant reader: every spelling that protocol.md section 3 lists is accepted (camelCase and
+// snake_case, `approve`/`approved`, `name` or `name@team`, host as string or object); `null` counts as absent, except
+// where JSON is kept raw. One exception, a permission_response without `request_id` and `subtype`: all workers ignore
+// it or stop, so it is malformed here too and never mistaken for an answer. Strict writer: exactly the one shape that
+// clients 2.1.50 and 2.1.329 both honour (protocol.md A.2): the permission pair in snake_case, everything else
+// camelCase, a timestamp in plan and sandbox answers, never `null`, never an empty error, no extra keys.
 #pragma once
 
 #include <string>
@@ -11,11 +13,16 @@
 
 namespace inbox_poller::schema {
 
-/// Total: any bytes give a payload. Both spellings of a field present with different values is a MalformedPayload, as is an
-/// unacceptable request id. `input` and `permission_suggestions` keep their bytes.
+/// Total: any bytes give a payload. Both spellings of a field present with different values is a MalformedPayload, as
+/// is an unacceptable request id. `input` and `permission_suggestions` keep their bytes; nested deeper than 256 levels
+/// or with raw control characters they are malformed, since no strict parser would read them. Of duplicate keys the
+/// last one counts.
 Payload decode_payload(std::string_view text);
 
-// Compact JSON, keys in the order the real client writes them.
+// Compact JSON, keys in the order the real client writes them. An empty `updated_input` is left out (the worker then
+// runs the original), empty `permission_updates` are [], an empty error says "Denied", feedback goes only with a
+// rejection and permissionMode only with an approval. Raw members are written as they are: whoever fills them answers
+// for their being JSON.
 std::string encode(const PermissionResponse&);
 std::string encode(const SandboxPermissionResponse&);
 std::string encode(const PlanApprovalResponse&);

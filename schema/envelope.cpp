@@ -12,7 +12,8 @@ Result<Envelope> decode_envelope(std::string_view entry) {
       return Error{"entry.syntax", problem->what + " at byte " + std::to_string(problem->offset) + " of the entry"};
     }
     const JsonKind found = kind_of(entry.substr(begin));
-    return Error{"entry.not_object", "expected an object with 'from' and 'text', found " + std::string(describe(found))};
+    return Error{"entry.not_object",
+                 "expected an object with 'from' and 'text', found " + std::string(describe(found))};
   }
   FieldReader fields(entry, members);
   Envelope envelope;

@@ -1,5 +1,6 @@
-// One entry of an inbox file: who says what, when, and whether it was read. The control payload, if any, is inside `text`
-// (payload.hpp). Source: protocol.md section 2; both client eras (2.1.50 without, 2.1.329 with msgV, msg_id, type).
+// One entry of an inbox file: who says what, when, and whether it was read. The control payload, if any, is inside
+// `text` (payload.hpp). Source: protocol.md section 2; both client eras (2.1.50 without, 2.1.329 with msgV, msg_id,
+// type).
 #pragma once
 
 #include <optional>
@@ -21,11 +22,13 @@ struct Envelope {
   bool read = false;  // absent means unread
 };
 
-/// Reads one entry. Unknown keys are allowed (they stay in the file's bytes). Wrong types, a missing `from` or `text` or a
-/// null entry are errors ("entry.…") whose message names the field and what was found: the entry is bad, its neighbours are not.
+/// Reads one entry. Unknown keys are allowed (they stay in the file's bytes); a `null` counts as absent, except for
+/// `read`. Wrong types, a missing `from` or `text` or a null entry are errors ("entry.…") whose message names the field
+/// and what was found: the entry is bad, its neighbours are not.
 Result<Envelope> decode_envelope(std::string_view entry);
 
-/// What we write. `color` and `summary` are omitted when empty; `msgV:1`, `type:"message"`, `read:false` are always written.
+/// What we write. `color` and `summary` are omitted when empty; `msgV:1`, `type:"message"`, `read:false` are always
+/// written.
 struct OutgoingEnvelope {
   std::string from;
   std::string text;
@@ -36,6 +39,7 @@ struct OutgoingEnvelope {
 };
 
 /// The entry's bytes in the shape of JSON.stringify(…, null, 2) at depth one of an array, without the leading indent.
+/// Spacing to match other neighbours is InboxDocument::with_appended's work.
 std::string encode_envelope(const OutgoingEnvelope&);
 
 }  // namespace inbox_poller::schema

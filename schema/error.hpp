@@ -1,8 +1,8 @@
 // What this is: the one way a fault travels through this program, and the value-or-fault type that carries it.
-// What it is not: an outcome. "The lock is held", "the inbox is missing", "refused" are ordinary answers and have types of
-// their own; an Error is something that should have worked and did not.
-// Source: docs/architecture.md, "Errors". A small type of our own because boost::system::result 1.81 may be ignored
-// silently, and std::expected needs a newer standard than clang 14 offers the fuzzers.
+// What it is not: an outcome. "The lock is held", "the inbox is missing", "refused" are ordinary answers and have types
+// of their own; an Error is something that should have worked and did not. Source: docs/architecture.md, "Errors". A
+// small type of our own because boost::system::result 1.81 may be ignored silently, and std::expected needs a newer
+// standard than clang 14 offers the fuzzers.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace inbox_poller {
 
-/// A fault. `code` is stable and for programs ("json.syntax", "io.enospc"); `message` is for a person and names the place,
-/// what is wrong and, where we know it, what to do.
+/// A fault. `code` is stable and for programs ("json.syntax", "io.enospc"); `message` is for a person and names the
+/// place, what is wrong and, where we know it, what to do.
 struct Error {
   std::string code;
   std::string message;
@@ -29,8 +29,8 @@ inline Error in_context(std::string_view what, Error error) {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}          // NOLINT: implicit on purpose
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}      // NOLINT: implicit on purpose
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
 
   [[nodiscard]] bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }

@@ -1,7 +1,7 @@
-// Reads the fields of one scanned JSON object and remembers the first thing that is wrong with them, so that a decoder is a
-// plain list of its fields. Private to schema/.
-// A name is given in camelCase and also found in snake_case ("requestId", "request_id"); a name without capitals has one
-// spelling. Where several spellings are present they must say the same. `null` counts as absent for strings and numbers.
+// Reads the fields of one scanned JSON object and remembers the first thing that is wrong with them, so that a decoder
+// is a plain list of its fields. Private to schema/. A name is given in camelCase and also found in snake_case
+// ("requestId", "request_id"); a name without capitals has one spelling. Where several spellings are present they must
+// say the same. `null` counts as absent for strings and numbers.
 #pragma once
 
 #include <initializer_list>
@@ -47,8 +47,9 @@ class FieldReader {
   /// The whole part of a number, 0 when absent.
   long long integer(Names names);
 
-  /// The bytes of an array or object, or `fallback` when it is absent; `null` is a problem. Also checked to be readable by any
-  /// strict JSON parser with a nesting limit of 256, since these bytes are parsed by rules and handed back to peers.
+  /// The bytes of an array or object, or `fallback` when it is absent; `null` is a problem. Also checked to be readable
+  /// by any strict JSON parser with a nesting limit of 256, since these bytes are parsed by rules and handed back to
+  /// peers.
   std::string raw(Names names, JsonKind kind, std::string_view fallback);
 
   /// Records a problem with a field, unless there is one already.

@@ -82,7 +82,9 @@ std::size_t occurrence_of(const MessageKey& key) {
   return occurrence;
 }
 
-std::string content_hash(std::string_view bytes) { return hexadecimal(Sha256().update(bytes).finish()); }
+std::string content_hash(std::string_view bytes) {
+  return hexadecimal(Sha256().update(bytes).finish());
+}
 
 std::string uuid_from(std::string_view seed) {
   Sha256::Digest digest = Sha256().update(seed).finish();

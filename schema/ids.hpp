@@ -19,8 +19,9 @@ std::string_view bare_name(std::string_view name_or_agent_id);
 /// True for request ids we are willing to keep, log and echo: 1 to 256 characters of `[A-Za-z0-9@._:+=-]`.
 bool is_valid_request_id(std::string_view id);
 
-/// The identity of one message in our ledger: 32 hexadecimal digits, then "-<n>" for the n-th repetition (n >= 1) of the same
-/// (from, timestamp, text) in one inbox. Stable across rewrites of the file by peers, since it covers decoded values.
+/// The identity of one message in our ledger: 32 hexadecimal digits, then "-<n>" for the n-th repetition (n >= 1) of
+/// the same (from, timestamp, text) in one inbox. Stable across rewrites of the file by peers, since it covers decoded
+/// values.
 struct MessageKey {
   std::string value;
   bool operator==(const MessageKey&) const = default;
@@ -37,8 +38,8 @@ struct KeyScope {
 MessageKey make_message_key(const KeyScope&, std::string_view from, std::string_view timestamp, std::string_view text,
                             std::size_t occurrence);
 
-/// The key of an entry that has no such identity (not an object, or without a string `from` and `text`), from bytes that the
-/// caller has freed of white space and of the read flag. Never equal to a key of make_message_key.
+/// The key of an entry that has no such identity (not an object, or without a string `from` and `text`), from bytes
+/// that the caller has freed of white space and of the read flag. Never equal to a key of make_message_key.
 MessageKey make_bad_entry_key(const KeyScope&, std::string_view bytes, std::size_t occurrence);
 
 /// The same identity at another occurrence.
@@ -53,8 +54,8 @@ std::string content_hash(std::string_view bytes);
 /// A UUID (version 8, RFC 9562) derived from a seed: the same decision always writes the same `msg_id`.
 std::string uuid_from(std::string_view seed);
 
-/// `2026-02-07T15:20:46.348Z`: what JavaScript's toISOString() writes, 24 characters, UTC. Pure arithmetic, no clock. Times
-/// outside the years 0000 to 9999 are moved to the nearest end.
+/// `2026-02-07T15:20:46.348Z`: what JavaScript's toISOString() writes, 24 characters, UTC. Pure arithmetic, no clock.
+/// Times outside the years 0000 to 9999 are moved to the nearest end.
 std::string iso_timestamp(long long epoch_ms);
 
 }  // namespace inbox_poller::schema

@@ -7,8 +7,12 @@ namespace inbox_poller::schema {
 
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_hex_digit(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 /// Moves over one text. Every function that returns false has set problem_ and left position_ at it.
 class Scanner {
@@ -158,7 +162,8 @@ bool Scanner::escape() {
   ++position_;
   if (at_end()) return true;  // string() reports the missing end
   const char c = text_[position_];
-  if (std::string_view("\"\\/bfnrtu").find(c) == std::string_view::npos) return fail("an escape such as \\n or \\u0041");
+  if (std::string_view("\"\\/bfnrtu").find(c) == std::string_view::npos)
+    return fail("an escape such as \\n or \\u0041");
   ++position_;
   for (int i = 0; c == 'u' && i < 4; ++i) {
     if (at_end()) return true;
@@ -220,7 +225,8 @@ std::string without_elements(std::string_view text, Span array, const std::vecto
   bool kept_one = false;
   for (std::size_t i = 0; i < elements.size(); ++i) {
     if (dropped[i]) continue;
-    // The first kept element moves to where the first one was; every other one keeps what separated it from its predecessor.
+    // The first kept element moves to where the first one was; every other one keeps what separated it from its
+    // predecessor.
     const std::size_t before = kept_one ? elements[i - 1].end : array.begin;
     const std::size_t before_end = kept_one ? elements[i].begin : elements[0].begin;
     result += text.substr(before, before_end - before);

@@ -1,11 +1,10 @@
-// A scanner that finds where JSON values begin and end without building them. This is what lets us change five bytes in a
-// peer's file and leave every other byte alone, and hand a tool's input back exactly as it was written (a 30-digit number or
-// `1e400` does not survive a DOM).
-// It is also what our decoders read with: what was keyed, decided on, echoed and spliced is then one reading of the same bytes,
-// and neither a lone surrogate, a number like 1e99999999999 nor a deep foreign field (all refused by Boost.JSON, none by
-// JavaScript) makes a message unreadable.
-// It checks the whole grammar of RFC 8259 with three tolerances inside strings, because real peers write them: lone surrogate
-// escapes, invalid UTF-8, raw control characters. One pass, no recursion: depth is bounded by memory only.
+// A scanner that finds where JSON values begin and end without building them. This is what lets us change five bytes in
+// a peer's file and leave every other byte alone, and hand a tool's input back exactly as it was written (a 30-digit
+// number or `1e400` does not survive a DOM). It is also what our decoders read with: what was keyed, decided on, echoed
+// and spliced is then one reading of the same bytes, and neither a lone surrogate, a number like 1e99999999999 nor a
+// deep foreign field (all refused by Boost.JSON, none by JavaScript) makes a message unreadable. It checks the whole
+// grammar of RFC 8259 with three tolerances inside strings, because real peers write them: lone surrogate escapes,
+// invalid UTF-8, raw control characters. One pass, no recursion: depth is bounded by memory only.
 #pragma once
 
 #include <cstddef>
@@ -48,32 +47,35 @@ struct ArrayScan {
 /// Scans a text that should be one JSON array (leading BOM and white space, trailing white space allowed).
 ArrayScan scan_array(std::string_view text);
 
-/// The text without the elements whose place in `dropped` is true, and without the commas that belonged to them. `elements`
-/// and `array` are of this text; every other byte stays, except that an array that becomes empty is written `[]`.
+/// The text without the elements whose place in `dropped` is true, and without the commas that belonged to them.
+/// `elements` and `array` are of this text; every other byte stays, except that an array that becomes empty is written
+/// `[]`.
 std::string without_elements(std::string_view text, Span array, const std::vector<Span>& elements,
                              const std::vector<bool>& dropped);
 
-/// Scans one object (white space around it allowed). Members are in file order; duplicate keys all appear, and the last one is
-/// the one JavaScript would use.
+/// Scans one object (white space around it allowed). Members are in file order; duplicate keys all appear, and the last
+/// one is the one JavaScript would use.
 Result<std::vector<MemberSpan>> scan_object(std::string_view text);
 
 /// The same into a vector that the caller reuses; on a problem it holds the complete members.
 std::optional<ScanProblem> scan_object(std::string_view text, std::vector<MemberSpan>& members);
 
-/// The raw bytes of the member `key` of the object in `text`; of duplicates the last. Empty when absent or not an object.
+/// The raw bytes of the member `key` of the object in `text`; of duplicates the last. Empty when absent or not an
+/// object.
 std::optional<std::string_view> find_member(std::string_view text, std::string_view key);
 
 std::optional<std::string_view> find_member(std::string_view text, const std::vector<MemberSpan>& members,
                                             std::string_view key);
 
-/// The value of a JSON string token (with quotes): escapes resolved, lone surrogates and invalid UTF-8 replaced by U+FFFD.
-/// Empty when the token is not a string.
+/// The value of a JSON string token (with quotes): escapes resolved, lone surrogates and invalid UTF-8 replaced by
+/// U+FFFD. Empty when the token is not a string.
 std::optional<std::string> decode_string(std::string_view token);
 
 /// The same without an allocation where possible: the value lies in `token` or in `scratch`.
 std::optional<std::string_view> decode_string(std::string_view token, std::string& scratch);
 
-/// The same text with everything replaced that JavaScript accepts and a strict parser refuses: lone surrogate escapes become
+/// The same text with everything replaced that JavaScript accepts and a strict parser refuses: lone surrogate escapes
+/// become
 /// `\ufffd`, invalid UTF-8 becomes U+FFFD. Lengths change: for parsing, never for writing back.
 std::string make_parsable(std::string_view json);
 

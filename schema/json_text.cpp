@@ -28,7 +28,8 @@ std::optional<char32_t> unicode_escape(std::string_view text) {
   return unit;
 }
 
-/// The scalar value of the \u escape, or of the pair of them, at the beginning of `text`. Not valid for a lone surrogate.
+/// The scalar value of the \u escape, or of the pair of them, at the beginning of `text`. Not valid for a lone
+/// surrogate.
 CodePoint escaped_code_point(std::string_view text) {
   const auto unit = unicode_escape(text);
   if (!unit) return {0xFFFD, 6, false};
@@ -55,7 +56,9 @@ char simple_escape(char letter) {
   }
 }
 
-bool is_plain(char c) { return c != '\\' && static_cast<unsigned char>(c) < 0x80; }
+bool is_plain(char c) {
+  return c != '\\' && static_cast<unsigned char>(c) < 0x80;
+}
 
 std::size_t plain_run(std::string_view text, std::size_t begin) {
   std::size_t end = begin;

@@ -27,6 +27,8 @@ struct TypeName {
 
 }  // namespace
 
-std::string_view type_name(const Payload& payload) { return std::visit(TypeName{}, payload); }
+std::string_view type_name(const Payload& payload) {
+  return std::visit(TypeName{}, payload);
+}
 
 }  // namespace inbox_poller::schema

@@ -56,7 +56,7 @@ struct PlanApprovalRequest {
 struct PlanApprovalResponse {
   std::string request_id;
   bool approved = false;
-  std::string feedback;         // with a rejection
+  std::string feedback;  // with a rejection
   std::string timestamp;
   std::string permission_mode;  // with an approval; omitted when empty
 };
@@ -131,17 +131,17 @@ struct UnknownPayload {
   std::string type;
 };
 
-/// A known type whose fields are missing, of the wrong kind, or contradict each other (both spellings, different values).
+/// A known type whose fields are missing, of the wrong kind, or contradict each other (both spellings, different
+/// values).
 struct MalformedPayload {
   std::string type;
   std::string problem;  // names the field, what was found, what was expected
 };
 
-using Payload =
-    std::variant<PlainText, UnknownPayload, MalformedPayload, PermissionRequest, PermissionResponse,
-                 SandboxPermissionRequest, SandboxPermissionResponse, PlanApprovalRequest, PlanApprovalResponse,
-                 ModeSetRequest, ShutdownRequest, ShutdownApproved, ShutdownRejected, TeamPermissionUpdate,
-                 IdleNotification, TaskAssignment, TaskCompleted, TeammateTerminated>;
+using Payload = std::variant<PlainText, UnknownPayload, MalformedPayload, PermissionRequest, PermissionResponse,
+                             SandboxPermissionRequest, SandboxPermissionResponse, PlanApprovalRequest,
+                             PlanApprovalResponse, ModeSetRequest, ShutdownRequest, ShutdownApproved, ShutdownRejected,
+                             TeamPermissionUpdate, IdleNotification, TaskAssignment, TaskCompleted, TeammateTerminated>;
 
 /// The wire name of the payload's type; "chat" for PlainText, and the claimed type for unknown and malformed ones.
 std::string_view type_name(const Payload&);

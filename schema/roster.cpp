@@ -39,7 +39,7 @@ Result<Member> decode_member(std::string_view bytes, std::size_t index) {
 }
 
 /// The `members` array of a roster, with spans of the whole file.
-Result<ArrayScan> scan_members(std::string_view bytes, const std::vector<MemberSpan>& fields) {
+Result<ArrayScan> scan_member_list(std::string_view bytes, const std::vector<MemberSpan>& fields) {
   const auto array = find_member(bytes, fields, "members");
   if (!array) return ArrayScan{};
   if (kind_of(*array) != JsonKind::array) {
@@ -56,8 +56,8 @@ Result<ArrayScan> scan_members(std::string_view bytes, const std::vector<MemberS
 }  // namespace
 
 std::string Roster::lead_name() const {
-  const std::string_view name = bare_name(lead_agent_id);
-  return is_valid_name(name) ? std::string(name) : "team-lead";
+  const std::string_view lead = bare_name(lead_agent_id);
+  return is_valid_name(lead) ? std::string(lead) : "team-lead";
 }
 
 const Member* Roster::find(std::string_view bare) const {
@@ -79,7 +79,7 @@ Result<Roster> decode_roster(std::string_view bytes) {
   roster.created_at_ms = fields.integer({"createdAt"});
   if (fields.problem()) return Error{"roster.field", *fields.problem()};
 
-  const auto members = scan_members(bytes, top_level);
+  const auto members = scan_member_list(bytes, top_level);
   if (!members) return members.error();
   for (std::size_t i = 0; i < members->elements.size(); ++i) {
     auto member = decode_member(members->elements[i].of(bytes), i);
@@ -92,7 +92,7 @@ Result<Roster> decode_roster(std::string_view bytes) {
 Result<std::string> without_member(std::string_view bytes, std::string_view name) {
   std::vector<MemberSpan> top_level;
   if (const auto problem = scan_object(bytes, top_level)) return syntax_error(*problem);
-  const auto members = scan_members(bytes, top_level);
+  const auto members = scan_member_list(bytes, top_level);
   if (!members) return members.error();
 
   std::vector<bool> dropped;

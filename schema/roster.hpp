@@ -43,7 +43,8 @@ struct Roster {
   [[nodiscard]] const Member* find(std::string_view bare) const;
 };
 
-/// Reads the file. Members without a usable name are left out. Errors name the field ("members[2].name").
+/// Reads the file. Missing or null fields are empty, members without a usable name are left out. Errors ("roster.…")
+/// name the field ("members[2].name: expected a string, found a number").
 Result<Roster> decode_roster(std::string_view bytes);
 
 /// The file without the member of this name, every other byte unchanged; the same bytes when there is none.

@@ -9,9 +9,10 @@ namespace inbox_poller::schema {
 
 namespace {
 
-constexpr std::size_t max_summary = 200;  // characters
+constexpr std::size_t max_attribute = 200;  // characters
 
-constexpr std::array<std::string_view, 8> colors = {"blue", "green", "yellow", "purple", "orange", "pink", "cyan", "red"};
+constexpr std::array<std::string_view, 8> colors = {"blue",   "green", "yellow", "purple",
+                                                    "orange", "pink",  "cyan",   "red"};
 
 /// Tags that mean something to a lead session: our own block, and what its harness wraps around notes and commands.
 constexpr std::array<std::string_view, 9> tags = {
@@ -21,9 +22,13 @@ constexpr std::array<std::string_view, 9> tags = {
 
 constexpr std::array<std::string_view, 3> turn_markers = {"human", "assistant", "system"};
 
-bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c <= 0x9F); }
+bool is_control(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c <= 0x9F);
+}
 
-bool is_joiner(char32_t c) { return c == 0x200C || c == 0x200D; }
+bool is_joiner(char32_t c) {
+  return c == 0x200C || c == 0x200D;
+}
 
 /// Shows nothing, or turns the direction of what follows; also the tag characters that can hide a text inside another.
 bool is_invisible(char32_t c) {
@@ -31,35 +36,47 @@ bool is_invisible(char32_t c) {
          (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
 }
 
-bool is_line_separator(char32_t c) { return c == 0x2028 || c == 0x2029; }
+bool is_line_separator(char32_t c) {
+  return c == 0x2028 || c == 0x2029;
+}
 
 void append_point(std::string& out, std::string_view text, std::size_t position, const CodePoint& point) {
   out += point.valid ? text.substr(position, point.length) : replacement_character;
 }
 
-/// One line, safe between double quotes: markup escaped, control and invisible characters gone, at most max_summary characters.
+/// What a character becomes between double quotes on one line; empty for itself.
+std::string_view in_attribute(char32_t c) {
+  switch (c) {
+    case '\n':
+    case '\r':
+    case '\t':
+      return " ";
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    default:
+      return is_line_separator(c) ? " " : "";
+  }
+}
+
+/// At most max_attribute characters, none of them markup, a control character or invisible.
 std::string attribute(std::string_view value) {
   std::string result;
   std::size_t characters = 0;
-  for (std::size_t position = 0; position < value.size() && characters < max_summary;) {
+  for (std::size_t position = 0; position < value.size() && characters < max_attribute;) {
     const CodePoint point = code_point_at(value, position);
-    const char32_t c = point.value;
-    if (c == '\n' || c == '\r' || c == '\t' || is_line_separator(c)) {
-      result += ' ';
-    } else if (c == '&') {
-      result += "&amp;";
-    } else if (c == '<') {
-      result += "&lt;";
-    } else if (c == '>') {
-      result += "&gt;";
-    } else if (c == '"') {
-      result += "&quot;";
-    } else if (!is_control(c) && !is_invisible(c)) {
+    if (const std::string_view escaped = in_attribute(point.value); !escaped.empty()) {
+      result += escaped;
+      ++characters;
+    } else if (!is_control(point.value) && !is_invisible(point.value)) {
       append_point(result, value, position, point);
-    } else {
-      --characters;  // does not count; wraps to "none" only together with the increment below
+      ++characters;
     }
-    ++characters;
     position += point.length;
   }
   return result;
@@ -82,39 +99,40 @@ std::string visible(std::string_view text) {
   return result;
 }
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n'; }
-
 bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-std::size_t skip_joiners(std::string_view text, std::size_t position) {
-  while (position < text.size() && is_joiner(code_point_at(text, position).value)) position += 3;
-  return position;
-}
-
-std::size_t skip_spaces(std::string_view text, std::size_t position) {
-  for (position = skip_joiners(text, position); position < text.size() && is_space(text[position]);) {
-    position = skip_joiners(text, position + 1);
+/// Behind any of these characters and of the joiners, which nobody sees between them.
+std::size_t skip(std::string_view text, std::size_t position, std::string_view skipped) {
+  while (position < text.size()) {
+    if (skipped.find(text[position]) != std::string_view::npos) {
+      ++position;
+    } else if (const CodePoint point = code_point_at(text, position); is_joiner(point.value)) {
+      position += point.length;
+    } else {
+      break;
+    }
   }
   return position;
 }
 
-/// Where the word ends that begins at `position` in any case, with joiners between its letters or without; npos when another.
+/// Where the word ends that begins at `position` in any case, with joiners between its letters or without; npos when
+/// another.
 std::size_t end_of_word(std::string_view text, std::size_t position, std::string_view word) {
   for (const char expected : word) {
     if (position >= text.size()) return std::string_view::npos;
     const char c = text[position];
     if ((c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c) != expected) return std::string_view::npos;
-    position = skip_joiners(text, position + 1);
+    position = skip(text, position + 1, "");
   }
   return position;
 }
 
 /// True when one of the tags opens or closes here, however it is spaced. "<teammate_messages>" is another tag.
 bool is_tag_at(std::string_view text, std::size_t position) {
-  position = skip_spaces(text, position + 1);
-  if (position < text.size() && text[position] == '/') position = skip_spaces(text, position + 1);
+  position = skip(text, position + 1, " \t\n");
+  if (position < text.size() && text[position] == '/') position = skip(text, position + 1, " \t\n");
   return std::any_of(tags.begin(), tags.end(), [&](std::string_view tag) {
     const std::size_t end = end_of_word(text, position, tag);
     return end != std::string_view::npos && (end == text.size() || !is_name_character(text[end]));
@@ -123,13 +141,10 @@ bool is_tag_at(std::string_view text, std::size_t position) {
 
 /// True when the line that begins here reads like the beginning of somebody's turn.
 bool is_turn_marker_at(std::string_view text, std::size_t position) {
-  while (position < text.size() && (text[position] == ' ' || text[position] == '\t')) ++position;
-  position = skip_joiners(text, position);
+  position = skip(text, position, " \t");
   return std::any_of(turn_markers.begin(), turn_markers.end(), [&](std::string_view marker) {
-    std::size_t end = end_of_word(text, position, marker);
-    if (end == std::string_view::npos) return false;
-    while (end < text.size() && (text[end] == ' ' || text[end] == '\t')) ++end;
-    return end < text.size() && text[end] == ':';
+    const std::size_t end = end_of_word(text, position, marker);
+    return end != std::string_view::npos && text.substr(skip(text, end, " \t")).starts_with(':');
   });
 }
 

@@ -1,5 +1,5 @@
-// UTF-8, read the way every browser and Node read it (WHATWG decoder: one U+FFFD for each maximal ill-formed part), so that a
-// file that a JavaScript peer rewrites decodes to the same text before and after.
+// UTF-8, read the way every browser and Node read it (WHATWG decoder: one U+FFFD for each maximal ill-formed part), so
+// that a file that a JavaScript peer rewrites decodes to the same text before and after.
 #pragma once
 
 #include <cstddef>

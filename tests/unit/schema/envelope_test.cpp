@@ -1,0 +1,118 @@
+#include "schema/envelope.hpp"
+
+#include <boost/json.hpp>
+
+#include "tests/support/catch.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::schema;
+
+TEST_CASE("an entry of a 2.1.50 client: no type, no id") {
+  const auto envelope = decode_envelope(
+      R"({"from":"worker-1","text":"hi","summary":"s","timestamp":"2026-02-07T15:20:46.348Z","color":"blue","read":true})");
+  REQUIRE(envelope.ok());
+  CHECK(envelope->from == "worker-1");
+  CHECK(envelope->text == "hi");
+  CHECK(envelope->summary == "s");
+  CHECK(envelope->timestamp == "2026-02-07T15:20:46.348Z");
+  CHECK(envelope->color == "blue");
+  CHECK_FALSE(envelope->msg_id);
+  CHECK_FALSE(envelope->type);
+  CHECK(envelope->read);
+}
+
+TEST_CASE("an entry of a 2.1.329 client, with keys nobody told us about") {
+  const auto envelope = decode_envelope(
+      R"( {"from":"w","text":"","timestamp":"t","msgV":1,"msg_id":"id","type":"message","read":false,"lead_sig":{"a":[1e99999999999]}} )");
+  REQUIRE(envelope.ok());
+  CHECK(envelope->msg_id == "id");
+  CHECK(envelope->type == "message");
+  CHECK_FALSE(envelope->read);
+}
+
+TEST_CASE("a missing read flag means unread, a missing or null timestamp means none") {
+  const auto envelope = decode_envelope(R"({"from":"w","text":"x","summary":null})");
+  REQUIRE(envelope.ok());
+  CHECK_FALSE(envelope->read);
+  CHECK(envelope->timestamp.empty());
+  CHECK_FALSE(envelope->summary);
+  CHECK(decode_envelope(R"({"from":"w","text":"x","timestamp":null})").ok());
+}
+
+TEST_CASE("half an emoji does not make an entry bad") {
+  const auto envelope = decode_envelope(R"({"from":"w","text":"cut \ud83d"})");
+  REQUIRE(envelope.ok());
+  CHECK(envelope->text == "cut \xEF\xBF\xBD");
+}
+
+TEST_CASE("of duplicate members the last one counts, as in JavaScript") {
+  const auto envelope = decode_envelope(R"({"from":"a","text":"x","from":"b","read":true,"read":false})");
+  REQUIRE(envelope.ok());
+  CHECK(envelope->from == "b");
+  CHECK_FALSE(envelope->read);
+}
+
+TEST_CASE("a bad entry is named by its field and by what was found there") {
+  struct Row {
+    std::string entry, code, message;
+  };
+  const std::vector<Row> rows = {
+      {"null", "entry.not_object", "expected an object with 'from' and 'text', found null"},
+      {"[]", "entry.not_object", "expected an object with 'from' and 'text', found an array"},
+      {"5", "entry.not_object", "expected an object with 'from' and 'text', found a number"},
+      {"{", "entry.syntax", "expected a key in quotes, found the end of the text at byte 1 of the entry"},
+      {R"({"text":"x"})", "entry.field", "from: expected a string, found nothing"},
+      {R"({"from":"w"})", "entry.field", "text: expected a string, found nothing"},
+      {R"({"from":5,"text":"x"})", "entry.field", "from: expected a string, found a number"},
+      {R"({"from":"w","text":{"type":"message"}})", "entry.field", "text: expected a string, found an object"},
+      {R"({"from":"w","text":null})", "entry.field", "text: expected a string, found nothing"},
+      {R"({"from":"w","text":"x","timestamp":1770477646348})", "entry.field",
+       "timestamp: expected a string, found a number"},
+      {R"({"from":"w","text":"x","color":[]})", "entry.field", "color: expected a string, found an array"},
+      {R"({"from":"w","text":"x","summary":1})", "entry.field", "summary: expected a string, found a number"},
+      {R"({"from":"w","text":"x","msg_id":1})", "entry.field", "msg_id: expected a string, found a number"},
+      {R"({"from":"w","text":"x","type":true})", "entry.field", "type: expected a string, found a boolean"},
+      {R"({"from":"w","text":"x","read":"false"})", "entry.field", "read: expected true or false, found a string"},
+      {R"({"from":"w","text":"x","read":null})", "entry.field", "read: expected true or false, found null"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.entry);
+    const auto envelope = decode_envelope(row.entry);
+    REQUIRE_FALSE(envelope.ok());
+    CHECK(envelope.error().code == row.code);
+    CHECK(envelope.error().message == row.message);
+  }
+}
+
+TEST_CASE("what we write is what the client's own JSON.stringify would have written") {
+  CHECK(encode_envelope({"team-lead", "say \"hi\"\né/", "a summary", "2026-02-07T15:20:46.348Z", "blue", "an-id"}) ==
+        R"({
+    "from": "team-lead",
+    "text": "say \"hi\"\né/",
+    "summary": "a summary",
+    "timestamp": "2026-02-07T15:20:46.348Z",
+    "color": "blue",
+    "msgV": 1,
+    "msg_id": "an-id",
+    "type": "message",
+    "read": false
+  })");
+}
+
+TEST_CASE("an empty summary and an empty color are left out") {
+  const std::string entry = encode_envelope({"team-lead", "x", "", "t", "", "id"});
+  CHECK(entry.find("summary") == std::string::npos);
+  CHECK(entry.find("color") == std::string::npos);
+}
+
+TEST_CASE("whatever is in an outgoing envelope, it is JSON and comes back the same") {
+  const std::string odd = std::string("\0\x1b[2J\"\\\n", 8) + "\xF0\x9F\x98\x80</teammate-message>";
+  const std::string entry = encode_envelope({odd, odd, odd, odd, odd, odd});
+  CHECK(boost::json::parse(entry).is_object());
+  const auto envelope = decode_envelope(entry);
+  REQUIRE(envelope.ok());
+  CHECK(envelope->from == odd);
+  CHECK(envelope->text == odd);
+  CHECK(envelope->summary == odd);
+  CHECK(envelope->msg_id == odd);
+}

@@ -1,0 +1,139 @@
+#include "schema/roster.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace inbox_poller::schema;
+
+namespace {
+
+const std::string roster_file = R"({
+  "name": "house",
+  "description": "builds a house",
+  "createdAt": 1770504247092,
+  "leadAgentId": "team-lead@house",
+  "leadSessionId": "8e5d46a9-201d-42ce-97b8-a5864cf2f527",
+  "leadProcess": {"pid": 1, "procStart": 123456789012345678901234567890},
+  "members": [
+    {
+      "agentId": "team-lead@house",
+      "name": "team-lead",
+      "agentType": "team-lead",
+      "joinedAt": 1770504247092,
+      "tmuxPaneId": "leader",
+      "subscriptions": []
+    },
+    {
+      "agentId": "mason@house",
+      "name": "mason",
+      "agentType": "general-purpose",
+      "model": "sonnet",
+      "prompt": "lay bricks",
+      "color": "blue",
+      "planModeRequired": true,
+      "joinedAt": 1770504250000,
+      "tmuxPaneId": "%7",
+      "cwd": "/house",
+      "subscriptions": [],
+      "backendType": "tmux",
+      "isActive": false,
+      "mode": "acceptEdits",
+      "worktreePath": "/w",
+      "sessionId": "s",
+      "x-foreign": [1, 2]
+    }
+  ]
+})";
+
+}  // namespace
+
+TEST_CASE("every field of a roster is read") {
+  const auto roster = decode_roster(roster_file);
+  REQUIRE(roster.ok());
+  CHECK(roster->name == "house");
+  CHECK(roster->description == "builds a house");
+  CHECK(roster->created_at_ms == 1770504247092);
+  CHECK(roster->lead_agent_id == "team-lead@house");
+  CHECK(roster->lead_session_id == "8e5d46a9-201d-42ce-97b8-a5864cf2f527");
+  REQUIRE(roster->members.size() == 2);
+  const Member* mason = roster->find("mason");
+  REQUIRE(mason != nullptr);
+  CHECK(mason->agent_id == "mason@house");
+  CHECK(mason->agent_type == "general-purpose");
+  CHECK(mason->model == "sonnet");
+  CHECK(mason->prompt == "lay bricks");
+  CHECK(mason->color == "blue");
+  CHECK(mason->plan_mode_required);
+  CHECK(mason->joined_at_ms == 1770504250000);
+  CHECK(mason->tmux_pane_id == "%7");
+  CHECK(mason->cwd == "/house");
+  CHECK(mason->backend_type == "tmux");
+  CHECK_FALSE(mason->is_active);
+  CHECK(mason->mode == "acceptEdits");
+  CHECK(mason->worktree_path == "/w");
+  CHECK(mason->session_id == "s");
+}
+
+TEST_CASE("missing fields are empty, and a member without isActive is active") {
+  const auto roster = decode_roster(R"({"members":[{"name":"a","color":null}]})");
+  REQUIRE(roster.ok());
+  REQUIRE(roster->find("a") != nullptr);
+  CHECK(roster->find("a")->is_active);
+  CHECK(roster->find("a")->backend_type.empty());
+  CHECK(decode_roster("{}")->members.empty());
+}
+
+TEST_CASE("the lead's name comes from leadAgentId, and is team-lead when that is no name") {
+  const auto lead_of = [](const std::string& id) {
+    return decode_roster("{\"leadAgentId\":\"" + id + "\"}")->lead_name();
+  };
+  CHECK(lead_of("boss@house") == "boss");
+  CHECK(lead_of("boss") == "boss");
+  CHECK(lead_of("../x@house") == "team-lead");
+  CHECK(lead_of("") == "team-lead");
+  CHECK(decode_roster("{}")->lead_name() == "team-lead");
+}
+
+TEST_CASE("a member whose name cannot be an inbox is left out, the others stay") {
+  const auto roster = decode_roster(R"({"members":[{"name":"../../x"},{"agentId":"b@t"},{"name":""},{"name":"ok"}]})");
+  REQUIRE(roster.ok());
+  CHECK(roster->members.size() == 1);
+  CHECK(roster->find("ok") != nullptr);
+  CHECK(roster->find("../../x") == nullptr);
+}
+
+TEST_CASE("an error in a roster names the field") {
+  struct Row {
+    std::string bytes, message;
+  };
+  const std::vector<Row> rows = {
+      {"", "expected '{' at the beginning of an object, found the end of the text at byte 0"},
+      {"[]", "expected '{' at the beginning of an object, found '[' at byte 0"},
+      {R"({"name":1})", "name: expected a string, found a number"},
+      {R"({"members":{}})", "members: expected an array, found an object"},
+      {R"({"members":[{"name":"a"},null]})", "members[1]: expected an object, found null"},
+      {R"({"members":[{"name":"a"},{"name":"b"},{"name":5}]})", "members[2].name: expected a string, found a number"},
+      {R"({"members":[{"name":"a","isActive":"yes"}]})", "members[0].isActive: expected a boolean, found a string"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.bytes);
+    const auto roster = decode_roster(row.bytes);
+    REQUIRE_FALSE(roster.ok());
+    CHECK(roster.error().message == row.message);
+  }
+}
+
+TEST_CASE("a member is taken out of the file and every other byte stays") {
+  const auto without = without_member(roster_file, "mason");
+  REQUIRE(without.ok());
+  const std::size_t comma = roster_file.find("},\n    {\n      \"agentId\": \"mason");
+  CHECK(*without == roster_file.substr(0, comma + 1) + "\n  ]\n}");
+  CHECK(decode_roster(*without)->find("mason") == nullptr);
+  CHECK(decode_roster(*without)->find("team-lead") != nullptr);
+}
+
+TEST_CASE("taking out whom nobody knows changes nothing, taking out the last leaves an empty list") {
+  CHECK(*without_member(roster_file, "nobody") == roster_file);
+  CHECK(*without_member("{\"x\":1}", "a") == "{\"x\":1}");
+  CHECK(*without_member("{\"members\": [ {\"name\":\"\\u0061\"} ], \"x\": 1}", "a") == "{\"members\": [], \"x\": 1}");
+  CHECK_FALSE(without_member("{\"members\": [", "a").ok());
+}
