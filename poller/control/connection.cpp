@@ -46,6 +46,8 @@ void ControlConnection::stop() {
   arrival_.cancel();
 }
 
+// What is awaited below takes only named values: g++ 12 destroys some temporaries of a co_await expression twice.
+
 asio::awaitable<void> ControlConnection::read() {
   char chunk[4096];
   for (;;) {
@@ -68,8 +70,8 @@ asio::awaitable<void> ControlConnection::answer_all() {
   while (co_await await_line()) {
     const std::size_t end = received_.find('\n');
     if (end == std::string::npos) {
-      co_await write(refusal(code::request_too_long, "a request may be " + std::to_string(max_request_bytes) +
-                                                         " bytes long; the connection is closed"));
+      const boost::json::object too_long = refusal(code::request_too_long, "a request may be 64 KiB long: closing");
+      co_await write(too_long);
       co_return;
     }
     const std::string line = received_.substr(0, end);
@@ -100,25 +102,28 @@ asio::awaitable<void> ControlConnection::answer(std::string_view line) {
   error_code problem;
   boost::json::value request = boost::json::parse(line, problem);
   if (problem || !request.is_object()) {
-    co_await write(refusal("request.invalid", "a request is one JSON object on one line" +
-                                                  (problem ? ": " + problem.message() : std::string())));
+    const boost::json::object invalid = refusal("request.invalid", "a request is one JSON object on one line");
+    co_await write(invalid);
     co_return;
   }
   std::exception_ptr exception;
   try {
-    boost::json::object answer = co_await handler_(std::move(request.get_object()), session_);
+    const boost::json::object answer = co_await handler_(std::move(request.get_object()), session_);
     co_await write(answer);
   } catch (...) {
     exception = std::current_exception();
   }
   if (exception) {
     report_exception(exception);
-    co_await write(refusal("control.exception", "the daemon failed while it carried this out; its log says more"));
+    const boost::json::object failed =
+        refusal("control.exception", "the daemon failed while it carried this out; its log says more");
+    co_await write(failed);
   }
 }
 
-/// A peer that does not take its answer, or is gone, ends the reader; nothing is owed to it here.
+/// After one failure nothing more is written: the peer is gone, and Asio would wait for a readiness that never comes.
 asio::awaitable<void> ControlConnection::write(const boost::json::object& answer) {
+  if (mute_) co_return;
   std::string line = boost::json::serialize(answer);
   if (line.size() > max_answer_bytes)
     line = boost::json::serialize(refusal("answer.too_long", "the answer is longer than 16 MiB: ask for less"));
@@ -132,6 +137,7 @@ asio::awaitable<void> ControlConnection::write(const boost::json::object& answer
   error_code problem;
   co_await asio::async_write(socket_, asio::buffer(line), asio::redirect_error(asio::use_awaitable, problem));
   write_limit_.cancel();
+  mute_ = problem.failed();
 }
 
 void ControlConnection::peer_is_gone() {

@@ -51,6 +51,7 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   std::string received_;  // not yet taken by the answerer; at most one byte over the frame limit
   bool no_more_ = false;  // the reader has ended
   bool stopping_ = false;
+  bool mute_ = false;                  // a write has failed
   boost::asio::steady_timer arrival_;  // the answerer waits here; cancelled when there is news
   boost::asio::steady_timer room_;     // the reader waits here; cancelled when a line was taken
   boost::asio::steady_timer write_limit_;

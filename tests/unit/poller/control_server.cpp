@@ -1,0 +1,393 @@
+// The control socket's server against real sockets: framing, limits, hostile and careless peers, whose socket file it
+// is.
+#include "poller/control/server.hpp"
+
+#include <grp.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <boost/json.hpp>
+#include <fstream>
+
+#include "tests/support/catch.hpp"
+#include "tests/unit/poller/control_fixture.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+using namespace inbox_poller::poller::testing;
+
+namespace {
+
+std::string echo(int n) {
+  return R"({"verb":"echo","n":)" + std::to_string(n) + "}\n";
+}
+std::string echoed(int n) {
+  return R"({"ok":true,"echo":)" + std::to_string(n) + "}";
+}
+
+std::string code_of(const std::string& line) {
+  boost::system::error_code problem;
+  const boost::json::value value = boost::json::parse(line, problem);
+  if (problem || !value.is_object() || !value.get_object().contains("code")) return line;
+  return std::string(value.at("code").as_string());
+}
+
+unsigned mode_of(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 ? info.st_mode & 07777U : 0U;
+}
+
+std::string bind_problem(const std::string& path) {
+  boost::asio::io_context context;
+  auto server = ControlServer::bind(context.get_executor(), path, {});
+  return server ? "" : server.error().code + ": " + server.error().message;
+}
+
+/// Leaves a socket file behind on which nobody listens, as a killed daemon does.
+void leave_stale_socket(const std::string& path) {
+  const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto address = control_address(path);
+  REQUIRE(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("one line in, one line out, in order, also when the bytes come one by one") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  Peer peer(dir / "s");
+  for (const char byte : echo(1)) REQUIRE(peer.send({&byte, 1}));
+  CHECK(peer.line() == echoed(1));
+  REQUIRE(peer.send(echo(2) + "  " + echo(3).substr(0, 5)));
+  REQUIRE(peer.send(echo(3).substr(5)));
+  CHECK(peer.line() == echoed(2));
+  CHECK(peer.line() == echoed(3));
+}
+
+TEST_CASE("a thousand requests sent at once are answered in order") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  Peer peer(dir / "s");
+  std::thread sender([&] {
+    std::string all;
+    for (int n = 0; n < 1000; ++n) all += echo(n);
+    peer.send(all);
+  });
+  for (int n = 0; n < 1000; ++n) REQUIRE(peer.line() == echoed(n));
+  sender.join();
+}
+
+TEST_CASE("requests are carried out although their sender left without waiting for the answers") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  Peer peer(dir / "s");
+  std::string all;
+  for (int n = 0; n < 100; ++n) all += echo(n);
+  REQUIRE(peer.send(all));
+  peer.close();
+  CHECK(eventually([&] { return server.handled == 100; }));
+}
+
+TEST_CASE("a peer that only closes its sending side still gets its answers") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  Peer peer(dir / "s");
+  REQUIRE(peer.send(echo(1) + echo(2)));
+  peer.close_sending();
+  CHECK(peer.line() == echoed(1));
+  CHECK(peer.line() == echoed(2));
+  CHECK(peer.line() == "(end)");
+}
+
+TEST_CASE("what is not a JSON object is refused by name and the connection goes on") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  Peer peer(dir / "s");
+  const std::vector<std::string> garbage = {"hello",
+                                            "",
+                                            "[1]",
+                                            "{\"verb\":",
+                                            "null",
+                                            std::string("\0\xff\x1b", 3),
+                                            "{} {}",
+                                            std::string(5000, '['),
+                                            R"({"verb":"\ud800"})"};
+  for (const std::string& line : garbage) {
+    INFO(line);
+    REQUIRE(peer.send(line + "\n"));
+    CHECK(code_of(peer.line()) == "request.invalid");
+  }
+  REQUIRE(peer.send(echo(7)));
+  CHECK(peer.line() == echoed(7));
+  CHECK(server.handled == 1);
+}
+
+TEST_CASE("a line of exactly 64 KiB is taken, one byte more is refused and closes the connection") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  std::string request = R"({"verb":"echo","n":1,"fill":""})";
+  request.insert(request.size() - 2, std::string(max_request_bytes - request.size(), 'x'));
+
+  Peer exact(dir / "s");
+  REQUIRE(exact.send(request + "\n" + echo(2)));
+  CHECK(exact.line() == echoed(1));
+  CHECK(exact.line() == echoed(2));
+
+  Peer longer(dir / "s");
+  longer.send(" " + request + "\n");
+  CHECK(code_of(longer.line()) == "request.too_long");
+  CHECK(longer.line() == "(end)");
+
+  Peer endless(dir / "s");
+  const std::string block(max_request_bytes, 'x');
+  while (endless.send(block)) continue;
+  CHECK(code_of(endless.line()) == "request.too_long");
+}
+
+TEST_CASE("an answer over 16 MiB is replaced by a refusal, a large one below it arrives whole") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  auto client = ControlClient::connect(dir / "s");
+  REQUIRE(client);
+  auto answer = client->call({{"verb", "huge"}});
+  REQUIRE(answer);
+  CHECK(answer->at("code") == "answer.too_long");
+  answer = client->call({{"verb", "large"}});
+  REQUIRE(answer);
+  CHECK(answer->at("text").as_string().size() == max_answer_bytes / 2);
+}
+
+TEST_CASE("half a line is waited for only so long, however slowly it grows") {
+  const TempDir dir;
+  ControlLimits limits;
+  limits.half_line = 150ms;
+  ServerThread server(dir / "s", limits);
+  Peer peer(dir / "s");
+  const auto begin = std::chrono::steady_clock::now();
+  while (peer.send("x") && std::chrono::steady_clock::now() - begin < 5s) std::this_thread::sleep_for(10ms);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  CHECK(took > 140ms);
+  CHECK(took < 2s);
+}
+
+TEST_CASE("a connection without requests is closed after a while, one that waits for its answer is not") {
+  const TempDir dir;
+  ControlLimits limits;
+  limits.idle = 100ms;
+  ServerThread server(dir / "s", limits);
+  Peer idle(dir / "s");
+  Peer waiting(dir / "s");
+  REQUIRE(waiting.send("{\"verb\":\"wait\"}\n"));
+  CHECK(idle.line() == "(end)");
+  CHECK(waiting.line(300ms) == "(nothing)");
+  CHECK(server.waiting == 1);
+}
+
+TEST_CASE("a peer that does not take its answer is cut off") {
+  const TempDir dir;
+  ControlLimits limits;
+  limits.write = 100ms;
+  ServerThread server(dir / "s", limits);
+  Peer peer(dir / "s");
+  REQUIRE(peer.send("{\"verb\":\"wait\"}\n"));
+  REQUIRE(eventually([&] { return server.waiting == 1; }));
+  Peer lazy(dir / "s");
+  REQUIRE(lazy.send("{\"verb\":\"large\"}\n"));
+  CHECK(eventually([&] { return !lazy.send("\n"); }));
+  CHECK(server.waiting == 1);
+}
+
+TEST_CASE("when the peer goes while a handler waits, the handler learns it and what was lent is given back once") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  Peer peer(dir / "s");
+  REQUIRE(peer.send("{\"verb\":\"wait\"}\n"));
+  REQUIRE(eventually([&] { return server.waiting == 1; }));
+  CHECK(server.given_back == 0);
+  peer.close();
+  CHECK(eventually([&] { return server.given_back == 1; }));
+  CHECK(server.waiting == 0);
+  server.stop();
+  CHECK(eventually([&] { return server.served(); }));
+  CHECK(server.given_back == 1);
+}
+
+TEST_CASE("what was lent is given back when the peer goes after its answer") {
+  const TempDir dir;
+  std::atomic<int> order = 0;
+  auto lend = [&](boost::json::object,
+                  std::shared_ptr<ControlSession> session) -> boost::asio::awaitable<boost::json::object> {
+    session->on_close.emplace_back([&] { order = order * 10 + 1; });
+    session->on_close.emplace_back([] { throw std::runtime_error("one that fails does not hinder the next"); });
+    session->on_close.emplace_back([&] { order = order * 10 + 2; });
+    co_return boost::json::object{{"ok", true}};
+  };
+  ServerThread server(dir / "s", {}, lend);
+  Peer peer(dir / "s");
+  REQUIRE(peer.send("{}\n"));
+  CHECK(peer.line() == R"({"ok":true})");
+  CHECK(order == 0);
+  peer.close();
+  CHECK(eventually([&] { return order == 12; }));
+  CHECK(server.problems() == std::vector<std::string>{"control.exception"});
+}
+
+TEST_CASE("a handler that throws is reported, its client is told, and the connection goes on") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  Peer peer(dir / "s");
+  REQUIRE(peer.send("{\"verb\":\"throw\"}\n" + echo(1)));
+  CHECK(code_of(peer.line()) == "control.exception");
+  CHECK(peer.line() == echoed(1));
+  CHECK(server.problems() == std::vector<std::string>{"control.exception"});
+}
+
+TEST_CASE("of a hundred connections as many as allowed are served and the others are told to try again") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  std::vector<std::unique_ptr<Peer>> peers;
+  for (int n = 0; n < 100; ++n) peers.push_back(std::make_unique<Peer>(dir / "s"));
+  int served = 0;
+  int busy = 0;
+  for (const auto& peer : peers) {
+    peer->send(echo(1));
+    const std::string answer = peer->line();
+    if (answer == echoed(1)) ++served;
+    if (code_of(answer) == "control.busy") ++busy;
+  }
+  CHECK(served == 64);
+  CHECK(busy == 36);
+  CHECK(server.problems() == std::vector<std::string>{"control.busy"});  // said once, not 36 times
+
+  peers.clear();
+  CHECK(eventually([&] {
+    Peer late(dir / "s");
+    late.send(echo(2));
+    return late.line() == echoed(2);
+  }));
+}
+
+TEST_CASE("connecting and going away a thousand times leaves no descriptor open") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  const auto settle = [&] {
+    Peer peer(dir / "s");
+    peer.send(echo(1));
+    peer.line();
+  };
+  settle();
+  std::this_thread::sleep_for(50ms);
+  const std::size_t before = open_descriptors();
+  for (int n = 0; n < 1000; ++n) {
+    Peer peer(dir / "s");
+    if (n % 3 == 0) peer.send(echo(n));
+    if (n % 3 == 1) peer.send("{\"ver");
+  }
+  settle();
+  CHECK(eventually([&] { return open_descriptors() <= before; }));
+}
+
+TEST_CASE("stop ends idle and waiting connections, removes the socket, and serve returns") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  Peer idle(dir / "s");
+  Peer waiting(dir / "s");
+  REQUIRE(waiting.send("{\"verb\":\"wait\",\"n\":4}\n"));
+  REQUIRE(eventually([&] { return server.waiting == 1; }));
+  server.stop();
+  CHECK(waiting.line() == echoed(4));  // what is being answered is answered
+  CHECK(waiting.line() == "(end)");
+  CHECK(idle.line() == "(end)");
+  CHECK(eventually([&] { return server.served(); }));
+  CHECK_FALSE(std::filesystem::exists(dir / "s"));
+}
+
+TEST_CASE("the socket is 0600 in a folder that is made 0700, whatever the umask") {
+  const TempDir dir;
+  const mode_t before = ::umask(0);
+  const std::string path = dir / "deep/er/control.sock";
+  ServerThread server(path);
+  ::umask(before);
+  CHECK(mode_of(path) == 0600);
+  CHECK(mode_of(dir / "deep/er") == 0700);
+  CHECK(mode_of(dir / "deep") == 0700);
+}
+
+TEST_CASE("a stale socket is replaced, one that answers is not, and other files are left alone") {
+  const TempDir dir;
+  leave_stale_socket(dir / "stale");
+  {
+    ServerThread server(dir / "stale");
+    Peer peer(dir / "stale");
+    peer.send(echo(1));
+    CHECK(peer.line() == echoed(1));
+
+    CHECK(bind_problem(dir / "stale").rfind("control.in_use: ", 0) == 0);
+    Peer again(dir / "stale");
+    again.send(echo(2));
+    CHECK(again.line() == echoed(2));
+  }
+  std::ofstream(dir / "file") << "precious";
+  CHECK(bind_problem(dir / "file").rfind("control.bad_path: ", 0) == 0);
+  CHECK(std::filesystem::file_size(dir / "file") == 8);
+  std::filesystem::create_symlink(dir / "nowhere", dir / "link");
+  CHECK(bind_problem(dir / "link").rfind("control.bad_path: ", 0) == 0);
+  CHECK(std::filesystem::is_symlink(dir / "link"));
+}
+
+TEST_CASE("a socket that another put in our place is not removed at the end") {
+  const TempDir dir;
+  {
+    ServerThread server(dir / "s");
+    std::filesystem::rename(dir / "s", dir / "moved");
+    leave_stale_socket(dir / "s");
+  }
+  CHECK(std::filesystem::exists(dir / "s"));
+}
+
+TEST_CASE("a path that no socket can have is refused with its length and a way out") {
+  const TempDir dir;
+  const std::string path = dir / std::string(120, 'x');
+  const std::string problem = bind_problem(path);
+  CHECK(problem.find(std::to_string(path.size()) + " bytes") != std::string::npos);
+  CHECK(problem.find("XDG_RUNTIME_DIR") != std::string::npos);
+  CHECK(problem.find("--socket") != std::string::npos);
+  CHECK(bind_problem("").rfind("control.bad_path", 0) == 0);
+  CHECK(bind_problem("relative.sock").rfind("control.bad_path", 0) == 0);
+  CHECK(bind_problem(dir.path() + "/").rfind("control.bad_path", 0) == 0);
+}
+
+TEST_CASE("a folder that others may write to is refused") {
+  const TempDir dir;
+  std::filesystem::create_directory(dir / "open");
+  ::chmod((dir / "open").c_str(), 0777);
+  CHECK(bind_problem(dir / "open/s").rfind("dir.untrusted", 0) == 0);
+}
+
+TEST_CASE("another user's connection is refused by name even where the file modes would let it in") {
+  if (::geteuid() != 0) {
+    WARN("SKIPPED: only root can become another user");
+    return;
+  }
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  ::chmod(dir.path().c_str(), 0755);
+  ::chmod((dir / "s").c_str(), 0666);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Only async-signal-safe calls from here: the parent has threads.
+    if (::setgroups(0, nullptr) != 0 || ::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(2);
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    const auto address = control_address(dir / "s");
+    if (::connect(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) ::_exit(3);
+    char answer[512] = {};
+    if (::read(fd, answer, sizeof answer - 1) <= 0) ::_exit(4);
+    ::_exit(std::string_view(answer).find("control.foreign_peer") != std::string_view::npos ? 0 : 5);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(server.problems() == std::vector<std::string>{"control.foreign_peer"});
+  CHECK(server.handled == 0);
+}
