@@ -89,17 +89,18 @@ RequestEvent event_of(config::Action action) {
   return RequestEvent::rule_denies;
 }
 
-/// The text that a denied asker reads.
-std::string denial_by_rule(const config::Verdict& verdict) {
-  std::string text = verdict.rule.empty() ? "Denied by the team's default" : "Denied by the rule " + verdict.rule;
-  return verdict.reason.empty() ? text + "." : text + ": " + verdict.reason;
+/// Why the rules decided so; of a denial, the text that the asker reads. May quote the ask, so it is kept short.
+std::string reason_of(const config::Verdict& verdict) {
+  const std::string why = one_line(verdict.reason, 300);
+  if (verdict.action != config::Action::deny) return why;
+  return "Denied: " + why + (verdict.rule.empty() ? "" : " (rule " + verdict.rule + ")");
 }
 
 /// Takes a fresh ask to its first resting place.
 Asked settle(Request request, const config::Verdict& verdict, const TeamView& view, const RequestView& known) {
   RequestEvent event = event_of(verdict.action);
   request.rule = verdict.rule;
-  request.reason = event == RequestEvent::rule_denies ? denial_by_rule(verdict) : verdict.reason;
+  request.reason = reason_of(verdict);
   request.decided_by = "rule";
   if (event == RequestEvent::rule_asks && known.pending_of_asker >= view.config.limits.pending_per_worker) {
     event = RequestEvent::rule_denies;

@@ -37,13 +37,13 @@ struct Request {
   EpochMs asked_ms = 0;
   EpochMs deadline_ms = 0;  // when pending: the moment it is denied
   EpochMs decided_ms = 0;
-  std::string decided_by;      // "rule", "deadline", "limit", or the person's name as the CLI gives it
-  std::string rule;            // the rule's text when a rule decided or asked
-  std::string reason;          // a sentence for people
+  std::string decided_by;      // "rule", "deadline", "limit", or Answer::by
+  std::string rule;            // the rule's text, or the setting's name, when one decided or asked
+  std::string reason;          // a sentence for people; of a denial, the text that the asker was sent
   schema::MessageKey message;  // the inbox entry that asked
 };
 
-/// Append `entry` to the inbox of `member`. The bytes are final; writing them twice is noticed by `key`.
+/// Append `entry` to the inbox of the member `inbox`. The bytes are final; writing them twice is noticed by `key`.
 struct AppendEntry {
   std::string inbox;
   schema::MessageKey key;
@@ -72,8 +72,7 @@ struct RequestView {
   std::uint32_t same_plan_count = 0;   // earlier plan submissions of this asker with the same content
 };
 
-// --- what may come of one message
-// ----------------------------------------------------------------------------------------
+// --- what may come of one message ---
 
 /// Goes to the lead session as a message.
 struct ToLead {};
@@ -110,13 +109,12 @@ struct Incoming {
   EpochMs now_ms = 0;
 };
 
-// --- what a person (or a deadline) may say about a pending ask
-// --------------------------------------------------------------
+// --- what may be answered to a pending ask, by a person or by events ---
 
 struct Answer {
   RequestEvent event = RequestEvent::person_denies;  // anything but the rules' events
   std::string by;                              // recorded as decided_by: the person's name, or who saw it ("roster")
-  std::string reason;                          // a person's words: a denial's text, or a note
+  std::string reason;                          // the person's words: a denial's text, or a note
   std::string updated_input;                   // permission only: replaces the input; must be a JSON object
   std::optional<config::PermissionMode> mode;  // plan only
 };

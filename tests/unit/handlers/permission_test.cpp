@@ -1,0 +1,183 @@
+#include "handlers/permission.hpp"
+
+#include <regex>
+
+#include "tests/unit/handlers/team.hpp"
+
+namespace inbox_poller::handlers {
+
+using namespace testing;
+
+namespace {
+
+const std::string ls = R"({"command":"ls -l","description":"List files"})";
+
+Team with_rules(std::vector<config::PermissionRule> allow, std::vector<config::PermissionRule> deny = {}) {
+  Team team;
+  team.config.permissions.rules.allow = std::move(allow);
+  team.config.permissions.rules.deny = std::move(deny);
+  return team;
+}
+
+}  // namespace
+
+TEST_CASE("a rule that allows answers at once, with the input as it was asked and no updates") {
+  const auto asked = expect<Asked>(receive(with_rules({rule("Bash(ls:*)")}), "w1", permission_ask("Bash", ls)));
+  CHECK(asked.request.state == RequestState::approved);
+  CHECK(asked.request.decided_by == "rule");
+  CHECK(asked.request.rule == "Bash(ls:*)");
+  CHECK(asked.request.decided_ms == noon);
+  CHECK(asked.request.message.value == "0123456789abcdef0123456789abcdef");
+  CHECK(only_text(asked.effects) ==
+        R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"success",)"
+        R"("response":{"updated_input":{"command":"ls -l","description":"List files"},"permission_updates":[]}})");
+}
+
+TEST_CASE("the reply's entry is the whole of what is written, byte for byte") {
+  const auto asked =
+      expect<Asked>(receive(with_rules({rule("Bash(ls:*)")}), "w1", permission_ask("Bash", R"({"command":"ls"})")));
+  const auto written = entries(asked.effects);
+  REQUIRE(written.size() == 1);
+  CHECK(written[0].inbox == "w1");
+  const std::regex id("[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}");
+  CHECK(std::regex_replace(written[0].entry, id, "UUID") == R"({
+    "from": "team-lead",
+    "text": "{\"type\":\"permission_response\",\"request_id\":\"perm-1-aaaaaaa\",\"subtype\":\"success\",\"response\":{\"updated_input\":{\"command\":\"ls\"},\"permission_updates\":[]}}",
+    "timestamp": "2026-09-21T14:13:20.000Z",
+    "msgV": 1,
+    "msg_id": "UUID",
+    "type": "message",
+    "read": false
+  })");
+  CHECK(written[0].key == schema::make_message_key({"falcon", "w1"}, "team-lead", "2026-09-21T14:13:20.000Z",
+                                                   only_text(asked.effects), 0));
+}
+
+TEST_CASE("the same decision gives the same bytes; another ask, team or moment gives another message id") {
+  const Team team = with_rules({rule("Bash(ls:*)")});
+  const auto entry = [&](const Team& in, const std::string& id, EpochMs now) {
+    return entries(expect<Asked>(receive(in, "w1", permission_ask("Bash", ls, id), {}, now)).effects)[0].entry;
+  };
+  const auto msg_id = [&](const Team& in, const std::string& id) {
+    return *schema::decode_envelope(entry(in, id, noon))->msg_id;
+  };
+  CHECK(entry(team, "perm-1", noon) == entry(team, "perm-1", noon));
+  CHECK(entry(team, "perm-1", noon) != entry(team, "perm-1", noon + 1));
+  CHECK(msg_id(team, "perm-1") != msg_id(team, "perm-2"));
+  Team other = team;
+  other.name = "eagle";
+  CHECK(msg_id(team, "perm-1") != msg_id(other, "perm-1"));
+}
+
+TEST_CASE("numbers, escapes and spacing of the input come back as they were written") {
+  const std::string odd = R"({ "n": 123456789012345678901234567890, "e":1e400,"s":"\ud83d \u00e9 ä" })";
+  const auto asked =
+      expect<Asked>(receive(with_rules({rule("mcp__db__query")}), "w1", permission_ask("mcp__db__query", odd)));
+  CAPTURE(asked.request.reason);
+  CHECK(asked.request.state == RequestState::approved);
+  CHECK(only_text(asked.effects).find("\"updated_input\":" + odd + ",") != std::string::npos);
+}
+
+TEST_CASE("a rule that denies answers at once, and names itself") {
+  const Team team = with_rules({rule("Bash")}, {rule("Bash(rm:*)")});
+  const auto asked = expect<Asked>(receive(team, "w1", permission_ask("Bash", R"({"command":"rm -rf /"})")));
+  CHECK(asked.request.state == RequestState::denied);
+  CHECK(asked.request.decided_by == "rule");
+  CHECK(asked.request.reason == "Denied: a deny rule covers this call (rule Bash(rm:*))");
+  CHECK(only_text(asked.effects) == R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error",)"
+                                    R"("error":"Denied: a deny rule covers this call (rule Bash(rm:*)))"
+                                    "\"}");
+}
+
+TEST_CASE("an ask of any length gives a short reason") {
+  Team team;
+  team.config.permissions.default_action = config::Action::deny;
+  const std::string input = R"({"command":")" + std::string(500'000, 'x') + R"("})";
+  CHECK(expect<Asked>(receive(team, "w1", permission_ask("Bash", input))).request.reason.size() < 400);
+}
+
+TEST_CASE("a default that denies answers with a text too") {
+  Team team;
+  team.config.permissions.default_action = config::Action::deny;
+  const auto asked = expect<Asked>(receive(team, "w1", permission_ask("Bash", ls)));
+  CHECK(asked.request.state == RequestState::denied);
+  CHECK(asked.request.rule.empty());
+  CHECK(only_text(asked.effects).find(R"("error":"Denied: no allow rule covers)") != std::string::npos);
+}
+
+TEST_CASE("what no rule decides waits for a person, with a deadline and without a word to the worker") {
+  Team team;
+  team.config.permissions.timeout = std::chrono::minutes(10);
+  const auto asked = expect<Asked>(receive(team, "w1", permission_ask("Bash", ls)));
+  CHECK(asked.request.state == RequestState::pending);
+  CHECK(asked.request.asked_ms == noon);
+  CHECK(asked.request.deadline_ms == noon + 600'000);
+  CHECK(asked.request.decided_ms == 0);
+  CHECK(asked.request.decided_by.empty());
+  CHECK(asked.effects.empty());
+}
+
+TEST_CASE("what an approver is shown is what would run; the worker's claims are kept apart") {
+  const Request request = pending(Team(), permission_ask("Bash", R"({"command":"rm -rf /"})"));
+  CHECK(request.subject == "Bash");
+  CHECK(request.body == R"({"command":"rm -rf /"})");
+  CHECK(request.description == "List files");
+  CHECK(request.suggestions.find("userSettings") != std::string::npos);
+}
+
+TEST_CASE("a question to the user is never answered by a rule or a default that allows") {
+  const std::string question = permission_ask("AskUserQuestion", R"({"questions":[{"question":"Which?"}]})");
+  CHECK(expect<Asked>(receive(with_rules({rule("AskUserQuestion")}), "w1", question)).request.state ==
+        RequestState::pending);
+  Team team;
+  team.config.permissions.default_action = config::Action::allow;
+  CHECK(expect<Asked>(receive(team, "w1", question)).request.state == RequestState::pending);
+}
+
+TEST_CASE("a worker with too many open asks is denied at once, but only where a person would be needed") {
+  Team team = with_rules({rule("Read")});
+  team.config.limits.pending_per_worker = 3;
+  RequestView known;
+  known.pending_of_asker = 2;
+  CHECK(expect<Asked>(receive(team, "w1", permission_ask("Bash", ls), known)).request.state == RequestState::pending);
+  known.pending_of_asker = 3;
+  const auto denied = expect<Asked>(receive(team, "w1", permission_ask("Bash", ls), known));
+  CHECK(denied.request.state == RequestState::denied);
+  CHECK(denied.request.decided_by == "limit");
+  CHECK(
+      only_text(denied.effects) ==
+      R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error","error":"Denied because 3 of your )"
+      R"(requests already wait for an answer. Wait for those before you ask for more."})");
+  const auto allowed = expect<Asked>(receive(team, "w1", permission_ask("Read", R"({"file_path":"/repo/a"})"), known));
+  CHECK(allowed.request.state == RequestState::approved);
+}
+
+TEST_CASE("relative rules start from the asker's own working directory, as the roster gives it") {
+  Team team = with_rules({rule("Edit(src/**)")});
+  team.roster.members[2].cwd = "/elsewhere";
+  const std::string edit = R"({"file_path":"/repo/src/a.cpp"})";
+  CHECK(expect<Asked>(receive(team, "w1", permission_ask("Edit", edit))).request.state == RequestState::approved);
+  CHECK(expect<Asked>(receive(team, "w2", permission_ask("Edit", edit, "perm-2", "w2"))).request.state ==
+        RequestState::pending);
+}
+
+TEST_CASE("the camelCase variant of the ask is answered in snake_case") {
+  const auto asked = expect<Asked>(receive(
+      with_rules({rule("Write")}), "w1",
+      R"({"type":"permission_request","requestId":"perm-456","from":"w1","toolName":"Write","input":{"file_path":"/repo/a"}})"));
+  CHECK(only_text(asked.effects) == R"({"type":"permission_response","request_id":"perm-456","subtype":"success",)"
+                                    R"("response":{"updated_input":{"file_path":"/repo/a"},"permission_updates":[]}})");
+}
+
+TEST_CASE("an input is handed back only if every client reads it as the object it is") {
+  CHECK(is_sendable_input("{}"));
+  CHECK(is_sendable_input(" {\n\"a\": [1, {\"b\": null}]} "));
+  for (const char* input :
+       {"", "null", "[]", "\"x\"", "{", "{}}", "{} {}", "{},\"x\":{}", "{'a':1}", "{\"a\":\"\x01\"}",
+        "{\"a\":\"line\nbreak\"}", "{\"a\":1,}", "{\"a\":01}", "\xEF\xBB\xBF{}", "{\"a\":NaN}"}) {
+    INFO(input);
+    CHECK_FALSE(is_sendable_input(input));
+  }
+}
+
+}  // namespace inbox_poller::handlers

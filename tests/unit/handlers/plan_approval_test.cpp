@@ -1,0 +1,101 @@
+#include "handlers/plan_approval.hpp"
+
+#include "tests/unit/handlers/team.hpp"
+
+namespace inbox_poller::handlers {
+
+using namespace testing;
+
+namespace {
+
+Team approving() {
+  Team team;
+  team.config.plans.decision = config::Action::allow;
+  return team;
+}
+
+std::string approval(std::string_view mode) {
+  return R"({"type":"plan_approval_response","requestId":"plan_approval-1@w1@falcon","approved":true,)"
+         R"("timestamp":"2026-09-21T14:13:20.000Z","permissionMode":")" +
+         std::string(mode) + R"("})";
+}
+
+}  // namespace
+
+TEST_CASE("a plan waits for a person unless the configuration approves plans") {
+  Team team;
+  team.config.plans.timeout = std::chrono::minutes(30);
+  const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan")));
+  CHECK(asked.request.state == RequestState::pending);
+  CHECK(asked.request.deadline_ms == noon + 1'800'000);
+  CHECK(asked.request.subject == "/home/u/.claude/plans/p.md");
+  CHECK(asked.request.body == "# Plan");
+  CHECK(asked.effects.empty());
+}
+
+TEST_CASE("an approved plan grants the standard mode, even below a wider ceiling") {
+  Team team = approving();
+  CHECK(only_text(expect<Asked>(receive(team, "w1", plan_ask("# Plan"))).effects) == approval("default"));
+  team.config.plans.ceiling = config::PermissionMode::bypass;
+  const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan")));
+  CHECK(only_text(asked.effects) == approval("default"));
+  CHECK(asked.request.decided_by == "rule");
+  CHECK(asked.request.rule == "plans.decision");
+}
+
+TEST_CASE("a ceiling below the standard mode holds") {
+  Team team = approving();
+  team.config.plans.ceiling = config::PermissionMode::plan;
+  CHECK(only_text(expect<Asked>(receive(team, "w1", plan_ask("# Plan"))).effects) == approval("plan"));
+}
+
+TEST_CASE("an empty plan is put before a person") {
+  for (const char* plan : {"", " ", R"(\n\t )"}) {
+    const auto asked = expect<Asked>(receive(approving(), "w1", plan_ask(plan)));
+    CHECK(asked.request.state == RequestState::pending);
+    CHECK(asked.request.reason == "the plan is empty");
+  }
+}
+
+TEST_CASE("a plan that comes again and again is put before a person, whatever is configured") {
+  Team team = approving();
+  team.config.plans.loop_limit = 3;
+  RequestView known;
+  known.same_plan_count = 2;
+  CHECK(expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known)).request.state == RequestState::approved);
+  known.same_plan_count = 3;
+  const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known));
+  CHECK(asked.request.state == RequestState::pending);
+  CHECK(asked.request.rule == "plans.loop_limit");
+  CHECK(asked.request.reason == "this plan was submitted 3 times before; a person decides");
+  CHECK(asked.effects.empty());
+}
+
+TEST_CASE("a decision is bound to the plan's text, not to its file, its time or its id") {
+  const auto hash = [](const std::string& text) { return request_of(schema::decode_payload(text))->content_hash; };
+  CHECK(hash(plan_ask("# Plan")) == hash(plan_ask("# Plan", "plan_approval-2@w1@falcon")));
+  CHECK(hash(plan_ask("# Plan")) != hash(plan_ask("# Plan ")));
+  CHECK(hash(plan_ask("# Plan")) == schema::content_hash("# Plan"));
+}
+
+TEST_CASE("a plan in the old spelling is answered like any other") {
+  const auto asked = expect<Asked>(receive(
+      approving(), "w1",
+      R"({"type":"plan_approval_request","from":"w1@falcon","plan":"# Plan","request_id":"plan_approval-1@w1@falcon"})"));
+  CHECK(only_text(asked.effects) == approval("default"));
+}
+
+TEST_CASE("too many open plans are turned back with feedback") {
+  Team team;
+  RequestView known;
+  known.pending_of_asker = team.config.limits.pending_per_worker;
+  const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known));
+  CHECK(asked.request.decided_by == "limit");
+  CHECK(
+      only_text(asked.effects) ==
+      R"({"type":"plan_approval_response","requestId":"plan_approval-1@w1@falcon","approved":false,"feedback":"Denied )"
+      R"(because 64 of your requests already wait for an answer. Wait for those before you ask for more.",)"
+      R"("timestamp":"2026-09-21T14:13:20.000Z"})");
+}
+
+}  // namespace inbox_poller::handlers
