@@ -1,0 +1,26 @@
+// Any text as a host: one canonical spelling, and an allow only for what plainly lies below the allowed domain.
+#include "config/rules.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace inbox_poller::config;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view written = as_text(data, size);
+  if (const auto host = canonical_host(written)) {
+    EXPECT(!host->name.empty());
+    const bool v6 = host->is_ip && host->name.find(':') != std::string::npos;
+    const auto again = canonical_host(v6 ? "[" + host->name + "]" : host->name);
+    EXPECT(again.ok() && again->name == host->name && again->is_ip == host->is_ip && !again->port);
+  }
+  static const HostRules rules{{}, {}, {*parse_host_pattern("*.example.com"), *parse_host_pattern("192.0.2.1:443")}};
+  const Verdict verdict = judge_host(rules, written, Action::ask);
+  if (verdict.action == Action::allow) {
+    const auto host = canonical_host(written);
+    EXPECT(host.ok());
+    EXPECT(host->name.ends_with(".example.com") || (host->name == "192.0.2.1" && host->port == 443));
+    EXPECT(host->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-._") == std::string::npos);
+    EXPECT(host->name.find("..") == std::string::npos && host->name.front() != '.');
+  }
+  static_cast<void>(parse_host_pattern(written));
+  return 0;
+}

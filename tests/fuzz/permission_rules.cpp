@@ -1,0 +1,103 @@
+// Any command line against one allow rule: what is allowed must look harmless to a second, much simpler reader of shell
+// lines.
+#include <algorithm>
+
+#include "config/rules.hpp"
+#include "schema/json_scan.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace inbox_poller;
+
+namespace {
+
+/// The commands of a line with quotes resolved, as lists of words. `hidden` tells that something runs or writes beside
+/// them.
+struct Reading {
+  std::vector<std::vector<std::string>> commands{{}};
+  bool hidden = false;
+};
+
+bool harmless_target(std::string_view rest) {
+  while (rest.starts_with(">")) rest.remove_prefix(1);
+  if (rest.starts_with("&") && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9') return true;
+  while (rest.starts_with(" ")) rest.remove_prefix(1);
+  return rest.starts_with("/dev/null");
+}
+
+Reading read_line(std::string_view line) {
+  Reading reading;
+  std::string word;
+  bool in_word = false;
+  const auto end_word = [&] {
+    if (in_word) reading.commands.back().push_back(word);
+    word.clear();
+    in_word = false;
+  };
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote == '\'') {
+      if (c == '\'')
+        quote = 0;
+      else
+        word += c;
+      continue;
+    }
+    if (c == '`' || (c == '$' && line.substr(i + 1, 1) == "(")) reading.hidden = true;
+    if (c == '\\' && i + 1 < line.size()) {
+      if (line[++i] == '\n') continue;  // the line goes on
+      word += line[i];
+      in_word = true;
+    } else if (quote == '"') {
+      if (c == '"')
+        quote = 0;
+      else
+        word += c;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\t') {
+      end_word();
+    } else if (c == ';' || c == '|' || c == '\n' || (c == '&' && (i == 0 || line[i - 1] != '>'))) {
+      end_word();
+      reading.commands.emplace_back();
+    } else {
+      if (c == '<' || c == '>') reading.hidden = reading.hidden || c == '<' || !harmless_target(line.substr(i));
+      word += c;
+      in_word = true;
+    }
+  }
+  end_word();
+  return reading;
+}
+
+bool runs_git_status(const std::vector<std::string>& words) {
+  return std::adjacent_find(words.begin(), words.end(),
+                            [](const auto& a, const auto& b) { return a == "git" && b == "status"; }) != words.end();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace config;
+  static const PermissionRules rules{
+      {*parse_permission_rule("Bash(rm:*)")}, {}, {*parse_permission_rule("Bash(git status:*)")}};
+  const std::string_view line = as_text(data, size);
+  const std::string input = "{\"command\":" + schema::quote(line) + "}";
+  const RuleContext context{"/work", "/home/user"};
+  const Verdict verdict = judge_tool(rules, "Bash", input, context, Action::ask);
+  if (verdict.action == Action::allow) {
+    EXPECT(verdict.rule == "Bash(git status:*)");
+    const Reading reading = read_line(line);
+    EXPECT(!reading.hidden);
+    for (const auto& words : reading.commands) EXPECT(words.empty() || runs_git_status(words));
+  }
+  // The rule offered for `--always` must itself be a rule, and cover this call.
+  if (const auto text = rule_for_call("Bash", input, context)) {
+    const auto rule = parse_permission_rule(*text);
+    EXPECT(rule.ok());
+    EXPECT(judge_tool({{}, {}, {*rule}}, "Bash", input, context, Action::ask).action == Action::allow);
+  }
+  static_cast<void>(parse_permission_rule(line));
+  return 0;
+}

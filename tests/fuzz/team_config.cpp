@@ -1,0 +1,23 @@
+// Any bytes as a team's configuration: either settings within their bounds or complaints that begin with
+// file:line:column.
+#include <regex>
+
+#include "config/load.hpp"
+#include "tests/fuzz/fuzz.hpp"
+
+using namespace inbox_poller::config;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const Environment environment{"/home/user", "", "", "", ""};
+  std::vector<std::string> problems;
+  std::vector<std::string> warnings;
+  const LoadedTeam team = parse_team(as_text(data, size), "fuzz.toml", environment, problems, warnings);
+  static const std::regex place("^fuzz\\.toml:[0-9]+:[0-9]+: ");
+  for (const auto& problem : problems) EXPECT(std::regex_search(problem.substr(0, 64), place));
+  if (!problems.empty()) return 0;
+  EXPECT(team.config.team.poll_interval.count() > 0);
+  EXPECT(team.config.permissions.timeout.count() > 0);
+  EXPECT(team.config.plans.decision != Action::deny);
+  EXPECT(!team.config.team.name.empty() && team.config.team.root.starts_with("/"));
+  return 0;
+}
