@@ -17,6 +17,9 @@
 namespace inbox_poller::poller {
 namespace {
 
+/// SQLite takes anything shorter than its smallest page for a database that is still to be made.
+constexpr off_t smallest_database = 512;
+
 Error system_fault(const std::string& path, std::string_view doing, int number) {
   const bool full = number == ENOSPC || number == EDQUOT;
   return {full ? "ledger.full" : "ledger.io",
@@ -111,10 +114,11 @@ Result<bool> ledger_exists(const std::string& path) {
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return Error{"ledger.unsafe", path + ": others may write to it; check its contents, then `chmod 600` it"};
   }
-  if (status.st_size == 0) {
-    return Error{"ledger.damaged", path +
-                                       " is empty, a ledger never is. Restore it from a copy, or start anew: "
-                                       "`inbox-poller run --new-ledger` sets it aside"};
+  if (status.st_size < smallest_database) {
+    return Error{"ledger.damaged",
+                 path +
+                     " is empty or cut off, a ledger never is. Restore it from a copy, or start anew: "
+                     "`inbox-poller run --new-ledger` sets it aside and begins an empty one"};
   }
   return true;
 }

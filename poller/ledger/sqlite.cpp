@@ -1,6 +1,5 @@
 #include "poller/ledger/sqlite.hpp"
 
-#include <cerrno>
 #include <utility>
 
 namespace inbox_poller::poller {
@@ -128,25 +127,20 @@ Status Database::transaction(const std::function<Status()>& work) {
 
 Error Database::fault(int result) const {
   const std::string text = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(result);
-  const int system_error = handle_ != nullptr ? sqlite3_system_errno(handle_) : 0;
   const std::string said = " (SQLite: " + text + ", code " + std::to_string(result) + ")";
-  const Error full{"ledger.full",
-                   path_ + ": no room to write" + said +
-                       ". Free some space; messages stay unread in their inboxes until then, none is lost"};
   switch (result & 0xff) {
     case SQLITE_FULL:
-      return full;
-    case SQLITE_IOERR:
-      if (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG) return full;
-      [[fallthrough]];
+      return {"ledger.full", path_ + ": no room to write" + said +
+                                 ". Free some space; messages stay unread in their inboxes until then, none is lost"};
+    case SQLITE_IOERR:  // also a quota or a file size limit: SQLite knows only ENOSPC as a full disk
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
     case SQLITE_NOLFS:
     case SQLITE_PROTOCOL:
-      return {"ledger.io",
-              path_ + ": cannot be read or written" + said + ". Check the disk and the permissions of its directory"};
+      return {"ledger.io", path_ + ": cannot be read or written" + said +
+                               ". Check the disk, its quota and the permissions of its directory"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {"ledger.busy", path_ + ": another program holds the write lock" + said +

@@ -1,0 +1,207 @@
+#include "ledger_support.hpp"
+
+namespace inbox_poller::poller::test {
+namespace {
+
+std::vector<std::string> entries(const std::vector<OutboxRow>& rows) {
+  std::vector<std::string> entries;
+  for (const auto& row : rows) entries.push_back(row.entry);
+  return entries;
+}
+
+using Entries = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("what is owed comes back byte for byte") {
+  auto ledger = in_memory();
+  OutboxRow row = outbox_row("ann", std::string("\0\xff reply", 8), "r-1");
+  row.batch = 9;
+  row.attempts = 2;
+  row.next_ms = 1500;
+  row.last_problem = "locked";
+  must(ledger->enqueue(row));
+  const auto back = must(ledger->outbox_of_request("red", "r-1")).at(0);
+  CHECK((back.team == "red" && back.batch == 9 && back.inbox == "ann" && back.key == row.key));
+  CHECK((back.entry == row.entry && back.request_id == "r-1" && back.state == EffectState::pending));
+  CHECK((back.attempts == 2 && back.created_ms == 1000 && back.next_ms == 1500 && back.last_problem == "locked"));
+}
+
+TEST_CASE("one row per inbox is due, the oldest; the next one waits until it is no longer pending") {
+  auto ledger = in_memory();
+  for (const char* entry : {"ann 1", "ann 2"}) must(ledger->enqueue(outbox_row("ann", entry)));
+  must(ledger->enqueue(outbox_row("bob", "bob 1")));
+  const auto first = must(ledger->due("red", 1000, 10));
+  CHECK(entries(first) == Entries{"ann 1", "bob 1"});
+  must(ledger->set_effect(first[0].id, EffectState::written, 1, 0, ""));
+  CHECK(entries(must(ledger->due("red", 1000, 10))) == Entries{"ann 2", "bob 1"});
+  CHECK(entries(must(ledger->due("red", 1000, 1))) == Entries{"ann 2"});
+  CHECK(must(ledger->due("blue", 1000, 10)).empty());
+}
+
+TEST_CASE("a deferred reply holds its own inbox, so that nothing overtakes it, and no other") {
+  auto ledger = in_memory();
+  for (const char* entry : {"ann 1", "ann 2"}) must(ledger->enqueue(outbox_row("ann", entry)));
+  must(ledger->enqueue(outbox_row("bob", "bob 1")));
+  const auto rows = must(ledger->due("red", 1000, 10));
+  must(ledger->set_effect(rows[0].id, EffectState::pending, 1, 3000, "inbox is locked"));
+  CHECK(entries(must(ledger->due("red", 2999, 10))) == Entries{"bob 1"});
+  CHECK(entries(must(ledger->due("red", 3000, 10))) == Entries{"ann 1", "bob 1"});
+  CHECK(must(ledger->due("red", 3000, 10)).at(0).last_problem == "inbox is locked");
+
+  CHECK(must(ledger->next_due("red")) == 1000);
+  must(ledger->set_effect(rows[1].id, EffectState::done, 1, 0, ""));
+  CHECK(must(ledger->next_due("red")) == 3000);  // not "ann 2", which must wait for "ann 1"
+  CHECK_FALSE(must(ledger->next_due("blue")).has_value());
+}
+
+TEST_CASE("owed counts what is pending, written lists what is not yet verified") {
+  auto ledger = in_memory();
+  for (const char* entry : {"1", "2", "3", "4"}) must(ledger->enqueue(outbox_row(entry, entry)));
+  const auto rows = must(ledger->due("red", 1000, 10));
+  must(ledger->set_effect(rows[0].id, EffectState::written, 1, 0, ""));
+  must(ledger->set_effect(rows[1].id, EffectState::done, 1, 0, ""));
+  must(ledger->set_effect(rows[2].id, EffectState::dead, 9, 0, "gone"));
+  CHECK(must(ledger->owed("red")) == 1);
+  CHECK(entries(must(ledger->written("red"))) == Entries{"1"});
+  CHECK(must(ledger->owed("blue")) == 0);
+}
+
+TEST_CASE("a row that does not exist cannot be set") {
+  auto ledger = in_memory();
+  CHECK(code_of(ledger->set_effect(1, EffectState::done, 1, 0, "")) == "ledger.sql");
+}
+
+TEST_CASE("the same ask again makes its reply owed again, the same bytes, from now") {
+  for (const auto state : {EffectState::written, EffectState::done, EffectState::dead}) {
+    auto ledger = in_memory();
+    must(ledger->enqueue(outbox_row("ann", "reply", "r-1")));
+    must(ledger->enqueue(outbox_row("ann", "other", "r-2")));
+    const long long id = must(ledger->outbox_of_request("red", "r-1")).at(0).id;
+    must(ledger->set_effect(id, state, 7, 9000, "problem"));
+    must(ledger->resend("red", "r-1", 20000));
+    const auto rows = must(ledger->outbox_of_request("red", "r-1"));
+    REQUIRE(rows.size() == 1);
+    CHECK((rows[0].state == EffectState::pending && rows[0].entry == "reply" && rows[0].attempts == 0));
+    CHECK((rows[0].created_ms == 20000 && rows[0].next_ms == 20000 && rows[0].last_problem.empty()));
+    CHECK(must(ledger->outbox_of_request("red", "r-2")).at(0).created_ms == 1000);
+  }
+}
+
+TEST_CASE("asking again does not cut short the backoff of a reply that is still owed") {
+  auto ledger = in_memory();
+  must(ledger->enqueue(outbox_row("ann", "reply", "r-1")));
+  const long long id = must(ledger->due("red", 1000, 1)).at(0).id;
+  must(ledger->set_effect(id, EffectState::pending, 3, 9000, "locked"));
+  must(ledger->resend("red", "r-1", 2000));
+  const auto row = must(ledger->outbox_of_request("red", "r-1")).at(0);
+  CHECK((row.attempts == 3 && row.next_ms == 9000 && row.created_ms == 1000));
+}
+
+// --- what prune may take
+// -----------------------------------------------------------------------------------------------------
+
+namespace {
+
+bool keep_none(const schema::MessageKey&) {
+  return false;
+}
+constexpr EpochMs long_after = 1'000'000;
+
+/// One ask with everything that belongs to it.
+void record_ask(Ledger& ledger, handlers::RequestState state, EffectState effect) {
+  MessageRow message = message_row("message of r-1");
+  message.request_id = "r-1";
+  must(ledger.insert(message));
+  must(ledger.put_request("red", request_row("r-1", state)));
+  OutboxRow reply = outbox_row("ann", "reply", "r-1");
+  reply.state = effect;
+  must(ledger.enqueue(reply));
+  must(ledger.note({1000, "red", "message of r-1", "r-1", "message.accepted", ""}));
+}
+
+bool ask_is_there(Ledger& ledger) {
+  const bool message = must(ledger.known({"message of r-1"}));
+  CHECK(must(ledger.request("red", handlers::RequestKind::permission, "r-1")).has_value() == message);
+  CHECK(must(ledger.outbox_of_request("red", "r-1")).empty() != message);
+  CHECK(must(ledger.history_of_message({"message of r-1"})).empty() != message);
+  return message;
+}
+
+}  // namespace
+
+TEST_CASE("a finished ask goes as a whole, once it is older than the cutoff") {
+  auto ledger = in_memory();
+  record_ask(*ledger, handlers::RequestState::approved, EffectState::done);
+  CHECK(must(ledger->prune("red", 1000, keep_none)) == 0);
+  CHECK(ask_is_there(*ledger));
+  CHECK(must(ledger->prune("blue", long_after, keep_none)) == 0);
+  CHECK(ask_is_there(*ledger));
+  CHECK(must(ledger->prune("red", 1001, keep_none)) == 1);
+  CHECK_FALSE(ask_is_there(*ledger));
+}
+
+TEST_CASE(
+    "an ask stays as a whole while its message is in an inbox: it can be asked again and must get the same bytes") {
+  auto ledger = in_memory();
+  record_ask(*ledger, handlers::RequestState::denied, EffectState::done);
+  const auto keep = [](const schema::MessageKey& key) { return key.value == "message of r-1"; };
+  CHECK(must(ledger->prune("red", long_after, keep)) == 0);
+  CHECK(ask_is_there(*ledger));
+}
+
+TEST_CASE("an open ask stays, however old") {
+  for (const auto state : {handlers::RequestState::received, handlers::RequestState::pending}) {
+    auto ledger = in_memory();
+    record_ask(*ledger, state, EffectState::dead);
+    CHECK(must(ledger->prune("red", long_after, keep_none)) == 0);
+    CHECK(ask_is_there(*ledger));
+  }
+}
+
+TEST_CASE("a decided ask stays as long as its reply is owed or not yet verified") {
+  for (const auto effect : {EffectState::pending, EffectState::written}) {
+    auto ledger = in_memory();
+    record_ask(*ledger, handlers::RequestState::approved, effect);
+    CHECK(must(ledger->prune("red", long_after, keep_none)) == 0);
+    CHECK(ask_is_there(*ledger));
+  }
+}
+
+TEST_CASE("chat that is not delivered stays, what the lead sent stays until it is done") {
+  auto ledger = in_memory();
+  must(ledger->insert(chat_row("queued")));
+  const long long offered = must(ledger->insert(chat_row("offered")));
+  const long long delivered = must(ledger->insert(chat_row("delivered")));
+  must(ledger->mark_offered({offered, delivered}, "recv", 1));
+  must(ledger->mark_delivered({delivered}, 2));
+  must(ledger->enqueue(outbox_row("ann", "sent, still owed")));
+  OutboxRow sent = outbox_row("bob", "sent and done");
+  sent.state = EffectState::done;
+  must(ledger->enqueue(sent));
+  CHECK(must(ledger->prune("red", long_after, keep_none)) == 1);
+  CHECK(must(ledger->known({"queued"})));
+  CHECK(must(ledger->known({"offered"})));
+  CHECK_FALSE(must(ledger->known({"delivered"})));
+  CHECK(entries(must(ledger->outbox_of_request("red", ""))) == Entries{"sent, still owed"});
+}
+
+TEST_CASE("an id is never given to another message after pruning") {
+  auto ledger = in_memory();
+  const long long first = must(ledger->insert(message_row("1")));
+  CHECK(must(ledger->prune("red", long_after, keep_none)) == 1);
+  CHECK(must(ledger->insert(message_row("2"))) > first);
+}
+
+TEST_CASE("prune may be part of a larger transaction, and goes with it") {
+  auto ledger = in_memory();
+  must(ledger->insert(message_row("1")));
+  const auto failed = ledger->transaction([&]() -> Status {
+    CHECK(must(ledger->prune("red", long_after, keep_none)) == 1);
+    return Error{"test", "changed its mind"};
+  });
+  CHECK(code_of(failed) == "test");
+  CHECK(must(ledger->known({"1"})));
+}
+
+}  // namespace inbox_poller::poller::test

@@ -1,0 +1,226 @@
+#include <sys/resource.h>
+
+#include <csignal>
+#include <stdexcept>
+
+#include "ledger_support.hpp"
+
+namespace inbox_poller::poller::test {
+namespace {
+
+Status accept(Ledger& ledger, const std::string& key) {
+  auto inserted = ledger.insert(message_row(key));
+  if (!inserted) return inserted.error();
+  return Done{};
+}
+
+/// Limits how large a file of this process may grow, as a full disk would.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit limit{bytes, before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("a transaction is there as a whole or not at all") {
+  auto ledger = in_memory();
+  must(ledger->transaction([&] { return accept(*ledger, "kept"); }));
+  const auto failed = ledger->transaction([&]() -> Status {
+    must(accept(*ledger, "dropped"));
+    return Error{"test.failed", "the work failed"};
+  });
+  CHECK(code_of(failed) == "test.failed");
+  CHECK(must(ledger->known({"kept"})));
+  CHECK_FALSE(must(ledger->known({"dropped"})));
+}
+
+TEST_CASE("an exception rolls back and goes on to the caller; the ledger stays usable") {
+  auto ledger = in_memory();
+  const auto throwing = [&]() -> Status {
+    must(accept(*ledger, "dropped"));
+    throw std::runtime_error("oops");
+  };
+  CHECK_THROWS_AS(static_cast<void>(ledger->transaction(throwing).ok()), std::runtime_error);
+  CHECK_FALSE(must(ledger->known({"dropped"})));
+  must(ledger->transaction([&] { return accept(*ledger, "kept"); }));
+  CHECK(must(ledger->known({"kept"})));
+}
+
+TEST_CASE("a transaction inside a transaction is refused, and the outer one decides for itself") {
+  auto ledger = in_memory();
+  must(ledger->transaction([&]() -> Status {
+    must(accept(*ledger, "outer"));
+    CHECK(code_of(ledger->transaction([&] { return accept(*ledger, "inner"); })) == "ledger.sql");
+    return Done{};
+  }));
+  CHECK(must(ledger->known({"outer"})));
+  CHECK_FALSE(must(ledger->known({"inner"})));
+}
+
+TEST_CASE("a ledger that reached its size limit says so, loses nothing, and goes on when there is room again") {
+  TemporaryDirectory directory;
+  ConnectionSpy spy;
+  auto ledger = must(Ledger::open(directory.file("ledger.db")));
+  sqlite3* connection = ConnectionSpy::connection();
+  must(accept(*ledger, "before"));
+  REQUIRE(sqlite3_exec(connection, "PRAGMA max_page_count = 1", nullptr, nullptr, nullptr) == SQLITE_OK);
+  int accepted = 0;
+  const auto flood = [&]() -> Status {
+    while (accepted < 1000) {
+      MessageRow row = message_row("flood " + std::to_string(accepted));
+      row.entry = std::string(20000, 'x');
+      auto inserted = ledger->insert(row);
+      if (!inserted) return inserted.error();
+      ++accepted;
+    }
+    return Done{};
+  };
+  const auto failed = ledger->transaction(flood);
+  CHECK(code_of(failed) == "ledger.full");
+  CHECK(failed.error().message.find(directory.file("ledger.db")) != std::string::npos);
+  CHECK_FALSE(must(ledger->known({"flood 0"})));
+  CHECK(must(ledger->known({"before"})));
+
+  REQUIRE(sqlite3_exec(connection, "PRAGMA max_page_count = 1000000", nullptr, nullptr, nullptr) == SQLITE_OK);
+  accepted = 990;
+  must(ledger->transaction(flood));
+  CHECK(must(ledger->known({"flood 999"})));
+}
+
+TEST_CASE(
+    "a disk that takes only a part of the commit: the transaction is not there, and the next one works when space "
+    "returns") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  auto ledger = must(Ledger::open(path));
+  must(accept(*ledger, "before"));
+  const auto size = std::filesystem::file_size(path + "-wal");
+  {
+    FileSizeLimit limit(size + 5000);  // the first page fits, the rest does not
+    const auto failed = ledger->transaction([&]() -> Status {
+      must(accept(*ledger, "lost 1"));
+      must(ledger->note({1, "red", "lost 1", "", "message.accepted", ""}));
+      return Done{};
+    });
+    CHECK(code_of(failed) == "ledger.io");
+    CHECK(must(ledger->known({"before"})));
+    CHECK_FALSE(must(ledger->known({"lost 1"})));
+  }
+  must(ledger->transaction([&] { return accept(*ledger, "after"); }));
+  ledger.reset();
+  ledger = must(Ledger::open(path));
+  CHECK(must(ledger->known({"before"})));
+  CHECK_FALSE(must(ledger->known({"lost 1"})));
+  CHECK(must(ledger->known({"after"})));
+}
+
+TEST_CASE("after SQLite rolled back under us, nothing of the rest of the work is written on its own") {
+  TemporaryDirectory directory;
+  ConnectionSpy spy;
+  auto ledger = must(Ledger::open(directory.file("ledger.db")));
+  const auto done = ledger->transaction([&]() -> Status {
+    must(accept(*ledger, "first"));
+    REQUIRE(sqlite3_exec(ConnectionSpy::connection(), "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK);
+    CHECK(code_of(accept(*ledger, "second")) == "ledger.io");
+    return Done{};  // a caller that looks away
+  });
+  CHECK(code_of(done) == "ledger.io");
+  CHECK_FALSE(must(ledger->known({"first"})));
+  CHECK_FALSE(must(ledger->known({"second"})));
+}
+
+TEST_CASE("a reader, however long it reads, does not hold up a commit, and sees the state it began with") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  auto ledger = must(Ledger::open(path));
+  must(accept(*ledger, "1"));
+  Operator reader(path);
+  REQUIRE(reader.run("BEGIN") == SQLITE_OK);
+  CHECK(reader.number("SELECT count(*) FROM messages") == 1);
+  must(ledger->transaction([&] { return accept(*ledger, "2"); }));
+  CHECK(reader.number("SELECT count(*) FROM messages") == 1);
+  REQUIRE(reader.run("COMMIT") == SQLITE_OK);
+  CHECK(reader.number("SELECT count(*) FROM messages") == 2);
+}
+
+TEST_CASE("a reader sees nothing of a transaction that is not committed") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  auto ledger = must(Ledger::open(path));
+  Operator reader(path);
+  must(ledger->transaction([&]() -> Status {
+    must(accept(*ledger, "1"));
+    CHECK(reader.number("SELECT count(*) FROM messages") == 0);
+    return Done{};
+  }));
+  CHECK(reader.number("SELECT count(*) FROM messages") == 1);
+}
+
+TEST_CASE("an operator who holds the write lock makes us wait for a moment and say so, no more") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  auto ledger = must(Ledger::open(path));
+  Operator writer(path);
+  REQUIRE(writer.run("BEGIN IMMEDIATE") == SQLITE_OK);
+  CHECK(code_of(ledger->transaction([&] { return accept(*ledger, "1"); })) == "ledger.busy");
+  REQUIRE(writer.run("ROLLBACK") == SQLITE_OK);
+  must(ledger->transaction([&] { return accept(*ledger, "1"); }));
+}
+
+TEST_CASE("states that do not exist cannot be written, not even by hand") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  auto ledger = must(Ledger::open(path));
+  must(accept(*ledger, "1"));
+  must(ledger->enqueue(outbox_row("ann", "reply")));
+  must(ledger->put_request("red", request_row("r-1", handlers::RequestState::pending)));
+  Operator hand(path);
+  CHECK(hand.run("UPDATE messages SET delivery = 'lost'") == SQLITE_CONSTRAINT);
+  CHECK(hand.run("UPDATE outbox SET state = 'maybe'") == SQLITE_CONSTRAINT);
+  CHECK(hand.run("UPDATE requests SET state = 'allowed'") == SQLITE_CONSTRAINT);
+}
+
+TEST_CASE("a row whose bytes changed under us is an error that names it, never another answer") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  auto ledger = must(Ledger::open(path));
+  must(accept(*ledger, "1"));
+  must(ledger->enqueue(outbox_row("ann", "denied", "r-1")));
+  must(ledger->put_request("red", request_row("r-1", handlers::RequestState::denied)));
+  must(ledger->add_rule({0, "red", "permission", "deny", "Bash", "mona", 5}));
+  must(ledger->put_lead("red", {"busy", 1, 2}));
+  must(ledger->put_member({"red", "ann", true, "idle", "", 1}));
+  must(ledger->note({1, "red", "1", "", "message.accepted", ""}));
+  Operator hand(path);
+  REQUIRE(
+      hand.run(
+          "UPDATE messages SET entry = x'00'; UPDATE outbox SET entry = x'00'; UPDATE requests SET state = 'approved';"
+          "UPDATE rules SET action = 'allow'; UPDATE lead SET state = 'idle'; UPDATE members SET present = 0;"
+          "UPDATE history SET event = 'x'") == SQLITE_OK);
+  CHECK(code_of(ledger->message({"1"})) == "ledger.damaged");
+  CHECK(code_of(ledger->due("red", 1000, 1)) == "ledger.damaged");
+  CHECK(code_of(ledger->request("red", handlers::RequestKind::permission, "r-1")) == "ledger.damaged");
+  CHECK(code_of(ledger->requests_by_id("r-1")) == "ledger.damaged");
+  CHECK(code_of(ledger->rules("red")) == "ledger.damaged");
+  CHECK(code_of(ledger->lead("red")) == "ledger.damaged");
+  CHECK(code_of(ledger->members("red")) == "ledger.damaged");
+  CHECK(code_of(ledger->history_of_message({"1"})) == "ledger.damaged");
+  // A decision is not made on top of a damaged one either.
+  CHECK(code_of(ledger->put_request("red", request_row("r-1", handlers::RequestState::denied))) == "ledger.damaged");
+}
+
+}  // namespace inbox_poller::poller::test
