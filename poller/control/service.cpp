@@ -1,0 +1,314 @@
+#include "poller/control/service.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <chrono>
+#include <optional>
+
+#include "poller/control/views.hpp"
+#include "poller/run/pause.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace json = boost::json;
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kHeldLease = std::chrono::minutes(10);
+constexpr milliseconds kRecvLook{50};
+constexpr milliseconds kLongestWait = std::chrono::hours(24);
+constexpr std::size_t kDefaultMax = 20;
+constexpr int kTraceLimit = 50;
+constexpr int kQuarantineLimit = 200;
+
+json::object refuse(std::string code, std::string message) {
+  return {{"ok", false}, {"code", std::move(code)}, {"message", std::move(message)}};
+}
+
+json::object refuse(const Error& error) {
+  return refuse(error.code, error.message);
+}
+
+std::string text(const json::object& request, std::string_view name) {
+  const auto* value = request.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+bool flag(const json::object& request, std::string_view name) {
+  const auto* value = request.if_contains(name);
+  return value != nullptr && value->is_bool() && value->as_bool();
+}
+
+std::optional<long long> number(const json::object& request, std::string_view name) {
+  const auto* value = request.if_contains(name);
+  if (value == nullptr || !value->is_int64()) return std::nullopt;
+  return value->as_int64();
+}
+
+}  // namespace
+
+Service::Service(PollLoop& loop, Services& services, std::string ledger_path)
+    : loop_(loop), services_(services), ledger_path_(std::move(ledger_path)), started_ms_(services.clock.wall_ms()) {}
+
+asio::awaitable<json::object> Service::handle(json::object request, std::shared_ptr<ControlSession> session) {
+  const auto verb = text(request, "verb");
+  services_.telemetry.emit(Event::control_command, {{"type", verb}, {"by", text(request, "by")}});
+  if (verb == "recv") {
+    Object problem;
+    auto team = team_of(request, problem);
+    if (!team) co_return problem;
+    co_return co_await receive(std::move(team), std::move(request), std::move(session));
+  }
+  co_return handle_now(verb, request);
+}
+
+json::object Service::handle_now(std::string_view verb, const Object& request) {
+  if (verb == "status") return status(request);
+  if (verb == "pending") return pending(request);
+  if (verb == "approve") return answer(request, true);
+  if (verb == "deny") return answer(request, false);
+  if (verb == "send") return send(request);
+  if (verb == "broadcast") return broadcast(request);
+  if (verb == "lead") return lead(request);
+  if (verb == "ack") return acknowledge(request);
+  if (verb == "trace") return trace(request);
+  if (verb == "quarantine") return quarantine(request);
+  return refuse("verb.unknown", "there is no verb \"" + std::string(verb) + "\"; docs/control.md lists them");
+}
+
+Service::TeamPtr Service::team_of(const Object& request, Object& problem) const {
+  const auto name = text(request, "team");
+  const auto& teams = loop_.teams();
+  if (!name.empty()) {
+    if (const auto found = teams.find(name); found != teams.end()) return found->second;
+  } else if (teams.size() == 1) {
+    return teams.begin()->second;
+  }
+  std::string served;
+  for (const auto& [team_name, team] : teams) served += (served.empty() ? "" : ", ") + team_name;
+  if (served.empty()) {
+    std::string waited;
+    for (const auto& config : loop_.configs())
+      waited += (waited.empty() ? "" : ", ") + config.team.root + "/" + config.team.name;
+    problem = refuse("team.unknown", "no team is served yet; waiting for a config.json below " + waited);
+  } else if (name.empty()) {
+    problem = refuse("team.ambiguous", "several teams are served; say which with --team: " + served);
+  } else {
+    problem = refuse("team.unknown", "no team called \"" + name + "\" is served; served: " + served);
+  }
+  return nullptr;
+}
+
+json::object Service::status(const Object& request) {
+  const auto wanted = text(request, "team");
+  json::array teams;
+  for (const auto& [name, team] : loop_.teams()) {
+    if (!wanted.empty() && wanted != name) continue;
+    auto view = team_view(*team, services_);
+    if (!view) return refuse(view.error());
+    teams.push_back(std::move(*view));
+  }
+  if (!wanted.empty() && teams.empty()) {
+    Object problem;
+    static_cast<void>(team_of(request, problem));
+    return problem;
+  }
+  return {{"ok", true},
+          {"version", INBOX_POLLER_VERSION},
+          {"pid", static_cast<std::int64_t>(::getpid())},
+          {"started_ms", started_ms_},
+          {"ledger", ledger_path_},
+          {"teams", std::move(teams)}};
+}
+
+json::object Service::pending(const Object& request) {
+  const auto wanted = text(request, "team");
+  json::array asks;
+  for (const auto& [name, team] : loop_.teams())
+    if (wanted.empty() || wanted == name)
+      for (const auto& ask : team->asks().open()) asks.push_back(request_view(name, ask));
+  return {{"ok", true}, {"asks", std::move(asks)}};
+}
+
+json::object Service::answer(const Object& request, bool approve) {
+  const auto id = text(request, "id");
+  const auto wanted = text(request, "team");
+  auto found = services_.ledger.requests_by_id(id);
+  if (!found) return refuse(found.error());
+  std::erase_if(*found, [&](const auto& item) { return !wanted.empty() && item.first != wanted; });
+  if (found->empty())
+    return refuse("request.unknown",
+                  "no ask with the id \"" + id + "\" was ever received; `inbox-poller pending` shows the open ones");
+  if (found->size() > 1) {
+    std::string places;
+    for (const auto& [team, ask] : *found)
+      places += (places.empty() ? "" : ", ") + team + " (" + std::string(to_string(ask.kind)) + ")";
+    return refuse("request.ambiguous", "several asks have this id: " + places + "; say which team with --team");
+  }
+  const auto& [team_name, ask] = found->front();
+  const auto team = loop_.teams().find(team_name);
+  if (team == loop_.teams().end())
+    return refuse("team.unknown", "team \"" + team_name + "\" is not served now, so its worker cannot be answered");
+
+  handlers::Answer answer;
+  answer.event = approve ? handlers::RequestEvent::person_approves : handlers::RequestEvent::person_denies;
+  answer.by = text(request, "by");
+  answer.reason = text(request, approve ? "note" : "reason");
+  answer.updated_input = text(request, "input");
+  if (const auto mode = text(request, "mode"); !mode.empty()) {
+    answer.mode = config::parse_mode(mode);
+    if (!answer.mode)
+      return refuse(
+          "request.invalid",
+          "\"" + mode +
+              "\" is no permission mode; modes are plan, default, acceptEdits, auto, dontAsk, bypassPermissions");
+  }
+  auto outcome = team->second->asks().answer(ask, answer, flag(request, "always"));
+  if (const auto* refused = std::get_if<Asks::Refusal>(&outcome)) return refuse(refused->code, refused->message);
+  const auto& taken = std::get<Asks::Taken>(outcome);
+  // An approval has no field for words: the note follows as a message of its own, so that the worker's model reads it.
+  if (approve && !answer.reason.empty())
+    if (auto noted = team->second->send(ask.asker, answer.reason, "note on the approval of " + id); !noted)
+      return refuse(noted.error());
+  team->second->poke();
+  Object reply{{"ok", true},
+               {"team", team_name},
+               {"kind", to_string(taken.request.kind)},
+               {"request_id", id},
+               {"state", to_string(taken.request.state)},
+               {"asker", taken.request.asker},
+               {"subject", taken.request.subject}};
+  if (!taken.rule_added.empty()) reply["rule_added"] = taken.rule_added;
+  return reply;
+}
+
+json::object Service::send(const Object& request) {
+  Object problem;
+  const auto team = team_of(request, problem);
+  if (!team) return problem;
+  const auto to = text(request, "to");
+  const auto body = text(request, "text");
+  if (body.empty()) return refuse("request.invalid", "there is no text to send");
+  const auto key = team->send(to, body, text(request, "summary"));
+  if (!key) return refuse(key.error());
+  return {{"ok", true}, {"to", to}, {"message_key", key->value}};
+}
+
+json::object Service::broadcast(const Object& request) {
+  Object problem;
+  const auto team = team_of(request, problem);
+  if (!team) return problem;
+  const auto body = text(request, "text");
+  if (body.empty()) return refuse("request.invalid", "there is no text to send");
+  json::array sent;
+  for (const auto& member : team->context().roster.members) {
+    if (member.name == team->context().lead) continue;
+    const auto key = team->send(member.name, body, text(request, "summary"));
+    if (!key) return refuse(key.error());
+    sent.push_back(Object{{"to", member.name}, {"message_key", key->value}});
+  }
+  return {{"ok", true}, {"sent", std::move(sent)}};
+}
+
+json::object Service::lead(const Object& request) {
+  Object problem;
+  const auto team = team_of(request, problem);
+  if (!team) return problem;
+  if (const auto wanted = text(request, "state"); !wanted.empty()) {
+    const auto state = parse_lead_state(wanted);
+    if (!state)
+      return refuse("request.invalid", "\"" + wanted + "\" is no state of a lead; states are busy, idle, gone");
+    std::optional<config::Duration> limit;
+    if (const auto ms = number(request, "for_ms"); ms && *ms > 0)
+      limit = std::min<milliseconds>(milliseconds(*ms), kLongestWait);
+    const auto event = *state == LeadState::busy   ? LeadEvent::reports_busy
+                       : *state == LeadState::idle ? LeadEvent::reports_idle
+                                                   : LeadEvent::reports_gone;
+    if (auto reported = team->courier().report(event, limit); !reported) return refuse(reported.error());
+    team->poke();
+  }
+  auto view = lead_view(*team);
+  view["ok"] = true;
+  view["team"] = team->context().name;
+  return view;
+}
+
+asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, std::shared_ptr<ControlSession> session) {
+  const auto max =
+      static_cast<std::size_t>(std::clamp<long long>(number(request, "max").value_or(kDefaultMax), 1, 1000));
+  const auto wait =
+      milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, kLongestWait.count()));
+  const bool even_busy = flag(request, "even_busy");
+  std::optional<config::Duration> lease;
+  if (flag(request, "hold")) lease = kHeldLease;
+
+  const auto deadline = services_.clock.steady() + wait;
+  std::vector<OutgoingMessage> messages;
+  for (;;) {
+    if (session->closed) co_return refuse("control.closed", "the receiver went away");
+    auto offered = team->courier().offer(max, "recv", even_busy, lease);
+    if (!offered) co_return refuse(offered.error());
+    messages = std::move(*offered);
+    if (!messages.empty() || services_.clock.steady() >= deadline) break;
+    co_await pause(kRecvLook);
+  }
+  if (!messages.empty() && !lease)
+    session->on_close.push_back([team, messages] { team->courier().give_back(messages); });
+  const auto counts = services_.ledger.chat_counts(team->context().name);
+  if (!counts) co_return refuse(counts.error());
+  json::array list;
+  for (const auto& message : messages) list.push_back(message_view(message));
+  co_return Object{{"ok", true},
+                   {"messages", std::move(list)},
+                   {"block", block(messages)},
+                   {"held", counts->queued},
+                   {"lead_state", to_string(team->courier().lead_state())}};
+}
+
+json::object Service::acknowledge(const Object& request) {
+  const auto* keys = request.if_contains("keys");
+  if (keys == nullptr || !keys->is_array()) return refuse("request.invalid", "`keys` must be a list of message keys");
+  std::vector<std::string> wanted;
+  for (const auto& key : keys->as_array())
+    if (key.is_string()) wanted.emplace_back(key.as_string());
+  std::size_t count = 0;
+  for (const auto& [name, team] : loop_.teams()) {
+    if (const auto only = text(request, "team"); !only.empty() && only != name) continue;
+    const auto acknowledged = team->courier().acknowledge(wanted);
+    if (!acknowledged) return refuse(acknowledged.error());
+    count += *acknowledged;
+  }
+  return {{"ok", true}, {"acknowledged", count}};
+}
+
+json::object Service::trace(const Object& request) {
+  const auto id = text(request, "id");
+  if (id.empty()) return refuse("request.invalid", "`id` must be a message key, the beginning of one, or a request id");
+  auto view = trace_view(services_.ledger, id, kTraceLimit);
+  if (!view) return refuse(view.error());
+  if (view->at("messages").as_array().empty() && view->at("requests").as_array().empty() &&
+      view->at("history").as_array().empty())
+    return refuse("request.unknown", "nothing with the id \"" + id + "\" is in the ledger");
+  view->emplace("ok", true);
+  return std::move(*view);
+}
+
+json::object Service::quarantine(const Object& request) {
+  const auto limit =
+      static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(kQuarantineLimit), 1, 10'000));
+  const auto rows = services_.ledger.quarantined(text(request, "team"), limit);
+  if (!rows) return refuse(rows.error());
+  json::array entries;
+  for (const auto& row : *rows) entries.push_back(message_view(row));
+  const auto copies = services_.quarantine.list();
+  if (!copies) return refuse(copies.error());
+  json::array kept;
+  for (const auto& copy : *copies)
+    kept.push_back(Object{{"path", copy.path}, {"size", copy.size}, {"modified_ms", copy.modified_ms}});
+  return {{"ok", true}, {"entries", std::move(entries)}, {"files", std::move(kept)}};
+}
+
+}  // namespace inbox_poller::poller

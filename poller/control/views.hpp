@@ -1,0 +1,21 @@
+// Domain values as the JSON objects of docs/control.md. Bytes that came from agents are made valid text here, once.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+#include <string_view>
+
+#include "poller/run/team.hpp"
+#include "schema/error.hpp"
+
+namespace inbox_poller::poller {
+
+boost::json::object request_view(std::string_view team, const handlers::Request&);
+boost::json::object message_view(const OutgoingMessage&);
+boost::json::object message_view(const MessageRow&);
+boost::json::object lead_view(Team&);
+Result<boost::json::object> team_view(Team&, Services&);
+/// Everything the ledger has on a message key (or the beginning of one) or a request id: messages, requests, history.
+Result<boost::json::object> trace_view(Ledger&, const std::string& id, int limit);
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,50 @@
+// Sinks: the ways to push a batch of chat to the lead without being asked. `recv` (pull) is a verb of the control
+// socket. A sink that reports success has the batch; anything else means that the whole batch is offered again,
+// labelled.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "poller/ledger/ledger.hpp"
+#include "schema/error.hpp"
+#include "schema/roster.hpp"
+
+namespace inbox_poller::poller {
+
+class FileSystem;
+
+/// One chat message in the form in which every sink hands it over.
+struct OutgoingMessage {
+  long long id = 0;  // the ledger's
+  schema::MessageKey key;
+  std::string from;
+  std::string color;
+  std::string summary;
+  std::string timestamp;
+  std::string type;
+  std::string text;  // cut to limits.message
+  EpochMs received_ms = 0;
+  int attempts = 1;  // more than one: may be a repeat
+};
+
+/// Reads a ledger row back into what is delivered. The colour is the roster's; the envelope's is what the sender
+/// claims.
+OutgoingMessage outgoing(const MessageRow&, const schema::Roster&, config::Bytes limit);
+
+/// One JSON object, one line, no newline at the end: {message_key, from, color, summary, timestamp, type, text,
+/// received_ms, attempts}.
+std::string json_line(const OutgoingMessage&);
+
+/// The text block a lead session sees: one <teammate-message> each, a label on possible repeats.
+std::string block(const std::vector<OutgoingMessage>&);
+
+/// Starts argv (no shell) with the block on its standard input; delivered when it exits 0 within the time limit.
+boost::asio::awaitable<Status> deliver_exec(const config::ExecSink&, const std::string& team, std::string input);
+
+/// Appends one JSON line a message to the file and syncs it. Readers skip empty lines: one stands between batches.
+Status deliver_file(FileSystem&, const std::string& path, const std::vector<OutgoingMessage>&);
+
+}  // namespace inbox_poller::poller

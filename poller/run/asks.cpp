@@ -1,0 +1,161 @@
+#include "poller/run/asks.hpp"
+
+#include <algorithm>
+
+#include "config/rules.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+using handlers::RequestEvent;
+using handlers::RequestKind;
+
+/// A roster that is just being rewritten may miss a member for a moment; a departure counts after this long.
+constexpr std::chrono::seconds kDepartureGrace{60};
+
+config::Duration timeout_of(const config::TeamConfig& config, RequestKind kind) {
+  switch (kind) {
+    case RequestKind::permission:
+      return config.permissions.timeout;
+    case RequestKind::sandbox:
+      return config.sandbox.timeout;
+    case RequestKind::plan:
+      return config.plans.timeout;
+  }
+  std::abort();
+}
+
+}  // namespace
+
+Status Asks::restore() {
+  auto rows = context_.ledger.open_requests(context_.name);
+  if (!rows) return rows.error();
+  for (const auto& request : *rows) opened(request);
+  return Done{};
+}
+
+void Asks::opened(const handlers::Request& request) {
+  // A wall clock that jumped while we were down may neither shorten a deadline below now nor stretch it beyond the
+  // timeout.
+  const auto left = std::chrono::milliseconds(request.deadline_ms - context_.clock.wall_ms());
+  const auto bounded = std::clamp(left, std::chrono::milliseconds(0), timeout_of(context_.config, request.kind));
+  open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + bounded};
+}
+
+void Asks::settle() {
+  const auto now = context_.clock.steady();
+  std::vector<std::pair<handlers::Request, handlers::Answer>> due;
+  for (const auto& [id, open] : open_) {
+    if (context_.absent_for(open.request.asker) > kDepartureGrace) {
+      handlers::Answer answer;
+      answer.event = RequestEvent::asker_leaves;
+      answer.by = "roster";
+      due.emplace_back(open.request, answer);
+    } else if (open.deadline <= now) {
+      handlers::Answer answer;
+      answer.event = RequestEvent::deadline_passes;
+      answer.by = "deadline";
+      due.emplace_back(open.request, answer);
+    }
+  }
+  for (const auto& [request, answer] : due)
+    static_cast<void>(decide(request, answer, false));  // a fault is retried next tick
+}
+
+std::variant<Asks::Taken, Asks::Refusal> Asks::answer(const handlers::Request& request, const handlers::Answer& answer,
+                                                      bool always) {
+  return decide(request, answer, always);
+}
+
+std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& request, const handlers::Answer& answer,
+                                                      bool always) {
+  const auto now = context_.clock.wall_ms();
+  auto outcome = handlers::decide(request, answer, context_.view(), now);
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&outcome)) return Refusal{refused->code, refused->reason};
+  const auto& decided = std::get<handlers::Decided>(outcome);
+  auto session = rule_of(request, answer, always);
+  if (const auto* refused = std::get_if<Refusal>(&session)) return *refused;
+  const auto& rule = std::get<std::optional<SessionRule>>(session);
+
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    const auto batch = context_.ledger.next_batch();
+    if (!batch) return batch.error();
+    if (auto put = context_.ledger.put_request(context_.name, decided.request); !put) return put;
+    if (auto queued = context_.enqueue(decided.effects, decided.request.request_id, *batch); !queued) return queued;
+    events.add(Event::request_decided, {{"team", context_.name},
+                                        {"request_id", decided.request.request_id},
+                                        {"message_key", decided.request.message.value},
+                                        {"type", std::string(handlers::to_string(decided.request.kind))},
+                                        {"from", decided.request.asker},
+                                        {"old", std::string(handlers::to_string(request.state))},
+                                        {"new", std::string(handlers::to_string(decided.request.state))},
+                                        {"by", decided.request.decided_by},
+                                        {"reason", decided.request.reason},
+                                        {"latency_ms", std::to_string(std::max<EpochMs>(0, now - request.asked_ms))}});
+    if (!rule) return Done{};
+    events.add(Event::rule_added, {{"team", context_.name},
+                                   {"request_id", request.request_id},
+                                   {"type", rule->kind},
+                                   {"new", rule->action},
+                                   {"rule", rule->rule},
+                                   {"by", rule->by}});
+    return context_.ledger.add_rule(*rule);
+  });
+  if (!committed) return Refusal{committed.error().code, committed.error().message};
+  open_.erase({request.kind, request.request_id});
+  if (rule) context_.apply_rule(*rule);
+  return Taken{decided.request, rule ? rule->rule : std::string()};
+}
+
+std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const handlers::Request& request,
+                                                                      const handlers::Answer& answer,
+                                                                      bool always) const {
+  const bool approves = answer.event == RequestEvent::person_approves;
+  const bool denies = answer.event == RequestEvent::person_denies;
+  SessionRule rule;
+  rule.team = context_.name;
+  rule.by = answer.by;
+  rule.at_ms = context_.clock.wall_ms();
+  rule.action = approves ? "allow" : "deny";
+  switch (request.kind) {
+    case RequestKind::permission: {
+      if (!always || !approves) return std::nullopt;
+      const auto* member = context_.roster.find(request.asker);
+      auto safe =
+          config::rule_for_call(request.subject, request.body, {member != nullptr ? member->cwd : "", context_.home});
+      if (!safe)
+        return Refusal{"rule.none_safe",
+                       "no rule covers exactly this call, so --always is not possible for it: approve it without "
+                       "--always, or write a rule under [permissions] allow in " +
+                           context_.config.source};
+      rule.kind = "permission";
+      rule.rule = std::move(*safe);
+      break;
+    }
+    case RequestKind::sandbox: {
+      // What a person said about a host holds for equal asks of the session, both ways.
+      if ((!approves && !denies) || !config::canonical_host(request.subject)) return std::nullopt;
+      rule.kind = "host";
+      rule.rule = request.subject;
+      break;
+    }
+    case RequestKind::plan:
+      return std::nullopt;
+  }
+  if (context_.has_rule(rule)) return std::nullopt;
+  return rule;
+}
+
+std::vector<handlers::Request> Asks::open() const {
+  std::vector<handlers::Request> requests;
+  for (const auto& [id, open] : open_) requests.push_back(open.request);
+  std::sort(requests.begin(), requests.end(), [](const auto& a, const auto& b) { return a.asked_ms < b.asked_ms; });
+  return requests;
+}
+
+std::uint32_t Asks::pending_of(const std::string& asker) const {
+  return static_cast<std::uint32_t>(
+      std::count_if(open_.begin(), open_.end(), [&](const auto& item) { return item.second.request.asker == asker; }));
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,28 @@
+// Waiting without blocking the decision thread, and handing long work to the pool.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <type_traits>
+#include <utility>
+
+namespace inbox_poller::poller {
+
+/// Waits for this long.
+boost::asio::awaitable<void> pause(std::chrono::milliseconds);
+
+/// Waits for a random time between the two, so that contenders for one lock do not march in step.
+boost::asio::awaitable<void> pause_jittered(std::chrono::milliseconds least, std::chrono::milliseconds most);
+
+/// Runs `work` on the pool and comes back to the caller's executor with its result. Exceptions travel along.
+template <class Work>
+boost::asio::awaitable<std::invoke_result_t<Work&>> offload(boost::asio::thread_pool& pool, Work work) {
+  auto task = [](Work moved) -> boost::asio::awaitable<std::invoke_result_t<Work&>> { co_return moved(); };
+  auto started = task(std::move(work));
+  co_return co_await boost::asio::co_spawn(pool.get_executor(), std::move(started), boost::asio::use_awaitable);
+}
+
+}  // namespace inbox_poller::poller

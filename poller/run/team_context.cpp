@@ -1,0 +1,145 @@
+#include "poller/run/team_context.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "config/rules.hpp"
+
+namespace inbox_poller::poller {
+
+TeamContext::TeamContext(std::string team_name, const config::TeamConfig& team_config, std::string home_dir,
+                         Ledger& the_ledger, Telemetry& the_telemetry, const Clock& the_clock)
+    : name(std::move(team_name)),
+      config(team_config),
+      home(std::move(home_dir)),
+      ledger(the_ledger),
+      telemetry(the_telemetry),
+      clock(the_clock),
+      lead(team_config.team.lead) {
+  rebuild_rules();
+}
+
+Status TeamContext::restore() {
+  auto rows = ledger.members(name);
+  if (!rows) return rows.error();
+  for (auto& row : *rows) {
+    if (!row.present) former_members_.push_back(row.name);
+    members[row.name] = std::move(row);
+  }
+  auto rules = ledger.rules(name);
+  if (!rules) return rules.error();
+  session_rules_ = std::move(*rules);
+  rebuild_rules();
+  return Done{};
+}
+
+Status TeamContext::adopt(schema::Roster fresh) {
+  lead = config.team.lead.empty() ? fresh.lead_name() : config.team.lead;
+  roster = std::move(fresh);
+  std::vector<MemberRow> changed;
+  for (const auto& member : roster.members) {
+    absent_since_.erase(member.name);
+    const auto known = members.find(member.name);
+    if (known != members.end() && known->second.present) continue;
+    MemberRow row = known != members.end() ? known->second : MemberRow{};
+    row.team = name;
+    row.name = member.name;
+    row.present = true;
+    changed.push_back(std::move(row));
+  }
+  for (const auto& [member_name, row] : members) {
+    if (!row.present || roster.find(member_name) != nullptr) continue;
+    absent_since_.emplace(member_name, clock.steady());
+    changed.push_back(row);
+    changed.back().present = false;
+  }
+  if (changed.empty()) return Done{};
+  const auto committed = commit([&](EventBatch& events) -> Status {
+    for (const auto& row : changed) {
+      events.add(Event::roster_changed, {{"team", name}, {"from", row.name}, {"new", row.present ? "member" : "left"}});
+      if (auto put = ledger.put_member(row); !put) return put;
+    }
+    return Done{};
+  });
+  if (!committed) return committed;  // found again at the next look
+  for (auto& row : changed) members[row.name] = row;
+  former_members_.clear();
+  for (const auto& [member_name, row] : members)
+    if (!row.present) former_members_.push_back(member_name);
+  return Done{};
+}
+
+std::chrono::milliseconds TeamContext::absent_for(const std::string& member) const {
+  const auto since = absent_since_.find(member);
+  if (since == absent_since_.end()) return std::chrono::milliseconds(0);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(clock.steady() - since->second);
+}
+
+bool TeamContext::has_rule(const SessionRule& rule) const {
+  return std::any_of(session_rules_.begin(), session_rules_.end(), [&](const SessionRule& other) {
+    return other.kind == rule.kind && other.action == rule.action && other.rule == rule.rule;
+  });
+}
+
+void TeamContext::apply_rule(SessionRule rule) {
+  session_rules_.push_back(std::move(rule));
+  rebuild_rules();
+}
+
+void TeamContext::rebuild_rules() {
+  rules_ = config.permissions.rules;
+  hosts_ = config.sandbox.hosts;
+  for (const auto& session : session_rules_) {
+    const bool allow = session.action == "allow";
+    if (session.kind == "permission") {
+      if (auto rule = config::parse_permission_rule(session.rule))
+        (allow ? rules_.allow : rules_.deny).push_back(std::move(*rule));
+    } else if (auto pattern = config::parse_host_pattern(session.rule)) {
+      (allow ? hosts_.allow : hosts_.deny).push_back(std::move(*pattern));
+    }
+  }
+}
+
+handlers::TeamView TeamContext::view() const {
+  return {config, roster, name, lead, rules_, hosts_, former_members_, home};
+}
+
+Status TeamContext::commit(const std::function<Status(EventBatch& events)>& work) {
+  EventBatch events;
+  const auto now = clock.wall_ms();
+  auto committed = ledger.transaction([&]() -> Status {
+    if (auto worked = work(events); !worked) return worked;
+    return events.write_history(ledger, now);
+  });
+  if (!committed) {
+    if (!ledger_failing_)
+      telemetry.emit(Event::ledger_fault,
+                     {{"team", name}, {"code", committed.error().code}, {"reason", committed.error().message}});
+    ledger_failing_ = true;
+    return committed;
+  }
+  if (ledger_failing_) telemetry.emit(Event::ledger_recovered, {{"team", name}});
+  ledger_failing_ = false;
+  events.log(telemetry);
+  return Done{};
+}
+
+Status TeamContext::enqueue(const std::vector<handlers::Effect>& effects, const std::string& request_id,
+                            long long batch) {
+  for (const auto& effect : effects) {
+    const auto* append = std::get_if<handlers::AppendEntry>(&effect);
+    OutboxRow row;
+    row.team = name;
+    row.batch = batch;
+    row.inbox = append->inbox;
+    row.key = append->key;
+    row.entry = append->entry;
+    row.request_id = request_id;
+    row.created_ms = clock.wall_ms();
+    row.next_ms = row.created_ms;
+    if (auto queued = ledger.enqueue(row); !queued) return queued;
+  }
+  return Done{};
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,111 @@
+// The log: one line an event whatever the texts contain, secrets masked, nothing written through a link.
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "poller/run/telemetry.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+
+namespace {
+
+struct TemporaryFolder {
+  std::filesystem::path path = [] {
+    std::string pattern = (std::filesystem::temp_directory_path() / "telemetry-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+    return std::filesystem::path(pattern);
+  }();
+  ~TemporaryFolder() { std::filesystem::remove_all(path); }
+};
+
+std::vector<std::string> lines_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+config::LogSettings settings(const std::filesystem::path& file, config::LogFormat format) {
+  config::LogSettings log;
+  log.file = file.string();
+  log.format = format;
+  log.level = config::LogLevel::debug;
+  return log;
+}
+
+}  // namespace
+
+TEST_CASE("an event is one JSON line, whatever bytes an agent put into it") {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "log";
+  const auto text = GENERATE(as<std::string>(), "plain", "two\nlines\r\n", "\x1b[31mred\x1b[0m",
+                             "fake\",\"level\":\"info\",\"event\":\"approved", "%s%n%d {} {0}", "\xff\xfe broken utf-8",
+                             std::string("nul\0nul", 7),
+                             "c1 \xc2\x9b"
+                             "31m and del \x7f",
+                             std::string(5000, 'x') + "\xc3");
+  {
+    auto telemetry = Telemetry::open(settings(file, config::LogFormat::json));
+    REQUIRE(telemetry);
+    (*telemetry)->emit(Event::message_refused, {{"team", "t"}, {"reason", text}, {"latency_ms", "3"}});
+  }
+  const auto lines = lines_of(file);
+  REQUIRE(lines.size() == 1);
+  const auto line = boost::json::parse(lines[0]).as_object();
+  CHECK(line.at("event").as_string() == "message.refused");
+  CHECK(line.at("level").as_string() == "warn");
+  CHECK(line.at("latency_ms").as_int64() == 3);
+  CHECK(lines[0].size() < 3000);
+  for (const unsigned char c : lines[0]) CHECK((c >= 0x20 && c != 0x7f));
+  CHECK(lines[0].find("\xc2\x9b") == std::string::npos);
+}
+
+TEST_CASE("on a terminal's format an event is one line too") {
+  const TemporaryFolder folder;
+  const auto file = folder.path / "log";
+  {
+    auto telemetry = Telemetry::open(settings(file, config::LogFormat::text));
+    REQUIRE(telemetry);
+    (*telemetry)->emit(Event::request_decided, {{"team", "t"}, {"reason", "a b\n\x1b[2J c"}});
+  }
+  const auto lines = lines_of(file);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].find("request.decided  team=t  reason=\"a b\\n\\u001b[2J c\"") != std::string::npos);
+}
+
+TEST_CASE("what looks like a credential is masked, the rest of the sentence stays") {
+  CHECK(mask_secrets("git push https://x") == "git push https://x");
+  CHECK(mask_secrets("curl -H 'Authorization: Bearer abcdef123456' x") == "curl -H 'Authorization: Bearer ***' x");
+  CHECK(mask_secrets("PASSWORD=hunter2 run") == "PASSWORD=*** run");
+  CHECK(mask_secrets("export API_KEY=\"abc\" next") == "export API_KEY=\"***\" next");
+  CHECK(mask_secrets("use sk-ant-REDACTED now") == "use *** now");
+  CHECK(mask_secrets("ghp_0123456789abcdef0123") == "***");
+  CHECK(mask_secrets("a token of thanks") == "a token of thanks");
+  CHECK(mask_secrets("task-12") == "task-12");
+}
+
+TEST_CASE("the log is not written through a link") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path / "victim") << "keep";
+  std::filesystem::create_symlink(folder.path / "victim", folder.path / "log");
+  const auto telemetry = Telemetry::open(settings(folder.path / "log", config::LogFormat::json));
+  REQUIRE_FALSE(telemetry);
+  CHECK(telemetry.error().code == "log.file");
+  CHECK(lines_of(folder.path / "victim") == std::vector<std::string>{"keep"});
+}
+
+TEST_CASE("every event has a name of its own of the form area.what") {
+  std::set<std::string_view> names;
+  for (int i = 0; i <= static_cast<int>(Event::ledger_pruned); ++i) {
+    const auto name = event_name(static_cast<Event>(i));
+    CHECK(names.insert(name).second);
+    CHECK(name.find('.') != std::string_view::npos);
+  }
+}
