@@ -1,5 +1,7 @@
 #include "handlers/dispatch.hpp"
 
+#include <chrono>
+
 #include "handlers/ask.hpp"
 #include "handlers/direction.hpp"
 #include "handlers/kinds.hpp"
@@ -32,8 +34,8 @@ struct OtherSender {
   // Names who assigns, not who sends.
   Name operator()(const schema::TaskAssignment&) const { return std::nullopt; }
   // Refused by direction, whoever they say they are from.
-  Name operator()(const NeverObeyed auto&) const { return std::nullopt; }
-  Name operator()(const Content auto&) const { return std::nullopt; }
+  Name operator()(const NeverObeyedPayload auto&) const { return std::nullopt; }
+  Name operator()(const ContentPayload auto&) const { return std::nullopt; }
 
  private:
   [[nodiscard]] Name required(std::string_view name) const {
@@ -140,9 +142,9 @@ struct Accepted {
     return refusal(payload, side, sender, "the type is unknown, and the configuration says to hold such messages");
   }
 
-  Outcome operator()(const Status auto& status) const { return status_of(status, view.config.delivery); }
+  Outcome operator()(const StatusPayload auto& status) const { return status_of(status, view.config.delivery); }
 
-  Outcome operator()(const Ask auto& ask) const {
+  Outcome operator()(const AskPayload auto& ask) const {
     Request request = draft_of(ask);
     if (known.same_id) return same_id_again(request);
     request.asker = sender;
@@ -152,12 +154,13 @@ struct Accepted {
   }
 
   // The table refuses these from every side. Should it ever forget one, it ends here.
-  template <class T>
-  requires NeverObeyed<T> || std::same_as<T, schema::MalformedPayload> Outcome operator()(const T&) const {
-    return refusal(payload, side, sender, "this may not be sent to the lead");
-  }
+  Outcome operator()(const NeverObeyedPayload auto&) const { return not_for_us(); }
+  Outcome operator()(const schema::MalformedPayload&) const { return not_for_us(); }
 
  private:
+  [[nodiscard]] Refused not_for_us() const {
+    return refusal(payload, side, sender, "this may not be sent to the lead");
+  }
   [[nodiscard]] Outcome same_id_again(const Request& request) const {
     const Request& first = *known.same_id;
     if (first.asker == sender && first.content_hash == request.content_hash) return AskedAgain{};
@@ -170,13 +173,11 @@ struct Accepted {
 
 /// Names an ask, if it is one.
 struct Reference {
-  std::optional<RequestRef> operator()(const Ask auto& ask) const {
+  std::optional<RequestRef> operator()(const AskPayload auto& ask) const {
     Request request = draft_of(ask);
     return RequestRef{request.kind, std::move(request.request_id), std::move(request.content_hash)};
   }
-  template <class T>
-  requires Status<T> || Content<T> || NeverObeyed<T> std::optional<RequestRef>
-  operator()(const T&) const { return std::nullopt; }
+  std::optional<RequestRef> operator()(const NotAnAskPayload auto&) const { return std::nullopt; }
 };
 
 }  // namespace

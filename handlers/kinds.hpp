@@ -13,21 +13,24 @@ concept OneOf = (std::same_as<T, Types> || ...);
 
 /// Somebody waits for our answer.
 template <class T>
-concept Ask = OneOf<T, schema::PermissionRequest, schema::SandboxPermissionRequest, schema::PlanApprovalRequest>;
+concept AskPayload = OneOf<T, schema::PermissionRequest, schema::SandboxPermissionRequest, schema::PlanApprovalRequest>;
 
 /// News about a worker.
 template <class T>
-concept Status = OneOf<T, schema::IdleNotification, schema::TaskAssignment, schema::TaskCompleted>;
+concept StatusPayload = OneOf<T, schema::IdleNotification, schema::TaskAssignment, schema::TaskCompleted>;
 
 /// Not control at all, or not recognisable as such.
 template <class T>
-concept Content = OneOf<T, schema::PlainText, schema::UnknownPayload, schema::MalformedPayload>;
+concept ContentPayload = OneOf<T, schema::PlainText, schema::UnknownPayload, schema::MalformedPayload>;
 
 /// Travels away from the lead, or answers something that we never asked: no side may send it to us.
 template <class T>
-concept NeverObeyed =
+concept NeverObeyedPayload =
     OneOf<T, schema::PermissionResponse, schema::SandboxPermissionResponse, schema::PlanApprovalResponse,
           schema::ModeSetRequest, schema::ShutdownRequest, schema::ShutdownApproved, schema::ShutdownRejected,
           schema::TeamPermissionUpdate, schema::TeammateTerminated>;
+
+template <class T>
+concept NotAnAskPayload = StatusPayload<T> || ContentPayload<T> || NeverObeyedPayload<T>;
 
 }  // namespace inbox_poller::handlers
