@@ -36,7 +36,7 @@ Payload permission_response(FieldReader& fields) {
     response.allowed = true;
     const std::string body = fields.raw({"response"}, JsonKind::object, "{}");
     std::vector<MemberSpan> members;
-    if (scan_object(body, members)) return response;  // cannot be: the scan of the whole text went through it
+    if (const auto problem = scan_object(body, members)) fields.fail("response", problem->what);
     FieldReader inner(body, members);
     response.updated_input = inner.raw({"updatedInput"}, JsonKind::object, "");
     response.permission_updates = inner.raw({"permissionUpdates"}, JsonKind::array, "");
@@ -67,67 +67,67 @@ Payload sandbox_permission_request(FieldReader& fields) {
 }
 
 Payload sandbox_permission_response(FieldReader& fields) {
-  SandboxPermissionResponse response;
-  response.request_id = fields.request_id();
-  response.host = fields.string({"host"});
-  response.allow = fields.required_boolean({"allow"});
-  response.timestamp = fields.string({"timestamp"});
-  return response;
+  return SandboxPermissionResponse{
+      .request_id = fields.request_id(),
+      .host = fields.string({"host"}),
+      .allow = fields.required_boolean({"allow"}),
+      .timestamp = fields.string({"timestamp"}),
+  };
 }
 
 Payload plan_approval_request(FieldReader& fields) {
-  PlanApprovalRequest request;
-  request.request_id = fields.request_id();
-  request.from = fields.required_string({"from"});
-  request.timestamp = fields.string({"timestamp"});
-  request.plan_file_path = fields.string({"planFilePath"});
-  request.plan_content = fields.required_string({"planContent", "plan"});
-  return request;
+  return PlanApprovalRequest{
+      .request_id = fields.request_id(),
+      .from = fields.required_string({"from"}),
+      .timestamp = fields.string({"timestamp"}),
+      .plan_file_path = fields.string({"planFilePath"}),
+      .plan_content = fields.required_string({"planContent", "plan"}),
+  };
 }
 
 Payload plan_approval_response(FieldReader& fields) {
-  PlanApprovalResponse response;
-  response.request_id = fields.request_id();
-  response.approved = fields.required_boolean({"approved", "approve"});
-  response.feedback = fields.string({"feedback"});
-  response.timestamp = fields.string({"timestamp"});
-  response.permission_mode = fields.string({"permissionMode"});
-  return response;
+  return PlanApprovalResponse{
+      .request_id = fields.request_id(),
+      .approved = fields.required_boolean({"approved", "approve"}),
+      .feedback = fields.string({"feedback"}),
+      .timestamp = fields.string({"timestamp"}),
+      .permission_mode = fields.string({"permissionMode"}),
+  };
 }
 
 Payload mode_set_request(FieldReader& fields) {
-  ModeSetRequest request;
-  request.mode = fields.required_string({"mode"});
-  request.from = fields.string({"from"});
-  return request;
+  return ModeSetRequest{
+      .mode = fields.required_string({"mode"}),
+      .from = fields.string({"from"}),
+  };
 }
 
 Payload shutdown_request(FieldReader& fields) {
-  ShutdownRequest request;
-  request.request_id = fields.request_id();
-  request.from = fields.string({"from"});
-  request.reason = fields.string({"reason"});
-  request.timestamp = fields.string({"timestamp"});
-  return request;
+  return ShutdownRequest{
+      .request_id = fields.request_id(),
+      .from = fields.string({"from"}),
+      .reason = fields.string({"reason"}),
+      .timestamp = fields.string({"timestamp"}),
+  };
 }
 
 Payload shutdown_approved(FieldReader& fields) {
-  ShutdownApproved answer;
-  answer.request_id = fields.request_id();
-  answer.from = fields.string({"from"});
-  answer.timestamp = fields.string({"timestamp"});
-  answer.pane_id = fields.string({"paneId"});
-  answer.backend_type = fields.string({"backendType"});
-  return answer;
+  return ShutdownApproved{
+      .request_id = fields.request_id(),
+      .from = fields.string({"from"}),
+      .timestamp = fields.string({"timestamp"}),
+      .pane_id = fields.string({"paneId"}),
+      .backend_type = fields.string({"backendType"}),
+  };
 }
 
 Payload shutdown_rejected(FieldReader& fields) {
-  ShutdownRejected answer;
-  answer.request_id = fields.request_id();
-  answer.from = fields.string({"from"});
-  answer.reason = fields.string({"reason"});
-  answer.timestamp = fields.string({"timestamp"});
-  return answer;
+  return ShutdownRejected{
+      .request_id = fields.request_id(),
+      .from = fields.string({"from"}),
+      .reason = fields.string({"reason"}),
+      .timestamp = fields.string({"timestamp"}),
+  };
 }
 
 /// The JSONL system's one type for both answers.
@@ -145,34 +145,34 @@ Payload team_permission_update(FieldReader& fields) {
 }
 
 Payload idle_notification(FieldReader& fields) {
-  IdleNotification notification;
-  notification.from = fields.string({"from"});
-  notification.timestamp = fields.string({"timestamp"});
-  notification.idle_reason = fields.string({"idleReason"});
-  notification.summary = fields.string({"summary"});
-  notification.completed_task_id = fields.string({"completedTaskId"});
-  notification.completed_status = fields.string({"completedStatus"});
-  notification.failure_reason = fields.string({"failureReason"});
-  return notification;
+  return IdleNotification{
+      .from = fields.string({"from"}),
+      .timestamp = fields.string({"timestamp"}),
+      .idle_reason = fields.string({"idleReason"}),
+      .summary = fields.string({"summary"}),
+      .completed_task_id = fields.string({"completedTaskId"}),
+      .completed_status = fields.string({"completedStatus"}),
+      .failure_reason = fields.string({"failureReason"}),
+  };
 }
 
 Payload task_assignment(FieldReader& fields) {
-  TaskAssignment assignment;
-  assignment.task_id = fields.required_string({"taskId"});
-  assignment.subject = fields.string({"subject"});
-  assignment.description = fields.string({"description"});
-  assignment.assigned_by = fields.string({"assignedBy"});
-  assignment.timestamp = fields.string({"timestamp"});
-  return assignment;
+  return TaskAssignment{
+      .task_id = fields.required_string({"taskId"}),
+      .subject = fields.string({"subject"}),
+      .description = fields.string({"description"}),
+      .assigned_by = fields.string({"assignedBy"}),
+      .timestamp = fields.string({"timestamp"}),
+  };
 }
 
 Payload task_completed(FieldReader& fields) {
-  TaskCompleted completed;
-  completed.from = fields.string({"from"});
-  completed.task_id = fields.required_string({"taskId"});
-  completed.task_subject = fields.string({"taskSubject"});
-  completed.timestamp = fields.string({"timestamp"});
-  return completed;
+  return TaskCompleted{
+      .from = fields.string({"from"}),
+      .task_id = fields.required_string({"taskId"}),
+      .task_subject = fields.string({"taskSubject"}),
+      .timestamp = fields.string({"timestamp"}),
+  };
 }
 
 Payload teammate_terminated(FieldReader& fields) {
