@@ -1,0 +1,148 @@
+#include <cstdlib>
+#include <map>
+
+#include "ledger_support.hpp"
+
+namespace inbox_poller::poller::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int asks = 12;
+
+std::string key(const char* what, int i) {
+  return std::string(what) + " " + std::to_string(i);
+}
+
+/// A ledger with something in every table, closed, as bytes.
+std::string sound_ledger(const std::string& path) {
+  auto ledger = must(Ledger::open(path));
+  must(ledger->transaction([&]() -> Status {
+    for (int i = 0; i < asks; ++i) {
+      must(ledger->next_batch());
+      must(ledger->insert(chat_row(key("chat", i))));
+      MessageRow refused = message_row(key("refused", i), Disposition::refused);
+      refused.code = "sender.stranger";
+      must(ledger->insert(refused));
+      must(ledger->put_request("red", request_row(key("ask", i), i % 2 == 0 ? handlers::RequestState::denied
+                                                                            : handlers::RequestState::pending)));
+      must(ledger->enqueue(outbox_row("ann", key("denied", i), key("ask", i))));
+      must(ledger->note({1, "red", key("chat", i), key("ask", i), "message.accepted", "detail"}));
+    }
+    must(ledger->add_rule({0, "red", "permission", "deny", "Bash(rm:*)", "mona", 5}));
+    must(ledger->put_member({"red", "ann", true, "idle", "", 1}));
+    must(ledger->put_lead("red", {"busy", 1, 2}));
+    return Done{};
+  }));
+  ledger.reset();
+  REQUIRE_FALSE(fs::exists(path + "-wal"));
+  return read_file(path);
+}
+
+/// One read of the ledger: what it answered, or that it failed.
+template <class T, class Show>
+void tell(std::map<std::string, std::string>& answers, const std::string& question, const Result<T>& result,
+          Show show) {
+  answers[question] = result.ok() ? show(*result) : "error";
+}
+
+/// Everything that decides something, asked of the ledger in every way it can be asked.
+std::map<std::string, std::string> read_everything(Ledger& ledger) {
+  std::map<std::string, std::string> answers;
+  const auto message = [](const MessageRow& row) {
+    return row.key.value + row.team + row.inbox + row.sender + row.entry + row.code + row.timestamp + row.type +
+           row.reason + std::string(to_string(row.disposition)) + std::string(to_string(row.delivery)) +
+           std::to_string(row.batch);
+  };
+  const auto request = [](const handlers::Request& row) {
+    return row.request_id + row.asker + row.content_hash + row.subject + row.body + std::string(to_string(row.state)) +
+           std::to_string(row.deadline_ms) + row.message.value;
+  };
+  const auto effect = [](const OutboxRow& row) {
+    return row.team + row.inbox + row.key.value + row.entry + row.request_id + std::string(to_string(row.state));
+  };
+  const auto list = [](auto show) {
+    return [show](const auto& rows) {
+      std::string text;
+      for (const auto& row : rows) text += show(row) + "\n";
+      return text;
+    };
+  };
+  const auto maybe = [](auto show) {
+    return [show](const auto& row) { return row ? show(*row) : std::string("none"); };
+  };
+  const auto number = [](auto value) { return std::to_string(value); };
+  for (int i = 0; i < asks; ++i) {
+    tell(answers, key("known", i), ledger.known({key("chat", i)}), number);
+    tell(answers, key("message", i), ledger.message({key("chat", i)}), maybe(message));
+    tell(answers, key("request", i), ledger.request("red", handlers::RequestKind::permission, key("ask", i)),
+         maybe(request));
+    tell(answers, key("by id", i), ledger.requests_by_id(key("ask", i)),
+         list([&](const auto& pair) { return pair.first + request(pair.second); }));
+    tell(answers, key("replies", i), ledger.outbox_of_request("red", key("ask", i)), list(effect));
+  }
+  tell(answers, "quarantined", ledger.quarantined("red", 100), list(message));
+  tell(answers, "offerable", ledger.offerable("red", 5000, 100), list(message));
+  tell(answers, "open", ledger.open_requests("red"), list(request));
+  tell(answers, "open count", ledger.open_count("red", "ann"), number);
+  tell(answers, "owed", ledger.owed("red"), number);
+  tell(answers, "rules", ledger.rules("red"),
+       list([](const SessionRule& row) { return row.action + row.rule + row.by; }));
+  tell(answers, "lead", ledger.lead("red"),
+       maybe([](const LeadRow& row) { return row.state + std::to_string(row.until_ms); }));
+  tell(answers, "members", ledger.members("red"), list([](const MemberRow& row) { return row.name + row.state; }));
+  tell(answers, "history", ledger.history_of_request("red", "ask 1"),
+       list([](const HistoryRow& row) { return row.event; }));
+  return answers;
+}
+
+}  // namespace
+
+TEST_CASE("one flipped bit anywhere in the ledger: refused at open, or every read is an error or right") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  const std::string sound = sound_ledger(path);
+  const auto expected = read_everything(*must(Ledger::open(path)));
+  for (const auto& [question, answer] : expected) CHECK(answer != "error");
+
+  // The stride has no factor in common with the page size: over the file, every offset in a page and every bit gets its
+  // turn.
+  const char* wanted = std::getenv("LEDGER_FLIP_STRIDE");
+  const std::size_t stride = wanted != nullptr ? std::strtoul(wanted, nullptr, 10) : 211;
+  std::size_t refused = 0;
+  std::size_t read_errors = 0;
+  for (std::size_t at = 0; at < sound.size(); at += stride) {
+    std::string damaged = sound;
+    damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at / stride % 8)));
+    for (const char* beside : {"-wal", "-shm"}) fs::remove(path + beside);
+    write_file(path, damaged);
+    auto ledger = Ledger::open(path);
+    if (!ledger) {
+      ++refused;
+      continue;
+    }
+    for (const auto& [question, answer] : read_everything(**ledger)) {
+      if (answer == "error") {
+        ++read_errors;
+      } else if (answer != expected.at(question)) {
+        FAIL_CHECK("byte " << at << ": " << question << " became " << answer);
+      }
+    }
+  }
+  CHECK(refused > 0);
+  CHECK(read_errors > 0);
+}
+
+TEST_CASE("a ledger cut off anywhere is refused or reads right, and never crashes") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  const std::string sound = sound_ledger(path);
+  for (std::size_t size = 0; size < sound.size(); size += 1021) {
+    write_file(path, sound.substr(0, size));
+    INFO("cut off after " << size << " bytes");
+    CHECK(code_of(Ledger::open(path)) == "ledger.damaged");
+    for (const char* beside : {"-wal", "-shm"}) fs::remove(path + beside);
+  }
+}
+
+}  // namespace inbox_poller::poller::test

@@ -1,0 +1,120 @@
+#include <set>
+
+#include "ledger_support.hpp"
+
+namespace inbox_poller::poller::test {
+namespace {
+
+/// Every statement that the connection runs while this lives.
+class StatementLog {
+ public:
+  explicit StatementLog(sqlite3* connection) : connection_(connection) {
+    sqlite3_trace_v2(connection_, SQLITE_TRACE_STMT, &record, this);
+  }
+  ~StatementLog() { sqlite3_trace_v2(connection_, 0, nullptr, nullptr); }
+  StatementLog(const StatementLog&) = delete;
+  StatementLog& operator=(const StatementLog&) = delete;
+  [[nodiscard]] const std::set<std::string>& statements() const { return statements_; }
+
+ private:
+  static int record(unsigned, void* self, void* statement, void*) {
+    static_cast<StatementLog*>(self)->statements_.insert(sqlite3_sql(static_cast<sqlite3_stmt*>(statement)));
+    return 0;
+  }
+  sqlite3* connection_;
+  std::set<std::string> statements_;
+};
+
+std::vector<std::string> plan_of(sqlite3* connection, const std::string& sql) {
+  sqlite3_stmt* statement = nullptr;
+  REQUIRE(sqlite3_prepare_v2(connection, ("EXPLAIN QUERY PLAN " + sql).c_str(), -1, &statement, nullptr) == SQLITE_OK);
+  std::vector<std::string> steps;
+  while (sqlite3_step(statement) == SQLITE_ROW) {
+    steps.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(statement, 3)));
+  }
+  sqlite3_finalize(statement);
+  return steps;
+}
+
+bool starts_with(const std::string& text, std::string_view beginning) {
+  return text.compare(0, beginning.size(), beginning) == 0;
+}
+
+/// A walk over a whole table, except over the list of ids we gave ourselves and the one-row table of the tick counter.
+bool is_full_scan(const std::string& step) {
+  return starts_with(step, "SCAN ") && !starts_with(step, "SCAN json_each") && !starts_with(step, "SCAN daemon");
+}
+
+void use_everything(Ledger& ledger) {
+  must(ledger.transaction([&]() -> Status {
+    const long long id = must(ledger.insert(chat_row("k1")));
+    must(ledger.known({"k1"}));
+    must(ledger.message({"k1"}));
+    must(ledger.messages_like("k", 10));
+    must(ledger.quarantined("red", 10));
+    must(ledger.offerable("red", 0, 10));
+    must(ledger.mark_offered({id}, "recv", 1));
+    must(ledger.requeue("red", {id}));
+    must(ledger.requeue_all_offered());
+    must(ledger.mark_delivered({id}, 1));
+    must(ledger.chat_counts("red"));
+    must(ledger.put_request("red", request_row("r-1", handlers::RequestState::pending)));
+    must(ledger.request("red", handlers::RequestKind::permission, "r-1"));
+    must(ledger.requests_by_id("r-1"));
+    must(ledger.open_requests("red"));
+    must(ledger.open_count("red", "ann"));
+    must(ledger.plan_count("red", "ann", "hash"));
+    must(ledger.enqueue(outbox_row("ann", "reply", "r-1")));
+    must(ledger.due("red", 1000, 10));
+    must(ledger.outbox_of_request("red", "r-1"));
+    must(ledger.written("red"));
+    must(ledger.set_effect(1, EffectState::done, 1, 0, ""));
+    must(ledger.resend("red", "r-1", 1));
+    must(ledger.owed("red"));
+    must(ledger.next_due("red"));
+    must(ledger.put_member({"red", "ann", true, "", "", 1}));
+    must(ledger.members("red"));
+    must(ledger.add_rule({0, "red", "permission", "allow", "Bash", "mona", 1}));
+    must(ledger.rules("red"));
+    must(ledger.put_lead("red", {"idle", 1, 0}));
+    must(ledger.lead("red"));
+    must(ledger.next_batch());
+    must(ledger.note({1, "red", "k1", "r-1", "message.accepted", ""}));
+    must(ledger.history_of_message({"k1"}));
+    must(ledger.history_of_request("red", "r-1"));
+    must(ledger.prune("red", 0, [](const schema::MessageKey&) { return true; }));
+    return Done{};
+  }));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "no statement of the ledger walks over a whole table, and chat and replies are found in order without sorting") {
+  TemporaryDirectory directory;
+  ConnectionSpy spy;
+  auto ledger = must(Ledger::open(directory.file("ledger.db")));
+  StatementLog log(ConnectionSpy::connection());
+  use_everything(*ledger);
+  CHECK(log.statements().size() >= 38);  // BEGIN, COMMIT and at least one statement for every function
+
+  Operator other(directory.file("ledger.db"));
+  for (const auto& sql : log.statements()) {
+    if (sql == "BEGIN IMMEDIATE" || sql == "COMMIT") continue;
+    INFO(sql);
+    for (const auto& step : plan_of(other.connection(), sql)) {
+      INFO(step);
+      CHECK_FALSE(is_full_scan(step));
+      if (sql.find("LIMIT ?3") != std::string::npos) CHECK(step.find("TEMP B-TREE") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a full scan would be noticed") {
+  TemporaryDirectory directory;
+  must(Ledger::open(directory.file("ledger.db")));
+  Operator other(directory.file("ledger.db"));
+  CHECK(is_full_scan(plan_of(other.connection(), "SELECT * FROM messages WHERE sender = ?1").at(0)));
+}
+
+}  // namespace inbox_poller::poller::test
