@@ -62,7 +62,7 @@ Refused refusal(const schema::Payload& payload, Side side, std::string_view from
   }
   if (std::holds_alternative<schema::UnknownPayload>(payload)) return told("payload.unknown", reason);
   if (const auto* bad = std::get_if<schema::MalformedPayload>(&payload)) {
-    return told("payload.malformed", std::string(reason) + "; " + one_line(bad->problem, 500));
+    return told("payload.malformed", std::string(reason) + "; " + bad->problem);
   }
   return told("direction." + std::string(schema::type_name(payload)), reason);
 }

@@ -22,16 +22,7 @@ config::Verdict judge(const schema::PermissionRequest& ask, std::string_view ask
                       const RequestView&) {
   const schema::Member* member = view.roster.find(asker);
   const config::RuleContext context{member ? member->cwd : std::string(), std::string(view.home)};
-  config::Verdict verdict =
-      config::judge_tool(view.rules, ask.tool_name, ask.input, context, view.config.permissions.default_action);
-  if (verdict.action != config::Action::allow) return verdict;
-  if (ask.tool_name == "AskUserQuestion") {
-    return {config::Action::ask, verdict.rule, "a question to the user needs a person's answer (--input with answers)"};
-  }
-  if (!is_sendable_input(ask.input)) {
-    return {config::Action::ask, verdict.rule, "the tool's input is not a JSON object that can be handed back"};
-  }
-  return verdict;
+  return config::judge_tool(view.rules, ask.tool_name, ask.input, context, view.config.permissions.default_action);
 }
 
 std::string permission_answer(const Request& decided, std::string_view input) {

@@ -27,12 +27,7 @@ Request draft_of(const schema::SandboxPermissionRequest& ask) {
 
 config::Verdict judge(const schema::SandboxPermissionRequest& ask, std::string_view, const TeamView& view,
                       const RequestView&) {
-  config::Verdict verdict = config::judge_host(view.hosts, ask.host, view.config.sandbox.default_action);
-  const auto host = config::canonical_host(ask.host);
-  if (verdict.action == config::Action::allow && !host) {
-    return {config::Action::ask, verdict.rule, host.error().message};
-  }
-  return verdict;
+  return config::judge_host(view.hosts, ask.host, view.config.sandbox.default_action);
 }
 
 std::string sandbox_answer(const Request& decided) {

@@ -13,7 +13,6 @@ namespace inbox_poller::handlers {
 /// The ask without asker and times. Its hash covers the canonical host, or the bytes of what is no plain host.
 Request draft_of(const schema::SandboxPermissionRequest&);
 
-/// What is not plainly a host (a wildcard, odd characters) is never allowed by rule or default.
 config::Verdict judge(const schema::SandboxPermissionRequest&, std::string_view asker, const TeamView&,
                       const RequestView&);
 

@@ -2,6 +2,7 @@
 
 #include <regex>
 
+#include "handlers/ask.hpp"
 #include "tests/unit/handlers/team.hpp"
 
 namespace inbox_poller::handlers {
@@ -92,7 +93,7 @@ TEST_CASE("a rule that denies answers at once, and names itself") {
 TEST_CASE("an ask of any length gives a short reason") {
   Team team;
   team.config.permissions.default_action = config::Action::deny;
-  const std::string input = R"({"command":")" + std::string(500'000, 'x') + R"("})";
+  const std::string input = R"({"command":"ls )" + std::string(500'000, 'x') + R"("})";
   CHECK(expect<Asked>(receive(team, "w1", permission_ask("Bash", input))).request.reason.size() < 400);
 }
 
@@ -167,6 +168,14 @@ TEST_CASE("the camelCase variant of the ask is answered in snake_case") {
       R"({"type":"permission_request","requestId":"perm-456","from":"w1","toolName":"Write","input":{"file_path":"/repo/a"}})"));
   CHECK(only_text(asked.effects) == R"({"type":"permission_response","request_id":"perm-456","subtype":"success",)"
                                     R"("response":{"updated_input":{"file_path":"/repo/a"},"permission_updates":[]}})");
+}
+
+TEST_CASE("a fingerprint tells where one part ends and the next begins") {
+  CHECK(fingerprint({"ab", "c"}) == fingerprint({"ab", "c"}));
+  CHECK(fingerprint({"ab", "c"}) != fingerprint({"a", "bc"}));
+  CHECK(fingerprint({"ab", "c"}) != fingerprint({"abc"}));
+  CHECK(fingerprint({"a1:b"}) != fingerprint({"a", "b"}));
+  CHECK(fingerprint({"", "a"}) != fingerprint({"a", ""}));
 }
 
 TEST_CASE("an input is handed back only if every client reads it as the object it is") {
