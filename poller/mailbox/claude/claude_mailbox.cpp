@@ -325,8 +325,11 @@ WriteResult ClaudeMailbox::append_once(const Directory& folder, const std::strin
                                        AppendReceipt& receipt, std::optional<HeldLock> lock) {
   const std::string file = file_name(inbox);
   Snapshot snapshot = take_snapshot(files_, clock_, folder, file, size_limit_);
-  if (snapshot.outcome == ReadOutcome::missing) return create_empty(folder, file);
-  if (snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
+  // A missing inbox appears by the same rename, with the entry in it: never half written, and never empty for a moment.
+  // Peers create theirs with `[]` before they take the lock, so nothing of theirs can be in a file that appears just
+  // then.
+  const bool exists = snapshot.outcome != ReadOutcome::missing;
+  if (exists && snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
 
   const auto document = schema::InboxDocument::scan(snapshot.bytes, scope(inbox));
   const std::string path = folder.path + "/" + file;
@@ -337,7 +340,7 @@ WriteResult ClaudeMailbox::append_once(const Directory& folder, const std::strin
     return stopped(WriteOutcome::refused, path + " is not one JSON array (" + describe(*document.problem()) +
                                               "); it is left as it is. Repair it, or move it away");
   }
-  if (document.problem() || (is_blank(document) && !snapshot.settled)) {
+  if (document.problem() || (exists && is_blank(document) && !snapshot.settled)) {
     return stopped(WriteOutcome::changed, path + " is being written by somebody");
   }
 
@@ -348,15 +351,6 @@ WriteResult ClaudeMailbox::append_once(const Directory& folder, const std::strin
     if (is_unread(there) && receipt.unread_before.size() < keys_in_receipt) receipt.unread_before.push_back(there.key);
   }
   return replace(folder, file, snapshot, document.with_appended(entry), std::move(lock));
-}
-
-WriteResult ClaudeMailbox::create_empty(const Directory& folder, const std::string& file) {
-  const Result<File> created = files_.create_exclusive(folder, file, 0600);
-  if (!created && !is_errno(created.error(), EEXIST)) return stopped_by(created.error());
-  if (created) {
-    if (const Status written = files_.write_at(*created, "[]", 0); !written.ok()) return stopped_by(written.error());
-  }
-  return stopped(WriteOutcome::changed, folder.path + "/" + file + " has just been created");
 }
 
 WriteResult ClaudeMailbox::replace(const Directory& folder, const std::string& file, const Snapshot& snapshot,
@@ -380,9 +374,10 @@ WriteResult ClaudeMailbox::replace(const Directory& folder, const std::string& f
 WriteResult ClaudeMailbox::swap_in(const Directory& folder, const std::string& file, const Snapshot& snapshot,
                                    const HeldLock& lock, TemporaryFile& temporary) {
   const Result<FileStat> now = files_.stat_at(folder, file);
-  if (!now) return stopped_by(now.error());
-  if (version_of(*now) != snapshot.version) return stopped(WriteOutcome::changed, {});
-  if (!snapshot.settled) {
+  const bool was_there = snapshot.outcome != ReadOutcome::missing;
+  if (!now && (was_there || !is_errno(now.error(), ENOENT))) return stopped_by(now.error());
+  if (now.ok() && version_of(*now) != snapshot.version) return stopped(WriteOutcome::changed, {});
+  if (was_there && !snapshot.settled) {
     const Result<bool> same = has_bytes(files_, folder, file, snapshot.bytes);
     if (!same) return stopped_by(same.error());
     if (!*same) return stopped(WriteOutcome::changed, {});

@@ -63,7 +63,6 @@ class ClaudeMailbox final : public Mailbox {
                                   const schema::InboxDocument& document, std::span<const std::size_t> indexes);
   WriteResult append_once(const Directory& folder, const std::string& inbox, std::string_view entry,
                           AppendReceipt& receipt, std::optional<HeldLock> lock);
-  WriteResult create_empty(const Directory& folder, const std::string& file);
   /// Puts `wanted` in the place of what the snapshot saw if that is still there. Takes the lock itself unless given
   /// one.
   WriteResult replace(const Directory& folder, const std::string& file, const Snapshot& snapshot,

@@ -1,0 +1,337 @@
+// Looking at and reading inboxes: what is a document, what is named otherwise, and what a glance can promise.
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+
+#include "tests/support/catch.hpp"
+#include "tests/support/mailbox_setting.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+using namespace inbox_poller::test;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+using Catch::Matchers::Contains;
+
+TEST_CASE("an inbox that is an array is a document, whatever its spelling") {
+  MailboxSetting at;
+  const auto [bytes, entries] = GENERATE(table<std::string, std::size_t>({
+      {"[]", 0},
+      {" [ ]\n", 0},
+      {inbox_of({entry("one"), entry("two")}), 2},
+      {inbox_of({entry("one")}) + "\n", 1},
+      {"\xEF\xBB\xBF" + inbox_of({entry("BOM")}), 1},
+      {"[\r\n  {\r\n \"from\": \"a\",\r\n \"text\": \"CRLF\",\r\n \"read\": false\r\n }\r\n]\r\n", 1},
+      {R"([{"from":"a","text":"compact","read":false},null,7])", 3},
+  }));
+  at.put(bytes);
+  const ReadResult read = at.read();
+  CHECK(read.outcome == ReadOutcome::document);
+  CHECK(read.document.entries().size() == entries);
+  CHECK(read.document.bytes() == bytes);
+}
+
+TEST_CASE("an inbox that is no array is named, never taken for an empty one") {
+  MailboxSetting at;
+  const std::string whole = inbox_of({entry("one"), entry("two")});
+  const auto [bytes, outcome] = GENERATE_REF(table<std::string, ReadOutcome>({
+      {"", ReadOutcome::empty},
+      {" \r\n\t", ReadOutcome::empty},
+      {"\xEF\xBB\xBF\n", ReadOutcome::empty},
+      {whole.substr(0, whole.size() - 5), ReadOutcome::torn},
+      {"{}", ReadOutcome::torn},
+      {"[][]", ReadOutcome::torn},
+      {"null", ReadOutcome::torn},
+      {std::string(100, '\0'), ReadOutcome::torn},
+  }));
+  at.put(bytes);
+  for (const ReadMode mode : {ReadMode::unlocked, ReadMode::under_lock}) {
+    const ReadResult read = at.mailbox.read(at.lead, mode);
+    CHECK(read.outcome == outcome);
+    if (outcome == ReadOutcome::torn) {
+      CHECK_THAT(read.detail, Contains(at.inbox().string()) && Contains("at byte"));
+    }
+  }
+  CHECK(at.bytes() == bytes);
+  CHECK(at.litter().empty());
+}
+
+TEST_CASE("of a torn inbox the complete entries and the bytes are handed over") {
+  MailboxSetting at;
+  const std::string whole = inbox_of({entry("one"), entry("two"), entry("three")});
+  at.put(whole.substr(0, whole.find("three")));
+  const ReadResult read = at.read();
+  CHECK(read.outcome == ReadOutcome::torn);
+  CHECK(read.document.entries().size() == 2);
+  CHECK(read.document.bytes() == at.bytes());
+}
+
+TEST_CASE("what is not a regular file is named and not opened") {
+  MailboxSetting at;
+  std::string kind;
+  SECTION("a FIFO") {
+    REQUIRE(::mkfifo(at.inbox().c_str(), 0600) == 0);
+    kind = "FIFO";
+  }
+  SECTION("a socket") {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = at.inbox().string();
+    REQUIRE(path.size() < sizeof address.sun_path);
+    std::strcpy(address.sun_path, path.c_str());
+    const Fd socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+    REQUIRE(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    kind = "socket";
+  }
+  SECTION("a folder") {
+    fs::create_directory(at.inbox());
+    kind = "folder";
+  }
+  SECTION("a link to a good inbox") {
+    spill(at.folder() / "other.json", inbox_of({entry("one")}));
+    fs::create_symlink("other.json", at.inbox());
+    kind = "symbolic link";
+  }
+  at.files.before(Call::open_read, [](const std::string& name) { FAIL("opened " + name); });
+  for (const ReadMode mode : {ReadMode::unlocked, ReadMode::under_lock}) {
+    const ReadResult read = at.mailbox.read(at.lead, mode);
+    CHECK(read.outcome == ReadOutcome::not_regular);
+    CHECK_THAT(read.detail, Contains(kind));
+  }
+  CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
+}
+
+TEST_CASE("a file that becomes a link between the look and the opening is not followed") {
+  MailboxSetting at;
+  at.put("[]");
+  spill(at.scratch.path("secret"), "[]");
+  at.files.once_before(Call::open_read, ".json", [&] {
+    fs::remove(at.inbox());
+    fs::create_symlink(at.scratch.path("secret"), at.inbox());
+  });
+  CHECK(at.read().outcome == ReadOutcome::not_regular);
+}
+
+TEST_CASE("a file over the limit is not read") {
+  MailboxSetting at;
+  at.put("[");
+  fs::resize_file(at.inbox(), 100'000'000);
+  at.files.before(Call::read_at, [](const std::string& name) { FAIL("read " + name); });
+  const ReadResult read = at.read();
+  CHECK(read.outcome == ReadOutcome::too_large);
+  CHECK_THAT(read.detail, Contains("100000000") && Contains("67108864"));
+}
+
+TEST_CASE("a file that cannot be read is a fault that says why") {
+  MailboxSetting at;
+  at.put("[]");
+  at.files.set({Call::open_read, 1, EACCES, false});
+  const ReadResult read = at.read();
+  CHECK(read.outcome == ReadOutcome::fault);
+  CHECK_THAT(read.detail, Contains("Permission denied"));
+}
+
+TEST_CASE("a file that moves while it is read is torn") {
+  MailboxSetting at;
+  at.put(inbox_of({entry("one")}));
+  SECTION("rewritten in place with the same length") {
+    at.files.once_before(Call::stat, "team-lead.json", [&] { at.put(inbox_of({entry("two")})); });
+  }
+  SECTION("truncated by a writer at work") {
+    at.files.once_before(Call::read_at, "team-lead.json", [&] { at.put(""); });
+  }
+  CHECK(at.read().outcome == ReadOutcome::torn);
+}
+
+TEST_CASE("a file replaced by rename while it is read gives the old contents whole, and the next glance says changed") {
+  MailboxSetting at;
+  at.put(inbox_of({entry("one")}));
+  at.settle();
+  at.files.once_before(Call::read_at, "team-lead.json", [&] { replace(at.inbox(), inbox_of({entry("two")})); });
+  // The old inode lost its name meanwhile, which its change time tells.
+  CHECK(at.read().outcome == ReadOutcome::torn);
+  CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
+}
+
+TEST_CASE("missing folders and files are missing, and appear when they appear") {
+  MailboxSetting at;
+  CHECK(at.mailbox.glance(at.lead).glance == Glance::missing);
+  CHECK(at.read().outcome == ReadOutcome::missing);
+  fs::remove_all(at.team());
+  CHECK(at.mailbox.glance(at.lead).glance == Glance::missing);
+  CHECK(at.read().outcome == ReadOutcome::missing);
+  CHECK(at.mailbox.inboxes()->empty());
+  CHECK(at.mailbox.roster().error().code == "roster.missing");
+  fs::create_directories(at.folder());
+  at.put("[]");
+  CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
+  CHECK(at.read().outcome == ReadOutcome::document);
+}
+
+TEST_CASE("a glance says unchanged only after a document was read that is old enough to be told from the next") {
+  MailboxSetting at;
+  at.put(inbox_of({entry("one")}));
+  const auto glance = [&] { return at.mailbox.glance(at.lead).glance; };
+  CHECK(glance() == Glance::changed);
+  REQUIRE(at.read().outcome == ReadOutcome::document);
+  CHECK(glance() == Glance::changed);  // a second write in the same tick would look the same
+  at.settle();
+  CHECK(glance() == Glance::changed);  // and might have happened since that read
+  REQUIRE(at.read().outcome == ReadOutcome::document);
+  CHECK(glance() == Glance::unchanged);
+  CHECK(at.mailbox.glance(at.lead).size == at.bytes().size());
+
+  SECTION("a rewrite in place is seen") {
+    at.put(inbox_of({entry("two")}));
+  }
+  SECTION("a rename is seen") {
+    replace(at.inbox(), inbox_of({entry("one")}));
+  }
+  SECTION("a rewrite with its old mtime put back is seen") {
+    const auto mtime = fs::last_write_time(at.inbox());
+    at.put(inbox_of({entry("two")}));
+    fs::last_write_time(at.inbox(), mtime);
+  }
+  SECTION("a read that found no document is forgotten") {
+    at.files.set({Call::open_read, 1, EIO, false});
+    CHECK(at.read().outcome == ReadOutcome::fault);
+  }
+  SECTION("a file that was gone in between is new") {
+    const fs::path aside = at.folder() / "aside";
+    fs::rename(at.inbox(), aside);
+    CHECK(glance() == Glance::missing);
+    fs::rename(aside, at.inbox());
+  }
+  CHECK(glance() == Glance::changed);
+}
+
+TEST_CASE("a wall clock behind the file's time stamps costs reads, never messages") {
+  MailboxSetting at;
+  at.put("[]");
+  at.clock.jump_wall(-1h);
+  at.settle();
+  REQUIRE(at.read().outcome == ReadOutcome::document);
+  CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
+}
+
+TEST_CASE("reading under the lock takes it once, and meets a peer's as an outcome") {
+  MailboxSetting at;
+  at.put("[]");
+  bool locked = false;
+  at.files.before(Call::read_at, [&](const std::string&) { locked = fs::is_directory(at.lock()); });
+  CHECK(at.mailbox.read(at.lead, ReadMode::under_lock).outcome == ReadOutcome::document);
+  CHECK(locked);
+  CHECK_FALSE(fs::exists(at.lock()));
+  fs::create_directory(at.lock());
+  CHECK(at.mailbox.read(at.lead, ReadMode::under_lock).outcome == ReadOutcome::lock_held);
+  CHECK(at.read().outcome == ReadOutcome::document);  // an unlocked read is not kept out
+  CHECK(fs::is_directory(at.lock()));
+}
+
+TEST_CASE("folders that others may write to, and links, are refused with what to do") {
+  MailboxSetting at;
+  at.put(inbox_of({entry("one")}));
+  std::string hint;
+  SECTION("team folder writable by the group") {
+    REQUIRE(::chmod(at.team().c_str(), 0770) == 0);
+    hint = "chmod go-w '" + at.team().string() + "'";
+  }
+  SECTION("inbox folder writable by all") {
+    REQUIRE(::chmod(at.folder().c_str(), 0757) == 0);
+    hint = "chmod go-w '" + at.folder().string() + "'";
+  }
+  SECTION("team folder is a link") {
+    fs::rename(at.team(), at.scratch.path("real"));
+    fs::create_directory_symlink("real", at.team());
+    hint = "symbolic link";
+  }
+  SECTION("inbox folder is a link") {
+    fs::rename(at.folder(), at.scratch.path("real"));
+    fs::create_directory_symlink(at.scratch.path("real"), at.folder());
+    hint = "symbolic link";
+  }
+  const std::string before = at.bytes();
+  CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
+  const ReadResult read = at.read();
+  CHECK(read.outcome == ReadOutcome::fault);
+  CHECK_THAT(read.detail, Contains(hint));
+  const WriteResult appended = at.append(entry("two"));
+  CHECK(appended.outcome == WriteOutcome::refused);
+  CHECK_THAT(appended.detail, Contains(hint));
+  const auto document = schema::InboxDocument::scan(before, {"team", at.lead});
+  CHECK(at.mailbox.mark_read(at.lead, document, std::vector<std::size_t>{0}).outcome == WriteOutcome::refused);
+  REQUIRE_FALSE(at.mailbox.inboxes().ok());
+  CHECK_THAT(at.mailbox.inboxes().error().message, Contains(hint));
+  CHECK(at.bytes() == before);
+}
+
+TEST_CASE("inboxes are the files with valid names, sorted; locks, temporary files and odd names are not") {
+  MailboxSetting at;
+  fs::create_directory(at.lock());
+  for (const char* name : {"worker-2.json", "Worker_1.json", "team-lead.json", "a.b.json", "-x.json", ".hidden.json",
+                           "notes.txt", ".json", "worker-2.json.tmp.0badcafe", "team-lead.json.corrupt-1"}) {
+    spill(at.folder() / name, "[]");
+  }
+  CHECK(*at.mailbox.inboxes() == std::vector<std::string>{"Worker_1", "team-lead", "worker-2"});
+}
+
+TEST_CASE("names that could lead out of the folder are refused everywhere") {
+  MailboxSetting at;
+  spill(at.scratch.path("outside.json"), inbox_of({entry("one")}));
+  for (const std::string name : {"../../outside", "", ".", "a/b", "-x", "a.b"}) {
+    CAPTURE(name);
+    CHECK(at.mailbox.glance(name).glance == Glance::missing);
+    CHECK(at.mailbox.read(name, ReadMode::unlocked).outcome == ReadOutcome::fault);
+    const auto document = schema::InboxDocument::scan(inbox_of({entry("one")}), {"team", name});
+    CHECK(at.mailbox.mark_read(name, document, std::vector<std::size_t>{0}).outcome == WriteOutcome::refused);
+    AppendReceipt receipt;
+    CHECK(at.mailbox.append(name, entry("x"), receipt).outcome == WriteOutcome::refused);
+    CHECK(at.mailbox.find(name, receipt) == Presence::unknown);
+  }
+  CHECK(slurp(at.scratch.path("outside.json")) == inbox_of({entry("one")}));
+}
+
+TEST_CASE("the roster is read from config.json, with or without inboxes beside it") {
+  MailboxSetting at;
+  fs::remove_all(at.folder());
+  CHECK(at.mailbox.roster().error().code == "roster.missing");
+  const fs::path path = at.team() / "config.json";
+  spill(path,
+        R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"worker-1","agentId":"worker-1@team"}]})");
+  const Result<schema::Roster> roster = at.mailbox.roster();
+  REQUIRE(roster.ok());
+  CHECK(roster->find("worker-1") != nullptr);
+
+  spill(path, R"({"name":"te)");
+  REQUIRE_FALSE(at.mailbox.roster().ok());
+  CHECK_THAT(at.mailbox.roster().error().message, Contains(path.string()));
+  fs::remove(path);
+  fs::create_directory(path);
+  CHECK(at.mailbox.roster().error().code == "roster.unreadable");
+}
+
+TEST_CASE("temporary files of dead processes are removed at the start, everything else stays") {
+  MailboxSetting at;
+  const std::string self = std::to_string(::getpid());
+  const std::string parent = std::to_string(::getppid());
+  const std::vector<std::string> ours = {".team-lead.json.ip-" + self + "-1.tmp", ".w.json.ip-2147483646-12.tmp"};
+  const std::vector<std::string> not_ours = {".team-lead.json.ip-" + parent + "-1.tmp",  // a live process
+                                             ".team-lead.json.ip-2147483646-1.tmp.bak",
+                                             "team-lead.json.ip-2147483646-1.tmp",
+                                             ".json.ip-2147483646-1.tmp",
+                                             ".a.b.json.ip-2147483646-1.tmp",
+                                             ".w.json.ip-2147483646.tmp",
+                                             ".w.json.ip--1.tmp",
+                                             ".w.json.ip-0-1.tmp",
+                                             ".w.json.ip-02147483646-1.tmp",
+                                             "worker.json.tmp.0badcafe"};
+  for (const std::string& name : ours) spill(at.folder() / name, "x");
+  for (const std::string& name : not_ours) spill(at.folder() / name, "x");
+  REQUIRE(at.mailbox.inboxes().ok());
+  for (const std::string& name : ours) CHECK_FALSE(fs::exists(at.folder() / name));
+  for (const std::string& name : not_ours) {
+    CAPTURE(name);
+    CHECK(fs::exists(at.folder() / name));
+  }
+}
