@@ -110,6 +110,7 @@ struct ChatCounts {
   long long queued = 0;
   long long offered = 0;
   long long delivered = 0;
+  EpochMs oldest_queued_ms = 0;  // when the oldest queued one was received; 0 when none is
 };
 
 class Ledger {
@@ -133,8 +134,9 @@ class Ledger {
   Result<std::optional<MessageRow>> message(const schema::MessageKey&);
   /// Messages whose key starts with `prefix` (for `trace`), at most `limit`.
   Result<std::vector<MessageRow>> messages_like(std::string_view prefix, int limit);
-  /// Refused and bad entries, newest first.
+  /// Refused and bad entries of one team, or of all with an empty name; newest first.
   Result<std::vector<MessageRow>> quarantined(std::string_view team, int limit);
+  Result<long long> quarantined_count(std::string_view team);
 
   // chat on its way to the lead; ids that are not in the state a step starts from are left as they are
   /// The oldest queued messages of a team whose batch owes no effect that is younger than `grace_before_ms`, in arrival

@@ -128,9 +128,19 @@ Result<std::vector<MessageRow>> Ledger::messages_like(std::string_view prefix, i
 
 Result<std::vector<MessageRow>> Ledger::quarantined(std::string_view team, int limit) {
   Database& database = *impl_->database;
-  const std::string sql =
-      select_messages + "WHERE team = ?1 AND disposition IN ('refused', 'bad') ORDER BY id DESC LIMIT ?2";
+  const std::string sql = select_messages + (team.empty() ? "WHERE ?1 = '' AND" : "WHERE team = ?1 AND") +
+                          " disposition IN ('refused', 'bad') ORDER BY id DESC LIMIT ?2";
   return all_rows(database.query(sql, team, limit), read_message, database);
+}
+
+Result<long long> Ledger::quarantined_count(std::string_view team) {
+  Statement rows = impl_->database->query(
+      "SELECT count(*) FROM messages WHERE team = ?1 AND disposition IN ('refused', 'bad')", team);
+  auto row = rows.next();
+  if (!row) return row.error();
+  long long count = 0;
+  rows.read(count);
+  return count;
 }
 
 Result<std::vector<MessageRow>> Ledger::offerable(std::string_view team, EpochMs grace_before_ms, int limit) {
@@ -170,15 +180,17 @@ Status Ledger::requeue_all_offered() {
 }
 
 Result<ChatCounts> Ledger::chat_counts(std::string_view team) {
+  const std::pair<DeliveryState, long long ChatCounts::*> wanted[] = {
+      {DeliveryState::queued, &ChatCounts::queued},
+      {DeliveryState::offered, &ChatCounts::offered},
+      {DeliveryState::delivered, &ChatCounts::delivered}};
   ChatCounts counts;
-  Statement rows = impl_->database->query(
-      "SELECT count(*) FILTER (WHERE delivery = 'queued'), count(*) FILTER (WHERE delivery = 'offered'), "
-      "count(*) FILTER (WHERE delivery = 'delivered') FROM messages "
-      "WHERE team = ?1 AND delivery IN ('queued', 'offered', 'delivered')",
-      team);
-  auto row = rows.next();
-  if (!row) return row.error();
-  rows.read(counts.queued, counts.offered, counts.delivered);
+  for (const auto& [state, count] : wanted) {
+    auto found = impl_->database->value<long long>("SELECT count(*) FROM messages WHERE delivery = ?1 AND team = ?2",
+                                                   to_string(state), team);
+    if (!found) return found.error();
+    counts.*count = *found;
+  }
   return counts;
 }
 

@@ -30,7 +30,7 @@ std::optional<EffectState> parse_effect_state(std::string_view text) {
 namespace {
 
 const std::string select_outbox =
-    "SELECT id, team, batch, inbox, key, entry, request_id, sum, state, attempts, created_ms, next_ms, last_problem "
+    "SELECT id, team, batch, inbox, key, entry, request_id, state, attempts, created_ms, next_ms, last_problem, sum "
     "FROM outbox ";
 
 /// The oldest pending row of each inbox: nothing overtakes it.
@@ -38,31 +38,39 @@ constexpr const char* heads =
     "id IN (SELECT min(id) FROM outbox WHERE team = ?1 AND state = 'pending' GROUP BY inbox) ";
 
 long long sum_of(const OutboxRow& row) {
-  return row_sum(row.team, row.batch, row.inbox, row.key.value, row.entry, row.request_id);
+  return row_sum(row.team, row.batch, row.inbox, row.key.value, row.entry, row.request_id, to_string(row.state),
+                 row.attempts, row.created_ms, row.next_ms, row.last_problem);
 }
 
 Result<OutboxRow> read_outbox(const Database& database, const Statement& from) {
   OutboxRow row;
   std::string state;
   long long sum = 0;
-  from.read(row.id, row.team, row.batch, row.inbox, row.key.value, row.entry, row.request_id, sum, state, row.attempts,
-            row.created_ms, row.next_ms, row.last_problem);
-  const auto known = parse_effect_state(state);
-  if (!known || sum != sum_of(row)) {
-    return database.damaged("outbox row " + std::to_string(row.id) + " is not as it was written");
+  from.read(row.id, row.team, row.batch, row.inbox, row.key.value, row.entry, row.request_id, state, row.attempts,
+            row.created_ms, row.next_ms, row.last_problem, sum);
+  if (const auto known = parse_effect_state(state)) {
+    row.state = *known;
+    if (sum == sum_of(row)) return row;
   }
-  row.state = *known;
-  return row;
+  return database.damaged("outbox row " + std::to_string(row.id) + " is not as it was written");
+}
+
+/// Writes what may change of a row; never its bytes.
+Status move_on(Database& database, const OutboxRow& row) {
+  return database.run(
+      "UPDATE outbox SET state = ?2, attempts = ?3, created_ms = ?4, next_ms = ?5, last_problem = ?6, sum = ?7 WHERE "
+      "id = ?1",
+      row.id, to_string(row.state), row.attempts, row.created_ms, row.next_ms, row.last_problem, sum_of(row));
 }
 
 }  // namespace
 
 Status Ledger::enqueue(const OutboxRow& row) {
   return impl_->database->run(
-      "INSERT INTO outbox (team, batch, inbox, key, entry, request_id, sum, state, attempts, created_ms, next_ms, "
-      "last_problem) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-      row.team, row.batch, row.inbox, row.key.value, Blob{row.entry}, row.request_id, sum_of(row), to_string(row.state),
-      row.attempts, row.created_ms, row.next_ms, row.last_problem);
+      "INSERT INTO outbox (team, batch, inbox, key, entry, request_id, state, attempts, created_ms, next_ms, "
+      "last_problem, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+      row.team, row.batch, row.inbox, row.key.value, Blob{row.entry}, row.request_id, to_string(row.state),
+      row.attempts, row.created_ms, row.next_ms, row.last_problem, sum_of(row));
 }
 
 Result<std::vector<OutboxRow>> Ledger::due(std::string_view team, EpochMs now, int limit) {
@@ -85,18 +93,30 @@ Result<std::vector<OutboxRow>> Ledger::written(std::string_view team) {
 
 Status Ledger::set_effect(long long id, EffectState state, int attempts, EpochMs next_ms, std::string_view problem) {
   Database& database = *impl_->database;
-  auto set = database.run("UPDATE outbox SET state = ?2, attempts = ?3, next_ms = ?4, last_problem = ?5 WHERE id = ?1",
-                          id, to_string(state), attempts, next_ms, problem);
-  if (!set) return set;
-  if (database.changes() == 1) return Done{};
-  return Error{"ledger.sql", database.path() + ": there is no outbox row " + std::to_string(id)};
+  auto found = first_row(database.query(select_outbox + "WHERE id = ?1", id), read_outbox, database);
+  if (!found) return found.error();
+  if (!*found) return Error{"ledger.sql", database.path() + ": there is no outbox row " + std::to_string(id)};
+  OutboxRow& row = **found;
+  row.state = state;
+  row.attempts = attempts;
+  row.next_ms = next_ms;
+  row.last_problem = problem;
+  return move_on(database, row);
 }
 
 Status Ledger::resend(std::string_view team, std::string_view request_id, EpochMs now) {
-  return impl_->database->run(
-      "UPDATE outbox SET state = 'pending', attempts = 0, created_ms = ?3, next_ms = ?3, last_problem = '' "
-      "WHERE team = ?1 AND request_id = ?2 AND state <> 'pending'",
-      team, request_id, now);
+  auto rows = outbox_of_request(team, request_id);
+  if (!rows) return rows.error();
+  for (OutboxRow& row : *rows) {
+    if (row.state == EffectState::pending) continue;
+    row.state = EffectState::pending;
+    row.attempts = 0;
+    row.created_ms = now;
+    row.next_ms = now;
+    row.last_problem.clear();
+    if (auto moved = move_on(*impl_->database, row); !moved) return moved;
+  }
+  return Done{};
 }
 
 Result<long long> Ledger::owed(std::string_view team) {

@@ -82,12 +82,12 @@ CREATE TABLE outbox (
   key          TEXT NOT NULL,
   entry        BLOB NOT NULL,                      -- the final bytes; never updated
   request_id   TEXT NOT NULL,
-  sum          INTEGER NOT NULL,
   state        TEXT NOT NULL CHECK (state IN ('pending', 'written', 'done', 'dead')),
   attempts     INTEGER NOT NULL,
   created_ms   INTEGER NOT NULL,                   -- owed since
   next_ms      INTEGER NOT NULL,                   -- not before this moment
-  last_problem TEXT NOT NULL
+  last_problem TEXT NOT NULL,
+  sum          INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX outbox_pending ON outbox (team, inbox) WHERE state = 'pending';
 CREATE INDEX outbox_written ON outbox (team) WHERE state = 'written';
@@ -102,7 +102,7 @@ CREATE TABLE members (
   last_seen_ms INTEGER NOT NULL,
   sum          INTEGER NOT NULL,
   PRIMARY KEY (team, name)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE rules (
   id     INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -122,7 +122,7 @@ CREATE TABLE lead (
   since_ms INTEGER NOT NULL,
   until_ms INTEGER NOT NULL,
   sum      INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE history (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,

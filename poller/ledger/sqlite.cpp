@@ -4,8 +4,7 @@
 
 namespace inbox_poller::poller {
 
-// --- Statement
-// -----------------------------------------------------------------------------------------------------------
+// Statement
 
 Statement::Statement(Statement&& other) noexcept
     : database_(other.database_),
@@ -58,8 +57,7 @@ void Statement::get(int column, std::string& value) const {
   }
 }
 
-// --- Database
-// ------------------------------------------------------------------------------------------------------------
+// Database
 
 Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
   std::unique_ptr<Database> database(new Database(path));
@@ -122,8 +120,7 @@ Status Database::transaction(const std::function<Status()>& work) {
   return run("COMMIT");
 }
 
-// --- faults
-// --------------------------------------------------------------------------------------------------------------
+// faults
 
 Error Database::fault(int result) const {
   const std::string text = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(result);
