@@ -148,6 +148,18 @@ void load_daemon(const std::string& file, const Environment& environment, Loaded
   read_daemon(document, environment, complaints, loaded);
 }
 
+/// Empty when the environment names no place.
+std::string default_folder(const Environment& environment) {
+  const std::string base = xdg(environment.xdg_config_home, environment.home, "/.config");
+  return base.empty() ? "" : base + "/inbox-poller";
+}
+
+/// Empty when there is none.
+std::string default_daemon_file(const std::string& folder) {
+  const std::string file = folder + "/daemon.toml";
+  return !folder.empty() && access(file.c_str(), F_OK) == 0 ? file : "";
+}
+
 /// Two files for one team would answer the same ask twice, perhaps differently.
 void find_double_claims(Loaded& loaded) {
   for (std::size_t i = 0; i < loaded.teams.size(); ++i) {
@@ -179,15 +191,14 @@ Loaded load(const Sources& sources, const Environment& environment) {
   std::string dir = sources.dir;
   std::string daemon_file = sources.daemon_file;
   if (files.empty() && dir.empty()) {
-    const std::string base = xdg(environment.xdg_config_home, environment.home, "/.config");
+    const std::string base = default_folder(environment);
     if (base.empty()) {
       loaded.problems.push_back(
           "no configuration is named, and neither XDG_CONFIG_HOME nor HOME is set; use --config FILE");
       return loaded;
     }
-    dir = base + "/inbox-poller/teams.d";
-    const std::string beside = base + "/inbox-poller/daemon.toml";
-    if (daemon_file.empty() && access(beside.c_str(), F_OK) == 0) daemon_file = beside;
+    dir = base + "/teams.d";
+    if (daemon_file.empty()) daemon_file = default_daemon_file(base);
   }
   if (!dir.empty()) {
     const auto found = files_of(dir, loaded.problems);
@@ -199,6 +210,12 @@ Loaded load(const Sources& sources, const Environment& environment) {
     if (text) loaded.teams.push_back(parse_team(*text, file, environment, loaded.problems, loaded.warnings));
   }
   find_double_claims(loaded);
+  return loaded;
+}
+
+Loaded load_daemon_settings(const Environment& environment) {
+  Loaded loaded;
+  load_daemon(default_daemon_file(default_folder(environment)), environment, loaded);
   return loaded;
 }
 

@@ -52,6 +52,10 @@ struct Sources {
 
 Loaded load(const Sources&, const Environment&);
 
+/// Only the daemon's own settings, as load() reads them without Sources; for a client that looks for the socket. No team
+/// file is touched.
+Loaded load_daemon_settings(const Environment&);
+
 /// Reads one team file's text; `name` stands in the complaints. For tests and the fuzzer: no file is touched.
 LoadedTeam parse_team(std::string_view text, const std::string& name, const Environment&,
                       std::vector<std::string>& problems, std::vector<std::string>& warnings);

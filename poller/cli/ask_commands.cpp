@@ -1,0 +1,161 @@
+// `pending`, `approve` and `deny`: the person's side of an ask.
+#include <pwd.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <cstdlib>
+#include <memory>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/printable.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+/// Who answers, for the record; not a proof of anything.
+std::string user_name() {
+  if (const char* user = std::getenv("USER"); user != nullptr && *user != '\0') return user;
+  if (const passwd* entry = ::getpwuid(::getuid()); entry != nullptr) return entry->pw_name;
+  return "uid " + std::to_string(::getuid());
+}
+
+/// A tool's input, member by member as it was written: nothing is left out and no value is spelled anew.
+std::string input_text(const std::string& body) {
+  const auto members = schema::scan_object(body);
+  if (!members) return printable_block(body, "    | ");
+  std::string text;
+  for (const schema::MemberSpan& member : *members) {
+    const std::string_view value = member.value.of(body);
+    const std::string name = schema::decode_string(member.key.of(body)).value_or("");
+    text += "    " + printable(name) + ":\n";
+    text += printable_block(schema::decode_string(value).value_or(std::string(value)), "    | ");
+  }
+  return text.empty() ? "    (empty)\n" : text;
+}
+
+std::string claim(std::string_view title, const std::string& text) {
+  return text.empty() ? "" : "  " + std::string(title) + ":\n" + printable_block(text, "    | ");
+}
+
+std::string what_is_asked(const json::object& ask, const std::string& asker) {
+  const std::string kind = raw_text_of(ask, "kind");
+  const std::string subject = text_of(ask, "subject");
+  const std::string body = raw_text_of(ask, "body");
+  if (kind == "permission") return "  " + asker + " asks to use " + subject + " with\n" + input_text(body);
+  if (kind == "sandbox")
+    return "  " + asker + " asks to reach the host\n" + printable_block(body.empty() ? subject : body, "    | ");
+  return "  " + asker + " asks for approval of a plan" + (subject.empty() ? "" : " (" + subject + ")") + "\n" +
+         printable_block(body, "    | ");
+}
+
+/// One ask with everything that is approved by approving it. The asker's own words are marked as such and stand behind
+/// a margin.
+std::string card(const Context& context, const json::object& ask) {
+  const std::string id = raw_text_of(ask, "request_id");
+  const std::string asker = text_of(ask, "asker");
+  const std::string reason = text_of(ask, "reason");
+  std::string suggestions = raw_text_of(ask, "suggestions");
+  if (suggestions == "[]" || suggestions == "null") suggestions.clear();
+
+  std::string command = " --team " + shell_word(raw_text_of(ask, "team"));
+  if (!context.socket.empty()) command += " --socket " + shell_word(context.socket);
+  const std::string word = (id.starts_with('-') ? "-- " : "") + shell_word(id);
+  return context.console.bold(text_of(ask, "kind") + ' ' + printable(id)) + "  team " + text_of(ask, "team") + '\n' +
+         what_is_asked(ask, asker) +
+         claim(asker + "'s description, not checked by anybody", raw_text_of(ask, "description")) +
+         claim(asker + "'s suggestions, not applied by an approval", suggestions) +
+         (reason.empty() ? "" : "  why you are asked: " + reason + '\n') + "  asked " +
+         ago(number_of(ask, "asked_ms")) + ", denied in " +
+         context.console.loud(span_text(number_of(ask, "deadline_ms") - now_ms())) + " unless answered:\n" +
+         "    inbox-poller approve" + printable(command + ' ' + word) + '\n' + "    inbox-poller deny" +
+         printable(command + " --reason 'TEXT' " + word) + '\n';
+}
+
+ExitCode pending(Context& context) {
+  const Result<json::object> answer = context.ask("pending");
+  if (!answer) return context.fail(answer.error());
+  if (context.json) return context.print_json(*answer);
+  std::string text;
+  for (const json::object* ask : objects_of(*answer, "asks")) text += (text.empty() ? "" : "\n") + card(context, *ask);
+  return context.print(text.empty() ? "nothing is waiting for an answer\n" : text);
+}
+
+struct AnswerOptions {
+  std::string id;
+  bool always = false;
+  std::string mode;
+  std::string input;
+  std::string note;
+  std::string reason;
+};
+
+ExitCode answer(Context& context, std::string_view verb, const AnswerOptions& options) {
+  json::object request{{"id", options.id}, {"by", user_name()}};
+  if (options.always) request["always"] = true;
+  if (!options.mode.empty()) request["mode"] = options.mode;
+  if (!options.input.empty()) request["input"] = options.input;
+  if (!options.note.empty()) request["note"] = options.note;
+  if (!options.reason.empty()) request["reason"] = options.reason;
+  const Result<json::object> taken = context.ask(verb, std::move(request));
+  if (!taken) return context.fail(taken.error());
+  if (context.json) return context.print_json(*taken);
+  std::string text = text_of(*taken, "state") + ": " + text_of(*taken, "kind") + ' ' + text_of(*taken, "request_id") +
+                     " of " + text_of(*taken, "asker") + " (" + text_of(*taken, "subject") + "), team " +
+                     text_of(*taken, "team") + '\n';
+  if (const std::string rule = text_of(*taken, "rule_added"); !rule.empty())
+    text += "from now on in this session: " + rule + '\n';
+  return context.print(text);
+}
+
+}  // namespace
+
+void add_pending(CLI::App& app, Context& context) {
+  CLI::App* command =
+      add_command(app, "pending", "Show the asks that wait for a person, whole, and how to answer them",
+                  "Each ask is shown with all of what an approval would allow: the tool's whole input, the host, the\n"
+                  "whole plan. Lines behind \"|\" are the worker's own bytes; a description is only its claim.\n"
+                  "Characters that a terminal would obey or hide are shown as escapes such as \\x1b or <U+202E>.\n\n"
+                  "Examples:\n"
+                  "  inbox-poller pending\n"
+                  "  inbox-poller pending --json | jq -r '.asks[].request_id'");
+  command->callback([&context] { context.exit_code = pending(context); });
+}
+
+void add_approve(CLI::App& app, Context& context) {
+  auto options = std::make_shared<AnswerOptions>();
+  CLI::App* command = add_command(
+      app, "approve", "Allow what a worker asks for",
+      "Answers one ask with yes. The first answer is final: if a rule, the deadline or somebody else was\n"
+      "faster, you are told so. --always also adds the narrowest rule that covers exactly this ask, for as\n"
+      "long as the session lasts; where no safe rule exists, nothing is approved and you are told why.\n\n"
+      "Examples:\n"
+      "  inbox-poller approve perm-17\n"
+      "  inbox-poller approve perm-17 --always\n"
+      "  inbox-poller approve perm-17 --input '{\"command\":\"git push origin main\"}'\n"
+      "  inbox-poller approve plan-3 --mode acceptEdits --note 'start with the tests'");
+  command->add_option("ID", options->id, "The request id, in full")->required();
+  command->add_flag("--always", options->always, "And the same again in this session, without asking");
+  command->add_option("--mode", options->mode, "For a plan: the permission mode to grant")->type_name("MODE");
+  command->add_option("--input", options->input, "For a tool: run it with this input instead")->type_name("JSON");
+  command->add_option("--note", options->note, "A message to the worker along with the approval")->type_name("TEXT");
+  command->callback([options, &context] { context.exit_code = answer(context, "approve", *options); });
+}
+
+void add_deny(CLI::App& app, Context& context) {
+  auto options = std::make_shared<AnswerOptions>();
+  CLI::App* command =
+      add_command(app, "deny", "Refuse what a worker asks for",
+                  "Answers one ask with no. The reason goes to the worker, which reads it as advice: say what to do\n"
+                  "instead.\n\n"
+                  "Example:\n"
+                  "  inbox-poller deny perm-17 --reason 'do not push; open a pull request'");
+  command->add_option("ID", options->id, "The request id, in full")->required();
+  command->add_option("--reason", options->reason, "What the worker is told")->type_name("TEXT")->required();
+  command->callback([options, &context] { context.exit_code = answer(context, "deny", *options); });
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,182 @@
+#include "poller/cli/command.hpp"
+
+#include <boost/json.hpp>
+#include <csignal>
+#include <filesystem>
+#include <sstream>
+
+#include "poller/cli/printable.hpp"
+#include "poller/clock.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr AddCommand commands[] = {add_run,  add_check_config, add_status,    add_pending, add_approve,
+                                   add_deny, add_send,         add_broadcast, add_lead,    add_recv,
+                                   add_ack,  add_trace,        add_quarantine};
+
+constexpr const char* about =
+    "The leader's side of a team of coding agents: answers their asks by rules and by you, and\n"
+    "hands their messages to the lead session when it is idle.";
+
+constexpr const char* exit_codes =
+    "Exit codes:\n"
+    "  0  done\n"
+    "  1  could not be done: refused by the daemon, or a fault\n"
+    "  2  the command line or the configuration is wrong\n"
+    "  3  no daemon answers on the control socket\n"
+    "  4  there is nothing: no message to receive, no such id\n";
+
+constexpr const char* example =
+    "\nA daemon, and a person who answers:\n"
+    "  inbox-poller run --config my-team.toml &\n"
+    "  inbox-poller pending\n"
+    "  inbox-poller approve ID\n\n"
+    "`inbox-poller COMMAND --help` explains a command.\n\n";
+
+ExitCode code_for(const Error& error) {
+  if (error.code == code::no_daemon) return ExitCode::no_daemon;
+  if (error.code == "request.unknown") return ExitCode::nothing;
+  if (error.code == code::bad_path || error.code == "config.invalid") return ExitCode::usage;
+  return ExitCode::failed;
+}
+
+}  // namespace
+
+Result<std::string> Context::socket_path() const {
+  if (!socket.empty()) {
+    std::error_code problem;
+    const auto path = std::filesystem::absolute(socket, problem);
+    if (problem) return Error{std::string(code::bad_path), socket + ": " + problem.message()};
+    return path.lexically_normal().string();
+  }
+  const config::Loaded loaded = config::load_daemon_settings(config::Environment::from_process());
+  if (loaded.problems.empty()) return loaded.daemon.socket;
+  std::string all;
+  for (const std::string& problem : loaded.problems) all += (all.empty() ? "" : "\n") + problem;
+  return Error{"config.invalid", all};
+}
+
+Result<ControlClient> Context::connect() const {
+  const Result<std::string> path = socket_path();
+  if (!path) return path.error();
+  Result<ControlClient> client = ControlClient::connect(*path);
+  if (client || client.error().code != code::no_daemon) return client;
+  return Error{client.error().code,
+               client.error().message + "; start one with `inbox-poller run`, or name its socket with --socket"};
+}
+
+Result<json::object> Context::ask(std::string_view verb, json::object request) const {
+  Result<ControlClient> client = connect();
+  if (!client) return client.error();
+  return ask(*client, verb, std::move(request));
+}
+
+Result<json::object> Context::ask(ControlClient& client, std::string_view verb, json::object request,
+                                  ControlClient::Patience patience) const {
+  request["verb"] = verb;
+  if (!team.empty()) request["team"] = team;
+  Result<json::object> answer = client.call(request, patience);
+  if (!answer || flag_of(*answer, "ok")) return answer;
+  return Error{raw_text_of(*answer, "code"), raw_text_of(*answer, "message")};
+}
+
+ExitCode Context::fail(const Error& error) const {
+  if (json)
+    print_json({{"ok", false}, {"code", error.code}, {"message", error.message}});
+  else
+    console.explain(printable_block(error.message, "inbox-poller: "));
+  return code_for(error);
+}
+
+ExitCode Context::print(std::string_view text) const {
+  const Status written = console.write(text);
+  if (written.ok()) return ExitCode::done;
+  console.complain(written.error().message);
+  return ExitCode::failed;
+}
+
+ExitCode Context::print_json(const json::object& object) const {
+  return print(printable_json(json::serialize(object)) + '\n');
+}
+
+std::string raw_text_of(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+std::string text_of(const json::object& object, std::string_view name) {
+  return printable(raw_text_of(object, name));
+}
+
+long long number_of(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(name);
+  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+}
+
+bool flag_of(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(name);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
+const json::object& object_of(const json::object& object, std::string_view name) {
+  static const json::object none;
+  const json::value* value = object.if_contains(name);
+  return value != nullptr && value->is_object() ? value->get_object() : none;
+}
+
+std::vector<const json::object*> objects_of(const json::object& object, std::string_view name) {
+  std::vector<const json::object*> list;
+  const json::value* value = object.if_contains(name);
+  if (value == nullptr || !value->is_array()) return list;
+  for (const json::value& element : value->get_array())
+    if (element.is_object()) list.push_back(&element.get_object());
+  return list;
+}
+
+long long now_ms() {
+  return SystemClock().wall_ms();
+}
+
+std::string ago(long long epoch_ms) {
+  return epoch_ms == 0 ? "never" : span_text(now_ms() - epoch_ms) + " ago";
+}
+
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& line, const std::string& help) {
+  CLI::App* command = app.add_subcommand(name, line);
+  command->footer("\n" + help + "\n\n" + exit_codes);
+  return command;
+}
+
+int run_command_line(std::vector<std::string> arguments, Console& console, RunDaemon run_daemon) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed output is an error we report, and `recv` must not acknowledge after it
+  Context context(console, std::move(run_daemon));
+  CLI::App app(about, "inbox-poller");
+  app.footer(std::string(example) + exit_codes);
+  app.get_formatter()->column_width(28);
+  app.require_subcommand(1);
+  app.fallthrough();  // global options may stand behind the command too
+  app.set_version_flag("--version", "inbox-poller " INBOX_POLLER_VERSION);
+  app.add_option("--socket", context.socket, "The daemon's control socket (default: as configured)")->type_name("PATH");
+  app.add_option("--team", context.team, "The team; may be left out where there is only one")->type_name("NAME");
+  app.add_flag("--json", context.json, "Print the daemon's answer as JSON, for programs");
+  for (const AddCommand add : commands) add(app, context);
+
+  std::reverse(arguments.begin(), arguments.end());  // the order CLI11 takes a vector in
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& problem) {
+    std::ostringstream out;
+    std::ostringstream err;
+    const bool helped = app.exit(problem, out, err) == 0;
+    if (helped) return static_cast<int>(context.print(out.str()));
+    console.explain(printable_block(err.str(), ""));
+    return static_cast<int>(ExitCode::usage);
+  }
+  return static_cast<int>(context.exit_code);
+}
+
+}  // namespace inbox_poller::poller::cli

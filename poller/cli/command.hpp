@@ -1,0 +1,101 @@
+// What the commands share: the global options, one conversation with the daemon, and how an ending becomes an exit
+// code.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "poller/cli/console.hpp"
+#include "poller/control/client.hpp"
+#include "poller/run/daemon.hpp"
+#include "schema/error.hpp"
+
+namespace inbox_poller::poller::cli {
+
+enum class ExitCode {
+  done = 0,
+  failed = 1,     // refused by the daemon, or a fault
+  usage = 2,      // the command line or the configuration is wrong
+  no_daemon = 3,  // nobody answers on the control socket
+  nothing = 4,    // there is nothing to show: no message, no such id
+};
+
+using RunDaemon = std::function<int(const RunOptions&)>;
+
+class Context {
+ public:
+  Context(Console& out, RunDaemon run) : console(out), run_daemon(std::move(run)) {}
+
+  Console& console;
+  RunDaemon run_daemon;
+  std::string socket;  // --socket; empty: as configured
+  std::string team;    // --team
+  bool json = false;   // --json
+  ExitCode exit_code = ExitCode::done;
+
+  /// The socket to talk to: --socket as an absolute path, or where the configuration puts it.
+  [[nodiscard]] Result<std::string> socket_path() const;
+  [[nodiscard]] Result<ControlClient> connect() const;
+  /// One request, `verb` and --team added, over a connection of its own or a given one. A refusal comes as an error
+  /// with the daemon's code.
+  [[nodiscard]] Result<boost::json::object> ask(std::string_view verb, boost::json::object request = {}) const;
+  [[nodiscard]] Result<boost::json::object> ask(ControlClient&, std::string_view verb, boost::json::object request,
+                                                ControlClient::Patience patience = std::chrono::seconds(30)) const;
+
+  /// Tells what went wrong (with --json as an object on the output) and which code that is.
+  ExitCode fail(const Error&) const;
+  ExitCode print(std::string_view text) const;
+  ExitCode print_json(const boost::json::object&) const;
+};
+
+// --- reading answers; a daemon of another version may leave a field out
+// -----------------------------------------------------
+
+/// A string member made printable; empty when absent.
+std::string text_of(const boost::json::object&, std::string_view name);
+/// A string member as it is.
+std::string raw_text_of(const boost::json::object&, std::string_view name);
+/// An integer member; 0 when absent.
+long long number_of(const boost::json::object&, std::string_view name);
+bool flag_of(const boost::json::object&, std::string_view name);
+/// An object member; empty when absent.
+const boost::json::object& object_of(const boost::json::object&, std::string_view name);
+/// The objects in an array member; anything else in it is passed over.
+std::vector<const boost::json::object*> objects_of(const boost::json::object&, std::string_view name);
+
+/// Milliseconds since the Unix epoch.
+long long now_ms();
+/// "3m ago"; "never" for 0.
+std::string ago(long long epoch_ms);
+
+// --- the table of commands
+// ------------------------------------------------------------------------------------------------------
+
+/// One subcommand: a line for the list, and a help that teaches (a paragraph, then examples).
+CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& line, const std::string& help);
+
+using AddCommand = void (*)(CLI::App&, Context&);
+void add_run(CLI::App&, Context&);
+void add_check_config(CLI::App&, Context&);
+void add_status(CLI::App&, Context&);
+void add_pending(CLI::App&, Context&);
+void add_approve(CLI::App&, Context&);
+void add_deny(CLI::App&, Context&);
+void add_send(CLI::App&, Context&);
+void add_broadcast(CLI::App&, Context&);
+void add_lead(CLI::App&, Context&);
+void add_recv(CLI::App&, Context&);
+void add_ack(CLI::App&, Context&);
+void add_trace(CLI::App&, Context&);
+void add_quarantine(CLI::App&, Context&);
+
+/// The whole program: parses, runs one command, returns the exit code. `arguments` without the program's name.
+int run_command_line(std::vector<std::string> arguments, Console&, RunDaemon);
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,124 @@
+#include "poller/cli/console.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+namespace inbox_poller::poller::cli {
+
+namespace {
+
+Error system_error(std::string_view doing) {
+  return {"io.write", std::string(doing) + ": " + std::strerror(errno)};
+}
+
+Status write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {  // somebody made the terminal non-blocking
+      pollfd wait{.fd = fd, .events = POLLOUT, .revents = 0};
+      ::poll(&wait, 1, -1);
+    } else if (errno != EINTR) {
+      return system_error("writing the result");
+    }
+  }
+  return Done{};
+}
+
+bool wants_colour(int fd) {
+  const char* refused = std::getenv("NO_COLOR");
+  const char* kind = std::getenv("TERM");
+  return ::isatty(fd) != 0 && (refused == nullptr || *refused == '\0') && kind != nullptr &&
+         std::string_view(kind) != "dumb";
+}
+
+/// Characters, not bytes: close enough to columns for names.
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+}  // namespace
+
+Console::Console(int in, int out, int err)
+    : in_(in), out_(out), err_(err), terminal_(::isatty(out) != 0), colour_(wants_colour(out)) {}
+
+Status Console::write(std::string_view text) {
+  return write_all(out_, text);
+}
+
+Status Console::sync() {
+  if (::fsync(out_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS) return Done{};  // a pipe, a terminal
+  return system_error("bringing the result to the disk");
+}
+
+void Console::complain(std::string_view text) {
+  explain("inbox-poller: " + std::string(text) + '\n');
+}
+
+void Console::explain(std::string_view text) {
+  static_cast<void>(write_all(err_, text).ok());
+}
+
+Result<std::string> Console::read_all(std::size_t most) {
+  std::string text;
+  for (;;) {
+    char chunk[16384];
+    const ssize_t count = ::read(in_, chunk, sizeof chunk);
+    if (count == 0) return text;
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("reading the input");
+    text.append(chunk, static_cast<std::size_t>(count));
+    if (text.size() > most)
+      return Error{"request.too_long", "the input is longer than " + std::to_string(most) + " bytes"};
+  }
+}
+
+std::string Console::painted(std::string_view attributes, std::string_view text) const {
+  if (!colour_) return std::string(text);
+  return "\x1b[" + std::string(attributes) + 'm' + std::string(text) + "\x1b[0m";
+}
+
+std::string table(const std::vector<Row>& rows, std::string_view margin) {
+  std::vector<std::size_t> widths;
+  for (const Row& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+  std::string out;
+  for (const Row& row : rows) {
+    std::string line(margin);
+    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - width(row[i]) + 2, ' ');
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + '\n';
+  }
+  return out;
+}
+
+std::string span_text(long long ms) {
+  const long long seconds = std::max(ms, 0LL) / 1000;
+  const auto pair = [](long long big, const char* big_unit, long long small, const char* small_unit) {
+    return std::to_string(big) + big_unit + (small > 0 ? ' ' + std::to_string(small) + small_unit : std::string());
+  };
+  if (seconds < 60) return std::to_string(seconds) + 's';
+  if (seconds < 3600) return pair(seconds / 60, "m", seconds < 600 ? seconds % 60 : 0, "s");
+  if (seconds < 86400) return pair(seconds / 3600, "h", seconds / 60 % 60, "m");
+  return pair(seconds / 86400, "d", seconds / 3600 % 24, "h");
+}
+
+std::string time_text(long long epoch_ms) {
+  const auto seconds = static_cast<std::time_t>(epoch_ms / 1000);
+  std::tm local{};
+  char text[32] = "?";
+  if (::localtime_r(&seconds, &local) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+  return text;
+}
+
+}  // namespace inbox_poller::poller::cli

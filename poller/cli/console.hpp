@@ -1,0 +1,56 @@
+// Where a command reads from and writes to. Writing answers whether everything was taken: `recv` acknowledges nothing
+// that was not written out.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/error.hpp"
+
+namespace inbox_poller::poller::cli {
+
+class Console {
+ public:
+  /// The descriptors stay the caller's. Colours are used when `out` is a terminal and NO_COLOR is not set.
+  Console(int in, int out, int err);
+
+  /// Writes everything, or says why not.
+  [[nodiscard]] Status write(std::string_view text);
+  /// Brings what was written to the disk, where `out` is a file.
+  [[nodiscard]] Status sync();
+  /// One line to the error output, as "inbox-poller: text". There is nobody to tell when that fails.
+  void complain(std::string_view text);
+  /// Lines to the error output as they are.
+  void explain(std::string_view text);
+  /// All of the input; an error when it is longer than `most`.
+  [[nodiscard]] Result<std::string> read_all(std::size_t most);
+
+  [[nodiscard]] bool out_is_terminal() const { return terminal_; }
+  [[nodiscard]] std::string bold(std::string_view text) const { return painted("1", text); }
+  /// For what wants attention.
+  [[nodiscard]] std::string loud(std::string_view text) const { return painted("1;33", text); }
+
+ private:
+  [[nodiscard]] std::string painted(std::string_view attributes, std::string_view text) const;
+
+  int in_;
+  int out_;
+  int err_;
+  bool terminal_;
+  bool colour_;
+};
+
+using Row = std::vector<std::string>;
+
+/// Columns as wide as their widest cell, two spaces between them; each line begins with `margin`.
+std::string table(const std::vector<Row>& rows, std::string_view margin);
+
+/// "12s", "3m", "2h 5m", "3d 4h"; never negative.
+std::string span_text(long long ms);
+
+/// Local time, "2026-02-07 15:20:46".
+std::string time_text(long long epoch_ms);
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,131 @@
+// `run` and `check-config`: the commands that need no daemon.
+#include <boost/json.hpp>
+#include <map>
+#include <memory>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+void add_sources(CLI::App& command, config::Sources& sources) {
+  command.add_option("--config", sources.files, "Team files, one for each team")->type_name("FILE");
+  command
+      .add_option("--config-dir", sources.dir,
+                  "A folder of team files (default: ~/.config/inbox-poller/teams.d, when no --config is given)")
+      ->type_name("DIR");
+  command.add_option("--daemon-config", sources.daemon_file, "The daemon's own settings")->type_name("FILE");
+}
+
+json::array settings_json(const std::vector<config::Setting>& settings) {
+  json::array list;
+  for (const config::Setting& setting : settings)
+    list.push_back(json::object{{"key", setting.key}, {"value", setting.value}, {"origin", setting.origin}});
+  return list;
+}
+
+std::string settings_table(const std::vector<config::Setting>& settings) {
+  std::vector<Row> rows;
+  for (const config::Setting& setting : settings)
+    rows.push_back({printable(setting.key), printable(setting.value), printable(setting.origin)});
+  return table(rows, "  ");
+}
+
+json::array strings(const std::vector<std::string>& list) {
+  return json::array(list.begin(), list.end());
+}
+
+json::object loaded_json(const config::Loaded& loaded) {
+  json::array teams;
+  for (const config::LoadedTeam& team : loaded.teams)
+    teams.push_back(json::object{{"source", team.config.source}, {"settings", settings_json(team.settings)}});
+  return {{"ok", loaded.problems.empty()},
+          {"daemon", settings_json(loaded.daemon_settings)},
+          {"teams", std::move(teams)},
+          {"warnings", strings(loaded.warnings)},
+          {"problems", strings(loaded.problems)}};
+}
+
+ExitCode check_config(Context& context, const config::Sources& sources) {
+  const config::Loaded loaded = config::load(sources, config::Environment::from_process());
+  const bool good = loaded.problems.empty();
+  for (const std::string& problem : loaded.problems) context.console.explain(printable(problem) + '\n');
+  for (const std::string& warning : loaded.warnings) context.console.explain("WARNING: " + printable(warning) + '\n');
+  ExitCode printed = ExitCode::done;
+  if (context.json) {
+    printed = context.print_json(loaded_json(loaded));
+  } else if (good) {
+    std::string text = context.console.bold("daemon") + '\n' + settings_table(loaded.daemon_settings);
+    for (const config::LoadedTeam& team : loaded.teams)
+      text += '\n' + context.console.bold("team file " + printable(team.config.source)) + '\n' +
+              settings_table(team.settings);
+    printed = context.print(text);
+  }
+  return good ? printed : ExitCode::usage;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Context& context) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command =
+      add_command(app, "run", "Run the daemon",
+                  "Polls the inboxes of the configured teams until SIGTERM or SIGINT. It stays in the foreground;\n"
+                  "a service manager may start it (it reports readiness to systemd). One daemon serves any\n"
+                  "number of teams, and a second one on the same state folder refuses to start.\n\n"
+                  "Examples:\n"
+                  "  inbox-poller run\n"
+                  "  inbox-poller run --config my-team.toml --log-format text\n"
+                  "  inbox-poller run --once          # one poll, then leave: for tests and cron");
+  add_sources(*command, options->sources);
+  CLI::Option* polls =
+      command->add_option("--polls", options->polls, "Leave after so many polls of each team")->type_name("N");
+  polls->check(CLI::PositiveNumber);
+  command
+      ->add_flag_callback(
+          "--once", [options] { options->polls = 1; }, "The same as --polls 1")
+      ->excludes(polls);
+  command->add_flag("--new-ledger", options->new_ledger, "Set a damaged ledger aside and start with an empty one");
+  const std::map<std::string, config::LogLevel> levels{{"debug", config::LogLevel::debug},
+                                                       {"info", config::LogLevel::info},
+                                                       {"warn", config::LogLevel::warn},
+                                                       {"error", config::LogLevel::error}};
+  const std::map<std::string, config::LogFormat> formats{
+      {"auto", config::LogFormat::automatic}, {"text", config::LogFormat::text}, {"json", config::LogFormat::json}};
+  command->add_option("--log-level", options->log_level, "debug, info, warn or error (default: as configured)")
+      ->type_name("LEVEL")
+      ->transform(CLI::CheckedTransformer(levels).description(""));
+  command->add_option("--log-format", options->log_format, "auto, text or json (default: as configured)")
+      ->type_name("FORMAT")
+      ->transform(CLI::CheckedTransformer(formats).description(""));
+  command->callback([options, &context] {
+    if (!context.socket.empty()) {
+      const Result<std::string> path = context.socket_path();
+      if (!path) {
+        context.exit_code = context.fail(path.error());
+        return;
+      }
+      options->socket = *path;
+    }
+    context.exit_code = static_cast<ExitCode>(context.run_daemon(*options));
+  });
+}
+
+void add_check_config(CLI::App& app, Context& context) {
+  auto sources = std::make_shared<config::Sources>();
+  CLI::App* command =
+      add_command(app, "check-config", "Check the configuration and print what is in effect",
+                  "Reads the same files as `run` would and prints every value with the place it comes from:\n"
+                  "\"default\", or file and line. All complaints come at once, on the error output.\n\n"
+                  "Examples:\n"
+                  "  inbox-poller check-config\n"
+                  "  inbox-poller check-config --config my-team.toml --json");
+  add_sources(*command, *sources);
+  command->callback([sources, &context] { context.exit_code = check_config(context, *sources); });
+}
+
+}  // namespace inbox_poller::poller::cli

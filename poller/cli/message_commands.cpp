@@ -1,0 +1,225 @@
+// `send`, `broadcast`, `recv` and `ack`: messages to workers, and from them to the lead.
+#include <boost/json.hpp>
+#include <charconv>
+#include <memory>
+#include <optional>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+using std::chrono::milliseconds;
+
+namespace {
+
+struct SendOptions {
+  std::string to;  // empty: everybody
+  std::string text;
+  std::string summary;
+};
+
+ExitCode send(Context& context, const SendOptions& options) {
+  json::object request{{"text", options.text}};
+  if (options.text == "-") {
+    const Result<std::string> input = context.console.read_all(max_request_bytes);
+    if (!input) return context.fail(input.error());
+    request["text"] = *input;
+  }
+  if (!options.summary.empty()) request["summary"] = options.summary;
+  if (!options.to.empty()) request["to"] = options.to;
+  const Result<json::object> answer = context.ask(options.to.empty() ? "broadcast" : "send", std::move(request));
+  if (!answer) return context.fail(answer.error());
+  if (context.json) return context.print_json(*answer);
+  std::vector<const json::object*> sent = objects_of(*answer, "sent");
+  if (!options.to.empty()) sent.push_back(&*answer);
+  std::string text;
+  for (const json::object* one : sent)
+    text += "for " + text_of(*one, "to") + ": inbox-poller trace " + text_of(*one, "message_key") + '\n';
+  return context.print(text.empty() ? "there is no worker to send to\n" : text);
+}
+
+struct RecvOptions {
+  bool waits = false;
+  std::optional<milliseconds> wait;  // none: for ever
+  int max = 20;
+  std::string format = "text";
+  bool no_ack = false;
+  bool even_busy = false;
+};
+
+constexpr milliseconds longest_wait = std::chrono::hours(1);  // of one request; longer waits are several
+
+/// Asks until there is something or the time is over.
+Result<json::object> receive(Context& context, ControlClient& client, const RecvOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    milliseconds wait{0};
+    if (options.waits) {
+      wait = longest_wait;
+      const auto passed = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begin);
+      if (options.wait) wait = std::clamp(*options.wait - passed, milliseconds(0), longest_wait);
+    }
+    const json::object request{
+        {"max", options.max}, {"wait_ms", wait.count()}, {"even_busy", options.even_busy}, {"hold", options.no_ack}};
+    Result<json::object> answer = context.ask(client, "recv", request, wait + std::chrono::seconds(30));
+    if (!answer || wait.count() == 0 || !objects_of(*answer, "messages").empty()) return answer;
+  }
+}
+
+/// A terminal gets nothing that it would obey; a program gets the text as the lead session is to see it.
+std::string received_text(const Context& context, const RecvOptions& options, const json::object& answer) {
+  if (options.format == "text") {
+    const std::string block = raw_text_of(answer, "block");
+    return context.console.out_is_terminal() ? printable_block(block, "") : block + '\n';
+  }
+  std::string lines;
+  for (const json::object* message : objects_of(answer, "messages"))
+    lines += printable_json(json::serialize(*message)) + '\n';
+  return lines;
+}
+
+void explain_nothing(Context& context, const json::object& answer) {
+  const long long held = number_of(answer, "held");
+  std::string text = "no message";
+  if (held > 0)
+    text += "; " + std::to_string(held) + " held, the lead is " + text_of(answer, "lead_state") +
+            " (--even-busy hands them out nevertheless)";
+  context.console.complain(text);
+}
+
+ExitCode acknowledge(Context& context, ControlClient& client, const json::array& keys) {
+  const Result<json::object> answer = context.ask(client, "ack", {{"keys", keys}});
+  if (answer && number_of(*answer, "acknowledged") == static_cast<long long>(keys.size())) return ExitCode::done;
+  context.console.complain(
+      "the messages were written out, but not all of them could be acknowledged: they may come again" +
+      (answer ? std::string() : " (" + printable(answer.error().message) + ')'));
+  return ExitCode::failed;
+}
+
+ExitCode recv(Context& context, RecvOptions options) {
+  if (context.json) options.format = "json";
+  Result<ControlClient> client = context.connect();
+  if (!client) return context.fail(client.error());
+  const Result<json::object> answer = receive(context, *client, options);
+  if (!answer) return context.fail(answer.error());
+  const auto messages = objects_of(*answer, "messages");
+  if (messages.empty()) {
+    explain_nothing(context, *answer);
+    return ExitCode::nothing;
+  }
+
+  // Out first, acknowledged afterwards: whatever ends us in between, the daemon hands the messages out again.
+  Status written = context.console.write(received_text(context, options, *answer));
+  if (written.ok()) written = context.console.sync();
+  if (!written.ok()) {
+    context.console.complain(written.error().message + "; nothing was acknowledged, the messages will come again");
+    return ExitCode::failed;
+  }
+  json::array keys;
+  std::string words;
+  for (const json::object* message : messages) {
+    keys.emplace_back(raw_text_of(*message, "message_key"));
+    words += ' ' + shell_word(text_of(*message, "message_key"));
+  }
+  if (!options.no_ack) return acknowledge(context, *client, keys);
+  context.console.explain("inbox-poller: held for ten minutes; acknowledge with: inbox-poller ack" + words + '\n');
+  return ExitCode::done;
+}
+
+ExitCode ack(Context& context, const std::vector<std::string>& keys) {
+  const Result<json::object> answer = context.ask("ack", {{"keys", json::array(keys.begin(), keys.end())}});
+  if (!answer) return context.fail(answer.error());
+  const long long count = number_of(*answer, "acknowledged");
+  const ExitCode printed =
+      context.json ? context.print_json(*answer)
+                   : context.print(std::to_string(count) + " of " + std::to_string(keys.size()) + " acknowledged\n");
+  return printed == ExitCode::done && count == 0 ? ExitCode::nothing : printed;
+}
+
+/// "" or whole seconds.
+std::string read_wait(const std::string& text, RecvOptions& options) {
+  options.waits = true;
+  if (text.empty()) return {};
+  long long seconds = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (problem != std::errc() || end != text.data() + text.size() || seconds < 0 || seconds > 31'536'000)
+    return "--wait takes whole seconds, such as --wait=60, or nothing to wait for ever";
+  options.wait = std::chrono::seconds(seconds);
+  return {};
+}
+
+}  // namespace
+
+void add_send(CLI::App& app, Context& context) {
+  auto options = std::make_shared<SendOptions>();
+  CLI::App* command =
+      add_command(app, "send", "Send a message to one worker",
+                  "Writes a message from the lead into a worker's inbox. A text that begins with \"-\" goes behind\n"
+                  "\"--\"; \"-\" alone reads the text from the standard input.\n\n"
+                  "Examples:\n"
+                  "  inbox-poller send alice 'please rebase before you go on'\n"
+                  "  git log -1 | inbox-poller send alice - --summary 'the last commit'");
+  command->add_option("TO", options->to, "The worker's name")->required();
+  command->add_option("TEXT", options->text, "The message, or - for the standard input")->required();
+  command->add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
+  command->callback([options, &context] { context.exit_code = send(context, *options); });
+}
+
+void add_broadcast(CLI::App& app, Context& context) {
+  auto options = std::make_shared<SendOptions>();
+  CLI::App* command = add_command(app, "broadcast", "Send a message to every worker",
+                                  "As `send`, once to each member of the team but the lead.\n\n"
+                                  "Example:\n"
+                                  "  inbox-poller broadcast 'the build is green again'");
+  command->add_option("TEXT", options->text, "The message, or - for the standard input")->required();
+  command->add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
+  command->callback([options, &context] { context.exit_code = send(context, *options); });
+}
+
+void add_recv(CLI::App& app, Context& context) {
+  auto options = std::make_shared<RecvOptions>();
+  CLI::App* command = add_command(
+      app, "recv", "Take the messages for the lead",
+      "Prints the waiting messages and acknowledges them after they were written out: a closed pipe, a\n"
+      "full disk or a kill in between loses nothing. While the lead is busy there is nothing to take.\n"
+      "\"text\" is the block that a lead session reads; \"json\" is one object a line, with \"attempts\" over 1\n"
+      "for a message that may be a repeat. With --no-ack the messages stay yours for ten minutes; `ack`\n"
+      "ends that. An interrupted wait (SIGINT) takes nothing.\n\n"
+      "Examples:\n"
+      "  inbox-poller recv --wait=60\n"
+      "  inbox-poller recv --format json --max 1 --no-ack");
+  command
+      ->add_option_function<std::string>(
+          "--wait",
+          [options](const std::string& text) {
+            if (const std::string problem = read_wait(text, *options); !problem.empty())
+              throw CLI::ValidationError(problem);
+          },
+          "Wait for a message, at most so many seconds; without a number for ever")
+      ->type_name("[SECONDS]")
+      ->expected(0, 1);
+  command->add_option("--max", options->max, "At most so many messages")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000).description(""));
+  command->add_option("--format", options->format, "text or json (--json is the same as --format json)")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "json"}).description(""));
+  command->add_flag("--no-ack", options->no_ack, "Leave the acknowledgement to `inbox-poller ack`");
+  command->add_flag("--even-busy", options->even_busy, "Also when the lead is busy");
+  command->callback([options, &context] { context.exit_code = recv(context, *options); });
+}
+
+void add_ack(CLI::App& app, Context& context) {
+  auto keys = std::make_shared<std::vector<std::string>>();
+  CLI::App* command = add_command(app, "ack", "Acknowledge messages taken with `recv --no-ack`",
+                                  "An acknowledged message has arrived and does not come again.\n\n"
+                                  "Example:\n"
+                                  "  inbox-poller ack 0f3a9c21d4e84c6f9a1b2c3d4e5f6071");
+  command->add_option("KEY", *keys, "Message keys, as recv shows them")->required();
+  command->callback([keys, &context] { context.exit_code = ack(context, *keys); });
+}
+
+}  // namespace inbox_poller::poller::cli
