@@ -52,8 +52,8 @@ struct Sources {
 
 Loaded load(const Sources&, const Environment&);
 
-/// Only the daemon's own settings, as load() reads them without Sources; for a client that looks for the socket. No team
-/// file is touched.
+/// Only the daemon's own settings, as load() reads them without Sources; for a client that looks for the socket. No
+/// team file is touched.
 Loaded load_daemon_settings(const Environment&);
 
 /// Reads one team file's text; `name` stands in the complaints. For tests and the fuzzer: no file is touched.

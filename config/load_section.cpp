@@ -85,7 +85,8 @@ std::string suggestion(std::string_view found, const std::vector<std::string_vie
 
 std::string toml_text(std::string_view text) {
   std::ostringstream out;
-  out << toml::value<std::string>(std::string(text));
+  const toml::value<std::string> value{std::string(text)};
+  out << toml::toml_formatter{value, toml::format_flags::allow_unicode_strings};
   return out.str();
 }
 

@@ -200,7 +200,7 @@ class TeamReader {
     Section limits = section("limits");
     Limits& to = out_.config.limits;
     to.inbox_file = limits.bytes("inbox_file", to.inbox_file, kib(64), mib(1024));
-    to.message = limits.bytes("message", to.message, kib(1), mib(16));
+    to.message = limits.bytes("message", std::min(to.message, to.inbox_file), kib(1), mib(16));
     if (to.message.count > to.inbox_file.count) {
       limits.reject("message",
                     "is " + to_text(to.message) + ", more than limits.inbox_file (" + to_text(to.inbox_file) + ")");

@@ -256,8 +256,7 @@ class Splitter {
   void add_redirection(std::string_view op, const ShellWord& target) {
     const std::string_view name = target.value;
     if (op == ">&" || op == "<&") {
-      const std::string_view descriptor = name.ends_with('-') ? name.substr(0, name.size() - 1) : name;
-      if (name == "-" || is_number(descriptor)) return;
+      if (name == "-" || is_number(name)) return;
       if (op == "<&") return doubt("redirects from a descriptor that the shell computes");
     }
     if (name.empty()) return doubt("has a redirection without a file");

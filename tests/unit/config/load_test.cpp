@@ -1,0 +1,431 @@
+#include "config/load.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "rule_table.hpp"
+#include "tests/support/catch.hpp"
+
+namespace inbox_poller::config {
+namespace {
+
+namespace fs = std::filesystem;
+
+const Environment ann{"/home/ann", "", "", "", "/run/user/1000"};
+
+struct Parsed {
+  LoadedTeam team;
+  std::vector<std::string> problems;
+  std::vector<std::string> warnings;
+};
+
+Parsed parse(const std::string& text, const Environment& environment = ann) {
+  Parsed parsed;
+  parsed.team = parse_team(text, "t.toml", environment, parsed.problems, parsed.warnings);
+  return parsed;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += (out.empty() ? "" : "\n") + line;
+  return out;
+}
+
+/// A folder of its own below the system's temporary one, gone with the test.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "inbox-poller-config-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
+    path_ = fs::canonical(name);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path_); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    const fs::path file = path_ / name;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+    fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+    return file.string();
+  }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  fs::path path_;
+};
+
+const std::string minimal = "[team]\nname = \"alpha\"\n";
+
+TEST_CASE("a file that only names the team gets every default") {
+  const Parsed parsed = parse(minimal);
+  REQUIRE(joined(parsed.problems).empty());
+  CHECK(parsed.warnings.empty());
+  const TeamConfig& team = parsed.team.config;
+  CHECK(team.source == "t.toml");
+  CHECK(team.team.name == "alpha");
+  CHECK(team.team.root == "/home/ann/.claude/teams");
+  CHECK(team.team.poll_interval == std::chrono::milliseconds(500));
+  CHECK(team.permissions.default_action == Action::ask);
+  CHECK(team.permissions.timeout == std::chrono::minutes(10));
+  CHECK(team.sandbox.default_action == Action::ask);
+  CHECK(team.plans.decision == Action::ask);
+  CHECK(team.plans.ceiling == PermissionMode::standard);
+  CHECK(team.limits.inbox_file == Bytes{64U << 20});
+}
+
+TEST_CASE("every key is read, and the settings say what holds and where it comes from") {
+  const Parsed parsed = parse(R"toml(
+[team]
+name = "session-*"
+root = "~/teams"
+lead = "team-lead"
+role = "leader"
+transport = "claude"
+poll_interval = "250ms"
+
+[permissions]
+allow = ["Bash(git status:*)"]
+ask = ["Bash(git push *)"]
+deny = ["Bash(curl *)"]
+default = "deny"
+timeout = "1h"
+
+[sandbox]
+allow = ["github.com", "*.github.com:443"]
+ask = []
+deny = ["evil.net"]
+default = "deny"
+timeout = "90s"
+
+[plans]
+decision = "approve"
+ceiling = "acceptEdits"
+timeout = "2d"
+loop_limit = 3
+
+[delivery]
+exec = ["/usr/bin/notify", "--batch"]
+exec_timeout = "5s"
+file = "~/chat.jsonl"
+busy_limit = "30min"
+batch = 5
+idle = "all"
+unknown = "hold"
+
+[limits]
+inbox_file = "10MB"
+message = "64KiB"
+pending_per_worker = 7
+queued_chat = 100
+torn_polls = 9
+retention = "30d"
+)toml");
+  REQUIRE(joined(parsed.problems).empty());
+  const TeamConfig& team = parsed.team.config;
+  CHECK(team.team.root == "/home/ann/teams");
+  CHECK(team.team.lead == "team-lead");
+  CHECK(team.permissions.rules.allow.at(0).text == "Bash(git status:*)");
+  CHECK(team.permissions.rules.ask.size() == 1);
+  CHECK(team.permissions.rules.deny.size() == 1);
+  CHECK(team.permissions.default_action == Action::deny);
+  CHECK(team.sandbox.hosts.allow.at(1).port == 443);
+  CHECK(team.sandbox.timeout == std::chrono::seconds(90));
+  CHECK(team.plans.decision == Action::allow);
+  CHECK(team.plans.ceiling == PermissionMode::accept_edits);
+  CHECK(team.plans.loop_limit == 3);
+  CHECK(team.delivery.exec.argv == std::vector<std::string>{"/usr/bin/notify", "--batch"});
+  CHECK(team.delivery.exec.timeout == std::chrono::seconds(5));
+  CHECK(team.delivery.file == "/home/ann/chat.jsonl");
+  CHECK(team.delivery.idle == IdlePolicy::all);
+  CHECK(team.delivery.unknown == UnknownPolicy::hold);
+  CHECK(team.limits.inbox_file == Bytes{10'000'000});
+  CHECK(team.limits.retention == std::chrono::hours(24 * 30));
+
+  std::string settings;
+  for (const Setting& setting : parsed.team.settings)
+    settings += setting.key + " = " + setting.value + " (" + setting.origin + ")\n";
+  const auto says = [&](const std::string& line) { return settings.find(line + "\n") != std::string::npos; };
+  CHECK(says("team.root = \"/home/ann/teams\" (t.toml:4)"));
+  CHECK(says("team.poll_interval = \"250ms\" (t.toml:8)"));
+  CHECK(says("team.i_understand = [] (default)"));
+  CHECK(says("sandbox.allow = [\"github.com\", \"*.github.com:443\"] (t.toml:18)"));
+  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:40)"));
+  CHECK(parsed.team.settings.size() == 34);
+}
+
+TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as unset") {
+  CHECK(parse(minimal, {"/home/ann", "/cfg", "", "", ""}).team.config.team.root == "/cfg/teams");
+  CHECK(parse(minimal, {"/home/ann", "", "", "", ""}).team.config.team.root == "/home/ann/.claude/teams");
+  CHECK(joined(parse(minimal, {}).problems) ==
+        "t.toml:1:1: team.root has no default, because neither CLAUDE_CONFIG_DIR nor HOME is set; write it");
+}
+
+TEST_CASE("each mistake is named with its place, what is wrong and what is expected") {
+  const std::pair<const char*, const char*> rows[] = {
+      {"", "1:1: team.name is missing; write the team's name, or a glob such as \"session-*\""},
+      {"[team]\nname = 5",
+       "2:8: team.name is the number 5; write a text in quotes\n"
+       "2:8: team.name is missing; write the team's name, or a glob such as \"session-*\""},
+      {"[team]\nname = \"../x\"",
+       "2:8: team.name is not a team's name: only letters, digits, '.', '_', '-' and '*', at most 64"},
+      {"[team]\nname = \"a\"\nlead = \"x/y\"",
+       "3:8: team.lead is not a member's name: only letters, digits, '.', '_' and '-', at most 64"},
+      {"[team]\nname = \"a\"\nroot = \"teams\"", "3:8: team.root is not absolute; begin it with \"/\" or \"~/\""},
+      {"[team]\nname = \"a\"\nrole = \"observer\"", "3:8: team.role is \"observer\"; it must be \"leader\""},
+      {"[team]\nname = \"a\"\ntransport = \"redis\"", "3:13: team.transport is \"redis\"; it must be \"claude\""},
+      {"[team]\nname = \"a\"\npoll_interval = 500",
+       "3:17: team.poll_interval is the number 500; write it with a unit, in quotes, such as \"500ms\""},
+      {"[team]\nname = \"a\"\npoll_interval = \"5m\"",
+       "3:17: team.poll_interval = \"5m\" is not a duration; write a whole number with ms, s, min, h or d, such as "
+       "\"500ms\""},
+      {"[team]\nname = \"a\"\npoll_interval = \"10ms\"",
+       "3:17: team.poll_interval is 10ms; it must be from 50ms to 1min"},
+      {"[team]\nname = \"a\"\npoll_intervall = \"1s\"",
+       "3:1: team.poll_intervall is not a setting; did you mean \"poll_interval\"?"},
+      {"[team]\nname = \"a\"\n[permision]\n", "3:2: permision is not a section; did you mean \"permissions\"?"},
+      {"[team]\nname = \"a\"\n[log]\nlevel = \"info\"", "3:2: log belongs in the daemon's own file, daemon.toml"},
+      {"[team]\nname = \"a\"\n[zebra]\n",
+       "3:2: zebra is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"delivery\" or "
+       "\"limits\""},
+      {"permissions = 1\n[team]\nname = \"a\"",
+       "1:15: permissions is the number 1; write it as a section, [permissions]"},
+      {"[team]\nname = \"a\"\n[permissions]\nallow = \"Bash\"",
+       "4:9: permissions.allow is a text; write a list of texts, such as [\"…\", \"…\"]"},
+      {"[team]\nname = \"a\"\n[permissions]\nallow = [true]",
+       "4:10: permissions.allow holds true; every entry must be a text in quotes"},
+      {"[team]\nname = \"a\"\n[permissions]\ndeny = [\"Write(/x)\"]",
+       "4:9: permissions.deny: \"Write(/x)\" is not a permission rule: paths are judged by Edit rules only; write "
+       "\"Edit(/x)\" "
+       "(examples: \"Bash(git status:*)\", \"Edit(/src/**)\", \"WebFetch(domain:example.com)\", "
+       "\"mcp__server__tool\")"},
+      {"[team]\nname = \"a\"\n[permissions]\nallow = [\n  \"Bash(ls)\",\n  \"mcp__*\",\n]",
+       "6:3: permissions.allow: \"mcp__*\" would allow nothing: an allow rule must spell out the server: "
+       "\"mcp__server__*\""},
+      {"[team]\nname = \"a\"\n[permissions]\ntimeout = \"8d\"",
+       "4:11: permissions.timeout is 8d; it must be from 1s to 7d"},
+      {"[team]\nname = \"a\"\n[permissions]\ndefault = \"maybe\"",
+       "4:11: permissions.default is \"maybe\"; it must be \"ask\", \"deny\" or \"allow\""},
+      {"[team]\nname = \"a\"\n[permissions]\ndefault = \"allow\"",
+       "4:11: permissions.default is dangerous: every call that no rule speaks about is allowed, and nobody is asked; "
+       "if that "
+       "is meant, write \"default-allow\" into the list team.i_understand"},
+      {"[team]\nname = \"a\"\n[sandbox]\ndefault = \"allow\"",
+       "4:11: sandbox.default is dangerous: every host that no pattern names may be reached, and nobody is asked; if "
+       "that is "
+       "meant, write \"any-host\" into the list team.i_understand"},
+      {"[team]\nname = \"a\"\n[sandbox]\nallow = [\"*\"]",
+       "4:9: sandbox.allow is dangerous: \"*\" lets workers reach every host that is not denied; if that is meant, "
+       "write "
+       "\"any-host\" into the list team.i_understand"},
+      {"[team]\nname = \"a\"\n[plans]\nceiling = \"bypassPermissions\"",
+       "4:11: plans.ceiling is dangerous: an approved plan may let a worker run everything unasked; if that is meant, "
+       "write "
+       "\"bypass-ceiling\" into the list team.i_understand"},
+      {"[team]\nname = \"a\"\ni_understand = [\"default-alow\"]",
+       "3:17: team.i_understand: \"default-alow\" acknowledges nothing; did you mean \"default-allow\"?"},
+      {"[team]\nname = \"a\"\n[plans]\ndecision = \"deny\"",
+       "4:12: plans.decision is \"deny\"; it must be \"ask\" or \"approve\""},
+      {"[team]\nname = \"a\"\n[plans]\nloop_limit = 0", "4:14: plans.loop_limit is 0; it must be from 1 to 1000"},
+      {"[team]\nname = \"a\"\n[plans]\nloop_limit = 1.5",
+       "4:14: plans.loop_limit is a number with a fraction; write a whole number without quotes"},
+      {"[team]\nname = \"a\"\n[sandbox]\nallow = [\"https://x.com\"]",
+       "4:10: sandbox.allow: \"https://x.com\" is not a host pattern: it is a URL; write a host, \"*.example.com\" for "
+       "what is "
+       "below it, or \"*\", each with \":port\" if only that port is meant, and IPv6 as \"[::1]\""},
+      {"[team]\nname = \"a\"\n[delivery]\nexec = [\"notify\"]",
+       "4:8: delivery.exec begins with \"notify\"; its first entry must be a program's absolute path, for no shell and "
+       "no PATH "
+       "is used"},
+      {"[team]\nname = \"a\"\n[delivery]\nfile = \"x.jsonl\"",
+       "4:8: delivery.file is not absolute; begin it with \"/\" or \"~/\""},
+      {"[team]\nname = \"a\"\n[limits]\nmessage = 1048576",
+       "4:11: limits.message is the number 1048576; write it with a unit, in quotes, such as \"1MiB\""},
+      {"[team]\nname = \"a\"\n[limits]\nmessage = \"1TB\"",
+       "4:11: limits.message = \"1TB\" is not a size; write a whole number with B, KiB, MiB, GiB, kB, MB or GB, such "
+       "as "
+       "\"64MiB\""},
+      {"[team]\nname = \"a\"\n[limits]\ninbox_file = \"2GiB\"",
+       "4:14: limits.inbox_file is 2GiB; it must be from 64KiB to 1GiB"},
+      {"[team]\nname = \"a\"\n[limits]\ninbox_file = \"100KiB\"\nmessage = \"200KiB\"",
+       "5:11: limits.message is 200KiB, more than limits.inbox_file (100KiB)"},
+      {"[team]\nname = \"a\"\nname = \"b\"", nullptr},
+      {"[team\nname = \"a\"", nullptr},
+      {"[team]\nname = \"\xFF\"", nullptr},
+  };
+  for (const auto& [text, expected] : rows) {
+    INFO(text);
+    const Parsed parsed = parse(text);
+    std::string found = joined(parsed.problems);
+    for (std::size_t at = 0; (at = found.find("t.toml:", at)) != std::string::npos;) found.erase(at, 7);
+    if (expected != nullptr) CHECK(found == expected);
+    if (expected == nullptr) CHECK(found.find(": this is not TOML: ") != std::string::npos);
+  }
+}
+
+TEST_CASE("all mistakes of a file are told at once") {
+  const Parsed parsed = parse("[team]\nname = \"a\"\nrol = \"leader\"\n[plans]\nloop_limit = 0\n[limits]\nbatch = 1\n");
+  CHECK(parsed.problems.size() == 3);
+}
+
+TEST_CASE("a dangerous setting stands once it is acknowledged, and is never quiet") {
+  const Parsed parsed = parse(
+      "[team]\nname = \"a\"\ni_understand = [\"default-allow\", \"any-host\", \"bypass-ceiling\"]\n"
+      "[permissions]\ndefault = \"allow\"\nallow = [\"Bash\"]\n[sandbox]\ndefault = \"allow\"\n[plans]\nceiling = "
+      "\"bypassPermissions\"\n");
+  CHECK(joined(parsed.problems).empty());
+  REQUIRE(parsed.warnings.size() == 4);
+  CHECK(parsed.warnings[0] ==
+        "t.toml: permissions.allow holds \"Bash\": any command that can be read is allowed, whatever it does");
+  CHECK(parsed.warnings[1] ==
+        "t.toml: every call that no rule speaks about is allowed, and nobody is asked "
+        "(team.i_understand says that this is meant)");
+  CHECK(parsed.team.config.plans.ceiling == PermissionMode::bypass);
+}
+
+TEST_CASE("durations and sizes are shown in the unit that fits") {
+  const auto shown = [](const char* key, const char* value) {
+    const Parsed parsed = parse(minimal + "[limits]\n" + key + " = \"" + value + "\"\n");
+    REQUIRE(joined(parsed.problems).empty());
+    for (const Setting& setting : parsed.team.settings) {
+      if (setting.key == std::string("limits.") + key) return setting.value;
+    }
+    return std::string();
+  };
+  CHECK(shown("retention", "48h") == "\"2d\"");
+  CHECK(shown("retention", "90min") == "\"90min\"");
+  CHECK(shown("retention", "3600001ms") == "\"3600001ms\"");
+  CHECK(shown("inbox_file", "131072B") == "\"128KiB\"");
+  CHECK(shown("inbox_file", "1024MiB") == "\"1GiB\"");
+  for (const char* value :
+       {"", "1", "ms", "-1s", "1.5s", " 1s", "1 s", "1S", "99999999999999999999s", "9223372036854775807d"}) {
+    INFO(value);
+    CHECK_FALSE(parse(minimal + "[limits]\nretention = \"" + value + "\"\n").problems.empty());
+  }
+}
+
+TEST_CASE("files are read from where the command line says, by name, and the daemon has its own") {
+  const Folder folder;
+  folder.write("b.toml", "[team]\nname = \"beta\"\n");
+  folder.write("a.toml", "[team]\nname = \"alpha\"\n");
+  folder.write("notes.txt", "not ours");
+  const std::string daemon =
+      folder.write("d/daemon.toml", "state_dir = \"/var/lib/ip\"\n[log]\nlevel = \"warn\"\nformat = \"json\"\n");
+  const Loaded loaded = load({{}, folder / "", daemon}, ann);
+  REQUIRE(joined(loaded.problems).empty());
+  REQUIRE(loaded.teams.size() == 2);
+  CHECK(loaded.teams[0].config.team.name == "alpha");
+  CHECK(loaded.daemon.state_dir == "/var/lib/ip");
+  CHECK(loaded.daemon.socket == "/run/user/1000/inbox-poller/control.sock");
+  CHECK(loaded.daemon.log.level == LogLevel::warn);
+  CHECK(loaded.daemon.log.format == LogFormat::json);
+  CHECK(loaded.daemon_settings.at(0).origin == daemon + ":1");
+  CHECK(load({{folder / "b.toml"}, "", ""}, ann).teams.size() == 1);
+}
+
+TEST_CASE("with nothing named, the folder below XDG_CONFIG_HOME is read, and daemon.toml beside it") {
+  const Folder folder;
+  folder.write("inbox-poller/teams.d/a.toml", minimal);
+  folder.write("inbox-poller/daemon.toml", "socket = \"/run/x.sock\"\n");
+  Environment environment = ann;
+  environment.xdg_config_home = folder / "";
+  const Loaded loaded = load({}, environment);
+  REQUIRE(joined(loaded.problems).empty());
+  CHECK(loaded.teams.size() == 1);
+  CHECK(loaded.daemon.socket == "/run/x.sock");
+  CHECK(loaded.daemon.state_dir == "/home/ann/.local/state/inbox-poller");
+}
+
+TEST_CASE("without a runtime folder the control socket is in the state folder, and a path too long is refused") {
+  const Folder folder;
+  const std::string team = folder.write("a.toml", minimal);
+  CHECK(load({{team}, "", ""}, {"/home/ann", "", "", "/st", ""}).daemon.socket == "/st/inbox-poller/control.sock");
+  const Loaded loaded = load({{team}, "", ""}, {"/home/ann", "", "", "", "/" + std::string(120, 'r')});
+  CHECK(joined(loaded.problems).find("socket is 147 characters long") != std::string::npos);
+}
+
+TEST_CASE("a file that others may write is refused with the command that closes it") {
+  const Folder folder;
+  const std::string file = folder.write("a.toml", minimal);
+  fs::permissions(file, fs::perms::group_write, fs::perm_options::add);
+  CHECK(joined(load({{file}, "", ""}, ann).problems) ==
+        file + ": others may write it (mode 0620); close it: chmod go-w " + file);
+  fs::create_symlink(file, folder / "link.toml");
+  CHECK(load({{folder / "link.toml"}, "", ""}, ann).problems.size() == 1);
+  fs::permissions(file, fs::perms::group_write, fs::perm_options::remove);
+  CHECK(joined(load({{folder / "link.toml"}, "", ""}, ann).problems).empty());
+}
+
+TEST_CASE("a folder in which others may replace the file is refused as well") {
+  const Folder folder;
+  const std::string file = folder.write("open/a.toml", minimal);
+  fs::permissions(folder / "open", fs::perms::others_write, fs::perm_options::add);
+  CHECK(joined(load({{file}, "", ""}, ann).problems).find(": chmod go-w " + (folder / "open")) != std::string::npos);
+  fs::create_symlink(file, folder / "link.toml");
+  CHECK(load({{folder / "link.toml"}, "", ""}, ann).problems.size() == 1);
+}
+
+TEST_CASE("a file of another user is refused") {
+  if (geteuid() != 0) return;  // only root can give a file away
+  const Folder folder;
+  const std::string file = folder.write("a.toml", minimal);
+  REQUIRE(chown(file.c_str(), 12345, 12345) == 0);
+  CHECK(joined(load({{file}, "", ""}, ann).problems) ==
+        file + ": belongs to user 12345; it must belong to you or root: chown 0 " + file);
+}
+
+TEST_CASE("what is no readable file is named, and the other files are still checked") {
+  const Folder folder;
+  const std::string bad = folder.write("bad.toml", "[team]\nname = 1\n");
+  fs::create_directory(folder / "dir.toml");
+  REQUIRE(mkfifo((folder / "fifo.toml").c_str(), 0600) == 0);
+  folder.write("huge.toml", std::string((1 << 20) + 1, '#'));
+  const Loaded loaded =
+      load({{folder / "dir.toml", folder / "fifo.toml", folder / "huge.toml", folder / "none.toml", bad}, "", ""}, ann);
+  const std::string problems = joined(loaded.problems);
+  CHECK(problems.find("dir.toml: is not a regular file") != std::string::npos);
+  CHECK(problems.find("fifo.toml: is not a regular file") != std::string::npos);
+  CHECK(problems.find("huge.toml: is larger than 1 MiB") != std::string::npos);
+  CHECK(problems.find("none.toml: cannot be opened: No such file or directory") != std::string::npos);
+  CHECK(problems.find("bad.toml:2:8: team.name is the number 1") != std::string::npos);
+  CHECK(joined(load({{}, folder / "nowhere", ""}, ann).problems).find("nowhere: cannot be listed") !=
+        std::string::npos);
+}
+
+TEST_CASE("two files for one team are a problem, also when a glob covers a name") {
+  const Folder folder;
+  folder.write("a.toml", "[team]\nname = \"session-*\"\n");
+  folder.write("b.toml", "[team]\nname = \"session-12ab\"\n");
+  folder.write("c.toml", "[team]\nname = \"session-12ab\"\nroot = \"/elsewhere\"\n");
+  const Loaded loaded = load({{}, folder / "", ""}, ann);
+  REQUIRE(loaded.problems.size() == 1);
+  CHECK(loaded.problems[0] ==
+        folder / "b.toml" + ": team.name = \"session-12ab\" and " + (folder / "a.toml") +
+            ": team.name = \"session-*\" claim the same team below /home/ann/.claude/teams; each team "
+            "needs exactly one file");
+}
+
+TEST_CASE("the examples that are shipped load without problems") {
+  const fs::path examples = fs::path(__FILE__).parent_path() / "../../../deploy/examples";
+  int seen = 0;
+  for (const auto& entry : fs::directory_iterator(examples)) {
+    if (entry.path().extension() != ".toml") continue;
+    ++seen;
+    std::ifstream file(entry.path());
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::vector<std::string> problems;
+    std::vector<std::string> warnings;
+    parse_team(text, entry.path().filename().string(), ann, problems, warnings);
+    CHECK(joined(problems).empty());
+    CHECK(joined(warnings).empty());
+  }
+  CHECK(seen == 3);
+}
+
+}  // namespace
+}  // namespace inbox_poller::config
