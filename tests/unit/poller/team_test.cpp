@@ -1,0 +1,430 @@
+// One team's poll, end to end but in one process: real files, a real ledger, a clock that stands still.
+#include "poller/run/team.hpp"
+
+#include <sqlite3.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
+#include <exception>
+#include <filesystem>
+#include <string>
+
+#include "poller/run/pause.hpp"
+#include "schema/envelope.hpp"
+#include "schema/json_scan.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/scratch.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kRoster = R"({
+  "name": "t", "leadAgentId": "team-lead@t", "leadSessionId": "s", "members": [
+    {"agentId": "team-lead@t", "name": "team-lead"},
+    {"agentId": "w1@t", "name": "w1", "color": "blue", "cwd": "/repo"},
+    {"agentId": "w2@t", "name": "w2"}]})";
+
+config::TeamConfig make_config(const test::ScratchDir& scratch) {
+  config::TeamConfig config;
+  config.team.name = "t";
+  config.team.root = scratch.path("teams").string();
+  config.permissions.rules.allow.push_back(*config::parse_permission_rule("Bash(git status)"));
+  return config;
+}
+
+struct World {
+  test::ScratchDir scratch;
+  config::TeamConfig config = make_config(scratch);
+  PosixFileSystem files;
+  test::ManualClock clock;
+  std::unique_ptr<Ledger> ledger = std::move(*Ledger::open(scratch.path("ledger.db").string()));
+  std::unique_ptr<Telemetry> telemetry;
+  Quarantine quarantine{files, scratch.path("quarantine").string()};
+  boost::asio::io_context context{1};
+  boost::asio::thread_pool pool{1};
+  std::unique_ptr<Services> services;
+  std::unique_ptr<Team> team;
+
+  World() {
+    fs::create_directories(inboxes());
+    test::spill(scratch.path("teams/t/config.json"), kRoster);
+    config::LogSettings log;
+    log.file = scratch.path("log").string();
+    telemetry = std::move(*Telemetry::open(log));
+    services = std::make_unique<Services>(
+        Services{files, *ledger, *telemetry, clock, quarantine, context.get_executor(), pool, "/home/u"});
+    restart();
+  }
+
+  [[nodiscard]] fs::path inboxes() const { return scratch.path("teams/t/inboxes"); }
+
+  void restart() {
+    team = std::make_unique<Team>(*services, config, "t");
+    REQUIRE(team->restore());
+  }
+
+  template <class T>
+  T run(boost::asio::awaitable<T> task) {
+    std::optional<T> result;
+    std::exception_ptr failure;
+    boost::asio::co_spawn(context, std::move(task), [&](std::exception_ptr thrown, T value) {
+      failure = thrown;
+      result = std::move(value);
+    });
+    context.restart();
+    context.run();
+    if (failure) std::rethrow_exception(failure);
+    return *result;
+  }
+
+  void poll() { REQUIRE(run(team->poll()) == Team::Polled::served); }
+
+  void write_lead(const std::vector<std::string>& entries) {
+    std::string bytes = "[";
+    for (const auto& entry : entries) bytes += (bytes.size() > 1 ? ",\n  " : "\n  ") + entry;
+    test::spill(inboxes() / "team-lead.json", bytes + "\n]");
+  }
+
+  static std::string entry(const std::string& from, const std::string& text, int second = 1) {
+    return schema::encode_envelope({from, text, "", "2026-02-07T15:20:" + std::to_string(10 + second) + ".000Z", "",
+                                    "00000000-0000-4000-8000-00000000000" + std::to_string(second % 10)});
+  }
+  static std::string ask(const std::string& id, const std::string& command, const std::string& agent = "w1") {
+    return R"({"type":"permission_request","request_id":")" + id + R"(","agent_id":")" + agent +
+           R"(","tool_name":"Bash","tool_use_id":"toolu_1","description":"d","input":{"command":)" +
+           schema::quote(command) + R"(},"permission_suggestions":[]})";
+  }
+
+  json::array inbox(const std::string& name) const {
+    const auto path = inboxes() / (name + ".json");
+    return fs::exists(path) ? json::parse(test::slurp(path)).as_array() : json::array();
+  }
+  json::object payload(const std::string& name, std::size_t index) const {
+    return json::parse(json::value_to<std::string>(inbox(name).at(index).at("text"))).as_object();
+  }
+  bool all_read() const {
+    for (const auto& entry : inbox("team-lead"))
+      if (!entry.at("read").as_bool()) return false;
+    return true;
+  }
+  std::vector<OutgoingMessage> receive() { return *team->courier().offer(100, "recv", false, std::nullopt); }
+};
+
+handlers::Request open_ask(World& world, const std::string& id = "perm-1") {
+  world.write_lead({World::entry("w1", World::ask(id, "make install"))});
+  world.poll();
+  const auto open = world.team->asks().open();
+  REQUIRE(open.size() == 1);
+  return open.front();
+}
+
+}  // namespace
+
+TEST_CASE("an ask that a rule allows is answered in the poll that finds it, and marked read") {
+  World world;
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"))});
+  world.poll();
+  CHECK(world.all_read());
+  const auto answer = world.payload("w1", 0);
+  CHECK(answer.at("type").as_string() == "permission_response");
+  CHECK(answer.at("request_id").as_string() == "perm-1");
+  CHECK(answer.at("subtype").as_string() == "success");
+  CHECK(answer.at("response").at("updated_input").at("command").as_string() == "git status");
+}
+
+TEST_CASE("chat waits while the lead is busy and comes in order when it is idle") {
+  World world;
+  REQUIRE(world.team->courier().report(LeadEvent::reports_busy, std::nullopt));
+  world.write_lead({World::entry("w1", "first", 1), World::entry("w2", "second", 2)});
+  world.poll();
+  CHECK(world.all_read());
+  CHECK(world.receive().empty());
+  REQUIRE(world.team->courier().report(LeadEvent::reports_idle, std::nullopt));
+  const auto messages = world.receive();
+  REQUIRE(messages.size() == 2);
+  CHECK(messages[0].text == "first");
+  CHECK(messages[1].text == "second");
+  CHECK(messages[0].color == "blue");
+  CHECK(world.receive().empty());
+}
+
+TEST_CASE("a busy report runs out on the monotonic clock") {
+  World world;
+  world.write_lead({World::entry("w1", "hello")});
+  REQUIRE(world.team->courier().report(LeadEvent::reports_busy, std::chrono::seconds(60)));
+  world.poll();
+  world.clock.jump_wall(std::chrono::hours(24));
+  world.poll();
+  CHECK(world.receive().empty());
+  world.clock.advance(std::chrono::seconds(61));
+  world.poll();
+  CHECK(world.receive().size() == 1);
+}
+
+TEST_CASE("nothing is marked, answered or offered when the ledger cannot commit; all of it happens once it can") {
+  World world;
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w1", "hello", 2)});
+  const auto before = test::slurp(world.inboxes() / "team-lead.json");
+  sqlite3* other = nullptr;  // somebody with a transaction of their own on our file
+  REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &other) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  world.poll();
+  CHECK(test::slurp(world.inboxes() / "team-lead.json") == before);
+  CHECK(world.inbox("w1").empty());
+  CHECK(world.receive().empty());
+  REQUIRE(sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(other);
+  world.poll();
+  CHECK(world.all_read());
+  CHECK(world.inbox("w1").size() == 1);
+  CHECK(world.receive().size() == 1);
+}
+
+TEST_CASE("a flip that a peer wrote over is set again, and nothing is delivered or answered twice") {
+  World world;
+  const std::vector<std::string> entries{World::entry("w1", World::ask("perm-1", "git status"), 1),
+                                         World::entry("w1", "hello", 2)};
+  world.write_lead(entries);
+  world.poll();
+  CHECK(world.receive().size() == 1);
+  world.write_lead(entries);  // as a writer without a lock does
+  world.poll();
+  CHECK(world.all_read());
+  CHECK(world.receive().empty());
+  CHECK(world.inbox("w1").size() == 1);
+}
+
+TEST_CASE("the same ask under a new time stamp gets the same bytes; with other content it is refused") {
+  World world;
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.poll();
+  const auto first = world.inbox("w1").at(0);
+  test::spill(world.inboxes() / "w1.json", "[]");  // consumed by a reader that deletes
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 2),
+                    World::entry("w1", World::ask("perm-1", "rm -rf /"), 3)});
+  world.clock.advance(std::chrono::seconds(1));
+  world.poll();
+  REQUIRE(world.inbox("w1").size() == 1);
+  CHECK(world.inbox("w1").at(0) == first);
+  const auto refused = *world.ledger->quarantined("t", 10);
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].code == "request.id_reused");
+}
+
+TEST_CASE("an ask that no rule decides waits for a person, whose first answer is final") {
+  World world;
+  const auto ask = open_ask(world);
+  CHECK(world.inbox("w1").empty());
+  handlers::Answer yes;
+  yes.event = handlers::RequestEvent::person_approves;
+  yes.by = "ann";
+  REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(ask, yes, false)));
+  handlers::Answer no;
+  no.by = "bob";
+  no.reason = "no";
+  const auto second =
+      world.team->asks().answer(*world.ledger->request("t", ask.kind, ask.request_id).operator*(), no, false);
+  REQUIRE(std::holds_alternative<Asks::Refusal>(second));
+  CHECK(std::get<Asks::Refusal>(second).code == "request.already_decided");
+  world.poll();
+  REQUIRE(world.inbox("w1").size() == 1);
+  CHECK(world.payload("w1", 0).at("subtype").as_string() == "success");
+}
+
+TEST_CASE("with always an approval becomes a rule of the session that survives a restart") {
+  World world;
+  const auto ask = open_ask(world);
+  handlers::Answer yes;
+  yes.event = handlers::RequestEvent::person_approves;
+  yes.by = "ann";
+  const auto taken = world.team->asks().answer(ask, yes, true);
+  REQUIRE(std::holds_alternative<Asks::Taken>(taken));
+  CHECK(std::get<Asks::Taken>(taken).rule_added == "Bash(make install)");
+  world.restart();
+  world.write_lead({World::entry("w2", World::ask("perm-2", "make install", "w2"), 3)});
+  world.poll();
+  REQUIRE(world.inbox("w2").size() == 1);
+  CHECK(world.payload("w2", 0).at("subtype").as_string() == "success");
+}
+
+TEST_CASE("an ask that nobody answers is denied at its deadline, also after a restart, never by the wall clock") {
+  World world;
+  open_ask(world);
+  world.restart();
+  world.clock.jump_wall(std::chrono::hours(-5));
+  world.poll();
+  CHECK(world.team->asks().open().size() == 1);
+  world.clock.advance(world.config.permissions.timeout + std::chrono::seconds(1));
+  world.poll();
+  CHECK(world.team->asks().open().empty());
+  REQUIRE(world.inbox("w1").size() == 1);
+  CHECK(world.payload("w1", 0).at("subtype").as_string() == "error");
+  CHECK_FALSE(world.payload("w1", 0).at("error").as_string().empty());
+}
+
+TEST_CASE("the ask of a worker that left is withdrawn, but not for a moment's absence") {
+  World world;
+  open_ask(world);
+  const auto config_file = world.scratch.path("teams/t/config.json");
+  test::spill(config_file, R"({"name":"t","leadAgentId":"team-lead@t","members":[{"name":"team-lead"}]})");
+  world.clock.advance(std::chrono::seconds(5));
+  world.poll();
+  world.clock.advance(std::chrono::seconds(30));
+  world.poll();
+  CHECK(world.team->asks().open().size() == 1);
+  world.clock.advance(std::chrono::seconds(40));
+  world.poll();
+  CHECK(world.team->asks().open().empty());
+  CHECK(world.inbox("w1").empty());
+}
+
+TEST_CASE("a roster that cannot be read leaves the last good one in force") {
+  World world;
+  world.poll();
+  test::spill(world.scratch.path("teams/t/config.json"), "");
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"))});
+  world.poll();
+  CHECK(world.inbox("w1").size() == 1);
+}
+
+TEST_CASE("a folder that loses its roster is no team any more") {
+  World world;
+  world.poll();
+  fs::remove(world.scratch.path("teams/t/config.json"));
+  CHECK(world.run(world.team->poll()) == Team::Polled::no_team);
+}
+
+TEST_CASE("one bad entry hides none of its neighbours and is kept with its bytes") {
+  World world;
+  world.write_lead({World::entry("w1", "before", 1),
+                    R"({"from":"w1","text":{"an":"object"},"timestamp":"x","read":false})", "null",
+                    World::entry("w2", "after", 2)});
+  world.poll();
+  CHECK(world.receive().size() == 2);
+  const auto bad = *world.ledger->quarantined("t", 10);
+  REQUIRE(bad.size() == 2);
+  CHECK(bad[1].entry == R"({"from":"w1","text":{"an":"object"},"timestamp":"x","read":false})");
+}
+
+TEST_CASE("a file that stays damaged is copied aside once, untouched, and what stands before the damage is taken in") {
+  World world;
+  const std::string torn = "[\n  " + World::entry("w1", "whole", 1) + ",\n  {\"from\": \"w1\", \"te";
+  test::spill(world.inboxes() / "team-lead.json", torn);
+  for (std::uint32_t i = 0; i < world.config.limits.torn_polls + 3; ++i) {
+    world.clock.advance(std::chrono::seconds(3));
+    world.poll();
+  }
+  CHECK(world.team->inbox_report().state == "torn");
+  CHECK(test::slurp(world.inboxes() / "team-lead.json") == torn);
+  const auto copies = *world.quarantine.list();
+  REQUIRE(copies.size() == 1);
+  CHECK(test::slurp(copies[0].path) == torn);
+  CHECK(world.receive().size() == 1);
+  world.write_lead({World::entry("w1", "whole", 1), World::entry("w1", "next", 2)});
+  world.poll();
+  const auto messages = world.receive();
+  REQUIRE(messages.size() == 1);
+  CHECK(messages[0].text == "next");
+}
+
+TEST_CASE("control effects of a batch are on the disk before its chat is offered") {
+  World world;
+  fs::create_directory(world.inboxes() / "w1.json.lock");  // a peer holds the worker's inbox
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w1", "after the ask", 2)});
+  world.poll();
+  CHECK(world.inbox("w1").empty());
+  CHECK(world.receive().empty());
+  fs::remove(world.inboxes() / "w1.json.lock");
+  world.clock.advance(std::chrono::seconds(2));
+  world.poll();
+  CHECK(world.inbox("w1").size() == 1);
+  CHECK(world.receive().size() == 1);
+}
+
+TEST_CASE("a worker's inbox that stays blocked does not silence the lead for good") {
+  World world;
+  fs::create_directory(world.inboxes() / "w1.json");
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w2", "hello", 2)});
+  world.poll();
+  CHECK(world.receive().empty());
+  world.clock.advance(std::chrono::seconds(31));
+  CHECK(world.receive().size() == 1);
+}
+
+TEST_CASE("what was lent and not acknowledged is offered again, labelled") {
+  World world;
+  world.write_lead({World::entry("w1", "hello")});
+  world.poll();
+  const auto first = world.receive();
+  REQUIRE(first.size() == 1);
+  CHECK(first[0].attempts == 1);
+  world.team->courier().give_back(first);
+  const auto second = world.receive();
+  REQUIRE(second.size() == 1);
+  CHECK(second[0].attempts == 2);
+  CHECK(block(second).find("may be a repeat") != std::string::npos);
+  CHECK(*world.team->courier().acknowledge({second[0].key.value}) == 1);
+  CHECK(*world.team->courier().acknowledge({second[0].key.value}) == 0);
+  world.team->courier().give_back(second);
+  CHECK(world.receive().empty());
+}
+
+TEST_CASE("when the queue for the lead is full, further chat stays unread in the inbox and comes in later") {
+  World world;
+  world.config.limits.queued_chat = 2;
+  world.write_lead({World::entry("w1", "one", 1), World::entry("w1", "two", 2), World::entry("w1", "three", 3),
+                    World::entry("w1", World::ask("perm-1", "git status"), 4)});
+  world.poll();
+  CHECK_FALSE(world.inbox("team-lead").at(2).at("read").as_bool());
+  CHECK(world.inbox("w1").size() == 1);
+  const auto messages = world.receive();
+  REQUIRE(messages.size() == 2);
+  REQUIRE(world.team->courier().acknowledge({messages[0].key.value, messages[1].key.value}));
+  world.poll();
+  CHECK(world.all_read());
+  const auto rest = world.receive();
+  REQUIRE(rest.size() == 1);
+  CHECK(rest[0].text == "three");
+}
+
+TEST_CASE("a reply that a peer's unlocked write ate is written again with the same bytes") {
+  World world;
+  test::spill(world.inboxes() / "w1.json", "[\n  " + World::entry("team-lead", "older", 9) + "\n]");
+  const auto older = test::slurp(world.inboxes() / "w1.json");
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.poll();
+  REQUIRE(world.inbox("w1").size() == 2);
+  const auto reply = world.inbox("w1").at(1);
+  test::spill(world.inboxes() / "w1.json", older);
+  world.clock.advance(std::chrono::milliseconds(100));
+  world.poll();
+  world.clock.advance(std::chrono::milliseconds(100));
+  world.poll();
+  REQUIRE(world.inbox("w1").size() == 2);
+  CHECK(world.inbox("w1").at(1) == reply);
+}
+
+TEST_CASE("a host that a person allowed once is allowed for the session") {
+  World world;
+  const auto host_ask = [](const std::string& id) {
+    return R"({"type":"sandbox_permission_request","requestId":")" + id +
+           R"(","workerId":"w1@t","workerName":"w1","hostPattern":{"host":"api.example.org"},"createdAt":1})";
+  };
+  world.write_lead({World::entry("w1", host_ask("sandbox-1"), 1)});
+  world.poll();
+  const auto open = world.team->asks().open();
+  REQUIRE(open.size() == 1);
+  handlers::Answer yes;
+  yes.event = handlers::RequestEvent::person_approves;
+  yes.by = "ann";
+  REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(open[0], yes, false)));
+  world.write_lead({World::entry("w1", host_ask("sandbox-1"), 1), World::entry("w1", host_ask("sandbox-2"), 2)});
+  world.poll();
+  REQUIRE(world.inbox("w1").size() == 2);
+  CHECK(world.payload("w1", 1).at("requestId").as_string() == "sandbox-2");
+  CHECK(world.payload("w1", 1).at("allow").as_bool());
+}
