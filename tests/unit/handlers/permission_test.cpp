@@ -1,7 +1,5 @@
 #include "handlers/permission.hpp"
 
-#include <regex>
-
 #include "handlers/ask.hpp"
 #include "tests/unit/handlers/team.hpp"
 
@@ -40,13 +38,14 @@ TEST_CASE("the reply's entry is the whole of what is written, byte for byte") {
   const auto written = entries(asked.effects);
   REQUIRE(written.size() == 1);
   CHECK(written[0].inbox == "w1");
-  const std::regex id("[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}");
-  CHECK(std::regex_replace(written[0].entry, id, "UUID") == R"({
+  const auto msg_id = schema::decode_envelope(written[0].entry)->msg_id.value_or("");
+  CHECK(msg_id.size() == 36);
+  CHECK(written[0].entry == R"({
     "from": "team-lead",
     "text": "{\"type\":\"permission_response\",\"request_id\":\"perm-1-aaaaaaa\",\"subtype\":\"success\",\"response\":{\"updated_input\":{\"command\":\"ls\"},\"permission_updates\":[]}}",
     "timestamp": "2026-09-21T14:13:20.000Z",
     "msgV": 1,
-    "msg_id": "UUID",
+    "msg_id": ")" + msg_id + R"(",
     "type": "message",
     "read": false
   })");
@@ -54,7 +53,8 @@ TEST_CASE("the reply's entry is the whole of what is written, byte for byte") {
                                                    only_text(asked.effects), 0));
 }
 
-TEST_CASE("the same decision gives the same bytes; another ask, team or moment gives another message id") {
+TEST_CASE(
+    "the same decision gives the same bytes; another moment gives others, another ask or team another message id") {
   const Team team = with_rules({rule("Bash(ls:*)")});
   const auto entry = [&](const Team& in, const std::string& id, EpochMs now) {
     return entries(expect<Asked>(receive(in, "w1", permission_ask("Bash", ls, id), {}, now)).effects)[0].entry;
@@ -93,7 +93,7 @@ TEST_CASE("a rule that denies answers at once, and names itself") {
 TEST_CASE("an ask of any length gives a short reason") {
   Team team;
   team.config.permissions.default_action = config::Action::deny;
-  const std::string input = R"({"command":"ls )" + std::string(500'000, 'x') + R"("})";
+  const std::string input = R"({"command":"ls )" + std::string(1000, 'x') + R"("})";
   CHECK(expect<Asked>(receive(team, "w1", permission_ask("Bash", input))).request.reason.size() < 400);
 }
 
@@ -175,6 +175,7 @@ TEST_CASE("a fingerprint tells where one part ends and the next begins") {
   CHECK(fingerprint({"ab", "c"}) != fingerprint({"a", "bc"}));
   CHECK(fingerprint({"ab", "c"}) != fingerprint({"abc"}));
   CHECK(fingerprint({"a1:b"}) != fingerprint({"a", "b"}));
+  CHECK(fingerprint({"a:b"}) != fingerprint({"a", "b"}));
   CHECK(fingerprint({"", "a"}) != fingerprint({"a", ""}));
 }
 
