@@ -147,8 +147,9 @@ class Daemon:
                 " ".join(command), done.returncode, expect, done.stdout, done.stderr))
         return done
 
-    def cli_json(self, *arguments, expect=0):
-        return json.loads(self.cli(*arguments, "--json", expect=expect).stdout)
+    def cli_lines(self, *arguments):
+        """What a command prints as one JSON object a line; nothing there is an empty list."""
+        return [json.loads(line) for line in self.cli(*arguments, expect=None).stdout.splitlines()]
 
 
 class Control:

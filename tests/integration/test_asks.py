@@ -1,0 +1,207 @@
+"""Each kind of ask, decided by a rule, by a person and by the deadline, as workers of both client generations take it."""
+
+import json
+import time
+import unittest
+
+import team as wire
+from case import ProcessTest
+from daemon import wait_for
+
+ERAS = (wire.ERA1, wire.ERA2)
+
+
+class DecidedByRule(ProcessTest):
+    def test_permission_sandbox_and_plan_are_answered_in_both_generations(self):
+        team = self.make_team(members=["w1", "w2"])
+        self.start_daemon(team, plans="approve")
+        for name, era in zip(("w1", "w2"), ERAS):
+            with self.subTest(era=era):
+                worker = self.start_worker(team, name, era)
+                tool_input = {"command": "git status -s", "description": "grüße 😀", "timeout": 12345678901234567890}
+                event = self.answer(worker, worker.ask("permission", tool="Bash", input=tool_input))
+                self.assertEqual((event["event"], event["input"]), ("ran", tool_input))
+                event = self.answer(worker, worker.ask("permission", tool="Bash", input={"command": "rm -rf /"}))
+                self.assertEqual(event["event"], "refused")
+                self.assertTrue(event["error"])
+                event = self.answer(worker, worker.ask("sandbox", host="api.example.com"))
+                self.assertIs(event["allow"], True)
+                event = self.answer(worker, worker.ask("sandbox", host="x.evil.test"))
+                self.assertIs(event["allow"], False)
+                event = self.answer(worker, worker.ask("plan", plan="# Plan\nread, then write"))
+                self.assertEqual((event["event"], event["mode"]), ("plan_approved", "default"))
+
+    def test_the_answer_to_an_input_keeps_every_byte_of_it(self):
+        team = self.make_team()
+        self.start_daemon(team)
+        worker = self.start_worker(team, "ada")
+        odd = '{"command":"git status","n":123456789012345678901234567890,"f":1e400,"s":"\\u00e9\\ud83d","a" : [ 1,2 ]}'
+        text = ('{"type":"permission_request","request_id":"perm-1-bytes","agent_id":"ada","tool_name":"Bash","tool_use_id":"t",'
+                '"description":"d","input":' + odd + ',"permission_suggestions":[]}')
+        team.say("bob", text.replace('"ada"', '"bob"'))
+        reply = wait_for("the reply", lambda: team.replies("bob", "perm-1-bytes"))[0]
+        self.assertIn('"updated_input":' + odd, reply["text"])
+        self.assertEqual(worker.events(), [])
+
+
+class DecidedByAPerson(ProcessTest):
+    def test_approve_and_deny_reach_the_worker_in_both_generations(self):
+        team = self.make_team(members=["w1", "w2"])
+        self.start_daemon(team)
+        for name, era in zip(("w1", "w2"), ERAS):
+            with self.subTest(era=era):
+                worker = self.start_worker(team, name, era)
+                ask = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
+                shown = self.pending_id(ask)
+                self.assertEqual((shown["asker"], shown["kind"]), (name, "permission"))
+                self.assertIn("make deploy", shown["body"] + shown["subject"])
+                self.daemon.cli("approve", ask)
+                self.assertEqual(self.answer(worker, ask)["input"], {"command": "make deploy"})
+                ask = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
+                self.pending_id(ask)
+                self.daemon.cli("deny", ask, "--reason", "not on a Friday")
+                event = self.answer(worker, ask)
+                self.assertEqual(event["event"], "refused")
+                self.assertIn("not on a Friday", event["error"])
+                for verdict, expected in (("approve", True), ("deny", False)):
+                    ask = worker.ask("sandbox", host="%s-%s.test" % (verdict, name))
+                    self.pending_id(ask)
+                    self.daemon.cli(verdict, ask, *(["--reason", "no"] if verdict == "deny" else []))
+                    self.assertIs(self.answer(worker, ask)["allow"], expected)
+                ask = worker.ask("plan", plan="# Plan A")
+                self.pending_id(ask)
+                self.daemon.cli("deny", ask, "--reason", "add error handling")
+                event = self.answer(worker, ask)
+                self.assertEqual((event["event"], event["feedback"]), ("plan_rejected", "add error handling"))
+                ask = worker.ask("plan", plan="# Plan B")
+                self.pending_id(ask)
+                self.daemon.cli("approve", ask)
+                self.assertEqual(self.answer(worker, ask)["mode"], "default")
+
+    def test_a_person_may_change_the_input(self):
+        team = self.make_team()
+        self.start_daemon(team)
+        worker = self.start_worker(team, "ada")
+        ask = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
+        self.pending_id(ask)
+        self.daemon.cli("approve", ask, "--input", '{"command":"make deploy DRY_RUN=1"}')
+        self.assertEqual(self.answer(worker, ask)["input"], {"command": "make deploy DRY_RUN=1"})
+
+    def test_always_adds_a_rule_for_the_session_that_outlives_a_restart(self):
+        team = self.make_team()
+        self.start_daemon(team)
+        worker = self.start_worker(team, "ada")
+        ask = worker.ask("permission", tool="Bash", input={"command": "make check"},
+                         suggestions=[{"type": "setMode", "mode": "bypassPermissions", "destination": "session"}])
+        self.pending_id(ask)
+        self.daemon.cli("approve", ask, "--always")
+        event = self.answer(worker, ask)
+        self.assertNotIn("bypassPermissions", event["text"], "a worker's own suggestion must never be echoed")
+        again = worker.ask("permission", tool="Bash", input={"command": "make check"})
+        self.assertEqual(self.answer(worker, again)["event"], "ran")
+        self.daemon.stop()
+        self.daemon.start()
+        again = worker.ask("permission", tool="Bash", input={"command": "make check"})
+        self.assertEqual(self.answer(worker, again)["event"], "ran")
+        other = worker.ask("permission", tool="Bash", input={"command": "make check && rm x"})
+        self.assertEqual(self.answer(worker, other)["event"], "refused")
+
+    def test_a_plan_is_never_approved_above_the_ceiling(self):
+        team = self.make_team()
+        self.start_daemon(team)
+        worker = self.start_worker(team, "ada")
+        ask = worker.ask("plan", plan="# Plan")
+        self.pending_id(ask)
+        done = self.daemon.cli("approve", ask, "--mode", "bypassPermissions", expect=1)
+        self.assertIn("ceiling", done.stdout + done.stderr)
+        self.assertEqual(worker.find(ask, "plan_approved"), [])
+        self.daemon.cli("approve", ask)
+        self.assertEqual(self.answer(worker, ask)["mode"], "default")
+
+    def test_the_second_verdict_is_told_that_it_came_too_late(self):
+        team = self.make_team()
+        self.start_daemon(team)
+        worker = self.start_worker(team, "ada")
+        ask = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
+        self.pending_id(ask)
+        self.daemon.cli("approve", ask)
+        answer = self.daemon.ask("deny", id=ask, by="test", reason="late")
+        self.assertEqual((answer["ok"], answer["code"]), (False, "request.already_decided"))
+        self.daemon.cli("deny", ask, "--reason", "late", expect=1)
+        self.assertEqual(self.answer(worker, ask)["event"], "ran")
+        self.daemon.cli("approve", "perm-no-such-request", expect=4)
+
+
+class DecidedByTheDeadline(ProcessTest):
+    def test_every_kind_is_denied_with_a_text_in_both_generations(self):
+        team = self.make_team(members=["w1", "w2"])
+        self.start_daemon(team, timeout="1s")
+        for name, era in zip(("w1", "w2"), ERAS):
+            with self.subTest(era=era):
+                worker = self.start_worker(team, name, era)
+                permission = worker.ask("permission", tool="Bash", input={"command": "npm publish"})
+                sandbox = worker.ask("sandbox", host="unknown.test")
+                plan = worker.ask("plan", plan="# Plan")
+                event = self.answer(worker, permission)
+                self.assertEqual(event["event"], "refused")
+                self.assertTrue(event["error"])
+                self.assertIs(self.answer(worker, sandbox)["allow"], False)
+                event = self.answer(worker, plan)
+                self.assertEqual(event["event"], "plan_rejected")
+                self.assertTrue(event["feedback"])
+
+    def test_a_deadline_that_passed_while_nobody_was_there_is_a_denial(self):
+        team = self.make_team()
+        self.start_daemon(team, timeout="2s")
+        worker = self.start_worker(team, "ada")
+        ask = worker.ask("permission", tool="Bash", input={"command": "npm publish"})
+        self.pending_id(ask)
+        self.daemon.kill()
+        time.sleep(2.2)
+        self.daemon.start()
+        self.assertEqual(self.answer(worker, ask)["event"], "refused")
+
+
+class AskedAgain(ProcessTest):
+    def test_the_same_ask_gets_the_same_answer_byte_for_byte(self):
+        team = self.make_team(era=wire.ERA1)
+        self.start_daemon(team)
+        ask = wire.permission_request("ada", "Bash", {"command": "git status"})
+        for count in (1, 2, 3):
+            team.say("ada", ask)
+            replies = wait_for("reply %d" % count, lambda: (lambda r: r if len(r) >= count else None)(
+                team.replies("ada", ask["request_id"])) if count == 1 else self.settled(team, ask["request_id"], count))
+            texts = {r["text"] for r in replies}
+            self.assertEqual(len(texts), 1, texts)
+            if count == 2:
+                self.daemon.kill()
+                self.daemon.start()
+
+    def settled(self, team, request_id, count):
+        """All copies of the ask are marked read and nothing is owed any more; then the replies that are there."""
+        entries = wire.read_inbox(team.lead_inbox)
+        if not entries or len(entries) < count or not all(e["read"] for e in entries):
+            return None
+        if self.daemon.ask("status")["teams"][0]["effects_owed"]:
+            return None
+        return team.replies("ada", request_id)
+
+    def test_the_same_id_with_other_content_is_refused_and_shown(self):
+        team = self.make_team()
+        self.start_daemon(team)
+        first = wire.permission_request("ada", "Bash", {"command": "git status"}, "perm-1-same")
+        team.say("ada", first)
+        reply = wait_for("the first reply", lambda: team.replies("ada", "perm-1-same"))
+        second = wire.permission_request("ada", "Bash", {"command": "git status --porcelain"}, "perm-1-same")
+        team.say("ada", second)
+        self.assertEqual(self.quarantined()[0]["sender"], "ada")
+        other = wire.permission_request("bob", "Bash", {"command": "git status"}, "perm-1-same")
+        team.say("bob", other)
+        self.assertEqual({e["sender"] for e in self.quarantined(2)}, {"ada", "bob"})
+        self.assertEqual(team.replies("ada", "perm-1-same"), reply)
+        self.assertEqual(team.replies("bob"), [])
+        json.loads(self.daemon.cli("quarantine", "--json").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,66 @@
+"""A test with real processes: a folder of its own that stays when the test fails, and everything started in it is stopped."""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+
+import team as wire
+from daemon import Daemon, team_toml, wait_for
+from worker import WorkerProcess
+
+ANSWERS = ("ran", "refused", "interrupted", "sandbox", "plan_approved", "plan_rejected")
+
+
+class ProcessTest(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ip-"))  # short: a socket's path has at most 107 bytes
+        self.daemon = None
+        self.stops = []
+        self.addCleanup(self.clean)
+
+    def clean(self):
+        for stop in reversed(self.stops):
+            stop()
+        failed = any(error for _, error in self._outcome.errors) if hasattr(self._outcome, "errors") else not (
+            self._outcome.result.wasSuccessful())
+        if failed:
+            print("\nfolder kept: %s" % self.folder, file=sys.stderr)
+            if self.daemon:
+                print(self.daemon.tail(30), file=sys.stderr)
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def make_team(self, name="demo", members=("ada", "bob"), era=wire.ERA2):
+        return wire.Team(self.folder / "teams", name, members, era)
+
+    def make_daemon(self, *tomls, **options):
+        self.daemon = Daemon(os.environ["INBOX_POLLER"], self.folder, *tomls, **options)
+        self.stops.append(lambda daemon=self.daemon: daemon.running() and daemon.stop())
+        return self.daemon
+
+    def start_daemon(self, team, toml_more="", **options):
+        return self.make_daemon(team_toml(team, more=toml_more, **options)).start()
+
+    def start_worker(self, team, name, era=wire.ERA2):
+        worker = WorkerProcess(team, name, era)
+        self.stops.append(worker.stop)
+        return worker
+
+    def answer(self, worker, request_id, seconds=10):
+        """The event with which the worker took the answer; there must be exactly one."""
+        found = wait_for("%s took an answer to %s" % (worker.name, request_id), lambda: worker.find(request_id, *ANSWERS), seconds)
+        self.assertEqual(len(found), 1, found)
+        return found[0]
+
+    def pending_id(self, request_id):
+        return wait_for("%s is pending" % request_id, lambda: [
+            a for a in self.daemon.ask("pending")["asks"] if a["request_id"] == request_id])[0]
+
+    def quarantined(self, count=1):
+        return wait_for("%d entries in quarantine" % count, lambda: (
+            lambda entries: entries if len(entries) >= count else None)(self.daemon.ask("quarantine")["entries"]))
