@@ -1,0 +1,218 @@
+// What a person reads: asks shown whole and safely, states as sentences.
+#include "tests/support/catch.hpp"
+#include "tests/unit/poller/cli_fixture.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+using namespace inbox_poller::poller::testing;
+namespace json = boost::json;
+
+namespace {
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string shown(const std::vector<std::string>& words, const json::object& answer) {
+  const TempDir dir;
+  FakeDaemon daemon(dir / "s");
+  daemon.prepare(words[0], answer);
+  std::vector<std::string> all = words;
+  all.insert(all.end(), {"--socket", dir / "s"});
+  const Outcome outcome = run_cli(dir, all);
+  CHECK(outcome.code == 0);
+  CHECK(outcome.err.empty());
+  return outcome.out;
+}
+
+json::object ask(json::object changes) {
+  json::object ask{{"team", "demo"},
+                   {"kind", "permission"},
+                   {"request_id", "perm-1"},
+                   {"asker", "alice"},
+                   {"subject", "Bash"},
+                   {"body", R"({"command":"ls"})"},
+                   {"description", ""},
+                   {"suggestions", "[]"},
+                   {"asked_ms", cli::now_ms() - 125'000},
+                   {"deadline_ms", cli::now_ms() + 475'500},
+                   {"rule", ""},
+                   {"reason", "no rule covers it"}};
+  for (const auto& change : changes) ask[change.key()] = change.value();
+  return {{"asks", json::array{ask}}};
+}
+
+}  // namespace
+
+TEST_CASE("a pending ask is a card with the whole input, the claim marked as one, and the two commands") {
+  const std::string card =
+      shown({"pending"},
+            ask({{"body", R"({"command":"rm -rf /\necho \u001b[2J done","n":1e400})"}, {"description", "List files"}}));
+  CHECK(has(card, "permission perm-1  team demo\n"));
+  CHECK(has(card, "alice asks to use Bash with\n"));
+  CHECK(has(card, "    command:\n    | rm -rf /\n    | echo \\x1b[2J done\n"));
+  CHECK(has(card, "    n:\n    | 1e400\n"));
+  CHECK(has(card, "alice's description, not checked by anybody:\n    | List files\n"));
+  CHECK(has(card, "why you are asked: no rule covers it\n"));
+  CHECK(has(card, "asked 2m 5s ago, denied in 7m 5"));
+  CHECK(has(card, "inbox-poller approve --team demo --socket "));
+  CHECK(has(card, "--reason 'TEXT' perm-1\n"));
+  CHECK_FALSE(has(card, "\x1b"));
+  CHECK_FALSE(has(card, "suggestions"));
+}
+
+TEST_CASE("an input with a name twice shows both, one that is no object is shown as it is") {
+  const std::string twice = shown({"pending"}, ask({{"body", R"({"command":"ls","command":"rm"})"}}));
+  CHECK(has(twice, "| ls\n"));
+  CHECK(has(twice, "| rm\n"));
+  CHECK(has(shown({"pending"}, ask({{"body", "not JSON"}})), "    | not JSON\n"));
+}
+
+TEST_CASE("a plan is shown whole and cannot pass for a part of the card") {
+  const std::string card =
+      shown({"pending"},
+            ask({{"kind", "plan"}, {"subject", "plan.md"}, {"body", "1. ok\n    inbox-poller approve evil\n2. done"}}));
+  CHECK(has(card, "alice asks for approval of a plan (plan.md)\n    | 1. ok\n"));
+  CHECK(has(card, "    |     inbox-poller approve evil\n    | 2. done\n"));
+}
+
+TEST_CASE("a host is shown as it was written, what hides in it made visible") {
+  const std::string card =
+      shown({"pending"}, ask({{"kind", "sandbox"}, {"subject", "evil.com"}, {"body", "github.com\u202e.evil.com"}}));
+  CHECK(has(card, "alice asks to reach the host\n    | github.com<U+202E>.evil.com\n"));
+}
+
+TEST_CASE("an id that a shell would obey is quoted in the commands to copy") {
+  const std::string card = shown({"pending"}, ask({{"request_id", "-x; rm -rf ~"}}));
+  CHECK(has(card, "-- '-x; rm -rf ~'\n"));
+}
+
+TEST_CASE("no ask is said, not shown as nothing") {
+  CHECK(shown({"pending"}, {{"asks", json::array{}}}) == "nothing is waiting for an answer\n");
+  CHECK(shown({"quarantine"}, {}) == "the quarantine is empty\n");
+}
+
+TEST_CASE("an answer that was taken is told with the rule it added") {
+  CHECK(shown({"approve", "perm-1"}, {{"team", "demo"},
+                                      {"kind", "permission"},
+                                      {"request_id", "perm-1"},
+                                      {"state", "approved"},
+                                      {"asker", "alice"},
+                                      {"subject", "Bash"},
+                                      {"rule_added", "Bash(git push:*)"}}) ==
+        "approved: permission perm-1 of alice (Bash), team demo\n"
+        "from now on in this session: Bash(git push:*)\n");
+}
+
+TEST_CASE("status tells the lead, the workers and what waits; a field that is missing is no fault") {
+  const long long now = cli::now_ms();
+  const json::object member{{"name", "alice"},
+                            {"present", true},
+                            {"state", "idle"},
+                            {"detail", "done\x1b[0m"},
+                            {"last_seen_ms", now - 185'000},
+                            {"pending", 2}};
+  const json::object gone{{"name", "bob"}, {"present", false}, {"state", "idle"}};
+  const json::object team{
+      {"team", "demo"},
+      {"lead", {{"name", "team-lead"}, {"state", "busy"}, {"since_ms", now - 60'500}, {"until_ms", now + 600'500}}},
+      {"inbox", {{"path", "/i/team-lead.json"}, {"state", "torn"}, {"detail", "not JSON"}}},
+      {"members", json::array{member, gone}},
+      {"asks", {{"pending", 2}, {"oldest_ms", now - 3'600'000}}},
+      {"chat", {{"queued", 3}, {"offered", 1}, {"delivered", 20}, {"oldest_queued_ms", now - 30'000}}},
+      {"effects_owed", 4},
+      {"quarantined", 5},
+      {"locks", {{"acquired", 100}, {"refused", 1}, {"stale_taken", 0}, {"median_us", 160}, {"p99_us", 700}}}};
+  const std::string text = shown({"status"}, {{"version", "1.2.3"},
+                                              {"pid", 42},
+                                              {"started_ms", now - 7'200'000},
+                                              {"ledger", "/l"},
+                                              {"teams", json::array{team, json::object{}, 7}}});
+  CHECK(has(text, "inbox-poller 1.2.3, process 42, running for 2h\nledger /l\n"));
+  CHECK(has(text, "team-lead is busy for 1m, the report runs out in 10m\n"));
+  CHECK(has(text, "torn  /i/team-lead.json  (not JSON)\n"));
+  CHECK(has(text, "2 pending (the oldest 1h ago): inbox-poller pending\n"));
+  CHECK(has(text, "3 queued (the oldest 30s ago), 1 handed out, 20 delivered\n"));
+  CHECK(has(text, "4 still to be written\n"));
+  CHECK(has(text, "5: inbox-poller quarantine\n"));
+  CHECK(has(text, "held 160 us at the median, 700 us at 99 %"));
+  CHECK(has(text, "  WORKER  STATE  LAST SEEN  ASKS  DETAIL\n  alice   idle   3m 5s ago  2     done\\x1b[0m\n"));
+  CHECK(has(text, "  bob     left   never      0\n"));
+  CHECK_FALSE(has(text, "\x1b"));  // no colours where there is no terminal
+}
+
+TEST_CASE("a trace says where a message is now and then everything that happened to it") {
+  const long long now = cli::now_ms();
+  json::object message{
+      {"message_key", "k1"},         {"team", "demo"},        {"inbox", "team-lead"},       {"sender", "alice"},
+      {"type", "plain_text"},        {"disposition", "chat"}, {"delivery", "delivered"},    {"sink", "recv"},
+      {"delivered_ms", now - 5'500}, {"attempts", 2},         {"received_ms", now - 61'000}};
+  const json::object event{{"at_ms", now}, {"event", "delivery.delivered"}, {"detail", "sink=recv"}};
+  const auto trace = [&] {
+    return shown({"trace", "k1"}, {{"messages", json::array{message}}, {"history", json::array{event}}});
+  };
+  CHECK(has(trace(), "it was delivered through recv 5s ago (attempt 2)\n"));
+  CHECK(has(trace(), "  delivery.delivered  sink=recv\n"));
+  message["delivery"] = "queued";
+  message["attempts"] = 0;
+  CHECK(has(trace(), "it waits for the lead\n"));
+  message["delivery"] = "offered";
+  message["offered_ms"] = now - 5'500;
+  CHECK(has(trace(), "it was handed out through recv 5s ago and is not acknowledged yet\n"));
+  message["disposition"] = "refused";
+  message["code"] = "sender.stranger";
+  message["reason"] = "mallory is no member";
+  CHECK(has(trace(), "it was not obeyed: mallory is no member (sender.stranger)\n"));
+  message["disposition"] = "bad";
+  CHECK(has(trace(), "it could not be read: mallory is no member (sender.stranger)\n"));
+  message["disposition"] = "control";
+  message["request_id"] = "perm-1";
+  CHECK(has(trace(), "it is a control message of request perm-1\n"));
+  message["disposition"] = "duplicate";
+  CHECK(has(trace(), "it repeats one that is known already\n"));
+  message["disposition"] = "status";
+  message["delivery"] = "none";
+  CHECK(has(trace(), "it changed the worker's state\n"));
+}
+
+TEST_CASE("a trace of an ask tells who decided it and whether the worker has its answer") {
+  const long long now = cli::now_ms();
+  const json::object effect{
+      {"inbox", "alice"}, {"state", "pending"}, {"attempts", 3}, {"last_problem", "the lock is held"}};
+  json::object request{{"team", "demo"},
+                       {"kind", "permission"},
+                       {"request_id", "perm-1"},
+                       {"asker", "alice"},
+                       {"subject", "Bash"},
+                       {"state", "approved"},
+                       {"decided_by", "rule"},
+                       {"rule", "Bash(git status)"},
+                       {"decided_ms", now - 90'500},
+                       {"reason", ""},
+                       {"effects", json::array{effect}}};
+  const std::string decided = shown({"trace", "perm-1"}, {{"requests", json::array{request}}});
+  CHECK(has(
+      decided,
+      "permission perm-1\n  alice, team demo, about Bash\n  it is approved by rule (Bash(git status)) 1m 30s ago\n"));
+  CHECK(has(decided, "answer to alice: pending, attempt 3, last problem: the lock is held\n"));
+  request["state"] = "pending";
+  request["deadline_ms"] = now + 60'500;
+  CHECK(has(shown({"trace", "perm-1"}, {{"requests", json::array{request}}}),
+            "it is pending: waits for a person, denied in 1m\n"));
+}
+
+TEST_CASE("the quarantine names the reason and where the bytes are") {
+  const json::object entry{{"team", "demo"},
+                           {"inbox", "team-lead"},
+                           {"sender", "mallory"},
+                           {"type", "mode_set_request"},
+                           {"message_key", "k9"},
+                           {"code", "direction.refused"},
+                           {"reason", "only the lead may"},
+                           {"received_ms", cli::now_ms() - 10'500}};
+  const json::object file{{"path", "/state/quarantine/x.json"}, {"size", 123}, {"modified_ms", cli::now_ms()}};
+  const std::string text = shown({"quarantine"}, {{"entries", json::array{entry}}, {"files", json::array{file}}});
+  CHECK(has(text, "10s ago  demo  team-lead  mallory  mode_set_request  k9   only the lead may (direction.refused)\n"));
+  CHECK(has(text, "--json shows them as \"entry\""));
+  CHECK(has(text, "123    /state/quarantine/x.json\n"));
+}
