@@ -193,14 +193,15 @@ void Team::report(ReadOutcome outcome, const std::string& detail) {
     report_.detail = detail;
     return;
   }
+  const bool fine = outcome == ReadOutcome::document || outcome == ReadOutcome::missing || outcome == ReadOutcome::empty;
   const bool first_and_fine = report_.state == InboxReport().state && outcome == ReadOutcome::document;
   if (!first_and_fine)
-    services_.telemetry.emit(Event::inbox_state, {{"team", context_.name},
-                                                  {"inbox", context_.lead},
-                                                  {"path", inbox_path()},
-                                                  {"old", report_.state},
-                                                  {"new", state},
-                                                  {"reason", detail}});
+    services_.telemetry.emit(fine ? Event::inbox_state : Event::inbox_unreadable, {{"team", context_.name},
+                                                                                   {"inbox", context_.lead},
+                                                                                   {"path", inbox_path()},
+                                                                                   {"old", report_.state},
+                                                                                   {"new", state},
+                                                                                   {"reason", detail}});
   report_ = {state, detail};
 }
 

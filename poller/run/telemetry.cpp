@@ -48,8 +48,8 @@ EventInfo info(Event event) {
       return {"roster.changed", LogLevel::info};
     case Event::roster_unreadable:
       return {"roster.unreadable", LogLevel::warn};
-    case Event::inbox_state:
-      return {"inbox.state", LogLevel::warn};
+    case Event::inbox_state: return {"inbox.state", LogLevel::info};
+    case Event::inbox_unreadable: return {"inbox.unreadable", LogLevel::warn};
     case Event::inbox_quarantined:
       return {"inbox.quarantined", LogLevel::warn};
     case Event::inbox_lock_foreign:

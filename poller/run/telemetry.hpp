@@ -33,6 +33,7 @@ enum class Event {
   roster_changed,
   roster_unreadable,
   inbox_state,
+  inbox_unreadable,
   inbox_quarantined,
   inbox_lock_foreign,
   inbox_full,
