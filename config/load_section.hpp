@@ -41,6 +41,9 @@ class Section {
   /// type reads as empty, with a complaint.
   Section(const toml::table& document, std::string name, Complaints&, std::vector<Setting>& settings);
 
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
   std::string text(std::string_view key, std::string_view default_value);
   /// An absolute path, or one that begins with "~/".
   std::string path(std::string_view key, std::string_view default_value, std::string_view home);

@@ -53,6 +53,13 @@ std::optional<std::string> path_problem(std::string_view pattern) {
   return std::nullopt;
 }
 
+/// "parameter:value", the parameter being a plain name.
+bool names_parameter(std::string_view specifier) {
+  const std::size_t colon = specifier.find(':');
+  return colon != std::string_view::npos && colon > 0 &&
+         std::all_of(specifier.begin(), specifier.begin() + static_cast<std::ptrdiff_t>(colon), is_tool_char);
+}
+
 std::optional<std::string> specifier_problem(std::string_view tool, std::string_view specifier) {
   if (specifier.empty()) return "nothing stands in the parentheses; leave them out to mean every call";
   const ToolKind kind = tool_kind(tool);
@@ -62,7 +69,7 @@ std::optional<std::string> specifier_problem(std::string_view tool, std::string_
     const auto pattern = parse_host_pattern(specifier.substr(domain_prefix.size()));
     return pattern ? std::nullopt : std::optional(pattern.error().message);
   }
-  if (kind == ToolKind::agent || specifier.find(':') != std::string_view::npos) return std::nullopt;
+  if (kind == ToolKind::agent || names_parameter(specifier)) return std::nullopt;
   if (const auto counts = path_rule_tool(kind); !counts.empty()) {
     return "paths are judged by " + std::string(counts) + " rules only; write \"" + std::string(counts) + "(" +
            std::string(specifier) + ")\"";
