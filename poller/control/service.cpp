@@ -169,10 +169,6 @@ json::object Service::answer(const Object& request, bool approve) {
   auto outcome = team->second->asks().answer(ask, answer, flag(request, "always"));
   if (const auto* refused = std::get_if<Asks::Refusal>(&outcome)) return refuse(refused->code, refused->message);
   const auto& taken = std::get<Asks::Taken>(outcome);
-  // An approval has no field for words: the note follows as a message of its own, so that the worker's model reads it.
-  if (approve && !answer.reason.empty())
-    if (auto noted = team->second->send(ask.asker, answer.reason, "note on the approval of " + id); !noted)
-      return refuse(noted.error());
   team->second->poke();
   Object reply{{"ok", true},
                {"team", team_name},
