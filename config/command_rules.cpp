@@ -119,7 +119,7 @@ bool runs_from(const ShellPart& part, std::size_t core) {
 
 std::string joined_values(const ShellPart& part, std::size_t from) {
   std::string text;
-  for (std::size_t i = from; i < part.words.size(); ++i) {
+  for (std::size_t i = from; i < part.words.size() && text.size() < longest_command; ++i) {
     if (i > from) text += ' ';
     text += part.words[i].value;
   }
@@ -206,7 +206,7 @@ Command read_command(std::string_view text) {
   for (const ShellPart& part : command.visible) {
     if (part.text.size() <= longest_command) command.spellings.push_back(part.text);
     for (const std::size_t at : possible_commands(part)) {
-      add_spelling(command.spellings, joined_values(part, at).substr(0, longest_command));
+      add_spelling(command.spellings, joined_values(part, at));
       const std::string_view name = base_name(part.words[at].value);
       command.changes_directory |= name == "cd" || name == "pushd" || name == "popd" || name == "chdir";
     }

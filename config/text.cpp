@@ -1,36 +1,16 @@
 #include "config/text.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
+
+#include "schema/utf8.hpp"
 
 namespace inbox_poller::config {
 namespace {
 
-struct CodePoint {
-  std::uint32_t value = 0;
-  std::size_t length = 0;  // 0: not UTF-8
-};
-
-CodePoint decode(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return {};
-  std::uint32_t value = lead & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xC0U) != 0x80) return {};
-    value = (value << 6) | (next & 0x3FU);
-  }
-  const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
-  if (overlong || (value >= 0xD800 && value < 0xE000) || value > 0x10FFFF) return {};
-  return {value, length};
-}
-
-bool is_odd(std::uint32_t c) {
+bool is_odd(char32_t c) {
   struct Range {
-    std::uint32_t first, last;
+    char32_t first, last;
   };
   static constexpr Range odd[] = {
       {0x00, 0x1F},     {0x7F, 0xA0},     {0xAD, 0xAD},     {0x34F, 0x34F},   {0x61C, 0x61C},
@@ -66,16 +46,16 @@ bool wildcard_match(std::string_view pattern, std::string_view text, bool questi
 }
 
 std::optional<std::string> find_odd_character(std::string_view text, LineBreaks line_breaks) {
-  while (!text.empty()) {
-    const CodePoint c = decode(text);
-    if (c.length == 0) return "a byte that is not UTF-8";
-    const bool line_break = c.value == '\n' || c.value == '\t';
+  for (std::size_t at = 0; at < text.size();) {
+    const schema::CodePoint c = schema::code_point_at(text, at);
+    if (!c.valid) return "a byte that is not UTF-8";
+    const bool line_break = c.value == U'\n' || c.value == U'\t';
     if (is_odd(c.value) && !(line_break && line_breaks == LineBreaks::accepted)) {
       char name[16];
       std::snprintf(name, sizeof name, "U+%04X", static_cast<unsigned>(c.value));
       return "the invisible character " + std::string(name);
     }
-    text.remove_prefix(c.length);
+    at += c.length;
   }
   return std::nullopt;
 }

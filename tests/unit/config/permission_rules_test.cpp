@@ -254,7 +254,7 @@ TEST_CASE("whatever is allowed, a cruder splitter finds every part of it allowed
   std::uniform_int_distribution<std::size_t> token(0, std::size(tokens) - 1);
   std::uniform_int_distribution<int> length(1, 9);
   int allowed = 0;
-  for (int round = 0; round < 60'000; ++round) {
+  for (int round = 0; round < 20'000; ++round) {
     std::string command = round % 2 == 0 ? "ls " : "";
     for (int i = length(random); i > 0; --i) command += tokens[token(random)];
     if (judge_command(rules, command).action != Action::allow) continue;
@@ -264,7 +264,7 @@ TEST_CASE("whatever is allowed, a cruder splitter finds every part of it allowed
     REQUIRE_FALSE(parts.empty());
     for (const std::string& part : parts) REQUIRE(crudely_allowed(part));
   }
-  CHECK(allowed > 1'000);  // otherwise the property would say nothing
+  CHECK(allowed > 500);  // otherwise the property would say nothing
 }
 
 }  // namespace
