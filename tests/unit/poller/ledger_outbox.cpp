@@ -98,8 +98,7 @@ TEST_CASE("asking again does not cut short the backoff of a reply that is still 
   CHECK((row.attempts == 3 && row.next_ms == 9000 && row.created_ms == 1000));
 }
 
-// --- what prune may take
-// -----------------------------------------------------------------------------------------------------
+// what prune may take
 
 namespace {
 
