@@ -74,7 +74,9 @@ class FaultyFileSystem final : public poller::FileSystem {
 
   Result<poller::Directory> open_dir(const poller::Directory& at, const std::string& name) override {
     if (auto error = enter(Call::open_dir, name)) return *error;
-    return real_.open_dir(at, name);
+    Result<poller::Directory> directory = real_.open_dir(at, name);
+    if (directory) blur(directory->stat);
+    return directory;
   }
   Result<poller::File> open_read(const poller::Directory& at, const std::string& name) override {
     if (auto error = enter(Call::open_read, name)) return *error;

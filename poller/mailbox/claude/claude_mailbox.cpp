@@ -378,7 +378,7 @@ WriteResult ClaudeMailbox::swap_in(const Directory& folder, const std::string& f
   if (!now && (was_there || !is_errno(now.error(), ENOENT))) return stopped_by(now.error());
   if (now.ok() && version_of(*now) != snapshot.version) return stopped(WriteOutcome::changed, {});
   if (was_there && !snapshot.settled) {
-    const Result<bool> same = has_bytes(files_, folder, file, snapshot.bytes);
+    const Result<bool> same = has_bytes(files_, *snapshot.file, snapshot.bytes);
     if (!same) return stopped_by(same.error());
     if (!*same) return stopped(WriteOutcome::changed, {});
   }

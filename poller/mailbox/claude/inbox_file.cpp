@@ -58,7 +58,7 @@ Snapshot take_snapshot(FileSystem& files, const Clock& clock, const Directory& a
     return without_bytes(ReadOutcome::not_regular, path + " is " + std::string(describe(found->kind)) +
                                                        ", not a regular file; it was not opened");
   }
-  const Result<File> file = files.open_read(at, name);
+  Result<File> file = files.open_read(at, name);
   if (!file) return failed(file.error());
   if (file->stat.size > limit) {
     return without_bytes(ReadOutcome::too_large, path + " has " + std::to_string(file->stat.size) +
@@ -81,17 +81,15 @@ Snapshot take_snapshot(FileSystem& files, const Clock& clock, const Directory& a
     out.outcome = ReadOutcome::torn;
     out.detail = path + " changed while it was read";
   }
+  out.file = *std::move(file);
   return out;
 }
 
-Result<bool> has_bytes(FileSystem& files, const Directory& at, const std::string& name, std::string_view bytes) {
-  const Result<File> file = files.open_read(at, name);
-  if (!file) return file.error();
-  if (file->stat.size != bytes.size()) return false;
+Result<bool> has_bytes(FileSystem& files, const File& file, std::string_view bytes) {
   std::array<char, 16384> buffer;
   for (std::size_t done = 0; done < bytes.size();) {
     const std::string_view wanted = bytes.substr(done, buffer.size());
-    const Result<std::size_t> count = files.read_at(*file, buffer.data(), wanted.size(), done);
+    const Result<std::size_t> count = files.read_at(file, buffer.data(), wanted.size(), done);
     if (!count) return count.error();
     if (std::string_view(buffer.data(), *count) != wanted) return false;
     done += wanted.size();

@@ -35,6 +35,9 @@ bool is_settled(const FileVersion&, EpochMs wall_now);
 struct Snapshot {
   ReadOutcome outcome = ReadOutcome::missing;  // `document` says: the bytes are there, nobody has looked into them
   std::string bytes;
+  // Kept open: while it is, no other file can get its inode number; and when it has been replaced, the file system
+  // frees it when the snapshot goes, not under the lock. (Freeing takes longer than all the rest: up to milliseconds.)
+  std::optional<File> file;
   FileVersion version;
   bool settled = false;  // the version alone tells these bytes from later ones
   unsigned mode = 0600;
@@ -46,8 +49,8 @@ struct Snapshot {
 Snapshot take_snapshot(FileSystem& files, const Clock& clock, const Directory& at, const std::string& name,
                        std::uint64_t limit);
 
-/// True if the file has exactly these bytes now.
-Result<bool> has_bytes(FileSystem& files, const Directory& at, const std::string& name, std::string_view bytes);
+/// True if the file begins with exactly these bytes now.
+Result<bool> has_bytes(FileSystem& files, const File& file, std::string_view bytes);
 
 /// A file beside `target`, removed with this object unless it was renamed over the target.
 class TemporaryFile {

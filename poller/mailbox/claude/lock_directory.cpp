@@ -40,7 +40,7 @@ HeldLock::HeldLock(HeldLock&& other) noexcept
     : owner_(std::exchange(other.owner_, nullptr)),
       at_(other.at_),
       name_(std::move(other.name_)),
-      self_(other.self_),
+      self_(std::move(other.self_)),
       since_(other.since_) {}
 
 HeldLock::~HeldLock() {
@@ -50,7 +50,7 @@ HeldLock::~HeldLock() {
 bool HeldLock::still_ours() const {
   if (owner_ == nullptr) return false;
   const Result<FileStat> now = owner_->files_.stat_at(*at_, name_);
-  return now.ok() && same_lock(*now, self_);
+  return now.ok() && same_lock(*now, self_.stat);
 }
 
 LockRelease HeldLock::release() {
@@ -79,16 +79,16 @@ LockAttempt LockDirectory::try_acquire(const Directory& at, const std::string& n
 }
 
 LockAttempt LockDirectory::own(HeldLock lock, std::string note) {
-  const Result<FileStat> self = files_.stat_at(*lock.at_, lock.name_);
+  Result<Directory> self = files_.open_dir(*lock.at_, lock.name_);
   if (!self.ok()) {
     lock.owner_ = nullptr;
-    const std::string path = lock_path(*lock.at_, lock.name_);
-    if (is_errno(self.error(), ENOENT))
-      return failed(LockOutcome::held, path + " was removed as soon as we had made it");
+    if (is_errno(self.error(), ENOENT) || self.error().code == code::untrusted) {
+      return failed(LockOutcome::held, lock_path(*lock.at_, lock.name_) + " was removed as soon as we had made it");
+    }
     (void)files_.rmdir_at(*lock.at_, lock.name_);
     return failed(LockOutcome::fault, self.error().message);
   }
-  lock.self_ = *self;
+  lock.self_ = *std::move(self);
   return {LockOutcome::acquired, std::move(lock), std::move(note)};
 }
 
@@ -165,7 +165,7 @@ LockRelease LockDirectory::release(HeldLock& lock) {
   LockRelease out;
   // Ours also when the look itself fails: leaving the lock behind would block every peer for 10 s.
   const Result<FileStat> now = files_.stat_at(at, lock.name_);
-  out.intact = now.ok() ? same_lock(*now, lock.self_) : !is_errno(now.error(), ENOENT);
+  out.intact = now.ok() ? same_lock(*now, lock.self_.stat) : !is_errno(now.error(), ENOENT);
   if (out.intact) {
     Status removed = files_.rmdir_at(at, lock.name_);
     if (!removed.ok() && !is_errno(removed.error(), ENOENT)) removed = files_.rmdir_at(at, lock.name_);
@@ -178,7 +178,7 @@ LockRelease LockDirectory::release(HeldLock& lock) {
   if (!out.intact) out.detail = lock_path(at, lock.name_) + " was broken by somebody while we held it";
   if (out.intact && !out.detail.empty()) {
     observations_.insert_or_assign(
-        lock.name_, LockObservation{lock.self_, clock_.steady() - stale_after});  // the next attempt removes it
+        lock.name_, LockObservation{lock.self_.stat, clock_.steady() - stale_after});  // the next attempt removes it
   } else {
     observations_.erase(lock.name_);
   }

@@ -50,7 +50,8 @@ class HeldLock {
   LockDirectory* owner_;  // null: released
   const Directory* at_;
   std::string name_;
-  FileStat self_;
+  // Kept open: while it is, no other directory can get its inode number, and the file system frees it outside the lock.
+  Directory self_;
   SteadyTime since_{};
 };
 
