@@ -3,6 +3,7 @@
 #include "config/load.hpp"
 #include "config/load_section.hpp"
 #include "config/units.hpp"
+#include "schema/ids.hpp"
 
 namespace inbox_poller::config {
 namespace {
@@ -193,6 +194,10 @@ class TeamReader {
     to.idle = delivery.choice<IdlePolicy>("idle", to.idle, {{"state", IdlePolicy::state}, {"all", IdlePolicy::all}});
     to.unknown = delivery.choice<UnknownPolicy>("unknown", to.unknown,
                                                 {{"deliver", UnknownPolicy::deliver}, {"hold", UnknownPolicy::hold}});
+    to.senders = delivery.list<std::string>("senders", [](const std::string& item) -> Result<std::string> {
+      if (schema::is_valid_name(item)) return item;
+      return Error{"config.name", toml_text(item) + " is not a sender's name: letters, digits, '_' and '-', at most 64"};
+    });
     delivery.finish();
   }
 

@@ -17,12 +17,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kHeldLease = std::chrono::minutes(10);
-constexpr milliseconds kRecvLook{50};
-constexpr milliseconds kLongestWait = std::chrono::hours(24);
-constexpr std::size_t kDefaultMax = 20;
-constexpr int kTraceLimit = 50;
-constexpr int kQuarantineLimit = 200;
+constexpr milliseconds held_lease = std::chrono::minutes(10);
+constexpr milliseconds recv_look{50};
+constexpr milliseconds longest_wait = std::chrono::hours(24);
+constexpr std::size_t default_max = 20;
+constexpr int trace_limit = 50;
+constexpr int quarantine_limit = 200;
 
 json::object refuse(std::string code, std::string message) {
   return {{"ok", false}, {"code", std::move(code)}, {"message", std::move(message)}};
@@ -219,7 +219,7 @@ json::object Service::lead(const Object& request) {
       return refuse("request.invalid", "\"" + wanted + "\" is no state of a lead; states are busy, idle, gone");
     std::optional<config::Duration> limit;
     if (const auto ms = number(request, "for_ms"); ms && *ms > 0)
-      limit = std::min<milliseconds>(milliseconds(*ms), kLongestWait);
+      limit = std::min<milliseconds>(milliseconds(*ms), longest_wait);
     const auto event = *state == LeadState::busy   ? LeadEvent::reports_busy
                        : *state == LeadState::idle ? LeadEvent::reports_idle
                                                    : LeadEvent::reports_gone;
@@ -234,12 +234,12 @@ json::object Service::lead(const Object& request) {
 
 asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, std::shared_ptr<ControlSession> session) {
   const auto max =
-      static_cast<std::size_t>(std::clamp<long long>(number(request, "max").value_or(kDefaultMax), 1, 1000));
+      static_cast<std::size_t>(std::clamp<long long>(number(request, "max").value_or(default_max), 1, 1000));
   const auto wait =
-      milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, kLongestWait.count()));
+      milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_wait.count()));
   const bool even_busy = flag(request, "even_busy");
   std::optional<config::Duration> lease;
-  if (flag(request, "hold")) lease = kHeldLease;
+  if (flag(request, "hold")) lease = held_lease;
 
   const auto deadline = services_.clock.steady() + wait;
   std::vector<OutgoingMessage> messages;
@@ -249,7 +249,7 @@ asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, std
     if (!offered) co_return refuse(offered.error());
     messages = std::move(*offered);
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
-    co_await pause(kRecvLook);
+    co_await pause(recv_look);
   }
   if (!messages.empty() && !lease)
     session->on_close.push_back([team, messages] { team->courier().give_back(messages); });
@@ -283,7 +283,7 @@ json::object Service::acknowledge(const Object& request) {
 json::object Service::trace(const Object& request) {
   const auto id = text(request, "id");
   if (id.empty()) return refuse("request.invalid", "`id` must be a message key, the beginning of one, or a request id");
-  auto view = trace_view(services_.ledger, id, kTraceLimit);
+  auto view = trace_view(services_.ledger, id, trace_limit);
   if (!view) return refuse(view.error());
   if (view->at("messages").as_array().empty() && view->at("requests").as_array().empty() &&
       view->at("history").as_array().empty())
@@ -294,7 +294,7 @@ json::object Service::trace(const Object& request) {
 
 json::object Service::quarantine(const Object& request) {
   const auto limit =
-      static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(kQuarantineLimit), 1, 10'000));
+      static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(quarantine_limit), 1, 10'000));
   const auto rows = services_.ledger.quarantined(text(request, "team"), limit);
   if (!rows) return refuse(rows.error());
   json::array entries;

@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 
 /// How long an effect of the same batch may hold chat back. A worker's inbox that stays blocked must not silence the
 /// lead for good.
-constexpr milliseconds kEffectGrace{30'000};
+constexpr milliseconds effect_grace{30'000};
 
 std::vector<long long> ids_of(const std::vector<OutgoingMessage>& messages) {
   std::vector<long long> ids;
@@ -88,7 +88,7 @@ Result<std::vector<OutgoingMessage>> Courier::offer(std::size_t max, const std::
   std::vector<OutgoingMessage> messages;
   if (!is_open(state_) && !even_busy) return messages;
   const auto now = context_.clock.wall_ms();
-  auto rows = context_.ledger.offerable(context_.name, now - kEffectGrace.count(),
+  auto rows = context_.ledger.offerable(context_.name, now - effect_grace.count(),
                                         static_cast<int>(std::min<std::size_t>(max, 1000)));
   if (!rows) return rows.error();
   if (rows->empty()) return messages;
@@ -156,8 +156,7 @@ bool Courier::has_push_sink() const {
 
 asio::awaitable<void> Courier::push() {
   if (!has_push_sink() || (push_after_ && context_.clock.steady() < *push_after_)) co_return;
-  while (co_await push_batch()) {
-  }
+  for (bool more = true; more;) more = co_await push_batch();  // g++ 12 traps on `while (co_await …) {}` under UBSan
 }
 
 asio::awaitable<bool> Courier::push_batch() {

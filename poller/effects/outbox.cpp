@@ -14,18 +14,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kRowsAtOnce = 64;
-constexpr int kLockRounds = 25;  // short waits for a held lock, about half a second in all
-constexpr milliseconds kFirstBackoff{1'000};
-constexpr milliseconds kLongestBackoff{30'000};
-constexpr EpochMs kGiveUpAfterMs = 24LL * 60 * 60 * 1000;
-constexpr milliseconds kFirstLook{50};
-constexpr milliseconds kLastLook{500};
-constexpr int kMostRewrites = 20;
+constexpr int rows_at_once = 64;
+constexpr int lock_rounds = 25;  // short waits for a held lock, about half a second in all
+constexpr milliseconds first_backoff{1'000};
+constexpr milliseconds longest_backoff{30'000};
+constexpr EpochMs give_up_after_ms = 24LL * 60 * 60 * 1000;
+constexpr milliseconds first_look{50};
+constexpr milliseconds last_look{500};
+constexpr int most_rewrites = 20;
 
 EpochMs backoff_ms(int attempts) {
-  const auto doubled = kFirstBackoff.count() << std::min(attempts, 5);
-  return std::min<EpochMs>(doubled, kLongestBackoff.count());
+  const auto doubled = first_backoff.count() << std::min(attempts, 5);
+  return std::min<EpochMs>(doubled, longest_backoff.count());
 }
 
 bool worth_waiting(WriteOutcome outcome) {
@@ -78,7 +78,7 @@ Status Outbox::restore() {
 
 asio::awaitable<void> Outbox::run() {
   for (;;) {
-    auto rows = context_.ledger.due(context_.name, context_.clock.wall_ms(), kRowsAtOnce);
+    auto rows = context_.ledger.due(context_.name, context_.clock.wall_ms(), rows_at_once);
     if (!rows) {
       context_.telemetry.emit(Event::ledger_fault, {{"team", context_.name}, {"reason", rows.error().message}});
       co_return;
@@ -86,7 +86,7 @@ asio::awaitable<void> Outbox::run() {
     if (rows->empty()) break;
     std::vector<Attempt> attempts;
     for (auto& row : *rows) attempts.push_back({std::move(row), {}, {}});
-    for (int round = 0; round < kLockRounds; ++round) {
+    for (int round = 0; round < lock_rounds; ++round) {
       bool waiting = false;
       for (auto& attempt : attempts) {
         if (round > 0 && !worth_waiting(attempt.result.outcome)) continue;
@@ -116,7 +116,7 @@ Status Outbox::record(std::vector<Attempt> attempts) {
       }
       const std::string problem =
           std::string(describe(result.outcome)) + (result.detail.empty() ? "" : ": " + result.detail);
-      const bool dead = now - row.created_ms > kGiveUpAfterMs;
+      const bool dead = now - row.created_ms > give_up_after_ms;
       const auto next = now + backoff_ms(row.attempts);
       if (auto set = context_.ledger.set_effect(row.id, dead ? EffectState::dead : EffectState::pending,
                                                 row.attempts + 1, next, problem);
@@ -143,7 +143,7 @@ void Outbox::look_again() {
   const auto now = context_.clock.steady();
   std::vector<Watched> still, finished, overwritten;
   for (auto& watched : watched_) {
-    const auto due = watched.looks == 0 ? kFirstLook : kLastLook;
+    const auto due = watched.looks == 0 ? first_look : last_look;
     if (now - watched.written < due) {
       still.push_back(std::move(watched));
       continue;
@@ -179,7 +179,7 @@ void Outbox::look_again() {
     }
     for (const auto& watched : overwritten) {
       const int attempts = watched.row.attempts + 1;
-      const bool dead = attempts > kMostRewrites;
+      const bool dead = attempts > most_rewrites;
       auto fields = fields_of(context_, watched.row);
       fields.emplace_back("reason", "a peer that takes no lock wrote over it");
       fields.emplace_back("attempts", std::to_string(attempts));

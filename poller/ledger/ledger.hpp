@@ -83,7 +83,8 @@ struct MemberRow {
 struct SessionRule {
   long long id = 0;
   std::string team;
-  std::string kind;    // "permission" or "host"
+  std::string session;  // the lead's session id when it was given; a later session starts without it
+  std::string kind;     // "permission" or "host"
   std::string action;  // "allow" or "deny"
   std::string rule;
   std::string by;
@@ -181,7 +182,7 @@ class Ledger {
   Status put_member(const MemberRow&);
   Result<std::vector<MemberRow>> members(std::string_view team);
   Status add_rule(const SessionRule&);
-  Result<std::vector<SessionRule>> rules(std::string_view team);
+  Result<std::vector<SessionRule>> rules(std::string_view team);  // of all its sessions
   Status put_lead(std::string_view team, const LeadRow&);
   Result<std::optional<LeadRow>> lead(std::string_view team);
 

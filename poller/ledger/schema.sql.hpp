@@ -107,13 +107,14 @@ CREATE TABLE members (
 CREATE TABLE rules (
   id     INTEGER PRIMARY KEY AUTOINCREMENT,
   team   TEXT NOT NULL,
+  session TEXT NOT NULL,
   kind   TEXT NOT NULL CHECK (kind IN ('permission', 'host')),
   action TEXT NOT NULL CHECK (action IN ('allow', 'deny')),
   rule   TEXT NOT NULL,
   by     TEXT NOT NULL,
   at_ms  INTEGER NOT NULL,
   sum    INTEGER NOT NULL,
-  UNIQUE (team, kind, action, rule)
+  UNIQUE (team, session, kind, action, rule)
 ) STRICT;
 
 CREATE TABLE lead (

@@ -10,7 +10,7 @@ long long sum_of(const MemberRow& row) {
 }
 
 long long sum_of(const SessionRule& row) {
-  return row_sum(row.team, row.kind, row.action, row.rule, row.by, row.at_ms);
+  return row_sum(row.team, row.session, row.kind, row.action, row.rule, row.by, row.at_ms);
 }
 
 long long sum_of(std::string_view team, const LeadRow& row) {
@@ -29,7 +29,7 @@ Result<MemberRow> read_member(const Database& database, const Statement& from) {
 Result<SessionRule> read_rule(const Database& database, const Statement& from) {
   SessionRule row;
   long long sum = 0;
-  from.read(row.id, row.team, row.kind, row.action, row.rule, row.by, row.at_ms, sum);
+  from.read(row.id, row.team, row.session, row.kind, row.action, row.rule, row.by, row.at_ms, sum);
   if (sum != sum_of(row))
     return database.damaged("session rule " + std::to_string(row.id) + " is not as it was written");
   return row;
@@ -55,15 +55,15 @@ Result<std::vector<MemberRow>> Ledger::members(std::string_view team) {
 
 Status Ledger::add_rule(const SessionRule& row) {
   return impl_->database->run(
-      "INSERT INTO rules (team, kind, action, rule, by, at_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
-      "ON CONFLICT (team, kind, action, rule) DO NOTHING",
-      row.team, row.kind, row.action, row.rule, row.by, row.at_ms, sum_of(row));
+      "INSERT INTO rules (team, session, kind, action, rule, by, at_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
+      "ON CONFLICT (team, session, kind, action, rule) DO NOTHING",
+      row.team, row.session, row.kind, row.action, row.rule, row.by, row.at_ms, sum_of(row));
 }
 
 Result<std::vector<SessionRule>> Ledger::rules(std::string_view team) {
   Database& database = *impl_->database;
   return all_rows(
-      database.query("SELECT id, team, kind, action, rule, by, at_ms, sum FROM rules WHERE team = ?1 ORDER BY id",
+      database.query("SELECT id, team, session, kind, action, rule, by, at_ms, sum FROM rules WHERE team = ?1 ORDER BY id",
                      team),
       read_rule, database);
 }

@@ -11,7 +11,7 @@ using handlers::RequestEvent;
 using handlers::RequestKind;
 
 /// A roster that is just being rewritten may miss a member for a moment; a departure counts after this long.
-constexpr std::chrono::seconds kDepartureGrace{60};
+constexpr std::chrono::seconds departure_grace{60};
 
 config::Duration timeout_of(const config::TeamConfig& config, RequestKind kind) {
   switch (kind) {
@@ -46,7 +46,7 @@ void Asks::settle() {
   const auto now = context_.clock.steady();
   std::vector<std::pair<handlers::Request, handlers::Answer>> due;
   for (const auto& [id, open] : open_) {
-    if (context_.absent_for(open.request.asker) > kDepartureGrace) {
+    if (context_.absent_for(open.request.asker) > departure_grace) {
       handlers::Answer answer;
       answer.event = RequestEvent::asker_leaves;
       answer.by = "roster";
@@ -114,6 +114,7 @@ std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const hand
   const bool denies = answer.event == RequestEvent::person_denies;
   SessionRule rule;
   rule.team = context_.name;
+  rule.session = context_.roster.lead_session_id;
   rule.by = answer.by;
   rule.at_ms = context_.clock.wall_ms();
   rule.action = approves ? "allow" : "deny";

@@ -21,9 +21,9 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-constexpr int kDrained = 0;
-constexpr int kFault = 1;
-constexpr int kConfiguration = 2;
+constexpr int exit_drained = 0;
+constexpr int exit_fault = 1;
+constexpr int exit_configuration = 2;
 
 void complain(const std::string& text) {
   std::fprintf(stderr, "inbox-poller: %s\n", text.c_str());
@@ -128,7 +128,7 @@ int serve(const config::DaemonConfig& config, const config::Loaded& loaded, cons
           Telemetry& telemetry) {
   const auto fault = [&](const std::string& reason) {
     telemetry.emit(Event::daemon_fault, {{"reason", reason}});
-    return kFault;
+    return exit_fault;
   };
   PosixFileSystem files;
   if (auto dir = ensure_private_dir(files, config.state_dir); !dir) return fault(dir.error().message);
@@ -152,7 +152,7 @@ int serve(const config::DaemonConfig& config, const config::Loaded& loaded, cons
     return fault(failure.what());
   }
   telemetry.emit(Event::daemon_stopped, {{"reason", "drained"}});
-  return kDrained;
+  return exit_drained;
 }
 
 }  // namespace
@@ -164,12 +164,12 @@ int run_daemon(const RunOptions& options) {
   const auto environment = config::Environment::from_process();
   const auto loaded = config::load(options.sources, environment);
   for (const auto& problem : loaded.problems) std::fprintf(stderr, "%s\n", problem.c_str());
-  if (!loaded.problems.empty()) return kConfiguration;
+  if (!loaded.problems.empty()) return exit_configuration;
   if (loaded.teams.empty()) {
     complain(
         "no team is configured: name a file with --config, or put one into the folder that --config-dir (default "
         "~/.config/inbox-poller/teams.d) names. deploy/examples has some to start from.");
-    return kConfiguration;
+    return exit_configuration;
   }
   auto config = loaded.daemon;
   if (!options.socket.empty()) config.socket = options.socket;
@@ -178,7 +178,7 @@ int run_daemon(const RunOptions& options) {
   auto telemetry = Telemetry::open(config.log);
   if (!telemetry) {
     complain(telemetry.error().message);
-    return kFault;
+    return exit_fault;
   }
   for (const auto& warning : loaded.warnings) (*telemetry)->emit(Event::daemon_warning, {{"reason", warning}});
   return serve(config, loaded, options, **telemetry);

@@ -13,7 +13,7 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::chrono::milliseconds kLookForTeamsEvery{500};
+constexpr std::chrono::milliseconds look_for_teams_every{500};
 
 }  // namespace
 
@@ -32,7 +32,7 @@ asio::awaitable<void> PollLoop::run(std::optional<unsigned> polls) {
     manager_.alive(std::to_string(teams_.size()) + " teams served");
     if (polls && teams_.empty() && rounds >= *polls) break;
     if (polls && !teams_.empty()) break;
-    timer_.expires_after(kLookForTeamsEvery);
+    timer_.expires_after(look_for_teams_every);
     boost::system::error_code woken;
     co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     if (!stopping_) discover(polls);

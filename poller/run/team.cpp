@@ -14,10 +14,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kBigFile = std::uint64_t{1} << 20;  // read on the pool from here on
-constexpr int kReadsAPoll = 4;                              // a torn file is looked at this often before the next poll
-constexpr int kMarkRounds = 20;
-constexpr std::chrono::hours kPruneEvery{1};
+constexpr std::uint64_t big_file = std::uint64_t{1} << 20;  // read on the pool from here on
+constexpr int reads_a_poll = 4;                              // a torn file is looked at this often before the next poll
+constexpr int mark_rounds = 20;
+constexpr std::chrono::hours prune_every{1};
 
 std::unique_ptr<Mailbox> open_mailbox(Services& services, const config::TeamConfig& config, const std::string& name) {
   switch (config.team.transport) {
@@ -67,6 +67,7 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       timer_(services.executor) {}
 
 Status Team::restore() {
+  static_cast<void>(mailbox_->inboxes());  // the first look also clears away what a killed predecessor left half written
   if (auto restored = context_.restore(); !restored) return restored;
   if (auto restored = asks_.restore(); !restored) return restored;
   if (auto restored = outbox_.restore(); !restored) return restored;
@@ -111,17 +112,17 @@ asio::awaitable<Team::Polled> Team::poll() {
 }
 
 asio::awaitable<ReadResult> Team::read_once(std::uint64_t size, ReadMode mode) {
-  if (size < kBigFile) co_return mailbox_->read(context_.lead, mode);
+  if (size < big_file) co_return mailbox_->read(context_.lead, mode);
   auto work = [this, mode] { return mailbox_->read(context_.lead, mode); };
   co_return co_await offload(services_.pool, std::move(work));
 }
 
 asio::awaitable<ReadResult> Team::read_patiently(std::uint64_t size) {
   ReadResult result;
-  for (int attempt = 0; attempt < kReadsAPoll; ++attempt) {
+  for (int attempt = 0; attempt < reads_a_poll; ++attempt) {
     if (attempt > 0) co_await pause_jittered(milliseconds(15), milliseconds(35));
     // The last look is under the lock: an honest writer is then certainly not in the middle of it.
-    const auto mode = attempt + 1 < kReadsAPoll ? ReadMode::unlocked : ReadMode::under_lock;
+    const auto mode = attempt + 1 < reads_a_poll ? ReadMode::unlocked : ReadMode::under_lock;
     result = co_await read_once(size, mode);
     if (!may_pass_by_itself(result.outcome)) break;
   }
@@ -140,7 +141,7 @@ asio::awaitable<void> Team::take_in(ReadResult result) {
 
 asio::awaitable<bool> Team::mark(const schema::InboxDocument& document, std::vector<std::size_t> indexes) {
   WriteResult result;
-  for (int round = 0; round < kMarkRounds; ++round) {
+  for (int round = 0; round < mark_rounds; ++round) {
     if (round > 0) co_await pause_jittered(milliseconds(3), milliseconds(25));
     result = mailbox_->mark_read(context_.lead, document, indexes);
     if (result.outcome != WriteOutcome::lock_held) break;
@@ -207,7 +208,7 @@ void Team::report(ReadOutcome outcome, const std::string& detail) {
 
 void Team::prune_now_and_then() {
   const auto now = services_.clock.steady();
-  if (pruned_ && now - *pruned_ < kPruneEvery) return;
+  if (pruned_ && now - *pruned_ < prune_every) return;
   // Only with the whole inbox in view is it known which messages may come back.
   if (report_.state != state_name(ReadOutcome::document) || must_read_) return;
   pruned_ = now;

@@ -28,14 +28,16 @@ Status TeamContext::restore() {
   }
   auto rules = ledger.rules(name);
   if (!rules) return rules.error();
-  session_rules_ = std::move(*rules);
+  all_rules_ = std::move(*rules);
   rebuild_rules();
   return Done{};
 }
 
 Status TeamContext::adopt(schema::Roster fresh) {
   lead = config.team.lead.empty() ? fresh.lead_name() : config.team.lead;
+  const bool new_session = roster.lead_session_id != fresh.lead_session_id;
   roster = std::move(fresh);
+  if (new_session) rebuild_rules();  // a person's word holds for the session it was given in
   std::vector<MemberRow> changed;
   for (const auto& member : roster.members) {
     absent_since_.erase(member.name);
@@ -76,20 +78,27 @@ std::chrono::milliseconds TeamContext::absent_for(const std::string& member) con
 }
 
 bool TeamContext::has_rule(const SessionRule& rule) const {
-  return std::any_of(session_rules_.begin(), session_rules_.end(), [&](const SessionRule& other) {
+  const auto rules = session_rules();
+  return std::any_of(rules.begin(), rules.end(), [&](const SessionRule& other) {
     return other.kind == rule.kind && other.action == rule.action && other.rule == rule.rule;
   });
 }
 
+std::vector<SessionRule> TeamContext::session_rules() const {
+  auto rules = all_rules_;
+  std::erase_if(rules, [&](const SessionRule& rule) { return rule.session != roster.lead_session_id; });
+  return rules;
+}
+
 void TeamContext::apply_rule(SessionRule rule) {
-  session_rules_.push_back(std::move(rule));
+  all_rules_.push_back(std::move(rule));
   rebuild_rules();
 }
 
 void TeamContext::rebuild_rules() {
   rules_ = config.permissions.rules;
   hosts_ = config.sandbox.hosts;
-  for (const auto& session : session_rules_) {
+  for (const auto& session : session_rules()) {
     const bool allow = session.action == "allow";
     if (session.kind == "permission") {
       if (auto rule = config::parse_permission_rule(session.rule))

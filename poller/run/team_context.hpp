@@ -46,7 +46,8 @@ class TeamContext {
   [[nodiscard]] bool has_rule(const SessionRule&) const;
   /// Makes a rule effective; to be called once its row is committed.
   void apply_rule(SessionRule);
-  [[nodiscard]] const std::vector<SessionRule>& session_rules() const { return session_rules_; }
+  /// The rules of the lead's present session.
+  [[nodiscard]] std::vector<SessionRule> session_rules() const;
 
   [[nodiscard]] handlers::TeamView view() const;
 
@@ -61,7 +62,7 @@ class TeamContext {
  private:
   void rebuild_rules();
 
-  std::vector<SessionRule> session_rules_;
+  std::vector<SessionRule> all_rules_;
   config::PermissionRules rules_;
   config::HostRules hosts_;
   std::vector<std::string> former_members_;

@@ -22,95 +22,64 @@ namespace {
 using config::LogLevel;
 
 struct EventInfo {
+  Event event;
   std::string_view name;
   LogLevel level;
 };
 
-EventInfo info(Event event) {
-  switch (event) {
-    case Event::daemon_started:
-      return {"daemon.started", LogLevel::info};
-    case Event::daemon_warning:
-      return {"daemon.warning", LogLevel::warn};
-    case Event::daemon_stopping:
-      return {"daemon.stopping", LogLevel::info};
-    case Event::daemon_stopped:
-      return {"daemon.stopped", LogLevel::info};
-    case Event::daemon_fault:
-      return {"daemon.fault", LogLevel::error};
-    case Event::poll_slow:
-      return {"poll.slow", LogLevel::warn};
-    case Event::roster_appeared:
-      return {"roster.appeared", LogLevel::info};
-    case Event::roster_vanished:
-      return {"roster.vanished", LogLevel::info};
-    case Event::roster_changed:
-      return {"roster.changed", LogLevel::info};
-    case Event::roster_unreadable:
-      return {"roster.unreadable", LogLevel::warn};
-    case Event::inbox_state: return {"inbox.state", LogLevel::info};
-    case Event::inbox_unreadable: return {"inbox.unreadable", LogLevel::warn};
-    case Event::inbox_quarantined:
-      return {"inbox.quarantined", LogLevel::warn};
-    case Event::inbox_lock_foreign:
-      return {"inbox.lock_foreign", LogLevel::warn};
-    case Event::inbox_full:
-      return {"inbox.full", LogLevel::warn};
-    case Event::message_accepted:
-      return {"message.accepted", LogLevel::info};
-    case Event::message_refused:
-      return {"message.refused", LogLevel::warn};
-    case Event::message_bad:
-      return {"message.bad", LogLevel::warn};
-    case Event::message_duplicate:
-      return {"message.duplicate", LogLevel::info};
-    case Event::message_already_read:
-      return {"message.already_read", LogLevel::info};
-    case Event::message_marked:
-      return {"message.marked", LogLevel::debug};
-    case Event::request_pending:
-      return {"request.pending", LogLevel::info};
-    case Event::request_decided:
-      return {"request.decided", LogLevel::info};
-    case Event::request_repeated:
-      return {"request.repeated", LogLevel::info};
-    case Event::effect_written:
-      return {"effect.written", LogLevel::info};
-    case Event::effect_done:
-      return {"effect.done", LogLevel::debug};
-    case Event::effect_deferred:
-      return {"effect.deferred", LogLevel::warn};
-    case Event::effect_rewritten:
-      return {"effect.rewritten", LogLevel::warn};
-    case Event::effect_dead:
-      return {"effect.dead", LogLevel::error};
-    case Event::delivery_offered:
-      return {"delivery.offered", LogLevel::info};
-    case Event::delivery_delivered:
-      return {"delivery.delivered", LogLevel::info};
-    case Event::delivery_requeued:
-      return {"delivery.requeued", LogLevel::info};
-    case Event::delivery_failed:
-      return {"delivery.failed", LogLevel::warn};
-    case Event::lead_state:
-      return {"lead.state", LogLevel::info};
-    case Event::rule_added:
-      return {"rule.added", LogLevel::info};
-    case Event::control_listening:
-      return {"control.listening", LogLevel::info};
-    case Event::control_command:
-      return {"control.command", LogLevel::debug};
-    case Event::control_problem:
-      return {"control.problem", LogLevel::warn};
-    case Event::ledger_fault:
-      return {"ledger.fault", LogLevel::error};
-    case Event::ledger_recovered:
-      return {"ledger.recovered", LogLevel::info};
-    case Event::ledger_pruned:
-      return {"ledger.pruned", LogLevel::info};
-  }
-  std::abort();  // every event is above; the compiler points at a new one
+// In the order of the enum; the assertion below holds a forgotten or misplaced line.
+constexpr std::array events{
+    EventInfo{Event::daemon_started, "daemon.started", LogLevel::info},
+    EventInfo{Event::daemon_warning, "daemon.warning", LogLevel::warn},
+    EventInfo{Event::daemon_stopping, "daemon.stopping", LogLevel::info},
+    EventInfo{Event::daemon_stopped, "daemon.stopped", LogLevel::info},
+    EventInfo{Event::daemon_fault, "daemon.fault", LogLevel::error},
+    EventInfo{Event::poll_slow, "poll.slow", LogLevel::warn},
+    EventInfo{Event::roster_appeared, "roster.appeared", LogLevel::info},
+    EventInfo{Event::roster_vanished, "roster.vanished", LogLevel::info},
+    EventInfo{Event::roster_changed, "roster.changed", LogLevel::info},
+    EventInfo{Event::roster_unreadable, "roster.unreadable", LogLevel::warn},
+    EventInfo{Event::inbox_state, "inbox.state", LogLevel::info},
+    EventInfo{Event::inbox_unreadable, "inbox.unreadable", LogLevel::warn},
+    EventInfo{Event::inbox_quarantined, "inbox.quarantined", LogLevel::warn},
+    EventInfo{Event::inbox_lock_foreign, "inbox.lock_foreign", LogLevel::warn},
+    EventInfo{Event::inbox_full, "inbox.full", LogLevel::warn},
+    EventInfo{Event::message_accepted, "message.accepted", LogLevel::info},
+    EventInfo{Event::message_refused, "message.refused", LogLevel::warn},
+    EventInfo{Event::message_bad, "message.bad", LogLevel::warn},
+    EventInfo{Event::message_duplicate, "message.duplicate", LogLevel::info},
+    EventInfo{Event::message_already_read, "message.already_read", LogLevel::info},
+    EventInfo{Event::message_marked, "message.marked", LogLevel::debug},
+    EventInfo{Event::request_pending, "request.pending", LogLevel::info},
+    EventInfo{Event::request_decided, "request.decided", LogLevel::info},
+    EventInfo{Event::request_repeated, "request.repeated", LogLevel::info},
+    EventInfo{Event::effect_written, "effect.written", LogLevel::info},
+    EventInfo{Event::effect_done, "effect.done", LogLevel::debug},
+    EventInfo{Event::effect_deferred, "effect.deferred", LogLevel::warn},
+    EventInfo{Event::effect_rewritten, "effect.rewritten", LogLevel::warn},
+    EventInfo{Event::effect_dead, "effect.dead", LogLevel::error},
+    EventInfo{Event::delivery_offered, "delivery.offered", LogLevel::info},
+    EventInfo{Event::delivery_delivered, "delivery.delivered", LogLevel::info},
+    EventInfo{Event::delivery_requeued, "delivery.requeued", LogLevel::info},
+    EventInfo{Event::delivery_failed, "delivery.failed", LogLevel::warn},
+    EventInfo{Event::lead_state, "lead.state", LogLevel::info},
+    EventInfo{Event::rule_added, "rule.added", LogLevel::info},
+    EventInfo{Event::control_listening, "control.listening", LogLevel::info},
+    EventInfo{Event::control_command, "control.command", LogLevel::debug},
+    EventInfo{Event::control_problem, "control.problem", LogLevel::warn},
+    EventInfo{Event::ledger_fault, "ledger.fault", LogLevel::error},
+    EventInfo{Event::ledger_recovered, "ledger.recovered", LogLevel::info},
+    EventInfo{Event::ledger_pruned, "ledger.pruned", LogLevel::info},
+};
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < events.size(); ++i)
+    if (events[i].event != static_cast<Event>(i)) return false;
+  return events.size() == static_cast<std::size_t>(Event::ledger_pruned) + 1;
 }
+static_assert(in_order(), "every event needs its line above, in the order of the enum");
+
+const EventInfo& info(Event event) { return events[static_cast<std::size_t>(event)]; }
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
   switch (level) {
@@ -144,11 +113,11 @@ EpochMs wall_ms() {
   return SystemClock().wall_ms();
 }
 
-constexpr std::size_t kMaxField = 2000;  // bytes of one value in one line
+constexpr std::size_t max_field = 2000;  // bytes of one value in one line
 
 /// Bounded, masked, and without the control bytes that JSON leaves alone (DEL and C1 can steer a terminal).
 std::string prepared(std::string_view value) {
-  const std::string masked = mask_secrets(value.substr(0, kMaxField));
+  const std::string masked = mask_secrets(value.substr(0, max_field));
   std::string text;
   for (std::size_t i = 0; i < masked.size(); ++i) {
     const auto c = static_cast<unsigned char>(masked[i]);
@@ -162,7 +131,7 @@ std::string prepared(std::string_view value) {
       text += masked[i];
     }
   }
-  if (value.size() > kMaxField) text += "…";
+  if (value.size() > max_field) text += "…";
   return text;
 }
 
@@ -225,9 +194,9 @@ LogLevel event_level(Event event) {
 }
 
 std::string mask_secrets(std::string_view text) {
-  static constexpr std::array<std::string_view, 9> kPrefixes = {"sk-",   "ghp_",  "gho_", "github_pat_", "glpat-",
+  static constexpr std::array<std::string_view, 9> secret_prefixes = {"sk-",   "ghp_",  "gho_", "github_pat_", "glpat-",
                                                                 "xoxb-", "xoxp-", "AKIA", "eyJhbGciOi"};
-  static constexpr std::array<std::string_view, 8> kNames = {"password", "passwd",  "secret", "token",
+  static constexpr std::array<std::string_view, 8> secret_names = {"password", "passwd",  "secret", "token",
                                                              "api_key",  "api-key", "apikey", "bearer"};
   const auto value_end = [&](std::size_t at) {
     while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])) == 0 && text[at] != '"' &&
@@ -241,15 +210,15 @@ std::string mask_secrets(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const auto rest = text.substr(i);
-    const auto prefix = std::find_if(kPrefixes.begin(), kPrefixes.end(), [&](auto p) { return rest.starts_with(p); });
-    if (prefix != kPrefixes.end() && value_end(i) - i >= prefix->size() + 8) {
+    const auto prefix = std::find_if(secret_prefixes.begin(), secret_prefixes.end(), [&](auto p) { return rest.starts_with(p); });
+    if (prefix != secret_prefixes.end() && value_end(i) - i >= prefix->size() + 8) {
       out += "***";
       i = value_end(i);
       continue;
     }
     const auto lower_rest = std::string_view(lower).substr(i);
-    const auto name = std::find_if(kNames.begin(), kNames.end(), [&](auto n) { return lower_rest.starts_with(n); });
-    if (name != kNames.end()) {
+    const auto name = std::find_if(secret_names.begin(), secret_names.end(), [&](auto n) { return lower_rest.starts_with(n); });
+    if (name != secret_names.end()) {
       std::size_t at = i + name->size();
       const bool assigned =
           at < text.size() && (text[at] == '=' || text[at] == ':' || (*name == "bearer" && text[at] == ' '));
@@ -274,9 +243,9 @@ Result<std::unique_ptr<Telemetry>> Telemetry::open(const config::LogSettings& se
   if (to_file) {
     if (auto usable = check_log_file(settings.file); !usable) return usable.error();
     try {
-      constexpr std::size_t kFileSize = std::size_t{16} << 20;
-      constexpr std::size_t kFiles = 5;
-      sink = std::make_shared<spdlog::sinks::rotating_file_sink_st>(settings.file, kFileSize, kFiles);
+      constexpr std::size_t log_file_size = std::size_t{16} << 20;
+      constexpr std::size_t log_files = 5;
+      sink = std::make_shared<spdlog::sinks::rotating_file_sink_st>(settings.file, log_file_size, log_files);
     } catch (const spdlog::spdlog_ex& ex) {
       return Error{"log.file", settings.file + ": " + ex.what()};
     }
@@ -320,7 +289,7 @@ Status EventBatch::write_history(Ledger& ledger, EpochMs now) const {
         row.request_id = value;
       } else if (!value.empty()) {
         if (!row.detail.empty()) row.detail += "  ";
-        row.detail += std::string(name) + "=" + mask_secrets(std::string_view(value).substr(0, kMaxField));
+        row.detail += std::string(name) + "=" + mask_secrets(std::string_view(value).substr(0, max_field));
       }
     }
     if (row.message_key.empty() && row.request_id.empty()) continue;

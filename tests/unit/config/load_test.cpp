@@ -110,6 +110,7 @@ timeout = "2d"
 loop_limit = 3
 
 [delivery]
+senders = ["user"]
 exec = ["/usr/bin/notify", "--batch"]
 exec_timeout = "5s"
 file = "~/chat.jsonl"
@@ -144,6 +145,7 @@ retention = "30d"
   CHECK(team.delivery.file == "/home/ann/chat.jsonl");
   CHECK(team.delivery.idle == IdlePolicy::all);
   CHECK(team.delivery.unknown == UnknownPolicy::hold);
+  CHECK(team.delivery.senders == std::vector<std::string>{"user"});
   CHECK(team.limits.inbox_file == Bytes{10'000'000});
   CHECK(team.limits.retention == std::chrono::hours(24 * 30));
 
@@ -242,6 +244,8 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "4:8: delivery.exec begins with \"notify\"; its first entry must be a program's absolute path, for no shell and "
        "no PATH "
        "is used"},
+      {"[team]\nname = \"a\"\n[delivery]\nsenders = [\"a/b\"]",
+       "4:12: delivery.senders has \"a/b\""},
       {"[team]\nname = \"a\"\n[delivery]\nfile = \"x.jsonl\"",
        "4:8: delivery.file is not absolute; begin it with \"/\" or \"~/\""},
       {"[team]\nname = \"a\"\n[limits]\nmessage = 1048576",

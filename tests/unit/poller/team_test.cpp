@@ -251,6 +251,23 @@ TEST_CASE("with always an approval becomes a rule of the session that survives a
   CHECK(world.payload("w2", 0).at("subtype").as_string() == "success");
 }
 
+TEST_CASE("a rule given in one session of the lead does not hold in the next") {
+  World world;
+  const auto ask = open_ask(world);
+  handlers::Answer yes;
+  yes.event = handlers::RequestEvent::person_approves;
+  yes.by = "ann";
+  REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(ask, yes, true)));
+  CHECK(world.team->context().session_rules().size() == 1);
+  std::string roster = kRoster;
+  roster.replace(roster.find("\"leadSessionId\": \"s\""), 20, "\"leadSessionId\": \"u\"");
+  test::spill(world.scratch.path("teams/t/config.json"), roster);
+  world.write_lead({World::entry("w2", World::ask("perm-2", "make install", "w2"), 3)});
+  world.poll();
+  CHECK(world.team->context().session_rules().empty());
+  CHECK(world.team->asks().open().size() == 1);
+}
+
 TEST_CASE("an ask that nobody answers is denied at its deadline, also after a restart, never by the wall clock") {
   World world;
   open_ask(world);
