@@ -26,9 +26,7 @@ class ProcessTest(unittest.TestCase):
     def clean(self):
         for stop in reversed(self.stops):
             stop()
-        failed = any(error for _, error in self._outcome.errors) if hasattr(self._outcome, "errors") else not (
-            self._outcome.result.wasSuccessful())
-        if failed:
+        if not self._outcome.success:
             print("\nfolder kept: %s" % self.folder, file=sys.stderr)
             if self.daemon:
                 print(self.daemon.tail(30), file=sys.stderr)
