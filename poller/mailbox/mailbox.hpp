@@ -54,7 +54,7 @@ enum class WriteOutcome {
   lock_held,      // by a peer; come back
   lock_foreign,   // something that is not a lock directory of our protocol blocks the path; `detail` says what and what to do
   changed,        // the bytes are not those we read; read again
-  missing,        // mark only: the file is gone
+  missing,        // mark: the file is gone; append: the team's folder is
   refused,        // not a regular file, a name we will not touch, a directory that is a link
   fault,          // I/O error
 };
@@ -77,7 +77,7 @@ enum class Presence {
 /// Remembered from an append so that `gone` and `overwritten` can be told apart.
 struct AppendReceipt {
   schema::MessageKey key;
-  std::vector<schema::MessageKey> unread_before;
+  std::vector<schema::MessageKey> unread_before;  // the oldest ones, at most 32
 };
 
 /// How long locks were held and how often they were met; microseconds. For `status` and the benchmark.

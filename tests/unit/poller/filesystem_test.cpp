@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/faulty_filesystem.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -14,7 +15,6 @@ using namespace inbox_poller;
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 namespace fs = std::filesystem;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -149,7 +149,7 @@ TEST_CASE("a private folder that others may write to is refused with the command
   Setting at;
   const fs::path path = at.scratch.path("it's open");
   fs::create_directory(path);
-  for (const mode_t mode : {0770, 0702, 0777}) {
+  for (const mode_t mode : {mode_t{0770}, mode_t{0702}, mode_t{0777}}) {
     REQUIRE(::chmod(path.c_str(), mode) == 0);
     const Result<Directory> refused = ensure_private_dir(at.files, path.string());
     REQUIRE_FALSE(refused.ok());

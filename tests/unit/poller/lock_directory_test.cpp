@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/faulty_filesystem.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -12,7 +13,6 @@ using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -70,9 +70,7 @@ TEST_CASE("a lock that has not changed for ten seconds of our clock is taken ove
   SECTION("with an mtime a day ahead, at which peers would wait until tomorrow") {
     fs::last_write_time(at.path, fs::file_time_type::clock::now() + 24h);
   }
-  SECTION("while the wall clock jumps") {
-    at.clock.jump_wall(-1h);
-  }
+  SECTION("while the wall clock jumps") { at.clock.jump_wall(-1h); }
   CHECK(at.outcome() == LockOutcome::held);
   at.clock.advance(10s);
   const LockAttempt attempt = at.attempt();
@@ -125,12 +123,8 @@ TEST_CASE("a link, a FIFO or a large file at the lock path is reported at once o
     fs::create_directory(at.scratch.path("elsewhere"));
     fs::create_symlink("elsewhere", at.path);
   }
-  SECTION("a link to nowhere") {
-    fs::create_symlink("nowhere", at.path);
-  }
-  SECTION("a FIFO") {
-    REQUIRE(::mkfifo(at.path.c_str(), 0600) == 0);
-  }
+  SECTION("a link to nowhere") { fs::create_symlink("nowhere", at.path); }
+  SECTION("a FIFO") { REQUIRE(::mkfifo(at.path.c_str(), 0600) == 0); }
   SECTION("a file larger than any lock") {
     spill(at.path, std::string(4097, 'x'));
     CHECK(at.outcome() == LockOutcome::held);
@@ -156,12 +150,8 @@ TEST_CASE("the lock file of a dead process is removed after five seconds, and th
 
 TEST_CASE("the lock file of a live or unnamed process is reported after five seconds and removed after thirty") {
   Setting at;
-  SECTION("live") {
-    spill(at.path, "{\"pid\":" + std::to_string(::getpid()) + "}");
-  }
-  SECTION("empty, as a flock user leaves it") {
-    spill(at.path, "");
-  }
+  SECTION("live") { spill(at.path, "{\"pid\":" + std::to_string(::getpid()) + "}"); }
+  SECTION("empty, as a flock user leaves it") { spill(at.path, ""); }
   CHECK(at.outcome() == LockOutcome::held);
   at.clock.advance(5s);
   const LockAttempt reported = at.attempt();

@@ -1,5 +1,6 @@
 // Appending and finding again: whole or not at all, once, and never over what we could not read.
 #include "tests/support/catch.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
 using namespace inbox_poller;
@@ -7,7 +8,6 @@ using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-using Catch::Matchers::Contains;
 
 TEST_CASE("an entry is appended at the end; the other bytes and the mode stay") {
   MailboxSetting at;
@@ -23,9 +23,7 @@ TEST_CASE("an entry is appended at the end; the other bytes and the mode stay") 
 TEST_CASE("a missing inbox, and a missing folder for it, are created; a missing team is not") {
   MailboxSetting at;
   SECTION("inbox") {}
-  SECTION("folder") {
-    fs::remove(at.folder());
-  }
+  SECTION("folder") { fs::remove(at.folder()); }
   SECTION("team") {
     fs::remove_all(at.team());
     CHECK(at.append(entry("one")).outcome == WriteOutcome::missing);
@@ -121,19 +119,13 @@ TEST_CASE("an empty file counts as an empty inbox only when it has been so for a
 TEST_CASE("appending meets odd files and locks as outcomes and changes nothing") {
   MailboxSetting at;
   WriteOutcome expected = WriteOutcome::refused;
-  SECTION("a FIFO") {
-    REQUIRE(::mkfifo(at.inbox().c_str(), 0600) == 0);
-  }
-  SECTION("a folder") {
-    fs::create_directory(at.inbox());
-  }
+  SECTION("a FIFO") { REQUIRE(::mkfifo(at.inbox().c_str(), 0600) == 0); }
+  SECTION("a folder") { fs::create_directory(at.inbox()); }
   SECTION("a link") {
     spill(at.scratch.path("target"), "[]");
     fs::create_symlink(at.scratch.path("target"), at.inbox());
   }
-  SECTION("a dangling link") {
-    fs::create_symlink(at.scratch.path("target"), at.inbox());
-  }
+  SECTION("a dangling link") { fs::create_symlink(at.scratch.path("target"), at.inbox()); }
   SECTION("too large") {
     at.put("[]");
     fs::resize_file(at.inbox(), 100'000'000);

@@ -1,13 +1,13 @@
 // Every system call fails once, and for good: reading, marking and appending stay honest whatever breaks.
 // The loops go on until the fault is not met any more, so a call added later is covered without a change here.
 #include "tests/support/catch.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
 using namespace inbox_poller;
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 namespace fs = std::filesystem;
-using Catch::Matchers::Contains;
 
 namespace {
 

@@ -1,5 +1,6 @@
 // Marking entries read: a few bytes under the lock, of exactly the entries that were meant, or nothing.
 #include "tests/support/catch.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
 using namespace inbox_poller;
@@ -7,7 +8,6 @@ using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-using Catch::Matchers::Contains;
 
 TEST_CASE("marking flips the flags in place and leaves every other byte and the inode alone") {
   MailboxSetting at;
@@ -94,12 +94,8 @@ TEST_CASE("entries appended since the reading do not disturb the marking") {
   MailboxSetting at;
   at.put(inbox_of({entry("one")}));
   const ReadResult read = at.read();
-  SECTION("in place") {
-    at.put(inbox_of({entry("one"), entry("two")}));
-  }
-  SECTION("by rename") {
-    replace(at.inbox(), inbox_of({entry("one"), entry("two")}));
-  }
+  SECTION("in place") { at.put(inbox_of({entry("one"), entry("two")})); }
+  SECTION("by rename") { replace(at.inbox(), inbox_of({entry("one"), entry("two")})); }
   CHECK(at.mailbox.mark_read(at.lead, read.document, std::vector<std::size_t>{0}).outcome == WriteOutcome::done);
   CHECK(at.bytes() == inbox_of({entry("one", "true "), entry("two")}));
 }
@@ -111,9 +107,7 @@ TEST_CASE("what a peer has rewritten since the reading is never marked by place"
   const auto rewritten = GENERATE(inbox_of({entry("two")}),  // ours was removed, another stands in its place
                                   inbox_of({entry("xxx"), entry("two")}),  // same length, other text
                                   inbox_of({entry("one", "true"), entry("two")}), std::string("[]"), std::string());
-  SECTION("before the lock") {
-    at.put(rewritten);
-  }
+  SECTION("before the lock") { at.put(rewritten); }
   SECTION("in place, before we open the file under the lock") {
     at.files.once_before(Call::open_update, ".json", [&] { at.put(rewritten); });
   }
@@ -167,9 +161,7 @@ TEST_CASE("a replacement is not made over a file that changed in any way since t
   at.put(inbox_of({entry("one", "")}));
   const ReadResult read = at.read();
   const std::string other = inbox_of({entry("two", "")});
-  SECTION("before") {
-    at.put(other);
-  }
+  SECTION("before") { at.put(other); }
   SECTION("in place, between our copy and the lock") {
     at.files.once_before(Call::mkdir_at, ".lock", [&] { at.put(other); });
   }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/contains.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
 using namespace inbox_poller;
@@ -12,7 +13,6 @@ using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
-using Catch::Matchers::Contains;
 
 TEST_CASE("an inbox that is an array is a document, whatever its spelling") {
   MailboxSetting at;
@@ -182,12 +182,8 @@ TEST_CASE("a glance says unchanged only after a document was read that is old en
   CHECK(glance() == Glance::unchanged);
   CHECK(at.mailbox.glance(at.lead).size == at.bytes().size());
 
-  SECTION("a rewrite in place is seen") {
-    at.put(inbox_of({entry("two")}));
-  }
-  SECTION("a rename is seen") {
-    replace(at.inbox(), inbox_of({entry("one")}));
-  }
+  SECTION("a rewrite in place is seen") { at.put(inbox_of({entry("two")})); }
+  SECTION("a rename is seen") { replace(at.inbox(), inbox_of({entry("one")})); }
   SECTION("a rewrite with its old mtime put back is seen") {
     const auto mtime = fs::last_write_time(at.inbox());
     at.put(inbox_of({entry("two")}));
