@@ -1,5 +1,6 @@
 #include "poller/cli/command.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <csignal>
 #include <filesystem>

@@ -84,7 +84,7 @@ void add_run(CLI::App& app, Context& context) {
   add_sources(*command, options->sources);
   CLI::Option* polls =
       command->add_option("--polls", options->polls, "Leave after so many polls of each team")->type_name("N");
-  polls->check(CLI::PositiveNumber);
+  polls->check(CLI::PositiveNumber.description(""));
   command
       ->add_flag_callback(
           "--once", [options] { options->polls = 1; }, "The same as --polls 1")

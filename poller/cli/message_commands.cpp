@@ -1,4 +1,5 @@
 // `send`, `broadcast`, `recv` and `ack`: messages to workers, and from them to the lead.
+#include <algorithm>
 #include <boost/json.hpp>
 #include <charconv>
 #include <memory>
