@@ -109,9 +109,7 @@ std::string raw_text_of(const json::object& object, std::string_view name) {
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
-std::string text_of(const json::object& object, std::string_view name) {
-  return printable(raw_text_of(object, name));
-}
+std::string text_of(const json::object& object, std::string_view name) { return printable(raw_text_of(object, name)); }
 
 long long number_of(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
@@ -138,13 +136,9 @@ std::vector<const json::object*> objects_of(const json::object& object, std::str
   return list;
 }
 
-long long now_ms() {
-  return SystemClock().wall_ms();
-}
+long long now_ms() { return SystemClock().wall_ms(); }
 
-std::string ago(long long epoch_ms) {
-  return epoch_ms == 0 ? "never" : span_text(now_ms() - epoch_ms) + " ago";
-}
+std::string ago(long long epoch_ms) { return epoch_ms == 0 ? "never" : span_text(now_ms() - epoch_ms) + " ago"; }
 
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& line, const std::string& help) {
   CLI::App* command = app.add_subcommand(name, line);

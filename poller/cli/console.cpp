@@ -13,9 +13,7 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-Error system_error(std::string_view doing) {
-  return {"io.write", std::string(doing) + ": " + std::strerror(errno)};
-}
+Error system_error(std::string_view doing) { return {"io.write", std::string(doing) + ": " + std::strerror(errno)}; }
 
 Status write_all(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -50,22 +48,16 @@ std::size_t width(std::string_view text) {
 Console::Console(int in, int out, int err)
     : in_(in), out_(out), err_(err), terminal_(::isatty(out) != 0), colour_(wants_colour(out)) {}
 
-Status Console::write(std::string_view text) {
-  return write_all(out_, text);
-}
+Status Console::write(std::string_view text) { return write_all(out_, text); }
 
 Status Console::sync() {
   if (::fsync(out_) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS) return Done{};  // a pipe, a terminal
   return system_error("bringing the result to the disk");
 }
 
-void Console::complain(std::string_view text) {
-  explain("inbox-poller: " + std::string(text) + '\n');
-}
+void Console::complain(std::string_view text) { explain("inbox-poller: " + std::string(text) + '\n'); }
 
-void Console::explain(std::string_view text) {
-  static_cast<void>(write_all(err_, text).ok());
-}
+void Console::explain(std::string_view text) { static_cast<void>(write_all(err_, text).ok()); }
 
 Result<std::string> Console::read_all(std::size_t most) {
   std::string text;

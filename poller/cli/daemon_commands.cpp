@@ -35,9 +35,7 @@ std::string settings_table(const std::vector<config::Setting>& settings) {
   return table(rows, "  ");
 }
 
-json::array strings(const std::vector<std::string>& list) {
-  return json::array(list.begin(), list.end());
-}
+json::array strings(const std::vector<std::string>& list) { return json::array(list.begin(), list.end()); }
 
 json::object loaded_json(const config::Loaded& loaded) {
   json::array teams;

@@ -40,14 +40,10 @@ std::string hex(const char* format, unsigned value) {
 
 std::string escaped(char32_t value) {
   switch (value) {
-    case U'\n':
-      return "\\n";
-    case U'\r':
-      return "\\r";
-    case U'\t':
-      return "\\t";
-    default:
-      return value < 0x80 ? hex("\\x%02x", value) : hex("<U+%04X>", value);
+    case U'\n': return "\\n";
+    case U'\r': return "\\r";
+    case U'\t': return "\\t";
+    default: return value < 0x80 ? hex("\\x%02x", value) : hex("<U+%04X>", value);
   }
 }
 
@@ -83,9 +79,7 @@ std::string spell(const schema::CodePoint& point, std::string_view bytes) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  return replace(text, spell);
-}
+std::string printable(std::string_view text) { return replace(text, spell); }
 
 std::string printable_block(std::string_view text, std::string_view margin) {
   while (text.ends_with('\n')) text.remove_suffix(1);

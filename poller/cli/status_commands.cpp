@@ -13,9 +13,7 @@ namespace json = boost::json;
 
 namespace {
 
-std::string count(const json::object& object, std::string_view name) {
-  return std::to_string(number_of(object, name));
-}
+std::string count(const json::object& object, std::string_view name) { return std::to_string(number_of(object, name)); }
 
 /// "team-lead is busy for 3m, counts as idle in 12m unless it says so again"
 std::string lead_sentence(const json::object& lead) {

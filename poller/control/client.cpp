@@ -17,9 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-Error fault(std::string_view code, std::string message) {
-  return {std::string(code), std::move(message)};
-}
+Error fault(std::string_view code, std::string message) { return {std::string(code), std::move(message)}; }
 
 /// A socket that no child inherits and that never raises SIGPIPE where send() has no flag for that.
 Fd make_socket() {

@@ -41,9 +41,7 @@ std::optional<uid_t> peer_uid(int socket) {
 }
 
 /// Children of the daemon (sinks) have no business with its sockets; Asio 1.81 leaves them open across exec.
-void close_on_exec(int fd) {
-  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
+void close_on_exec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
 Error from(const error_code& problem, std::string_view action, const std::string& path) {
   return io_error(problem.value(), action, path);

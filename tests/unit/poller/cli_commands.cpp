@@ -18,9 +18,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 const Words every_command = {"run",       "check-config", "status", "pending", "approve", "deny",      "send",
                              "broadcast", "lead",         "recv",   "ack",     "trace",   "quarantine"};

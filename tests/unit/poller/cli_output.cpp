@@ -9,9 +9,7 @@ namespace json = boost::json;
 
 namespace {
 
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 std::string shown(const std::vector<std::string>& words, const json::object& answer) {
   const TempDir dir;

@@ -18,12 +18,8 @@ using namespace inbox_poller::poller::testing;
 
 namespace {
 
-std::string echo(int n) {
-  return R"({"verb":"echo","n":)" + std::to_string(n) + "}\n";
-}
-std::string echoed(int n) {
-  return R"({"ok":true,"echo":)" + std::to_string(n) + "}";
-}
+std::string echo(int n) { return R"({"verb":"echo","n":)" + std::to_string(n) + "}\n"; }
+std::string echoed(int n) { return R"({"ok":true,"echo":)" + std::to_string(n) + "}"; }
 
 std::string code_of(const std::string& line) {
   boost::system::error_code problem;
