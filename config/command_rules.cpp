@@ -42,9 +42,7 @@ constexpr std::string_view safe_variables[] = {
     "LANG", "LANGUAGE",       "TZ",    "NO_COLOR", "FORCE_COLOR",      "CLICOLOR",
     "CI",   "RUST_BACKTRACE", "LINES", "COLUMNS",  "PYTHONUNBUFFERED", "NODE_ENV"};
 
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool is_safe_assignment(const ShellWord& word) {
   const std::string_view name = std::string_view(word.text).substr(0, word.text.find('='));
@@ -134,9 +132,7 @@ void add_spelling(std::vector<std::string>& out, std::string text) {
   out.push_back(std::move(text));
 }
 
-bool looks_like_a_line(const ShellWord& word) {
-  return word.value.find_first_of(" \t\n;|&") != std::string::npos;
-}
+bool looks_like_a_line(const ShellWord& word) { return word.value.find_first_of(" \t\n;|&") != std::string::npos; }
 
 /// The command, or, where the part runs its arguments, every word that could be one.
 std::vector<std::size_t> possible_commands(const ShellPart& part) {
@@ -151,9 +147,7 @@ std::vector<std::size_t> possible_commands(const ShellPart& part) {
 }
 
 /// The part of a pattern before its first `*`, the blank of a trailing ` *` included.
-std::string_view literal_prefix(std::string_view pattern) {
-  return pattern.substr(0, pattern.find('*'));
-}
+std::string_view literal_prefix(std::string_view pattern) { return pattern.substr(0, pattern.find('*')); }
 
 /// ":*" at the end is another way to write " *".
 std::string normal_form(std::string_view pattern) {
@@ -221,9 +215,7 @@ bool command_pattern_matches(std::string_view written, std::string_view text) {
   return only_star_is_last && text == std::string_view(pattern).substr(0, pattern.size() - 2);
 }
 
-bool runs_its_arguments(const ShellPart& part) {
-  return part.words.empty() || runs_from(part, core_word(part));
-}
+bool runs_its_arguments(const ShellPart& part) { return part.words.empty() || runs_from(part, core_word(part)); }
 
 bool grants(std::string_view pattern, const ShellPart& part) {
   if (part.words.empty()) return false;

@@ -4,18 +4,12 @@ namespace inbox_poller::config {
 
 std::string_view to_string(PermissionMode mode) {
   switch (mode) {
-    case PermissionMode::plan:
-      return "plan";
-    case PermissionMode::standard:
-      return "default";
-    case PermissionMode::accept_edits:
-      return "acceptEdits";
-    case PermissionMode::automatic:
-      return "auto";
-    case PermissionMode::dont_ask:
-      return "dontAsk";
-    case PermissionMode::bypass:
-      return "bypassPermissions";
+    case PermissionMode::plan: return "plan";
+    case PermissionMode::standard: return "default";
+    case PermissionMode::accept_edits: return "acceptEdits";
+    case PermissionMode::automatic: return "auto";
+    case PermissionMode::dont_ask: return "dontAsk";
+    case PermissionMode::bypass: return "bypassPermissions";
   }
   return "";
 }

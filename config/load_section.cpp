@@ -36,24 +36,16 @@ std::string quoted_list(const std::vector<std::string_view>& names) {
 
 std::string describe(const toml::node& node) {
   switch (node.type()) {
-    case toml::node_type::none:
-      return "nothing";
-    case toml::node_type::table:
-      return "a table";
-    case toml::node_type::array:
-      return "a list";
-    case toml::node_type::string:
-      return "a text";
-    case toml::node_type::integer:
-      return "the number " + std::to_string(node.as_integer()->get());
-    case toml::node_type::floating_point:
-      return "a number with a fraction";
-    case toml::node_type::boolean:
-      return node.as_boolean()->get() ? "true" : "false";
+    case toml::node_type::none: return "nothing";
+    case toml::node_type::table: return "a table";
+    case toml::node_type::array: return "a list";
+    case toml::node_type::string: return "a text";
+    case toml::node_type::integer: return "the number " + std::to_string(node.as_integer()->get());
+    case toml::node_type::floating_point: return "a number with a fraction";
+    case toml::node_type::boolean: return node.as_boolean()->get() ? "true" : "false";
     case toml::node_type::date:
     case toml::node_type::time:
-    case toml::node_type::date_time:
-      return "a date or time";
+    case toml::node_type::date_time: return "a date or time";
   }
   return "something else";
 }

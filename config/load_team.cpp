@@ -15,12 +15,8 @@ using std::chrono::seconds;
 constexpr Duration shortest_wait = seconds(1);
 constexpr Duration longest_wait = hours(24 * 7);
 
-constexpr Bytes kib(std::uint64_t n) {
-  return {n << 10};
-}
-constexpr Bytes mib(std::uint64_t n) {
-  return {n << 20};
-}
+constexpr Bytes kib(std::uint64_t n) { return {n << 10}; }
+constexpr Bytes mib(std::uint64_t n) { return {n << 20}; }
 
 const Section::Choices<Action> actions = {{"ask", Action::ask}, {"deny", Action::deny}, {"allow", Action::allow}};
 
@@ -196,7 +192,8 @@ class TeamReader {
                                                 {{"deliver", UnknownPolicy::deliver}, {"hold", UnknownPolicy::hold}});
     to.senders = delivery.list<std::string>("senders", [](const std::string& item) -> Result<std::string> {
       if (schema::is_valid_name(item)) return item;
-      return Error{"config.name", toml_text(item) + " is not a sender's name: letters, digits, '_' and '-', at most 64"};
+      return Error{"config.name",
+                   toml_text(item) + " is not a sender's name: letters, digits, '_' and '-', at most 64"};
     });
     delivery.finish();
   }

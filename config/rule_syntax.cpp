@@ -82,12 +82,9 @@ std::optional<std::string> specifier_problem(std::string_view tool, std::string_
 
 std::string_view to_string(Action action) {
   switch (action) {
-    case Action::deny:
-      return "deny";
-    case Action::ask:
-      return "ask";
-    case Action::allow:
-      return "allow";
+    case Action::deny: return "deny";
+    case Action::ask: return "ask";
+    case Action::allow: return "allow";
   }
   return "";
 }

@@ -11,24 +11,12 @@ namespace {
 
 constexpr int deepest_substitution = 8;
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_name_char(char c) {
-  return is_name_start(c) || is_digit(c);
-}
-bool ends_word(char c) {
-  return is_blank(c) || std::string_view("\n;&|<>()").find(c) != std::string_view::npos;
-}
-bool is_number(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
-}
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
+bool ends_word(char c) { return is_blank(c) || std::string_view("\n;&|<>()").find(c) != std::string_view::npos; }
+bool is_number(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
 
 /// NAME=value or NAME+=value, with nothing quoted up to the `=`.
 bool is_assignment(std::string_view text) {
@@ -88,21 +76,11 @@ class Splitter {
     ShellWord word;
     while (pos_ < text_.size() && !ends_word(text_[pos_])) {
       switch (text_[pos_]) {
-        case '\\':
-          read_backslash(word);
-          break;
-        case '\'':
-          read_single_quoted(word);
-          break;
-        case '"':
-          read_double_quoted(word);
-          break;
-        case '$':
-          read_dollar(word, false);
-          break;
-        case '`':
-          read_backtick(word);
-          break;
+        case '\\': read_backslash(word); break;
+        case '\'': read_single_quoted(word); break;
+        case '"': read_double_quoted(word); break;
+        case '$': read_dollar(word, false); break;
+        case '`': read_backtick(word); break;
         case '*':
         case '?':
         case '[':
@@ -118,8 +96,7 @@ class Splitter {
           if (word.text.empty()) doubt("has a comment, which not every shell skips");
           literal(word);
           break;
-        default:
-          literal(word);
+        default: literal(word);
       }
     }
     return word;

@@ -134,18 +134,15 @@ ToolKind tool_kind(std::string_view tool) {
 std::string_view path_rule_tool(ToolKind kind) {
   switch (kind) {
     case ToolKind::read:
-    case ToolKind::search:
-      return "Read";
-    case ToolKind::edit:
-      return "Edit";
+    case ToolKind::search: return "Read";
+    case ToolKind::edit: return "Edit";
     case ToolKind::bash:
     case ToolKind::fetch:
     case ToolKind::agent:
     case ToolKind::mcp:
     case ToolKind::interactive:
     case ToolKind::harmless:
-    case ToolKind::unknown:
-      return "";
+    case ToolKind::unknown: return "";
   }
   return "";
 }
@@ -167,30 +164,19 @@ ToolCall read_tool_call(std::string_view tool, std::string_view input_json, cons
   }
   const std::string earlier = std::exchange(call.doubt, {});
   switch (call.kind) {
-    case ToolKind::bash:
-      read_bash(call, context);
-      break;
-    case ToolKind::read:
-      call.files.push_back(file_use(call.primary, false, context));
-      break;
-    case ToolKind::search:
-      read_search(call, context);
-      break;
-    case ToolKind::edit:
-      call.files.push_back(file_use(call.primary, true, context));
-      break;
+    case ToolKind::bash: read_bash(call, context); break;
+    case ToolKind::read: call.files.push_back(file_use(call.primary, false, context)); break;
+    case ToolKind::search: read_search(call, context); break;
+    case ToolKind::edit: call.files.push_back(file_use(call.primary, true, context)); break;
     case ToolKind::fetch:
       call.host = url_host(call.primary);
       if (!call.host) call.doubt = "the URL's host cannot be told with certainty";
       break;
-    case ToolKind::interactive:
-      call.doubt = "this tool exists to ask a person";
-      break;
+    case ToolKind::interactive: call.doubt = "this tool exists to ask a person"; break;
     case ToolKind::agent:
     case ToolKind::mcp:
     case ToolKind::harmless:
-    case ToolKind::unknown:
-      break;
+    case ToolKind::unknown: break;
   }
   if (!call.command && !call.files.empty() && !call.files.front().doubt.empty()) {
     call.doubt = "the call " + call.files.front().doubt;

@@ -58,11 +58,7 @@ Result<Bytes> parse_bytes(std::string_view text) {
   return Bytes{*value};
 }
 
-std::string to_text(Duration duration) {
-  return show(static_cast<std::uint64_t>(duration.count()), durations);
-}
-std::string to_text(Bytes bytes) {
-  return show(bytes.count, sizes);
-}
+std::string to_text(Duration duration) { return show(static_cast<std::uint64_t>(duration.count()), durations); }
+std::string to_text(Bytes bytes) { return show(bytes.count, sizes); }
 
 }  // namespace inbox_poller::config

@@ -157,8 +157,8 @@ retention = "30d"
   CHECK(says("team.poll_interval = \"250ms\" (t.toml:8)"));
   CHECK(says("team.i_understand = [] (default)"));
   CHECK(says("sandbox.allow = [\"github.com\", \"*.github.com:443\"] (t.toml:18)"));
-  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:40)"));
-  CHECK(parsed.team.settings.size() == 34);
+  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:41)"));
+  CHECK(parsed.team.settings.size() == 35);
 }
 
 TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as unset") {
@@ -245,7 +245,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "no PATH "
        "is used"},
       {"[team]\nname = \"a\"\n[delivery]\nsenders = [\"a/b\"]",
-       "4:12: delivery.senders has \"a/b\""},
+       "4:12: delivery.senders: \"a/b\" is not a sender's name: letters, digits, '_' and '-', at most 64"},
       {"[team]\nname = \"a\"\n[delivery]\nfile = \"x.jsonl\"",
        "4:8: delivery.file is not absolute; begin it with \"/\" or \"~/\""},
       {"[team]\nname = \"a\"\n[limits]\nmessage = 1048576",
