@@ -241,3 +241,14 @@ TEST_CASE("taking over an abandoned lock is told with the result") {
   CHECK(result.outcome == WriteOutcome::done);
   CHECK_THAT(result.detail, Contains("taken over"));
 }
+
+TEST_CASE("a file whose size moves while we mark makes the caller look again") {
+  MailboxSetting at;
+  at.put(inbox_of({entry("one")}));
+  const ReadResult read = at.read();
+  // The look after the last flag: an unlocked writer was at work.
+  at.files.once_before(Call::stat, ".json", [&] { at.put(inbox_of({entry("one"), entry("two")})); });
+  const WriteResult result = at.mailbox.mark_read(at.lead, read.document, std::vector<std::size_t>{0});
+  CHECK(result.outcome == WriteOutcome::changed);
+  CHECK_THAT(result.detail, Contains("while we marked"));
+}
