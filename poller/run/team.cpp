@@ -95,7 +95,10 @@ asio::awaitable<Team::Polled> Team::poll() {
   } else if (glance.glance == Glance::changed || must_read_) {
     auto result = co_await read_patiently(glance.size);
     report(result.outcome, result.detail);
-    torn_polls_ = may_pass_by_itself(result.outcome) ? torn_polls_ + 1 : 0;
+    const auto seen = std::hash<std::string_view>{}(result.document.bytes());
+    if (!may_pass_by_itself(result.outcome) || seen != torn_bytes_) torn_polls_ = 0;  // other damage is a new case
+    if (may_pass_by_itself(result.outcome)) ++torn_polls_;
+    torn_bytes_ = seen;
     if (result.outcome == ReadOutcome::document) {
       co_await take_in(std::move(result));
     } else if (result.outcome == ReadOutcome::torn && torn_polls_ == context_.config.limits.torn_polls) {

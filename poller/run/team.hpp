@@ -87,6 +87,7 @@ class Team {
   bool poked_ = false;
   bool must_read_ = true;  // something was left undone: read although the file does not change
   std::uint32_t torn_polls_ = 0;
+  std::size_t torn_bytes_ = 0;  // a hash of what was read then
   std::string roster_problem_;
   bool has_roster_ = false;
   InboxReport report_;
