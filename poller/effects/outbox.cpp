@@ -32,28 +32,18 @@ bool worth_waiting(WriteOutcome outcome) {
   return outcome == WriteOutcome::lock_held || outcome == WriteOutcome::changed;
 }
 
-bool arrived(WriteOutcome outcome) {
-  return outcome == WriteOutcome::done || outcome == WriteOutcome::already_there;
-}
+bool arrived(WriteOutcome outcome) { return outcome == WriteOutcome::done || outcome == WriteOutcome::already_there; }
 
 std::string_view describe(WriteOutcome outcome) {
   switch (outcome) {
-    case WriteOutcome::done:
-      return "written";
-    case WriteOutcome::already_there:
-      return "was there already";
-    case WriteOutcome::lock_held:
-      return "the inbox is locked by somebody else";
-    case WriteOutcome::lock_foreign:
-      return "something that is no lock of ours blocks the inbox";
-    case WriteOutcome::changed:
-      return "the inbox keeps changing or is half written";
-    case WriteOutcome::missing:
-      return "the inbox is gone";
-    case WriteOutcome::refused:
-      return "the inbox is not a file we may write";
-    case WriteOutcome::fault:
-      return "input/output error";
+    case WriteOutcome::done: return "written";
+    case WriteOutcome::already_there: return "was there already";
+    case WriteOutcome::lock_held: return "the inbox is locked by somebody else";
+    case WriteOutcome::lock_foreign: return "something that is no lock of ours blocks the inbox";
+    case WriteOutcome::changed: return "the inbox keeps changing or is half written";
+    case WriteOutcome::missing: return "the inbox is gone";
+    case WriteOutcome::refused: return "the inbox is not a file we may write";
+    case WriteOutcome::fault: return "input/output error";
   }
   std::abort();
 }
@@ -111,6 +101,7 @@ Status Outbox::record(std::vector<Attempt> attempts) {
           return set;
         fields.emplace_back("new", describe(result.outcome));
         fields.emplace_back("latency_ms", std::to_string(std::max<EpochMs>(0, now - row.created_ms)));
+        if (!result.detail.empty()) fields.emplace_back("reason", result.detail);
         events.add(Event::effect_written, std::move(fields));
         continue;
       }
@@ -149,16 +140,10 @@ void Outbox::look_again() {
       continue;
     }
     switch (mailbox_.find(watched.row.inbox, watched.receipt)) {
-      case Presence::overwritten:
-        overwritten.push_back(std::move(watched));
-        break;
+      case Presence::overwritten: overwritten.push_back(std::move(watched)); break;
       case Presence::read:
-      case Presence::gone:
-        finished.push_back(std::move(watched));
-        break;
-      case Presence::unknown:
-        still.push_back(std::move(watched));
-        break;
+      case Presence::gone: finished.push_back(std::move(watched)); break;
+      case Presence::unknown: still.push_back(std::move(watched)); break;
       case Presence::unread:
         if (watched.looks++ == 0) {
           still.push_back(std::move(watched));

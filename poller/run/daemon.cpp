@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 
 #include "poller/control/server.hpp"
 #include "poller/control/service.hpp"
@@ -25,9 +26,7 @@ constexpr int exit_drained = 0;
 constexpr int exit_fault = 1;
 constexpr int exit_configuration = 2;
 
-void complain(const std::string& text) {
-  std::fprintf(stderr, "inbox-poller: %s\n", text.c_str());
-}
+void complain(const std::string& text) { std::fprintf(stderr, "inbox-poller: %s\n", text.c_str()); }
 
 Result<std::unique_ptr<Ledger>> open_ledger(const std::string& path, bool new_ledger, Telemetry& telemetry) {
   auto ledger = Ledger::open(path);
@@ -60,6 +59,10 @@ class Daemon {
     };
     auto report = [this](const Error& problem) {
       telemetry_.emit(Event::control_problem, {{"code", problem.code}, {"reason", problem.message}});
+      if (problem.code != "control.exception") return;
+      failure_ =
+          "a command on the control socket threw: " + problem.message;  // ours, and unforeseen: leave in good order
+      stop();
     };
     auto server = ControlServer::bind(context_.get_executor(), config_.socket, std::move(handler), std::move(report));
     if (!server) return server.error();
@@ -83,6 +86,7 @@ class Daemon {
     context_.run();
     pool_.join();
     if (failure) std::rethrow_exception(failure);
+    if (!failure_.empty()) throw std::runtime_error(failure_);
   }
 
  private:
@@ -122,6 +126,7 @@ class Daemon {
   TaskGroup tasks_;
   asio::signal_set signals_;
   std::unique_ptr<ControlServer> server_;
+  std::string failure_;
 };
 
 int serve(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,

@@ -1,7 +1,9 @@
 #include "poller/run/team.hpp"
 
+#include <algorithm>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <span>
 #include <utility>
 
 #include "poller/mailbox/claude/claude_mailbox.hpp"
@@ -15,8 +17,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t big_file = std::uint64_t{1} << 20;  // read on the pool from here on
-constexpr int reads_a_poll = 4;                              // a torn file is looked at this often before the next poll
+constexpr int reads_a_poll = 4;                             // a torn file is looked at this often before the next poll
 constexpr int mark_rounds = 20;
+constexpr std::size_t marks_at_once = 64;
 constexpr std::chrono::hours prune_every{1};
 
 std::unique_ptr<Mailbox> open_mailbox(Services& services, const config::TeamConfig& config, const std::string& name) {
@@ -30,22 +33,14 @@ std::unique_ptr<Mailbox> open_mailbox(Services& services, const config::TeamConf
 
 std::string_view state_name(ReadOutcome outcome) {
   switch (outcome) {
-    case ReadOutcome::document:
-      return "ok";
-    case ReadOutcome::missing:
-      return "missing";
-    case ReadOutcome::empty:
-      return "empty";
-    case ReadOutcome::torn:
-      return "torn";
-    case ReadOutcome::not_regular:
-      return "not_regular";
-    case ReadOutcome::too_large:
-      return "too_large";
-    case ReadOutcome::lock_held:
-      return "locked";
-    case ReadOutcome::fault:
-      return "fault";
+    case ReadOutcome::document: return "ok";
+    case ReadOutcome::missing: return "missing";
+    case ReadOutcome::empty: return "empty";
+    case ReadOutcome::torn: return "torn";
+    case ReadOutcome::not_regular: return "not_regular";
+    case ReadOutcome::too_large: return "too_large";
+    case ReadOutcome::lock_held: return "locked";
+    case ReadOutcome::fault: return "fault";
   }
   std::abort();
 }
@@ -67,7 +62,8 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       timer_(services.executor) {}
 
 Status Team::restore() {
-  static_cast<void>(mailbox_->inboxes());  // the first look also clears away what a killed predecessor left half written
+  static_cast<void>(
+      mailbox_->inboxes());  // the first look also clears away what a killed predecessor left half written
   if (auto restored = context_.restore(); !restored) return restored;
   if (auto restored = asks_.restore(); !restored) return restored;
   if (auto restored = outbox_.restore(); !restored) return restored;
@@ -143,12 +139,29 @@ asio::awaitable<void> Team::take_in(ReadResult result) {
 }
 
 asio::awaitable<bool> Team::mark(const schema::InboxDocument& document, std::vector<std::size_t> indexes) {
+  // A few at a time, with a pause between, so that writers who wait for the lock get their turn.
+  bool all = true;
+  for (std::span<const std::size_t> rest(indexes); all && !rest.empty();) {
+    const auto some = rest.first(std::min(rest.size(), marks_at_once));
+    rest = rest.subspan(some.size());
+    all = co_await mark_some(document, some);
+    if (!rest.empty()) co_await pause_jittered(milliseconds(1), milliseconds(4));
+  }
+  co_return all;
+}
+
+asio::awaitable<bool> Team::mark_some(const schema::InboxDocument& document, std::span<const std::size_t> indexes) {
   WriteResult result;
   for (int round = 0; round < mark_rounds; ++round) {
     if (round > 0) co_await pause_jittered(milliseconds(3), milliseconds(25));
     result = mailbox_->mark_read(context_.lead, document, indexes);
     if (result.outcome != WriteOutcome::lock_held) break;
   }
+  // A lock that was taken over or came to nothing is worth a line, also where we succeeded.
+  if (!result.detail.empty() && mark_detail_ != result.detail)
+    services_.telemetry.emit(Event::inbox_lock_foreign,
+                             {{"team", context_.name}, {"inbox", context_.lead}, {"reason", result.detail}});
+  mark_detail_ = result.detail;
   switch (result.outcome) {
     case WriteOutcome::done:
     case WriteOutcome::already_there:
@@ -159,16 +172,10 @@ asio::awaitable<bool> Team::mark(const schema::InboxDocument& document, std::vec
       co_return true;
     case WriteOutcome::lock_foreign:
     case WriteOutcome::refused:
-      if (report_.detail != result.detail)
-        services_.telemetry.emit(Event::inbox_lock_foreign,
-                                 {{"team", context_.name}, {"inbox", context_.lead}, {"reason", result.detail}});
-      report_.detail = result.detail;
-      co_return false;
     case WriteOutcome::changed:  // new bytes: the next poll reads them and finds the same entries in the ledger
     case WriteOutcome::lock_held:
     case WriteOutcome::missing:
-    case WriteOutcome::fault:
-      co_return false;
+    case WriteOutcome::fault: co_return false;
   }
   std::abort();
 }
@@ -197,7 +204,8 @@ void Team::report(ReadOutcome outcome, const std::string& detail) {
     report_.detail = detail;
     return;
   }
-  const bool fine = outcome == ReadOutcome::document || outcome == ReadOutcome::missing || outcome == ReadOutcome::empty;
+  const bool fine =
+      outcome == ReadOutcome::document || outcome == ReadOutcome::missing || outcome == ReadOutcome::empty;
   const bool first_and_fine = report_.state == InboxReport().state && outcome == ReadOutcome::document;
   if (!first_and_fine)
     services_.telemetry.emit(fine ? Event::inbox_state : Event::inbox_unreadable, {{"team", context_.name},

@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "poller/delivery/courier.hpp"
@@ -72,6 +73,7 @@ class Team {
   boost::asio::awaitable<ReadResult> read_once(std::uint64_t size, ReadMode mode);
   boost::asio::awaitable<void> take_in(ReadResult result);
   boost::asio::awaitable<bool> mark(const schema::InboxDocument& document, std::vector<std::size_t> indexes);
+  boost::asio::awaitable<bool> mark_some(const schema::InboxDocument& document, std::span<const std::size_t> indexes);
   void quarantine_torn(const ReadResult&);
   void report(ReadOutcome, const std::string& detail);
   void prune_now_and_then();
@@ -91,6 +93,7 @@ class Team {
   std::string roster_problem_;
   bool has_roster_ = false;
   InboxReport report_;
+  std::string mark_detail_;
   LockStatistics locks_;
   std::optional<SteadyTime> pruned_;
 };

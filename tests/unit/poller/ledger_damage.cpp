@@ -30,7 +30,7 @@ std::string sound_ledger(const std::string& path) {
       must(ledger->enqueue(outbox_row("ann", key("denied", i), key("ask", i))));
       must(ledger->note({1, "red", key("chat", i), key("ask", i), "message.accepted", "detail"}));
     }
-    must(ledger->add_rule({0, "red", "permission", "deny", "Bash(rm:*)", "mona", 5}));
+    must(ledger->add_rule({0, "red", "s", "permission", "deny", "Bash(rm:*)", "mona", 5}));
     must(ledger->put_member({"red", "ann", true, "idle", "", 1}));
     must(ledger->put_lead("red", {"busy", 1, 2}));
     return Done{};

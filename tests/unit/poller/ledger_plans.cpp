@@ -74,7 +74,7 @@ void use_everything(Ledger& ledger) {
     must(ledger.next_due("red"));
     must(ledger.put_member({"red", "ann", true, "", "", 1}));
     must(ledger.members("red"));
-    must(ledger.add_rule({0, "red", "permission", "allow", "Bash", "mona", 1}));
+    must(ledger.add_rule({0, "red", "s", "permission", "allow", "Bash", "mona", 1}));
     must(ledger.rules("red"));
     must(ledger.put_lead("red", {"idle", 1, 0}));
     must(ledger.lead("red"));

@@ -133,15 +133,15 @@ TEST_CASE("members, session rules and the lead's state are kept, the latest of e
   CHECK((!members[1].present && members[1].state == "failed" && members[1].detail == "no disk" &&
          members[1].last_seen_ms == 9));
 
-  must(ledger->add_rule({0, "red", "permission", "allow", "Bash(ls:*)", "mona", 5}));
-  must(ledger->add_rule({0, "red", "host", "deny", "*.example.org", "mona", 6}));
-  must(ledger->add_rule({0, "red", "permission", "allow", "Bash(ls:*)", "nina", 7}));
+  must(ledger->add_rule({0, "red", "s", "permission", "allow", "Bash(ls:*)", "mona", 5}));
+  must(ledger->add_rule({0, "red", "s", "host", "deny", "*.example.org", "mona", 6}));
+  must(ledger->add_rule({0, "red", "s", "permission", "allow", "Bash(ls:*)", "nina", 7}));
   const auto rules = must(ledger->rules("red"));
   REQUIRE(rules.size() == 2);
   CHECK(
       (rules[0].rule == "Bash(ls:*)" && rules[0].by == "mona" && rules[1].kind == "host" && rules[1].action == "deny"));
   CHECK(must(ledger->rules("blue")).empty());
-  CHECK(code_of(ledger->add_rule({0, "red", "permission", "perhaps", "Bash", "mona", 8})) == "ledger.sql");
+  CHECK(code_of(ledger->add_rule({0, "red", "s", "permission", "perhaps", "Bash", "mona", 8})) == "ledger.sql");
 
   CHECK_FALSE(must(ledger->lead("red")).has_value());
   must(ledger->put_lead("red", {"idle", 1, 0}));

@@ -201,7 +201,7 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   must(accept(*ledger, "1"));
   must(ledger->enqueue(outbox_row("ann", "denied", "r-1")));
   must(ledger->put_request("red", request_row("r-1", handlers::RequestState::denied)));
-  must(ledger->add_rule({0, "red", "permission", "deny", "Bash", "mona", 5}));
+  must(ledger->add_rule({0, "red", "s", "permission", "deny", "Bash", "mona", 5}));
   must(ledger->put_lead("red", {"busy", 1, 2}));
   must(ledger->put_member({"red", "ann", true, "idle", "", 1}));
   must(ledger->note({1, "red", "1", "", "message.accepted", ""}));
