@@ -15,8 +15,7 @@ std::string_view to_string(PermissionMode mode) {
 }
 
 std::optional<PermissionMode> parse_mode(std::string_view text) {
-  for (const auto mode : {PermissionMode::plan, PermissionMode::standard, PermissionMode::accept_edits,
-                          PermissionMode::automatic, PermissionMode::dont_ask, PermissionMode::bypass}) {
+  for (const PermissionMode mode : permission_modes) {
     if (to_string(mode) == text) return mode;
   }
   return std::nullopt;

@@ -23,6 +23,9 @@ struct Bytes {
 
 /// Permission modes of the agent client, from narrow to wide. Order matters: the ceiling compares by it.
 enum class PermissionMode { plan, standard, accept_edits, automatic, dont_ask, bypass };
+inline constexpr PermissionMode permission_modes[] = {PermissionMode::plan,         PermissionMode::standard,
+                                                      PermissionMode::accept_edits, PermissionMode::automatic,
+                                                      PermissionMode::dont_ask,     PermissionMode::bypass};
 /// The wire spelling: plan, default, acceptEdits, auto, dontAsk, bypassPermissions.
 std::string_view to_string(PermissionMode);
 std::optional<PermissionMode> parse_mode(std::string_view);

@@ -114,12 +114,13 @@ void read_daemon(const toml::table& document, const Environment& environment, Co
   Section top(document, "", complaints, loaded.daemon_settings);
   DaemonConfig& to = loaded.daemon;
   const std::string state = xdg(environment.xdg_state_home, environment.home, "/.local/state");
-  to.state_dir = top.path("state_dir", state.empty() ? "" : state + "/inbox-poller", environment.home);
+  if (!state.empty()) to.state_dir = state + "/inbox-poller";
+  top.path("state_dir", to.state_dir, environment.home);
   if (to.state_dir.empty())
     top.reject("state_dir", "has no default, because neither XDG_STATE_HOME nor HOME is set; write it");
   const std::string runtime = xdg(environment.xdg_runtime_dir, "", "");
-  to.socket = top.path("socket", (runtime.empty() ? to.state_dir : runtime + "/inbox-poller") + "/control.sock",
-                       environment.home);
+  to.socket = (runtime.empty() ? to.state_dir : runtime + "/inbox-poller") + "/control.sock";
+  top.path("socket", to.socket, environment.home);
   constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
   if (to.socket.size() > longest) {
     top.reject("socket", "is " + std::to_string(to.socket.size()) + " characters long; a socket's path may have " +
@@ -127,17 +128,17 @@ void read_daemon(const toml::table& document, const Environment& environment, Co
   }
   top.finish({"log"});
   Section log(document, "log", complaints, loaded.daemon_settings);
-  to.log.level = log.choice<LogLevel>(
+  log.choice(
       "level", to.log.level,
       {{"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warn", LogLevel::warn}, {"error", LogLevel::error}});
-  to.log.format = log.choice<LogFormat>(
-      "format", to.log.format, {{"auto", LogFormat::automatic}, {"text", LogFormat::text}, {"json", LogFormat::json}});
-  to.log.file = log.path("file", "", environment.home);
+  log.choice("format", to.log.format,
+             {{"auto", LogFormat::automatic}, {"text", LogFormat::text}, {"json", LogFormat::json}});
+  log.path("file", to.log.file, environment.home);
   log.finish();
 }
 
 void load_daemon(const std::string& file, const Environment& environment, Loaded& loaded) {
-  Complaints complaints(file.empty() ? "daemon.toml" : file, loaded.problems);
+  Complaints complaints{file.empty() ? "daemon.toml" : file, loaded.problems};
   toml::table document;
   if (!file.empty()) {
     const auto text = read_file(file, loaded.problems);

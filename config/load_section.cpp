@@ -50,11 +50,36 @@ std::string describe(const toml::node& node) {
   return "something else";
 }
 
+Error wrong_type(const toml::node& found, std::string_view expected) {
+  return {"config.type", "is " + describe(found) + "; write " + std::string(expected)};
+}
+
+using config::to_text;
+std::string to_text(std::int64_t number) { return std::to_string(number); }
+
+template <class T>
+Result<T> bounded(T found, T least, T most) {
+  if (least <= found && found <= most) return found;
+  return Error{"config.bounds",
+               "is " + to_text(found) + "; it must be from " + to_text(least) + " to " + to_text(most)};
+}
+
+// How the effective value stands in the list of settings.
+std::string shown(const std::string& text) { return toml_text(text); }
+std::string shown(Duration duration) { return toml_text(to_text(duration)); }
+std::string shown(Bytes bytes) { return toml_text(to_text(bytes)); }
+std::string shown(std::uint32_t number) { return std::to_string(number); }
+std::string shown(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + toml_text(text);
+  return "[" + list + "]";
+}
+
 }  // namespace
 
 void Complaints::at(const toml::source_position& place, std::string_view what) {
-  problems_.push_back(file_ + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": " +
-                      std::string(what));
+  problems.push_back(file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": " +
+                     std::string(what));
 }
 
 toml::table parse_toml(std::string_view text, Complaints& complaints) {
@@ -84,33 +109,18 @@ std::string toml_text(std::string_view text) {
 
 Section::Section(const toml::table& document, std::string name, Complaints& complaints, std::vector<Setting>& settings)
     : name_(std::move(name)), complaints_(complaints), settings_(settings) {
+  static const toml::table nothing;
   const toml::node* node = name_.empty() ? &document : document.get(name_);
+  table_ = node != nullptr && node->is_table() ? node->as_table() : &nothing;
   if (node == nullptr) return;
   if (node->source().begin) place_ = node->source().begin;
-  if (const toml::table* table = node->as_table()) {
-    table_ = table;
-  } else {
+  if (!node->is_table()) {
     complaints_.at(place_, name_ + " is " + describe(*node) + "; write it as a section, [" + name_ + "]");
   }
 }
 
 std::string Section::full_name(std::string_view key) const {
-  return name_.empty() ? std::string(key) : name_ + "." + std::string(key);
-}
-
-const toml::node* Section::find(std::string_view key) {
-  known_.push_back(key);
-  return table_->get(key);
-}
-
-void Section::note(std::string_view key, std::string value, const toml::node* node) {
-  const std::string origin =
-      node == nullptr ? "default" : complaints_.file() + ":" + std::to_string(node->source().begin.line);
-  settings_.push_back({full_name(key), std::move(value), origin});
-}
-
-void Section::wrong_type(const toml::node& found, std::string_view key, std::string_view expected) {
-  complaints_.at(found.source().begin, full_name(key) + " is " + describe(found) + "; write " + std::string(expected));
+  return (name_.empty() ? "" : name_ + ".") + std::string(key);
 }
 
 void Section::reject(std::string_view key, std::string_view what) {
@@ -118,128 +128,104 @@ void Section::reject(std::string_view key, std::string_view what) {
   complaints_.at(node == nullptr ? place_ : node->source().begin, full_name(key) + " " + std::string(what));
 }
 
-std::string Section::text(std::string_view key, std::string_view default_value) {
-  const toml::node* node = find(key);
-  std::string value(default_value);
-  if (node != nullptr && !node->is_string()) wrong_type(*node, key, "a text in quotes");
-  if (node != nullptr && node->is_string()) {
-    if (const auto odd = find_odd_character(node->as_string()->get(), LineBreaks::refused)) {
-      reject(key, "contains " + *odd);
-    } else {
-      value = node->as_string()->get();
-    }
+/// The one way a key is read. `parse` turns the node into a T, or says what is wrong with it.
+template <class T, class Parse>
+void Section::read(std::string_view key, T& value, Parse parse) {
+  known_.push_back(key);
+  std::string origin = "default";
+  if (const toml::node* node = table_->get(key)) {
+    Result<T> found = parse(*node);
+    if (!found) reject(key, found.error().message);
+    if (found) value = std::move(*found);
+    origin = complaints_.file + ":" + std::to_string(node->source().begin.line);
   }
-  note(key, toml_text(value), node);
-  return value;
+  settings_.push_back({full_name(key), shown(value), std::move(origin)});
 }
 
-std::string Section::path(std::string_view key, std::string_view default_value, std::string_view home) {
-  std::string value = text(key, default_value);
+void Section::text(std::string_view key, std::string& value) {
+  read(key, value, [](const toml::node& node) -> Result<std::string> {
+    if (!node.is_string()) return wrong_type(node, "a text in quotes");
+    const std::string& found = node.as_string()->get();
+    if (const auto odd = find_odd_character(found, LineBreaks::refused)) {
+      return Error{"config.text", "contains " + *odd};
+    }
+    return found;
+  });
+}
+
+void Section::path(std::string_view key, std::string& value, std::string_view home) {
+  text(key, value);
   if (value.starts_with("~/")) {
     if (home.empty()) reject(key, "begins with \"~/\", but HOME is not set; write an absolute path");
     value = std::string(home) + value.substr(1);
-    settings_.back().value = toml_text(value);
+    settings_.back().value = shown(value);
   }
   if (!value.empty() && value.front() != '/') reject(key, "is not absolute; begin it with \"/\" or \"~/\"");
-  return value;
 }
 
 template <class T>
-T Section::measured(std::string_view key, T default_value, T least, T most, Result<T> (*parse)(std::string_view),
-                    std::string_view sample) {
-  const toml::node* node = find(key);
-  T value = default_value;
-  if (node != nullptr && node->is_string()) {
-    const auto parsed = parse(node->as_string()->get());
-    if (!parsed) {
-      reject(key, "= " + parsed.error().message);
-    } else if (to_text(*parsed) != to_text(std::clamp(*parsed, least, most, [](T a, T b) { return a < b; }))) {
-      reject(key, "is " + to_text(*parsed) + "; it must be from " + to_text(least) + " to " + to_text(most));
-    } else {
-      value = *parsed;
-    }
-  } else if (node != nullptr && node->is_integer()) {
-    wrong_type(*node, key, "it with a unit, in quotes, such as \"" + std::string(sample) + "\"");
-  } else if (node != nullptr) {
-    wrong_type(*node, key, "a text such as \"" + std::string(sample) + "\"");
-  }
-  note(key, toml_text(to_text(value)), node);
-  return value;
+void Section::measured(std::string_view key, T& value, T least, T most, Result<T> (*parse)(std::string_view)) {
+  read(key, value, [&](const toml::node& node) -> Result<T> {
+    if (!node.is_string()) return wrong_type(node, "it with a unit, in quotes, such as " + shown(value));
+    const Result<T> found = parse(node.as_string()->get());
+    if (!found) return Error{"config.unit", "= " + found.error().message};
+    return bounded(*found, least, most);
+  });
 }
 
-Duration Section::duration(std::string_view key, Duration default_value, Duration least, Duration most) {
-  return measured<Duration>(key, default_value, least, most, parse_duration, to_text(default_value));
+void Section::duration(std::string_view key, Duration& value, Duration least, Duration most) {
+  measured(key, value, least, most, parse_duration);
 }
 
-Bytes Section::bytes(std::string_view key, Bytes default_value, Bytes least, Bytes most) {
-  return measured<Bytes>(key, default_value, least, most, parse_bytes, to_text(default_value));
+void Section::bytes(std::string_view key, Bytes& value, Bytes least, Bytes most) {
+  measured(key, value, least, most, parse_bytes);
 }
 
-std::uint32_t Section::count(std::string_view key, std::uint32_t default_value, std::uint32_t least,
-                             std::uint32_t most) {
-  const toml::node* node = find(key);
-  std::uint32_t value = default_value;
-  if (node != nullptr && !node->is_integer()) wrong_type(*node, key, "a whole number without quotes");
-  if (node != nullptr && node->is_integer()) {
-    const std::int64_t found = node->as_integer()->get();
-    if (found < least || found > most) {
-      reject(key, "is " + std::to_string(found) + "; it must be from " + std::to_string(least) + " to " +
-                      std::to_string(most));
-    } else {
-      value = static_cast<std::uint32_t>(found);
-    }
-  }
-  note(key, std::to_string(value), node);
-  return value;
+void Section::count(std::string_view key, std::uint32_t& value, std::uint32_t least, std::uint32_t most) {
+  read(key, value, [&](const toml::node& node) -> Result<std::uint32_t> {
+    if (!node.is_integer()) return wrong_type(node, "a whole number without quotes");
+    const auto found = bounded<std::int64_t>(node.as_integer()->get(), least, most);
+    if (!found) return found.error();
+    return static_cast<std::uint32_t>(*found);
+  });
 }
 
-std::string Section::one_of(std::string_view key, std::string_view default_name,
-                            const std::vector<std::string_view>& names) {
-  const toml::node* node = find(key);
-  std::string value(default_name);
-  if (node != nullptr && !node->is_string()) wrong_type(*node, key, quoted_list(names));
-  if (node != nullptr && node->is_string()) {
-    const std::string& found = node->as_string()->get();
-    if (std::find(names.begin(), names.end(), found) != names.end()) {
-      value = found;
-    } else {
-      reject(key, "is " + toml_text(found) + "; it must be " + quoted_list(names));
-    }
-  }
-  note(key, toml_text(value), node);
-  return value;
+void Section::one_of(std::string_view key, std::string& name, const std::vector<std::string_view>& names) {
+  read(key, name, [&](const toml::node& node) -> Result<std::string> {
+    if (!node.is_string()) return wrong_type(node, quoted_list(names));
+    const std::string& found = node.as_string()->get();
+    if (std::find(names.begin(), names.end(), found) != names.end()) return found;
+    return Error{"config.choice", "is " + toml_text(found) + "; it must be " + quoted_list(names)};
+  });
 }
 
 void Section::for_each_text(std::string_view key, const std::function<Status(const std::string&)>& take) {
-  const toml::node* node = find(key);
-  std::string shown;
-  if (node != nullptr && !node->is_array()) wrong_type(*node, key, "a list of texts, such as [\"…\", \"…\"]");
-  if (node != nullptr && node->is_array()) {
-    for (const toml::node& item : *node->as_array()) {
+  std::vector<std::string> texts;
+  read(key, texts, [&](const toml::node& node) -> Result<std::vector<std::string>> {
+    if (!node.is_array()) return wrong_type(node, "a list of texts, such as [\"…\", \"…\"]");
+    std::vector<std::string> found;
+    for (const toml::node& item : *node.as_array()) {
+      const auto complain = [&](const std::string& what) {
+        complaints_.at(item.source().begin, full_name(key) + what);
+      };
       if (!item.is_string()) {
-        complaints_.at(item.source().begin,
-                       full_name(key) + " holds " + describe(item) + "; every entry must be a text in quotes");
+        complain(" holds " + describe(item) + "; every entry must be a text in quotes");
         continue;
       }
-      const std::string& value = item.as_string()->get();
-      if (const auto taken = take(value); !taken) {
-        complaints_.at(item.source().begin, full_name(key) + ": " + taken.error().message);
-      }
-      shown += (shown.empty() ? "" : ", ") + toml_text(value);
+      found.push_back(item.as_string()->get());
+      if (const auto taken = take(found.back()); !taken) complain(": " + taken.error().message);
     }
-  }
-  note(key, "[" + shown + "]", node);
+    return found;
+  });
 }
 
 void Section::finish(const std::vector<std::string_view>& subsections) {
+  const std::string_view kind = known_.empty() ? "section" : "setting";
+  known_.insert(known_.end(), subsections.begin(), subsections.end());
   for (const auto& [key, node] : *table_) {
-    const bool expected = std::find(known_.begin(), known_.end(), key.str()) != known_.end() ||
-                          std::find(subsections.begin(), subsections.end(), key.str()) != subsections.end();
-    if (expected) continue;
-    std::vector<std::string_view> candidates = known_;
-    candidates.insert(candidates.end(), subsections.begin(), subsections.end());
+    if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
     const auto place = key.source().begin ? key.source().begin : node.source().begin;
-    complaints_.at(place, full_name(key.str()) + " is not a setting" + suggestion(key.str(), candidates));
+    complaints_.at(place, full_name(key.str()) + " is not a " + std::string(kind) + suggestion(key.str(), known_));
   }
 }
 

@@ -32,11 +32,13 @@ Result<PermissionRule> parse_permission_rule(std::string_view text);
 /// mistake in an allow list. Empty: it can allow.
 std::optional<std::string> why_never_allows(const PermissionRule&);
 
-struct PermissionRules {
-  std::vector<PermissionRule> deny;
-  std::vector<PermissionRule> ask;
-  std::vector<PermissionRule> allow;
+template <class Rule>
+struct RuleSet {
+  std::vector<Rule> deny;
+  std::vector<Rule> ask;
+  std::vector<Rule> allow;
 };
+using PermissionRules = RuleSet<PermissionRule>;
 
 /// What the rules say, and which of them said it. `rule` is empty when the default decided; `reason` is a sentence for
 /// people.
@@ -86,11 +88,7 @@ struct HostPattern {
 
 Result<HostPattern> parse_host_pattern(std::string_view text);
 
-struct HostRules {
-  std::vector<HostPattern> deny;
-  std::vector<HostPattern> ask;
-  std::vector<HostPattern> allow;
-};
+using HostRules = RuleSet<HostPattern>;
 
 /// Judges one host that a worker's sandbox asks for. What does not canonicalise (a wildcard, odd characters, a numeric
 /// shorthand) is *deny* whatever the rules and the default say, with the reason in the verdict. An asker's host without

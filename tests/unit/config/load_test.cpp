@@ -191,7 +191,9 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\npoll_intervall = \"1s\"",
        "3:1: team.poll_intervall is not a setting; did you mean \"poll_interval\"?"},
       {"[team]\nname = \"a\"\n[permision]\n", "3:2: permision is not a section; did you mean \"permissions\"?"},
-      {"[team]\nname = \"a\"\n[log]\nlevel = \"info\"", "3:2: log belongs in the daemon's own file, daemon.toml"},
+      {"[team]\nname = \"a\"\n[log]\nlevel = \"info\"",
+       "3:2: log is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"delivery\" or "
+       "\"limits\""},
       {"[team]\nname = \"a\"\n[zebra]\n",
        "3:2: zebra is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"delivery\" or "
        "\"limits\""},
