@@ -10,12 +10,12 @@ import os
 import pathlib
 import shutil
 import subprocess
-import tempfile
 import time
 import unittest
 
-from daemon import Daemon, team_toml, wait_for
 import team as wire
+from case import ProcessTest
+from daemon import wait_for
 
 WRITERS, MESSAGES, PAUSE_MS, ASK_EVERY = 8, 200, 40, 20
 MAX_REFUSED = 0.007
@@ -25,18 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 @unittest.skipUnless(shutil.which("node"), "node is not installed")
 @unittest.skipUnless(os.path.isdir(os.path.join(PEERS, "node_modules", "proper-lockfile")), "proper-lockfile is not installed")
-class ProperLockfile(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ip-interop-"))
-        self.addCleanup(self.clean)
-        self.daemon = None
-
-    def clean(self):
-        if self.daemon:
-            self.daemon.stop()
-        if self._outcome.success:
-            shutil.rmtree(self.folder, ignore_errors=True)
-
+class ProperLockfile(ProcessTest):
     def write(self, team, style):
         env = dict(os.environ, NODE_PATH=os.path.join(PEERS, "node_modules"))
         started = time.monotonic()
@@ -50,10 +39,9 @@ class ProperLockfile(unittest.TestCase):
 
     def story(self, style):
         self.members = ["worker-%d" % i for i in range(WRITERS)]
-        team = wire.Team(self.folder / "teams", "demo", self.members)
+        team = self.make_team(members=self.members)
         delivered = self.folder / "delivered.jsonl"
-        self.daemon = Daemon(os.environ["INBOX_POLLER"], self.folder, team_toml(
-            team, poll="100ms", more='[delivery]\nfile = "%s"\n' % delivered)).start()
+        self.start_daemon(team, '[delivery]\nfile = "%s"\n' % delivered, poll="100ms")
         lines, seconds = self.write(team, style)
         written = [line["text"] for line in lines if line["ok"]]
         refused = len(lines) - len(written)
@@ -63,7 +51,7 @@ class ProperLockfile(unittest.TestCase):
         def arrived():
             if not delivered.exists():
                 return []
-            return [json.loads(line)["text"] for line in delivered.read_text("utf-8").splitlines()]
+            return [json.loads(line)["text"] for line in delivered.read_text("utf-8").split("\n") if line]
 
         wait_for("all chat in the file sink", lambda: len(arrived()) >= len(chat), 30)
         wait_for("all asks answered", lambda: sum(len(team.replies(m)) for m in self.members) >= len(asks), 30)

@@ -191,6 +191,7 @@ class WorkerProcess:
 
     def __init__(self, team, name, era=wire.ERA2, poll=0.05, log=None):
         self.name = name
+        self.era = era
         self.log_path = str(log or team.root.parent / ("worker-%s.log" % name))
         self.process = subprocess.Popen(
             [sys.executable, "-B", os.path.abspath(__file__), "--root", str(team.root), "--team", team.name, "--name", name,
