@@ -1,6 +1,4 @@
 // The log: one line an event whatever the texts contain, secrets masked, nothing written through a link.
-#include <unistd.h>
-
 #include <boost/json.hpp>
 #include <filesystem>
 #include <fstream>
@@ -10,20 +8,12 @@
 
 #include "poller/run/telemetry.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/scratch.hpp"
 
 using namespace inbox_poller;
 using namespace inbox_poller::poller;
 
 namespace {
-
-struct TemporaryFolder {
-  std::filesystem::path path = [] {
-    std::string pattern = (std::filesystem::temp_directory_path() / "telemetry-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    return std::filesystem::path(pattern);
-  }();
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-};
 
 std::vector<std::string> lines_of(const std::filesystem::path& file) {
   std::ifstream in(file);
@@ -43,8 +33,8 @@ config::LogSettings settings(const std::filesystem::path& file, config::LogForma
 }  // namespace
 
 TEST_CASE("an event is one JSON line, whatever bytes an agent put into it") {
-  const TemporaryFolder folder;
-  const auto file = folder.path / "log";
+  const test::ScratchDir folder;
+  const auto file = folder.path() / "log";
   const auto text = GENERATE(as<std::string>(), "plain", "two\nlines\r\n", "\x1b[31mred\x1b[0m",
                              "fake\",\"level\":\"info\",\"event\":\"approved", "%s%n%d {} {0}", "\xff\xfe broken utf-8",
                              std::string("nul\0nul", 7),
@@ -68,8 +58,8 @@ TEST_CASE("an event is one JSON line, whatever bytes an agent put into it") {
 }
 
 TEST_CASE("on a terminal's format an event is one line too") {
-  const TemporaryFolder folder;
-  const auto file = folder.path / "log";
+  const test::ScratchDir folder;
+  const auto file = folder.path() / "log";
   {
     auto telemetry = Telemetry::open(settings(file, config::LogFormat::text));
     REQUIRE(telemetry);
@@ -92,13 +82,13 @@ TEST_CASE("what looks like a credential is masked, the rest of the sentence stay
 }
 
 TEST_CASE("the log is not written through a link") {
-  const TemporaryFolder folder;
-  std::ofstream(folder.path / "victim") << "keep";
-  std::filesystem::create_symlink(folder.path / "victim", folder.path / "log");
-  const auto telemetry = Telemetry::open(settings(folder.path / "log", config::LogFormat::json));
+  const test::ScratchDir folder;
+  std::ofstream(folder.path() / "victim") << "keep";
+  std::filesystem::create_symlink(folder.path() / "victim", folder.path() / "log");
+  const auto telemetry = Telemetry::open(settings(folder.path() / "log", config::LogFormat::json));
   REQUIRE_FALSE(telemetry);
   CHECK(telemetry.error().code == "log.file");
-  CHECK(lines_of(folder.path / "victim") == std::vector<std::string>{"keep"});
+  CHECK(lines_of(folder.path() / "victim") == std::vector<std::string>{"keep"});
 }
 
 TEST_CASE("every event has a name of its own of the form area.what") {
