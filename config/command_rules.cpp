@@ -16,18 +16,17 @@ bool is_one_of(const std::string_view (&list)[N], std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
 
-constexpr std::string_view wrappers[] = {"timeout", "time",    "nice",   "nohup", "stdbuf",
-                                         "command", "builtin", "noglob", "xargs"};
+constexpr std::string_view wrappers[] = {"timeout", "time", "nice", "nohup", "command", "builtin", "noglob", "xargs"};
 
 constexpr std::string_view runners[] = {
-    "sudo",     "doas",        "su",       "runuser",  "pkexec",  "env",      "eval",    "source", ".",
-    "exec",     "parallel",    "watch",    "setsid",   "ionice",  "chrt",     "taskset", "flock",  "nsenter",
-    "unshare",  "chroot",      "strace",   "ltrace",   "gdb",     "script",   "trap",    "coproc", "alias",
-    "unalias",  "export",      "declare",  "typeset",  "local",   "readonly", "hash",    "enable", "set",
-    "setopt",   "unsetopt",    "shopt",    "emulate",  "unset",   "let",      "fc",      "bind",   "complete",
-    "function", "systemd-run", "at",       "batch",    "crontab", "tmux",     "screen",  "expect", "entr",
-    "busybox",  "toybox",      "zmodload", "autoload", "integer", "float",    "dot",     "logout", "bg",
-    "fg",       "disown"};
+    "stdbuf",   "sudo",     "doas",        "su",       "runuser",  "pkexec",  "env",      "eval",    "source",
+    ".",        "exec",     "parallel",    "watch",    "setsid",   "ionice",  "chrt",     "taskset", "flock",
+    "nsenter",  "unshare",  "chroot",      "strace",   "ltrace",   "gdb",     "script",   "trap",    "coproc",
+    "alias",    "unalias",  "export",      "declare",  "typeset",  "local",   "readonly", "hash",    "enable",
+    "set",      "setopt",   "unsetopt",    "shopt",    "emulate",  "unset",   "let",      "fc",      "bind",
+    "complete", "function", "systemd-run", "at",       "batch",    "crontab", "tmux",     "screen",  "expect",
+    "entr",     "busybox",  "toybox",      "zmodload", "autoload", "integer", "float",    "dot",     "logout",
+    "bg",       "fg",       "disown"};
 
 constexpr std::string_view shells[] = {"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh", "rbash"};
 
@@ -49,7 +48,8 @@ bool is_safe_assignment(const ShellWord& word) {
   return !word.expands && (is_one_of(safe_variables, name) || name.starts_with("LC_"));
 }
 
-bool is_duration(std::string_view text) {
+/// 30, 1.5m
+bool is_number(std::string_view text) {
   if (!text.empty() && std::string_view("smhd").find(text.back()) != std::string_view::npos) text.remove_suffix(1);
   return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
 }
@@ -57,25 +57,12 @@ bool is_duration(std::string_view text) {
 /// How many words the wrapper at `i` and its own arguments take; 0 when its form is not one of the plain ones.
 std::size_t wrapper_length(const std::vector<ShellWord>& words, std::size_t i) {
   const auto at = [&](std::size_t n) { return i + n < words.size() ? std::string_view(words[i + n].text) : ""; };
-  const std::string_view name = at(0);
-  if (!is_one_of(wrappers, name)) return 0;
-  std::size_t length = 1;
-  if (name == "timeout") {
-    if (!is_duration(at(1))) return 0;
-    length = 2;
-  } else if (name == "nice" && at(1) == "-n") {
-    if (!is_duration(at(2))) return 0;
-    length = 3;
-  } else if (name == "time" && at(1) == "-p") {
-    length = 2;
-  } else if (name == "stdbuf") {
-    while (at(length).size() == 3 && (at(length).ends_with("L") || at(length).ends_with("0")) &&
-           (at(length).starts_with("-i") || at(length).starts_with("-o") || at(length).starts_with("-e"))) {
-      ++length;
-    }
-  }
-  const bool runs_something = !at(length).empty() && !at(length).starts_with("-");
-  return runs_something ? length : 0;
+  if (!is_one_of(wrappers, at(0))) return 0;
+  const bool has_level = at(0) == "nice" && at(1) == "-n";
+  const std::size_t number = at(0) == "timeout" ? 1 : has_level ? 2 : 0;  // where its number stands; 0: it has none
+  if (number > 0 && !is_number(at(number))) return 0;
+  const std::string_view command = at(number + 1);
+  return command.empty() || command.starts_with("-") ? 0 : number + 1;
 }
 
 /// Index of the word that is the command when plain wrappers are looked through.
@@ -95,24 +82,18 @@ bool runs_from(const ShellPart& part, std::size_t core) {
   const auto arguments = part.words.begin() + static_cast<std::ptrdiff_t>(core) + 1;
   if (is_one_of(runners, name) || is_one_of(wrappers, name) || is_shell_keyword(name)) return true;
   if (part.words[core].expands) return true;
-  if (is_one_of(shells,
-                name)) {  // a script file as the first argument is a command like others; options or stdin are not
+  if (is_one_of(shells, name)) {  // a script as first argument is a command like others; options or stdin are not
     return arguments == part.words.end() || arguments->expands || arguments->value.empty() ||
            arguments->value.starts_with("-") || arguments->value.starts_with("+");
   }
+  const auto any_argument = [&](auto check) {
+    return under_xargs(part, core) || std::any_of(arguments, part.words.end(), check);
+  };
   if (name == "find") {
-    return under_xargs(part, core) || std::any_of(arguments, part.words.end(), [](const ShellWord& word) {
-             const bool may_become_action =
-                 word.expands && std::string_view("-$*?[{").find(word.value[0]) != std::string::npos;
-             return may_become_action || is_one_of(find_actions, word.value);
-           });
+    return any_argument([](const ShellWord& word) { return word.expands || is_one_of(find_actions, word.value); });
   }
-  if (is_one_of(name_takers, name)) {
-    return under_xargs(part, core) || std::any_of(arguments, part.words.end(), [](const ShellWord& word) {
-             return word.value.find('[') != std::string::npos || word.value.find('$') != std::string::npos;
-           });
-  }
-  return false;
+  return is_one_of(name_takers, name) &&
+         any_argument([](const ShellWord& word) { return word.value.find_first_of("[$") != std::string::npos; });
 }
 
 std::string joined_values(const ShellPart& part, std::size_t from) {
@@ -131,8 +112,6 @@ void add_spelling(std::vector<std::string>& out, std::string text) {
   if (name.size() < end) out.push_back(std::string(name) + text.substr(end));
   out.push_back(std::move(text));
 }
-
-bool looks_like_a_line(const ShellWord& word) { return word.value.find_first_of(" \t\n;|&") != std::string::npos; }
 
 /// The command, or, where the part runs its arguments, every word that could be one.
 std::vector<std::size_t> possible_commands(const ShellPart& part) {
@@ -156,26 +135,22 @@ std::string normal_form(std::string_view pattern) {
   return text;
 }
 
-bool is_critical_target(const ShellWord& word, std::string_view cwd, std::string_view home, bool moved) {
+/// Is the target something that everything depends on, or may it be?
+bool is_critical_target(const ShellWord& word, const RuleContext& context, bool moved) {
   const std::string_view path = word.value;
-  if (path.empty() || (word.expands && path.find_first_of("${") != std::string_view::npos)) return true;
-  if (path.front() == '~' && !path.starts_with("~/")) return true;
-  const bool relative = path.front() != '/' && path.front() != '~';
-  const bool climbs = path == ".." || path.starts_with("../") || path.find("/..") != std::string_view::npos;
-  if (relative && (moved || cwd.empty()))
-    return moved || climbs || path.find_first_not_of("./*?") == std::string_view::npos;
-  std::string full = normalise_path(path, cwd, home);
-  if (full.empty()) return true;
+  const bool relative = !path.starts_with('/') && !path.starts_with('~');
+  if ((relative && moved) || (word.expands && path.find_first_of("${") != std::string_view::npos)) return true;
+  const std::string full = normalise_path(path, context);
   std::string_view folder = full;  // `x/*` empties x, which is as bad as removing it
   while (!folder.empty() && base_name(folder).find_first_not_of("*?.") == std::string_view::npos) {
     folder = folder.substr(0, folder.rfind('/'));
   }
   const auto is_or_holds = [&](std::string_view place) {
-    return !place.empty() && (place == folder || (place.starts_with(folder) && place[folder.size()] == '/'));
+    return place == folder || (place.starts_with(folder) && place[folder.size()] == '/');
   };
   const auto depth = std::count(folder.begin(), folder.end(), '/');
   const bool a_home = depth == 2 && (folder.starts_with("/home/") || folder.starts_with("/Users/"));
-  return folder.empty() || folder == "/" || depth < 2 || a_home || is_or_holds(cwd) || is_or_holds(home);
+  return depth < 2 || a_home || is_or_holds(context.cwd) || is_or_holds(context.home);
 }
 
 }  // namespace
@@ -188,8 +163,9 @@ Command read_command(std::string_view text) {
     const ShellPart part = command.visible[i];  // a copy: the list grows below
     if (part.words.empty() || !runs_its_arguments(part)) continue;
     for (const std::size_t at : possible_commands(part)) {
-      if (!looks_like_a_line(part.words[at])) continue;
-      ShellLine inner = split_shell_line(part.words[at].value);
+      const std::string& word = part.words[at].value;
+      if (word.find_first_of(" \t\n;|&") == std::string::npos) continue;
+      ShellLine inner = split_shell_line(word);
       std::move(inner.parts.begin(), inner.parts.end(), std::back_inserter(command.visible));
     }
   }
@@ -247,7 +223,7 @@ bool might_restrict(std::string_view pattern, const Command& command) {
   });
 }
 
-std::optional<std::string> removes_critical_path(const Command& command, std::string_view cwd, std::string_view home) {
+std::optional<std::string> removes_critical_path(const Command& command, const RuleContext& context) {
   for (const ShellPart& part : command.visible) {
     for (const std::size_t at : possible_commands(part)) {
       const std::string_view name = base_name(part.words[at].value);
@@ -256,7 +232,7 @@ std::optional<std::string> removes_critical_path(const Command& command, std::st
       for (std::size_t i = at + 1; i < part.words.size(); ++i) {
         const ShellWord& word = part.words[i];
         const bool is_option = word.value.starts_with("-") && !word.expands;
-        if (!is_option && is_critical_target(word, cwd, home, command.changes_directory)) {
+        if (!is_option && is_critical_target(word, context, command.changes_directory)) {
           return "removes \"" + word.value + "\", which is or may be a folder that everything depends on";
         }
       }

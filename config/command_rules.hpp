@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/rules.hpp"
 #include "config/shell_split.hpp"
 
 namespace inbox_poller::config {
@@ -37,6 +38,6 @@ bool might_restrict(std::string_view pattern, const Command&);
 bool runs_its_arguments(const ShellPart& part);
 
 /// Why no rule may allow this line: it removes something like `/`, the home folder or the working directory itself.
-std::optional<std::string> removes_critical_path(const Command&, std::string_view cwd, std::string_view home);
+std::optional<std::string> removes_critical_path(const Command&, const RuleContext&);
 
 }  // namespace inbox_poller::config

@@ -35,10 +35,12 @@ std::optional<std::string> address(int family, const std::string& text) {
   return std::string(out.data());
 }
 
-std::optional<unsigned short> parse_port(std::string_view digits) {
+/// ":443". A leading zero could be read as octal.
+std::optional<unsigned short> parse_port(std::string_view text) {
   unsigned short port = 0;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (failure != std::errc() || end != digits.data() + digits.size() || port == 0 || digits.front() == '0') return {};
+  if (text.size() < 2 || text[0] != ':' || text[1] == '0') return std::nullopt;
+  const auto [end, failure] = std::from_chars(text.data() + 1, text.data() + text.size(), port);
+  if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return port;
 }
 
@@ -61,50 +63,6 @@ std::optional<std::string> label_problem(std::string_view name) {
   }
 }
 
-Result<CanonicalHost> bracketed(std::string_view written) {
-  const std::size_t close = written.find(']');
-  if (close == std::string_view::npos) return refusal(written, "the bracket is not closed");
-  const auto ip = address(AF_INET6, std::string(written.substr(1, close - 1)));
-  if (!ip) return refusal(written, "the brackets hold no IPv6 address");
-  CanonicalHost host{*ip, std::nullopt, true};
-  const std::string_view rest = written.substr(close + 1);
-  if (rest.empty()) return host;
-  host.port = rest.front() == ':' && rest.size() > 1 ? parse_port(rest.substr(1)) : std::nullopt;
-  if (!host.port) return refusal(written, "what follows the bracket is not a port");
-  return host;
-}
-
-/// "::1:443" may be an address, or an address and a port: the readings that make sense, the whole first.
-std::vector<CanonicalHost> unbracketed_readings(std::string_view written) {
-  std::vector<CanonicalHost> readings;
-  if (std::count(written.begin(), written.end(), ':') < 2) return readings;
-  if (auto whole = address(AF_INET6, std::string(written))) readings.push_back({*whole, std::nullopt, true});
-  const std::size_t colon = written.rfind(':');
-  const auto port = colon + 1 < written.size() ? parse_port(written.substr(colon + 1)) : std::nullopt;
-  const auto front = address(AF_INET6, std::string(written.substr(0, colon)));
-  if (port && front) readings.push_back({*front, port, true});
-  return readings;
-}
-
-enum class Side { grant, restrict };
-
-bool matches(const HostPattern& pattern, const CanonicalHost& host, Side side) {
-  if (pattern.port && host.port != pattern.port && (host.port || side == Side::grant)) return false;
-  if (pattern.any) return true;
-  if (!pattern.subdomains) return host.name == pattern.name;
-  return !host.is_ip && host.name.size() > pattern.name.size() + 1 && host.name.ends_with("." + pattern.name);
-}
-
-const HostPattern* first_match(const std::vector<HostPattern>& patterns, const std::vector<CanonicalHost>& hosts,
-                               Side side) {
-  for (const HostPattern& pattern : patterns) {
-    for (const CanonicalHost& host : hosts) {
-      if (matches(pattern, host, side)) return &pattern;
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Result<CanonicalHost> canonical_host(std::string_view written) {
@@ -114,16 +72,23 @@ Result<CanonicalHost> canonical_host(std::string_view written) {
   if (std::any_of(written.begin(), written.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
     return refusal(written, "it has non-ASCII characters; an international name must come in its xn-- form");
   }
-  if (written.front() == '[') return bracketed(written);
-  const auto readings = unbracketed_readings(written);
-  if (!readings.empty()) return readings.front();
-
-  const std::size_t colon = written.find(':');
-  CanonicalHost host{to_lower(written.substr(0, colon)), std::nullopt, false};
-  if (colon != std::string_view::npos) {
-    host.port = colon + 1 < written.size() ? parse_port(written.substr(colon + 1)) : std::nullopt;
-    if (!host.port) return refusal(written, "what follows ':' is not a port");
+  CanonicalHost host;
+  const bool bracketed = written.front() == '[';
+  const std::size_t end = std::min(written.find(bracketed ? ']' : ':'), written.size());
+  host.name = to_lower(written.substr(bracketed, end - bracketed));
+  if (bracketed) {
+    const auto ip = end < written.size() ? address(AF_INET6, host.name) : std::nullopt;
+    if (!ip) return refusal(written, "the brackets hold no IPv6 address");
+    host.name = *ip;
+    host.is_ip = true;
+  } else if (std::count(written.begin(), written.end(), ':') > 1) {
+    return refusal(written, "IPv6 stands without brackets, which may hide a port");
   }
+  const std::string_view rest = written.substr(std::min(end + bracketed, written.size()));
+  host.port = parse_port(rest);
+  if (!rest.empty() && !host.port) return refusal(written, "what follows the host is not a port");
+  if (bracketed) return host;
+
   if (host.name.ends_with('.')) host.name.pop_back();
   const auto odd = std::find_if_not(host.name.begin(), host.name.end(), is_host_char);
   if (odd != host.name.end()) {
@@ -150,17 +115,14 @@ Result<HostPattern> parse_host_pattern(std::string_view text) {
   std::string_view host = text;
   if (host == "*" || host.starts_with("*:")) {
     pattern.any = true;
-    if (host == "*") return pattern;
-    pattern.port = host.size() > 2 ? parse_port(host.substr(2)) : std::nullopt;
-    if (!pattern.port) return invalid("what follows ':' is not a port");
+    pattern.port = parse_port(host.substr(1));
+    if (host != "*" && !pattern.port) return invalid("what follows the host is not a port");
     return pattern;
   }
   pattern.subdomains = host.starts_with("*.");
   if (pattern.subdomains) host.remove_prefix(2);
   if (host.find('*') != std::string_view::npos) return invalid("a '*' may only stand alone or in front, as \"*.\"");
   if (host.find("//") != std::string_view::npos) return invalid("it is a URL");
-  if (!host.starts_with('[') && std::count(host.begin(), host.end(), ':') > 1)
-    return invalid("IPv6 stands without brackets");
   const auto canonical = canonical_host(host);
   if (!canonical)
     return invalid(std::string_view(canonical.error().message).substr(canonical.error().message.rfind(": ") + 2));
@@ -170,25 +132,27 @@ Result<HostPattern> parse_host_pattern(std::string_view text) {
   return pattern;
 }
 
+bool host_matches(const HostPattern& pattern, const CanonicalHost& host, Side side) {
+  if (pattern.port && host.port != pattern.port && (host.port || side == Side::grant)) return false;
+  if (pattern.any) return true;
+  if (!pattern.subdomains) return host.name == pattern.name;
+  return !host.is_ip && host.name.size() > pattern.name.size() + 1 && host.name.ends_with("." + pattern.name);
+}
+
 Verdict judge_host(const HostRules& rules, std::string_view written, Action default_action) {
-  const auto canonical = canonical_host(written);
-  if (!canonical) return {Action::deny, "", canonical.error().message};
-  std::vector<CanonicalHost> readings = unbracketed_readings(written);
-  const bool ambiguous = !readings.empty();
-  if (!ambiguous) readings.push_back(*canonical);
-  if (const auto* rule = first_match(rules.deny, readings, Side::restrict)) {
-    return {Action::deny, rule->text, "a deny rule names this host"};
-  }
-  if (const auto* rule = first_match(rules.ask, readings, Side::restrict)) {
-    return {Action::ask, rule->text, "an ask rule names this host"};
-  }
-  if (ambiguous) {
-    return {std::min(default_action, Action::ask), "",
-            "an IPv6 address without brackets may hide a port; no rule allows it"};
-  }
-  if (const auto* rule = first_match(rules.allow, readings, Side::grant)) {
-    return {Action::allow, rule->text, "an allow rule names this host"};
-  }
+  const auto host = canonical_host(written);
+  if (!host) return {Action::deny, "", host.error().message};
+  const auto find = [&](const std::vector<HostPattern>& patterns, Action action) -> std::optional<Verdict> {
+    const Side side = action == Action::allow ? Side::grant : Side::restrict;
+    for (const HostPattern& pattern : patterns) {
+      if (host_matches(pattern, *host, side))
+        return Verdict{action, pattern.text, "a rule under \"" + std::string(to_string(action)) + "\" names this host"};
+    }
+    return std::nullopt;
+  };
+  if (auto verdict = find(rules.deny, Action::deny)) return *verdict;
+  if (auto verdict = find(rules.ask, Action::ask)) return *verdict;
+  if (auto verdict = find(rules.allow, Action::allow)) return *verdict;
   return {default_action, "", "no rule names this host"};
 }
 

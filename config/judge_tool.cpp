@@ -8,13 +8,11 @@
 namespace inbox_poller::config {
 namespace {
 
-constexpr std::string_view domain_prefix = "domain:";
-
 /// The worker's folder and the home, or nothing: a roster's value that is not plainly an absolute path is no starting
 /// point.
 RuleContext trusted(const RuleContext& context) {
   const auto plain = [](const std::string& path) {
-    return path.starts_with('/') && !path_doubt(path, "", "") ? normalise_path(path, "", "") : std::string();
+    return path.starts_with('/') && !path_doubt(path, {}) ? normalise_path(path, {}) : std::string();
   };
   return {plain(context.cwd), plain(context.home)};
 }
@@ -33,20 +31,13 @@ bool names_tool(const PermissionRule& rule, const ToolCall& call) {
   return rule.tool == call.tool || rule.tool == path_rule_tool(call.kind);
 }
 
-bool domain_matches(const PermissionRule& rule, const ToolCall& call, bool restricting) {
+bool domain_matches(const PermissionRule& rule, const ToolCall& call, Side side) {
   if (!call.host || !rule.specifier->starts_with(domain_prefix)) return false;
   const auto pattern = parse_host_pattern(std::string_view(*rule.specifier).substr(domain_prefix.size()));
-  if (!pattern) return false;
-  HostRules rules;
-  (restricting ? rules.deny : rules.allow).push_back(*pattern);
-  const bool v6 = call.host->name.find(':') != std::string::npos;
-  std::string written = v6 ? "[" + call.host->name + "]" : call.host->name;
-  if (call.host->port) written += ":" + std::to_string(*call.host->port);
-  return !judge_host(rules, written, Action::ask).rule.empty();
+  return pattern && host_matches(*pattern, *call.host, side);
 }
 
-// --- restrictions: deny and ask
-// ------------------------------------------------------------------------------------------
+// --- restrictions: deny and ask ---
 
 /// `Tool(param:value)` against any scalar field but the one that the tool's own specifier is about.
 bool parameter_matches(std::string_view specifier, const ToolCall& call) {
@@ -63,7 +54,7 @@ bool restricts_file(const PermissionRule& rule, const ToolCall& call, const Rule
   if (rule.tool != "Edit" && rule.tool != "Read") return false;
   return std::any_of(call.files.begin(), call.files.end(), [&](const FileUse& use) {
     if (use.writes != (rule.tool == "Edit")) return false;
-    return !rule.specifier || path_matches(*rule.specifier, use.path, {context.cwd, context.home}, PathUse::restrict);
+    return !rule.specifier || path_matches(*rule.specifier, use.path, context, Side::restrict);
   });
 }
 
@@ -74,7 +65,7 @@ bool restricts(const PermissionRule& rule, const ToolCall& call, const RuleConte
   if (parameter_matches(*rule.specifier, call)) return true;
   if (call.command) return restricts(*rule.specifier, *call.command);
   if (call.kind == ToolKind::agent) return wildcard_match(*rule.specifier, call.primary);
-  return domain_matches(rule, call, true);
+  return domain_matches(rule, call, Side::restrict);
 }
 
 /// Could a restriction be met by something that cannot be seen: a shell expansion, a file below a searched folder?
@@ -91,8 +82,7 @@ const PermissionRule* first_restriction(const std::vector<PermissionRule>& rules
   return found == rules.end() ? nullptr : &*found;
 }
 
-// --- grants
-// --------------------------------------------------------------------------------------------------------------
+// --- grants ---
 
 struct Grant {
   std::string rule;     // all rules that were needed
@@ -106,23 +96,33 @@ void add_rule(Grant& grant, const PermissionRule& rule) {
 
 bool grants_file(const PermissionRule& rule, const FileUse& use, const RuleContext& context) {
   if (rule.tool != (use.writes ? "Edit" : "Read") || !rule.specifier || !use.doubt.empty()) return false;
-  if (use.writes && !names_protected_parts(*rule.specifier, use.path)) return false;
+  if (use.writes && !may_write(*rule.specifier, use.path)) return false;
   const std::string path = use.searches ? use.path + "/any file" : use.path;
-  return path_matches(*rule.specifier, path, {context.cwd, context.home}, PathUse::grant);
+  return path_matches(*rule.specifier, path, context, Side::grant);
+}
+
+bool grants_call(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
+  if (why_never_allows(rule) || !names_tool(rule, call)) return false;
+  if (!rule.specifier) return true;
+  if (!call.files.empty()) return grants_file(rule, call.files.front(), context);
+  if (call.kind == ToolKind::agent) return *rule.specifier == call.primary;
+  return domain_matches(rule, call, Side::grant);
 }
 
 /// A command is granted when each part is, and each file it redirects to or from. A bare "Bash" is the operator's word
 /// for everything that can be split with certainty.
-Grant grant_command(const std::vector<PermissionRule>& rules, const ToolCall& call, const RuleContext& context) {
+Grant grant_call(const std::vector<PermissionRule>& rules, const ToolCall& call, const RuleContext& context) {
   Grant grant;
-  for (const auto& rule : rules) {
-    if (rule.tool == "Bash" && !rule.specifier) return {rule.text, ""};
-  }
   const auto need = [&](auto covers, const std::string& what) {
     const auto found = std::find_if(rules.begin(), rules.end(), covers);
     if (found != rules.end()) return add_rule(grant, *found);
     if (grant.missing.empty()) grant.missing = what;
   };
+  const auto whole_call = [&](const PermissionRule& rule) { return grants_call(rule, call, context); };
+  if (!call.command || std::any_of(rules.begin(), rules.end(), whole_call)) {
+    need(whole_call, "no allow rule covers it");
+    return grant;
+  }
   for (const ShellPart& part : call.command->line.parts) {
     need([&](const PermissionRule& rule) { return rule.tool == "Bash" && grants(*rule.specifier, part); },
          "no allow rule covers the command \"" + part.text + "\"");
@@ -135,40 +135,40 @@ Grant grant_command(const std::vector<PermissionRule>& rules, const ToolCall& ca
   return grant;
 }
 
-bool grants_call(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
-  if (why_never_allows(rule) || !names_tool(rule, call)) return false;
-  if (!rule.specifier) return true;
-  if (!call.files.empty()) return grants_file(rule, call.files.front(), context);
-  if (call.kind == ToolKind::agent) return *rule.specifier == call.primary;
-  return domain_matches(rule, call, false);
-}
-
-Grant grant_call(const std::vector<PermissionRule>& rules, const ToolCall& call, const RuleContext& context) {
-  if (call.command) return grant_command(rules, call, context);
-  const auto found =
-      std::find_if(rules.begin(), rules.end(), [&](const auto& rule) { return grants_call(rule, call, context); });
-  if (found != rules.end()) return {found->text, ""};
-  return {"", "no allow rule covers it"};
-}
-
-/// What `default = "allow"` may not turn into allow although nothing speaks against it.
-std::optional<std::string> default_cannot_allow(const ToolCall& call) {
-  if (call.kind == ToolKind::unknown || call.kind == ToolKind::mcp)
-    return "this tool is not known here; only a rule that names it allows it";
-  for (const FileUse& use : call.files) {
-    if (!use.doubt.empty()) return "it " + use.doubt;
-    if (call.command) return "a redirection needs an Edit or Read rule";
-    if (use.writes && is_protected(use.path))
-      return "the file decides what runs later; only a rule that names it allows it";
+/// `default = "allow"` is no word for tools that are not known here, for redirections, for what decides what runs
+/// later, and for commands that run or change what their arguments say.
+bool default_may_allow(const ToolCall& call) {
+  if (call.kind == ToolKind::unknown || call.kind == ToolKind::mcp) return false;
+  if (!call.command) {
+    return std::all_of(call.files.begin(), call.files.end(),
+                       [](const FileUse& use) { return !use.writes || may_write("", use.path); });
   }
-  if (!call.command) return std::nullopt;
   const auto& parts = call.command->line.parts;
-  const bool opaque = std::any_of(parts.begin(), parts.end(), [](const ShellPart& part) {
-    return runs_its_arguments(part) || !part.assignments.empty();
-  });
-  return opaque ? std::optional<std::string>(
-                      "the command runs or changes what its arguments say; only an exact rule allows it")
-                : std::nullopt;
+  return call.files.empty() && std::none_of(parts.begin(), parts.end(), [](const ShellPart& part) {
+           return runs_its_arguments(part) || !part.assignments.empty();
+         });
+}
+
+/// What a rule must say to cover exactly this call; empty when there are no words for it.
+std::string exact_rule(const ToolCall& call) {
+  if (call.command) {
+    const auto& parts = call.command->line.parts;
+    const bool fixed =
+        parts.size() == 1 && parts[0].text.find('*') == std::string::npos &&
+        std::none_of(parts[0].words.begin(), parts[0].words.end(), [](const ShellWord& word) { return word.expands; });
+    return fixed ? "Bash(" + parts[0].text + ")" : "";
+  }
+  if (call.kind == ToolKind::read || call.kind == ToolKind::edit) {
+    const std::string& path = call.files.front().path;
+    const bool plain = path.find_first_of("*?") == std::string::npos;
+    return plain ? std::string(path_rule_tool(call.kind)) + "(/" + path + ")" : "";
+  }
+  if (call.host) {
+    const bool v6 = call.host->name.find(':') != std::string::npos;
+    return "WebFetch(domain:" + (v6 ? "[" + call.host->name + "]" : call.host->name) +
+           (call.host->port ? ":" + std::to_string(*call.host->port) : "") + ")";
+  }
+  return call.kind == ToolKind::mcp && call.tool.find('*') == std::string::npos ? call.tool : "";
 }
 
 }  // namespace
@@ -194,35 +194,15 @@ Verdict judge_tool(const PermissionRules& rules, std::string_view tool_name, std
   Grant grant = grant_call(rules.allow, call, context);
   if (grant.missing.empty()) return {Action::allow, std::move(grant.rule), "allowed by rule"};
   if (default_action != Action::allow) return {default_action, "", grant.missing};
-  if (const auto why = default_cannot_allow(call)) return {Action::ask, "", *why};
+  if (!default_may_allow(call)) return {Action::ask, "", "only a rule that names what it runs or changes allows it"};
   return {Action::allow, "", "allowed by the default, because " + grant.missing};
 }
 
 std::optional<std::string> rule_for_call(std::string_view tool_name, std::string_view input_json,
                                          const RuleContext& given) {
-  const RuleContext context = trusted(given);
-  const ToolCall call = read_tool_call(tool_name, input_json, context);
+  const ToolCall call = read_tool_call(tool_name, input_json, trusted(given));
   if (!call.doubt.empty()) return std::nullopt;
-  std::string text;
-  if (call.command) {
-    const auto& parts = call.command->line.parts;
-    const bool plain =
-        parts.size() == 1 && call.files.empty() && call.primary.find_first_of("*\n") == std::string::npos;
-    const bool fixed = plain && std::none_of(parts[0].words.begin(), parts[0].words.end(),
-                                             [](const auto& word) { return word.expands; });
-    if (fixed) text = "Bash(" + parts[0].text + ")";
-  } else if (call.kind == ToolKind::read || call.kind == ToolKind::edit) {
-    const std::string& path = call.files.front().path;
-    if (path.find_first_of("*?") == std::string::npos)
-      text = std::string(path_rule_tool(call.kind)) + "(/" + path + ")";
-  } else if (call.host) {
-    const bool v6 = call.host->name.find(':') != std::string::npos;
-    text = "WebFetch(domain:" + (v6 ? "[" + call.host->name + "]" : call.host->name) +
-           (call.host->port ? ":" + std::to_string(*call.host->port) : "") + ")";
-  } else if (call.kind == ToolKind::mcp && call.tool.find('*') == std::string::npos) {
-    text = call.tool;
-  }
-  if (text.empty()) return std::nullopt;
+  const std::string text = exact_rule(call);
   // The proof that it is the rule wanted: it parses, and it alone allows this very call.
   auto rule = parse_permission_rule(text);
   if (!rule) return std::nullopt;

@@ -1,7 +1,6 @@
 #include "config/load_section.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <sstream>
 
 #include "config/text.hpp"
@@ -9,30 +8,6 @@
 
 namespace inbox_poller::config {
 namespace {
-
-/// Number of single-character edits between two words.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
-std::string quoted_list(const std::vector<std::string_view>& names) {
-  std::string out;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (i > 0) out += i + 1 == names.size() ? " or " : ", ";
-    out.append("\"").append(names[i]).append("\"");
-  }
-  return out;
-}
 
 std::string describe(const toml::node& node) {
   switch (node.type()) {
@@ -77,6 +52,15 @@ std::string shown(const std::vector<std::string>& texts) {
 
 }  // namespace
 
+std::string quoted_list(const std::vector<std::string_view>& names) {
+  std::string out;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) out += i + 1 == names.size() ? " or " : ", ";
+    out.append("\"").append(names[i]).append("\"");
+  }
+  return out;
+}
+
 void Complaints::at(const toml::source_position& place, std::string_view what) {
   problems.push_back(file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": " +
                      std::string(what));
@@ -89,15 +73,6 @@ toml::table parse_toml(std::string_view text, Complaints& complaints) {
     complaints.at(error.source().begin, "this is not TOML: " + std::string(error.description()));
     return {};
   }
-}
-
-std::string suggestion(std::string_view found, const std::vector<std::string_view>& candidates) {
-  if (candidates.empty()) return "";
-  const auto nearest = *std::min_element(candidates.begin(), candidates.end(), [found](auto a, auto b) {
-    return edit_distance(found, a) < edit_distance(found, b);
-  });
-  const bool near = edit_distance(found, nearest) <= std::max<std::size_t>(1, nearest.size() / 3);
-  return near ? "; did you mean \"" + std::string(nearest) + "\"?" : "; known are " + quoted_list(candidates);
 }
 
 std::string toml_text(std::string_view text) {
@@ -225,7 +200,8 @@ void Section::finish(const std::vector<std::string_view>& subsections) {
   for (const auto& [key, node] : *table_) {
     if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
     const auto place = key.source().begin ? key.source().begin : node.source().begin;
-    complaints_.at(place, full_name(key.str()) + " is not a " + std::string(kind) + suggestion(key.str(), known_));
+    complaints_.at(place,
+                   full_name(key.str()) + " is not a " + std::string(kind) + "; known are " + quoted_list(known_));
   }
 }
 

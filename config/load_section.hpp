@@ -29,8 +29,8 @@ struct Complaints {
 /// The parsed text; an empty table and a complaint when it is not TOML.
 toml::table parse_toml(std::string_view text, Complaints&);
 
-/// ` did you mean "allow"?` when a candidate is near, ` known are …` otherwise.
-std::string suggestion(std::string_view found, const std::vector<std::string_view>& candidates);
+/// `"a", "b" or "c"`.
+std::string quoted_list(const std::vector<std::string_view>& names);
 
 class Section {
  public:

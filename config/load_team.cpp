@@ -49,8 +49,8 @@ Result<std::string> sender_name(const std::string& text) {
 
 Result<std::string> acknowledgement(const std::string& text) {
   if (text == default_allow || text == any_host || text == bypass_ceiling) return text;
-  return Error{"config.acknowledgement",
-               toml_text(text) + " acknowledges nothing" + suggestion(text, {default_allow, any_host, bypass_ceiling})};
+  return Error{"config.acknowledgement", toml_text(text) + " acknowledges nothing; known are " +
+                                             quoted_list({default_allow, any_host, bypass_ceiling})};
 }
 
 /// Reads one file's sections in the order of docs/configuration.md.

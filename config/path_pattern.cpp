@@ -50,10 +50,10 @@ struct Anchored {
   std::string pattern;
 };
 
-std::optional<Anchored> anchor(std::string_view pattern, const PathContext& context, PathUse use) {
+std::optional<Anchored> anchor(std::string_view pattern, const RuleContext& context, Side side) {
   if (pattern.starts_with("//")) return Anchored{"", std::string(pattern.substr(1))};
   const bool at_home = pattern.starts_with("~/");
-  const std::string base = normalise_path(at_home ? context.home : context.cwd, "", "");
+  const std::string& base = at_home ? context.home : context.cwd;
   if (base.empty()) return std::nullopt;
   if (at_home) return Anchored{base, std::string(pattern.substr(1))};
   if (pattern.starts_with("/")) return Anchored{base, std::string(pattern)};
@@ -63,15 +63,8 @@ std::optional<Anchored> anchor(std::string_view pattern, const PathContext& cont
   if (name.ends_with("/")) name.remove_suffix(1);
   const bool one_segment = name.find('/') == std::string_view::npos;
   const bool names_folder = name.size() != pattern.size();
-  const bool any_depth = one_segment && (!names_folder || use == PathUse::restrict);
+  const bool any_depth = one_segment && (!names_folder || side == Side::restrict);
   return Anchored{base, (any_depth ? "**/" : "") + std::string(pattern)};
-}
-
-/// Takes the base off the front of the path; false when the path is not below it.
-bool strip_base(const Segments& base, Segments& path) {
-  if (path.size() < base.size() || !std::equal(base.begin(), base.end(), path.begin())) return false;
-  path.erase(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(base.size()));
-  return true;
 }
 
 constexpr std::string_view protected_names[] = {".git",          ".claude",  ".claude.json", ".mcp.json",   ".vscode",
@@ -79,30 +72,18 @@ constexpr std::string_view protected_names[] = {".git",          ".claude",  ".c
                                                 ".bash_profile", ".profile", ".zshrc",       ".zshenv",     ".zprofile",
                                                 ".envrc",        ".ssh",     ".npmrc",       "inbox-poller"};
 
-template <class Check>
-bool any_protected(std::string_view path, Check check) {
-  const std::string folded = to_lower(path);
-  const Segments parts = segments_of(folded);
-  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
-    const auto* const end = std::end(protected_names);
-    return std::find(std::begin(protected_names), end, part) != end && check(part);
-  });
-}
-
 }  // namespace
 
-std::string normalise_path(std::string_view path, std::string_view cwd, std::string_view home) {
-  std::string full;
-  if (path.starts_with('/')) {
-    full = path;
-  } else if (path == "~" || path.starts_with("~/")) {
-    if (home.empty()) return "";
-    full = std::string(home) + std::string(path.substr(1));
-  } else if (path.empty() || path.front() == '~' || cwd.empty()) {
+std::string normalise_path(std::string_view path, const RuleContext& context) {
+  std::string full(path);
+  if (path == "~" || path.starts_with("~/")) {
+    full = context.home.empty() ? "" : context.home + full.substr(1);
+  } else if (path.starts_with('~')) {
     return "";
-  } else {
-    full = std::string(cwd) + "/" + std::string(path);
+  } else if (!path.empty() && !path.starts_with('/')) {
+    full = context.cwd.empty() ? "" : context.cwd + "/" + full;
   }
+  if (full.empty()) return "";
   Segments kept;
   for (const std::string_view part : segments_of(full)) {
     if (part == "..") {
@@ -116,38 +97,40 @@ std::string normalise_path(std::string_view path, std::string_view cwd, std::str
   return out.empty() ? "/" : out;
 }
 
-std::optional<std::string> path_doubt(std::string_view path, std::string_view cwd, std::string_view home) {
+std::optional<std::string> path_doubt(std::string_view path, const RuleContext& context) {
   if (path.empty()) return "names no path";
   if (const auto odd = find_odd_character(path, LineBreaks::refused)) return "names a path with " + *odd;
   const Segments parts = segments_of(path);
   if (std::find(parts.begin(), parts.end(), "..") != parts.end()) return "names a path with \"..\"";
-  if (normalise_path(path, cwd, home).empty()) return "names a relative path, and its starting point is not known";
+  if (normalise_path(path, context).empty()) return "names a relative path, and its starting point is not known";
   return std::nullopt;
 }
 
-bool path_matches(std::string_view pattern, std::string_view path, const PathContext& context, PathUse use) {
-  auto anchored = anchor(pattern, context, use);
+bool path_matches(std::string_view pattern, std::string_view path, const RuleContext& context, Side side) {
+  auto anchored = anchor(pattern, context, side);
   if (!anchored || path.empty()) return false;
   if (anchored->pattern.ends_with('/')) anchored->pattern += "**";
   std::string target(path);
-  if (use == PathUse::restrict) {
+  if (side == Side::restrict) {
     *anchored = {to_lower(anchored->base), to_lower(anchored->pattern)};
     target = to_lower(target);
   }
+  const Segments base = segments_of(anchored->base);
   Segments rest = segments_of(target);
-  return strip_base(segments_of(anchored->base), rest) &&
-         segments_match(segments_of(anchored->pattern), rest, use == PathUse::restrict);
+  if (rest.size() < base.size() || !std::equal(base.begin(), base.end(), rest.begin())) return false;
+  rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(base.size()));
+  return segments_match(segments_of(anchored->pattern), rest, side == Side::restrict);
 }
 
-bool is_protected(std::string_view path) {
-  return any_protected(path, [](std::string_view) { return true; });
-}
-
-bool names_protected_parts(std::string_view pattern, std::string_view path) {
-  const std::string folded = to_lower(pattern);
-  const Segments named = segments_of(folded);
-  return !any_protected(
-      path, [&](std::string_view part) { return std::find(named.begin(), named.end(), part) == named.end(); });
+bool may_write(std::string_view pattern, std::string_view path) {
+  const std::string folded_pattern = to_lower(pattern);
+  const std::string folded_path = to_lower(path);
+  const Segments named = segments_of(folded_pattern);
+  const Segments parts = segments_of(folded_path);
+  return std::none_of(std::begin(protected_names), std::end(protected_names), [&](std::string_view name) {
+    return std::find(parts.begin(), parts.end(), name) != parts.end() &&
+           std::find(named.begin(), named.end(), name) == named.end();
+  });
 }
 
 }  // namespace inbox_poller::config

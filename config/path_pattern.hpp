@@ -8,30 +8,24 @@
 #include <string>
 #include <string_view>
 
+#include "config/rules.hpp"
+
 namespace inbox_poller::config {
 
 /// The absolute path without `.`, `..`, doubled and trailing slashes; "~/" replaced. Empty when it cannot be told
 /// (relative and `cwd` unknown, "~/" and `home` unknown, "~user").
-std::string normalise_path(std::string_view path, std::string_view cwd, std::string_view home);
+std::string normalise_path(std::string_view path, const RuleContext&);
 
 /// Why a path cannot be granted whatever it normalises to: `..` (which means something else behind a symbolic link),
 /// invisible characters, an unknown starting point. Empty: it can.
-std::optional<std::string> path_doubt(std::string_view path, std::string_view cwd, std::string_view home);
+std::optional<std::string> path_doubt(std::string_view path, const RuleContext&);
 
-enum class PathUse { grant, restrict };
+/// `path` and the context are normalised. Forms: `//absolute`, `~/home`, `/anchored at cwd`, `./anchored at cwd`,
+/// `name` at any depth below cwd, `a/b` anchored at cwd; `*` and `?` within a segment, `**` for any number of segments.
+bool path_matches(std::string_view pattern, std::string_view path, const RuleContext&, Side);
 
-struct PathContext {
-  std::string_view cwd;
-  std::string_view home;
-};
-
-/// `path` is normalised. Forms: `//absolute`, `~/home`, `/anchored at cwd`, `./anchored at cwd`, `name` at any depth
-/// below cwd, `a/b` anchored at cwd; `*` and `?` within a segment, `**` for any number of segments.
-bool path_matches(std::string_view pattern, std::string_view path, const PathContext&, PathUse);
-
-/// Files that decide what runs or is allowed later (.git, .claude, .bashrc …): a pattern grants writing them only by
-/// naming them.
-bool names_protected_parts(std::string_view pattern, std::string_view path);
-bool is_protected(std::string_view path);
+/// May a pattern that matches `path` allow writing it? Files that decide what runs or is allowed later (.git, .claude,
+/// .bashrc …) must be named by the pattern; the empty pattern names none.
+bool may_write(std::string_view pattern, std::string_view path);
 
 }  // namespace inbox_poller::config

@@ -9,8 +9,6 @@
 namespace inbox_poller::config {
 namespace {
 
-constexpr std::string_view domain_prefix = "domain:";
-
 bool is_tool_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
@@ -120,9 +118,9 @@ std::optional<std::string> why_never_allows(const PermissionRule& rule) {
       return "an allow rule must spell out the server: \"mcp__server__*\"";
     }
   }
-  if (tool_kind(rule.tool) == ToolKind::interactive) return "this tool exists to ask a person; no rule allows it";
-  if (!rule.specifier) return std::nullopt;
   const ToolKind kind = tool_kind(rule.tool);
+  if (kind == ToolKind::interactive) return "this tool exists to ask a person; no rule allows it";
+  if (!rule.specifier) return std::nullopt;
   if (rule.tool == "Bash" || rule.tool == "Read" || rule.tool == "Edit" || kind == ToolKind::agent) return std::nullopt;
   if (rule.tool == "WebFetch" && rule.specifier->starts_with(domain_prefix)) return std::nullopt;
   return "\"parameter:value\" only asks or denies; allow the tool by its name alone";

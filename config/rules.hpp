@@ -18,6 +18,9 @@ namespace inbox_poller::config {
 enum class Action { deny, ask, allow };
 std::string_view to_string(Action);
 
+/// A grant must be certain; a restriction meets whatever it could be about.
+enum class Side { grant, restrict };
+
 /// One parsed rule. `text` is what the operator wrote and what logs and `trace` show.
 struct PermissionRule {
   std::string text;
@@ -63,8 +66,7 @@ Verdict judge_tool(const PermissionRules&, std::string_view tool_name, std::stri
 /// example a command that is ask because it cannot be split).
 std::optional<std::string> rule_for_call(std::string_view tool_name, std::string_view input_json, const RuleContext&);
 
-// --- hosts
-// ---------------------------------------------------------------------------------------------------------------
+// --- hosts ---
 
 /// A host as an asker wrote it, in the one spelling that rules are compared in: lower case, no trailing dot, port split
 /// off, IPv6 without brackets and shortened.
@@ -75,7 +77,8 @@ struct CanonicalHost {
 };
 
 /// Refuses everything that is not plainly a host: wildcards, user info, paths, fragments, control or non-ASCII
-/// characters (an IDN must come as xn--), empty labels, numeric shorthands of IPv4 (2130706433, 0x7f.1).
+/// characters (an IDN must come as xn--), empty labels, numeric shorthands of IPv4 (2130706433, 0x7f.1), IPv6 without
+/// brackets (it may hide a port).
 Result<CanonicalHost> canonical_host(std::string_view written);
 
 struct HostPattern {
@@ -88,12 +91,13 @@ struct HostPattern {
 
 Result<HostPattern> parse_host_pattern(std::string_view text);
 
+/// A host without a port meets a pattern with one only where that restricts.
+bool host_matches(const HostPattern&, const CanonicalHost&, Side);
+
 using HostRules = RuleSet<HostPattern>;
 
 /// Judges one host that a worker's sandbox asks for. What does not canonicalise (a wildcard, odd characters, a numeric
-/// shorthand) is *deny* whatever the rules and the default say, with the reason in the verdict. An asker's host without
-/// a port meets patterns with a port only on the deny and ask side. IPv6 without brackets is restricted in every
-/// reading and never allowed by rule.
+/// shorthand) is *deny* whatever the rules and the default say, with the reason in the verdict.
 Verdict judge_host(const HostRules&, std::string_view written_host, Action default_action);
 
 }  // namespace inbox_poller::config

@@ -56,10 +56,7 @@ class Splitter {
   [[nodiscard]] bool starts_with(std::string_view prefix) const { return text_.substr(pos_, prefix.size()) == prefix; }
   [[nodiscard]] char peek(std::size_t ahead) const { return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0'; }
 
-  void literal(ShellWord& word) {
-    word.text += text_[pos_];
-    word.value += text_[pos_++];
-  }
+  void literal(ShellWord& word) { word.value += text_[pos_++]; }
 
   void read_argument() {
     ShellWord word = read_word();
@@ -74,6 +71,7 @@ class Splitter {
 
   ShellWord read_word() {
     ShellWord word;
+    const std::size_t begin = pos_;
     while (pos_ < text_.size() && !ends_word(text_[pos_])) {
       switch (text_[pos_]) {
         case '\\': read_backslash(word); break;
@@ -89,64 +87,63 @@ class Splitter {
           literal(word);
           break;
         case '=':  // at the start of a word zsh replaces =name by a path
-          word.expands = word.expands || word.text.empty();
+          word.expands = word.expands || pos_ == begin;
           literal(word);
           break;
         case '#':
-          if (word.text.empty()) doubt("has a comment, which not every shell skips");
+          if (pos_ == begin) doubt("has a comment, which not every shell skips");
           literal(word);
           break;
         default: literal(word);
       }
     }
+    word.text = text_.substr(begin, pos_ - begin);
     return word;
   }
 
   void read_backslash(ShellWord& word) {
-    if (peek(1) == '\n') {
-      pos_ += 2;
-      return;
-    }
-    word.text += text_[pos_++];
-    if (pos_ == text_.size()) return doubt("ends in a backslash");
+    if (starts_with("\\\n")) return continue_line();
+    if (++pos_ == text_.size()) return doubt("ends in a backslash");
     literal(word);
   }
 
+  /// Between words a line may go on with a backslash; inside one, `text` would not be what is run.
+  void continue_line() {
+    doubt("breaks a word over two lines");
+    pos_ += 2;
+  }
+
   void read_single_quoted(ShellWord& word) {
-    const std::size_t end = text_.find('\'', pos_ + 1);
-    if (end == std::string_view::npos) doubt("has a quote that is not closed");
-    const std::string_view body = text_.substr(pos_ + 1, end == std::string_view::npos ? end : end - pos_ - 1);
-    word.value += body;
-    word.text.append("'").append(body).append("'");
-    pos_ = end == std::string_view::npos ? text_.size() : end + 1;
+    const std::size_t end = std::min(text_.find('\'', pos_ + 1), text_.size());
+    if (end == text_.size()) doubt("has a quote that is not closed");
+    word.value += text_.substr(pos_ + 1, end - pos_ - 1);
+    pos_ = std::min(end + 1, text_.size());
   }
 
   void read_double_quoted(ShellWord& word) {
-    word.text += text_[pos_++];
+    ++pos_;
     while (pos_ < text_.size() && text_[pos_] != '"') {
       const char c = text_[pos_];
       if (c == '$') {
         read_dollar(word, true);
       } else if (c == '`') {
         read_backtick(word);
-      } else if (c == '\\' && peek(1) == '\n') {
-        pos_ += 2;
-      } else if (c == '\\' && std::string_view("$`\"\\").find(peek(1)) != std::string_view::npos) {
-        word.text += text_[pos_++];
-        literal(word);
+      } else if (starts_with("\\\n")) {
+        continue_line();
       } else {
+        if (c == '\\' && std::string_view("$`\"\\").find(peek(1)) != std::string_view::npos) ++pos_;
         literal(word);
       }
     }
     if (pos_ == text_.size()) return doubt("has a quote that is not closed");
-    word.text += text_[pos_++];
+    ++pos_;
   }
 
   void read_dollar(ShellWord& word, bool quoted) {
     const char next = peek(1);
     if (next == '(') {
       doubt("runs another command to build this one, with $(…)");
-      return read_nested(word, 2);
+      return read_parentheses(word);
     }
     if (next == '[' || (!quoted && (next == '\'' || next == '"'))) {
       doubt("uses $'…', $\"…\" or $[…], which hides what the command is");
@@ -170,45 +167,39 @@ class Splitter {
 
   void read_backtick(ShellWord& word) {
     doubt("runs another command to build this one, with backticks");
-    const std::size_t end = std::min(text_.find('`', pos_ + 1), text_.size());
-    const std::string_view body = text_.substr(pos_ + 1, end - pos_ - 1);
-    nest(body);
-    word.expands = true;
-    word.text.append("`").append(body).append("`");
-    word.value.append("`").append(body).append("`");
-    pos_ = std::min(end + 1, text_.size());
+    nest(word, 1, std::min(text_.find('`', pos_ + 1), text_.size()));
   }
 
-  /// `$(`, `<(` or `>(` at the current place, `opening` bytes long: the body is split as a line of its own. Only for
-  /// what a deny rule should see; the line is in doubt already, so a wrongly found end allows nothing.
-  void read_nested(ShellWord& word, std::size_t opening) {
-    const std::size_t begin = pos_;
-    pos_ += opening;
-    const std::size_t body = pos_;
-    for (int open = 1; pos_ < text_.size(); ++pos_) {
-      const char c = text_[pos_];
+  /// `$(`, `<(` or `>(` at the current place.
+  void read_parentheses(ShellWord& word) {
+    std::size_t end = pos_ + 2;
+    for (int open = 1; end < text_.size(); ++end) {
+      const char c = text_[end];
       if (c == '\\') {
-        pos_ = std::min(pos_ + 1, text_.size() - 1);
+        end = std::min(end + 1, text_.size() - 1);
       } else if (c == '\'' || c == '"') {
-        const std::size_t close = text_.find(c, pos_ + 1);
-        if (close != std::string_view::npos) pos_ = close;
+        const std::size_t close = text_.find(c, end + 1);
+        if (close != std::string_view::npos) end = close;
       } else if (c == '(') {
         ++open;
       } else if (c == ')' && --open == 0) {
         break;
       }
     }
-    nest(text_.substr(body, pos_ - body));
-    pos_ = std::min(pos_ + 1, text_.size());
-    word.expands = true;
-    word.text += text_.substr(begin, pos_ - begin);
-    word.value += text_.substr(begin, pos_ - begin);
+    nest(word, 2, end);
   }
 
-  void nest(std::string_view body) {
-    if (depth_ == deepest_substitution) return;
-    ShellLine inner = Splitter(body, depth_ + 1).run();
-    std::move(inner.parts.begin(), inner.parts.end(), std::back_inserter(line_.parts));
+  /// Splits what stands between `opening` bytes and `end` as a line of its own. Only for what a deny rule should see;
+  /// the line is in doubt already, so a wrongly found end allows nothing.
+  void nest(ShellWord& word, std::size_t opening, std::size_t end) {
+    if (depth_ < deepest_substitution) {
+      ShellLine inner = Splitter(text_.substr(pos_ + opening, end - pos_ - opening), depth_ + 1).run();
+      std::move(inner.parts.begin(), inner.parts.end(), std::back_inserter(line_.parts));
+    }
+    end = std::min(end + 1, text_.size());
+    word.expands = true;
+    word.value += text_.substr(pos_, end - pos_);
+    pos_ = end;
   }
 
   void read_redirection() {
@@ -220,7 +211,7 @@ class Splitter {
     if (starts_with("<(") || starts_with(">(")) {
       doubt("runs another command with <(…) or >(…)");
       ShellWord ignored;
-      return read_nested(ignored, 2);
+      return read_parentheses(ignored);
     }
     static constexpr std::array operators = {"&>>", "&>", ">>", ">|", ">&", "<&", "<>", ">", "<"};
     const std::string_view op =

@@ -53,24 +53,26 @@ const std::string* scalar(const ToolCall& call, std::string_view key) {
   return found == call.scalars.rend() ? nullptr : &found->second;
 }
 
+/// The first doubt is the one that is told.
+void doubt(ToolCall& call, std::string why) {
+  if (call.doubt.empty()) call.doubt = std::move(why);
+}
+
 /// Fills `scalars`. Keys are compared decoded, so that "comm\u0061nd" is no second command; a key that stands twice is
 /// a doubt.
 void read_input(ToolCall& call, std::string_view json) {
   const auto members = schema::scan_object(json);
-  if (!members) {
-    call.doubt = "the input is not a JSON object";
-    return;
-  }
+  if (!members) return doubt(call, "the input is not a JSON object");
   std::set<std::string> seen;
   for (const schema::MemberSpan& member : *members) {
     const auto key = schema::decode_string(member.key.of(json));
-    if (!key || !seen.insert(*key).second) call.doubt = "the input names a field twice";
+    if (!key || !seen.insert(*key).second) doubt(call, "the input names a field twice");
     if (!key) continue;
     const std::string_view value = member.value.of(json);
     if (const auto text = schema::decode_string(value)) {
       call.scalars.emplace_back(*key, *text);
     } else if (*key == call.primary_field) {
-      call.doubt = "the input's " + *key + " is not a text";
+      doubt(call, "the input's " + *key + " is not a text");
     } else if (!value.empty() && value.front() != '{' && value.front() != '[' && value != "null") {
       call.scalars.emplace_back(*key, value);
     }
@@ -78,21 +80,16 @@ void read_input(ToolCall& call, std::string_view json) {
 }
 
 FileUse file_use(std::string_view path, bool writes, const RuleContext& context) {
-  FileUse use{normalise_path(path, context.cwd, context.home), writes, false, ""};
-  if (const auto doubt = path_doubt(path, context.cwd, context.home)) use.doubt = *doubt;
-  return use;
+  return {normalise_path(path, context), writes, false, path_doubt(path, context).value_or("")};
 }
 
 void read_bash(ToolCall& call, const RuleContext& context) {
   call.command = read_command(call.primary);
   const Command& command = *call.command;
-  if (!command.line.doubt.empty()) {
-    call.doubt = "the command " + command.line.doubt;
-  } else if (const auto critical = removes_critical_path(command, context.cwd, context.home)) {
-    call.doubt = "the command " + *critical;
-  } else if (const std::string* unboxed = scalar(call, "dangerouslyDisableSandbox"); unboxed && *unboxed != "false") {
-    call.doubt = "the command asks to run outside its sandbox";
-  }
+  if (!command.line.doubt.empty()) doubt(call, "the command " + command.line.doubt);
+  if (const auto critical = removes_critical_path(command, context)) doubt(call, "the command " + *critical);
+  const std::string* unboxed = scalar(call, "dangerouslyDisableSandbox");
+  if (unboxed != nullptr && *unboxed != "false") doubt(call, "the command asks to run outside its sandbox");
   for (const ShellPart& part : command.visible) {
     for (const Redirection& redirection : part.redirections) {
       FileUse use = file_use(redirection.target, redirection.writes, context);
@@ -120,7 +117,10 @@ std::optional<CanonicalHost> url_host(std::string_view url) {
   if (find_odd_character(url, LineBreaks::refused) || url.find_first_of(" \\") != std::string_view::npos)
     return std::nullopt;
   url.remove_prefix(scheme.size() + 3);
-  const auto host = canonical_host(url.substr(0, url.find_first_of("/?#")));
+  std::string authority(url.substr(0, url.find_first_of("/?#")));
+  const bool bare_ipv6 = !authority.starts_with('[') && std::count(authority.begin(), authority.end(), ':') > 1;
+  if (bare_ipv6) authority = "[" + authority + "]";  // no such URL is fetched, but a deny rule should see the address
+  const auto host = canonical_host(authority);
   return host ? std::optional(*host) : std::nullopt;
 }
 
@@ -132,56 +132,41 @@ ToolKind tool_kind(std::string_view tool) {
 }
 
 std::string_view path_rule_tool(ToolKind kind) {
-  switch (kind) {
-    case ToolKind::read:
-    case ToolKind::search: return "Read";
-    case ToolKind::edit: return "Edit";
-    case ToolKind::bash:
-    case ToolKind::fetch:
-    case ToolKind::agent:
-    case ToolKind::mcp:
-    case ToolKind::interactive:
-    case ToolKind::harmless:
-    case ToolKind::unknown: return "";
-  }
-  return "";
+  if (kind == ToolKind::edit) return "Edit";
+  return kind == ToolKind::read || kind == ToolKind::search ? "Read" : "";
 }
 
 ToolCall read_tool_call(std::string_view tool, std::string_view input_json, const RuleContext& context) {
   ToolCall call;
   call.tool = tool;
   call.kind = tool_kind(tool);
-  const KnownTool* known = find_tool(tool);
-  if (known != nullptr) call.primary_field = known->primary;
+  if (const KnownTool* known = find_tool(tool)) call.primary_field = known->primary;
   read_input(call, input_json);
   const std::string* primary = scalar(call, call.primary_field);
   if (primary != nullptr) call.primary = *primary;
-  const bool needs_primary = call.kind == ToolKind::bash || call.kind == ToolKind::read ||
-                             call.kind == ToolKind::edit || call.kind == ToolKind::fetch;
-  if (needs_primary && primary == nullptr) {
-    if (call.doubt.empty()) call.doubt = "the input has no " + std::string(call.primary_field);
+  const bool optional = call.kind == ToolKind::search || call.kind == ToolKind::agent;
+  if (primary == nullptr && !call.primary_field.empty() && !optional) {
+    doubt(call, "the input has no " + std::string(call.primary_field));
     return call;
   }
-  const std::string earlier = std::exchange(call.doubt, {});
   switch (call.kind) {
     case ToolKind::bash: read_bash(call, context); break;
-    case ToolKind::read: call.files.push_back(file_use(call.primary, false, context)); break;
+    case ToolKind::read:
+    case ToolKind::edit: call.files.push_back(file_use(call.primary, call.kind == ToolKind::edit, context)); break;
     case ToolKind::search: read_search(call, context); break;
-    case ToolKind::edit: call.files.push_back(file_use(call.primary, true, context)); break;
     case ToolKind::fetch:
       call.host = url_host(call.primary);
-      if (!call.host) call.doubt = "the URL's host cannot be told with certainty";
+      if (!call.host) doubt(call, "the URL's host cannot be told with certainty");
       break;
-    case ToolKind::interactive: call.doubt = "this tool exists to ask a person"; break;
+    case ToolKind::interactive: doubt(call, "this tool exists to ask a person"); break;
     case ToolKind::agent:
     case ToolKind::mcp:
     case ToolKind::harmless:
     case ToolKind::unknown: break;
   }
   if (!call.command && !call.files.empty() && !call.files.front().doubt.empty()) {
-    call.doubt = "the call " + call.files.front().doubt;
+    doubt(call, "the call " + call.files.front().doubt);
   }
-  if (!earlier.empty()) call.doubt = earlier;
   return call;
 }
 

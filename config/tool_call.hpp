@@ -13,6 +13,9 @@
 
 namespace inbox_poller::config {
 
+/// In front of the host pattern in a rule: "WebFetch(domain:example.com)".
+inline constexpr std::string_view domain_prefix = "domain:";
+
 enum class ToolKind { bash, read, search, edit, fetch, agent, mcp, interactive, harmless, unknown };
 ToolKind tool_kind(std::string_view tool);
 

@@ -50,8 +50,8 @@ TEST_CASE("texts that are no host patterns are refused with the reason") {
       {"::1", "IPv6 stands without brackets"},
       {"::1:443", "IPv6 stands without brackets"},
       {"*.127.0.0.1", "an address has no subdomains"},
-      {"*:0", "what follows ':' is not a port"},
-      {"x.com:99999", "what follows ':' is not a port"},
+      {"*:0", "what follows the host is not a port"},
+      {"x.com:99999", "what follows the host is not a port"},
       {"x y", "it has white space or control characters"},
       {"127.1", "an IPv4 address needs four decimal numbers"},
   };

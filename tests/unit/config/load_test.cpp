@@ -189,8 +189,11 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\npoll_interval = \"10ms\"",
        "3:17: team.poll_interval is 10ms; it must be from 50ms to 1min"},
       {"[team]\nname = \"a\"\npoll_intervall = \"1s\"",
-       "3:1: team.poll_intervall is not a setting; did you mean \"poll_interval\"?"},
-      {"[team]\nname = \"a\"\n[permision]\n", "3:2: permision is not a section; did you mean \"permissions\"?"},
+       "3:1: team.poll_intervall is not a setting; known are \"name\", \"root\", \"lead\", \"role\", \"transport\", "
+       "\"poll_interval\" or \"i_understand\""},
+      {"[team]\nname = \"a\"\n[permision]\n",
+       "3:2: permision is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"delivery\" or "
+       "\"limits\""},
       {"[team]\nname = \"a\"\n[log]\nlevel = \"info\"",
        "3:2: log is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"delivery\" or "
        "\"limits\""},
@@ -232,7 +235,8 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "write "
        "\"bypass-ceiling\" into the list team.i_understand"},
       {"[team]\nname = \"a\"\ni_understand = [\"default-alow\"]",
-       "3:17: team.i_understand: \"default-alow\" acknowledges nothing; did you mean \"default-allow\"?"},
+       "3:17: team.i_understand: \"default-alow\" acknowledges nothing; known are \"default-allow\", \"any-host\" or "
+       "\"bypass-ceiling\""},
       {"[team]\nname = \"a\"\n[plans]\ndecision = \"deny\"",
        "4:12: plans.decision is \"deny\"; it must be \"ask\" or \"approve\""},
       {"[team]\nname = \"a\"\n[plans]\nloop_limit = 0", "4:14: plans.loop_limit is 0; it must be from 1 to 1000"},
