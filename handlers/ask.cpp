@@ -13,12 +13,9 @@ namespace {
 
 std::string answer_text(const Request& decided, const Grant& grant) {
   switch (decided.kind) {
-    case RequestKind::permission:
-      return permission_answer(decided, grant.input);
-    case RequestKind::sandbox:
-      return sandbox_answer(decided);
-    case RequestKind::plan:
-      return plan_answer(decided, grant.mode);
+    case RequestKind::permission: return permission_answer(decided, grant.input);
+    case RequestKind::sandbox: return sandbox_answer(decided);
+    case RequestKind::plan: return plan_answer(decided, grant.mode);
   }
   return {};
 }

@@ -27,9 +27,7 @@ NotTaken too_late(const Request& request, RequestEvent event) {
   return {"request.already_decided", reason + " since " + schema::iso_timestamp(request.decided_ms)};
 }
 
-NotTaken misplaced(std::string what) {
-  return {"answer.misplaced", std::move(what)};
-}
+NotTaken misplaced(std::string what) { return {"answer.misplaced", std::move(what)}; }
 
 /// What speaks against carrying the answer out; looked at before anything changes.
 std::optional<NotTaken> objection(const Request& request, const Answer& answer, const TeamView& view) {
@@ -76,8 +74,7 @@ std::string reason_of(const Request& request, const Answer& answer) {
     case RequestEvent::rule_asks:
     case RequestEvent::person_approves:
     case RequestEvent::asker_leaves:
-    case RequestEvent::answered_by_other:
-      return answer.reason;
+    case RequestEvent::answered_by_other: return answer.reason;
   }
   return answer.reason;
 }
@@ -85,8 +82,7 @@ std::string reason_of(const Request& request, const Answer& answer) {
 /// A person's words for which the answer itself has no field.
 std::string_view words_beside(const Request& decided, const Answer& answer) {
   switch (answer.event) {
-    case RequestEvent::person_approves:
-      return answer.reason;
+    case RequestEvent::person_approves: return answer.reason;
     case RequestEvent::person_denies:
       return decided.kind == RequestKind::sandbox ? std::string_view(answer.reason) : std::string_view();
     case RequestEvent::rule_allows:
@@ -94,8 +90,7 @@ std::string_view words_beside(const Request& decided, const Answer& answer) {
     case RequestEvent::rule_asks:
     case RequestEvent::deadline_passes:
     case RequestEvent::asker_leaves:
-    case RequestEvent::answered_by_other:
-      return {};
+    case RequestEvent::answered_by_other: return {};
   }
   return {};
 }
@@ -105,12 +100,10 @@ std::vector<Effect> effects_of(const Request& decided, const Answer& answer, con
     case RequestState::received:
     case RequestState::pending:
     case RequestState::withdrawn:
-    case RequestState::answered_elsewhere:
-      return {};
+    case RequestState::answered_elsewhere: return {};
     case RequestState::approved:
     case RequestState::denied:
-    case RequestState::expired:
-      break;
+    case RequestState::expired: break;
   }
   Grant grant = plain_grant(decided, view);
   if (!answer.updated_input.empty()) grant.input = answer.updated_input;

@@ -27,24 +27,17 @@ struct Row {
 
   [[nodiscard]] Direction at(Side side) const {
     switch (side) {
-      case Side::member:
-        return member;
-      case Side::former:
-        return former;
-      case Side::lead:
-        return lead;
-      case Side::listed:
-        return listed;
-      case Side::stranger:
-        return stranger;
+      case Side::member: return member;
+      case Side::former: return former;
+      case Side::lead: return lead;
+      case Side::listed: return listed;
+      case Side::stranger: return stranger;
     }
     return {};
   }
 };
 
-constexpr Direction refuse(std::string_view reason) {
-  return {Passage::refuse, reason};
-}
+constexpr Direction refuse(std::string_view reason) { return {Passage::refuse, reason}; }
 
 constexpr Direction ask{Passage::ask, {}};
 constexpr Direction status{Passage::status, {}};
@@ -59,9 +52,7 @@ constexpr Direction left_unknown = refuse("the sender has left the team; a type 
 constexpr Direction malformed = refuse("the message has a known type, but its fields are not as they must be");
 
 /// The same refusal for everybody who has a place in the team; the others have a nearer reason.
-constexpr Row never(std::string_view reason) {
-  return {refuse(reason), refuse(reason), own_name, only_chat, stranger};
-}
+constexpr Row never(std::string_view reason) { return {refuse(reason), refuse(reason), own_name, only_chat, stranger}; }
 
 /// The table itself. Columns: member, former, lead, listed, stranger.
 struct Table {
@@ -107,8 +98,6 @@ struct Table {
 
 }  // namespace
 
-Direction direction_of(const schema::Payload& payload, Side side) {
-  return std::visit(Table{}, payload).at(side);
-}
+Direction direction_of(const schema::Payload& payload, Side side) { return std::visit(Table{}, payload).at(side); }
 
 }  // namespace inbox_poller::handlers

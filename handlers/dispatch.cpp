@@ -51,14 +51,11 @@ Refused refusal(const schema::Payload& payload, Side side, std::string_view from
                    one_line(schema::type_name(payload), 64) + " from " + shown(from) + ": " + std::string(why)};
   };
   switch (side) {
-    case Side::stranger:
-      return told("sender.stranger", reason);
-    case Side::lead:
-      return told("sender.own_name", reason);
+    case Side::stranger: return told("sender.stranger", reason);
+    case Side::lead: return told("sender.own_name", reason);
     case Side::member:
     case Side::former:
-    case Side::listed:
-      break;
+    case Side::listed: break;
   }
   if (std::holds_alternative<schema::UnknownPayload>(payload)) return told("payload.unknown", reason);
   if (const auto* bad = std::get_if<schema::MalformedPayload>(&payload)) {
@@ -69,24 +66,18 @@ Refused refusal(const schema::Payload& payload, Side side, std::string_view from
 
 std::chrono::milliseconds timeout_of(RequestKind kind, const config::TeamConfig& config) {
   switch (kind) {
-    case RequestKind::permission:
-      return config.permissions.timeout;
-    case RequestKind::sandbox:
-      return config.sandbox.timeout;
-    case RequestKind::plan:
-      return config.plans.timeout;
+    case RequestKind::permission: return config.permissions.timeout;
+    case RequestKind::sandbox: return config.sandbox.timeout;
+    case RequestKind::plan: return config.plans.timeout;
   }
   return {};
 }
 
 RequestEvent event_of(config::Action action) {
   switch (action) {
-    case config::Action::allow:
-      return RequestEvent::rule_allows;
-    case config::Action::deny:
-      return RequestEvent::rule_denies;
-    case config::Action::ask:
-      return RequestEvent::rule_asks;
+    case config::Action::allow: return RequestEvent::rule_allows;
+    case config::Action::deny: return RequestEvent::rule_denies;
+    case config::Action::ask: return RequestEvent::rule_asks;
   }
   return RequestEvent::rule_denies;
 }
@@ -134,10 +125,8 @@ struct Accepted {
 
   Outcome operator()(const schema::UnknownPayload&) const {
     switch (view.config.delivery.unknown) {
-      case config::UnknownPolicy::deliver:
-        return ToLead{};
-      case config::UnknownPolicy::hold:
-        break;
+      case config::UnknownPolicy::deliver: return ToLead{};
+      case config::UnknownPolicy::hold: break;
     }
     return refusal(payload, side, sender, "the type is unknown, and the configuration says to hold such messages");
   }
@@ -182,9 +171,7 @@ struct Reference {
 
 }  // namespace
 
-std::optional<RequestRef> request_of(const schema::Payload& payload) {
-  return std::visit(Reference{}, payload);
-}
+std::optional<RequestRef> request_of(const schema::Payload& payload) { return std::visit(Reference{}, payload); }
 
 Outcome dispatch(const Incoming& message, const schema::Payload& payload, const TeamView& view,
                  const RequestView& known) {

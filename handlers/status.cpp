@@ -8,10 +8,8 @@ namespace {
 
 bool is_chat(const config::DeliverySettings& delivery) {
   switch (delivery.idle) {
-    case config::IdlePolicy::state:
-      return false;
-    case config::IdlePolicy::all:
-      return true;
+    case config::IdlePolicy::state: return false;
+    case config::IdlePolicy::all: return true;
   }
   return false;
 }

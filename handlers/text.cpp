@@ -18,8 +18,6 @@ std::string one_line(std::string_view text, std::size_t limit) {
   return line;
 }
 
-std::string shown(std::string_view text) {
-  return schema::quote(one_line(text, 64));
-}
+std::string shown(std::string_view text) { return schema::quote(one_line(text, 64)); }
 
 }  // namespace inbox_poller::handlers

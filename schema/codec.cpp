@@ -9,174 +9,142 @@ namespace inbox_poller::schema {
 
 namespace {
 
-Payload permission_request(FieldReader& fields) {
-  PermissionRequest request;
+// One function for each type: what its fields are called, and which of them it cannot do without.
+
+void read(FieldReader& fields, PermissionRequest& request) {
+  std::string from;
   request.request_id = fields.request_id();
-  request.agent_id = fields.string({"agentId"});
-  const std::string from = fields.string({"from"});
+  fields.strings({{"agentId", request.agent_id}, {"from", from}});
   if (request.agent_id.empty()) request.agent_id = from;
   if (request.agent_id.empty()) fields.fail("agent_id", "expected the name of the asking worker, found nothing");
   if (!from.empty() && bare_name(from) != bare_name(request.agent_id)) {
     fields.fail("agent_id", "names another worker than 'from'");
   }
-  request.tool_name = fields.required_string({"toolName"});
-  request.tool_use_id = fields.string({"toolUseId"});
-  request.description = fields.string({"description"});
-  request.input = fields.raw({"input"}, JsonKind::object, "{}");
-  request.permission_suggestions = fields.raw({"permissionSuggestions"}, JsonKind::array, "[]");
-  return request;
+  request.tool_name = fields.required_string("toolName");
+  fields.strings({{"toolUseId", request.tool_use_id}, {"description", request.description}});
+  request.input = fields.raw("input", JsonKind::object, "{}");
+  request.permission_suggestions = fields.raw("permissionSuggestions", JsonKind::array, "[]");
 }
 
-Payload permission_response(FieldReader& fields) {
-  PermissionResponse response;
+void read(FieldReader& fields, PermissionResponse& response) {
   // Not in camelCase and not by `approve`: no worker understands such an answer, so it must not look like one here.
-  response.request_id = fields.request_id({"request_id"});
-  const std::string subtype = fields.string({"subtype"});
+  response.request_id = fields.request_id("request_id");
+  const std::string subtype = fields.string("subtype");
   if (subtype == "success") {
     response.allowed = true;
-    const std::string body = fields.raw({"response"}, JsonKind::object, "{}");
-    std::vector<MemberSpan> members;
-    if (const auto problem = scan_object(body, members)) fields.fail("response", problem->what);
-    FieldReader inner(body, members);
-    response.updated_input = inner.raw({"updatedInput"}, JsonKind::object, "");
-    response.permission_updates = inner.raw({"permissionUpdates"}, JsonKind::array, "");
+    const std::string body = fields.raw("response", JsonKind::object, "{}");
+    const auto members = scan_object(body);
+    if (!members) return fields.fail("response", members.error().message);
+    FieldReader inner(body, *members);
+    response.updated_input = inner.raw("updatedInput", JsonKind::object, "");
+    response.permission_updates = inner.raw("permissionUpdates", JsonKind::array, "");
     if (inner.problem()) fields.fail("response", *inner.problem());
   } else if (subtype == "error") {
-    response.error = fields.string({"error"});
+    response.error = fields.string("error");
     if (response.error.empty())
       fields.fail("error", "expected a text, found nothing; workers do not take this as an answer");
   } else {
     fields.fail("subtype", "expected \"success\" or \"error\"; workers do not take this as an answer");
   }
-  return response;
 }
 
-Payload sandbox_permission_request(FieldReader& fields) {
-  SandboxPermissionRequest request;
+void read(FieldReader& fields, SandboxPermissionRequest& request) {
   request.request_id = fields.request_id();
-  request.worker_id = fields.string({"workerId"});
-  request.worker_name = fields.string({"workerName"});
+  fields.strings({{"workerId", request.worker_id}, {"workerName", request.worker_name}});
   if (request.worker_id.empty() && request.worker_name.empty()) {
     fields.fail("workerName", "expected the name of the asking worker, found neither it nor 'workerId'");
   }
-  const std::string_view pattern = fields.token({"hostPattern"}).value_or("null");
-  const auto host = find_member(pattern, "host").value_or(pattern);
-  request.host = decode_string(host).value_or("");
+  const std::string_view pattern = fields.token("hostPattern").value_or("null");
+  request.host = decode_string(find_member(pattern, "host").value_or(pattern)).value_or("");
   if (request.host.empty()) fields.fail("hostPattern", "expected {\"host\": name} or a name, found no name");
-  return request;
 }
 
-Payload sandbox_permission_response(FieldReader& fields) {
-  return SandboxPermissionResponse{
-      .request_id = fields.request_id(),
-      .host = fields.string({"host"}),
-      .allow = fields.required_boolean({"allow"}),
-      .timestamp = fields.string({"timestamp"}),
-  };
+void read(FieldReader& fields, SandboxPermissionResponse& response) {
+  response.request_id = fields.request_id();
+  response.allow = fields.required_boolean("allow");
+  fields.strings({{"host", response.host}, {"timestamp", response.timestamp}});
 }
 
-Payload plan_approval_request(FieldReader& fields) {
-  return PlanApprovalRequest{
-      .request_id = fields.request_id(),
-      .from = fields.required_string({"from"}),
-      .timestamp = fields.string({"timestamp"}),
-      .plan_file_path = fields.string({"planFilePath"}),
-      .plan_content = fields.required_string({"planContent", "plan"}),
-  };
+void read(FieldReader& fields, PlanApprovalRequest& request) {
+  request.request_id = fields.request_id();
+  request.from = fields.required_string("from");
+  request.plan_content = fields.required_string("planContent", "plan");
+  fields.strings({{"timestamp", request.timestamp}, {"planFilePath", request.plan_file_path}});
 }
 
-Payload plan_approval_response(FieldReader& fields) {
-  return PlanApprovalResponse{
-      .request_id = fields.request_id(),
-      .approved = fields.required_boolean({"approved", "approve"}),
-      .feedback = fields.string({"feedback"}),
-      .timestamp = fields.string({"timestamp"}),
-      .permission_mode = fields.string({"permissionMode"}),
-  };
+void read(FieldReader& fields, PlanApprovalResponse& response) {
+  response.request_id = fields.request_id();
+  response.approved = fields.required_boolean("approved", "approve");
+  fields.strings({{"feedback", response.feedback},
+                  {"timestamp", response.timestamp},
+                  {"permissionMode", response.permission_mode}});
 }
 
-Payload mode_set_request(FieldReader& fields) {
-  return ModeSetRequest{
-      .mode = fields.required_string({"mode"}),
-      .from = fields.string({"from"}),
-  };
+void read(FieldReader& fields, ModeSetRequest& request) {
+  request.mode = fields.required_string("mode");
+  request.from = fields.string("from");
 }
 
-Payload shutdown_request(FieldReader& fields) {
-  return ShutdownRequest{
-      .request_id = fields.request_id(),
-      .from = fields.string({"from"}),
-      .reason = fields.string({"reason"}),
-      .timestamp = fields.string({"timestamp"}),
-  };
+void read(FieldReader& fields, ShutdownRequest& request) {
+  request.request_id = fields.request_id();
+  fields.strings({{"from", request.from}, {"reason", request.reason}, {"timestamp", request.timestamp}});
 }
 
-Payload shutdown_approved(FieldReader& fields) {
-  return ShutdownApproved{
-      .request_id = fields.request_id(),
-      .from = fields.string({"from"}),
-      .timestamp = fields.string({"timestamp"}),
-      .pane_id = fields.string({"paneId"}),
-      .backend_type = fields.string({"backendType"}),
-  };
+void read(FieldReader& fields, ShutdownApproved& answer) {
+  answer.request_id = fields.request_id();
+  fields.strings({{"from", answer.from},
+                  {"timestamp", answer.timestamp},
+                  {"paneId", answer.pane_id},
+                  {"backendType", answer.backend_type}});
 }
 
-Payload shutdown_rejected(FieldReader& fields) {
-  return ShutdownRejected{
-      .request_id = fields.request_id(),
-      .from = fields.string({"from"}),
-      .reason = fields.string({"reason"}),
-      .timestamp = fields.string({"timestamp"}),
-  };
+void read(FieldReader& fields, ShutdownRejected& answer) {
+  answer.request_id = fields.request_id();
+  fields.strings({{"from", answer.from}, {"reason", answer.reason}, {"timestamp", answer.timestamp}});
+}
+
+void read(FieldReader& fields, TeamPermissionUpdate& update) {
+  update.permission_update = fields.raw("permissionUpdate", JsonKind::object, "");
+  if (update.permission_update.empty()) fields.fail("permissionUpdate", "expected an object, found nothing");
+  fields.strings({{"directoryPath", update.directory_path}, {"toolName", update.tool_name}});
+}
+
+void read(FieldReader& fields, IdleNotification& idle) {
+  fields.strings({{"from", idle.from},
+                  {"timestamp", idle.timestamp},
+                  {"idleReason", idle.idle_reason},
+                  {"summary", idle.summary},
+                  {"completedTaskId", idle.completed_task_id},
+                  {"completedStatus", idle.completed_status},
+                  {"failureReason", idle.failure_reason}});
+}
+
+void read(FieldReader& fields, TaskAssignment& task) {
+  task.task_id = fields.required_string("taskId");
+  fields.strings({{"subject", task.subject},
+                  {"description", task.description},
+                  {"assignedBy", task.assigned_by},
+                  {"timestamp", task.timestamp}});
+}
+
+void read(FieldReader& fields, TaskCompleted& task) {
+  task.task_id = fields.required_string("taskId");
+  fields.strings({{"from", task.from}, {"taskSubject", task.task_subject}, {"timestamp", task.timestamp}});
+}
+
+void read(FieldReader& fields, TeammateTerminated& notice) { notice.message = fields.string("message"); }
+
+template <class T>
+Payload decoded(FieldReader& fields) {
+  T payload;
+  read(fields, payload);
+  return payload;
 }
 
 /// The JSONL system's one type for both answers.
 Payload shutdown_response(FieldReader& fields) {
-  return fields.required_boolean({"approve", "approved"}) ? shutdown_approved(fields) : shutdown_rejected(fields);
-}
-
-Payload team_permission_update(FieldReader& fields) {
-  TeamPermissionUpdate update;
-  update.permission_update = fields.raw({"permissionUpdate"}, JsonKind::object, "");
-  if (update.permission_update.empty()) fields.fail("permissionUpdate", "expected an object, found nothing");
-  update.directory_path = fields.string({"directoryPath"});
-  update.tool_name = fields.string({"toolName"});
-  return update;
-}
-
-Payload idle_notification(FieldReader& fields) {
-  return IdleNotification{
-      .from = fields.string({"from"}),
-      .timestamp = fields.string({"timestamp"}),
-      .idle_reason = fields.string({"idleReason"}),
-      .summary = fields.string({"summary"}),
-      .completed_task_id = fields.string({"completedTaskId"}),
-      .completed_status = fields.string({"completedStatus"}),
-      .failure_reason = fields.string({"failureReason"}),
-  };
-}
-
-Payload task_assignment(FieldReader& fields) {
-  return TaskAssignment{
-      .task_id = fields.required_string({"taskId"}),
-      .subject = fields.string({"subject"}),
-      .description = fields.string({"description"}),
-      .assigned_by = fields.string({"assignedBy"}),
-      .timestamp = fields.string({"timestamp"}),
-  };
-}
-
-Payload task_completed(FieldReader& fields) {
-  return TaskCompleted{
-      .from = fields.string({"from"}),
-      .task_id = fields.required_string({"taskId"}),
-      .task_subject = fields.string({"taskSubject"}),
-      .timestamp = fields.string({"timestamp"}),
-  };
-}
-
-Payload teammate_terminated(FieldReader& fields) {
-  return TeammateTerminated{fields.string({"message"})};
+  const bool approved = fields.required_boolean("approve", "approved");
+  return approved ? decoded<ShutdownApproved>(fields) : decoded<ShutdownRejected>(fields);
 }
 
 struct Decoder {
@@ -184,55 +152,49 @@ struct Decoder {
   Payload (*decode)(FieldReader&);
 };
 
+template <class T>
+constexpr Decoder decoder{T::type, decoded<T>};
+
 constexpr std::array decoders = {
-    Decoder{"permission_request", permission_request},
-    Decoder{"permission_response", permission_response},
-    Decoder{"sandbox_permission_request", sandbox_permission_request},
-    Decoder{"sandbox_permission_response", sandbox_permission_response},
-    Decoder{"plan_approval_request", plan_approval_request},
-    Decoder{"plan_approval_response", plan_approval_response},
-    Decoder{"mode_set_request", mode_set_request},
-    Decoder{"shutdown_request", shutdown_request},
-    Decoder{"shutdown_approved", shutdown_approved},
-    Decoder{"shutdown_rejected", shutdown_rejected},
-    Decoder{"shutdown_response", shutdown_response},
-    Decoder{"team_permission_update", team_permission_update},
-    Decoder{"idle_notification", idle_notification},
-    Decoder{"task_assignment", task_assignment},
-    Decoder{"task_completed", task_completed},
-    Decoder{"teammate_terminated", teammate_terminated},
+    decoder<PermissionRequest>,        decoder<PermissionResponse>,
+    decoder<SandboxPermissionRequest>, decoder<SandboxPermissionResponse>,
+    decoder<PlanApprovalRequest>,      decoder<PlanApprovalResponse>,
+    decoder<ModeSetRequest>,           decoder<ShutdownRequest>,
+    decoder<ShutdownApproved>,         decoder<ShutdownRejected>,
+    decoder<TeamPermissionUpdate>,     decoder<IdleNotification>,
+    decoder<TaskAssignment>,           decoder<TaskCompleted>,
+    decoder<TeammateTerminated>,       Decoder{"shutdown_response", shutdown_response},
+};
+static_assert(decoders.size() == std::variant_size_v<Payload> - 3 + 1, "every type but the three that are no type");
+
+struct Field {
+  std::string_view name;
+  std::string token;
 };
 
-/// Compact JSON, member by member.
-class ObjectWriter {
- public:
-  explicit ObjectWriter(std::string_view type) { string("type", type); }
-
-  ObjectWriter& raw(std::string_view name, std::string_view token) {
-    text_.append(text_ == "{" ? "\"" : ",\"").append(name).append("\":").append(token);
-    return *this;
+/// Compact JSON; a field without a token is left out.
+std::string object(std::string_view type, std::initializer_list<Field> fields) {
+  std::string text = "{\"type\":" + quote(type);
+  for (const auto& [name, token] : fields) {
+    if (!token.empty()) text.append(",\"").append(name).append("\":").append(token);
   }
-  ObjectWriter& string(std::string_view name, std::string_view value) { return raw(name, quote(value)); }
-  ObjectWriter& string_unless_empty(std::string_view name, std::string_view value) {
-    return value.empty() ? *this : string(name, value);
-  }
-  ObjectWriter& boolean(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
-  [[nodiscard]] std::string finish() const { return text_ + "}"; }
+  return text + "}";
+}
 
- private:
-  std::string text_ = "{";
-};
+std::string quote_unless_empty(std::string_view value) { return value.empty() ? "" : quote(value); }
+
+std::string boolean(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
 
 Payload decode_payload(std::string_view text) {
-  std::vector<MemberSpan> members;
-  if (scan_object(text, members)) return PlainText{};
-  const auto type = decode_string(find_member(text, members, "type").value_or(""));
+  const auto members = scan_object(text);
+  if (!members) return PlainText{};
+  const auto type = decode_string(find_member(text, *members, "type").value_or(""));
   if (!type) return PlainText{};
   for (const Decoder& decoder : decoders) {
     if (decoder.type != *type) continue;
-    FieldReader fields(text, members);
+    FieldReader fields(text, *members);
     Payload payload = decoder.decode(fields);
     if (fields.problem()) return MalformedPayload{*type, *fields.problem()};
     return payload;
@@ -241,56 +203,48 @@ Payload decode_payload(std::string_view text) {
 }
 
 std::string encode(const PermissionResponse& response) {
-  ObjectWriter object("permission_response");
-  object.string("request_id", response.request_id);
+  const std::string id = quote(response.request_id);
   if (!response.allowed) {
-    return object.string("subtype", "error")
-        .string("error", response.error.empty() ? "Denied" : response.error)
-        .finish();
+    const std::string error = quote(response.error.empty() ? "Denied" : response.error);
+    return object(response.type, {{"request_id", id}, {"subtype", "\"error\""}, {"error", error}});
   }
   std::string body = "{";
   if (!response.updated_input.empty()) body += "\"updated_input\":" + response.updated_input + ",";
   body += "\"permission_updates\":" + (response.permission_updates.empty() ? "[]" : response.permission_updates) + "}";
-  return object.string("subtype", "success").raw("response", body).finish();
+  return object(response.type, {{"request_id", id}, {"subtype", "\"success\""}, {"response", body}});
 }
 
 std::string encode(const SandboxPermissionResponse& response) {
-  return ObjectWriter("sandbox_permission_response")
-      .string("requestId", response.request_id)
-      .string("host", response.host)
-      .boolean("allow", response.allow)
-      .string("timestamp", response.timestamp)
-      .finish();
+  return object(response.type, {{"requestId", quote(response.request_id)},
+                                {"host", quote(response.host)},
+                                {"allow", boolean(response.allow)},
+                                {"timestamp", quote(response.timestamp)}});
 }
 
 std::string encode(const PlanApprovalResponse& response) {
-  ObjectWriter object("plan_approval_response");
-  object.string("requestId", response.request_id).boolean("approved", response.approved);
-  if (!response.approved) object.string_unless_empty("feedback", response.feedback);
-  object.string("timestamp", response.timestamp);
-  if (response.approved) object.string_unless_empty("permissionMode", response.permission_mode);
-  return object.finish();
+  const bool approved = response.approved;
+  return object(response.type, {{"requestId", quote(response.request_id)},
+                                {"approved", boolean(approved)},
+                                {"feedback", approved ? "" : quote_unless_empty(response.feedback)},
+                                {"timestamp", quote(response.timestamp)},
+                                {"permissionMode", approved ? quote_unless_empty(response.permission_mode) : ""}});
 }
 
 std::string encode(const ModeSetRequest& request) {
-  return ObjectWriter("mode_set_request").string("mode", request.mode).string("from", request.from).finish();
+  return object(request.type, {{"mode", quote(request.mode)}, {"from", quote(request.from)}});
 }
 
 std::string encode(const ShutdownRequest& request) {
-  return ObjectWriter("shutdown_request")
-      .string("requestId", request.request_id)
-      .string("from", request.from)
-      .string_unless_empty("reason", request.reason)
-      .string("timestamp", request.timestamp)
-      .finish();
+  return object(request.type, {{"requestId", quote(request.request_id)},
+                               {"from", quote(request.from)},
+                               {"reason", quote_unless_empty(request.reason)},
+                               {"timestamp", quote(request.timestamp)}});
 }
 
 std::string encode(const TeamPermissionUpdate& update) {
-  return ObjectWriter("team_permission_update")
-      .raw("permissionUpdate", update.permission_update)
-      .string("directoryPath", update.directory_path)
-      .string("toolName", update.tool_name)
-      .finish();
+  return object(update.type, {{"permissionUpdate", update.permission_update},
+                              {"directoryPath", quote(update.directory_path)},
+                              {"toolName", quote(update.tool_name)}});
 }
 
 }  // namespace inbox_poller::schema

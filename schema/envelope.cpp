@@ -5,29 +5,25 @@
 namespace inbox_poller::schema {
 
 Result<Envelope> decode_envelope(std::string_view entry) {
-  std::vector<MemberSpan> members;
-  if (const auto problem = scan_object(entry, members)) {
+  const auto members = scan_object(entry);
+  if (!members) {
     const std::size_t begin = entry.find_first_not_of(" \t\r\n");
     if (begin == std::string_view::npos || entry[begin] == '{') {
-      return Error{"entry.syntax", problem->what + " at byte " + std::to_string(problem->offset) + " of the entry"};
+      return Error{"entry.syntax", members.error().message + " of the entry"};
     }
-    const JsonKind found = kind_of(entry.substr(begin));
-    return Error{"entry.not_object",
-                 "expected an object with 'from' and 'text', found " + std::string(describe(found))};
+    return Error{"entry.not_object", unexpected("an object with 'from' and 'text'", entry.substr(begin))};
   }
-  FieldReader fields(entry, members);
+  FieldReader fields(entry, *members);
   Envelope envelope;
-  envelope.from = fields.required_string({"from"});
-  envelope.text = fields.required_string({"text"});
-  envelope.timestamp = fields.string({"timestamp"});
-  envelope.summary = fields.optional_string({"summary"});
-  envelope.color = fields.optional_string({"color"});
-  envelope.msg_id = fields.optional_string({"msg_id"});
-  envelope.type = fields.optional_string({"type"});
-  if (const auto read = fields.token({"read"})) {
-    if (kind_of(*read) != JsonKind::boolean) {
-      fields.fail("read", "expected true or false, found " + std::string(describe(kind_of(*read))));
-    }
+  envelope.from = fields.required_string("from");
+  envelope.text = fields.required_string("text");
+  envelope.timestamp = fields.string("timestamp");
+  envelope.summary = fields.optional_string("summary");
+  envelope.color = fields.optional_string("color");
+  envelope.msg_id = fields.optional_string("msg_id");
+  envelope.type = fields.optional_string("type");
+  if (const auto read = fields.token("read")) {
+    if (kind_of(*read) != JsonKind::boolean) fields.fail("read", unexpected("true or false", *read));
     envelope.read = *read == "true";
   }
   if (fields.problem()) return Error{"entry.field", *fields.problem()};

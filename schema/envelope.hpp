@@ -12,8 +12,7 @@
 namespace inbox_poller::schema {
 
 struct Envelope {
-  std::string from;
-  std::string text;
+  std::string from, text;
   std::string timestamp;  // as written; may be empty or garbage: order is the order of the file, never this
   std::optional<std::string> summary;
   std::optional<std::string> color;
@@ -30,12 +29,7 @@ Result<Envelope> decode_envelope(std::string_view entry);
 /// What we write. `color` and `summary` are omitted when empty; `msgV:1`, `type:"message"`, `read:false` are always
 /// written.
 struct OutgoingEnvelope {
-  std::string from;
-  std::string text;
-  std::string summary;
-  std::string timestamp;
-  std::string color;
-  std::string msg_id;
+  std::string from, text, summary, timestamp, color, msg_id;
 };
 
 /// The entry's bytes in the shape of JSON.stringify(…, null, 2) at depth one of an array, without the leading indent.

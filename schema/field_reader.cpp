@@ -1,6 +1,6 @@
 #include "schema/field_reader.hpp"
 
-#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "schema/ids.hpp"
@@ -10,6 +10,10 @@ namespace inbox_poller::schema {
 namespace {
 
 constexpr std::size_t max_depth = 256;
+
+/// In the order of JsonKind.
+constexpr std::array<std::string_view, 6> names = {"a string", "a number", "a boolean",
+                                                   "null",     "an array", "an object"};
 
 std::string snake_case(std::string_view camel) {
   std::string snake;
@@ -53,120 +57,93 @@ std::string_view refusal(std::string_view json) {
 
 JsonKind kind_of(std::string_view token) {
   switch (token.empty() ? 'n' : token.front()) {
-    case '"':
-      return JsonKind::string;
-    case '{':
-      return JsonKind::object;
-    case '[':
-      return JsonKind::array;
+    case '"': return JsonKind::string;
+    case '{': return JsonKind::object;
+    case '[': return JsonKind::array;
     case 't':
-    case 'f':
-      return JsonKind::boolean;
-    case 'n':
-      return JsonKind::null;
-    default:
-      return JsonKind::number;
+    case 'f': return JsonKind::boolean;
+    case 'n': return JsonKind::null;
+    default: return JsonKind::number;
   }
 }
 
-std::string_view describe(JsonKind kind) {
-  switch (kind) {
-    case JsonKind::string:
-      return "a string";
-    case JsonKind::number:
-      return "a number";
-    case JsonKind::boolean:
-      return "a boolean";
-    case JsonKind::null:
-      return "null";
-    case JsonKind::array:
-      return "an array";
-    case JsonKind::object:
-      return "an object";
-  }
-  return "";
+std::string unexpected(std::string_view expected, std::string_view token) {
+  const std::string_view found = names[static_cast<std::size_t>(kind_of(token))];
+  return "expected " + std::string(expected) + ", found " + std::string(found);
 }
 
 void FieldReader::fail(std::string_view name, std::string_view what) {
   if (!problem_) problem_ = path_ + std::string(name) + ": " + std::string(what);
 }
 
-std::optional<std::string_view> FieldReader::token(Names names) {
+std::optional<std::string_view> FieldReader::token(std::string_view name, std::string_view also) {
   std::optional<std::string_view> found;
   std::string found_name;
-  const auto look_for = [&](const std::string& name) {
-    const auto value = find_member(object_, members_, name);
-    if (!value) return;
+  for (const std::string& spelled : {std::string(name), snake_case(name), std::string(also), snake_case(also)}) {
+    const auto value = find_member(object_, members_, spelled);
+    if (spelled.empty() || !value) continue;
+    if (found && !same_value(*found, *value)) {
+      fail(found_name, "says something else than '" + spelled + "'; one of the two has to go");
+    }
     if (!found) {
       found = value;
-      found_name = name;
-    } else if (!same_value(*found, *value)) {
-      fail(found_name, "says something else than '" + name + "'; one of the two has to go");
+      found_name = spelled;
     }
-  };
-  for (const std::string_view name : names) {
-    const std::string snake = snake_case(name);
-    look_for(std::string(name));
-    if (snake != name) look_for(snake);
   }
   return found;
 }
 
-std::optional<std::string_view> FieldReader::token_of_kind(Names names, JsonKind kind, bool null_is_absent) {
-  const auto value = token(names);
-  if (!value) return std::nullopt;
-  const JsonKind found = kind_of(*value);
-  if (found == kind) return value;
-  if (found != JsonKind::null || !null_is_absent) {
-    fail(*names.begin(), "expected " + std::string(describe(kind)) + ", found " + std::string(describe(found)));
-  }
+std::optional<std::string_view> FieldReader::token_of_kind(JsonKind kind, std::string_view name,
+                                                           std::string_view also) {
+  const auto value = token(name, also);
+  if (!value || kind_of(*value) == kind) return value;
+  const bool keeps_null = kind == JsonKind::array || kind == JsonKind::object;
+  if (*value != "null" || keeps_null) fail(name, unexpected(names[static_cast<std::size_t>(kind)], *value));
   return std::nullopt;
 }
 
-std::optional<std::string> FieldReader::optional_string(Names names) {
-  const auto value = token_of_kind(names, JsonKind::string, true);
+std::optional<std::string> FieldReader::optional_string(std::string_view name, std::string_view also) {
+  const auto value = token_of_kind(JsonKind::string, name, also);
   return value ? decode_string(*value) : std::nullopt;
 }
 
-std::string FieldReader::required_string(Names names) {
-  const auto value = optional_string(names);
-  if (!value) fail(*names.begin(), "expected a string, found nothing");
+std::string FieldReader::required_string(std::string_view name, std::string_view also) {
+  const auto value = optional_string(name, also);
+  if (!value) fail(name, "expected a string, found nothing");
   return value.value_or("");
 }
 
-std::string FieldReader::request_id(Names names) {
-  std::string id = required_string(names);
+std::string FieldReader::request_id(std::string_view name) {
+  std::string id = required_string(name);
   if (!is_valid_request_id(id)) {
-    fail(*names.begin(), "expected 1 to 256 characters of [A-Za-z0-9@._:+=-], found " + std::to_string(id.size()) +
-                             " bytes" + (id.empty() || id.size() > 256 ? "" : " with others among them"));
+    fail(name, "expected 1 to 256 characters of [A-Za-z0-9@._:+=-], found " + std::to_string(id.size()) + " bytes" +
+                   (id.empty() || id.size() > 256 ? "" : " with others among them"));
   }
   return id;
 }
 
-std::optional<bool> FieldReader::optional_boolean(Names names) {
-  const auto value = token_of_kind(names, JsonKind::boolean, true);
-  if (!value) return std::nullopt;
-  return *value == "true";
+std::optional<bool> FieldReader::optional_boolean(std::string_view name, std::string_view also) {
+  const auto value = token_of_kind(JsonKind::boolean, name, also);
+  return value ? std::optional(*value == "true") : std::nullopt;
 }
 
-bool FieldReader::required_boolean(Names names) {
-  const auto value = optional_boolean(names);
-  if (!value) fail(*names.begin(), "expected true or false, found nothing");
+bool FieldReader::required_boolean(std::string_view name, std::string_view also) {
+  const auto value = optional_boolean(name, also);
+  if (!value) fail(name, "expected true or false, found nothing");
   return value.value_or(false);
 }
 
-long long FieldReader::integer(Names names) {
-  const auto value = token_of_kind(names, JsonKind::number, true);
+long long FieldReader::integer(std::string_view name) {
+  const std::string_view value = token_of_kind(JsonKind::number, name).value_or("0");
   long long number = 0;
-  if (value) std::from_chars(value->data(), value->data() + value->size(), number);
+  std::from_chars(value.data(), value.data() + value.size(), number);
   return number;
 }
 
-std::string FieldReader::raw(Names names, JsonKind kind, std::string_view fallback) {
-  const auto value = token_of_kind(names, kind, false);
-  if (!value) return std::string(fallback);
-  if (const auto why = refusal(*value); !why.empty()) fail(*names.begin(), why);
-  return std::string(*value);
+std::string FieldReader::raw(std::string_view name, JsonKind kind, std::string_view fallback) {
+  const std::string_view value = token_of_kind(kind, name).value_or(fallback);
+  if (const auto why = refusal(value); !why.empty()) fail(name, why);
+  return std::string(value);
 }
 
 }  // namespace inbox_poller::schema

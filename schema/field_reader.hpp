@@ -1,7 +1,7 @@
 // Reads the fields of one scanned JSON object and remembers the first thing that is wrong with them, so that a decoder
 // is a plain list of its fields. Private to schema/. A name is given in camelCase and also found in snake_case
 // ("requestId", "request_id"); a name without capitals has one spelling. Where several spellings are present they must
-// say the same. `null` counts as absent for strings and numbers.
+// say the same. `null` counts as absent for strings, booleans and numbers.
 #pragma once
 
 #include <initializer_list>
@@ -19,45 +19,52 @@ enum class JsonKind { string, number, boolean, null, array, object };
 /// What a token that the scanner accepted is.
 JsonKind kind_of(std::string_view token);
 
-/// "a string", "an object", …
-std::string_view describe(JsonKind);
+/// "expected …, found a number"
+std::string unexpected(std::string_view expected, std::string_view token);
 
 class FieldReader {
  public:
-  using Names = std::initializer_list<std::string_view>;
-
   /// Both must outlive the reader. `path` precedes every name in a problem: "members[2].".
   FieldReader(std::string_view object, const std::vector<MemberSpan>& members, std::string path = {})
       : object_(object), members_(members), path_(std::move(path)) {}
 
-  /// The bytes of the value; of duplicates the last.
-  std::optional<std::string_view> token(Names names);
+  /// The bytes of the value, under the name or another one that is `also` used; of duplicates the last.
+  std::optional<std::string_view> token(std::string_view name, std::string_view also = {});
 
-  std::optional<std::string> optional_string(Names names);
+  std::optional<std::string> optional_string(std::string_view name, std::string_view also = {});
   /// The string, or "" when it is absent.
-  std::string string(Names names) { return optional_string(names).value_or(""); }
+  std::string string(std::string_view name) { return optional_string(name).value_or(""); }
   /// The string; absent is a problem. May be empty.
-  std::string required_string(Names names);
+  std::string required_string(std::string_view name, std::string_view also = {});
   /// A required string that is_valid_request_id.
-  std::string request_id(Names names = {"requestId"});
+  std::string request_id(std::string_view name = "requestId");
 
-  std::optional<bool> optional_boolean(Names names);
-  bool required_boolean(Names names);
+  /// Many fields as by string().
+  struct Text {
+    std::string_view name;
+    std::string& value;
+  };
+  void strings(std::initializer_list<Text> fields) {
+    for (const Text& field : fields) field.value = string(field.name);
+  }
+
+  std::optional<bool> optional_boolean(std::string_view name, std::string_view also = {});
+  bool required_boolean(std::string_view name, std::string_view also = {});
 
   /// The whole part of a number, 0 when absent.
-  long long integer(Names names);
+  long long integer(std::string_view name);
 
   /// The bytes of an array or object, or `fallback` when it is absent; `null` is a problem. Also checked to be readable
   /// by any strict JSON parser with a nesting limit of 256, since these bytes are parsed by rules and handed back to
   /// peers.
-  std::string raw(Names names, JsonKind kind, std::string_view fallback);
+  std::string raw(std::string_view name, JsonKind kind, std::string_view fallback);
 
   /// Records a problem with a field, unless there is one already.
   void fail(std::string_view name, std::string_view what);
   [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
 
  private:
-  std::optional<std::string_view> token_of_kind(Names names, JsonKind kind, bool null_is_absent);
+  std::optional<std::string_view> token_of_kind(JsonKind kind, std::string_view name, std::string_view also = {});
 
   std::string_view object_;
   const std::vector<MemberSpan>& members_;

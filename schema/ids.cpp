@@ -13,8 +13,11 @@ namespace inbox_poller::schema {
 
 namespace {
 
-bool is_alphanumeric(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+constexpr std::string_view name_characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+constexpr std::string_view id_characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@._:+=-";
+
+bool consists_of(std::string_view text, std::string_view characters) {
+  return text.find_first_not_of(characters) == std::string_view::npos;
 }
 
 std::string hexadecimal(std::span<const std::uint8_t> bytes) {
@@ -30,21 +33,19 @@ std::string hexadecimal(std::span<const std::uint8_t> bytes) {
 
 /// Every part is preceded by its length: ("ab", "c") and ("a", "bc") are different identities.
 MessageKey key_of(std::initializer_list<std::string_view> parts) {
-  Sha256 hash;
+  std::string framed;
   for (const std::string_view part : parts) {
-    std::array<char, 8> length;
-    for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(std::uint64_t{part.size()} >> (8 * i));
-    hash.update({length.data(), length.size()}).update(part);
+    for (int shift = 0; shift < 64; shift += 8) framed += static_cast<char>(std::uint64_t{part.size()} >> shift);
+    framed += part;
   }
-  const Sha256::Digest digest = hash.finish();
+  const auto digest = sha256(framed);
   return {hexadecimal(std::span(digest).first(16))};
 }
 
 }  // namespace
 
 bool is_valid_name(std::string_view name) {
-  const auto allowed = [](char c) { return is_alphanumeric(c) || c == '_' || c == '-'; };
-  return !name.empty() && name.size() <= 64 && name.front() != '-' && std::all_of(name.begin(), name.end(), allowed);
+  return !name.empty() && name.size() <= 64 && name.front() != '-' && consists_of(name, name_characters);
 }
 
 std::string_view bare_name(std::string_view name_or_agent_id) {
@@ -52,10 +53,7 @@ std::string_view bare_name(std::string_view name_or_agent_id) {
 }
 
 bool is_valid_request_id(std::string_view id) {
-  const auto allowed = [](char c) {
-    return is_alphanumeric(c) || std::string_view("@._:+=-").find(c) != std::string_view::npos;
-  };
-  return !id.empty() && id.size() <= 256 && std::all_of(id.begin(), id.end(), allowed);
+  return !id.empty() && id.size() <= 256 && consists_of(id, id_characters);
 }
 
 MessageKey make_message_key(const KeyScope& scope, std::string_view from, std::string_view timestamp,
@@ -82,12 +80,10 @@ std::size_t occurrence_of(const MessageKey& key) {
   return occurrence;
 }
 
-std::string content_hash(std::string_view bytes) {
-  return hexadecimal(Sha256().update(bytes).finish());
-}
+std::string content_hash(std::string_view bytes) { return hexadecimal(sha256(bytes)); }
 
 std::string uuid_from(std::string_view seed) {
-  Sha256::Digest digest = Sha256().update(seed).finish();
+  auto digest = sha256(seed);
   digest[6] = static_cast<std::uint8_t>((digest[6] & 0x0F) | 0x80);  // version 8: "vendor specific"
   digest[8] = static_cast<std::uint8_t>((digest[8] & 0x3F) | 0x80);  // variant 10
   std::string text = hexadecimal(std::span(digest).first(16));

@@ -28,82 +28,58 @@ void append_compact(std::string& out, std::string_view token) {
   }
 }
 
-/// Reads what one entry is known by. One object for all entries of a file, so that its memory is used again.
-class EntryReader {
- public:
-  explicit EntryReader(const KeyScope& scope) : scope_(scope) {}
+/// What stays the same when we, or a peer, mark the entry read.
+std::string without_read_flag(std::string_view bytes, const std::vector<MemberSpan>& members) {
+  std::string result;
+  for (const MemberSpan& member : members) {
+    if (decode_string(member.key.of(bytes)) == "read") continue;
+    append_compact(result, member.key.of(bytes));
+    result += ':';
+    append_compact(result, member.value.of(bytes));
+    result += ',';
+  }
+  return result;
+}
 
-  InboxEntry read(std::string_view text, Span span) {
-    InboxEntry entry;
-    entry.bytes = span;
-    const std::string_view bytes = span.of(text);
-    const bool is_object = !scan_object(bytes, members_);
-    const MemberSpan* from = nullptr;
-    const MemberSpan* body = nullptr;
-    const MemberSpan* timestamp = nullptr;
-    const MemberSpan* read = nullptr;
-    for (const MemberSpan& member : members_) {  // of duplicates the last one stays
-      const auto name = decode_string(member.key.of(bytes), scratch_);
-      if (name == "from") from = &member;
-      if (name == "text") body = &member;
-      if (name == "timestamp") timestamp = &member;
-      if (name == "read") read = &member;
-    }
-    if (read != nullptr) {
-      entry.read_value = {span.begin + read->value.begin, span.begin + read->value.end};
-      const std::string_view flag = read->value.of(bytes);
-      entry.read = flag == "false" ? ReadFlag::unread : flag == "true" ? ReadFlag::read : ReadFlag::invalid;
-    }
-
-    const auto string_of = [&](const MemberSpan* member, std::string& scratch) -> std::optional<std::string_view> {
-      return member == nullptr ? std::nullopt : decode_string(member->value.of(bytes), scratch);
-    };
-    const auto from_value = string_of(from, from_);
-    const auto body_value = string_of(body, body_);
-    const bool no_timestamp = timestamp == nullptr || timestamp->value.of(bytes) == "null";
-    const auto timestamp_value = no_timestamp ? std::string_view() : string_of(timestamp, timestamp_);
-    if (from_value && body_value && timestamp_value) {
-      entry.key = make_message_key(scope_, *from_value, *timestamp_value, *body_value, 0);
-    } else {
-      entry.key = make_bad_entry_key(scope_, without_read_flag(bytes, is_object), 0);
-    }
-    if (const std::size_t before = seen_[entry.key.value]++; before > 0) entry.key = with_occurrence(entry.key, before);
+/// What one entry is known by, not yet told apart from its equals.
+InboxEntry read_entry(std::string_view text, Span span, const KeyScope& scope) {
+  InboxEntry entry;
+  entry.bytes = span;
+  const std::string_view bytes = span.of(text);
+  const auto members = scan_object(bytes);
+  if (!members) {
+    std::string compact;
+    append_compact(compact, bytes);
+    entry.key = make_bad_entry_key(scope, compact, 0);
     return entry;
   }
-
- private:
-  /// What stays the same when we, or a peer, mark the entry read.
-  std::string_view without_read_flag(std::string_view bytes, bool is_object) {
-    scratch_.clear();
-    if (!is_object) {
-      append_compact(scratch_, bytes);
-      return scratch_;
-    }
-    for (const MemberSpan& member : members_) {
-      if (decode_string(member.key.of(bytes), from_) == "read") continue;
-      append_compact(scratch_, member.key.of(bytes));
-      scratch_ += ':';
-      append_compact(scratch_, member.value.of(bytes));
-      scratch_ += ',';
-    }
-    return scratch_;
+  if (const auto flag = find_member(bytes, *members, "read")) {
+    entry.read_value.begin = static_cast<std::size_t>(flag->data() - text.data());
+    entry.read_value.end = entry.read_value.begin + flag->size();
+    entry.read = *flag == "false" ? ReadFlag::unread : *flag == "true" ? ReadFlag::read : ReadFlag::invalid;
   }
+  const auto from = decode_string(find_member(bytes, *members, "from").value_or(""));
+  const auto body = decode_string(find_member(bytes, *members, "text").value_or(""));
+  const std::string_view stamp = find_member(bytes, *members, "timestamp").value_or("null");
+  const auto timestamp = stamp == "null" ? std::string() : decode_string(stamp);
+  entry.key = from && body && timestamp ? make_message_key(scope, *from, *timestamp, *body, 0)
+                                        : make_bad_entry_key(scope, without_read_flag(bytes, *members), 0);
+  return entry;
+}
 
-  const KeyScope& scope_;
-  std::vector<MemberSpan> members_;
-  std::string scratch_, from_, timestamp_, body_;
-  std::unordered_map<std::string, std::size_t> seen_;  // how often each identity has occurred
-};
+/// For every entry, whether it is among the indexes; an index that no entry has is ignored.
+std::vector<bool> chosen(std::span<const std::size_t> indexes, std::size_t entries) {
+  std::vector<bool> result(entries);
+  for (const std::size_t index : indexes) {
+    if (index < entries) result[index] = true;
+  }
+  return result;
+}
 
 /// What stands between the parts of an object: after '{', between members, between key and value, before '}'.
 struct ObjectStyle {
   std::string open, between, colon, close;
 };
-
-/// JSON.stringify(array, null, 2), for an element of the array.
-ObjectStyle indented_style(const std::string& newline) {
-  return {newline + "    ", "," + newline + "    ", ": ", newline + "  "};
-}
 
 /// The style of an object with at least one member.
 ObjectStyle style_of(std::string_view object, const std::vector<MemberSpan>& members) {
@@ -117,18 +93,23 @@ ObjectStyle style_of(std::string_view object, const std::vector<MemberSpan>& mem
   return style;
 }
 
-/// Nobody indents by more than this; a neighbour with more is not worth imitating.
-bool is_reasonable(const ObjectStyle& style) {
-  return style.open.size() + style.between.size() + style.colon.size() + style.close.size() <= 256;
+/// The style of a neighbour; empty when it has none, or one that is not worth imitating: nobody indents by more.
+std::optional<ObjectStyle> style_worth_imitating(std::string_view object) {
+  const auto members = scan_object(object);
+  if (!members || members->empty()) return std::nullopt;
+  ObjectStyle style = style_of(object, *members);
+  const auto& [open, between, colon, close] = style;
+  if (open.size() + between.size() + colon.size() + close.size() > 256) return std::nullopt;
+  return style;
 }
 
 std::string restyled(std::string_view object, const ObjectStyle& style) {
-  std::vector<MemberSpan> members;
-  if (scan_object(object, members) || members.empty()) return std::string(object);
+  const auto members = scan_object(object);
+  if (!members || members->empty()) return std::string(object);
   std::string result = "{";
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    result += i == 0 ? style.open : style.between;
-    result.append(members[i].key.of(object)).append(style.colon).append(members[i].value.of(object));
+  for (const MemberSpan& member : *members) {
+    result += result.size() == 1 ? style.open : style.between;
+    result.append(member.key.of(object)).append(style.colon).append(member.value.of(object));
   }
   return result += style.close + "}";
 }
@@ -146,8 +127,12 @@ InboxDocument InboxDocument::scan(std::string bytes, const KeyScope& scope) {
   document.array_ = scanned.array;
   document.problem_ = std::move(scanned.problem);
   document.entries_.reserve(scanned.elements.size());
-  EntryReader reader(scope);
-  for (const Span& element : scanned.elements) document.entries_.push_back(reader.read(document.bytes_, element));
+  std::unordered_map<std::string, std::size_t> seen;  // how often each identity has occurred
+  for (const Span& element : scanned.elements) {
+    InboxEntry entry = read_entry(document.bytes_, element, scope);
+    if (const std::size_t before = seen[entry.key.value]++; before > 0) entry.key = with_occurrence(entry.key, before);
+    document.entries_.push_back(std::move(entry));
+  }
   return document;
 }
 
@@ -160,17 +145,13 @@ std::optional<InPlaceEdit> InboxDocument::mark_read_edit(std::size_t index) cons
 }
 
 std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes) const {
-  std::vector<bool> marked(entries_.size());
-  for (const std::size_t index : indexes) {
-    if (index < marked.size()) marked[index] = true;
-  }
+  const std::vector<bool> marked = chosen(indexes, entries_.size());
   std::string result;
   std::size_t copied = 0;
   const auto replace = [&](Span span, std::string_view with) {
     result.append(bytes_, copied, span.begin - copied).append(with);
     copied = span.end;
   };
-  std::vector<MemberSpan> members;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const InboxEntry& entry = entries_[i];
     if (!marked[i] || entry.read == ReadFlag::read) continue;
@@ -179,12 +160,13 @@ std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes
       continue;
     }
     const std::string_view object = entry_bytes(entry);
-    if (scan_object(object, members)) continue;  // not an object: there is nothing to mark
-    if (members.empty()) {
+    const auto members = scan_object(object);
+    if (!members) continue;  // not an object: there is nothing to mark
+    if (members->empty()) {
       replace({entry.bytes.begin + 1, entry.bytes.begin + 1}, "\"read\":true");
     } else {
-      const ObjectStyle style = style_of(object, members);
-      const std::size_t end = entry.bytes.begin + members.back().value.end;
+      const ObjectStyle style = style_of(object, *members);
+      const std::size_t end = entry.bytes.begin + members->back().value.end;
       replace({end, end}, style.between + "\"read\"" + style.colon + "true");
     }
   }
@@ -194,7 +176,8 @@ std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes
 std::string InboxDocument::with_appended(std::string_view entry) const {
   if (problem_) return bytes_;
   const std::string newline = bytes_.find("\r\n") == std::string::npos ? "\n" : "\r\n";
-  const ObjectStyle indented = indented_style(newline);
+  const ObjectStyle indented{newline + "    ", "," + newline + "    ", ": ",
+                             newline + "  "};  // JSON.stringify(…, null, 2)
   if (entries_.empty()) {
     const std::string array = "[" + newline + "  " + restyled(entry, indented) + newline + "]";
     return bytes_.substr(0, array_.begin) + array + bytes_.substr(array_.end);
@@ -204,14 +187,9 @@ std::string InboxDocument::with_appended(std::string_view entry) const {
   const bool single = entries_.size() == 1;
   const std::size_t gap_begin = single ? array_.begin + 1 : entries_[entries_.size() - 2].bytes.end;
   std::string separator = (single ? "," : "") + bytes_.substr(gap_begin, last.begin - gap_begin);
-  ObjectStyle style = indented;
-  if (separator.find('\n') == std::string::npos) style = {"", ",", ":", ""};
+  const ObjectStyle usual = separator.find('\n') == std::string::npos ? ObjectStyle{"", ",", ":", ""} : indented;
   if (separator.size() > 256) separator = "," + newline + "  ";
-
-  std::vector<MemberSpan> members;
-  if (const std::string_view neighbour = last.of(bytes_); !scan_object(neighbour, members) && !members.empty()) {
-    if (ObjectStyle theirs = style_of(neighbour, members); is_reasonable(theirs)) style = std::move(theirs);
-  }
+  const ObjectStyle style = style_worth_imitating(last.of(bytes_)).value_or(usual);
   return bytes_.substr(0, last.end) + separator + restyled(entry, style) + bytes_.substr(last.end);
 }
 
@@ -220,11 +198,7 @@ std::string InboxDocument::with_removed(std::span<const std::size_t> indexes) co
   std::vector<Span> elements;
   elements.reserve(entries_.size());
   for (const InboxEntry& entry : entries_) elements.push_back(entry.bytes);
-  std::vector<bool> dropped(entries_.size());
-  for (const std::size_t index : indexes) {
-    if (index < dropped.size()) dropped[index] = true;
-  }
-  return without_elements(bytes_, array_, elements, dropped);
+  return without_elements(bytes_, array_, elements, chosen(indexes, entries_.size()));
 }
 
 }  // namespace inbox_poller::schema

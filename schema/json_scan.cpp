@@ -7,12 +7,8 @@ namespace inbox_poller::schema {
 
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_hex_digit(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
 /// Moves over one text. Every function that returns false has set problem_ and left position_ at it.
 class Scanner {
@@ -42,24 +38,17 @@ class Scanner {
     return false;
   }
 
+  /// The parts of the array or object that the whole text is, as far as they are complete.
+  bool container(char open, std::vector<MemberSpan>& parts) {
+    if (at_end() || text_[position_] != open) {
+      return fail(open == '[' ? "'[' at the beginning of an array" : "'{' at the beginning of an object");
+    }
+    return value(parts);
+  }
+
   bool end_of_text() {
     skip_space();
     return at_end() || fail("the end of the text");
-  }
-
-  /// One value, with everything in it.
-  bool value();
-
-  /// A key, the ':' and the white space behind it.
-  bool key(Span& token) {
-    token.begin = position_;
-    if (at_end() || text_[position_] != '"') return fail("a key in quotes");
-    if (!string()) return false;
-    token.end = position_;
-    skip_space();
-    if (!take(':')) return fail("':' after a key");
-    skip_space();
-    return true;
   }
 
  private:
@@ -74,7 +63,9 @@ class Scanner {
     return name.data();
   }
 
-  bool scalar_or_open(bool& opened);
+  bool value(std::vector<MemberSpan>& parts);
+  bool scalar_or_open();
+  bool key();
   bool string();
   bool escape();
   bool digits();
@@ -90,22 +81,28 @@ class Scanner {
   std::size_t position_ = 0;
   std::optional<ScanProblem> problem_;
   std::vector<char> open_;  // the closing bracket of each container we are in
+  MemberSpan part_;         // of the outermost container
 };
 
-bool Scanner::value() {
-  Span ignored;
+/// One value with everything in it. The parts of its outermost container go to `parts`.
+bool Scanner::value(std::vector<MemberSpan>& parts) {
   for (;;) {
-    bool opened = false;
-    if (!scalar_or_open(opened)) return false;
-    if (opened) continue;
+    const std::size_t depth = open_.size();
+    if (depth == 1) part_.value.begin = position_;
+    if (!scalar_or_open()) return false;
+    if (open_.size() > depth) continue;
     // A value has ended here: close what ends with it, until another one has to follow.
     for (;;) {
       if (open_.empty()) return true;
+      if (open_.size() == 1) {
+        part_.value.end = position_;
+        parts.push_back(part_);
+      }
       skip_space();
       const bool in_object = open_.back() == '}';
       if (take(',')) {
         skip_space();
-        if (in_object && !key(ignored)) return false;
+        if (in_object && !key()) return false;
         break;
       }
       if (!take(open_.back())) return fail(in_object ? "',' or '}' after a member" : "',' or ']' after an element");
@@ -115,18 +112,14 @@ bool Scanner::value() {
 }
 
 /// A scalar or an empty container as a whole, or the beginning of a container up to where its first value begins.
-bool Scanner::scalar_or_open(bool& opened) {
+bool Scanner::scalar_or_open() {
   if (at_end()) return fail("a value");
   const char c = text_[position_];
   switch (c) {
-    case '"':
-      return string();
-    case 't':
-      return literal("true");
-    case 'f':
-      return literal("false");
-    case 'n':
-      return literal("null");
+    case '"': return string();
+    case 't': return literal("true");
+    case 'f': return literal("false");
+    case 'n': return literal("null");
     case '[':
     case '{': {
       ++position_;
@@ -134,13 +127,22 @@ bool Scanner::scalar_or_open(bool& opened) {
       const char close = c == '[' ? ']' : '}';
       if (take(close)) return true;
       open_.push_back(close);
-      opened = true;
-      Span ignored;
-      return c == '[' || key(ignored);
+      return c == '[' || key();
     }
-    default:
-      return c == '-' || is_digit(c) ? number() : fail("a value");
+    default: return c == '-' || is_digit(c) ? number() : fail("a value");
   }
+}
+
+/// A key, the ':' and the white space behind it.
+bool Scanner::key() {
+  const std::size_t begin = position_;
+  if (at_end() || text_[position_] != '"') return fail("a key in quotes");
+  if (!string()) return false;
+  if (open_.size() == 1) part_.key = {begin, position_};
+  skip_space();
+  if (!take(':')) return fail("':' after a key");
+  skip_space();
+  return true;
 }
 
 bool Scanner::string() {
@@ -198,23 +200,11 @@ ArrayScan scan_array(std::string_view text) {
   scanner.skip_bom();
   scanner.skip_space();
   result.array.begin = scanner.position();
-  const auto scan = [&] {
-    if (!scanner.take('[')) return scanner.fail("'[' at the beginning of an array");
-    scanner.skip_space();
-    if (scanner.take(']')) return true;
-    for (;;) {
-      const std::size_t begin = scanner.position();
-      if (!scanner.value()) return false;
-      result.elements.push_back({begin, scanner.position()});
-      scanner.skip_space();
-      if (scanner.take(']')) return true;
-      if (!scanner.take(',')) return scanner.fail("',' or ']' after an element");
-      scanner.skip_space();
-    }
-  };
-  const bool complete = scan();
+  std::vector<MemberSpan> parts;
+  const bool complete = scanner.container('[', parts);
   result.array.end = scanner.position();
   if (complete) scanner.end_of_text();
+  for (const MemberSpan& part : parts) result.elements.push_back(part.value);
   result.problem = scanner.problem();
   return result;
 }
@@ -237,34 +227,12 @@ std::string without_elements(std::string_view text, Span array, const std::vecto
   return result.append(text.substr(elements.back().end));
 }
 
-std::optional<ScanProblem> scan_object(std::string_view text, std::vector<MemberSpan>& members) {
-  members.clear();
+Result<std::vector<MemberSpan>> scan_object(std::string_view text) {
   Scanner scanner(text);
   scanner.skip_space();
-  const auto scan = [&] {
-    if (!scanner.take('{')) return scanner.fail("'{' at the beginning of an object");
-    scanner.skip_space();
-    if (scanner.take('}')) return true;
-    for (;;) {
-      MemberSpan member;
-      if (!scanner.key(member.key)) return false;
-      member.value.begin = scanner.position();
-      if (!scanner.value()) return false;
-      member.value.end = scanner.position();
-      members.push_back(member);
-      scanner.skip_space();
-      if (scanner.take('}')) return true;
-      if (!scanner.take(',')) return scanner.fail("',' or '}' after a member");
-      scanner.skip_space();
-    }
-  };
-  if (scan()) scanner.end_of_text();
-  return scanner.problem();
-}
-
-Result<std::vector<MemberSpan>> scan_object(std::string_view text) {
   std::vector<MemberSpan> members;
-  if (const auto problem = scan_object(text, members)) {
+  if (scanner.container('{', members)) scanner.end_of_text();
+  if (const auto problem = scanner.problem()) {
     return Error{"json.syntax", problem->what + " at byte " + std::to_string(problem->offset)};
   }
   return members;
@@ -272,17 +240,15 @@ Result<std::vector<MemberSpan>> scan_object(std::string_view text) {
 
 std::optional<std::string_view> find_member(std::string_view text, const std::vector<MemberSpan>& members,
                                             std::string_view key) {
-  std::string scratch;
   for (auto member = members.rbegin(); member != members.rend(); ++member) {
-    if (decode_string(member->key.of(text), scratch) == key) return member->value.of(text);
+    if (decode_string(member->key.of(text)) == key) return member->value.of(text);
   }
   return std::nullopt;
 }
 
 std::optional<std::string_view> find_member(std::string_view text, std::string_view key) {
-  std::vector<MemberSpan> members;
-  if (scan_object(text, members)) return std::nullopt;
-  return find_member(text, members, key);
+  const auto members = scan_object(text);
+  return members ? find_member(text, *members, key) : std::nullopt;
 }
 
 }  // namespace inbox_poller::schema

@@ -57,9 +57,6 @@ std::string without_elements(std::string_view text, Span array, const std::vecto
 /// one is the one JavaScript would use.
 Result<std::vector<MemberSpan>> scan_object(std::string_view text);
 
-/// The same into a vector that the caller reuses; on a problem it holds the complete members.
-std::optional<ScanProblem> scan_object(std::string_view text, std::vector<MemberSpan>& members);
-
 /// The raw bytes of the member `key` of the object in `text`; of duplicates the last. Empty when absent or not an
 /// object.
 std::optional<std::string_view> find_member(std::string_view text, std::string_view key);
@@ -71,12 +68,8 @@ std::optional<std::string_view> find_member(std::string_view text, const std::ve
 /// U+FFFD. Empty when the token is not a string.
 std::optional<std::string> decode_string(std::string_view token);
 
-/// The same without an allocation where possible: the value lies in `token` or in `scratch`.
-std::optional<std::string_view> decode_string(std::string_view token, std::string& scratch);
-
 /// The same text with everything replaced that JavaScript accepts and a strict parser refuses: lone surrogate escapes
-/// become
-/// `\ufffd`, invalid UTF-8 becomes U+FFFD. Lengths change: for parsing, never for writing back.
+/// become `\ufffd`, invalid UTF-8 becomes U+FFFD. Lengths change: for parsing, never for writing back.
 std::string make_parsable(std::string_view json);
 
 /// The value as a JSON string token, quotes included, spelled as JSON.stringify does (non-ASCII and '/' unescaped).

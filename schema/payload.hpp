@@ -3,7 +3,6 @@
 // Field comments name the wire spelling where it differs. Source: protocol.md sections A.1, A.2 and 3.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -14,16 +13,16 @@ namespace inbox_poller::schema {
 using RawJson = std::string;
 
 struct PermissionRequest {
+  static constexpr std::string_view type = "permission_request";
   std::string request_id;
   std::string agent_id;  // bare name, or name@team in some builds; the CTRL variant says `from`
-  std::string tool_name;
-  std::string tool_use_id;
-  std::string description;
+  std::string tool_name, tool_use_id, description;
   RawJson input;                   // "{}" when absent
   RawJson permission_suggestions;  // "[]" when absent; shown to people, never echoed
 };
 
 struct PermissionResponse {
+  static constexpr std::string_view type = "permission_response";
   std::string request_id;
   bool allowed = false;        // wire: subtype "success" / "error"; anything else is malformed
   RawJson updated_input;       // with success; empty when absent
@@ -32,6 +31,7 @@ struct PermissionResponse {
 };
 
 struct SandboxPermissionRequest {
+  static constexpr std::string_view type = "sandbox_permission_request";
   std::string request_id;
   std::string worker_id;    // name or name@team; may be empty
   std::string worker_name;  // may be empty when worker_id is there
@@ -39,21 +39,21 @@ struct SandboxPermissionRequest {
 };
 
 struct SandboxPermissionResponse {
-  std::string request_id;
-  std::string host;
+  static constexpr std::string_view type = "sandbox_permission_response";
+  std::string request_id, host;
   bool allow = false;
   std::string timestamp;
 };
 
 struct PlanApprovalRequest {
-  std::string request_id;
-  std::string from;
-  std::string timestamp;
+  static constexpr std::string_view type = "plan_approval_request";
+  std::string request_id, from, timestamp;
   std::string plan_file_path;  // shown, never opened
   std::string plan_content;    // also accepted as `plan`
 };
 
 struct PlanApprovalResponse {
+  static constexpr std::string_view type = "plan_approval_response";
   std::string request_id;
   bool approved = false;
   std::string feedback;  // with a rejection
@@ -62,69 +62,61 @@ struct PlanApprovalResponse {
 };
 
 struct ModeSetRequest {
-  std::string mode;
-  std::string from;
+  static constexpr std::string_view type = "mode_set_request";
+  std::string mode, from;
 };
 
 struct ShutdownRequest {
-  std::string request_id;
-  std::string from;
+  static constexpr std::string_view type = "shutdown_request";
+  std::string request_id, from;
   std::string reason;  // omitted when empty
   std::string timestamp;
 };
 
 struct ShutdownApproved {
-  std::string request_id;
-  std::string from;
-  std::string timestamp;
+  static constexpr std::string_view type = "shutdown_approved";
+  std::string request_id, from, timestamp;
   std::string pane_id;       // shown, never acted on
   std::string backend_type;  // shown, never acted on
 };
 
 struct ShutdownRejected {
-  std::string request_id;
-  std::string from;
-  std::string reason;
-  std::string timestamp;
+  static constexpr std::string_view type = "shutdown_rejected";
+  std::string request_id, from, reason, timestamp;
 };
 
 struct TeamPermissionUpdate {
+  static constexpr std::string_view type = "team_permission_update";
   RawJson permission_update;
-  std::string directory_path;
-  std::string tool_name;
+  std::string directory_path, tool_name;
 };
 
 struct IdleNotification {
-  std::string from;
-  std::string timestamp;
+  static constexpr std::string_view type = "idle_notification";
+  std::string from, timestamp;
   std::string idle_reason;  // available | interrupted | failed
-  std::string summary;
-  std::string completed_task_id;
-  std::string completed_status;
-  std::string failure_reason;
+  std::string summary, completed_task_id, completed_status, failure_reason;
 };
 
 struct TaskAssignment {
-  std::string task_id;
-  std::string subject;
-  std::string description;
-  std::string assigned_by;
-  std::string timestamp;
+  static constexpr std::string_view type = "task_assignment";
+  std::string task_id, subject, description, assigned_by, timestamp;
 };
 
 struct TaskCompleted {
-  std::string from;
-  std::string task_id;
-  std::string task_subject;
-  std::string timestamp;
+  static constexpr std::string_view type = "task_completed";
+  std::string from, task_id, task_subject, timestamp;
 };
 
 struct TeammateTerminated {
+  static constexpr std::string_view type = "teammate_terminated";
   std::string message;
 };
 
 /// Ordinary chat: text that is not an object with a string `type`.
-struct PlainText {};
+struct PlainText {
+  static constexpr std::string_view type = "chat";
+};
 
 /// An object with a `type` that nobody taught us.
 struct UnknownPayload {
@@ -144,6 +136,8 @@ using Payload = std::variant<PlainText, UnknownPayload, MalformedPayload, Permis
                              TeamPermissionUpdate, IdleNotification, TaskAssignment, TaskCompleted, TeammateTerminated>;
 
 /// The wire name of the payload's type; "chat" for PlainText, and the claimed type for unknown and malformed ones.
-std::string_view type_name(const Payload&);
+inline std::string_view type_name(const Payload& payload) {
+  return std::visit([](const auto& any) -> std::string_view { return any.type; }, payload);
+}
 
 }  // namespace inbox_poller::schema

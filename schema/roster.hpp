@@ -12,28 +12,17 @@
 namespace inbox_poller::schema {
 
 struct Member {
-  std::string agent_id;
-  std::string name;
-  std::string agent_type;
-  std::string model;
-  std::string color;
-  std::string cwd;
-  std::string tmux_pane_id;
+  std::string agent_id, name, agent_type, model, color, cwd, tmux_pane_id;
   std::string backend_type;  // tmux | iterm2 | in-process; empty in old rosters
   std::string mode;          // permission mode, once one was set
-  std::string worktree_path;
-  std::string session_id;
-  std::string prompt;
+  std::string worktree_path, session_id, prompt;
   long long joined_at_ms = 0;
   bool plan_mode_required = false;
   bool is_active = true;  // absent means active
 };
 
 struct Roster {
-  std::string name;
-  std::string description;
-  std::string lead_agent_id;
-  std::string lead_session_id;
+  std::string name, description, lead_agent_id, lead_session_id;
   long long created_at_ms = 0;
   std::vector<Member> members;
 

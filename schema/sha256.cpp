@@ -1,7 +1,7 @@
 #include "schema/sha256.hpp"
 
-#include <algorithm>
 #include <bit>
+#include <string>
 
 namespace inbox_poller::schema {
 
@@ -17,15 +17,17 @@ constexpr std::array<std::uint32_t, 64> round_constants = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
+constexpr std::size_t block_size = 64;
+
 std::uint32_t big_endian_word(const char* bytes) {
   std::uint32_t word = 0;
   for (int i = 0; i < 4; ++i) word = (word << 8) | static_cast<std::uint8_t>(bytes[i]);
   return word;
 }
 
-}  // namespace
+using State = std::array<std::uint32_t, 8>;
 
-void Sha256::compress(const char* block) {
+void compress(State& state, const char* block) {
   std::array<std::uint32_t, 64> w;
   for (std::size_t i = 0; i < 16; ++i) w[i] = big_endian_word(block + 4 * i);
   for (std::size_t i = 16; i < 64; ++i) {
@@ -33,58 +35,35 @@ void Sha256::compress(const char* block) {
     const std::uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
     w[i] = w[i - 16] + s0 + w[i - 7] + s1;
   }
-  auto [a, b, c, d, e, f, g, h] = state_;
+  State mixed = state;
   for (std::size_t i = 0; i < 64; ++i) {
+    const auto [a, b, c, d, e, f, g, h] = mixed;
     const std::uint32_t sum1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
     const std::uint32_t t1 = h + sum1 + ((e & f) ^ (~e & g)) + round_constants[i] + w[i];
     const std::uint32_t sum0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
     const std::uint32_t t2 = sum0 + ((a & b) ^ (a & c) ^ (b & c));
-    h = g;
-    g = f;
-    f = e;
-    e = d + t1;
-    d = c;
-    c = b;
-    b = a;
-    a = t1 + t2;
+    mixed = {t1 + t2, a, b, c, d + t1, e, f, g};
   }
-  const std::array<std::uint32_t, 8> mixed = {a, b, c, d, e, f, g, h};
-  for (std::size_t i = 0; i < 8; ++i) state_[i] += mixed[i];
+  for (std::size_t i = 0; i < 8; ++i) state[i] += mixed[i];
 }
 
-Sha256& Sha256::update(std::string_view bytes) {
-  std::size_t filled = length_ % pending_.size();
-  length_ += bytes.size();
-  while (!bytes.empty()) {
-    if (filled == 0 && bytes.size() >= pending_.size()) {
-      compress(bytes.data());
-      bytes.remove_prefix(pending_.size());
-      continue;
-    }
-    const std::size_t taken = std::min(bytes.size(), pending_.size() - filled);
-    std::copy_n(bytes.data(), taken, pending_.data() + filled);
-    bytes.remove_prefix(taken);
-    filled += taken;
-    if (filled == pending_.size()) {
-      compress(pending_.data());
-      filled = 0;
-    }
-  }
-  return *this;
-}
+}  // namespace
 
-Sha256::Digest Sha256::finish() {
-  const std::uint64_t bits = length_ * 8;
-  const std::size_t filled = length_ % 64;
-  static constexpr std::array<char, 64> padding = {'\x80'};
-  update({padding.data(), (filled < 56 ? 56 : 120) - filled});
-  std::array<char, 8> length;
-  for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(bits >> (56 - 8 * i));
-  update({length.data(), length.size()});
+std::array<std::uint8_t, 32> sha256(std::string_view bytes) {
+  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  std::size_t done = 0;
+  for (; bytes.size() - done >= block_size; done += block_size) compress(state, bytes.data() + done);
 
-  Digest digest;
+  // What is left, a one bit, zeros to eight bytes before the end of a block, and the length in bits.
+  std::string last(bytes.substr(done));
+  last += '\x80';
+  last.resize(last.size() + 8 <= block_size ? block_size - 8 : 2 * block_size - 8);
+  for (int shift = 56; shift >= 0; shift -= 8) last += static_cast<char>(std::uint64_t{bytes.size()} * 8 >> shift);
+  for (std::size_t i = 0; i < last.size(); i += block_size) compress(state, last.data() + i);
+
+  std::array<std::uint8_t, 32> digest;
   for (std::size_t i = 0; i < digest.size(); ++i) {
-    digest[i] = static_cast<std::uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
+    digest[i] = static_cast<std::uint8_t>(state[i / 4] >> (24 - 8 * (i % 4)));
   }
   return digest;
 }

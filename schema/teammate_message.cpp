@@ -22,13 +22,9 @@ constexpr std::array<std::string_view, 9> tags = {
 
 constexpr std::array<std::string_view, 3> turn_markers = {"human", "assistant", "system"};
 
-bool is_control(char32_t c) {
-  return c < 0x20 || (c >= 0x7F && c <= 0x9F);
-}
+bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c <= 0x9F); }
 
-bool is_joiner(char32_t c) {
-  return c == 0x200C || c == 0x200D;
-}
+bool is_joiner(char32_t c) { return c == 0x200C || c == 0x200D; }
 
 /// Shows nothing, or turns the direction of what follows; also the tag characters that can hide a text inside another.
 bool is_invisible(char32_t c) {
@@ -36,31 +32,19 @@ bool is_invisible(char32_t c) {
          (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF || (c >= 0xFFF9 && c <= 0xFFFB) || (c >= 0xE0000 && c <= 0xE007F);
 }
 
-bool is_line_separator(char32_t c) {
-  return c == 0x2028 || c == 0x2029;
-}
-
-void append_point(std::string& out, std::string_view text, std::size_t position, const CodePoint& point) {
-  out += point.valid ? text.substr(position, point.length) : replacement_character;
-}
+bool is_line_separator(char32_t c) { return c == 0x2028 || c == 0x2029; }
 
 /// What a character becomes between double quotes on one line; empty for itself.
 std::string_view in_attribute(char32_t c) {
   switch (c) {
     case '\n':
     case '\r':
-    case '\t':
-      return " ";
-    case '&':
-      return "&amp;";
-    case '<':
-      return "&lt;";
-    case '>':
-      return "&gt;";
-    case '"':
-      return "&quot;";
-    default:
-      return is_line_separator(c) ? " " : "";
+    case '\t': return " ";
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    default: return is_line_separator(c) ? " " : "";
   }
 }
 
@@ -74,7 +58,7 @@ std::string attribute(std::string_view value) {
       result += escaped;
       ++characters;
     } else if (!is_control(point.value) && !is_invisible(point.value)) {
-      append_point(result, value, position, point);
+      result += spelling(value, position, point);
       ++characters;
     }
     position += point.length;
@@ -92,7 +76,7 @@ std::string visible(std::string_view text) {
     if (is_line_separator(c)) {
       result += '\n';
     } else if (c == '\n' || c == '\t' || is_joiner(c) || (!is_control(c) && !is_invisible(c))) {
-      append_point(result, text, position, point);
+      result += spelling(text, position, point);
     }
     position += point.length;
   }

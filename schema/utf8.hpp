@@ -3,12 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 
 namespace inbox_poller::schema {
-
-inline constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
 
 struct CodePoint {
   char32_t value = 0xFFFD;
@@ -19,7 +16,7 @@ struct CodePoint {
 /// The code point that begins at `position`, which must be inside the text.
 CodePoint code_point_at(std::string_view text, std::size_t position);
 
-/// Appends a scalar value (not a surrogate, at most U+10FFFF).
-void append_utf8(std::string& out, char32_t value);
+/// The bytes of that code point, or those of U+FFFD where it is ill-formed.
+std::string_view spelling(std::string_view text, std::size_t position, const CodePoint&);
 
 }  // namespace inbox_poller::schema
