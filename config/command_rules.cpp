@@ -13,7 +13,7 @@ constexpr std::size_t most_suffixes = 64;
 
 template <std::size_t N>
 bool is_one_of(const std::string_view (&list)[N], std::string_view word) {
-  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+  return std::ranges::find(list, word) != std::end(list);
 }
 
 constexpr std::string_view wrappers[] = {"timeout", "time", "nice", "nohup", "command", "builtin", "noglob", "xargs"};
@@ -148,7 +148,7 @@ bool is_critical_target(const ShellWord& word, const RuleContext& context, bool 
   const auto is_or_holds = [&](std::string_view place) {
     return place == folder || (place.starts_with(folder) && place[folder.size()] == '/');
   };
-  const auto depth = std::count(folder.begin(), folder.end(), '/');
+  const auto depth = std::ranges::count(folder, '/');
   const bool a_home = depth == 2 && (folder.starts_with("/home/") || folder.starts_with("/Users/"));
   return depth < 2 || a_home || is_or_holds(context.cwd) || is_or_holds(context.home);
 }
@@ -166,7 +166,7 @@ Command read_command(std::string_view text) {
       const std::string& word = part.words[at].value;
       if (word.find_first_of(" \t\n;|&") == std::string::npos) continue;
       ShellLine inner = split_shell_line(word);
-      std::move(inner.parts.begin(), inner.parts.end(), std::back_inserter(command.visible));
+      std::ranges::move(inner.parts, std::back_inserter(command.visible));
     }
   }
   if (command.visible.size() > most_visible_parts) {
@@ -201,23 +201,22 @@ bool grants(std::string_view pattern, const ShellPart& part) {
   const ShellWord& core = part.words[core_word(part)];
   const bool spelled_out = core.at == 0 || literal_prefix(normal_form(pattern)).size() >= core.at + core.text.size();
   if (spelled_out && command_pattern_matches(pattern, part.text)) return true;
-  const bool safe = std::all_of(part.assignments.begin(), part.assignments.end(), is_safe_assignment);
+  const bool safe = std::ranges::all_of(part.assignments, is_safe_assignment);
   return safe && command_pattern_matches(pattern, std::string_view(part.text).substr(core.at));
 }
 
 bool restricts(std::string_view pattern, const Command& command) {
-  return std::any_of(command.spellings.begin(), command.spellings.end(),
-                     [&](const std::string& text) { return command_pattern_matches(pattern, text); });
+  return std::ranges::any_of(command.spellings,
+                             [&](const std::string& text) { return command_pattern_matches(pattern, text); });
 }
 
 bool might_restrict(std::string_view pattern, const Command& command) {
   const std::string normal = normal_form(pattern);
   const std::string_view first = std::string_view(normal).substr(0, normal.find(' '));
-  return std::any_of(command.visible.begin(), command.visible.end(), [&](const ShellPart& part) {
+  return std::ranges::any_of(command.visible, [&](const ShellPart& part) {
     if (part.words.empty()) return false;
     const std::size_t core = core_word(part);
-    const bool expands =
-        std::any_of(part.words.begin(), part.words.end(), [](const auto& word) { return word.expands; });
+    const bool expands = std::ranges::any_of(part.words, [](const auto& word) { return word.expands; });
     return (expands || under_xargs(part, core)) &&
            (runs_from(part, core) || wildcard_match(first, base_name(part.words[core].value)));
   });

@@ -69,7 +69,7 @@ Result<CanonicalHost> canonical_host(std::string_view written) {
   if (written.empty()) return refusal(written, "it is empty");
   if (written.find('*') != std::string_view::npos)
     return refusal(written, "it is a pattern, and only one host can be asked for");
-  if (std::any_of(written.begin(), written.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
+  if (std::ranges::any_of(written, [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
     return refusal(written, "it has non-ASCII characters; an international name must come in its xn-- form");
   }
   CanonicalHost host;
@@ -81,7 +81,7 @@ Result<CanonicalHost> canonical_host(std::string_view written) {
     if (!ip) return refusal(written, "the brackets hold no IPv6 address");
     host.name = *ip;
     host.is_ip = true;
-  } else if (std::count(written.begin(), written.end(), ':') > 1) {
+  } else if (std::ranges::count(written, ':') > 1) {
     return refusal(written, "IPv6 stands without brackets, which may hide a port");
   }
   const std::string_view rest = written.substr(std::min(end + bracketed, written.size()));
@@ -90,7 +90,7 @@ Result<CanonicalHost> canonical_host(std::string_view written) {
   if (bracketed) return host;
 
   if (host.name.ends_with('.')) host.name.pop_back();
-  const auto odd = std::find_if_not(host.name.begin(), host.name.end(), is_host_char);
+  const auto odd = std::ranges::find_if_not(host.name, is_host_char);
   if (odd != host.name.end()) {
     return refusal(written, *odd > ' ' && *odd <= '~' ? "'" + std::string(1, *odd) + "' does not belong in a host name"
                                                       : "it has white space or control characters");

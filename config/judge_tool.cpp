@@ -43,7 +43,7 @@ bool domain_matches(const PermissionRule& rule, const ToolCall& call, Side side)
 bool parameter_matches(std::string_view specifier, const ToolCall& call) {
   const std::size_t colon = specifier.find(':');
   if (colon == std::string_view::npos) return false;
-  return std::any_of(call.scalars.begin(), call.scalars.end(), [&](const auto& member) {
+  return std::ranges::any_of(call.scalars, [&](const auto& member) {
     return member.first == specifier.substr(0, colon) && member.first != call.primary_field &&
            wildcard_match(specifier.substr(colon + 1), member.second);
   });
@@ -52,7 +52,7 @@ bool parameter_matches(std::string_view specifier, const ToolCall& call) {
 /// A path rule meets a call through any file it uses, a command's redirections included.
 bool restricts_file(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
   if (rule.tool != "Edit" && rule.tool != "Read") return false;
-  return std::any_of(call.files.begin(), call.files.end(), [&](const FileUse& use) {
+  return std::ranges::any_of(call.files, [&](const FileUse& use) {
     if (use.writes != (rule.tool == "Edit")) return false;
     return !rule.specifier || path_matches(*rule.specifier, use.path, context, Side::restrict);
   });
@@ -73,13 +73,6 @@ bool might_restrict(const PermissionRule& rule, const ToolCall& call) {
   if (!rule.specifier) return false;
   if (call.command) return rule.tool == "Bash" && might_restrict(*rule.specifier, *call.command);
   return call.kind == ToolKind::search && rule.tool == "Read";
-}
-
-const PermissionRule* first_restriction(const std::vector<PermissionRule>& rules, const ToolCall& call,
-                                        const RuleContext& context) {
-  const auto found =
-      std::find_if(rules.begin(), rules.end(), [&](const auto& rule) { return restricts(rule, call, context); });
-  return found == rules.end() ? nullptr : &*found;
 }
 
 // --- grants ---
@@ -114,12 +107,12 @@ bool grants_call(const PermissionRule& rule, const ToolCall& call, const RuleCon
 Grant grant_call(const std::vector<PermissionRule>& rules, const ToolCall& call, const RuleContext& context) {
   Grant grant;
   const auto need = [&](auto covers, const std::string& what) {
-    const auto found = std::find_if(rules.begin(), rules.end(), covers);
+    const auto found = std::ranges::find_if(rules, covers);
     if (found != rules.end()) return add_rule(grant, *found);
     if (grant.missing.empty()) grant.missing = what;
   };
   const auto whole_call = [&](const PermissionRule& rule) { return grants_call(rule, call, context); };
-  if (!call.command || std::any_of(rules.begin(), rules.end(), whole_call)) {
+  if (!call.command || std::ranges::any_of(rules, whole_call)) {
     need(whole_call, "no allow rule covers it");
     return grant;
   }
@@ -140,11 +133,10 @@ Grant grant_call(const std::vector<PermissionRule>& rules, const ToolCall& call,
 bool default_may_allow(const ToolCall& call) {
   if (call.kind == ToolKind::unknown || call.kind == ToolKind::mcp) return false;
   if (!call.command) {
-    return std::all_of(call.files.begin(), call.files.end(),
-                       [](const FileUse& use) { return !use.writes || may_write("", use.path); });
+    return std::ranges::all_of(call.files, [](const FileUse& use) { return !use.writes || may_write("", use.path); });
   }
   const auto& parts = call.command->line.parts;
-  return call.files.empty() && std::none_of(parts.begin(), parts.end(), [](const ShellPart& part) {
+  return call.files.empty() && std::ranges::none_of(parts, [](const ShellPart& part) {
            return runs_its_arguments(part) || !part.assignments.empty();
          });
 }
@@ -177,11 +169,11 @@ Verdict judge_tool(const PermissionRules& rules, std::string_view tool_name, std
                    const RuleContext& given, Action default_action) {
   const RuleContext context = trusted(given);
   const ToolCall call = read_tool_call(tool_name, input_json, context);
-  if (const auto* rule = first_restriction(rules.deny, call, context)) {
-    return {Action::deny, rule->text, "a deny rule covers this call"};
+  for (const PermissionRule& rule : rules.deny) {
+    if (restricts(rule, call, context)) return {Action::deny, rule.text, "a deny rule covers this call"};
   }
-  if (const auto* rule = first_restriction(rules.ask, call, context)) {
-    return {Action::ask, rule->text, "an ask rule covers this call"};
+  for (const PermissionRule& rule : rules.ask) {
+    if (restricts(rule, call, context)) return {Action::ask, rule.text, "an ask rule covers this call"};
   }
   const Action careful = std::min(Action::ask, default_action);
   if (!call.doubt.empty()) return {careful, "", call.doubt + ", so no rule may allow it"};

@@ -46,8 +46,7 @@ std::vector<std::string> holding_folders(const std::string& path) {
   std::error_code failure;
   for (const auto& file : {std::filesystem::absolute(path, failure), std::filesystem::canonical(path, failure)}) {
     const std::string folder = file.parent_path().string();
-    if (!folder.empty() && std::find(folders.begin(), folders.end(), folder) == folders.end())
-      folders.push_back(folder);
+    if (!folder.empty() && std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
   }
   return folders;
 }
@@ -95,7 +94,7 @@ std::vector<std::string> files_of(const std::string& folder, std::vector<std::st
   } else if (files.empty()) {
     problems.push_back(folder + ": holds no team file; write one, such as " + folder + "/my-team.toml");
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 

@@ -169,7 +169,7 @@ void Section::one_of(std::string_view key, std::string& name, const std::vector<
   read(key, name, [&](const toml::node& node) -> Result<std::string> {
     if (!node.is_string()) return wrong_type(node, quoted_list(names));
     const std::string& found = node.as_string()->get();
-    if (std::find(names.begin(), names.end(), found) != names.end()) return found;
+    if (std::ranges::find(names, found) != names.end()) return found;
     return Error{"config.choice", "is " + toml_text(found) + "; it must be " + quoted_list(names)};
   });
 }
@@ -198,7 +198,7 @@ void Section::finish(const std::vector<std::string_view>& subsections) {
   const std::string_view kind = known_.empty() ? "section" : "setting";
   known_.insert(known_.end(), subsections.begin(), subsections.end());
   for (const auto& [key, node] : *table_) {
-    if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
+    if (std::ranges::find(known_, key.str()) != known_.end()) continue;
     const auto place = key.source().begin ? key.source().begin : node.source().begin;
     complaints_.at(place,
                    full_name(key.str()) + " is not a " + std::string(kind) + "; known are " + quoted_list(known_));

@@ -27,7 +27,7 @@ bool is_plain_name(std::string_view name, bool glob) {
            c == '.' || (glob && c == '*');
   };
   return !name.empty() && name.size() <= 64 && name.front() != '.' && name.front() != '-' &&
-         std::all_of(name.begin(), name.end(), plain);
+         std::ranges::all_of(name, plain);
 }
 
 std::string default_root(const Environment& environment) {
@@ -54,11 +54,13 @@ Result<std::string> acknowledgement(const std::string& text) {
 }
 
 /// Reads one file's sections in the order of docs/configuration.md.
-class TeamReader {
- public:
-  TeamReader(const toml::table& document, const Environment& environment, Complaints& complaints,
-             std::vector<std::string>& warnings, LoadedTeam& out)
-      : document_(document), environment_(environment), complaints_(complaints), warnings_(warnings), out_(out) {}
+struct TeamReader {
+  const toml::table& document;
+  const Environment& environment;
+  Complaints& complaints;
+  std::vector<std::string>& warnings;
+  LoadedTeam& out;
+  std::vector<std::string> understood = {};
 
   void read() {
     read_team();
@@ -70,14 +72,13 @@ class TeamReader {
     section("").finish({"team", "permissions", "sandbox", "plans", "delivery", "limits"});
   }
 
- private:
-  Section section(std::string name) { return {document_, std::move(name), complaints_, out_.settings}; }
+  Section section(std::string name) { return {document, std::move(name), complaints, out.settings}; }
 
-  void warn(std::string_view text) { warnings_.push_back(complaints_.file + ": " + std::string(text)); }
+  void warn(std::string_view text) { warnings.push_back(complaints.file + ": " + std::string(text)); }
 
   /// A dangerous value stands only when acknowledged, and is never quiet.
   void dangerous(Section& from, std::string_view key, std::string_view acknowledgement, std::string_view consequence) {
-    const bool known = std::find(understood_.begin(), understood_.end(), acknowledgement) != understood_.end();
+    const bool known = std::ranges::find(understood, acknowledgement) != understood.end();
     if (known) return warn(std::string(consequence) + " (team.i_understand says that this is meant)");
     from.reject(key, "is dangerous: " + std::string(consequence) + "; if that is meant, write \"" +
                          std::string(acknowledgement) + "\" into the list team.i_understand");
@@ -85,15 +86,15 @@ class TeamReader {
 
   void read_team() {
     Section team = section("team");
-    TeamSettings& to = out_.config.team;
+    TeamSettings& to = out.config.team;
     team.text("name", to.name);
     if (!is_plain_name(to.name, true)) {
       team.reject("name", to.name.empty()
                               ? "is missing; write the team's name, or a glob such as \"session-*\""
                               : "is not a team's name: only letters, digits, '.', '_', '-' and '*', at most 64");
     }
-    to.root = default_root(environment_);
-    team.path("root", to.root, environment_.home);
+    to.root = default_root(environment);
+    team.path("root", to.root, environment.home);
     if (to.root.empty())
       team.reject("root", "has no default, because neither CLAUDE_CONFIG_DIR nor HOME is set; write it");
     team.text("lead", to.lead);
@@ -103,7 +104,7 @@ class TeamReader {
     team.choice("role", to.role, {{"leader", Role::leader}});
     team.choice("transport", to.transport, {{"claude", Transport::claude}});
     team.duration("poll_interval", to.poll_interval, Duration(50), minutes(1));
-    team.list("i_understand", understood_, acknowledgement);
+    team.list("i_understand", understood, acknowledgement);
     team.finish();
   }
 
@@ -121,7 +122,7 @@ class TeamReader {
 
   void read_permissions() {
     Section permissions = section("permissions");
-    PermissionSettings& to = out_.config.permissions;
+    PermissionSettings& to = out.config.permissions;
     read_policy(permissions, to.rules, to, allow_rule, parse_permission_rule);
     for (const PermissionRule& rule : to.rules.allow) {
       if (rule.tool != "Bash" || rule.specifier) continue;
@@ -136,19 +137,18 @@ class TeamReader {
 
   void read_sandbox() {
     Section sandbox = section("sandbox");
-    SandboxSettings& to = out_.config.sandbox;
+    SandboxSettings& to = out.config.sandbox;
     read_policy(sandbox, to.hosts, to, parse_host_pattern, parse_host_pattern);
     if (to.default_action == Action::allow) {
       dangerous(sandbox, "default", any_host, "every host that no pattern names may be reached, and nobody is asked");
     }
-    const bool any =
-        std::any_of(to.hosts.allow.begin(), to.hosts.allow.end(), [](const auto& item) { return item.any; });
+    const bool any = std::ranges::any_of(to.hosts.allow, [](const auto& item) { return item.any; });
     if (any) dangerous(sandbox, "allow", any_host, "\"*\" lets workers reach every host that is not denied");
   }
 
   void read_plans() {
     Section plans = section("plans");
-    PlanSettings& to = out_.config.plans;
+    PlanSettings& to = out.config.plans;
     plans.choice("decision", to.decision, {{"ask", Action::ask}, {"approve", Action::allow}});
     Section::Choices<PermissionMode> modes;
     for (const PermissionMode mode : permission_modes) modes.emplace_back(to_string(mode), mode);
@@ -163,7 +163,7 @@ class TeamReader {
 
   void read_delivery() {
     Section delivery = section("delivery");
-    DeliverySettings& to = out_.config.delivery;
+    DeliverySettings& to = out.config.delivery;
     delivery.list("exec", to.exec.argv, [](const std::string& item) { return Result<std::string>(item); });
     if (!to.exec.argv.empty() && !to.exec.argv.front().starts_with('/')) {
       delivery.reject("exec",
@@ -171,7 +171,7 @@ class TeamReader {
                           "; its first entry must be a program's absolute path, for no shell and no PATH is used");
     }
     delivery.duration("exec_timeout", to.exec.timeout, shortest_wait, hours(1));
-    delivery.path("file", to.file, environment_.home);
+    delivery.path("file", to.file, environment.home);
     delivery.duration("busy_limit", to.busy_limit, shortest_wait, hours(24));
     delivery.count("batch", to.batch, 1, 1000);
     delivery.choice("idle", to.idle, {{"state", IdlePolicy::state}, {"all", IdlePolicy::all}});
@@ -182,7 +182,7 @@ class TeamReader {
 
   void read_limits() {
     Section limits = section("limits");
-    Limits& to = out_.config.limits;
+    Limits& to = out.config.limits;
     limits.bytes("inbox_file", to.inbox_file, {64U << 10}, {1U << 30});
     to.message = std::min(to.message, to.inbox_file);
     limits.bytes("message", to.message, {1U << 10}, {16U << 20});
@@ -196,13 +196,6 @@ class TeamReader {
     limits.duration("retention", to.retention, hours(1), hours(24 * 365));
     limits.finish();
   }
-
-  const toml::table& document_;
-  const Environment& environment_;
-  Complaints& complaints_;
-  std::vector<std::string>& warnings_;
-  LoadedTeam& out_;
-  std::vector<std::string> understood_;
 };
 
 }  // namespace
@@ -214,7 +207,7 @@ LoadedTeam parse_team(std::string_view text, const std::string& name, const Envi
   Complaints complaints{name, problems};
   const std::size_t before = problems.size();
   const toml::table document = parse_toml(text, complaints);
-  if (problems.size() == before) TeamReader(document, environment, complaints, warnings, loaded).read();
+  if (problems.size() == before) TeamReader{document, environment, complaints, warnings, loaded}.read();
   return loaded;
 }
 

@@ -101,7 +101,7 @@ std::optional<std::string> path_doubt(std::string_view path, const RuleContext& 
   if (path.empty()) return "names no path";
   if (const auto odd = find_odd_character(path, LineBreaks::refused)) return "names a path with " + *odd;
   const Segments parts = segments_of(path);
-  if (std::find(parts.begin(), parts.end(), "..") != parts.end()) return "names a path with \"..\"";
+  if (std::ranges::find(parts, "..") != parts.end()) return "names a path with \"..\"";
   if (normalise_path(path, context).empty()) return "names a relative path, and its starting point is not known";
   return std::nullopt;
 }
@@ -127,9 +127,8 @@ bool may_write(std::string_view pattern, std::string_view path) {
   const std::string folded_path = to_lower(path);
   const Segments named = segments_of(folded_pattern);
   const Segments parts = segments_of(folded_path);
-  return std::none_of(std::begin(protected_names), std::end(protected_names), [&](std::string_view name) {
-    return std::find(parts.begin(), parts.end(), name) != parts.end() &&
-           std::find(named.begin(), named.end(), name) == named.end();
+  return std::ranges::none_of(protected_names, [&](std::string_view name) {
+    return std::ranges::find(parts, name) != parts.end() && std::ranges::find(named, name) == named.end();
   });
 }
 

@@ -15,8 +15,8 @@ bool is_tool_char(char c) {
 
 std::optional<std::string> tool_problem(std::string_view tool) {
   const bool is_mcp = tool.starts_with("mcp__");
-  const auto odd = std::find_if_not(tool.begin(), tool.end(),
-                                    [&](char c) { return is_tool_char(c) || (is_mcp && (c == '*' || c == '.')); });
+  const auto odd =
+      std::ranges::find_if_not(tool, [&](char c) { return is_tool_char(c) || (is_mcp && (c == '*' || c == '.')); });
   if (tool.empty()) return "it begins without a tool's name";
   if (odd == tool.end()) return std::nullopt;
   if (*odd == '*') return "only the names of MCP tools may hold a '*'";
@@ -30,8 +30,7 @@ std::optional<std::string> command_problem(std::string_view pattern) {
   if (pattern.find_first_not_of(":* ") == std::string_view::npos)
     return "it names no command; for every command write \"Bash\"";
   const ShellLine line = split_shell_line(pattern);
-  const bool redirects =
-      std::any_of(line.parts.begin(), line.parts.end(), [](const auto& part) { return !part.redirections.empty(); });
+  const bool redirects = std::ranges::any_of(line.parts, [](const auto& part) { return !part.redirections.empty(); });
   const bool one_command = line.parts.size() == 1 && !redirects && line.parts.front().text == pattern;
   if (one_command) return std::nullopt;
   return "it is compared with one simple command at a time, so it cannot hold operators, redirections or doubled "

@@ -16,12 +16,12 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
 bool ends_word(char c) { return is_blank(c) || std::string_view("\n;&|<>()").find(c) != std::string_view::npos; }
-bool is_number(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
+bool is_number(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
 
 /// NAME=value or NAME+=value, with nothing quoted up to the `=`.
 bool is_assignment(std::string_view text) {
   if (text.empty() || !is_name_start(text.front())) return false;
-  const auto end = static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_name_char) - text.begin());
+  const auto end = static_cast<std::size_t>(std::ranges::find_if_not(text, is_name_char) - text.begin());
   return text.substr(end, 1) == "=" || text.substr(end, 2) == "+=";
 }
 
@@ -194,7 +194,7 @@ class Splitter {
   void nest(ShellWord& word, std::size_t opening, std::size_t end) {
     if (depth_ < deepest_substitution) {
       ShellLine inner = Splitter(text_.substr(pos_ + opening, end - pos_ - opening), depth_ + 1).run();
-      std::move(inner.parts.begin(), inner.parts.end(), std::back_inserter(line_.parts));
+      std::ranges::move(inner.parts, std::back_inserter(line_.parts));
     }
     end = std::min(end + 1, text_.size());
     word.expands = true;
@@ -214,8 +214,7 @@ class Splitter {
       return read_parentheses(ignored);
     }
     static constexpr std::array operators = {"&>>", "&>", ">>", ">|", ">&", "<&", "<>", ">", "<"};
-    const std::string_view op =
-        *std::find_if(operators.begin(), operators.end(), [this](std::string_view o) { return starts_with(o); });
+    const std::string_view op = *std::ranges::find_if(operators, [this](std::string_view o) { return starts_with(o); });
     pos_ += op.size();
     while (is_blank(peek(0)) || starts_with("\\\n")) pos_ += is_blank(peek(0)) ? 1 : 2;
     add_redirection(op, read_word());
@@ -264,7 +263,7 @@ bool is_shell_keyword(std::string_view word) {
                                           "until",  "do",   "done", "end",    "case",     "esac", "select",  "function",
                                           "coproc", "{",    "}",    "!",      "[[",       "]]",   "-",       "repeat",
                                           "in",     "let",  "((",   "always", "nocorrect"};
-  return std::find(keywords.begin(), keywords.end(), word) != keywords.end();
+  return std::ranges::find(keywords, word) != keywords.end();
 }
 
 ShellLine split_shell_line(std::string_view text) {

@@ -18,7 +18,7 @@ bool is_odd(char32_t c) {
       {0x2028, 0x202F}, {0x205F, 0x206F}, {0x2800, 0x2800}, {0x3000, 0x3000}, {0x3164, 0x3164},
       {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFF}, {0xE0000, 0xE0FFF},
   };
-  return std::any_of(std::begin(odd), std::end(odd), [c](Range r) { return r.first <= c && c <= r.last; });
+  return std::ranges::any_of(odd, [c](Range r) { return r.first <= c && c <= r.last; });
 }
 
 }  // namespace

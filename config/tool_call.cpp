@@ -42,8 +42,8 @@ constexpr KnownTool known_tools[] = {
 };
 
 const KnownTool* find_tool(std::string_view name) {
-  const auto* const found = std::find_if(std::begin(known_tools), std::end(known_tools),
-                                         [name](const KnownTool& tool) { return tool.name == name; });
+  const auto* const found =
+      std::ranges::find_if(known_tools, [name](const KnownTool& tool) { return tool.name == name; });
   return found == std::end(known_tools) ? nullptr : found;
 }
 
@@ -118,7 +118,7 @@ std::optional<CanonicalHost> url_host(std::string_view url) {
     return std::nullopt;
   url.remove_prefix(scheme.size() + 3);
   std::string authority(url.substr(0, url.find_first_of("/?#")));
-  const bool bare_ipv6 = !authority.starts_with('[') && std::count(authority.begin(), authority.end(), ':') > 1;
+  const bool bare_ipv6 = !authority.starts_with('[') && std::ranges::count(authority, ':') > 1;
   if (bare_ipv6) authority = "[" + authority + "]";  // no such URL is fetched, but a deny rule should see the address
   const auto host = canonical_host(authority);
   return host ? std::optional(*host) : std::nullopt;
