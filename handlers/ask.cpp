@@ -39,11 +39,7 @@ AppendEntry entry_for(const Request& decided, std::string_view part, std::string
 
 std::string fingerprint(std::initializer_list<std::string_view> parts) {
   std::string framed;
-  for (const std::string_view part : parts) {
-    framed += std::to_string(part.size());
-    framed += ':';
-    framed += part;
-  }
+  for (const std::string_view part : parts) framed.append(std::to_string(part.size())).append(":").append(part);
   return schema::content_hash(framed);
 }
 
@@ -57,10 +53,8 @@ AppendEntry reply_to(const Request& decided, const Grant& grant, const TeamView&
 
 AppendEntry note_to(const Request& decided, std::string_view words, const TeamView& view) {
   // The words stand behind ours, so that they can never be read as a control message.
-  std::string text = "Note on your ";
-  text += to_string(decided.kind);
-  text += " request " + decided.request_id + ": ";
-  text += words;
+  const std::string kind(to_string(decided.kind));
+  const std::string text = "Note on your " + kind + " request " + decided.request_id + ": " + std::string(words);
   return entry_for(decided, "note", text, view);
 }
 

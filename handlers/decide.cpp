@@ -27,21 +27,20 @@ NotTaken too_late(const Request& request, RequestEvent event) {
   return {"request.already_decided", reason + " since " + schema::iso_timestamp(request.decided_ms)};
 }
 
-NotTaken misplaced(std::string what) { return {"answer.misplaced", std::move(what)}; }
-
 /// What speaks against carrying the answer out; looked at before anything changes.
 std::optional<NotTaken> objection(const Request& request, const Answer& answer, const TeamView& view) {
   const bool approves = answer.event == RequestEvent::person_approves;
+  const char* const misplaced = "answer.misplaced";
   const bool approves_tool = approves && request.kind == RequestKind::permission;
   if (!answer.updated_input.empty() && !approves_tool) {
-    return misplaced("another input can only be given with the approval of a permission request");
+    return NotTaken{misplaced, "another input can only be given with the approval of a permission request"};
   }
   if (approves_tool && !is_sendable_input(answer.updated_input.empty() ? request.body : answer.updated_input)) {
     return NotTaken{"permission.bad_input",
                     "the input for " + request.subject + " must be one well-formed JSON object"};
   }
   if (answer.mode && !(approves && request.kind == RequestKind::plan)) {
-    return misplaced("a mode can only be given with the approval of a plan");
+    return NotTaken{misplaced, "a mode can only be given with the approval of a plan"};
   }
   if (answer.mode && *answer.mode > view.config.plans.ceiling) {
     return NotTaken{"plan.mode_above_ceiling", "the mode " + std::string(config::to_string(*answer.mode)) +
@@ -63,55 +62,33 @@ std::string in_words(std::chrono::milliseconds span) {
 
 /// What the record says, and what a denied asker reads. Never empty for a denial: clients do not take an empty text.
 std::string reason_of(const Request& request, const Answer& answer) {
-  switch (answer.event) {
-    case RequestEvent::person_denies:
-      return answer.reason.empty() ? "Denied by " + answer.by + "; no reason was given." : answer.reason;
-    case RequestEvent::deadline_passes:
-      return "Denied because nobody answered within " +
-             in_words(std::chrono::milliseconds(request.deadline_ms - request.asked_ms)) + ".";
-    case RequestEvent::rule_allows:
-    case RequestEvent::rule_denies:
-    case RequestEvent::rule_asks:
-    case RequestEvent::person_approves:
-    case RequestEvent::asker_leaves:
-    case RequestEvent::answered_by_other: return answer.reason;
+  if (answer.event == RequestEvent::deadline_passes) {
+    return "Denied because nobody answered within " +
+           in_words(std::chrono::milliseconds(request.deadline_ms - request.asked_ms)) + ".";
+  }
+  if (answer.event == RequestEvent::person_denies && answer.reason.empty()) {
+    return "Denied by " + answer.by + "; no reason was given.";
   }
   return answer.reason;
 }
 
-/// A person's words for which the answer itself has no field.
-std::string_view words_beside(const Request& decided, const Answer& answer) {
-  switch (answer.event) {
-    case RequestEvent::person_approves: return answer.reason;
-    case RequestEvent::person_denies:
-      return decided.kind == RequestKind::sandbox ? std::string_view(answer.reason) : std::string_view();
-    case RequestEvent::rule_allows:
-    case RequestEvent::rule_denies:
-    case RequestEvent::rule_asks:
-    case RequestEvent::deadline_passes:
-    case RequestEvent::asker_leaves:
-    case RequestEvent::answered_by_other: return {};
-  }
-  return {};
+/// True when the answer itself has no field for a person's words.
+bool needs_note(const Request& decided, const Answer& answer) {
+  if (answer.reason.empty()) return false;
+  return answer.event == RequestEvent::person_approves ||
+         (answer.event == RequestEvent::person_denies && decided.kind == RequestKind::sandbox);
 }
 
 std::vector<Effect> effects_of(const Request& decided, const Answer& answer, const TeamView& view) {
-  switch (decided.state) {
-    case RequestState::received:
-    case RequestState::pending:
-    case RequestState::withdrawn:
-    case RequestState::answered_elsewhere: return {};
-    case RequestState::approved:
-    case RequestState::denied:
-    case RequestState::expired: break;
-  }
+  // Withdrawn, or answered elsewhere: nobody waits for us.
+  const bool is_answer = decided.state == RequestState::approved || decided.state == RequestState::denied ||
+                         decided.state == RequestState::expired;
+  if (!is_answer) return {};
   Grant grant = plain_grant(decided, view);
   if (!answer.updated_input.empty()) grant.input = answer.updated_input;
   if (answer.mode) grant.mode = *answer.mode;
   std::vector<Effect> effects{reply_to(decided, grant, view)};
-  if (const auto words = words_beside(decided, answer); !words.empty()) {
-    effects.emplace_back(note_to(decided, words, view));
-  }
+  if (needs_note(decided, answer)) effects.emplace_back(note_to(decided, answer.reason, view));
   return effects;
 }
 

@@ -1,7 +1,9 @@
 #include "handlers/direction.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include "handlers/kinds.hpp"
 #include "schema/ids.hpp"
 
 namespace inbox_poller::handlers {
@@ -22,20 +24,8 @@ Side side_of(std::string_view from, const TeamView& view) {
 namespace {
 
 /// One line of the table, a cell for every side.
-struct Row {
-  Direction member, former, lead, listed, stranger;
-
-  [[nodiscard]] Direction at(Side side) const {
-    switch (side) {
-      case Side::member: return member;
-      case Side::former: return former;
-      case Side::lead: return lead;
-      case Side::listed: return listed;
-      case Side::stranger: return stranger;
-    }
-    return {};
-  }
-};
+using Row = std::array<Direction, 5>;
+static_assert(static_cast<std::size_t>(Side::stranger) + 1 == std::tuple_size_v<Row>);
 
 constexpr Direction refuse(std::string_view reason) { return {Passage::refuse, reason}; }
 
@@ -54,50 +44,38 @@ constexpr Direction malformed = refuse("the message has a known type, but its fi
 /// The same refusal for everybody who has a place in the team; the others have a nearer reason.
 constexpr Row never(std::string_view reason) { return {refuse(reason), refuse(reason), own_name, only_chat, stranger}; }
 
-/// The table itself. Columns: member, former, lead, listed, stranger.
-struct Table {
-  Row operator()(const schema::PlainText&) const { return {chat, chat, own_name, chat, stranger}; }
-  Row operator()(const schema::UnknownPayload&) const { return {unknown, left_unknown, own_name, only_chat, stranger}; }
-  Row operator()(const schema::MalformedPayload&) const {
-    return {malformed, malformed, own_name, only_chat, stranger};
-  }
+// The table itself. Columns: member, former, lead, listed, stranger.
+Row row(const schema::PlainText&) { return {chat, chat, own_name, chat, stranger}; }
+Row row(const schema::UnknownPayload&) { return {unknown, left_unknown, own_name, only_chat, stranger}; }
+Row row(const schema::MalformedPayload&) { return {malformed, malformed, own_name, only_chat, stranger}; }
 
-  Row operator()(const schema::PermissionRequest&) const { return {ask, left, own_name, only_chat, stranger}; }
-  Row operator()(const schema::SandboxPermissionRequest&) const { return {ask, left, own_name, only_chat, stranger}; }
-  Row operator()(const schema::PlanApprovalRequest&) const { return {ask, left, own_name, only_chat, stranger}; }
+Row row(const AskPayload auto&) { return {ask, left, own_name, only_chat, stranger}; }
 
-  // A last report, written just before leaving, is still worth having. A lead may assign a task to itself.
-  Row operator()(const schema::IdleNotification&) const { return {status, status, own_name, only_chat, stranger}; }
-  Row operator()(const schema::TaskAssignment&) const { return {status, status, status, only_chat, stranger}; }
-  Row operator()(const schema::TaskCompleted&) const { return {status, status, own_name, only_chat, stranger}; }
+// A last report, written just before leaving, is still worth having. A lead may assign a task to itself.
+Row row(const schema::IdleNotification&) { return {status, status, own_name, only_chat, stranger}; }
+Row row(const schema::TaskAssignment&) { return {status, status, status, only_chat, stranger}; }
+Row row(const schema::TaskCompleted&) { return {status, status, own_name, only_chat, stranger}; }
 
-  Row operator()(const schema::PermissionResponse&) const {
-    return never("permissions are answered by the lead, never to it");
-  }
-  Row operator()(const schema::SandboxPermissionResponse&) const {
-    return never("sandbox permissions are answered by the lead, never to it");
-  }
-  Row operator()(const schema::PlanApprovalResponse&) const {
-    return never("plans are approved by the lead, never to it");
-  }
-  Row operator()(const schema::ModeSetRequest&) const { return never("modes are set by the lead, never for it"); }
-  Row operator()(const schema::ShutdownRequest&) const { return never("a worker may not stop the lead"); }
-  Row operator()(const schema::ShutdownApproved&) const {
-    return never("no shutdown was requested, so none is approved");
-  }
-  Row operator()(const schema::ShutdownRejected&) const {
-    return never("no shutdown was requested, so none is rejected");
-  }
-  Row operator()(const schema::TeamPermissionUpdate&) const {
-    return never("the team's permission rules are changed by the lead, never by a worker");
-  }
-  Row operator()(const schema::TeammateTerminated&) const {
-    return never("only the lead's own program says that a teammate has ended");
-  }
-};
+Row row(const schema::PermissionResponse&) { return never("permissions are answered by the lead, never to it"); }
+Row row(const schema::SandboxPermissionResponse&) {
+  return never("sandbox permissions are answered by the lead, never to it");
+}
+Row row(const schema::PlanApprovalResponse&) { return never("plans are approved by the lead, never to it"); }
+Row row(const schema::ModeSetRequest&) { return never("modes are set by the lead, never for it"); }
+Row row(const schema::ShutdownRequest&) { return never("a worker may not stop the lead"); }
+Row row(const schema::ShutdownApproved&) { return never("no shutdown was requested, so none is approved"); }
+Row row(const schema::ShutdownRejected&) { return never("no shutdown was requested, so none is rejected"); }
+Row row(const schema::TeamPermissionUpdate&) {
+  return never("the team's permission rules are changed by the lead, never by a worker");
+}
+Row row(const schema::TeammateTerminated&) {
+  return never("only the lead's own program says that a teammate has ended");
+}
 
 }  // namespace
 
-Direction direction_of(const schema::Payload& payload, Side side) { return std::visit(Table{}, payload).at(side); }
+Direction direction_of(const schema::Payload& payload, Side side) {
+  return std::visit([](const auto& type) { return row(type); }, payload).at(static_cast<std::size_t>(side));
+}
 
 }  // namespace inbox_poller::handlers

@@ -50,13 +50,8 @@ Refused refusal(const schema::Payload& payload, Side side, std::string_view from
     return Refused{std::move(code),
                    one_line(schema::type_name(payload), 64) + " from " + shown(from) + ": " + std::string(why)};
   };
-  switch (side) {
-    case Side::stranger: return told("sender.stranger", reason);
-    case Side::lead: return told("sender.own_name", reason);
-    case Side::member:
-    case Side::former:
-    case Side::listed: break;
-  }
+  if (side == Side::stranger) return told("sender.stranger", reason);
+  if (side == Side::lead) return told("sender.own_name", reason);
   if (std::holds_alternative<schema::UnknownPayload>(payload)) return told("payload.unknown", reason);
   if (const auto* bad = std::get_if<schema::MalformedPayload>(&payload)) {
     return told("payload.malformed", std::string(reason) + "; " + bad->problem);
@@ -124,10 +119,7 @@ struct Accepted {
   Outcome operator()(const schema::PlainText&) const { return ToLead{}; }
 
   Outcome operator()(const schema::UnknownPayload&) const {
-    switch (view.config.delivery.unknown) {
-      case config::UnknownPolicy::deliver: return ToLead{};
-      case config::UnknownPolicy::hold: break;
-    }
+    if (view.config.delivery.unknown == config::UnknownPolicy::deliver) return ToLead{};
     return refusal(payload, side, sender, "the type is unknown, and the configuration says to hold such messages");
   }
 
@@ -160,18 +152,19 @@ struct Accepted {
   }
 };
 
-/// Names an ask, if it is one.
-struct Reference {
-  std::optional<RequestRef> operator()(const AskPayload auto& ask) const {
-    Request request = draft_of(ask);
-    return RequestRef{request.kind, std::move(request.request_id), std::move(request.content_hash)};
-  }
-  std::optional<RequestRef> operator()(const NotAnAskPayload auto&) const { return std::nullopt; }
-};
-
 }  // namespace
 
-std::optional<RequestRef> request_of(const schema::Payload& payload) { return std::visit(Reference{}, payload); }
+std::optional<RequestRef> request_of(const schema::Payload& payload) {
+  const auto reference = [](const auto& any) -> std::optional<RequestRef> {
+    if constexpr (!AskPayload<std::remove_cvref_t<decltype(any)>>)
+      return std::nullopt;
+    else {
+      Request request = draft_of(any);
+      return RequestRef{request.kind, std::move(request.request_id), std::move(request.content_hash)};
+    }
+  };
+  return std::visit(reference, payload);
+}
 
 Outcome dispatch(const Incoming& message, const schema::Payload& payload, const TeamView& view,
                  const RequestView& known) {

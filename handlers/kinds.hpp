@@ -30,7 +30,4 @@ concept NeverObeyedPayload =
           schema::ModeSetRequest, schema::ShutdownRequest, schema::ShutdownApproved, schema::ShutdownRejected,
           schema::TeamPermissionUpdate, schema::TeammateTerminated>;
 
-template <class T>
-concept NotAnAskPayload = StatusPayload<T> || ContentPayload<T> || NeverObeyedPayload<T>;
-
 }  // namespace inbox_poller::handlers

@@ -26,25 +26,19 @@ config::Verdict judge(const schema::PermissionRequest& ask, std::string_view ask
 }
 
 std::string permission_answer(const Request& decided, std::string_view input) {
-  schema::PermissionResponse response;
-  response.request_id = decided.request_id;
-  response.allowed = decided.state == RequestState::approved;
-  if (response.allowed) {
-    response.updated_input = input;
-    response.permission_updates = "[]";
-  } else {
-    response.error = decided.reason;
-  }
-  return schema::encode(response);
+  return schema::encode(schema::PermissionResponse{.request_id = decided.request_id,
+                                                   .allowed = decided.state == RequestState::approved,
+                                                   .updated_input = std::string(input),
+                                                   .permission_updates = "[]",
+                                                   .error = decided.reason});
 }
 
 bool is_sendable_input(std::string_view input) {
   if (!schema::scan_object(input)) return false;
-  schema::PermissionResponse response;
-  response.request_id = "probe";
-  response.allowed = true;
-  response.updated_input = input;
-  const schema::Payload read_back = schema::decode_payload(schema::encode(response));
+  Request probe;
+  probe.request_id = "probe";
+  probe.state = RequestState::approved;
+  const schema::Payload read_back = schema::decode_payload(permission_answer(probe, input));
   return std::holds_alternative<schema::PermissionResponse>(read_back);
 }
 

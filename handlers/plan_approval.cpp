@@ -28,16 +28,11 @@ config::Verdict judge(const schema::PlanApprovalRequest& ask, std::string_view, 
 }
 
 std::string plan_answer(const Request& decided, config::PermissionMode mode) {
-  schema::PlanApprovalResponse response;
-  response.request_id = decided.request_id;
-  response.approved = decided.state == RequestState::approved;
-  response.timestamp = schema::iso_timestamp(decided.decided_ms);
-  if (response.approved) {
-    response.permission_mode = config::to_string(mode);
-  } else {
-    response.feedback = decided.reason;
-  }
-  return schema::encode(response);
+  return schema::encode(schema::PlanApprovalResponse{.request_id = decided.request_id,
+                                                     .approved = decided.state == RequestState::approved,
+                                                     .feedback = decided.reason,
+                                                     .timestamp = schema::iso_timestamp(decided.decided_ms),
+                                                     .permission_mode = std::string(config::to_string(mode))});
 }
 
 }  // namespace inbox_poller::handlers

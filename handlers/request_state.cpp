@@ -2,6 +2,20 @@
 
 namespace inbox_poller::handlers {
 
+namespace {
+
+/// The value of this name. Our enums count from 0 without a gap, and what is behind the last one has no name.
+template <class Enum>
+std::optional<Enum> parse(std::string_view text) {
+  for (int number = 0;; ++number) {
+    const auto value = static_cast<Enum>(number);
+    if (to_string(value).empty()) return std::nullopt;
+    if (to_string(value) == text) return value;
+  }
+}
+
+}  // namespace
+
 std::string_view to_string(RequestKind kind) {
   switch (kind) {
     case RequestKind::permission: return "permission";
@@ -9,13 +23,6 @@ std::string_view to_string(RequestKind kind) {
     case RequestKind::plan: return "plan";
   }
   return "";
-}
-
-std::optional<RequestKind> parse_request_kind(std::string_view text) {
-  for (const RequestKind kind : {RequestKind::permission, RequestKind::sandbox, RequestKind::plan}) {
-    if (to_string(kind) == text) return kind;
-  }
-  return std::nullopt;
 }
 
 std::string_view to_string(RequestState state) {
@@ -29,15 +36,6 @@ std::string_view to_string(RequestState state) {
     case RequestState::answered_elsewhere: return "answered_elsewhere";
   }
   return "";
-}
-
-std::optional<RequestState> parse_request_state(std::string_view text) {
-  for (const RequestState state :
-       {RequestState::received, RequestState::pending, RequestState::approved, RequestState::denied,
-        RequestState::expired, RequestState::withdrawn, RequestState::answered_elsewhere}) {
-    if (to_string(state) == text) return state;
-  }
-  return std::nullopt;
 }
 
 std::string_view to_string(RequestEvent event) {
@@ -54,79 +52,28 @@ std::string_view to_string(RequestEvent event) {
   return "";
 }
 
-namespace {
-
-/// A fresh ask waits for the rules, and for nobody else.
-std::optional<RequestState> from_received(RequestEvent event) {
-  switch (event) {
-    case RequestEvent::rule_allows: return RequestState::approved;
-    case RequestEvent::rule_denies: return RequestState::denied;
-    case RequestEvent::rule_asks: return RequestState::pending;
-    case RequestEvent::person_approves:
-    case RequestEvent::person_denies:
-    case RequestEvent::deadline_passes:
-    case RequestEvent::asker_leaves:
-    case RequestEvent::answered_by_other: return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-/// The rules had their say once; a rule that is added later decides the next ask, not this one.
-std::optional<RequestState> from_pending(RequestEvent event) {
-  switch (event) {
-    case RequestEvent::rule_allows:
-    case RequestEvent::rule_denies:
-    case RequestEvent::rule_asks: return std::nullopt;
-    case RequestEvent::person_approves: return RequestState::approved;
-    case RequestEvent::person_denies: return RequestState::denied;
-    case RequestEvent::deadline_passes: return RequestState::expired;
-    case RequestEvent::asker_leaves: return RequestState::withdrawn;
-    case RequestEvent::answered_by_other: return RequestState::answered_elsewhere;
-  }
-  return std::nullopt;
-}
-
-/// The first decision is the only one.
-std::optional<RequestState> from_final(RequestEvent event) {
-  switch (event) {
-    case RequestEvent::rule_allows:
-    case RequestEvent::rule_denies:
-    case RequestEvent::rule_asks:
-    case RequestEvent::person_approves:
-    case RequestEvent::person_denies:
-    case RequestEvent::deadline_passes:
-    case RequestEvent::asker_leaves:
-    case RequestEvent::answered_by_other: return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
+std::optional<RequestKind> parse_request_kind(std::string_view text) { return parse<RequestKind>(text); }
+std::optional<RequestState> parse_request_state(std::string_view text) { return parse<RequestState>(text); }
 
 std::optional<RequestState> transition(RequestState state, RequestEvent event) {
-  switch (state) {
-    case RequestState::received: return from_received(event);
-    case RequestState::pending: return from_pending(event);
-    case RequestState::approved:
-    case RequestState::denied:
-    case RequestState::expired:
-    case RequestState::withdrawn:
-    case RequestState::answered_elsewhere: return from_final(event);
+  // Each event moves exactly one state. A final state is named nowhere on the left: the first decision is the only one.
+  const auto from = [state](RequestState moved, RequestState to) {
+    return state == moved ? std::optional(to) : std::nullopt;
+  };
+  switch (event) {
+    // A fresh ask waits for the rules, and for nobody else. A rule that is added later decides the next ask, not this.
+    case RequestEvent::rule_allows: return from(RequestState::received, RequestState::approved);
+    case RequestEvent::rule_denies: return from(RequestState::received, RequestState::denied);
+    case RequestEvent::rule_asks: return from(RequestState::received, RequestState::pending);
+    case RequestEvent::person_approves: return from(RequestState::pending, RequestState::approved);
+    case RequestEvent::person_denies: return from(RequestState::pending, RequestState::denied);
+    case RequestEvent::deadline_passes: return from(RequestState::pending, RequestState::expired);
+    case RequestEvent::asker_leaves: return from(RequestState::pending, RequestState::withdrawn);
+    case RequestEvent::answered_by_other: return from(RequestState::pending, RequestState::answered_elsewhere);
   }
   return std::nullopt;
 }
 
-bool is_open(RequestState state) {
-  switch (state) {
-    case RequestState::received:
-    case RequestState::pending: return true;
-    case RequestState::approved:
-    case RequestState::denied:
-    case RequestState::expired:
-    case RequestState::withdrawn:
-    case RequestState::answered_elsewhere: return false;
-  }
-  return false;
-}
+bool is_open(RequestState state) { return state == RequestState::received || state == RequestState::pending; }
 
 }  // namespace inbox_poller::handlers

@@ -31,12 +31,10 @@ config::Verdict judge(const schema::SandboxPermissionRequest& ask, std::string_v
 }
 
 std::string sandbox_answer(const Request& decided) {
-  schema::SandboxPermissionResponse response;
-  response.request_id = decided.request_id;
-  response.host = decided.body;
-  response.allow = decided.state == RequestState::approved;
-  response.timestamp = schema::iso_timestamp(decided.decided_ms);
-  return schema::encode(response);
+  return schema::encode(schema::SandboxPermissionResponse{.request_id = decided.request_id,
+                                                          .host = decided.body,
+                                                          .allow = decided.state == RequestState::approved,
+                                                          .timestamp = schema::iso_timestamp(decided.decided_ms)});
 }
 
 }  // namespace inbox_poller::handlers

@@ -6,19 +6,10 @@ namespace inbox_poller::handlers {
 
 namespace {
 
-bool is_chat(const config::DeliverySettings& delivery) {
-  switch (delivery.idle) {
-    case config::IdlePolicy::state: return false;
-    case config::IdlePolicy::all: return true;
-  }
-  return false;
-}
+bool is_chat(const config::DeliverySettings& delivery) { return delivery.idle == config::IdlePolicy::all; }
 
 std::string named_task(std::string_view id, std::string_view subject) {
-  std::string line = "task ";
-  line += id;
-  if (!subject.empty()) (line += ": ") += subject;
-  return one_line(line);
+  return one_line("task " + std::string(id) + (subject.empty() ? "" : ": " + std::string(subject)));
 }
 
 /// What is worth knowing about a finished turn, most telling first.
