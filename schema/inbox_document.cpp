@@ -176,8 +176,8 @@ std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes
 std::string InboxDocument::with_appended(std::string_view entry) const {
   if (problem_) return bytes_;
   const std::string newline = bytes_.find("\r\n") == std::string::npos ? "\n" : "\r\n";
-  const ObjectStyle indented{newline + "    ", "," + newline + "    ", ": ",
-                             newline + "  "};  // JSON.stringify(…, null, 2)
+  // As JSON.stringify(…, null, 2) does for an element of an array.
+  const ObjectStyle indented{newline + "    ", "," + newline + "    ", ": ", newline + "  "};
   if (entries_.empty()) {
     const std::string array = "[" + newline + "  " + restyled(entry, indented) + newline + "]";
     return bytes_.substr(0, array_.begin) + array + bytes_.substr(array_.end);

@@ -78,7 +78,7 @@ std::optional<std::string> decode_string(std::string_view token) {
   boost::json::error_code error;
   const boost::json::value value = boost::json::parse(strict(token, true), error);
   if (error || !value.is_string()) return std::nullopt;
-  return std::string(value.get_string());
+  return std::string(value.get_string().data(), value.get_string().size());
 }
 
 std::string make_parsable(std::string_view json) { return strict(json, false); }

@@ -34,53 +34,43 @@ bool is_invisible(char32_t c) {
 
 bool is_line_separator(char32_t c) { return c == 0x2028 || c == 0x2029; }
 
-/// What a character becomes between double quotes on one line; empty for itself.
-std::string_view in_attribute(char32_t c) {
-  switch (c) {
-    case '\n':
-    case '\r':
-    case '\t': return " ";
-    case '&': return "&amp;";
-    case '<': return "&lt;";
-    case '>': return "&gt;";
-    case '"': return "&quot;";
-    default: return is_line_separator(c) ? " " : "";
-  }
-}
-
-/// At most max_attribute characters, none of them markup, a control character or invisible.
-std::string attribute(std::string_view value) {
+/// At most `limit` characters, each as `spell` has it: as it is, as something else, or, when that is empty, not at all.
+template <class Spell>
+std::string respelled(std::string_view text, std::size_t limit, Spell spell) {
   std::string result;
-  std::size_t characters = 0;
-  for (std::size_t position = 0; position < value.size() && characters < max_attribute;) {
-    const CodePoint point = code_point_at(value, position);
-    if (const std::string_view escaped = in_attribute(point.value); !escaped.empty()) {
-      result += escaped;
-      ++characters;
-    } else if (!is_control(point.value) && !is_invisible(point.value)) {
-      result += spelling(value, position, point);
-      ++characters;
-    }
+  for (std::size_t position = 0; position < text.size() && limit > 0;) {
+    const CodePoint point = code_point_at(text, position);
+    const std::string_view shown = spell(point.value, spelling(text, position, point));
+    result += shown;
+    if (!shown.empty()) --limit;
     position += point.length;
   }
   return result;
+}
+
+/// Between double quotes on one line: no markup, no control character, nothing invisible.
+std::string attribute(std::string_view value) {
+  return respelled(value, max_attribute, [](char32_t c, std::string_view itself) -> std::string_view {
+    switch (c) {
+      case '\n':
+      case '\r':
+      case '\t': return " ";
+      case '&': return "&amp;";
+      case '<': return "&lt;";
+      case '>': return "&gt;";
+      case '"': return "&quot;";
+      default: return is_line_separator(c) ? " " : is_control(c) || is_invisible(c) ? "" : itself;
+    }
+  });
 }
 
 /// The text without what nobody can see. Joiners stay: emoji and several scripts are spelled with them.
 std::string visible(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  for (std::size_t position = 0; position < text.size();) {
-    const CodePoint point = code_point_at(text, position);
-    const char32_t c = point.value;
-    if (is_line_separator(c)) {
-      result += '\n';
-    } else if (c == '\n' || c == '\t' || is_joiner(c) || (!is_control(c) && !is_invisible(c))) {
-      result += spelling(text, position, point);
-    }
-    position += point.length;
-  }
-  return result;
+  return respelled(text, text.size(), [](char32_t c, std::string_view itself) -> std::string_view {
+    if (is_line_separator(c)) return "\n";
+    const bool kept = c == '\n' || c == '\t' || is_joiner(c) || (!is_control(c) && !is_invisible(c));
+    return kept ? itself : "";
+  });
 }
 
 bool is_name_character(char c) {
@@ -142,11 +132,7 @@ std::string neutralise(std::string_view text) {
   for (std::size_t i = 0; i < clean.size(); ++i) {
     if (at_line_start && is_turn_marker_at(clean, i)) result += "> ";
     at_line_start = clean[i] == '\n';
-    if (clean[i] == '<' && is_tag_at(clean, i)) {
-      result += "&lt;";
-    } else {
-      result += clean[i];
-    }
+    result += clean[i] == '<' && is_tag_at(clean, i) ? "&lt;" : std::string_view(clean).substr(i, 1);
   }
   return result;
 }
