@@ -77,25 +77,6 @@ bool under_xargs(const ShellPart& part, std::size_t core) {
                      [](const ShellWord& word) { return word.value == "xargs"; });
 }
 
-bool runs_from(const ShellPart& part, std::size_t core) {
-  const std::string_view name = base_name(part.words[core].value);
-  const auto arguments = part.words.begin() + static_cast<std::ptrdiff_t>(core) + 1;
-  if (is_one_of(runners, name) || is_one_of(wrappers, name) || is_shell_keyword(name)) return true;
-  if (part.words[core].expands) return true;
-  if (is_one_of(shells, name)) {  // a script as first argument is a command like others; options or stdin are not
-    return arguments == part.words.end() || arguments->expands || arguments->value.empty() ||
-           arguments->value.starts_with("-") || arguments->value.starts_with("+");
-  }
-  const auto any_argument = [&](auto check) {
-    return under_xargs(part, core) || std::any_of(arguments, part.words.end(), check);
-  };
-  if (name == "find") {
-    return any_argument([](const ShellWord& word) { return word.expands || is_one_of(find_actions, word.value); });
-  }
-  return is_one_of(name_takers, name) &&
-         any_argument([](const ShellWord& word) { return word.value.find_first_of("[$") != std::string::npos; });
-}
-
 std::string joined_values(const ShellPart& part, std::size_t from) {
   std::string text;
   for (std::size_t i = from; i < part.words.size() && text.size() < longest_command; ++i) {
@@ -118,7 +99,7 @@ std::vector<std::size_t> possible_commands(const ShellPart& part) {
   if (part.words.empty()) return {};
   const std::size_t core = core_word(part);
   std::vector<std::size_t> found{core};
-  if (!runs_from(part, core)) return found;
+  if (!runs_its_arguments(part)) return found;
   for (std::size_t i = 0; i < part.words.size() && found.size() < most_suffixes; ++i) {
     if (i != core) found.push_back(i);
   }
@@ -154,6 +135,27 @@ bool is_critical_target(const ShellWord& word, const RuleContext& context, bool 
 }
 
 }  // namespace
+
+bool runs_its_arguments(const ShellPart& part) {
+  if (part.words.empty()) return true;
+  const std::size_t core = core_word(part);
+  const std::string_view name = base_name(part.words[core].value);
+  const auto arguments = part.words.begin() + static_cast<std::ptrdiff_t>(core) + 1;
+  if (is_one_of(runners, name) || is_one_of(wrappers, name) || is_shell_keyword(name)) return true;
+  if (part.words[core].expands) return true;
+  if (is_one_of(shells, name)) {  // a script as first argument is a command like others; options or stdin are not
+    return arguments == part.words.end() || arguments->expands || arguments->value.empty() ||
+           arguments->value.starts_with("-") || arguments->value.starts_with("+");
+  }
+  const auto any_argument = [&](auto check) {
+    return under_xargs(part, core) || std::any_of(arguments, part.words.end(), check);
+  };
+  if (name == "find") {
+    return any_argument([](const ShellWord& word) { return word.expands || is_one_of(find_actions, word.value); });
+  }
+  return is_one_of(name_takers, name) &&
+         any_argument([](const ShellWord& word) { return word.value.find_first_of("[$") != std::string::npos; });
+}
 
 Command read_command(std::string_view text) {
   Command command;
@@ -191,8 +193,6 @@ bool command_pattern_matches(std::string_view written, std::string_view text) {
   return only_star_is_last && text == std::string_view(pattern).substr(0, pattern.size() - 2);
 }
 
-bool runs_its_arguments(const ShellPart& part) { return part.words.empty() || runs_from(part, core_word(part)); }
-
 bool grants(std::string_view pattern, const ShellPart& part) {
   if (part.words.empty()) return false;
   const bool exact = pattern.find('*') == std::string_view::npos;
@@ -218,7 +218,7 @@ bool might_restrict(std::string_view pattern, const Command& command) {
     const std::size_t core = core_word(part);
     const bool expands = std::ranges::any_of(part.words, [](const auto& word) { return word.expands; });
     return (expands || under_xargs(part, core)) &&
-           (runs_from(part, core) || wildcard_match(first, base_name(part.words[core].value)));
+           (runs_its_arguments(part) || wildcard_match(first, base_name(part.words[core].value)));
   });
 }
 

@@ -21,12 +21,6 @@ namespace {
 
 constexpr off_t largest_file = 1 << 20;
 
-std::string octal(mode_t mode) {
-  char text[8];
-  std::snprintf(text, sizeof text, "%04o", static_cast<unsigned>(mode & 07777U));
-  return text;
-}
-
 /// Why a file or folder is not trusted: who else could write it could widen his own rules.
 std::optional<std::string> distrust(const std::string& path, const struct stat& status) {
   if (status.st_uid != geteuid() && status.st_uid != 0) {
@@ -35,20 +29,11 @@ std::optional<std::string> distrust(const std::string& path, const struct stat& 
   }
   const bool sticky_folder = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky_folder) {
-    return path + ": others may write it (mode " + octal(status.st_mode) + "); close it: chmod go-w " + path;
+    char mode[8];
+    std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(status.st_mode & 07777U));
+    return path + ": others may write it (mode " + mode + "); close it: chmod go-w " + path;
   }
   return std::nullopt;
-}
-
-/// The folder that holds `path` as written, and the one that holds it once links are followed.
-std::vector<std::string> holding_folders(const std::string& path) {
-  std::vector<std::string> folders;
-  std::error_code failure;
-  for (const auto& file : {std::filesystem::absolute(path, failure), std::filesystem::canonical(path, failure)}) {
-    const std::string folder = file.parent_path().string();
-    if (!folder.empty() && std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
-  }
-  return folders;
 }
 
 /// The file's text. What was checked is what is read: one descriptor for both.
@@ -68,7 +53,9 @@ std::optional<std::string> read_file(const std::string& path, std::vector<std::s
   if (!S_ISREG(status.st_mode)) return give_up(path + ": is not a regular file");
   if (status.st_size > largest_file) return give_up(path + ": is larger than 1 MiB");
   if (const auto reason = distrust(path, status)) return give_up(*reason);
-  for (const std::string& folder : holding_folders(path)) {
+  std::error_code failure;  // the folder that holds it as written, and the one once links are followed
+  for (const auto& file : {std::filesystem::absolute(path, failure), std::filesystem::canonical(path, failure)}) {
+    const std::string folder = file.parent_path().string();
     struct stat above {};
     if (stat(folder.c_str(), &above) != 0) return give_up(folder + ": cannot be examined: " + std::strerror(errno));
     if (const auto reason = distrust(folder, above)) return give_up(*reason);

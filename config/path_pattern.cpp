@@ -43,28 +43,18 @@ bool segments_match(const Segments& pattern, const Segments& path, bool below_to
   return below_too ? std::find(reached.begin() + 1, reached.end(), true) != reached.end() : reached.back();
 }
 
-/// Where a pattern starts from, and what it says from there on. The base is compared literally: it may come from a
-/// roster, and a folder that is called `*` must not widen a rule.
-struct Anchored {
-  std::string base;
-  std::string pattern;
-};
-
-std::optional<Anchored> anchor(std::string_view pattern, const RuleContext& context, Side side) {
-  if (pattern.starts_with("//")) return Anchored{"", std::string(pattern.substr(1))};
-  const bool at_home = pattern.starts_with("~/");
-  const std::string& base = at_home ? context.home : context.cwd;
-  if (base.empty()) return std::nullopt;
-  if (at_home) return Anchored{base, std::string(pattern.substr(1))};
-  if (pattern.starts_with("/")) return Anchored{base, std::string(pattern)};
-  if (pattern.starts_with("./")) return Anchored{base, std::string(pattern.substr(1))};
+/// What a pattern says from its starting point on.
+std::string below_start(std::string_view pattern, Side side) {
+  for (const std::string_view start : {"//", "~/", "./", "/"}) {
+    if (pattern.starts_with(start)) return std::string(pattern.substr(start.size()));
+  }
   std::string_view name = pattern;
   if (name.ends_with("/**")) name.remove_suffix(3);
   if (name.ends_with("/")) name.remove_suffix(1);
   const bool one_segment = name.find('/') == std::string_view::npos;
   const bool names_folder = name.size() != pattern.size();
   const bool any_depth = one_segment && (!names_folder || side == Side::restrict);
-  return Anchored{base, (any_depth ? "**/" : "") + std::string(pattern)};
+  return (any_depth ? "**/" : "") + std::string(pattern);
 }
 
 constexpr std::string_view protected_names[] = {".git",          ".claude",  ".claude.json", ".mcp.json",   ".vscode",
@@ -106,20 +96,22 @@ std::optional<std::string> path_doubt(std::string_view path, const RuleContext& 
   return std::nullopt;
 }
 
-bool path_matches(std::string_view pattern, std::string_view path, const RuleContext& context, Side side) {
-  auto anchored = anchor(pattern, context, side);
-  if (!anchored || path.empty()) return false;
-  if (anchored->pattern.ends_with('/')) anchored->pattern += "**";
+bool path_matches(std::string_view written, std::string_view path, const RuleContext& context, Side side) {
+  // The base is compared literally: it may come from a roster, and a folder that is called `*` must not widen a rule.
+  const bool absolute = written.starts_with("//");
+  std::string base = absolute ? "/" : written.starts_with("~/") ? context.home : context.cwd;
+  if (path.empty() || base.empty()) return false;
+  std::string pattern = below_start(written, side);
+  if (written.ends_with('/')) pattern += "/**";
   std::string target(path);
   if (side == Side::restrict) {
-    *anchored = {to_lower(anchored->base), to_lower(anchored->pattern)};
-    target = to_lower(target);
+    for (std::string* text : {&base, &pattern, &target}) *text = to_lower(*text);
   }
-  const Segments base = segments_of(anchored->base);
+  const Segments start = segments_of(base);
   Segments rest = segments_of(target);
-  if (rest.size() < base.size() || !std::equal(base.begin(), base.end(), rest.begin())) return false;
-  rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(base.size()));
-  return segments_match(segments_of(anchored->pattern), rest, side == Side::restrict);
+  if (rest.size() < start.size() || !std::equal(start.begin(), start.end(), rest.begin())) return false;
+  rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(start.size()));
+  return segments_match(segments_of(pattern), rest, side == Side::restrict);
 }
 
 bool may_write(std::string_view pattern, std::string_view path) {
