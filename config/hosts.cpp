@@ -142,17 +142,15 @@ bool host_matches(const HostPattern& pattern, const CanonicalHost& host, Side si
 Verdict judge_host(const HostRules& rules, std::string_view written, Action default_action) {
   const auto host = canonical_host(written);
   if (!host) return {Action::deny, "", host.error().message};
-  const auto find = [&](const std::vector<HostPattern>& patterns, Action action) -> std::optional<Verdict> {
-    const Side side = action == Action::allow ? Side::grant : Side::restrict;
-    for (const HostPattern& pattern : patterns) {
-      if (host_matches(pattern, *host, side))
-        return Verdict{action, pattern.text, "a rule under \"" + std::string(to_string(action)) + "\" names this host"};
-    }
-    return std::nullopt;
-  };
-  if (auto verdict = find(rules.deny, Action::deny)) return *verdict;
-  if (auto verdict = find(rules.ask, Action::ask)) return *verdict;
-  if (auto verdict = find(rules.allow, Action::allow)) return *verdict;
+  for (const HostPattern& rule : rules.deny) {
+    if (host_matches(rule, *host, Side::restrict)) return {Action::deny, rule.text, "a deny rule names this host"};
+  }
+  for (const HostPattern& rule : rules.ask) {
+    if (host_matches(rule, *host, Side::restrict)) return {Action::ask, rule.text, "an ask rule names this host"};
+  }
+  for (const HostPattern& rule : rules.allow) {
+    if (host_matches(rule, *host, Side::grant)) return {Action::allow, rule.text, "an allow rule names this host"};
+  }
   return {default_action, "", "no rule names this host"};
 }
 

@@ -34,8 +34,7 @@ std::optional<std::string> command_problem(std::string_view pattern) {
   const bool one_command = line.parts.size() == 1 && !redirects && line.parts.front().text == pattern;
   if (one_command) return std::nullopt;
   return "it is compared with one simple command at a time, so it cannot hold operators, redirections or doubled "
-         "blanks; "
-         "write one rule for each command, and Edit(…) for the file of a redirection";
+         "blanks; write one rule for each command, and Edit(…) for the file of a redirection";
 }
 
 std::optional<std::string> path_problem(std::string_view pattern) {
