@@ -41,8 +41,9 @@ void read(FieldReader& fields, PermissionResponse& response) {
     if (inner.problem()) fields.fail("response", *inner.problem());
   } else if (subtype == "error") {
     response.error = fields.string("error");
-    if (response.error.empty())
+    if (response.error.empty()) {
       fields.fail("error", "expected a text, found nothing; workers do not take this as an answer");
+    }
   } else {
     fields.fail("subtype", "expected \"success\" or \"error\"; workers do not take this as an answer");
   }

@@ -82,12 +82,11 @@ std::optional<std::string_view> FieldReader::token(std::string_view name, std::s
   for (const std::string& spelled : {std::string(name), snake_case(name), std::string(also), snake_case(also)}) {
     const auto value = find_member(object_, members_, spelled);
     if (spelled.empty() || !value) continue;
-    if (found && !same_value(*found, *value)) {
-      fail(found_name, "says something else than '" + spelled + "'; one of the two has to go");
-    }
     if (!found) {
       found = value;
       found_name = spelled;
+    } else if (!same_value(*found, *value)) {
+      fail(found_name, "says something else than '" + spelled + "'; one of the two has to go");
     }
   }
   return found;

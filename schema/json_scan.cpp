@@ -63,16 +63,116 @@ class Scanner {
     return name.data();
   }
 
-  bool value(std::vector<MemberSpan>& parts);
-  bool scalar_or_open();
-  bool key();
-  bool string();
-  bool escape();
-  bool digits();
-  bool number();
   bool literal(std::string_view word) {
     for (const char c : word) {
       if (!take(c)) return fail("the literal " + std::string(word));
+    }
+    return true;
+  }
+
+  /// One value with everything in it. The parts of its outermost container go to `parts`.
+  bool value(std::vector<MemberSpan>& parts) {
+    for (;;) {
+      const std::size_t depth = open_.size();
+      if (depth == 1) part_.value.begin = position_;
+      if (!scalar_or_open()) return false;
+      if (open_.size() > depth) continue;
+      // A value has ended here: close what ends with it, until another one has to follow.
+      for (;;) {
+        if (open_.empty()) return true;
+        if (open_.size() == 1) {
+          part_.value.end = position_;
+          parts.push_back(part_);
+        }
+        skip_space();
+        const bool in_object = open_.back() == '}';
+        if (take(',')) {
+          skip_space();
+          if (in_object && !key()) return false;
+          break;
+        }
+        if (!take(open_.back())) return fail(in_object ? "',' or '}' after a member" : "',' or ']' after an element");
+        open_.pop_back();
+      }
+    }
+  }
+
+  /// A scalar or an empty container as a whole, or the beginning of a container up to where its first value begins.
+  bool scalar_or_open() {
+    if (at_end()) return fail("a value");
+    const char c = text_[position_];
+    switch (c) {
+      case '"': return string();
+      case 't': return literal("true");
+      case 'f': return literal("false");
+      case 'n': return literal("null");
+      case '[':
+      case '{': {
+        ++position_;
+        skip_space();
+        const char close = c == '[' ? ']' : '}';
+        if (take(close)) return true;
+        open_.push_back(close);
+        return c == '[' || key();
+      }
+      default: return c == '-' || is_digit(c) ? number() : fail("a value");
+    }
+  }
+
+  /// A key, the ':' and the white space behind it.
+  bool key() {
+    const std::size_t begin = position_;
+    if (at_end() || text_[position_] != '"') return fail("a key in quotes");
+    if (!string()) return false;
+    if (open_.size() == 1) part_.key = {begin, position_};
+    skip_space();
+    if (!take(':')) return fail("':' after a key");
+    skip_space();
+    return true;
+  }
+
+  bool string() {
+    const std::size_t begin = position_++;
+    while (!at_end()) {
+      if (take('"')) return true;
+      if (text_[position_] != '\\') {
+        ++position_;
+      } else if (!escape()) {
+        return false;
+      }
+    }
+    problem_ = ScanProblem{position_, "the string that begins at byte " + std::to_string(begin) + " has no end"};
+    return false;
+  }
+
+  bool escape() {
+    ++position_;
+    if (at_end()) return true;  // string() reports the missing end
+    const char c = text_[position_];
+    if (std::string_view("\"\\/bfnrtu").find(c) == std::string_view::npos)
+      return fail("an escape such as \\n or \\u0041");
+    ++position_;
+    for (int i = 0; c == 'u' && i < 4; ++i) {
+      if (at_end()) return true;
+      if (!is_hex_digit(text_[position_])) return fail("four hexadecimal digits after \\u");
+      ++position_;
+    }
+    return true;
+  }
+
+  bool digits() {
+    if (at_end() || !is_digit(text_[position_])) return fail("a digit");
+    while (!at_end() && is_digit(text_[position_])) ++position_;
+    return true;
+  }
+
+  bool number() {
+    take('-');
+    if (!take('0') && !digits()) return false;
+    if (take('.') && !digits()) return false;
+    if (take('e') || take('E')) {
+      if (!take('+')) take('-');
+      return digits();
     }
     return true;
   }
@@ -83,114 +183,6 @@ class Scanner {
   std::vector<char> open_;  // the closing bracket of each container we are in
   MemberSpan part_;         // of the outermost container
 };
-
-/// One value with everything in it. The parts of its outermost container go to `parts`.
-bool Scanner::value(std::vector<MemberSpan>& parts) {
-  for (;;) {
-    const std::size_t depth = open_.size();
-    if (depth == 1) part_.value.begin = position_;
-    if (!scalar_or_open()) return false;
-    if (open_.size() > depth) continue;
-    // A value has ended here: close what ends with it, until another one has to follow.
-    for (;;) {
-      if (open_.empty()) return true;
-      if (open_.size() == 1) {
-        part_.value.end = position_;
-        parts.push_back(part_);
-      }
-      skip_space();
-      const bool in_object = open_.back() == '}';
-      if (take(',')) {
-        skip_space();
-        if (in_object && !key()) return false;
-        break;
-      }
-      if (!take(open_.back())) return fail(in_object ? "',' or '}' after a member" : "',' or ']' after an element");
-      open_.pop_back();
-    }
-  }
-}
-
-/// A scalar or an empty container as a whole, or the beginning of a container up to where its first value begins.
-bool Scanner::scalar_or_open() {
-  if (at_end()) return fail("a value");
-  const char c = text_[position_];
-  switch (c) {
-    case '"': return string();
-    case 't': return literal("true");
-    case 'f': return literal("false");
-    case 'n': return literal("null");
-    case '[':
-    case '{': {
-      ++position_;
-      skip_space();
-      const char close = c == '[' ? ']' : '}';
-      if (take(close)) return true;
-      open_.push_back(close);
-      return c == '[' || key();
-    }
-    default: return c == '-' || is_digit(c) ? number() : fail("a value");
-  }
-}
-
-/// A key, the ':' and the white space behind it.
-bool Scanner::key() {
-  const std::size_t begin = position_;
-  if (at_end() || text_[position_] != '"') return fail("a key in quotes");
-  if (!string()) return false;
-  if (open_.size() == 1) part_.key = {begin, position_};
-  skip_space();
-  if (!take(':')) return fail("':' after a key");
-  skip_space();
-  return true;
-}
-
-bool Scanner::string() {
-  const std::size_t begin = position_++;
-  while (!at_end()) {
-    const char c = text_[position_];
-    if (c == '\\') {
-      if (!escape()) return false;
-      continue;
-    }
-    ++position_;
-    if (c == '"') return true;
-  }
-  problem_ = ScanProblem{position_, "the string that begins at byte " + std::to_string(begin) + " has no end"};
-  return false;
-}
-
-bool Scanner::escape() {
-  ++position_;
-  if (at_end()) return true;  // string() reports the missing end
-  const char c = text_[position_];
-  if (std::string_view("\"\\/bfnrtu").find(c) == std::string_view::npos)
-    return fail("an escape such as \\n or \\u0041");
-  ++position_;
-  for (int i = 0; c == 'u' && i < 4; ++i) {
-    if (at_end()) return true;
-    if (!is_hex_digit(text_[position_])) return fail("four hexadecimal digits after \\u");
-    ++position_;
-  }
-  return true;
-}
-
-bool Scanner::digits() {
-  if (at_end() || !is_digit(text_[position_])) return fail("a digit");
-  while (!at_end() && is_digit(text_[position_])) ++position_;
-  return true;
-}
-
-bool Scanner::number() {
-  take('-');
-  if (!take('0') && !digits()) return false;
-  if (take('.') && !digits()) return false;
-  if (take('e') || take('E')) {
-    if (!take('+')) take('-');
-    return digits();
-  }
-  return true;
-}
 
 }  // namespace
 
