@@ -172,22 +172,22 @@ Loaded load(const Sources& sources, const Environment& environment) {
   Loaded loaded;
   std::vector<std::string> files = sources.files;
   std::string dir = sources.dir;
-  std::string daemon_file = sources.daemon_file;
+  const std::string base = default_folder(environment);
   if (files.empty() && dir.empty()) {
-    const std::string base = default_folder(environment);
     if (base.empty()) {
       loaded.problems.push_back(
           "no configuration is named, and neither XDG_CONFIG_HOME nor HOME is set; use --config FILE");
       return loaded;
     }
     dir = base + "/teams.d";
-    if (daemon_file.empty()) daemon_file = default_daemon_file(base);
   }
   if (!dir.empty()) {
     const auto found = files_of(dir, loaded.problems);
     files.insert(files.end(), found.begin(), found.end());
   }
-  load_daemon(daemon_file, environment, loaded);
+  // The default one whatever teams are named: a client that knows of no team file must find the same socket.
+  const bool by_default = sources.daemon_file.empty() && !base.empty();
+  load_daemon(by_default ? default_daemon_file(base) : sources.daemon_file, environment, loaded);
   for (const std::string& file : files) {
     const auto text = read_file(file, loaded.problems);
     if (text) loaded.teams.push_back(parse_team(*text, file, environment, loaded.problems, loaded.warnings));

@@ -43,7 +43,7 @@ struct Loaded {
 };
 
 /// What the command line named. With no files and no folder, the default folder `$XDG_CONFIG_HOME/inbox-poller/teams.d`
-/// is read, and `$XDG_CONFIG_HOME/inbox-poller/daemon.toml` beside it if present.
+/// is read; with no daemon file, `$XDG_CONFIG_HOME/inbox-poller/daemon.toml` if present.
 struct Sources {
   std::vector<std::string> files;
   std::string dir;

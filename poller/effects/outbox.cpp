@@ -124,9 +124,11 @@ Status Outbox::record(std::vector<Attempt> attempts) {
     return Done{};
   });
   if (!recorded) return recorded;
-  for (auto& attempt : attempts)
-    if (arrived(attempt.result.outcome))
-      watched_.push_back({std::move(attempt.row), std::move(attempt.receipt), context_.clock.steady()});
+  for (auto& attempt : attempts) {
+    if (!arrived(attempt.result.outcome)) continue;
+    ++attempt.row.attempts;
+    watched_.push_back({std::move(attempt.row), std::move(attempt.receipt), context_.clock.steady()});
+  }
   return Done{};
 }
 
@@ -158,12 +160,11 @@ void Outbox::look_again() {
   const auto recorded = context_.commit([&](EventBatch& events) -> Status {
     for (const auto& watched : finished) {
       events.add(Event::effect_done, fields_of(context_, watched.row));
-      if (auto set = context_.ledger.set_effect(watched.row.id, EffectState::done, watched.row.attempts + 1, 0, "");
-          !set)
+      if (auto set = context_.ledger.set_effect(watched.row.id, EffectState::done, watched.row.attempts, 0, ""); !set)
         return set;
     }
     for (const auto& watched : overwritten) {
-      const int attempts = watched.row.attempts + 1;
+      const int attempts = watched.row.attempts;
       const bool dead = attempts > most_rewrites;
       auto fields = fields_of(context_, watched.row);
       fields.emplace_back("reason", "a peer that takes no lock wrote over it");
