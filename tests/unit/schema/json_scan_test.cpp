@@ -152,6 +152,11 @@ TEST_CASE("string tokens decode as JavaScript reads them") {
   CHECK_FALSE(decode_string(""));
 }
 
+TEST_CASE("a raw control character in a string stands for itself, beside escapes and without") {
+  CHECK(decode_string("\"a\x01\n\tb\"") == "a\x01\n\tb");
+  CHECK(decode_string("\"a\x01\n\tb\\n\\u00e9\"") == "a\x01\n\tb\n\xC3\xA9");
+}
+
 TEST_CASE("half a surrogate pair and invalid UTF-8 become U+FFFD, one for each ill-formed part") {
   const std::string fffd = "\xEF\xBF\xBD";
   CHECK(decode_string(R"("\ud83d")") == fffd);
