@@ -28,9 +28,7 @@ json::object refuse(std::string code, std::string message) {
   return {{"ok", false}, {"code", std::move(code)}, {"message", std::move(message)}};
 }
 
-json::object refuse(const Error& error) {
-  return refuse(error.code, error.message);
-}
+json::object refuse(const Error& error) { return refuse(error.code, error.message); }
 
 std::string text(const json::object& request, std::string_view name) {
   const auto* value = request.if_contains(name);

@@ -10,9 +10,7 @@ namespace json = boost::json;
 namespace {
 
 /// Valid UTF-8, whatever the bytes were.
-std::string clean(std::string_view bytes) {
-  return schema::make_parsable(bytes);
-}
+std::string clean(std::string_view bytes) { return schema::make_parsable(bytes); }
 
 json::object history_view(const HistoryRow& row) {
   return {{"at_ms", row.at_ms},           {"team", clean(row.team)}, {"message_key", row.message_key},

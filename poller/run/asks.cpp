@@ -13,18 +13,6 @@ using handlers::RequestKind;
 /// A roster that is just being rewritten may miss a member for a moment; a departure counts after this long.
 constexpr std::chrono::seconds departure_grace{60};
 
-config::Duration timeout_of(const config::TeamConfig& config, RequestKind kind) {
-  switch (kind) {
-    case RequestKind::permission:
-      return config.permissions.timeout;
-    case RequestKind::sandbox:
-      return config.sandbox.timeout;
-    case RequestKind::plan:
-      return config.plans.timeout;
-  }
-  std::abort();
-}
-
 }  // namespace
 
 Status Asks::restore() {
@@ -38,7 +26,8 @@ void Asks::opened(const handlers::Request& request) {
   // A wall clock that jumped while we were down may neither shorten a deadline below now nor stretch it beyond the
   // timeout.
   const auto left = std::chrono::milliseconds(request.deadline_ms - context_.clock.wall_ms());
-  const auto bounded = std::clamp(left, std::chrono::milliseconds(0), timeout_of(context_.config, request.kind));
+  const auto whole = std::chrono::milliseconds(request.deadline_ms - request.asked_ms);
+  const auto bounded = std::clamp(left, std::chrono::milliseconds(0), whole);
   open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + bounded};
 }
 
@@ -140,8 +129,7 @@ std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const hand
       rule.rule = request.subject;
       break;
     }
-    case RequestKind::plan:
-      return std::nullopt;
+    case RequestKind::plan: return std::nullopt;
   }
   if (context_.has_rule(rule)) return std::nullopt;
   return rule;

@@ -16,15 +16,9 @@ ServiceManager::ServiceManager() {
   ::unsetenv("NOTIFY_SOCKET");
 }
 
-void ServiceManager::ready() {
-  send("READY=1");
-}
-void ServiceManager::alive(const std::string& status) {
-  send("WATCHDOG=1\nSTATUS=" + status);
-}
-void ServiceManager::stopping() {
-  send("STOPPING=1");
-}
+void ServiceManager::ready() { send("READY=1"); }
+void ServiceManager::alive(const std::string& status) { send("WATCHDOG=1\nSTATUS=" + status); }
+void ServiceManager::stopping() { send("STOPPING=1"); }
 
 void ServiceManager::send(const std::string& message) {
   sockaddr_un address{};

@@ -83,35 +83,25 @@ const EventInfo& info(Event event) { return events[static_cast<std::size_t>(even
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
   switch (level) {
-    case LogLevel::debug:
-      return spdlog::level::debug;
-    case LogLevel::info:
-      return spdlog::level::info;
-    case LogLevel::warn:
-      return spdlog::level::warn;
-    case LogLevel::error:
-      return spdlog::level::err;
+    case LogLevel::debug: return spdlog::level::debug;
+    case LogLevel::info: return spdlog::level::info;
+    case LogLevel::warn: return spdlog::level::warn;
+    case LogLevel::error: return spdlog::level::err;
   }
   std::abort();
 }
 
 std::string_view level_name(LogLevel level) {
   switch (level) {
-    case LogLevel::debug:
-      return "debug";
-    case LogLevel::info:
-      return "info";
-    case LogLevel::warn:
-      return "warn";
-    case LogLevel::error:
-      return "error";
+    case LogLevel::debug: return "debug";
+    case LogLevel::info: return "info";
+    case LogLevel::warn: return "warn";
+    case LogLevel::error: return "error";
   }
   std::abort();
 }
 
-EpochMs wall_ms() {
-  return SystemClock().wall_ms();
-}
+EpochMs wall_ms() { return SystemClock().wall_ms(); }
 
 constexpr std::size_t max_field = 2000;  // bytes of one value in one line
 
@@ -136,9 +126,7 @@ std::string prepared(std::string_view value) {
 }
 
 /// A JSON string that a strict parser takes, also where the bytes were no UTF-8.
-std::string quoted(std::string_view text) {
-  return schema::make_parsable(schema::quote(text));
-}
+std::string quoted(std::string_view text) { return schema::make_parsable(schema::quote(text)); }
 
 std::string json_line(Event event, const Fields& fields) {
   std::string line = "{\"ts\":\"" + schema::iso_timestamp(wall_ms()) + "\",\"level\":\"" +
@@ -186,18 +174,14 @@ Status check_log_file(const std::string& path) {
 
 }  // namespace
 
-std::string_view event_name(Event event) {
-  return info(event).name;
-}
-LogLevel event_level(Event event) {
-  return info(event).level;
-}
+std::string_view event_name(Event event) { return info(event).name; }
+LogLevel event_level(Event event) { return info(event).level; }
 
 std::string mask_secrets(std::string_view text) {
   static constexpr std::array<std::string_view, 9> secret_prefixes = {"sk-",   "ghp_",  "gho_", "github_pat_", "glpat-",
-                                                                "xoxb-", "xoxp-", "AKIA", "eyJhbGciOi"};
+                                                                      "xoxb-", "xoxp-", "AKIA", "eyJhbGciOi"};
   static constexpr std::array<std::string_view, 8> secret_names = {"password", "passwd",  "secret", "token",
-                                                             "api_key",  "api-key", "apikey", "bearer"};
+                                                                   "api_key",  "api-key", "apikey", "bearer"};
   const auto value_end = [&](std::size_t at) {
     while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])) == 0 && text[at] != '"' &&
            text[at] != '\'' && text[at] != '&' && text[at] != ';')
@@ -210,14 +194,16 @@ std::string mask_secrets(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const auto rest = text.substr(i);
-    const auto prefix = std::find_if(secret_prefixes.begin(), secret_prefixes.end(), [&](auto p) { return rest.starts_with(p); });
+    const auto prefix =
+        std::find_if(secret_prefixes.begin(), secret_prefixes.end(), [&](auto p) { return rest.starts_with(p); });
     if (prefix != secret_prefixes.end() && value_end(i) - i >= prefix->size() + 8) {
       out += "***";
       i = value_end(i);
       continue;
     }
     const auto lower_rest = std::string_view(lower).substr(i);
-    const auto name = std::find_if(secret_names.begin(), secret_names.end(), [&](auto n) { return lower_rest.starts_with(n); });
+    const auto name =
+        std::find_if(secret_names.begin(), secret_names.end(), [&](auto n) { return lower_rest.starts_with(n); });
     if (name != secret_names.end()) {
       std::size_t at = i + name->size();
       const bool assigned =
