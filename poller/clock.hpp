@@ -1,5 +1,5 @@
-// The port to time. Deadlines, cadence and stale locks follow the monotonic clock; the wall clock only stamps what people and
-// peers read, and deadlines that must survive a restart.
+// The port to time. Deadlines, cadence and stale locks follow the monotonic clock; the wall clock only stamps what
+// people and peers read, and deadlines that must survive a restart.
 #pragma once
 
 #include <chrono>

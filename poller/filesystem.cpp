@@ -40,9 +40,7 @@ std::string errno_code(int value) {
   return "io.errno_" + std::to_string(value);
 }
 
-std::string join(const Directory& at, const std::string& name) {
-  return at.path.empty() ? name : at.path + "/" + name;
-}
+std::string join(const Directory& at, const std::string& name) { return at.path.empty() ? name : at.path + "/" + name; }
 
 /// In double quotes a shell still expands `$`; in single quotes nothing. Hints are meant to be pasted.
 std::string shell_quoted(std::string_view path) {
@@ -149,20 +147,14 @@ Error io_error(int errno_value, std::string_view action, std::string_view path) 
           std::string(action) + " " + std::string(path) + ": " + std::generic_category().message(errno_value)};
 }
 
-bool is_errno(const Error& error, int errno_value) {
-  return error.code == errno_code(errno_value);
-}
+bool is_errno(const Error& error, int errno_value) { return error.code == errno_code(errno_value); }
 
 std::string_view describe(FileKind kind) {
   switch (kind) {
-    case FileKind::regular:
-      return "a regular file";
-    case FileKind::directory:
-      return "a folder";
-    case FileKind::symlink:
-      return "a symbolic link";
-    case FileKind::other:
-      break;
+    case FileKind::regular: return "a regular file";
+    case FileKind::directory: return "a folder";
+    case FileKind::symlink: return "a symbolic link";
+    case FileKind::other: break;
   }
   return "a FIFO, socket or device";
 }
@@ -254,9 +246,7 @@ Status PosixFileSystem::append(const File& file, std::string_view bytes) {
   return Done{};
 }
 
-Status PosixFileSystem::sync(const File& file) {
-  return check(sync_to_disk(file.fd.get()), "syncing", file.path);
-}
+Status PosixFileSystem::sync(const File& file) { return check(sync_to_disk(file.fd.get()), "syncing", file.path); }
 
 Status PosixFileSystem::sync_dir(const Directory& directory) {
   return check(sync_to_disk(directory.fd.get()), "syncing", directory.path);

@@ -52,9 +52,7 @@ WHERE team = ?1 AND at_ms < ?2
 
 }  // namespace
 
-Status Ledger::transaction(const std::function<Status()>& work) {
-  return impl_->database->transaction(work);
-}
+Status Ledger::transaction(const std::function<Status()>& work) { return impl_->database->transaction(work); }
 
 Result<long long> Ledger::next_batch() {
   return impl_->database->value<long long>("UPDATE daemon SET batch = batch + 1 RETURNING batch");

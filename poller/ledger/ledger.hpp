@@ -85,7 +85,7 @@ struct SessionRule {
   std::string team;
   std::string session;  // the lead's session id when it was given; a later session starts without it
   std::string kind;     // "permission" or "host"
-  std::string action;  // "allow" or "deny"
+  std::string action;   // "allow" or "deny"
   std::string rule;
   std::string by;
   EpochMs at_ms = 0;

@@ -8,32 +8,22 @@ namespace inbox_poller::poller {
 
 std::string_view to_string(Disposition disposition) {
   switch (disposition) {
-    case Disposition::chat:
-      return "chat";
-    case Disposition::control:
-      return "control";
-    case Disposition::status:
-      return "status";
-    case Disposition::refused:
-      return "refused";
-    case Disposition::duplicate:
-      return "duplicate";
-    case Disposition::bad:
-      return "bad";
+    case Disposition::chat: return "chat";
+    case Disposition::control: return "control";
+    case Disposition::status: return "status";
+    case Disposition::refused: return "refused";
+    case Disposition::duplicate: return "duplicate";
+    case Disposition::bad: return "bad";
   }
   return "";
 }
 
 std::string_view to_string(DeliveryState state) {
   switch (state) {
-    case DeliveryState::none:
-      return "none";
-    case DeliveryState::queued:
-      return "queued";
-    case DeliveryState::offered:
-      return "offered";
-    case DeliveryState::delivered:
-      return "delivered";
+    case DeliveryState::none: return "none";
+    case DeliveryState::queued: return "queued";
+    case DeliveryState::offered: return "offered";
+    case DeliveryState::delivered: return "delivered";
   }
   return "";
 }

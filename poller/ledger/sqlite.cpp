@@ -143,10 +143,8 @@ Error Database::fault(int result) const {
       return {"ledger.busy", path_ + ": another program holds the write lock" + said +
                                  ". It will be tried again; close any `sqlite3` that has an open transaction on it"};
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-      return damaged(text);
-    default:
-      return {"ledger.sql", path_ + ": a statement failed" + said};
+    case SQLITE_NOTADB: return damaged(text);
+    default: return {"ledger.sql", path_ + ": a statement failed" + said};
   }
 }
 

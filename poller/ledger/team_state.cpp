@@ -63,8 +63,8 @@ Status Ledger::add_rule(const SessionRule& row) {
 Result<std::vector<SessionRule>> Ledger::rules(std::string_view team) {
   Database& database = *impl_->database;
   return all_rows(
-      database.query("SELECT id, team, session, kind, action, rule, by, at_ms, sum FROM rules WHERE team = ?1 ORDER BY id",
-                     team),
+      database.query(
+          "SELECT id, team, session, kind, action, rule, by, at_ms, sum FROM rules WHERE team = ?1 ORDER BY id", team),
       read_rule, database);
 }
 

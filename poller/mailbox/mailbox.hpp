@@ -1,6 +1,6 @@
-// The mailbox of one team, as every transport offers it: look, read, mark, append, look again. All calls return at once; a held
-// lock is an outcome, and the caller decides when to come back. Calls for one mailbox are made one at a time (from any thread).
-// What it is not: a queue. What was seen, decided and owed lives in the ledger.
+// The mailbox of one team, as every transport offers it: look, read, mark, append, look again. All calls return at
+// once; a held lock is an outcome, and the caller decides when to come back. Calls for one mailbox are made one at a
+// time (from any thread). What it is not: a queue. What was seen, decided and owed lives in the ledger.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,8 @@ enum class ReadOutcome {
 
 struct ReadResult {
   ReadOutcome outcome = ReadOutcome::missing;
-  /// With `document`: the entries. With `torn`: what could be salvaged (complete entries before the damage) and the raw bytes.
+  /// With `document`: the entries. With `torn`: what could be salvaged (complete entries before the damage) and the raw
+  /// bytes.
   schema::InboxDocument document;
   std::string detail;  // for people; empty when there is nothing to say
 };
@@ -52,7 +53,8 @@ enum class WriteOutcome {
   done,
   already_there,  // append only: an entry with this key is in the file
   lock_held,      // by a peer; come back
-  lock_foreign,   // something that is not a lock directory of our protocol blocks the path; `detail` says what and what to do
+  lock_foreign,   // something that is not a lock directory of our protocol blocks the path; `detail` says what and what
+                  // to do
   changed,        // the bytes are not those we read; read again
   missing,        // mark: the file is gone; append: the team's folder is
   refused,        // not a regular file, a name we will not touch, a directory that is a link
@@ -67,11 +69,11 @@ struct WriteResult {
 
 /// What a later look says about something we appended.
 enum class Presence {
-  unread,      // still there, not read yet
-  read,        // there, marked read by its owner
-  gone,        // consumed: the entries that were unread before ours are gone as well, or there were none
-  overwritten, // gone, while entries that stood unread before it are still there: a peer's unlocked write ate it
-  unknown,     // could not look just now
+  unread,       // still there, not read yet
+  read,         // there, marked read by its owner
+  gone,         // consumed: the entries that were unread before ours are gone as well, or there were none
+  overwritten,  // gone, while entries that stood unread before it are still there: a peer's unlocked write ate it
+  unknown,      // could not look just now
 };
 
 /// Remembered from an append so that `gone` and `overwritten` can be told apart.
@@ -93,19 +95,21 @@ class Mailbox {
  public:
   virtual ~Mailbox() = default;
 
-  /// One stat, no open. `changed` is also reported for a file so young that its time stamp cannot yet tell two writes apart.
+  /// One stat, no open. `changed` is also reported for a file so young that its time stamp cannot yet tell two writes
+  /// apart.
   virtual GlanceResult glance(const std::string& inbox) = 0;
 
   /// Reads the inbox. After a `document` outcome, later glances compare with the version read here.
   virtual ReadResult read(const std::string& inbox, ReadMode mode) = 0;
 
-  /// Sets the read flag of these entries of `document` (as returned by read()), under the lock, in place where the flag is a
-  /// literal, by replacement where it is absent. Holds the lock for a bounded number of entries at a time.
+  /// Sets the read flag of these entries of `document` (as returned by read()), under the lock, in place where the flag
+  /// is a literal, by replacement where it is absent. Holds the lock for a bounded number of entries at a time.
   virtual WriteResult mark_read(const std::string& inbox, const schema::InboxDocument& document,
                                 std::span<const std::size_t> indexes) = 0;
 
-  /// Appends one encoded entry, creating the inbox if it is missing. Looks first: an entry with the same key there already is
-  /// `already_there`. The new bytes are on the disk before the lock is taken; under it there is a check and a rename.
+  /// Appends one encoded entry, creating the inbox if it is missing. Looks first: an entry with the same key there
+  /// already is `already_there`. The new bytes are on the disk before the lock is taken; under it there is a check and
+  /// a rename.
   virtual WriteResult append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) = 0;
 
   /// Where something we appended is now.

@@ -17,16 +17,10 @@ constexpr std::size_t keys_in_receipt = 32;
 constexpr std::size_t flips_per_hold = 64;
 constexpr std::size_t bytes_per_hold = 256 * 1024;
 
-std::string file_name(const std::string& inbox) {
-  return inbox + std::string(inbox_suffix);
-}
-std::string lock_name(const std::string& file) {
-  return file + ".lock";
-}
+std::string file_name(const std::string& inbox) { return inbox + std::string(inbox_suffix); }
+std::string lock_name(const std::string& file) { return file + ".lock"; }
 
-WriteResult stopped(WriteOutcome outcome, std::string detail) {
-  return {outcome, std::move(detail), 0};
-}
+WriteResult stopped(WriteOutcome outcome, std::string detail) { return {outcome, std::move(detail), 0}; }
 
 WriteResult invalid_name(const std::string& inbox) {
   return stopped(WriteOutcome::refused,
@@ -41,31 +35,24 @@ WriteResult stopped_by(const Error& error) {
 
 WriteResult stopped_by(const Snapshot& snapshot) {
   switch (snapshot.outcome) {
-    case ReadOutcome::missing:
-      return stopped(WriteOutcome::missing, snapshot.detail);
+    case ReadOutcome::missing: return stopped(WriteOutcome::missing, snapshot.detail);
     case ReadOutcome::not_regular:
-    case ReadOutcome::too_large:
-      return stopped(WriteOutcome::refused, snapshot.detail);
+    case ReadOutcome::too_large: return stopped(WriteOutcome::refused, snapshot.detail);
     case ReadOutcome::document:
     case ReadOutcome::empty:
     case ReadOutcome::torn:
-    case ReadOutcome::lock_held:
-      return stopped(WriteOutcome::changed, snapshot.detail);
-    case ReadOutcome::fault:
-      break;
+    case ReadOutcome::lock_held: return stopped(WriteOutcome::changed, snapshot.detail);
+    case ReadOutcome::fault: break;
   }
   return stopped(WriteOutcome::fault, snapshot.detail);
 }
 
 WriteResult not_locked(const LockAttempt& attempt) {
   switch (attempt.outcome) {
-    case LockOutcome::held:
-      return stopped(WriteOutcome::lock_held, attempt.detail);
-    case LockOutcome::foreign:
-      return stopped(WriteOutcome::lock_foreign, attempt.detail);
+    case LockOutcome::held: return stopped(WriteOutcome::lock_held, attempt.detail);
+    case LockOutcome::foreign: return stopped(WriteOutcome::lock_foreign, attempt.detail);
     case LockOutcome::acquired:
-    case LockOutcome::fault:
-      break;
+    case LockOutcome::fault: break;
   }
   return stopped(WriteOutcome::fault, attempt.detail);
 }
@@ -84,9 +71,7 @@ std::string describe(const schema::ScanProblem& problem) {
   return problem.what + " at byte " + std::to_string(problem.offset);
 }
 
-bool is_unread(const schema::InboxEntry& entry) {
-  return entry.read != schema::ReadFlag::read;
-}
+bool is_unread(const schema::InboxEntry& entry) { return entry.read != schema::ReadFlag::read; }
 
 }  // namespace
 

@@ -39,9 +39,7 @@ std::optional<int> number(std::string_view text) {
 
 }  // namespace
 
-FileVersion version_of(const FileStat& stat) {
-  return {stat.dev, stat.ino, stat.size, stat.mtime_ns, stat.ctime_ns};
-}
+FileVersion version_of(const FileStat& stat) { return {stat.dev, stat.ino, stat.size, stat.mtime_ns, stat.ctime_ns}; }
 
 bool is_settled(const FileVersion& version, EpochMs wall_now) {
   return wall_now - version.ctime_ns / 1'000'000 >= longest_tick_ms;

@@ -18,15 +18,13 @@ LockObservation observe(const std::optional<LockObservation>& before, const File
 LockStep decide(const LockObservation& observation, SteadyTime now) {
   const auto unchanged_for = now - observation.since;
   switch (observation.seen.kind) {
-    case FileKind::directory:
-      return unchanged_for >= stale_after ? LockStep::take_over : LockStep::wait;
+    case FileKind::directory: return unchanged_for >= stale_after ? LockStep::take_over : LockStep::wait;
     case FileKind::regular:
       if (unchanged_for < foreign_patience) return LockStep::wait;
       if (observation.seen.size > foreign_file_limit) return LockStep::refuse;
       return unchanged_for >= foreign_stale_after ? LockStep::remove_file : LockStep::examine_file;
     case FileKind::symlink:
-    case FileKind::other:
-      break;
+    case FileKind::other: break;
   }
   return LockStep::refuse;
 }

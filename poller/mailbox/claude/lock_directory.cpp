@@ -14,13 +14,9 @@ namespace {
 
 constexpr unsigned lock_mode = 0777;  // as proper-lockfile; the umask narrows it
 
-std::string lock_path(const Directory& at, const std::string& name) {
-  return at.path + "/" + name;
-}
+std::string lock_path(const Directory& at, const std::string& name) { return at.path + "/" + name; }
 
-LockAttempt failed(LockOutcome outcome, std::string detail) {
-  return {outcome, std::nullopt, std::move(detail)};
-}
+LockAttempt failed(LockOutcome outcome, std::string detail) { return {outcome, std::nullopt, std::move(detail)}; }
 
 /// What is in a small lock file; nothing when it cannot be read.
 std::string content_of(FileSystem& files, const Directory& at, const std::string& name) {
@@ -32,9 +28,7 @@ std::string content_of(FileSystem& files, const Directory& at, const std::string
 
 }  // namespace
 
-bool may_be_alive(int pid) {
-  return ::kill(pid, 0) == 0 || errno != ESRCH;
-}
+bool may_be_alive(int pid) { return ::kill(pid, 0) == 0 || errno != ESRCH; }
 
 HeldLock::HeldLock(HeldLock&& other) noexcept
     : owner_(std::exchange(other.owner_, nullptr)),
@@ -114,9 +108,7 @@ std::optional<LockAttempt> LockDirectory::clear(const Directory& at, const std::
                     path + " is " + std::string(describe(seen->kind)) + " of " + std::to_string(seen->size) +
                         " bytes, which is no lock; no client can write to this inbox until a person "
                         "has looked at it and removed it");
-    case LockStep::take_over:
-      note = path + " was abandoned (unchanged for " + age + ") and was taken over";
-      break;
+    case LockStep::take_over: note = path + " was abandoned (unchanged for " + age + ") and was taken over"; break;
     case LockStep::examine_file: {
       const std::optional<int> pid = pid_in_lock_file(content_of(files_, at, name));
       if (!pid || may_be_alive(*pid)) {

@@ -17,16 +17,11 @@ constexpr std::array sides{Side::member, Side::former, Side::lead, Side::listed,
 
 std::string_view word(Passage passage) {
   switch (passage) {
-    case Passage::ask:
-      return "ask";
-    case Passage::status:
-      return "status";
-    case Passage::chat:
-      return "chat";
-    case Passage::unknown:
-      return "unknown";
-    case Passage::refuse:
-      return "-";
+    case Passage::ask: return "ask";
+    case Passage::status: return "status";
+    case Passage::chat: return "chat";
+    case Passage::unknown: return "unknown";
+    case Passage::refuse: return "-";
   }
   return "?";
 }

@@ -15,9 +15,7 @@ std::string code(const Outcome& outcome) {
   return refused ? refused->code : "not refused";
 }
 
-std::string reason(const Outcome& outcome) {
-  return expect<Refused>(outcome).reason;
-}
+std::string reason(const Outcome& outcome) { return expect<Refused>(outcome).reason; }
 
 const std::string idle = R"({"type":"idle_notification","from":"w1","timestamp":"t","idleReason":"available"})";
 
@@ -191,19 +189,11 @@ TEST_CASE("what passes the table ends as the table says, for every type a member
       const TeamView view = team.view();
       const Outcome outcome = dispatch({envelope, key, noon}, payload, view, {});
       switch (direction_of(payload, side_of(from, view)).passage) {
-        case Passage::ask:
-          CHECK(std::holds_alternative<Asked>(outcome));
-          break;
-        case Passage::status:
-          CHECK(std::holds_alternative<WorkerStatus>(outcome));
-          break;
+        case Passage::ask: CHECK(std::holds_alternative<Asked>(outcome)); break;
+        case Passage::status: CHECK(std::holds_alternative<WorkerStatus>(outcome)); break;
         case Passage::chat:
-        case Passage::unknown:
-          CHECK(std::holds_alternative<ToLead>(outcome));
-          break;
-        case Passage::refuse:
-          CHECK(std::holds_alternative<Refused>(outcome));
-          break;
+        case Passage::unknown: CHECK(std::holds_alternative<ToLead>(outcome)); break;
+        case Passage::refuse: CHECK(std::holds_alternative<Refused>(outcome)); break;
       }
     }
   }

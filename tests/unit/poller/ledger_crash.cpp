@@ -12,9 +12,7 @@ namespace {
 
 constexpr int messages_per_tick = 10;
 
-std::string tick_key(long long tick, int i) {
-  return "tick " + std::to_string(tick) + " message " + std::to_string(i);
-}
+std::string tick_key(long long tick, int i) { return "tick " + std::to_string(tick) + " message " + std::to_string(i); }
 
 /// What one tick of the daemon commits together.
 Status one_tick(Ledger& ledger, long long& tick) {

@@ -11,9 +11,7 @@ namespace fs = std::filesystem;
 
 constexpr int asks = 12;
 
-std::string key(const char* what, int i) {
-  return std::string(what) + " " + std::to_string(i);
-}
+std::string key(const char* what, int i) { return std::string(what) + " " + std::to_string(i); }
 
 /// A ledger with something in every table, closed, as bytes.
 std::string sound_ledger(const std::string& path) {

@@ -129,9 +129,7 @@ bool all_of_tick(Ledger& ledger, const std::string& name) {
   return first;
 }
 
-bool is_disk_fault(const std::string& code) {
-  return code == "ledger.io" || code == "ledger.full";
-}
+bool is_disk_fault(const std::string& code) { return code == "ledger.io" || code == "ledger.full"; }
 
 }  // namespace
 

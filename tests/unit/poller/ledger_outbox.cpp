@@ -102,9 +102,7 @@ TEST_CASE("asking again does not cut short the backoff of a reply that is still 
 
 namespace {
 
-bool keep_none(const schema::MessageKey&) {
-  return false;
-}
+bool keep_none(const schema::MessageKey&) { return false; }
 constexpr EpochMs long_after = 1'000'000;
 
 /// One ask with everything that belongs to it.

@@ -48,9 +48,7 @@ std::string code_of(const Result<T>& result) {
   return result.ok() ? "ok" : result.error().code;
 }
 
-inline std::unique_ptr<Ledger> in_memory() {
-  return must(Ledger::open(":memory:"));
-}
+inline std::unique_ptr<Ledger> in_memory() { return must(Ledger::open(":memory:")); }
 
 inline std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -25,9 +25,7 @@ std::string problem_of(std::string_view text) {
   return std::get<MalformedPayload>(payload).problem;
 }
 
-std::string nested(std::size_t depth) {
-  return std::string(depth, '[') + std::string(depth, ']');
-}
+std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
 }  // namespace
 

@@ -38,9 +38,7 @@ std::string content_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::size_t elements_by_boost(const std::string& bytes) {
-  return boost::json::parse(bytes).as_array().size();
-}
+std::size_t elements_by_boost(const std::string& bytes) { return boost::json::parse(bytes).as_array().size(); }
 
 /// Every entry of one inbox file; the payloads that are malformed are counted and returned.
 std::vector<std::string> read_inbox(const fs::path& path, Summary& summary) {

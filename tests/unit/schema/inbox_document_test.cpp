@@ -12,9 +12,7 @@ namespace {
 
 const KeyScope scope{"team", "team-lead"};
 
-InboxDocument scan(std::string bytes) {
-  return InboxDocument::scan(std::move(bytes), scope);
-}
+InboxDocument scan(std::string bytes) { return InboxDocument::scan(std::move(bytes), scope); }
 
 std::string edited(std::string bytes, const InPlaceEdit& edit) {
   REQUIRE(bytes.compare(edit.offset, edit.before.size(), edit.before) == 0);
