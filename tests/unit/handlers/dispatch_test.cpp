@@ -142,7 +142,7 @@ TEST_CASE("the team's name behind the sender's makes no difference, in the envel
   CHECK(expect<Asked>(receive(team, "w1", sandbox_ask("a.example"))).request.asker == "w1");
 }
 
-TEST_CASE("status needs no name inside; the envelope's will do") {
+TEST_CASE("status needs no name inside - the envelope's will do") {
   const Team team;
   CHECK(expect<WorkerStatus>(receive(team, "w1", R"({"type":"idle_notification","idleReason":"available"})")).state ==
         "idle");

@@ -118,7 +118,7 @@ TEST_CASE("what no rule decides waits for a person, with a deadline and without 
   CHECK(asked.effects.empty());
 }
 
-TEST_CASE("what an approver is shown is what would run; the worker's claims are kept apart") {
+TEST_CASE("what an approver is shown is what would run - the worker's claims are kept apart") {
   const Request request = pending(Team(), permission_ask("Bash", R"({"command":"rm -rf /"})"));
   CHECK(request.subject == "Bash");
   CHECK(request.body == R"({"command":"rm -rf /"})");

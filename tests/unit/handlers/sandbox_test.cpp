@@ -61,7 +61,7 @@ TEST_CASE("what is no plain host is approved by no rule and no default") {
   }
 }
 
-TEST_CASE("spellings of one host are one ask; other hosts, ports and oddities are others") {
+TEST_CASE("spellings of one host are one ask - other hosts, ports and oddities are others") {
   const auto hash = [](std::string_view wanted) {
     return request_of(schema::decode_payload(sandbox_ask(wanted)))->content_hash;
   };

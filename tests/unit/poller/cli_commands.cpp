@@ -140,7 +140,7 @@ TEST_CASE("words become requests") {
   }
 }
 
-TEST_CASE("a refusal is told with the daemon's words; an unknown id is nothing there") {
+TEST_CASE("a refusal is told with the daemon's words - an unknown id is nothing there") {
   const TempDir dir;
   FakeDaemon daemon(dir / "s");
   daemon.prepare("approve", {{"code", "request.already_decided"}, {"message", "denied by bob\x1b[2J"}});
@@ -154,7 +154,7 @@ TEST_CASE("a refusal is told with the daemon's words; an unknown id is nothing t
   CHECK(json::parse(raw.out).at("code") == "request.already_decided");
 }
 
-TEST_CASE("--json prints the daemon's answer whole") {
+TEST_CASE("with --json the command prints the daemon's answer whole") {
   const TempDir dir;
   FakeDaemon daemon(dir / "s");
   const json::object answer{{"asks", json::array{json::object{{"new_field", "\u202e"}}}}};

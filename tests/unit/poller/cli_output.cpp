@@ -102,7 +102,7 @@ TEST_CASE("an answer that was taken is told with the rule it added") {
         "from now on in this session: Bash(git push:*)\n");
 }
 
-TEST_CASE("status tells the lead, the workers and what waits; a field that is missing is no fault") {
+TEST_CASE("status tells the lead, the workers and what waits - a field that is missing is no fault") {
   const long long now = cli::now_ms();
   const json::object member{{"name", "alice"},
                             {"present", true},

@@ -78,7 +78,7 @@ TEST_CASE("a stat is about the name itself") {
   CHECK(at.files.stat_at(absolute, at.scratch.path().string())->kind == FileKind::directory);
 }
 
-TEST_CASE("what is appended goes to the end, whoever wrote in between; the file is private") {
+TEST_CASE("what is appended goes to the end, whoever wrote in between - the file is private") {
   Setting at;
   const Result<File> log = at.files.open_append(at.folder, "log");
   REQUIRE(log.ok());
@@ -158,7 +158,7 @@ TEST_CASE("a private folder that others may write to is refused with the command
   }
 }
 
-TEST_CASE("what belongs to another user is refused with the command that puts it right; root's is not") {
+TEST_CASE("what belongs to another user is refused with the command that puts it right - root's is not") {
   FileStat stat;
   stat.mode = 0755;
   stat.uid = static_cast<unsigned>(::geteuid()) + 1;

@@ -165,7 +165,7 @@ TEST_CASE("chat waits for the effects of its own and earlier batches, never for 
   }
 }
 
-TEST_CASE("chat goes queued, offered, delivered; back to queued when the sink went away, and the attempts tell") {
+TEST_CASE("chat goes queued, offered, delivered - back to queued when the sink went away, and the attempts tell") {
   auto ledger = in_memory();
   const long long id = must(ledger->insert(chat_row("1")));
   must(ledger->mark_offered({id}, "recv", 2000));

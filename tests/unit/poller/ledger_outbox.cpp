@@ -27,7 +27,7 @@ TEST_CASE("what is owed comes back byte for byte") {
   CHECK((back.attempts == 2 && back.created_ms == 1000 && back.next_ms == 1500 && back.last_problem == "locked"));
 }
 
-TEST_CASE("one row per inbox is due, the oldest; the next one waits until it is no longer pending") {
+TEST_CASE("one row per inbox is due, the oldest - the next one waits until it is no longer pending") {
   auto ledger = in_memory();
   for (const char* entry : {"ann 1", "ann 2"}) must(ledger->enqueue(outbox_row("ann", entry)));
   must(ledger->enqueue(outbox_row("bob", "bob 1")));

@@ -48,7 +48,7 @@ TEST_CASE("a transaction is there as a whole or not at all") {
   CHECK_FALSE(must(ledger->known({"dropped"})));
 }
 
-TEST_CASE("an exception rolls back and goes on to the caller; the ledger stays usable") {
+TEST_CASE("an exception rolls back and goes on to the caller - the ledger stays usable") {
   auto ledger = in_memory();
   const auto throwing = [&]() -> Status {
     must(accept(*ledger, "dropped"));

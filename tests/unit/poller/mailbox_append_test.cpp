@@ -9,7 +9,7 @@ using namespace inbox_poller::test;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-TEST_CASE("an entry is appended at the end; the other bytes and the mode stay") {
+TEST_CASE("an entry is appended at the end - the other bytes and the mode stay") {
   MailboxSetting at;
   const std::string first = entry("one", "false").insert(1, "\n    \"unknown\": 1e400,");
   at.put(inbox_of({first}));
@@ -20,7 +20,7 @@ TEST_CASE("an entry is appended at the end; the other bytes and the mode stay") 
   CHECK(at.litter().empty());
 }
 
-TEST_CASE("a missing inbox, and a missing folder for it, are created; a missing team is not") {
+TEST_CASE("a missing inbox, and a missing folder for it, are created - a missing team is not") {
   MailboxSetting at;
   SECTION("inbox") {}
   SECTION("folder") { fs::remove(at.folder()); }

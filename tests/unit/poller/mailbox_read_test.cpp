@@ -262,7 +262,7 @@ TEST_CASE("folders that others may write to, and links, are refused with what to
   CHECK(at.bytes() == before);
 }
 
-TEST_CASE("inboxes are the files with valid names, sorted; locks, temporary files and odd names are not") {
+TEST_CASE("inboxes are the files with valid names, sorted - locks, temporary files and odd names are not") {
   MailboxSetting at;
   fs::create_directory(at.lock());
   for (const char* name : {"worker-2.json", "Worker_1.json", "team-lead.json", "a.b.json", "-x.json", ".hidden.json",

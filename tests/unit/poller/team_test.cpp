@@ -165,7 +165,7 @@ TEST_CASE("a busy report runs out on the monotonic clock") {
   CHECK(world.receive().size() == 1);
 }
 
-TEST_CASE("nothing is marked, answered or offered when the ledger cannot commit; all of it happens once it can") {
+TEST_CASE("nothing is marked, answered or offered when the ledger cannot commit - all of it happens once it can") {
   World world;
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w1", "hello", 2)});
   const auto before = test::slurp(world.inboxes() / "team-lead.json");
@@ -198,7 +198,7 @@ TEST_CASE("a flip that a peer wrote over is set again, and nothing is delivered 
   CHECK(world.inbox("w1").size() == 1);
 }
 
-TEST_CASE("the same ask under a new time stamp gets the same bytes; with other content it is refused") {
+TEST_CASE("the same ask under a new time stamp gets the same bytes - with other content it is refused") {
   World world;
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
   world.poll();

@@ -71,7 +71,7 @@ TEST_CASE("what is behind a problem is not seen, what is before it is") {
   CHECK(document.entries().size() == 1);
 }
 
-TEST_CASE("a file of white space has no entries and no problem; an object instead of an array has a problem") {
+TEST_CASE("a file of white space has no entries and no problem - an object instead of an array has a problem") {
   for (const char* text : {"", " \r\n", "\xEF\xBB\xBF"}) {
     CHECK_FALSE(scan(text).problem());
     CHECK(scan(text).entries().empty());
