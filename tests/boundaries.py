@@ -13,7 +13,7 @@ import tempfile
 ROOMS = ("schema", "config", "handlers", "poller")
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
-MAX_PRODUCT_LINES = 8000
+MAX_PRODUCT_LINES = 12000  # why not the 8,000 that were planned: docs/adr/0006-size.md
 
 PURE = r'<(boost/asio[/.].*|sqlite3\.h|spdlog/.*|filesystem|fstream|unistd\.h|fcntl\.h|sys/.*|thread|mutex|ctime|time\.h)>'
 
