@@ -54,7 +54,7 @@ TEST_CASE("the reply's entry is the whole of what is written, byte for byte") {
 }
 
 TEST_CASE(
-    "the same decision gives the same bytes; another moment gives others, another ask or team another message id") {
+    "the same decision gives the same bytes - another moment gives others, another ask or team another message id") {
   const Team team = with_rules({rule("Bash(ls:*)")});
   const auto entry = [&](const Team& in, const std::string& id, EpochMs now) {
     return entries(expect<Asked>(receive(in, "w1", permission_ask("Bash", ls, id), {}, now)).effects)[0].entry;
