@@ -20,11 +20,6 @@ if(INBOX_POLLER_SANITIZE)
   target_link_options(inbox-poller-flags INTERFACE -fsanitize=${INBOX_POLLER_SANITIZE})
 endif()
 
-if(INBOX_POLLER_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # In this instrumentation g++ 12 sees overlaps and overruns in "…" + std::string that are none.
-  target_compile_options(inbox-poller-flags INTERFACE -Wno-restrict -Wno-array-bounds)
-endif()
-
 if(INBOX_POLLER_FUZZ)
   target_compile_options(inbox-poller-flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()

@@ -26,9 +26,10 @@ Status migrate(Database& database) {
   auto version = database.value<int>("PRAGMA user_version");
   if (!version) return version.error();
   for (int from = *version; from < known_version; ++from) {
-    const std::string step = std::string(ledger_migrations.at(static_cast<std::size_t>(from))) +
-                             "PRAGMA application_id = " + std::to_string(ledger_application_id) +
-                             ";PRAGMA user_version = " + std::to_string(from + 1) + ";";
+    // Appended piece by piece: of one expression g++ 12 says, under ThreadSanitizer, that it writes over its end.
+    std::string step(ledger_migrations.at(static_cast<std::size_t>(from)));
+    step += "PRAGMA application_id = " + std::to_string(ledger_application_id) + ";";
+    step += "PRAGMA user_version = " + std::to_string(from + 1) + ";";
     auto done = database.transaction([&] { return database.script(step); });
     if (!done) return in_context("bringing the ledger to format " + std::to_string(from + 1), done.error());
   }
