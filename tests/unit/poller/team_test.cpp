@@ -315,6 +315,28 @@ TEST_CASE("a folder that loses its roster is no team any more") {
   CHECK(world.run(world.team->poll()) == Team::Polled::no_team);
 }
 
+TEST_CASE("the same sender, time and text twice is one message, and both entries are marked") {
+  World world;
+  world.write_lead({World::entry("w1", "hello", 1), World::entry("w1", "hello", 1), World::entry("w1", "hello", 2)});
+  world.poll();
+  CHECK(world.all_read());
+  CHECK(world.receive().size() == 2);
+}
+
+TEST_CASE(
+    "chat that somebody had marked before we first saw it is recorded, not delivered; an ask is answered all the "
+    "same") {
+  World world;
+  auto chat = World::entry("w1", "old news", 1);
+  auto ask = World::entry("w1", World::ask("perm-1", "git status"), 2);
+  for (auto* entry : {&chat, &ask}) entry->replace(entry->find("\"read\": false"), 13, "\"read\": true");
+  world.write_lead({chat, ask});
+  world.poll();
+  CHECK(world.receive().empty());
+  CHECK(world.ledger->messages_like("", 10)->size() == 2);
+  CHECK(world.inbox("w1").size() == 1);
+}
+
 TEST_CASE("one bad entry hides none of its neighbours and is kept with its bytes") {
   World world;
   world.write_lead({World::entry("w1", "before", 1),
