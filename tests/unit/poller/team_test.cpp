@@ -271,8 +271,8 @@ TEST_CASE("a rule given in one session of the lead does not hold in the next") {
 TEST_CASE("an ask that nobody answers is denied at its deadline, also after a restart, never by the wall clock") {
   World world;
   open_ask(world);
+  world.clock.jump_wall(std::chrono::hours(-5));  // while we were down
   world.restart();
-  world.clock.jump_wall(std::chrono::hours(-5));
   world.poll();
   CHECK(world.team->asks().open().size() == 1);
   world.clock.advance(world.config.permissions.timeout + std::chrono::seconds(1));
