@@ -154,6 +154,7 @@ class Delivery(ProcessTest):
         self.say_all(team, ["1", "2"])
         lines = lambda: [json.loads(x)["text"] for x in path.read_text("utf-8").split("\n") if x] if path.exists() else []  # noqa
         wait_for("two lines", lambda: len(lines()) == 2)
+        wait_for("their delivery is recorded", lambda: self.daemon.ask("status")["teams"][0]["chat"]["delivered"] == 2)
         self.daemon.kill()
         self.say_all(team, ["3"])
         self.daemon.start()

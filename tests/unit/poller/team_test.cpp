@@ -324,7 +324,7 @@ TEST_CASE("the same sender, time and text twice is one message, and both entries
 }
 
 TEST_CASE(
-    "chat that somebody had marked before we first saw it is recorded, not delivered; an ask is answered all the "
+    "chat that somebody had marked before we first saw it is recorded, not delivered - an ask is answered all the "
     "same") {
   World world;
   auto chat = World::entry("w1", "old news", 1);
