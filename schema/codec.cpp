@@ -203,6 +203,14 @@ Payload decode_payload(std::string_view text) {
   return UnknownPayload{*type};
 }
 
+std::string claimed_request_id(std::string_view text) {
+  const auto members = scan_object(text);
+  if (!members) return "";
+  FieldReader fields(text, *members);
+  const std::string id = fields.request_id();
+  return fields.problem() ? "" : id;  // two spellings that contradict each other claim nothing
+}
+
 std::string encode(const PermissionResponse& response) {
   const std::string id = quote(response.request_id);
   if (!response.allowed) {
@@ -246,6 +254,10 @@ std::string encode(const TeamPermissionUpdate& update) {
   return object(update.type, {{"permissionUpdate", update.permission_update},
                               {"directoryPath", quote(update.directory_path)},
                               {"toolName", quote(update.tool_name)}});
+}
+
+std::string encode(const TeammateTerminated& notice) {
+  return object(notice.type, {{"message", quote(notice.message)}});
 }
 
 }  // namespace inbox_poller::schema

@@ -19,6 +19,10 @@ namespace inbox_poller::schema {
 /// last one counts.
 Payload decode_payload(std::string_view text);
 
+/// The request id that a text seems to be about, in either spelling; empty when there is none that we would keep. For
+/// messages that decode_payload() calls malformed.
+std::string claimed_request_id(std::string_view text);
+
 // Compact JSON, keys in the order the real client writes them. An empty `updated_input` is left out (the worker then
 // runs the original), empty `permission_updates` are [], an empty error says "Denied", feedback goes only with a
 // rejection and permissionMode only with an approval. Raw members are written as they are: whoever fills them answers
@@ -29,5 +33,6 @@ std::string encode(const PlanApprovalResponse&);
 std::string encode(const ModeSetRequest&);
 std::string encode(const ShutdownRequest&);
 std::string encode(const TeamPermissionUpdate&);
+std::string encode(const TeammateTerminated&);
 
 }  // namespace inbox_poller::schema

@@ -52,6 +52,10 @@ std::string_view bare_name(std::string_view name_or_agent_id) {
   return name_or_agent_id.substr(0, name_or_agent_id.find('@'));
 }
 
+bool is_found_by_old_clients(std::string_view team) {
+  return !team.empty() && consists_of(team, "abcdefghijklmnopqrstuvwxyz0123456789-");
+}
+
 bool is_valid_request_id(std::string_view id) {
   return !id.empty() && id.size() <= 256 && consists_of(id, id_characters);
 }

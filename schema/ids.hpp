@@ -16,6 +16,10 @@ bool is_valid_name(std::string_view name);
 /// The member name in "name" or "name@team". Cuts at the first '@'; never allocates.
 std::string_view bare_name(std::string_view name_or_agent_id);
 
+/// True for team names that every observed client finds again: 2.1.50 looks the roster up in lower case, with every
+/// other character than letters and digits as '-'.
+bool is_found_by_old_clients(std::string_view team);
+
 /// True for request ids we are willing to keep, log and echo: 1 to 256 characters of `[A-Za-z0-9@._:+=-]`.
 bool is_valid_request_id(std::string_view id);
 

@@ -36,6 +36,26 @@ Result<Member> decode_member(std::string_view bytes, std::size_t index) {
   return member;
 }
 
+/// Only a hint about other clients, so that one of an unknown shape counts as none.
+std::optional<LeadProcess> decode_lead_process(std::string_view bytes) {
+  const auto members = scan_object(bytes);
+  if (!members) return std::nullopt;
+  FieldReader fields(bytes, *members);
+  LeadProcess process;
+  process.pid = fields.integer("pid");
+  process.claimed_at_ms = fields.integer("claimedAt");
+  const std::string_view started = fields.token("procStart").value_or("null");
+  switch (kind_of(started)) {
+    case JsonKind::string: process.started = decode_string(started).value_or(""); break;
+    case JsonKind::number: process.started = started; break;
+    case JsonKind::null: break;
+    case JsonKind::boolean:
+    case JsonKind::array:
+    case JsonKind::object: return std::nullopt;
+  }
+  return fields.problem() || process.pid <= 0 ? std::nullopt : std::optional(process);
+}
+
 /// The bytes of the `members` array; an empty list when there is none.
 Result<std::string_view> member_list(std::string_view bytes, const std::vector<MemberSpan>& fields) {
   const std::string_view list = find_member(bytes, fields, "members").value_or("[]");
@@ -68,6 +88,7 @@ Result<Roster> decode_roster(std::string_view bytes) {
                   {"leadSessionId", roster.lead_session_id}});
   roster.created_at_ms = fields.integer("createdAt");
   if (fields.problem()) return Error{"roster.field", *fields.problem()};
+  roster.lead_process = decode_lead_process(find_member(bytes, *top_level, "leadProcess").value_or(""));
 
   const auto list = member_list(bytes, *top_level);
   if (!list) return list.error();

@@ -21,10 +21,18 @@ struct Member {
   bool is_active = true;  // absent means active
 };
 
+/// The client that says it leads this team (newer clients write it).
+struct LeadProcess {
+  long long pid = 0;
+  std::string started;  // procStart as written; empty when absent
+  long long claimed_at_ms = 0;
+};
+
 struct Roster {
   std::string name, description, lead_agent_id, lead_session_id;
   long long created_at_ms = 0;
   std::vector<Member> members;
+  std::optional<LeadProcess> lead_process;
 
   /// The lead's bare name from leadAgentId; "team-lead" when that is missing or not a valid name.
   [[nodiscard]] std::string lead_name() const;

@@ -352,6 +352,18 @@ TEST_CASE("what we write is byte for byte what both client versions honour") {
   CHECK(
       encode(TeamPermissionUpdate{R"({"type":"addRules"})", "/repo", "Edit"}) ==
       R"({"type":"team_permission_update","permissionUpdate":{"type":"addRules"},"directoryPath":"/repo","toolName":"Edit"})");
+  CHECK(encode(TeammateTerminated{"mason \"left\""}) == R"({"type":"teammate_terminated","message":"mason \"left\""})");
+}
+
+TEST_CASE("a message that cannot be read may still say which request it is about") {
+  CHECK(claimed_request_id(R"({"type":"permission_response","requestId":"p-1","approved":true})") == "p-1");
+  CHECK(claimed_request_id(R"({"type":"plan_approval_response","request_id":"p-1"})") == "p-1");
+  CHECK(claimed_request_id(R"({"requestId":"p-1","request_id":"p-1"})") == "p-1");
+  for (const char* text : {"", "approved", "[]", "{}", R"({"requestId":7})", R"({"requestId":null})",
+                           R"({"requestId":"../x"})", R"({"requestId":"p-1","request_id":"p-2"})"}) {
+    CAPTURE(text);
+    CHECK(claimed_request_id(text).empty());
+  }
 }
 
 TEST_CASE("what we write, we read back the same") {
@@ -365,6 +377,7 @@ TEST_CASE("what we write, we read back the same") {
   CHECK(decoded<PlanApprovalResponse>(encode(PlanApprovalResponse{"p", false, "é\n", "t", ""})).feedback == "é\n");
   CHECK(decoded<ShutdownRequest>(encode(ShutdownRequest{"s", "l", "r", "t"})).reason == "r");
   CHECK(decoded<ModeSetRequest>(encode(ModeSetRequest{"plan", "l"})).mode == "plan");
+  CHECK(decoded<TeammateTerminated>(encode(TeammateTerminated{"gone\n"})).message == "gone\n");
   CHECK(decoded<TeamPermissionUpdate>(encode(TeamPermissionUpdate{"{}", "/r", "T"})).tool_name == "T");
 }
 

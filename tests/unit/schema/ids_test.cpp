@@ -38,6 +38,12 @@ TEST_CASE("the bare name is what stands before the first @") {
   CHECK(bare_name("").empty());
 }
 
+TEST_CASE("old clients find a team again whose name is lower-case letters, digits and dashes only") {
+  for (const char* team : {"house", "session-12ab34cd", "7"}) CHECK(is_found_by_old_clients(team));
+  for (const char* team : {"Rig_Upper", "House", "my_team", "my.team", "", "h\xC3\xA4user"})
+    CHECK_FALSE(is_found_by_old_clients(team));
+}
+
 TEST_CASE("request ids of every client are valid, ids that could break a log or a path are not") {
   for (const char* id : {"perm-1770504247092-piasa4m", "plan_approval-1770979387887@planner-01@plan-verify",
                          "shutdown-1770504317407@tester", "unspecified", "a1b2c3d4", "a+b=c:d.e"}) {

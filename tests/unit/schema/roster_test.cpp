@@ -93,6 +93,32 @@ TEST_CASE("the lead's name comes from leadAgentId, and is team-lead when that is
   CHECK(decode_roster("{}")->lead_name() == "team-lead");
 }
 
+TEST_CASE("the process that leads the team is read as it is written") {
+  const auto lead_process = decode_roster(roster_file)->lead_process;
+  REQUIRE(lead_process);
+  CHECK(lead_process->pid == 1);
+  CHECK(lead_process->started == "123456789012345678901234567890");
+  CHECK(lead_process->claimed_at_ms == 0);
+  const auto by_text = decode_roster(
+      R"({"leadProcess":{"pid":4711,"pidSpace":"host","claimedAt":1763650000000,"procStart":"Thu \"Nov\" 20"}})");
+  REQUIRE(by_text->lead_process);
+  CHECK(by_text->lead_process->pid == 4711);
+  CHECK(by_text->lead_process->started == "Thu \"Nov\" 20");
+  CHECK(by_text->lead_process->claimed_at_ms == 1763650000000);
+  CHECK(decode_roster(R"({"leadProcess":{"pid":5}})")->lead_process->started.empty());
+}
+
+TEST_CASE("a lead process of another shape is none, and the roster is read all the same") {
+  for (const char* shape : {"null", "7", "[]", "{}", R"({"pid":"7"})", R"({"pid":0})", R"({"pid":-1})",
+                            R"({"pid":7,"procStart":[]})", R"({"pid":7,"claimedAt":"now"})"}) {
+    CAPTURE(shape);
+    const auto roster = decode_roster(R"({"leadProcess":)" + std::string(shape) + R"(,"members":[{"name":"a"}]})");
+    REQUIRE(roster.ok());
+    CHECK_FALSE(roster->lead_process);
+    CHECK(roster->find("a") != nullptr);
+  }
+}
+
 TEST_CASE("a member whose name cannot be an inbox is left out, the others stay") {
   const auto roster = decode_roster(R"({"members":[{"name":"../../x"},{"agentId":"b@t"},{"name":""},{"name":"ok"}]})");
   REQUIRE(roster.ok());
