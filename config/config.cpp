@@ -21,4 +21,20 @@ std::optional<PermissionMode> parse_mode(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view to_string(Role role) {
+  switch (role) {
+    case Role::leader: return "leader";
+    case Role::front: return "front";
+    case Role::observer: return "observer";
+  }
+  return "";
+}
+
+std::optional<PermissionMode> ModeSettings::wanted(std::string_view member) const {
+  for (const auto& [name, mode] : members) {
+    if (name == member) return mode;
+  }
+  return on_join;
+}
+
 }  // namespace inbox_poller::config

@@ -1,5 +1,6 @@
 // The effective configuration, after reading, checking and defaults: plain values, no TOML, no file access.
 // Every duration is std::chrono, every size is Bytes; the texts in the file carry units ("500ms", "10min", "64MiB").
+// Equality is of every value: it tells what a reload changed.
 #pragma once
 
 #include <chrono>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/rules.hpp"
@@ -30,7 +32,13 @@ inline constexpr PermissionMode permission_modes[] = {PermissionMode::plan,     
 std::string_view to_string(PermissionMode);
 std::optional<PermissionMode> parse_mode(std::string_view);
 
-enum class Role { leader };
+/// Who consumes the lead's inbox. leader: we alone. front: a real lead does, and we answer before it what a rule
+/// decides. observer: somebody else does everything; we never write.
+enum class Role { leader, front, observer };
+std::string_view to_string(Role);
+
+/// What a leader does when somebody else turns out to consume the same inbox.
+enum class ForeignConsumer { stop, observe, ignore };
 enum class Transport { claude };
 
 struct TeamSettings {
@@ -39,19 +47,50 @@ struct TeamSettings {
   std::string lead;  // the lead's member name; empty: from the roster's leadAgentId
   Role role = Role::leader;
   Transport transport = Transport::claude;
-  Duration poll_interval{500};
+  Duration poll_interval{500};       // role front: 100 ms unless set
+  std::vector<std::string> aliases;  // misspelt names of the lead: chat in their inboxes is the lead's
+  std::string tasks;                 // absolute; the team's task folder; empty: <root>/../tasks/<team>
+  ForeignConsumer foreign_consumer = ForeignConsumer::stop;
+  Duration silent_after{std::chrono::minutes(10)};  // a worker that said nothing for so long is shown as silent
+  bool operator==(const TeamSettings&) const = default;
+};
+
+/// Modes we set by ourselves when a worker joins, and how wide a mode anybody may set through us.
+struct ModeSettings {
+  std::optional<PermissionMode> on_join;                        // for every worker not named below; empty: none is set
+  std::vector<std::pair<std::string, PermissionMode>> members;  // by member name
+  PermissionMode ceiling = PermissionMode::accept_edits;
+  Duration adopt_within{std::chrono::seconds(30)};  // after it a mode that the roster does not show is "not adopted"
+
+  /// What a worker of this name gets when it joins.
+  [[nodiscard]] std::optional<PermissionMode> wanted(std::string_view member) const;
+  bool operator==(const ModeSettings&) const = default;
+};
+
+struct ShutdownSettings {
+  Duration nudge_after{std::chrono::seconds(20)};  // one textual reminder; zero: none
+  std::optional<Duration> force_after;             // empty: never without the worker's consent
+  Duration timeout{std::chrono::minutes(10)};      // a request without an answer, or a cleanup that gets nowhere
+  Duration grace{std::chrono::seconds(5)};         // between consent, TERM and KILL
+  bool close_panes = true;
+  bool remove_members = true;
+  bool release_tasks = true;
+  std::vector<std::string> tmux{"tmux"};  // how the panes' server is reached: ["tmux", "-L", "team"]
+  bool operator==(const ShutdownSettings&) const = default;
 };
 
 struct PermissionSettings {
   PermissionRules rules;
   Action default_action = Action::ask;
   Duration timeout{std::chrono::minutes(10)};  // after it: always deny
+  bool operator==(const PermissionSettings&) const = default;
 };
 
 struct SandboxSettings {
   HostRules hosts;
   Action default_action = Action::ask;
   Duration timeout{std::chrono::minutes(10)};
+  bool operator==(const SandboxSettings&) const = default;
 };
 
 struct PlanSettings {
@@ -59,6 +98,7 @@ struct PlanSettings {
   PermissionMode ceiling = PermissionMode::standard;
   Duration timeout{std::chrono::minutes(30)};
   std::uint32_t loop_limit = 5;  // the same plan submitted this often is put before a person, whatever `decision` says
+  bool operator==(const PlanSettings&) const = default;
 };
 
 enum class IdlePolicy { state, all };        // are status messages only state, or chat as well
@@ -67,6 +107,7 @@ enum class UnknownPolicy { deliver, hold };  // an unknown payload type: chat fo
 struct ExecSink {
   std::vector<std::string> argv;  // empty: no such sink; never passed through a shell
   Duration timeout{std::chrono::seconds(30)};
+  bool operator==(const ExecSink&) const = default;
 };
 
 struct DeliverySettings {
@@ -77,6 +118,7 @@ struct DeliverySettings {
   std::vector<std::string> senders;  // names outside the roster whose chat is welcome, such as "user"
   IdlePolicy idle = IdlePolicy::state;
   UnknownPolicy unknown = UnknownPolicy::deliver;
+  bool operator==(const DeliverySettings&) const = default;
 };
 
 struct Limits {
@@ -86,6 +128,7 @@ struct Limits {
   std::uint32_t queued_chat = 10'000;     // beyond it the oldest is not dropped: new chat stays unread in the inbox
   std::uint32_t torn_polls = 6;           // polls a file may stay unreadable before its bytes are copied to quarantine
   Duration retention{std::chrono::hours(24 * 14)};
+  bool operator==(const Limits&) const = default;
 };
 
 struct TeamConfig {
@@ -94,8 +137,11 @@ struct TeamConfig {
   PermissionSettings permissions;
   SandboxSettings sandbox;
   PlanSettings plans;
+  ModeSettings modes;
+  ShutdownSettings shutdown;
   DeliverySettings delivery;
   Limits limits;
+  bool operator==(const TeamConfig&) const = default;
 };
 
 enum class LogFormat { automatic, text, json };
@@ -105,12 +151,14 @@ struct LogSettings {
   LogLevel level = LogLevel::info;
   LogFormat format = LogFormat::automatic;  // text on a terminal, JSON lines otherwise
   std::string file;                         // absolute; empty: standard error
+  bool operator==(const LogSettings&) const = default;
 };
 
 struct DaemonConfig {
   std::string state_dir;  // ledger and quarantine; default $XDG_STATE_HOME/inbox-poller
   std::string socket;     // control socket; default $XDG_RUNTIME_DIR/inbox-poller/control.sock, else below state_dir
   LogSettings log;
+  bool operator==(const DaemonConfig&) const = default;
 };
 
 struct Config {

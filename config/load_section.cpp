@@ -39,9 +39,19 @@ Result<T> bounded(T found, T least, T most) {
                "is " + to_text(found) + "; it must be from " + to_text(least) + " to " + to_text(most)};
 }
 
+template <class T>
+Result<T> measured(const toml::node& node, T example, T least, T most, Result<T> (*parse)(std::string_view)) {
+  if (!node.is_string()) return wrong_type(node, "it with a unit, in quotes, such as " + toml_text(to_text(example)));
+  const Result<T> found = parse(node.as_string()->get());
+  if (!found) return Error{"config.unit", "= " + found.error().message};
+  return bounded(*found, least, most);
+}
+
 // How the effective value stands in the list of settings.
 std::string shown(const std::string& text) { return toml_text(text); }
 std::string shown(Duration duration) { return toml_text(to_text(duration)); }
+std::string shown(const std::optional<Duration>& duration) { return duration ? shown(*duration) : toml_text(""); }
+std::string shown(bool flag) { return flag ? "true" : "false"; }
 std::string shown(Bytes bytes) { return toml_text(to_text(bytes)); }
 std::string shown(std::uint32_t number) { return std::to_string(number); }
 std::string shown(const std::vector<std::string>& texts) {
@@ -85,7 +95,7 @@ std::string toml_text(std::string_view text) {
 Section::Section(const toml::table& document, std::string name, Complaints& complaints, std::vector<Setting>& settings)
     : name_(std::move(name)), complaints_(complaints), settings_(settings) {
   static const toml::table nothing;
-  const toml::node* node = name_.empty() ? &document : document.get(name_);
+  const toml::node* node = name_.empty() ? &document : document.at_path(name_).node();
   table_ = node != nullptr && node->is_table() ? node->as_table() : &nothing;
   if (node == nullptr) return;
   if (node->source().begin) place_ = node->source().begin;
@@ -138,22 +148,26 @@ void Section::path(std::string_view key, std::string& value, std::string_view ho
   if (!value.empty() && value.front() != '/') reject(key, "is not absolute; begin it with \"/\" or \"~/\"");
 }
 
-template <class T>
-void Section::measured(std::string_view key, T& value, T least, T most, Result<T> (*parse)(std::string_view)) {
-  read(key, value, [&](const toml::node& node) -> Result<T> {
-    if (!node.is_string()) return wrong_type(node, "it with a unit, in quotes, such as " + shown(value));
-    const Result<T> found = parse(node.as_string()->get());
-    if (!found) return Error{"config.unit", "= " + found.error().message};
-    return bounded(*found, least, most);
+void Section::duration(std::string_view key, Duration& value, Duration least, Duration most) {
+  read(key, value, [&](const toml::node& node) { return measured(node, value, least, most, parse_duration); });
+}
+
+void Section::duration(std::string_view key, std::optional<Duration>& value, Duration least, Duration most) {
+  read(key, value, [&](const toml::node& node) -> Result<std::optional<Duration>> {
+    const auto found = measured(node, value.value_or(least), least, most, parse_duration);
+    return found ? Result<std::optional<Duration>>(*found) : found.error();
   });
 }
 
-void Section::duration(std::string_view key, Duration& value, Duration least, Duration most) {
-  measured(key, value, least, most, parse_duration);
+void Section::bytes(std::string_view key, Bytes& value, Bytes least, Bytes most) {
+  read(key, value, [&](const toml::node& node) { return measured(node, value, least, most, parse_bytes); });
 }
 
-void Section::bytes(std::string_view key, Bytes& value, Bytes least, Bytes most) {
-  measured(key, value, least, most, parse_bytes);
+void Section::flag(std::string_view key, bool& value) {
+  read(key, value, [](const toml::node& node) -> Result<bool> {
+    if (!node.is_boolean()) return wrong_type(node, "true or false, without quotes");
+    return node.as_boolean()->get();
+  });
 }
 
 void Section::count(std::string_view key, std::uint32_t& value, std::uint32_t least, std::uint32_t most) {
@@ -174,8 +188,12 @@ void Section::one_of(std::string_view key, std::string& name, const std::vector<
   });
 }
 
-void Section::for_each_text(std::string_view key, const std::function<Status(const std::string&)>& take) {
-  std::vector<std::string> texts;
+void Section::texts(std::string_view key, std::vector<std::string>& values) {
+  for_each_text(key, values, [](const std::string&) -> Status { return Done{}; });
+}
+
+void Section::for_each_text(std::string_view key, std::vector<std::string>& texts,
+                            const std::function<Status(const std::string&)>& take) {
   read(key, texts, [&](const toml::node& node) -> Result<std::vector<std::string>> {
     if (!node.is_array()) return wrong_type(node, "a list of texts, such as [\"…\", \"…\"]");
     std::vector<std::string> found;
@@ -192,6 +210,12 @@ void Section::for_each_text(std::string_view key, const std::function<Status(con
     }
     return found;
   });
+}
+
+std::vector<std::string_view> Section::keys() const {
+  std::vector<std::string_view> keys;
+  for (const auto& [key, node] : *table_) keys.push_back(key.str());
+  return keys;
 }
 
 void Section::finish(const std::vector<std::string_view>& subsections) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,16 +35,18 @@ std::string quoted_list(const std::vector<std::string_view>& names);
 
 class Section {
  public:
-  /// `name` is "team", or empty for the top level, whose tables are then sections of their own. A section of the wrong
-  /// type reads as empty, with a complaint.
+  /// `name` is "team", "modes.members" for a table within one, or empty for the top level, whose tables are then
+  /// sections of their own. A section of the wrong type reads as empty, with a complaint.
   Section(const toml::table& document, std::string name, Complaints&, std::vector<Setting>& settings);
 
   void text(std::string_view key, std::string& value);
   /// An absolute path, or one that begins with "~/".
   void path(std::string_view key, std::string& value, std::string_view home);
   void duration(std::string_view key, Duration& value, Duration least, Duration most);
+  void duration(std::string_view key, std::optional<Duration>& value, Duration least, Duration most);
   void bytes(std::string_view key, Bytes& value, Bytes least, Bytes most);
   void count(std::string_view key, std::uint32_t& value, std::uint32_t least, std::uint32_t most);
+  void flag(std::string_view key, bool& value);
 
   template <class T>
   using Choices = std::vector<std::pair<std::string_view, T>>;
@@ -61,16 +64,23 @@ class Section {
     }
   }
 
+  /// A list of texts as they are.
+  void texts(std::string_view key, std::vector<std::string>& values);
+
   /// A list of texts, each turned into a T; `parse` returns Result<T>.
   template <class T, class Parse>
   void list(std::string_view key, std::vector<T>& values, Parse parse) {
-    for_each_text(key, [&](const std::string& item) -> Status {
+    std::vector<std::string> found;
+    for_each_text(key, found, [&](const std::string& item) -> Status {
       auto value = parse(item);
       if (!value) return value.error();
       values.push_back(std::move(*value));
       return Done{};
     });
   }
+
+  /// What is written there: for a section whose keys are names of the operator's choice, and to see whether it is used.
+  [[nodiscard]] std::vector<std::string_view> keys() const;
 
   /// Complains about a value that is well-formed but not acceptable, at its place (or the section's, when it is a
   /// default).
@@ -80,13 +90,12 @@ class Section {
 
  private:
   void one_of(std::string_view key, std::string& name, const std::vector<std::string_view>& names);
-  void for_each_text(std::string_view key, const std::function<Status(const std::string&)>& take);
+  void for_each_text(std::string_view key, std::vector<std::string>& texts,
+                     const std::function<Status(const std::string&)>& take);
   [[nodiscard]] std::string full_name(std::string_view key) const;
 
   template <class T, class Parse>
   void read(std::string_view key, T& value, Parse parse);
-  template <class T>
-  void measured(std::string_view key, T& value, T least, T most, Result<T> (*parse)(std::string_view));
 
   const toml::table* table_;
   std::string name_;

@@ -19,6 +19,7 @@ constexpr Duration longest_wait = hours(24 * 7);
 constexpr std::string_view default_allow = "default-allow";
 constexpr std::string_view any_host = "any-host";
 constexpr std::string_view bypass_ceiling = "bypass-ceiling";
+constexpr std::string_view wide_modes = "wide-modes";
 
 /// Letters, digits, '.', '_', '-', as in the names of team folders and inboxes; stars where a glob may stand.
 bool is_plain_name(std::string_view name, bool glob) {
@@ -47,10 +48,25 @@ Result<std::string> sender_name(const std::string& text) {
   return Error{"config.name", toml_text(text) + " is not a sender's name: letters, digits, '_' and '-', at most 64"};
 }
 
+Result<std::string> alias_of(const std::string& lead, const std::string& text) {
+  if (!schema::is_valid_name(text))
+    return Error{"config.name", toml_text(text) + " is not an inbox's name: letters, digits, '_' and '-', at most 64"};
+  if (text == lead) return Error{"config.name", toml_text(text) + " is the lead's own name; name only other spellings"};
+  return text;
+}
+
 Result<std::string> acknowledgement(const std::string& text) {
-  if (text == default_allow || text == any_host || text == bypass_ceiling) return text;
+  if (text == default_allow || text == any_host || text == bypass_ceiling || text == wide_modes) return text;
   return Error{"config.acknowledgement", toml_text(text) + " acknowledges nothing; known are " +
-                                             quoted_list({default_allow, any_host, bypass_ceiling})};
+                                             quoted_list({default_allow, any_host, bypass_ceiling, wide_modes})};
+}
+
+/// For a PermissionMode, or for one that need not be set.
+template <class Mode>
+Section::Choices<Mode> modes() {
+  Section::Choices<Mode> choices;
+  for (const PermissionMode mode : permission_modes) choices.emplace_back(to_string(mode), mode);
+  return choices;
 }
 
 /// Reads one file's sections in the order of docs/configuration.md.
@@ -67,9 +83,11 @@ struct TeamReader {
     read_permissions();
     read_sandbox();
     read_plans();
+    read_modes();
+    read_shutdown();
     read_delivery();
     read_limits();
-    section("").finish({"team", "permissions", "sandbox", "plans", "delivery", "limits"});
+    section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "limits"});
   }
 
   Section section(std::string name) { return {document, std::move(name), complaints, out.settings}; }
@@ -82,6 +100,13 @@ struct TeamReader {
     if (known) return warn(std::string(consequence) + " (team.i_understand says that this is meant)");
     from.reject(key, "is dangerous: " + std::string(consequence) + "; if that is meant, write \"" +
                          std::string(acknowledgement) + "\" into the list team.i_understand");
+  }
+
+  /// A setting that is read and then never used deserves a word, not a refusal: the role may be changed for a day.
+  void only_a_leader(bool is_written, std::string_view what) {
+    const Role role = out.config.team.role;
+    if (is_written && role != Role::leader)
+      warn(std::string(what) + " has no effect with team.role = \"" + std::string(to_string(role)) + "\"");
   }
 
   void read_team() {
@@ -101,9 +126,19 @@ struct TeamReader {
     if (!to.lead.empty() && !is_plain_name(to.lead, false)) {
       team.reject("lead", "is not a member's name: only letters, digits, '.', '_' and '-', at most 64");
     }
-    team.choice("role", to.role, {{"leader", Role::leader}});
+    team.choice("role", to.role, {{"leader", Role::leader}, {"front", Role::front}, {"observer", Role::observer}});
     team.choice("transport", to.transport, {{"claude", Transport::claude}});
+    if (to.role == Role::front) to.poll_interval = Duration(100);  // there is a lead to be ahead of
     team.duration("poll_interval", to.poll_interval, Duration(50), minutes(1));
+    team.list("aliases", to.aliases, [&](const std::string& text) { return alias_of(to.lead, text); });
+    team.path("tasks", to.tasks, environment.home);
+    if (!to.tasks.empty() && to.name.find('*') != std::string::npos)
+      team.reject("tasks", "is one team's folder, but team.name stands for many; leave it out, or name the team");
+    team.choice(
+        "foreign_consumer", to.foreign_consumer,
+        {{"stop", ForeignConsumer::stop}, {"observe", ForeignConsumer::observe}, {"ignore", ForeignConsumer::ignore}});
+    only_a_leader(to.foreign_consumer != ForeignConsumer::stop, "team.foreign_consumer");
+    team.duration("silent_after", to.silent_after, shortest_wait, longest_wait);
     team.list("i_understand", understood, acknowledgement);
     team.finish();
   }
@@ -150,9 +185,7 @@ struct TeamReader {
     Section plans = section("plans");
     PlanSettings& to = out.config.plans;
     plans.choice("decision", to.decision, {{"ask", Action::ask}, {"approve", Action::allow}});
-    Section::Choices<PermissionMode> modes;
-    for (const PermissionMode mode : permission_modes) modes.emplace_back(to_string(mode), mode);
-    plans.choice("ceiling", to.ceiling, modes);
+    plans.choice("ceiling", to.ceiling, modes<PermissionMode>());
     if (to.ceiling == PermissionMode::bypass) {
       dangerous(plans, "ceiling", bypass_ceiling, "an approved plan may let a worker run everything unasked");
     }
@@ -161,10 +194,65 @@ struct TeamReader {
     plans.finish();
   }
 
+  void read_modes() {
+    Section section_of_modes = section("modes");
+    ModeSettings& to = out.config.modes;
+    only_a_leader(!section_of_modes.keys().empty(), "[modes]");
+    section_of_modes.choice("ceiling", to.ceiling, modes<PermissionMode>());
+    if (to.ceiling > PermissionMode::accept_edits) {
+      dangerous(section_of_modes, "ceiling", wide_modes,
+                "workers may be put into modes in which they do more than edit files unasked");
+    }
+    const auto read_mode = [&](Section& from, std::string_view key, std::optional<PermissionMode>& mode) {
+      from.choice(key, mode, modes<std::optional<PermissionMode>>());
+      if (!mode || *mode <= to.ceiling) return;
+      from.reject(key, "is " + toml_text(to_string(*mode)) + ", wider than modes.ceiling (" +
+                           toml_text(to_string(to.ceiling)) + ")");
+    };
+    read_mode(section_of_modes, "on_join", to.on_join);
+    section_of_modes.duration("adopt_within", to.adopt_within, shortest_wait, hours(1));
+    section_of_modes.finish({"members"});
+
+    Section members = section("modes.members");
+    for (const std::string_view name : members.keys()) {
+      std::optional<PermissionMode> mode;
+      read_mode(members, name, mode);
+      if (!schema::is_valid_name(name))
+        members.reject(name, "is not a member's name: letters, digits, '_' and '-', at most 64");
+      if (mode) to.members.emplace_back(name, *mode);
+    }
+  }
+
+  void read_shutdown() {
+    Section shutdown = section("shutdown");
+    ShutdownSettings& to = out.config.shutdown;
+    only_a_leader(!shutdown.keys().empty(), "[shutdown]");
+    shutdown.duration("nudge_after", to.nudge_after, Duration(0), longest_wait);
+    shutdown.duration("force_after", to.force_after, shortest_wait, longest_wait);
+    shutdown.duration("timeout", to.timeout, shortest_wait, longest_wait);
+    if (to.force_after && *to.force_after <= to.nudge_after) {
+      shutdown.reject("force_after", "is " + to_text(*to.force_after) + ", not longer than shutdown.nudge_after (" +
+                                         to_text(to.nudge_after) + "): no reminder would come before the force");
+    }
+    if (to.force_after && *to.force_after >= to.timeout) {
+      shutdown.reject("force_after", "is " + to_text(*to.force_after) + ", not shorter than shutdown.timeout (" +
+                                         to_text(to.timeout) + "): it would never come to it");
+    }
+    shutdown.duration("grace", to.grace, Duration(100), minutes(10));
+    shutdown.flag("close_panes", to.close_panes);
+    shutdown.flag("remove_members", to.remove_members);
+    shutdown.flag("release_tasks", to.release_tasks);
+    shutdown.texts("tmux", to.tmux);
+    if (to.tmux.empty() || to.tmux.front().empty())
+      shutdown.reject("tmux", "names no program; write how tmux is called, such as [\"tmux\", \"-L\", \"team\"]");
+    shutdown.finish();
+  }
+
   void read_delivery() {
     Section delivery = section("delivery");
     DeliverySettings& to = out.config.delivery;
-    delivery.list("exec", to.exec.argv, [](const std::string& item) { return Result<std::string>(item); });
+    delivery.texts("exec", to.exec.argv);
+    only_a_leader(!to.exec.argv.empty(), "delivery.exec");
     if (!to.exec.argv.empty() && !to.exec.argv.front().starts_with('/')) {
       delivery.reject("exec",
                       "begins with " + toml_text(to.exec.argv.front()) +
@@ -172,6 +260,7 @@ struct TeamReader {
     }
     delivery.duration("exec_timeout", to.exec.timeout, shortest_wait, hours(1));
     delivery.path("file", to.file, environment.home);
+    only_a_leader(!to.file.empty(), "delivery.file");
     delivery.duration("busy_limit", to.busy_limit, shortest_wait, hours(24));
     delivery.count("batch", to.batch, 1, 1000);
     delivery.choice("idle", to.idle, {{"state", IdlePolicy::state}, {"all", IdlePolicy::all}});

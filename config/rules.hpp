@@ -26,6 +26,7 @@ struct PermissionRule {
   std::string text;
   std::string tool;                      // "Bash", "Edit", "mcp__github__*", …
   std::optional<std::string> specifier;  // what stood in the parentheses; empty for a bare tool name and for Tool(*)
+  bool operator==(const PermissionRule&) const = default;
 };
 
 /// Reads one rule. The error says what is wrong and gives an example of what is expected.
@@ -40,6 +41,7 @@ struct RuleSet {
   std::vector<Rule> deny;
   std::vector<Rule> ask;
   std::vector<Rule> allow;
+  bool operator==(const RuleSet&) const = default;
 };
 using PermissionRules = RuleSet<PermissionRule>;
 
@@ -87,6 +89,7 @@ struct HostPattern {
   std::optional<unsigned short> port;  // none: every port
   bool subdomains = false;             // "*.example.com": any depth below, not the apex
   bool any = false;                    // "*"
+  bool operator==(const HostPattern&) const = default;
 };
 
 Result<HostPattern> parse_host_pattern(std::string_view text);

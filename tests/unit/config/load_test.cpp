@@ -77,6 +77,62 @@ TEST_CASE("a file that only names the team gets every default") {
   CHECK(team.plans.decision == Action::ask);
   CHECK(team.plans.ceiling == PermissionMode::standard);
   CHECK(team.limits.inbox_file == Bytes{64U << 20});
+  CHECK(team.team.role == Role::leader);
+  CHECK(team.team.foreign_consumer == ForeignConsumer::stop);
+  CHECK_FALSE(team.modes.wanted("anybody"));
+  CHECK(team.shutdown.nudge_after == std::chrono::seconds(20));
+  CHECK_FALSE(team.shutdown.force_after);
+  CHECK(team.shutdown.tmux == std::vector<std::string>{"tmux"});
+}
+
+TEST_CASE("a default that is nothing is shown as nothing, a list by what is in it") {
+  const Parsed parsed = parse(minimal);
+  const auto shown = [&](const char* key) {
+    for (const Setting& setting : parsed.team.settings) {
+      if (setting.key == key) return setting.value;
+    }
+    return std::string("absent");
+  };
+  CHECK(shown("modes.on_join") == "\"\"");
+  CHECK(shown("shutdown.force_after") == "\"\"");
+  CHECK(shown("shutdown.tmux") == "[\"tmux\"]");
+}
+
+TEST_CASE("a front polls faster than a lead does, unless told otherwise") {
+  const auto interval = [](const std::string& more) { return parse(minimal + more).team.config.team.poll_interval; };
+  CHECK(interval("role = \"front\"\n") == std::chrono::milliseconds(100));
+  CHECK(interval("role = \"front\"\npoll_interval = \"300ms\"\n") == std::chrono::milliseconds(300));
+  CHECK(interval("role = \"observer\"\n") == std::chrono::milliseconds(500));
+}
+
+TEST_CASE("the task folder of a team that is named may be elsewhere") {
+  CHECK(parse(minimal + "tasks = \"~/tasks/alpha\"\n").team.config.team.tasks == "/home/ann/tasks/alpha");
+}
+
+TEST_CASE("what only a leader does is told, not refused, where the role is another") {
+  const std::string leaders_own =
+      "foreign_consumer = \"ignore\"\n[modes]\non_join = \"plan\"\n[shutdown]\ngrace = \"1s\"\n[delivery]\n"
+      "exec = [\"/bin/notify\"]\nfile = \"/chat\"\n";
+  for (const char* role : {"front", "observer"}) {
+    const Parsed parsed = parse(minimal + "role = \"" + role + "\"\n" + leaders_own);
+    CHECK(joined(parsed.problems).empty());
+    std::string expected;
+    for (const char* what : {"team.foreign_consumer", "[modes]", "[shutdown]", "delivery.exec", "delivery.file"}) {
+      expected += (expected.empty() ? "" : "\n") + std::string("t.toml: ") + what +
+                  " has no effect with team.role = \"" + role + "\"";
+    }
+    CHECK(joined(parsed.warnings) == expected);
+    CHECK(parse(minimal + "role = \"" + role + "\"\n").warnings.empty());
+  }
+  CHECK(parse(minimal + "role = \"leader\"\n" + leaders_own).warnings.empty());
+}
+
+TEST_CASE("two configurations are equal when every setting is") {
+  const auto team = [](const std::string& more) { return parse(minimal + more).team.config; };
+  CHECK(team("") == team("poll_interval = \"500ms\"\n"));
+  CHECK_FALSE(team("") == team("poll_interval = \"501ms\"\n"));
+  CHECK_FALSE(team("") == team("[permissions]\nallow = [\"Read\"]\n"));
+  CHECK_FALSE(team("") == team("[modes.members]\nmason = \"plan\"\n"));
 }
 
 TEST_CASE("every key is read, and the settings say what holds and where it comes from") {
@@ -88,6 +144,9 @@ lead = "team-lead"
 role = "leader"
 transport = "claude"
 poll_interval = "250ms"
+aliases = ["lead", "leader"]
+foreign_consumer = "observe"
+silent_after = "3min"
 
 [permissions]
 allow = ["Bash(git status:*)"]
@@ -108,6 +167,24 @@ decision = "approve"
 ceiling = "acceptEdits"
 timeout = "2d"
 loop_limit = 3
+
+[modes]
+on_join = "default"
+ceiling = "acceptEdits"
+adopt_within = "10s"
+[modes.members]
+mason = "acceptEdits"
+scout = "plan"
+
+[shutdown]
+nudge_after = "0s"
+force_after = "1min"
+timeout = "5min"
+grace = "2s"
+close_panes = false
+remove_members = false
+release_tasks = false
+tmux = ["/usr/bin/tmux", "-L", "team"]
 
 [delivery]
 senders = ["user"]
@@ -140,6 +217,22 @@ retention = "30d"
   CHECK(team.plans.decision == Action::allow);
   CHECK(team.plans.ceiling == PermissionMode::accept_edits);
   CHECK(team.plans.loop_limit == 3);
+  CHECK(team.team.aliases == std::vector<std::string>{"lead", "leader"});
+  CHECK(team.team.foreign_consumer == ForeignConsumer::observe);
+  CHECK(team.team.silent_after == std::chrono::minutes(3));
+  CHECK(team.modes.ceiling == PermissionMode::accept_edits);
+  CHECK(team.modes.adopt_within == std::chrono::seconds(10));
+  CHECK(team.modes.wanted("mason") == PermissionMode::accept_edits);
+  CHECK(team.modes.wanted("scout") == PermissionMode::plan);
+  CHECK(team.modes.wanted("anybody") == PermissionMode::standard);
+  CHECK(team.shutdown.nudge_after == Duration(0));
+  CHECK(team.shutdown.force_after == std::chrono::minutes(1));
+  CHECK(team.shutdown.timeout == std::chrono::minutes(5));
+  CHECK(team.shutdown.grace == std::chrono::seconds(2));
+  CHECK_FALSE(team.shutdown.close_panes);
+  CHECK_FALSE(team.shutdown.remove_members);
+  CHECK_FALSE(team.shutdown.release_tasks);
+  CHECK(team.shutdown.tmux == std::vector<std::string>{"/usr/bin/tmux", "-L", "team"});
   CHECK(team.delivery.exec.argv == std::vector<std::string>{"/usr/bin/notify", "--batch"});
   CHECK(team.delivery.exec.timeout == std::chrono::seconds(5));
   CHECK(team.delivery.file == "/home/ann/chat.jsonl");
@@ -156,9 +249,11 @@ retention = "30d"
   CHECK(says("team.root = \"/home/ann/teams\" (t.toml:4)"));
   CHECK(says("team.poll_interval = \"250ms\" (t.toml:8)"));
   CHECK(says("team.i_understand = [] (default)"));
-  CHECK(says("sandbox.allow = [\"github.com\", \"*.github.com:443\"] (t.toml:18)"));
-  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:41)"));
-  CHECK(parsed.team.settings.size() == 35);
+  CHECK(says("sandbox.allow = [\"github.com\", \"*.github.com:443\"] (t.toml:21)"));
+  CHECK(says("modes.members.scout = \"plan\" (t.toml:39)"));
+  CHECK(says("shutdown.close_panes = false (t.toml:46)"));
+  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:62)"));
+  CHECK(parsed.team.settings.size() == 52);
 }
 
 TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as unset") {
@@ -179,7 +274,46 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\nlead = \"x/y\"",
        "3:8: team.lead is not a member's name: only letters, digits, '.', '_' and '-', at most 64"},
       {"[team]\nname = \"a\"\nroot = \"teams\"", "3:8: team.root is not absolute; begin it with \"/\" or \"~/\""},
-      {"[team]\nname = \"a\"\nrole = \"observer\"", "3:8: team.role is \"observer\"; it must be \"leader\""},
+      {"[team]\nname = \"a\"\nrole = \"boss\"",
+       "3:8: team.role is \"boss\"; it must be \"leader\", \"front\" or \"observer\""},
+      {"[team]\nname = \"a\"\naliases = [\"a/b\"]",
+       "3:12: team.aliases: \"a/b\" is not an inbox's name: letters, digits, '_' and '-', at most 64"},
+      {"[team]\nname = \"a\"\nlead = \"boss\"\naliases = [\"lead\", \"boss\"]",
+       "4:20: team.aliases: \"boss\" is the lead's own name; name only other spellings"},
+      {"[team]\nname = \"a\"\ntasks = \"tasks\"", "3:9: team.tasks is not absolute; begin it with \"/\" or \"~/\""},
+      {"[team]\nname = \"a-*\"\ntasks = \"/tasks\"",
+       "3:9: team.tasks is one team's folder, but team.name stands for many; leave it out, or name the team"},
+      {"[team]\nname = \"a\"\nforeign_consumer = \"fight\"",
+       "3:20: team.foreign_consumer is \"fight\"; it must be \"stop\", \"observe\" or \"ignore\""},
+      {"[team]\nname = \"a\"\nsilent_after = \"0s\"", "3:16: team.silent_after is 0ms; it must be from 1s to 7d"},
+      {"[team]\nname = \"a\"\n[modes]\non_join = \"auto\"",
+       "4:11: modes.on_join is \"auto\", wider than modes.ceiling (\"acceptEdits\")"},
+      {"[team]\nname = \"a\"\n[modes]\nceiling = \"plan\"\n[modes.members]\nmason = \"default\"",
+       "6:9: modes.members.mason is \"default\", wider than modes.ceiling (\"plan\")"},
+      {"[team]\nname = \"a\"\n[modes.members]\nmason = \"default\"\nscout = \"fast\"",
+       "5:9: modes.members.scout is \"fast\"; it must be \"plan\", \"default\", \"acceptEdits\", \"auto\", \"dontAsk\" "
+       "or "
+       "\"bypassPermissions\""},
+      {"[team]\nname = \"a\"\n[modes.members]\n\"a/b\" = \"plan\"",
+       "4:9: modes.members.a/b is not a member's name: letters, digits, '_' and '-', at most 64"},
+      {"[team]\nname = \"a\"\n[modes]\nmembers = \"plan\"",
+       "4:11: modes.members is a text; write it as a section, [modes.members]"},
+      {"[team]\nname = \"a\"\n[modes]\non_joining = \"plan\"",
+       "4:1: modes.on_joining is not a setting; known are \"ceiling\", \"on_join\", \"adopt_within\" or \"members\""},
+      {"[team]\nname = \"a\"\n[modes]\nceiling = \"auto\"",
+       "4:11: modes.ceiling is dangerous: workers may be put into modes in which they do more than edit files unasked; "
+       "if that is meant, write \"wide-modes\" into the list team.i_understand"},
+      {"[team]\nname = \"a\"\n[shutdown]\nforce_after = \"20s\"",
+       "4:15: shutdown.force_after is 20s, not longer than shutdown.nudge_after (20s): no reminder would come before "
+       "the force"},
+      {"[team]\nname = \"a\"\n[shutdown]\nforce_after = \"1min\"\ntimeout = \"1min\"",
+       "4:15: shutdown.force_after is 1min, not shorter than shutdown.timeout (1min): it would never come to it"},
+      {"[team]\nname = \"a\"\n[shutdown]\nforce_after = 60",
+       "4:15: shutdown.force_after is the number 60; write it with a unit, in quotes, such as \"1s\""},
+      {"[team]\nname = \"a\"\n[shutdown]\nclose_panes = \"no\"",
+       "4:15: shutdown.close_panes is a text; write true or false, without quotes"},
+      {"[team]\nname = \"a\"\n[shutdown]\ntmux = []",
+       "4:8: shutdown.tmux names no program; write how tmux is called, such as [\"tmux\", \"-L\", \"team\"]"},
       {"[team]\nname = \"a\"\ntransport = \"redis\"", "3:13: team.transport is \"redis\"; it must be \"claude\""},
       {"[team]\nname = \"a\"\npoll_interval = 500",
        "3:17: team.poll_interval is the number 500; write it with a unit, in quotes, such as \"500ms\""},
@@ -190,16 +324,19 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "3:17: team.poll_interval is 10ms; it must be from 50ms to 1min"},
       {"[team]\nname = \"a\"\npoll_intervall = \"1s\"",
        "3:1: team.poll_intervall is not a setting; known are \"name\", \"root\", \"lead\", \"role\", \"transport\", "
-       "\"poll_interval\" or \"i_understand\""},
+       "\"poll_interval\", \"aliases\", \"tasks\", \"foreign_consumer\", \"silent_after\" or \"i_understand\""},
       {"[team]\nname = \"a\"\n[permision]\n",
-       "3:2: permision is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"delivery\" or "
-       "\"limits\""},
+       "3:2: permision is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
+       "\"shutdown\", \"delivery\" "
+       "or \"limits\""},
       {"[team]\nname = \"a\"\n[log]\nlevel = \"info\"",
-       "3:2: log is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"delivery\" or "
-       "\"limits\""},
+       "3:2: log is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
+       "\"shutdown\", \"delivery\" "
+       "or \"limits\""},
       {"[team]\nname = \"a\"\n[zebra]\n",
-       "3:2: zebra is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"delivery\" or "
-       "\"limits\""},
+       "3:2: zebra is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
+       "\"shutdown\", \"delivery\" "
+       "or \"limits\""},
       {"permissions = 1\n[team]\nname = \"a\"",
        "1:15: permissions is the number 1; write it as a section, [permissions]"},
       {"[team]\nname = \"a\"\n[permissions]\nallow = \"Bash\"",
@@ -235,8 +372,8 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "write "
        "\"bypass-ceiling\" into the list team.i_understand"},
       {"[team]\nname = \"a\"\ni_understand = [\"default-alow\"]",
-       "3:17: team.i_understand: \"default-alow\" acknowledges nothing; known are \"default-allow\", \"any-host\" or "
-       "\"bypass-ceiling\""},
+       "3:17: team.i_understand: \"default-alow\" acknowledges nothing; known are \"default-allow\", \"any-host\", "
+       "\"bypass-ceiling\" or \"wide-modes\""},
       {"[team]\nname = \"a\"\n[plans]\ndecision = \"deny\"",
        "4:12: plans.decision is \"deny\"; it must be \"ask\" or \"approve\""},
       {"[team]\nname = \"a\"\n[plans]\nloop_limit = 0", "4:14: plans.loop_limit is 0; it must be from 1 to 1000"},
@@ -285,17 +422,18 @@ TEST_CASE("all mistakes of a file are told at once") {
 
 TEST_CASE("a dangerous setting stands once it is acknowledged, and is never quiet") {
   const Parsed parsed = parse(
-      "[team]\nname = \"a\"\ni_understand = [\"default-allow\", \"any-host\", \"bypass-ceiling\"]\n"
+      "[team]\nname = \"a\"\ni_understand = [\"default-allow\", \"any-host\", \"bypass-ceiling\", \"wide-modes\"]\n"
       "[permissions]\ndefault = \"allow\"\nallow = [\"Bash\"]\n[sandbox]\ndefault = \"allow\"\n[plans]\nceiling = "
-      "\"bypassPermissions\"\n");
+      "\"bypassPermissions\"\n[modes]\nceiling = \"dontAsk\"\non_join = \"dontAsk\"\n");
   CHECK(joined(parsed.problems).empty());
-  REQUIRE(parsed.warnings.size() == 4);
+  REQUIRE(parsed.warnings.size() == 5);
   CHECK(parsed.warnings[0] ==
         "t.toml: permissions.allow holds \"Bash\": any command that can be read is allowed, whatever it does");
   CHECK(parsed.warnings[1] ==
         "t.toml: every call that no rule speaks about is allowed, and nobody is asked "
         "(team.i_understand says that this is meant)");
   CHECK(parsed.team.config.plans.ceiling == PermissionMode::bypass);
+  CHECK(parsed.team.config.modes.on_join == PermissionMode::dont_ask);
 }
 
 TEST_CASE("durations and sizes are shown in the unit that fits") {
@@ -434,7 +572,7 @@ TEST_CASE("the examples that are shipped load without problems") {
     CHECK(joined(problems).empty());
     CHECK(joined(warnings).empty());
   }
-  CHECK(seen == 3);
+  CHECK(seen == 5);
 }
 
 }  // namespace
