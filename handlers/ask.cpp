@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "handlers/outgoing.hpp"
 #include "handlers/permission.hpp"
 #include "handlers/plan_approval.hpp"
 #include "handlers/sandbox.hpp"
-#include "schema/json_scan.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -21,27 +21,12 @@ std::string answer_text(const Request& decided, const Grant& grant) {
 }
 
 AppendEntry entry_for(const Request& decided, std::string_view part, std::string_view text, const TeamView& view) {
-  schema::OutgoingEnvelope envelope;
-  envelope.from = view.lead;
-  // What a reader will decode, not what we were given: the key must be found again in the file.
-  envelope.text = schema::decode_string(schema::quote(text)).value_or(std::string(text));
-  envelope.timestamp = schema::iso_timestamp(decided.decided_ms);
-  envelope.msg_id =
-      schema::uuid_from(fingerprint({view.team, to_string(decided.kind), decided.request_id, decided.asker,
-                                     decided.content_hash, to_string(decided.state), part}));
-  return {decided.asker,
-          schema::make_message_key({std::string(view.team), decided.asker}, envelope.from, envelope.timestamp,
-                                   envelope.text, 0),
-          schema::encode_envelope(envelope)};
+  const std::string origin = fingerprint({view.team, to_string(decided.kind), decided.request_id, decided.asker,
+                                          decided.content_hash, to_string(decided.state), part});
+  return entry_of({view.lead, decided.asker, text, origin, decided.decided_ms}, view);
 }
 
 }  // namespace
-
-std::string fingerprint(std::initializer_list<std::string_view> parts) {
-  std::string framed;
-  for (const std::string_view part : parts) framed.append(std::to_string(part.size())).append(":").append(part);
-  return schema::content_hash(framed);
-}
 
 Grant plain_grant(const Request& request, const TeamView& view) {
   return {request.body, std::min(config::PermissionMode::standard, view.config.plans.ceiling)};

@@ -1,19 +1,14 @@
-// What permission, sandbox and plan asks have in common: how a decision is bound to what was asked, and the exact bytes
-// that carry an answer to the asker's inbox. What each kind says in its answer is in permission.hpp, sandbox.hpp,
-// plan_approval.hpp. Invariant: the same decided request gives the same entry, byte for byte; its timestamp is the
-// moment of the decision.
+// What permission, sandbox and plan asks have in common: the exact bytes that carry an answer to the asker's inbox.
+// What each kind says in its answer is in permission.hpp, sandbox.hpp, plan_approval.hpp. Invariant: the same decided
+// request gives the same entry, byte for byte; its timestamp is the moment of the decision.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <string_view>
 
 #include "handlers/handler.hpp"
 
 namespace inbox_poller::handlers {
-
-/// A hash of several values, each with its length, so that no two different lists hash the same bytes.
-std::string fingerprint(std::initializer_list<std::string_view> parts);
 
 /// What an approval carries beside the yes. Each kind reads its own field.
 struct Grant {

@@ -27,6 +27,19 @@ NotTaken too_late(const Request& request, RequestEvent event) {
   return {"request.already_decided", reason + " since " + schema::iso_timestamp(request.decided_ms)};
 }
 
+/// What we may not do as we stand. An observer records what others did and writes nothing to the team.
+std::optional<NotTaken> no_say(const Request& request, RequestEvent event, const TeamView& view) {
+  const bool done_by_others = event == RequestEvent::asker_leaves || event == RequestEvent::answered_by_other;
+  if (view.config.team.role == config::Role::observer && !done_by_others) {
+    return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +
+                                           " to answer; here the team is only observed (team.role)"};
+  }
+  if (event == RequestEvent::deadline_passes && request.deadline_ms == 0) {
+    return NotTaken{"request.not_applicable", named(request) + " has no deadline of ours"};
+  }
+  return std::nullopt;
+}
+
 /// What speaks against carrying the answer out; looked at before anything changes.
 std::optional<NotTaken> objection(const Request& request, const Answer& answer, const TeamView& view) {
   const bool approves = answer.event == RequestEvent::person_approves;
@@ -98,6 +111,7 @@ std::variant<Decided, NotTaken> decide(const Request& request, const Answer& ans
                                        EpochMs now_ms) {
   const auto next = transition(request.state, answer.event);
   if (!next) return too_late(request, answer.event);
+  if (auto problem = no_say(request, answer.event, view)) return *std::move(problem);
   if (auto problem = objection(request, answer, view)) return *std::move(problem);
   Request decided = request;
   decided.state = *next;

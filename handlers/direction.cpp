@@ -30,9 +30,13 @@ static_assert(static_cast<std::size_t>(Side::stranger) + 1 == std::tuple_size_v<
 constexpr Direction refuse(std::string_view reason) { return {Passage::refuse, reason}; }
 
 constexpr Direction ask{Passage::ask, {}};
+constexpr Direction answer{Passage::answer, {}};
 constexpr Direction status{Passage::status, {}};
 constexpr Direction chat{Passage::chat, {}};
 constexpr Direction unknown{Passage::unknown, {}};
+constexpr Direction verdict{Passage::verdict, {}};
+constexpr Direction order{Passage::order, {}};
+constexpr Direction talk{Passage::private_talk, {}};
 
 constexpr Direction own_name = refuse("the sender uses the lead's own name; the lead does not write to itself");
 constexpr Direction only_chat = refuse("the sender is not a member of the team; only chat is accepted from it");
@@ -44,38 +48,117 @@ constexpr Direction malformed = refuse("the message has a known type, but its fi
 /// The same refusal for everybody who has a place in the team; the others have a nearer reason.
 constexpr Row never(std::string_view reason) { return {refuse(reason), refuse(reason), own_name, only_chat, stranger}; }
 
-// The table itself. Columns: member, former, lead, listed, stranger.
-Row row(const schema::PlainText&) { return {chat, chat, own_name, chat, stranger}; }
-Row row(const schema::UnknownPayload&) { return {unknown, left_unknown, own_name, only_chat, stranger}; }
-Row row(const schema::MalformedPayload&) { return {malformed, malformed, own_name, only_chat, stranger}; }
+// The table itself, a part for each place. Columns: member, former, lead, listed, stranger.
 
-Row row(const AskPayload auto&) { return {ask, left, own_name, only_chat, stranger}; }
+struct LeadInbox {
+  Row operator()(const schema::PlainText&) const { return {chat, chat, own_name, chat, stranger}; }
+  Row operator()(const schema::UnknownPayload&) const { return {unknown, left_unknown, own_name, only_chat, stranger}; }
+  Row operator()(const schema::MalformedPayload&) const {
+    return {malformed, malformed, own_name, only_chat, stranger};
+  }
 
-// A last report, written just before leaving, is still worth having. A lead may assign a task to itself.
-Row row(const schema::IdleNotification&) { return {status, status, own_name, only_chat, stranger}; }
-Row row(const schema::TaskAssignment&) { return {status, status, status, only_chat, stranger}; }
-Row row(const schema::TaskCompleted&) { return {status, status, own_name, only_chat, stranger}; }
+  Row operator()(const AskPayload auto&) const { return {ask, left, own_name, only_chat, stranger}; }
 
-Row row(const schema::PermissionResponse&) { return never("permissions are answered by the lead, never to it"); }
-Row row(const schema::SandboxPermissionResponse&) {
-  return never("sandbox permissions are answered by the lead, never to it");
+  // Who agreed to end is often out of the roster before its word is read.
+  Row operator()(const ShutdownAnswerPayload auto&) const { return {answer, answer, own_name, only_chat, stranger}; }
+
+  // A last report, written just before leaving, is still worth having. A lead may assign a task to itself.
+  Row operator()(const schema::IdleNotification&) const { return {status, status, own_name, only_chat, stranger}; }
+  Row operator()(const schema::TaskAssignment&) const { return {status, status, status, only_chat, stranger}; }
+  Row operator()(const schema::TaskCompleted&) const { return {status, status, own_name, only_chat, stranger}; }
+
+  Row operator()(const schema::PermissionResponse&) const {
+    return never("permissions are answered by the lead, never to it");
+  }
+  Row operator()(const schema::SandboxPermissionResponse&) const {
+    return never("sandbox permissions are answered by the lead, never to it");
+  }
+  Row operator()(const schema::PlanApprovalResponse&) const {
+    return never("plans are approved by the lead, never to it");
+  }
+  Row operator()(const schema::ModeSetRequest&) const { return never("modes are set by the lead, never for it"); }
+  Row operator()(const schema::ShutdownRequest&) const { return never("a worker may not stop the lead"); }
+  Row operator()(const schema::TeamPermissionUpdate&) const {
+    return never("the team's permission rules are changed by the lead, never by a worker");
+  }
+  Row operator()(const schema::TeammateTerminated&) const {
+    return never("only the lead's own program says that a teammate has ended");
+  }
+};
+
+/// Whoever misspells the lead's name has something to say, but a control message that no lead's program would ever have
+/// found there is not obeyed either.
+struct AliasInbox {
+  Row operator()(const ContentPayload auto& content) const { return LeadInbox{}(content); }
+  Row operator()(const StatusPayload auto& report) const { return LeadInbox{}(report); }
+  Row operator()(const AskPayload auto&) const { return never("an ask is only taken from the lead's own inbox"); }
+  Row operator()(const ShutdownAnswerPayload auto&) const {
+    return never("a shutdown answer is only taken from the lead's own inbox");
+  }
+  Row operator()(const NeverObeyedPayload auto&) const {
+    return never("a control message is only taken from the lead's own inbox, and this one not even there");
+  }
+};
+
+/// What only the lead may say to a worker.
+constexpr Row from_lead(Direction passage, std::string_view forged) {
+  return {refuse(forged), refuse(forged), passage, refuse(forged), refuse(forged)};
 }
-Row row(const schema::PlanApprovalResponse&) { return never("plans are approved by the lead, never to it"); }
-Row row(const schema::ModeSetRequest&) { return never("modes are set by the lead, never for it"); }
-Row row(const schema::ShutdownRequest&) { return never("a worker may not stop the lead"); }
-Row row(const schema::ShutdownApproved&) { return never("no shutdown was requested, so none is approved"); }
-Row row(const schema::ShutdownRejected&) { return never("no shutdown was requested, so none is rejected"); }
-Row row(const schema::TeamPermissionUpdate&) {
-  return never("the team's permission rules are changed by the lead, never by a worker");
-}
-Row row(const schema::TeammateTerminated&) {
-  return never("only the lead's own program says that a teammate has ended");
+constexpr Row everybody(Direction direction) { return {direction, direction, direction, direction, direction}; }
+
+struct WorkerInbox {
+  Row operator()(const schema::PlainText&) const { return everybody(talk); }
+  Row operator()(const schema::UnknownPayload&) const { return everybody(talk); }
+  // In the lead's name it may be meant as an answer that the worker does not understand, and then waits for ever.
+  Row operator()(const schema::MalformedPayload&) const { return {talk, talk, verdict, talk, talk}; }
+
+  Row operator()(const schema::IdleNotification&) const { return everybody(talk); }
+  Row operator()(const schema::TaskAssignment&) const { return {talk, talk, order, talk, talk}; }
+  Row operator()(const schema::TaskCompleted&) const { return everybody(talk); }
+
+  Row operator()(const schema::PermissionResponse&) const {
+    return from_lead(verdict, "only the lead answers permissions; this was written by somebody else");
+  }
+  Row operator()(const schema::SandboxPermissionResponse&) const {
+    return from_lead(verdict, "only the lead answers sandbox permissions; this was written by somebody else");
+  }
+  Row operator()(const schema::PlanApprovalResponse&) const {
+    return from_lead(verdict, "only the lead approves plans; this was written by somebody else");
+  }
+  Row operator()(const schema::ModeSetRequest&) const {
+    return from_lead(order, "only the lead sets modes; this was written by somebody else");
+  }
+  Row operator()(const schema::ShutdownRequest&) const {
+    return from_lead(order, "only the lead stops a worker; this was written by somebody else");
+  }
+  Row operator()(const schema::TeamPermissionUpdate&) const {
+    return from_lead(order, "only the lead changes permission rules; this was written by somebody else");
+  }
+  Row operator()(const schema::TeammateTerminated&) const {
+    return from_lead(talk, "only the lead says that a teammate has ended; this was written by somebody else");
+  }
+
+  Row operator()(const AskPayload auto&) const {
+    return everybody(refuse("misdirected: asks belong into the lead's inbox; no worker answers them"));
+  }
+  Row operator()(const ShutdownAnswerPayload auto&) const {
+    return everybody(refuse("misdirected: shutdown answers belong into the lead's inbox"));
+  }
+};
+
+Row row_of(const schema::Payload& payload, Place place) {
+  switch (place) {
+    case Place::lead: return std::visit(LeadInbox{}, payload);
+    case Place::alias: return std::visit(AliasInbox{}, payload);
+    case Place::worker: return std::visit(WorkerInbox{}, payload);
+  }
+  return everybody(stranger);
 }
 
 }  // namespace
 
-Direction direction_of(const schema::Payload& payload, Side side) {
-  return std::visit([](const auto& type) { return row(type); }, payload).at(static_cast<std::size_t>(side));
+Direction direction_of(const schema::Payload& payload, Side side, Place place) {
+  return row_of(payload, place).at(static_cast<std::size_t>(side));
 }
 
 }  // namespace inbox_poller::handlers

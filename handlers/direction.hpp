@@ -1,4 +1,4 @@
-// Who may say what to the lead: type x sender, total. Anybody who can write a file can write any type; what is obeyed
+// Who may say what where: type x sender x inbox, total. Anybody who can write a file can write any type; what is obeyed
 // is decided here and nowhere else. docs/protocol.md shows the same table.
 #pragma once
 
@@ -21,11 +21,17 @@ enum class Side {
 Side side_of(std::string_view from, const TeamView&);
 
 enum class Passage {
+  // in the lead's inbox, or an alias
   ask,      // judged by its handler
+  answer,   // of a worker to a shutdown of ours
   status,   // updates what we know of the worker
   chat,     // to the lead
   unknown,  // an unknown type: chat or held, as configured
-  refuse,
+  // in a worker's inbox
+  verdict,       // the lead's name answers an ask: if we did not write it, somebody else answered
+  order,         // the lead's name orders something; ours or not, it is the worker's to obey
+  private_talk,  // between others; not looked into
+  refuse,        // reported; in the lead's inbox also kept in quarantine
 };
 
 /// The table. `reason` is set for `refuse` and says, for people, why this may not come from there.
@@ -33,6 +39,6 @@ struct Direction {
   Passage passage = Passage::refuse;
   std::string_view reason;
 };
-Direction direction_of(const schema::Payload&, Side);
+Direction direction_of(const schema::Payload&, Side, Place);
 
 }  // namespace inbox_poller::handlers

@@ -8,6 +8,7 @@
 #include "handlers/permission.hpp"
 #include "handlers/plan_approval.hpp"
 #include "handlers/sandbox.hpp"
+#include "handlers/shutdown.hpp"
 #include "handlers/status.hpp"
 #include "handlers/text.hpp"
 
@@ -33,6 +34,7 @@ struct OtherSender {
   Name operator()(const schema::TaskCompleted& task) const { return optional(task.from); }
   // Names who assigns, not who sends.
   Name operator()(const schema::TaskAssignment&) const { return std::nullopt; }
+  Name operator()(const ShutdownAnswerPayload auto& answer) const { return optional(answer.from); }
   // Refused by direction, whoever they say they are from.
   Name operator()(const NeverObeyedPayload auto&) const { return std::nullopt; }
   Name operator()(const ContentPayload auto&) const { return std::nullopt; }
@@ -84,27 +86,38 @@ std::string reason_of(const config::Verdict& verdict) {
   return "Denied: " + why + (verdict.rule.empty() ? "" : " (rule " + verdict.rule + ")");
 }
 
-/// Takes a fresh ask to its first resting place.
-Asked settle(Request request, const config::Verdict& verdict, const TeamView& view, const RequestView& known) {
-  RequestEvent event = event_of(verdict.action);
-  request.rule = verdict.rule;
-  request.reason = reason_of(verdict);
-  request.decided_by = "rule";
-  if (event == RequestEvent::rule_asks && known.pending_of_asker >= view.config.limits.pending_per_worker) {
-    event = RequestEvent::rule_denies;
-    request.reason = "Denied because " + std::to_string(known.pending_of_asker) +
-                     " of your requests already wait for an answer. Wait for those before you ask for more.";
-    request.decided_by = "limit";
-  }
+Asked left_pending(Request request) {
+  request.state = transition(request.state, RequestEvent::rule_asks).value();
+  return {std::move(request), {}};
+}
+
+Asked decided_at_once(Request request, RequestEvent event, std::string_view by, const TeamView& view) {
   request.state = transition(request.state, event).value();
-  if (request.state == RequestState::pending) {
-    request.decided_by.clear();
-    request.deadline_ms = request.asked_ms + timeout_of(request.kind, view.config).count();
-    return {std::move(request), {}};
-  }
+  request.decided_by = by;
   request.decided_ms = request.asked_ms;
   AppendEntry reply = reply_to(request, plain_grant(request, view), view);
   return {std::move(request), {std::move(reply)}};
+}
+
+/// Takes a fresh ask to its first resting place.
+Asked settle(Request request, const config::Verdict& verdict, const TeamView& view, const RequestView& known) {
+  request.rule = verdict.rule;
+  const config::Role role = view.config.team.role;
+  if (role == config::Role::observer) {
+    request.reason = "the rules say " + std::string(to_string(verdict.action)) + ": " + one_line(verdict.reason, 300);
+    return left_pending(std::move(request));
+  }
+  request.reason = reason_of(verdict);
+  const RequestEvent event = event_of(verdict.action);
+  if (event != RequestEvent::rule_asks) return decided_at_once(std::move(request), event, "rule", view);
+  if (role == config::Role::front) return left_pending(std::move(request));
+  if (known.pending_of_asker >= view.config.limits.pending_per_worker) {
+    request.reason = "Denied because " + std::to_string(known.pending_of_asker) +
+                     " of your requests already wait for an answer. Wait for those before you ask for more.";
+    return decided_at_once(std::move(request), RequestEvent::rule_denies, "limit", view);
+  }
+  request.deadline_ms = request.asked_ms + timeout_of(request.kind, view.config).count();
+  return left_pending(std::move(request));
 }
 
 /// What becomes of a message that may come from its sender.
@@ -123,7 +136,13 @@ struct Accepted {
     return refusal(payload, side, sender, "the type is unknown, and the configuration says to hold such messages");
   }
 
-  Outcome operator()(const StatusPayload auto& status) const { return status_of(status, view.config.delivery); }
+  Outcome operator()(const StatusPayload auto& report) const {
+    WorkerStatus status = status_of(report, view.config.delivery);
+    // Clients repeat themselves; the lead hears of one failure once, unless it wants to hear everything.
+    const bool again = status.state == known.last_state && status.detail == known.last_detail;
+    if (again && view.config.delivery.idle != config::IdlePolicy::all) status.to_lead = false;
+    return status;
+  }
 
   Outcome operator()(const AskPayload auto& ask) const {
     Request request = draft_of(ask);
@@ -132,6 +151,10 @@ struct Accepted {
     request.asked_ms = message.now_ms;
     request.message = message.key;
     return settle(std::move(request), judge(ask, sender, view, known), view, known);
+  }
+
+  Outcome operator()(const ShutdownAnswerPayload auto& answer) const {
+    return answer_shutdown(answer, message, known.shutdown);
   }
 
   // The table refuses these from every side. Should it ever forget one, it ends here.
@@ -154,6 +177,16 @@ struct Accepted {
 
 }  // namespace
 
+std::optional<std::string> shutdown_of(const schema::Payload& payload) {
+  const auto id = [](const auto& any) -> std::optional<std::string> {
+    if constexpr (ShutdownAnswerPayload<std::remove_cvref_t<decltype(any)>>)
+      return any.request_id;
+    else
+      return std::nullopt;
+  };
+  return std::visit(id, payload);
+}
+
 std::optional<RequestRef> request_of(const schema::Payload& payload) {
   const auto reference = [](const auto& any) -> std::optional<RequestRef> {
     if constexpr (!AskPayload<std::remove_cvref_t<decltype(any)>>)
@@ -171,13 +204,23 @@ Outcome dispatch(const Incoming& message, const schema::Payload& payload, const 
   const std::string_view from = message.envelope.from;
   const std::string_view sender = schema::bare_name(from);
   const Side side = side_of(from, view);
-  const Direction direction = direction_of(payload, side);
+  const Direction direction = direction_of(payload, side, message.place);
   if (side == Side::stranger) return refusal(payload, side, from, direction.reason);
   if (const auto other = std::visit(OtherSender{sender}, payload)) {
     return Refused{"sender.disagrees", std::string(schema::type_name(payload)) + ": the envelope is from " +
                                            shown(from) + ", the message inside says " + shown(*other)};
   }
-  if (direction.passage == Passage::refuse) return refusal(payload, side, from, direction.reason);
+  switch (direction.passage) {
+    case Passage::ask:
+    case Passage::answer:
+    case Passage::status:
+    case Passage::chat:
+    case Passage::unknown: break;
+    case Passage::refuse: return refusal(payload, side, from, direction.reason);
+    case Passage::verdict:
+    case Passage::order:
+    case Passage::private_talk: return refusal(payload, side, from, "this is a worker's own; nothing in it is for us");
+  }
   return std::visit(Accepted{message, sender, side, payload, view, known}, payload);
 }
 

@@ -18,10 +18,15 @@ struct RequestRef {
 };
 std::optional<RequestRef> request_of(const schema::Payload&);
 
-/// Total and pure.
+/// The request id of a worker's answer to a shutdown, so that the caller can fetch that one.
+std::optional<std::string> shutdown_of(const schema::Payload&);
+
+/// Total and pure. Beside another lead (role front) only what the rules decide is answered, and whatever they leave
+/// open is that lead's, without a deadline of ours; an observer answers nothing, and notes what the rules would have
+/// said.
 Outcome dispatch(const Incoming&, const schema::Payload&, const TeamView&, const RequestView&);
 
-/// Applies an answer to an open ask, or says why not.
+/// Applies an answer to an open ask, or says why not. As observer only what others did is taken, never an answer.
 std::variant<Decided, NotTaken> decide(const Request&, const Answer&, const TeamView&, EpochMs now_ms);
 
 }  // namespace inbox_poller::handlers

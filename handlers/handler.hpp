@@ -35,7 +35,8 @@ struct Request {
   std::string suggestions;   // permission_suggestions as written; shown, never echoed
   RequestState state = RequestState::received;
   EpochMs asked_ms = 0;
-  EpochMs deadline_ms = 0;  // when pending: the moment it is denied
+  EpochMs deadline_ms =
+      0;  // when pending: the moment it is denied; 0: never, somebody else answers (role front, observer)
   EpochMs decided_ms = 0;
   std::string decided_by;      // "rule", "deadline", "limit", or Answer::by
   std::string rule;            // the rule's text, or the setting's name, when one decided or asked
@@ -65,11 +66,16 @@ struct TeamView {
   std::string_view home;                           // for "~/" rules
 };
 
-/// What the ledger already knows about the ask that is being judged.
+struct Shutdown;  // handlers/shutdown.hpp
+
+/// What the ledger already knows about the ask, the answer or the report that is being judged.
 struct RequestView {
   const Request* same_id = nullptr;    // same kind and id, whoever asked
   std::uint32_t pending_of_asker = 0;  // open asks of this asker
   std::uint32_t same_plan_count = 0;   // earlier plan submissions of this asker with the same content
+  const Shutdown* shutdown = nullptr;  // the one that a shutdown answer names
+  std::string_view last_state;         // the sender's last WorkerStatus
+  std::string_view last_detail;
 };
 
 // --- what may come of one message ---
@@ -82,12 +88,14 @@ struct WorkerStatus {
   std::string state;   // "idle", "failed", "interrupted", "assigned", "completed"
   std::string detail;  // task, summary or failure, one line
   bool to_lead = false;
+  std::string task;  // the task it is about, one line; empty when the message names none
 };
 
 /// Not obeyed, not shown to the lead; kept with its bytes and shown to the operator.
 struct Refused {
   std::string code;    // stable: "sender.stranger", "sender.own_name", "sender.disagrees", "direction.<type>",
-                       // "payload.malformed", "payload.unknown", "request.id_reused"
+                       // "payload.malformed", "payload.unknown", "request.id_reused",
+                       // "shutdown.never_requested", "shutdown.other_worker", "shutdown.already_answered"
   std::string reason;  // a sentence for people
 };
 
@@ -100,13 +108,28 @@ struct Asked {
 /// The same ask once more: the recorded answer is written again, byte for byte; a pending one stays pending.
 struct AskedAgain {};
 
-using Outcome = std::variant<ToLead, WorkerStatus, Refused, Asked, AskedAgain>;
+/// A worker answered a shutdown of ours. A rejection is also shown to the lead.
+struct ShutdownAnswered {
+  std::string request_id;
+  bool approved = false;
+  std::string answer;  // the worker's words with a rejection
+};
+
+using Outcome = std::variant<ToLead, WorkerStatus, Refused, Asked, AskedAgain, ShutdownAnswered>;
+
+/// Whose inbox a message stands in.
+enum class Place {
+  lead,    // the lead's own
+  alias,   // a misspelt name of the lead (team.aliases)
+  worker,  // a worker's: read, never marked
+};
 
 /// One message on its way through the handlers.
 struct Incoming {
   const schema::Envelope& envelope;
   const schema::MessageKey& key;
   EpochMs now_ms = 0;
+  Place place = Place::lead;
 };
 
 // --- what may be answered to a pending ask, by a person or by events ---
@@ -126,10 +149,11 @@ struct Decided {
   std::vector<Effect> effects;
 };
 
-/// Why an answer was not taken.
+/// Why an answer or an order was not taken.
 struct NotTaken {
   std::string code;    // "request.already_decided", "request.not_applicable", "answer.misplaced",
-                       // "plan.mode_above_ceiling", "permission.bad_input"
+                       // "plan.mode_above_ceiling", "permission.bad_input", "role.not_leader", "member.unknown",
+                       // "mode.above_ceiling"
   std::string reason;  // names the first decision, or what to give instead
 };
 

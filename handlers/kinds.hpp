@@ -1,4 +1,4 @@
-// Every payload type, sorted once by what may become of it at the lead's side, as concepts for visitors. A type that is
+// Every payload type, sorted once by who says it to whom, as concepts for visitors. A type that is
 // in none of these lists makes each visitor that uses them fail to compile, which is the point.
 #pragma once
 
@@ -23,11 +23,21 @@ concept StatusPayload = OneOf<T, schema::IdleNotification, schema::TaskAssignmen
 template <class T>
 concept ContentPayload = OneOf<T, schema::PlainText, schema::UnknownPayload, schema::MalformedPayload>;
 
-/// Travels away from the lead, or answers something that we never asked: no side may send it to us.
+/// The lead answers an ask.
 template <class T>
-concept NeverObeyedPayload =
-    OneOf<T, schema::PermissionResponse, schema::SandboxPermissionResponse, schema::PlanApprovalResponse,
-          schema::ModeSetRequest, schema::ShutdownRequest, schema::ShutdownApproved, schema::ShutdownRejected,
-          schema::TeamPermissionUpdate, schema::TeammateTerminated>;
+concept VerdictPayload =
+    OneOf<T, schema::PermissionResponse, schema::SandboxPermissionResponse, schema::PlanApprovalResponse>;
+
+/// The lead orders something.
+template <class T>
+concept OrderPayload = OneOf<T, schema::ShutdownRequest, schema::ModeSetRequest, schema::TeamPermissionUpdate>;
+
+/// A worker answers the order to end.
+template <class T>
+concept ShutdownAnswerPayload = OneOf<T, schema::ShutdownApproved, schema::ShutdownRejected>;
+
+/// Travels away from the lead: no side may send it there.
+template <class T>
+concept NeverObeyedPayload = VerdictPayload<T> || OrderPayload<T> || OneOf<T, schema::TeammateTerminated>;
 
 }  // namespace inbox_poller::handlers

@@ -1,6 +1,6 @@
 #include "handlers/permission.hpp"
 
-#include "handlers/ask.hpp"
+#include "handlers/outgoing.hpp"
 #include "schema/codec.hpp"
 #include "schema/json_scan.hpp"
 

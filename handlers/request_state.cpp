@@ -1,20 +1,8 @@
 #include "handlers/request_state.hpp"
 
+#include "handlers/enum_text.hpp"
+
 namespace inbox_poller::handlers {
-
-namespace {
-
-/// The value of this name. Our enums count from 0 without a gap, and what is behind the last one has no name.
-template <class Enum>
-std::optional<Enum> parse(std::string_view text) {
-  for (int number = 0;; ++number) {
-    const auto value = static_cast<Enum>(number);
-    if (to_string(value).empty()) return std::nullopt;
-    if (to_string(value) == text) return value;
-  }
-}
-
-}  // namespace
 
 std::string_view to_string(RequestKind kind) {
   switch (kind) {
@@ -52,8 +40,8 @@ std::string_view to_string(RequestEvent event) {
   return "";
 }
 
-std::optional<RequestKind> parse_request_kind(std::string_view text) { return parse<RequestKind>(text); }
-std::optional<RequestState> parse_request_state(std::string_view text) { return parse<RequestState>(text); }
+std::optional<RequestKind> parse_request_kind(std::string_view text) { return parse_enum<RequestKind>(text); }
+std::optional<RequestState> parse_request_state(std::string_view text) { return parse_enum<RequestState>(text); }
 
 std::optional<RequestState> transition(RequestState state, RequestEvent event) {
   // Each event moves exactly one state. A final state is named nowhere on the left: the first decision is the only one.

@@ -1,6 +1,6 @@
 #include "handlers/sandbox.hpp"
 
-#include "handlers/ask.hpp"
+#include "handlers/outgoing.hpp"
 #include "schema/codec.hpp"
 
 namespace inbox_poller::handlers {

@@ -1,6 +1,6 @@
 #include "handlers/permission.hpp"
 
-#include "handlers/ask.hpp"
+#include "handlers/outgoing.hpp"
 #include "tests/unit/handlers/team.hpp"
 
 namespace inbox_poller::handlers {

@@ -50,14 +50,14 @@ inline config::HostPattern host(std::string_view text) {
   return *parsed;
 }
 
-/// What comes of `text` when `from` writes it into the lead's inbox.
+/// What comes of `text` when `from` writes it, into the lead's inbox unless told otherwise.
 inline Outcome receive(const Team& team, std::string_view from, std::string_view text, const RequestView& known = {},
-                       EpochMs now = noon) {
+                       EpochMs now = noon, Place place = Place::lead) {
   schema::Envelope envelope;
   envelope.from = from;
   envelope.text = text;
   const schema::MessageKey key{"0123456789abcdef0123456789abcdef"};
-  return dispatch({envelope, key, now}, schema::decode_payload(text), team.view(), known);
+  return dispatch({envelope, key, now, place}, schema::decode_payload(text), team.view(), known);
 }
 
 /// The alternative that is expected, or a failed test that says why it is another.

@@ -1,0 +1,102 @@
+#include "handlers/orders.hpp"
+
+#include <algorithm>
+
+#include "handlers/outgoing.hpp"
+#include "handlers/text.hpp"
+#include "schema/codec.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::handlers {
+
+namespace {
+
+bool takes_paths(const config::PermissionRule& rule) { return rule.tool == "Read" || rule.tool == "Edit"; }
+
+/// The folder that a rule made by team_rule() is about; empty for any other rule.
+std::string_view folder_of(const config::PermissionRule& rule) {
+  if (!takes_paths(rule) || !rule.specifier) return {};
+  std::string_view path = *rule.specifier;
+  if (!path.starts_with("//") || !path.ends_with("/**")) return {};
+  path = path.substr(1, path.size() - 4);
+  return path.empty() ? "/" : path;
+}
+
+/// `directory` as it stands in a rule, behind the slash that means "from the root": "/repo", or nothing for "/" itself.
+Result<std::string> folder_in_rule(std::string_view directory) {
+  const auto refused = [&](std::string_view why) {
+    return Error{"rule.directory", "the directory " + shown(directory) + " " + std::string(why)};
+  };
+  if (!directory.starts_with('/')) return refused("is not absolute; write it from the root, such as \"/repo\"");
+  if (directory.find_first_of("*?") != std::string_view::npos) {
+    return refused("holds '*' or '?', which a rule reads as a pattern; write the pattern into the rule itself");
+  }
+  std::string folder;
+  while (!directory.empty()) {
+    const std::size_t end = std::min(directory.find('/'), directory.size());
+    if (end > 0) folder.append("/").append(directory.substr(0, end));
+    directory.remove_prefix(std::min(end + 1, directory.size()));
+  }
+  return folder;
+}
+
+}  // namespace
+
+AppendEntry order_to(std::string_view member, std::string_view text, std::string_view origin, const TeamView& view,
+                     EpochMs now_ms) {
+  const std::string cause = fingerprint({view.team, "order", member, origin, text});
+  return entry_of({view.lead, member, text, cause, now_ms}, view);
+}
+
+std::optional<NotTaken> why_no_worker(std::string_view member, const TeamView& view) {
+  if (member == view.lead) return NotTaken{"member.unknown", shown(member) + " is the lead itself, not a worker of it"};
+  if (!view.roster.find(member)) {
+    return NotTaken{"member.unknown", "the team " + std::string(view.team) + " has no member " + shown(member)};
+  }
+  return std::nullopt;
+}
+
+std::variant<AppendEntry, NotTaken> set_mode(std::string_view member, config::PermissionMode mode,
+                                             std::string_view origin, const TeamView& view, EpochMs now_ms) {
+  if (auto problem = why_no_worker(member, view)) return *std::move(problem);
+  const std::string name(config::to_string(mode));
+  if (mode > view.config.modes.ceiling) {
+    return NotTaken{"mode.above_ceiling", "the mode " + name + " is wider than modes.ceiling, which is " +
+                                              std::string(config::to_string(view.config.modes.ceiling))};
+  }
+  return order_to(member, schema::encode(schema::ModeSetRequest{name, std::string(view.lead)}), origin, view, now_ms);
+}
+
+Result<config::PermissionRule> team_rule(std::string_view text, std::string_view directory) {
+  auto rule = config::parse_permission_rule(text);
+  if (!rule) return Error{"rule.syntax", rule.error().message};
+  if (const auto why = config::why_never_allows(*rule)) {
+    return Error{"rule.never_allows", shown(text) + " would never allow anything: " + *why};
+  }
+  if (directory.empty()) return rule;
+  if (!takes_paths(*rule)) {
+    return Error{"rule.no_paths", "only Read and Edit rules hold for a directory; " + shown(text) + " takes no paths"};
+  }
+  if (rule->specifier) {
+    return Error{"rule.has_path", shown(text) + " says itself where it holds; give either that or a directory"};
+  }
+  const auto folder = folder_in_rule(directory);
+  if (!folder) return folder.error();
+  rule = config::parse_permission_rule(rule->tool + "(/" + *folder + "/**)");
+  if (!rule) return Error{"rule.directory", rule.error().message};
+  return rule;
+}
+
+std::variant<AppendEntry, NotTaken> share_rule(std::string_view member, const config::PermissionRule& rule,
+                                               std::string_view origin, const TeamView& view, EpochMs now_ms) {
+  if (auto problem = why_no_worker(member, view)) return *std::move(problem);
+  std::string update = R"({"type":"addRules","rules":[{"toolName":)" + schema::quote(rule.tool);
+  if (rule.specifier) update += R"(,"ruleContent":)" + schema::quote(*rule.specifier);
+  update += R"(}],"behavior":"allow","destination":"session"})";
+  const std::string_view folder = folder_of(rule);
+  const std::string text = schema::encode(schema::TeamPermissionUpdate{
+      std::move(update), folder.empty() ? view.roster.find(member)->cwd : std::string(folder), rule.tool});
+  return order_to(member, text, origin, view, now_ms);
+}
+
+}  // namespace inbox_poller::handlers

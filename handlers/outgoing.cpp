@@ -1,0 +1,26 @@
+#include "handlers/outgoing.hpp"
+
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::handlers {
+
+std::string fingerprint(std::initializer_list<std::string_view> parts) {
+  std::string framed;
+  for (const std::string_view part : parts) framed.append(std::to_string(part.size())).append(":").append(part);
+  return schema::content_hash(framed);
+}
+
+AppendEntry entry_of(const Letter& letter, const TeamView& view) {
+  schema::OutgoingEnvelope envelope;
+  envelope.from = letter.from;
+  // What a reader will decode, not what we were given: the key must be found again in the file.
+  envelope.text = schema::decode_string(schema::quote(letter.text)).value_or(std::string(letter.text));
+  envelope.timestamp = schema::iso_timestamp(letter.at_ms);
+  envelope.msg_id = schema::uuid_from(letter.origin);
+  std::string inbox(letter.to);
+  schema::MessageKey key =
+      schema::make_message_key({std::string(view.team), inbox}, envelope.from, envelope.timestamp, envelope.text, 0);
+  return {std::move(inbox), std::move(key), schema::encode_envelope(envelope)};
+}
+
+}  // namespace inbox_poller::handlers

@@ -1,0 +1,25 @@
+// What everything that we write into an inbox has in common: answers, orders, notices. Invariant: the same letter gives
+// the same entry, byte for byte, so that an entry written twice can be told as one.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "handlers/handler.hpp"
+
+namespace inbox_poller::handlers {
+
+/// A hash of several values, each with its length, so that no two different lists hash the same bytes.
+std::string fingerprint(std::initializer_list<std::string_view> parts);
+
+struct Letter {
+  std::string_view from;
+  std::string_view to;  // bare member name
+  std::string_view text;
+  std::string_view origin;  // what caused it; the msg_id is derived from this
+  EpochMs at_ms = 0;        // its timestamp
+};
+AppendEntry entry_of(const Letter&, const TeamView&);
+
+}  // namespace inbox_poller::handlers

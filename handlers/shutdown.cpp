@@ -1,0 +1,239 @@
+#include "handlers/shutdown.hpp"
+
+#include <algorithm>
+
+#include "handlers/enum_text.hpp"
+#include "handlers/orders.hpp"
+#include "handlers/outgoing.hpp"
+#include "handlers/text.hpp"
+#include "schema/codec.hpp"
+
+namespace inbox_poller::handlers {
+
+std::string_view to_string(ShutdownState state) {
+  switch (state) {
+    case ShutdownState::requested: return "requested";
+    case ShutdownState::approved: return "approved";
+    case ShutdownState::forced: return "forced";
+    case ShutdownState::process_gone: return "process_gone";
+    case ShutdownState::pane_gone: return "pane_gone";
+    case ShutdownState::cleaned: return "cleaned";
+    case ShutdownState::rejected: return "rejected";
+    case ShutdownState::timed_out: return "timed_out";
+  }
+  return "";
+}
+
+std::string_view to_string(ShutdownEvent event) {
+  switch (event) {
+    case ShutdownEvent::worker_approves: return "worker_approves";
+    case ShutdownEvent::worker_rejects: return "worker_rejects";
+    case ShutdownEvent::force_is_due: return "force_is_due";
+    case ShutdownEvent::process_ends: return "process_ends";
+    case ShutdownEvent::pane_closes: return "pane_closes";
+    case ShutdownEvent::traces_removed: return "traces_removed";
+    case ShutdownEvent::time_passes: return "time_passes";
+  }
+  return "";
+}
+
+std::optional<ShutdownState> parse_shutdown_state(std::string_view text) { return parse_enum<ShutdownState>(text); }
+
+std::optional<ShutdownState> transition(ShutdownState state, ShutdownEvent event) {
+  using S = ShutdownState;
+  using Next = std::optional<ShutdownState>;
+  switch (event) {
+    // A consent counts while the worker may still live: also when force came first, and when we had given up.
+    case ShutdownEvent::worker_approves:
+      return state == S::requested || state == S::forced || state == S::timed_out ? Next(S::approved) : std::nullopt;
+    // A late no is told like an early one. Consent is not taken back, and force does not ask.
+    case ShutdownEvent::worker_rejects:
+      return state == S::requested || state == S::timed_out ? Next(S::rejected) : std::nullopt;
+    case ShutdownEvent::force_is_due: return state == S::requested ? Next(S::forced) : std::nullopt;
+    // Also without an answer: a worker that died, or was stopped by hand, is cleaned up after all the same.
+    case ShutdownEvent::process_ends:
+      return state == S::requested || state == S::approved || state == S::forced ? Next(S::process_gone) : std::nullopt;
+    case ShutdownEvent::pane_closes: return state == S::process_gone ? Next(S::pane_gone) : std::nullopt;
+    case ShutdownEvent::traces_removed: return state == S::pane_gone ? Next(S::cleaned) : std::nullopt;
+    case ShutdownEvent::time_passes: return is_open(state) ? Next(S::timed_out) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool is_open(ShutdownState state) {
+  switch (state) {
+    case ShutdownState::requested:
+    case ShutdownState::approved:
+    case ShutdownState::forced:
+    case ShutdownState::process_gone:
+    case ShutdownState::pane_gone: return true;
+    case ShutdownState::cleaned:
+    case ShutdownState::rejected:
+    case ShutdownState::timed_out: return false;
+  }
+  return false;
+}
+
+namespace {
+
+constexpr NextStep wait{};
+constexpr NextStep advance(ShutdownEvent event) { return {ShutdownStep::advance, event}; }
+
+/// What is shown and decided of one shutdown at one moment.
+struct Moment {
+  const Shutdown& shutdown;
+  const ShutdownSight& sight;
+  const config::ShutdownSettings& settings;
+  EpochMs now_ms;
+
+  [[nodiscard]] bool past(EpochMs from_ms, config::Duration span) const { return now_ms >= from_ms + span.count(); }
+  [[nodiscard]] bool is_due(EpochMs at_ms) const { return at_ms != 0 && now_ms >= at_ms; }
+  /// A mark of an earlier state says nothing about this one.
+  [[nodiscard]] bool done_here(EpochMs at_ms) const { return at_ms != 0 && at_ms >= shutdown.changed_ms; }
+
+  /// For what lives although it should not: patience, TERM, KILL, and the end of waiting. Time is not over before KILL
+  /// was tried, so that a daemon that was away for long does not give up at its first look.
+  [[nodiscard]] NextStep insist(config::Duration patience) const {
+    if (!done_here(shutdown.term_ms))
+      return {past(shutdown.changed_ms, patience) ? ShutdownStep::terminate : ShutdownStep::wait, {}};
+    if (!done_here(shutdown.kill_ms))
+      return {past(shutdown.term_ms, settings.grace) ? ShutdownStep::kill : ShutdownStep::wait, {}};
+    return past(shutdown.changed_ms, settings.timeout) ? advance(ShutdownEvent::time_passes) : wait;
+  }
+
+  [[nodiscard]] NextStep requested() const {
+    const WorkerPlace& place = shutdown.place;
+    // Without a recorded process its pane stands for it; without either its end cannot be seen.
+    const bool gone = place.processes.empty() ? !place.pane_id.empty() && !sight.pane : !sight.process;
+    if (gone) return advance(ShutdownEvent::process_ends);
+    if (is_due(shutdown.force_ms)) return advance(ShutdownEvent::force_is_due);
+    if (is_due(shutdown.timeout_ms)) return advance(ShutdownEvent::time_passes);
+    if (is_due(shutdown.nudge_ms) && shutdown.nudged_ms == 0) return {ShutdownStep::nudge, {}};
+    return wait;
+  }
+
+  /// Approved or forced: a worker that agreed has a moment to end by itself.
+  [[nodiscard]] NextStep ending() const {
+    const config::Duration patience = shutdown.state == ShutdownState::forced ? config::Duration(0) : settings.grace;
+    const bool unseen = shutdown.place.processes.empty();
+    if (!unseen && sight.process) return insist(patience);
+    // Nothing to signal, but its pane tells that it may still be at it.
+    if (unseen && sight.pane && !past(shutdown.changed_ms, patience)) return wait;
+    return advance(ShutdownEvent::process_ends);
+  }
+
+  [[nodiscard]] NextStep closing() const {
+    if (!shutdown.place.pane_id.empty() && settings.close_panes && sight.pane) {
+      return past(shutdown.changed_ms, settings.timeout) ? advance(ShutdownEvent::time_passes)
+                                                         : NextStep{ShutdownStep::close_pane, {}};
+    }
+    if (!shutdown.survivors.empty() && sight.survivors) return insist(settings.grace);
+    return advance(ShutdownEvent::pane_closes);
+  }
+};
+
+}  // namespace
+
+NextStep next_step(const Shutdown& shutdown, const ShutdownSight& sight, const config::ShutdownSettings& settings,
+                   EpochMs now_ms) {
+  const Moment moment{shutdown, sight, settings, now_ms};
+  switch (shutdown.state) {
+    case ShutdownState::requested: return moment.requested();
+    case ShutdownState::approved:
+    case ShutdownState::forced: return moment.ending();
+    case ShutdownState::process_gone: return moment.closing();
+    // Files of ours to change: what hinders it is told, and tried until it works.
+    case ShutdownState::pane_gone: return {ShutdownStep::remove_traces, ShutdownEvent::traces_removed};
+    case ShutdownState::cleaned:
+    case ShutdownState::rejected:
+    case ShutdownState::timed_out: return wait;
+  }
+  return wait;
+}
+
+std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order, const TeamView& view, EpochMs now_ms) {
+  if (auto problem = why_no_worker(order.member, view)) return *std::move(problem);
+  const auto after = [now_ms](config::Duration span) { return now_ms + span.count(); };
+  Shutdown shutdown;
+  shutdown.request_id = "shutdown-" + std::to_string(now_ms) + "@" + order.member;
+  shutdown.member = order.member;
+  shutdown.agent_id = view.roster.find(order.member)->agent_id;
+  shutdown.by = order.by;
+  shutdown.reason = order.reason;
+  shutdown.requested_ms = shutdown.changed_ms = now_ms;
+  if (order.nudge_after > config::Duration(0)) shutdown.nudge_ms = after(order.nudge_after);
+  if (order.force_after) shutdown.force_ms = after(*order.force_after);
+  // Who configured force later than the timeout still means force.
+  shutdown.timeout_ms = std::max(after(view.config.shutdown.timeout), shutdown.force_ms);
+  shutdown.place = order.place;
+  shutdown.detail = "waits for the worker's answer";
+  const std::string text = schema::encode(schema::ShutdownRequest{.request_id = shutdown.request_id,
+                                                                  .from = std::string(view.lead),
+                                                                  .reason = order.reason,
+                                                                  .timestamp = schema::iso_timestamp(now_ms)});
+  AppendEntry request = order_to(shutdown.member, text, shutdown.request_id, view, now_ms);
+  return ShutdownDraft{std::move(shutdown), std::move(request)};
+}
+
+AppendEntry nudge_of(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms) {
+  // Models tend to say "ok" and go on; the client ends only by its own tool. Begins with a word, so that it can never
+  // be read as a control message.
+  const std::string text =
+      "Reminder: shutdown request " + shutdown.request_id +
+      " still waits for your answer. Words alone do not answer it. Use the SendMessage tool with a "
+      "shutdown_response: request_id \"" +
+      shutdown.request_id + "\", and approve true to stop now, or approve false with your reason.";
+  return order_to(shutdown.member, text, shutdown.request_id + " nudge", view, now_ms);
+}
+
+Notice end_notice(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms) {
+  const std::string origin = fingerprint({view.team, to_string(shutdown.state), shutdown.request_id});
+  const auto notice = [&](const std::string& text) {
+    AppendEntry entry = entry_of({"system", view.lead, text, origin, now_ms}, view);
+    return Notice{std::move(entry.key), std::move(entry.entry)};
+  };
+  // Not a teammate_terminated: nobody has ended.
+  if (shutdown.state == ShutdownState::timed_out) {
+    return notice("The shutdown of " + shutdown.member + " (" + shutdown.request_id + ") was given up: " +
+                  (shutdown.detail.empty() ? "it did not come to an end in time" : shutdown.detail) + ".");
+  }
+  std::string message = shutdown.member + " has shut down.";
+  if (!shutdown.tasks.empty()) message += " Unfinished tasks were given back: " + shutdown.tasks + ".";
+  if (!shutdown.place.left_alone.empty()) message += " No pane was closed: " + shutdown.place.left_alone;
+  if (!message.ends_with('.')) message += '.';
+  return notice(schema::encode(schema::TeammateTerminated{message}));
+}
+
+namespace {
+
+/// Takes the answer, or refuses it exactly where the table knows no way on. What the message says about a pane or a
+/// backend is not looked at: what is closed was recorded before we asked (WorkerPlace).
+Outcome take_answer(std::string_view type, const std::string& id, std::string_view words, ShutdownEvent event,
+                    const Incoming& incoming, const Shutdown* known) {
+  const std::string_view sender = schema::bare_name(incoming.envelope.from);
+  const auto refused = [&](std::string code, const std::string& why) {
+    return Refused{"shutdown." + std::move(code), std::string(type) + " from " + shown(sender) + ": " + why};
+  };
+  if (!known) return refused("never_requested", "we never sent a shutdown request " + id);
+  if (known->member != sender)
+    return refused("other_worker", "shutdown request " + id + " was sent to " + known->member);
+  if (!transition(known->state, event)) {
+    std::string state(to_string(known->state));
+    std::replace(state.begin(), state.end(), '_', ' ');
+    return refused("already_answered", "shutdown request " + id + " (" + state + " since " +
+                                           schema::iso_timestamp(known->changed_ms) + ") takes no such answer now");
+  }
+  return ShutdownAnswered{id, event == ShutdownEvent::worker_approves, one_line(words, 1000)};
+}
+
+}  // namespace
+
+Outcome answer_shutdown(const schema::ShutdownApproved& answer, const Incoming& incoming, const Shutdown* known) {
+  return take_answer(answer.type, answer.request_id, {}, ShutdownEvent::worker_approves, incoming, known);
+}
+
+Outcome answer_shutdown(const schema::ShutdownRejected& answer, const Incoming& incoming, const Shutdown* known) {
+  return take_answer(answer.type, answer.request_id, answer.reason, ShutdownEvent::worker_rejects, incoming, known);
+}
+
+}  // namespace inbox_poller::handlers

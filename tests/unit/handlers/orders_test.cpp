@@ -1,0 +1,147 @@
+#include "handlers/orders.hpp"
+
+#include "tests/unit/handlers/team.hpp"
+
+namespace inbox_poller::handlers {
+
+using namespace testing;
+
+namespace {
+
+using Order = std::variant<AppendEntry, NotTaken>;
+
+schema::Envelope envelope(const Order& order) {
+  if (const auto* not_taken = std::get_if<NotTaken>(&order)) FAIL(not_taken->reason);
+  return *schema::decode_envelope(std::get<AppendEntry>(order).entry);
+}
+
+NotTaken refusal(const Order& order) {
+  REQUIRE(std::holds_alternative<NotTaken>(order));
+  return std::get<NotTaken>(order);
+}
+
+std::string shared(const Team& team, const std::string& text, const std::string& directory = "") {
+  const auto rule = team_rule(text, directory);
+  if (!rule) FAIL(rule.error().message);
+  return envelope(share_rule("w1", *rule, "alice", team.view(), noon)).text;
+}
+
+std::string problem(const std::string& text, const std::string& directory) {
+  const auto rule = team_rule(text, directory);
+  return rule ? "taken as " + rule->text : rule.error().code;
+}
+
+}  // namespace
+
+TEST_CASE("an order is an unread entry of the lead in the member's inbox") {
+  const Team team;
+  const AppendEntry order = order_to("w1", "go \xF0\x9F\x9A\x80", "test", team.view(), noon);
+  CHECK(order.inbox == "w1");
+  const auto read = schema::decode_envelope(order.entry);
+  REQUIRE(read);
+  CHECK(read->from == "team-lead");
+  CHECK(read->text == "go \xF0\x9F\x9A\x80");
+  CHECK(read->timestamp == "2026-09-21T14:13:20.000Z");
+  CHECK_FALSE(read->read);
+  CHECK(order.key == schema::make_message_key({"falcon", "w1"}, read->from, read->timestamp, read->text, 0));
+}
+
+TEST_CASE("the same order has the same bytes, and another cause, member or text another message id") {
+  const Team team;
+  const auto id = [&](const char* member, const char* text, const char* origin) {
+    return schema::decode_envelope(order_to(member, text, origin, team.view(), noon).entry)->msg_id.value_or("");
+  };
+  CHECK(order_to("w1", "go", "a", team.view(), noon).entry == order_to("w1", "go", "a", team.view(), noon).entry);
+  CHECK(id("w1", "go", "a") != id("w1", "go", "b"));
+  CHECK(id("w1", "go", "a") != id("w2", "go", "a"));
+  CHECK(id("w1", "go", "a") != id("w1", "stop", "a"));
+}
+
+TEST_CASE("a mode is set in the shape that workers take") {
+  const Team team;
+  CHECK(envelope(set_mode("w1", config::PermissionMode::accept_edits, "alice", team.view(), noon)).text ==
+        R"({"type":"mode_set_request","mode":"acceptEdits","from":"team-lead"})");
+}
+
+TEST_CASE("no mode above the ceiling is sent, whoever asks") {
+  Team team;
+  const auto set = [&](config::PermissionMode mode) { return set_mode("w1", mode, "alice", team.view(), noon); };
+  CHECK(refusal(set(config::PermissionMode::bypass)).code == "mode.above_ceiling");
+  CHECK(refusal(set(config::PermissionMode::automatic)).reason ==
+        "the mode auto is wider than modes.ceiling, which is acceptEdits");
+  team.config.modes.ceiling = config::PermissionMode::plan;
+  CHECK(refusal(set(config::PermissionMode::standard)).code == "mode.above_ceiling");
+  CHECK(envelope(set(config::PermissionMode::plan)).from == "team-lead");
+}
+
+TEST_CASE("orders go to workers of the roster only") {
+  const Team team;
+  const auto mode = config::PermissionMode::plan;
+  CHECK(refusal(set_mode("nobody", mode, "alice", team.view(), noon)).reason ==
+        "the team falcon has no member \"nobody\"");
+  CHECK(refusal(set_mode("old-hand", mode, "alice", team.view(), noon)).code == "member.unknown");
+  CHECK(refusal(set_mode("team-lead", mode, "alice", team.view(), noon)).reason ==
+        "\"team-lead\" is the lead itself, not a worker of it");
+  CHECK(refusal(share_rule("nobody", rule("Read"), "alice", team.view(), noon)).code == "member.unknown");
+}
+
+TEST_CASE("a rule is shared with its tool's name, its content only if it has one, and a directory") {
+  Team team;
+  team.roster.members[1].cwd = "/home/u/work";
+  CHECK(shared(team, "Bash(git status:*)") ==
+        R"({"type":"team_permission_update","permissionUpdate":{"type":"addRules","rules":[{"toolName":"Bash",)"
+        R"("ruleContent":"git status:*"}],"behavior":"allow","destination":"session"},"directoryPath":"/home/u/work",)"
+        R"("toolName":"Bash"})");
+  CHECK(shared(team, "WebSearch") ==
+        R"({"type":"team_permission_update","permissionUpdate":{"type":"addRules","rules":[{"toolName":"WebSearch"}],)"
+        R"("behavior":"allow","destination":"session"},"directoryPath":"/home/u/work","toolName":"WebSearch"})");
+  CHECK(shared(team, "Edit", "/repo/src") ==
+        R"({"type":"team_permission_update","permissionUpdate":{"type":"addRules","rules":[{"toolName":"Edit",)"
+        R"("ruleContent":"//repo/src/**"}],"behavior":"allow","destination":"session"},"directoryPath":"/repo/src",)"
+        R"("toolName":"Edit"})");
+  CHECK(shared(team, "Read", "/")
+            .find(R"("ruleContent":"//**"}],"behavior":"allow","destination":"session"},)"
+                  R"("directoryPath":"/")") != std::string::npos);
+  CHECK(shared(team, "Bash(echo \"a\")").find(R"("ruleContent":"echo \"a\"")") != std::string::npos);
+}
+
+TEST_CASE("a shared rule can be read back by our own decoder") {
+  const auto payload = schema::decode_payload(shared(Team(), "Edit", "/repo"));
+  REQUIRE(std::holds_alternative<schema::TeamPermissionUpdate>(payload));
+  CHECK(std::get<schema::TeamPermissionUpdate>(payload).tool_name == "Edit");
+}
+
+TEST_CASE("a rule for a directory is the rule that we then judge by") {
+  CHECK(team_rule("Edit", "/repo")->text == "Edit(//repo/**)");
+  CHECK(team_rule("Read", "//repo//src/")->text == "Read(//repo/src/**)");
+  CHECK(team_rule("Edit", "/")->text == "Edit(//**)");
+  CHECK(team_rule("Edit", "/a (b)")->text == "Edit(//a (b)/**)");
+  CHECK(team_rule("Bash(ls)", "")->text == "Bash(ls)");
+  config::PermissionRules rules;
+  rules.allow = {*team_rule("Edit", "/repo")};
+  const auto judged = [&](const char* path) {
+    return config::judge_tool(rules, "Write", R"({"file_path":")" + std::string(path) + R"(","content":""})",
+                              {"/elsewhere", ""}, config::Action::ask)
+        .action;
+  };
+  CHECK(judged("/repo/src/a.cpp") == config::Action::allow);
+  CHECK(judged("/repository/a.cpp") == config::Action::ask);
+}
+
+TEST_CASE("what would not hold as it is meant is refused") {
+  CHECK(problem("Edit", "repo") == "rule.directory");
+  CHECK(problem("Edit", "~/repo") == "rule.directory");
+  CHECK(problem("Edit", "/repo/../etc") == "rule.directory");
+  CHECK(problem("Edit", "/repo/*") == "rule.directory");
+  CHECK(problem("Edit", "/re[p]o") == "rule.directory");
+  CHECK(problem("Edit", "/repo\n") == "rule.directory");
+  CHECK(problem("Edit(/src/**)", "/repo") == "rule.has_path");
+  CHECK(problem("Bash", "/repo") == "rule.no_paths");
+  CHECK(problem("Bash(ls)", "/repo") == "rule.no_paths");
+  CHECK(problem("mcp__*", "") == "rule.never_allows");
+  CHECK(problem("AskUserQuestion", "") == "rule.never_allows");
+  CHECK(problem("Bash(", "") == "rule.syntax");
+  CHECK(problem("", "") == "rule.syntax");
+}
+
+}  // namespace inbox_poller::handlers

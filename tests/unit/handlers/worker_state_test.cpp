@@ -1,0 +1,56 @@
+#include "handlers/worker_state.hpp"
+
+#include "tests/unit/handlers/team.hpp"
+
+namespace inbox_poller::handlers {
+
+using testing::noon;
+
+namespace {
+
+constexpr config::Duration ten_minutes = std::chrono::minutes(10);
+
+/// A worker of the roster that was heard of this long ago.
+std::string_view state(std::string_view report, bool active, EpochMs ago_ms, std::uint32_t open_asks = 0) {
+  const WorkerSigns signs{
+      .present = true, .active = active, .last_report = report, .open_asks = open_asks, .last_seen_ms = noon - ago_ms};
+  return to_string(state_of(signs, ten_minutes, noon));
+}
+
+}  // namespace
+
+TEST_CASE("a worker's state follows its last report") {
+  CHECK(state("", true, 0) == "busy");
+  CHECK(state("assigned", true, 0) == "busy");
+  CHECK(state("completed", true, 0) == "busy");
+  CHECK(state("idle", true, 0) == "idle");
+  CHECK(state("failed", true, 0) == "failed");
+  CHECK(state("interrupted", true, 0) == "failed");
+}
+
+TEST_CASE("the roster's word that a turn has ended is as good as a report, but hides no failure") {
+  CHECK(state("", false, 0) == "idle");
+  CHECK(state("assigned", false, 0) == "idle");
+  CHECK(state("failed", false, 0) == "failed");
+}
+
+TEST_CASE("only who should be working can be silent, and only after the whole time") {
+  CHECK(state("assigned", true, ten_minutes.count()) == "busy");
+  CHECK(state("assigned", true, ten_minutes.count() + 1) == "silent");
+  CHECK(state("", true, ten_minutes.count() + 1) == "silent");
+  CHECK(state("idle", true, ten_minutes.count() + 1) == "idle");
+  CHECK(state("failed", true, ten_minutes.count() + 1) == "failed");
+  CHECK(state("assigned", true, ten_minutes.count() + 1, 1) == "waiting");
+}
+
+TEST_CASE("an open ask goes before what was reported, and absence before everything") {
+  CHECK(state("idle", false, 0, 1) == "waiting");
+  CHECK(state("failed", true, 0, 2) == "waiting");
+  WorkerSigns signs;
+  signs.present = false;
+  signs.open_asks = 1;
+  signs.last_report = "failed";
+  CHECK(state_of(signs, ten_minutes, noon) == WorkerState::gone);
+}
+
+}  // namespace inbox_poller::handlers
