@@ -1,9 +1,5 @@
 // `pending`, `approve` and `deny`: the person's side of an ask.
-#include <pwd.h>
-#include <unistd.h>
-
 #include <boost/json.hpp>
-#include <cstdlib>
 #include <memory>
 
 #include "poller/cli/command.hpp"
@@ -15,13 +11,6 @@ namespace inbox_poller::poller::cli {
 namespace json = boost::json;
 
 namespace {
-
-/// Who answers, for the record; not a proof of anything.
-std::string user_name() {
-  if (const char* user = std::getenv("USER"); user != nullptr && *user != '\0') return user;
-  if (const passwd* entry = ::getpwuid(::getuid()); entry != nullptr) return entry->pw_name;
-  return "uid " + std::to_string(::getuid());
-}
 
 /// A tool's input, member by member as it was written: nothing is left out and no value is spelled anew.
 std::string input_text(const std::string& body) {
@@ -63,15 +52,17 @@ std::string card(const Context& context, const json::object& ask) {
 
   std::string command = " --team " + shell_word(raw_text_of(ask, "team"));
   if (!context.socket.empty()) command += " --socket " + shell_word(context.socket);
+  const long long deadline = number_of(ask, "deadline_ms");
+  const std::string end = deadline == 0 ? "waits for the lead that reads this inbox"  // in front of it, or watching it
+                                        : "denied in " + context.console.loud(span_text(deadline - now_ms()));
   const std::string word = (id.starts_with('-') ? "-- " : "") + shell_word(id);
   return context.console.bold(text_of(ask, "kind") + ' ' + printable(id)) + "  team " + text_of(ask, "team") + '\n' +
          what_is_asked(ask, asker) +
          claim(asker + "'s description, not checked by anybody", raw_text_of(ask, "description")) +
          claim(asker + "'s suggestions, not applied by an approval", suggestions) +
          (reason.empty() ? "" : "  why you are asked: " + reason + '\n') + "  asked " +
-         ago(number_of(ask, "asked_ms")) + ", denied in " +
-         context.console.loud(span_text(number_of(ask, "deadline_ms") - now_ms())) + " unless answered:\n" +
-         "    inbox-poller approve" + printable(command + ' ' + word) + '\n' + "    inbox-poller deny" +
+         ago(number_of(ask, "asked_ms")) + ", " + end + " unless answered:\n" + "    inbox-poller approve" +
+         printable(command + ' ' + word) + '\n' + "    inbox-poller deny" +
          printable(command + " --reason 'TEXT' " + word) + '\n';
 }
 

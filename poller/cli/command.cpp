@@ -1,11 +1,17 @@
 #include "poller/cli/command.hpp"
 
+#include <poll.h>
+#include <pwd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/json.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
+#include "config/units.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/clock.hpp"
 
@@ -15,9 +21,10 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr AddCommand commands[] = {add_run,  add_check_config, add_status,    add_pending, add_approve,
-                                   add_deny, add_send,         add_broadcast, add_lead,    add_recv,
-                                   add_ack,  add_trace,        add_quarantine};
+constexpr AddCommand commands[] = {add_run,        add_check_config, add_status, add_pending, add_approve, add_deny,
+                                   add_send,       add_broadcast,    add_lead,   add_recv,    add_ack,     add_trace,
+                                   add_shutdown,   add_shutdowns,    add_mode,   add_allow,   add_revoke,  add_rules,
+                                   add_quarantine, add_inbox,        add_doctor, add_reload,  add_resume};
 
 constexpr const char* about =
     "The leader's side of a team of coding agents: answers their asks by rules and by you, and\n"
@@ -136,9 +143,40 @@ std::vector<const json::object*> objects_of(const json::object& object, std::str
   return list;
 }
 
+std::string names_of(const json::object& object, std::string_view name) {
+  const json::value* value = object.if_contains(name);
+  std::string text;
+  if (value == nullptr || !value->is_array()) return text;
+  for (const json::value& one : value->get_array())
+    if (one.is_string()) text += (text.empty() ? "" : ", ") + printable(one.get_string());
+  return text;
+}
+
+void rest(std::chrono::milliseconds time) { ::poll(nullptr, 0, static_cast<int>(time.count())); }
+
 long long now_ms() { return SystemClock().wall_ms(); }
 
 std::string ago(long long epoch_ms) { return epoch_ms == 0 ? "never" : span_text(now_ms() - epoch_ms) + " ago"; }
+
+CLI::Option* add_duration(CLI::App& command, const std::string& name, std::optional<config::Duration>& into,
+                          const std::string& line) {
+  return command
+      .add_option_function<std::string>(
+          name, [name, &into](const std::string& text) { into = read_duration(name, text); }, line)
+      ->type_name("DURATION");
+}
+
+config::Duration read_duration(const std::string& option, const std::string& text) {
+  const Result<config::Duration> duration = config::parse_duration(text);
+  if (!duration) throw CLI::ValidationError(option + " takes a duration such as 20s, 10min or 0s, not \"" + text + '"');
+  return *duration;
+}
+
+std::string user_name() {
+  if (const char* user = std::getenv("USER"); user != nullptr && *user != '\0') return user;
+  if (const passwd* entry = ::getpwuid(::getuid()); entry != nullptr) return entry->pw_name;
+  return "uid " + std::to_string(::getuid());
+}
 
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& line, const std::string& help) {
   CLI::App* command = app.add_subcommand(name, line);

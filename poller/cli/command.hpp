@@ -7,13 +7,15 @@
 #include <CLI/Formatter.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "poller/cli/console.hpp"
 #include "poller/control/client.hpp"
-#include "poller/run/daemon.hpp"
+#include "poller/daemon.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -69,8 +71,13 @@ const boost::json::object& object_of(const boost::json::object&, std::string_vie
 /// The objects in an array member; anything else in it is passed over.
 std::vector<const boost::json::object*> objects_of(const boost::json::object&, std::string_view name);
 
+/// The strings in an array member, as "alice, bob", made printable.
+std::string names_of(const boost::json::object&, std::string_view name);
+
 /// Milliseconds since the Unix epoch.
 long long now_ms();
+/// Waits so long, or until a signal comes.
+void rest(std::chrono::milliseconds time);
 /// "3m ago"; "never" for 0.
 std::string ago(long long epoch_ms);
 
@@ -79,6 +86,18 @@ std::string ago(long long epoch_ms);
 
 /// One subcommand: a line for the list, and a help that teaches (a paragraph, then examples).
 CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& line, const std::string& help);
+
+/// An option that takes a duration such as 20s; anything else is a wrong command line.
+CLI::Option* add_duration(CLI::App& command, const std::string& name, std::optional<config::Duration>& into,
+                          const std::string& line);
+/// Reads one; throws what CLI11 tells as a wrong command line.
+config::Duration read_duration(const std::string& option, const std::string& text);
+
+/// Who commands, for the record; not a proof of anything.
+std::string user_name();
+
+/// The options that say where the configuration is.
+void add_sources(CLI::App& command, config::Sources& sources);
 
 using AddCommand = void (*)(CLI::App&, Context&);
 void add_run(CLI::App&, Context&);
@@ -94,6 +113,16 @@ void add_recv(CLI::App&, Context&);
 void add_ack(CLI::App&, Context&);
 void add_trace(CLI::App&, Context&);
 void add_quarantine(CLI::App&, Context&);
+void add_shutdown(CLI::App&, Context&);
+void add_shutdowns(CLI::App&, Context&);
+void add_mode(CLI::App&, Context&);
+void add_allow(CLI::App&, Context&);
+void add_revoke(CLI::App&, Context&);
+void add_rules(CLI::App&, Context&);
+void add_reload(CLI::App&, Context&);
+void add_resume(CLI::App&, Context&);
+void add_inbox(CLI::App&, Context&);
+void add_doctor(CLI::App&, Context&);
 
 /// The whole program: parses, runs one command, returns the exit code. `arguments` without the program's name.
 int run_command_line(std::vector<std::string> arguments, Console&, RunDaemon);

@@ -73,6 +73,14 @@ Result<std::string> Console::read_all(std::size_t most) {
   }
 }
 
+bool Console::confirm(std::string_view question) {
+  if (::isatty(in_) == 0) return false;
+  explain(std::string(question) + " [y/N] ");
+  char answer[64];  // a terminal gives one line at a time
+  const ssize_t count = ::read(in_, answer, sizeof answer);
+  return count > 0 && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
 std::string Console::painted(std::string_view attributes, std::string_view text) const {
   if (!colour_) return std::string(text);
   return "\x1b[" + std::string(attributes) + 'm' + std::string(text) + "\x1b[0m";

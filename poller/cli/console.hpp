@@ -27,6 +27,9 @@ class Console {
   /// All of the input; an error when it is longer than `most`.
   [[nodiscard]] Result<std::string> read_all(std::size_t most);
 
+  /// Asks on the error output; true only when a person at a terminal says yes.
+  [[nodiscard]] bool confirm(std::string_view question);
+
   [[nodiscard]] bool out_is_terminal() const { return terminal_; }
   [[nodiscard]] std::string bold(std::string_view text) const { return painted("1", text); }
   /// For what wants attention.

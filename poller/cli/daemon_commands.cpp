@@ -1,4 +1,4 @@
-// `run` and `check-config`: the commands that need no daemon.
+// `run`, `check-config`, `reload` and `resume`: the daemon itself.
 #include <boost/json.hpp>
 #include <map>
 #include <memory>
@@ -11,15 +11,6 @@ namespace inbox_poller::poller::cli {
 namespace json = boost::json;
 
 namespace {
-
-void add_sources(CLI::App& command, config::Sources& sources) {
-  command.add_option("--config", sources.files, "Team files, one for each team")->type_name("FILE");
-  command
-      .add_option("--config-dir", sources.dir,
-                  "A folder of team files (default: ~/.config/inbox-poller/teams.d, when no --config is given)")
-      ->type_name("DIR");
-  command.add_option("--daemon-config", sources.daemon_file, "The daemon's own settings")->type_name("FILE");
-}
 
 json::array settings_json(const std::vector<config::Setting>& settings) {
   json::array list;
@@ -66,7 +57,36 @@ ExitCode check_config(Context& context, const config::Sources& sources) {
   return good ? printed : ExitCode::usage;
 }
 
+ExitCode reload(Context& context) {
+  const Result<json::object> answer = context.ask("reload");
+  if (!answer) return context.fail(answer.error());
+  if (context.json) return context.print_json(*answer);
+  std::string text;
+  for (const auto& [field, words] : {std::pair{"added", "now served: "}, std::pair{"removed", "no longer served: "},
+                                     std::pair{"changed", "with new settings: "}})
+    if (const std::string names = names_of(*answer, field); !names.empty()) text += words + names + '\n';
+  if (const std::string settings = names_of(*answer, "restart"); !settings.empty())
+    text += context.console.loud("only after a restart: ") + settings + '\n';
+  return context.print(text.empty() ? "nothing has changed\n" : text);
+}
+
+ExitCode resume(Context& context) {
+  const Result<json::object> answer = context.ask("resume");
+  if (!answer) return context.fail(answer.error());
+  if (context.json) return context.print_json(*answer);
+  return context.print("team " + text_of(*answer, "team") + ": " + text_of(*answer, "role") + '\n');
+}
+
 }  // namespace
+
+void add_sources(CLI::App& command, config::Sources& sources) {
+  command.add_option("--config", sources.files, "Team files, one for each team")->type_name("FILE");
+  command
+      .add_option("--config-dir", sources.dir,
+                  "A folder of team files (default: ~/.config/inbox-poller/teams.d, when no --config is given)")
+      ->type_name("DIR");
+  command.add_option("--daemon-config", sources.daemon_file, "The daemon's own settings")->type_name("FILE");
+}
 
 void add_run(CLI::App& app, Context& context) {
   auto options = std::make_shared<RunOptions>();
@@ -124,6 +144,28 @@ void add_check_config(CLI::App& app, Context& context) {
                   "  inbox-poller check-config --config my-team.toml --json");
   add_sources(*command, *sources);
   command->callback([sources, &context] { context.exit_code = check_config(context, *sources); });
+}
+
+void add_reload(CLI::App& app, Context& context) {
+  CLI::App* command = add_command(
+      app, "reload", "Read the configuration again, without a break",
+      "All files are read and checked first; if one is wrong, nothing changes and every complaint is shown.\n"
+      "Teams whose root, transport or lead changed are let go and found again; what the daemon itself is\n"
+      "built on (its socket, ledger, log) holds only after a restart, and is named. SIGHUP does the same.\n\n"
+      "Example:\n"
+      "  inbox-poller check-config && inbox-poller reload");
+  command->callback([&context] { context.exit_code = reload(context); });
+}
+
+void add_resume(CLI::App& app, Context& context) {
+  CLI::App* command = add_command(
+      app, "resume", "Lead again after somebody else was found reading the lead's inbox",
+      "A leader that sees its inbox consumed by somebody else stops or only watches (team.foreign_consumer).\n"
+      "End the other one, or give it the team with role = \"front\", then resume. `inbox-poller status` shows\n"
+      "the role and why it is so.\n\n"
+      "Example:\n"
+      "  inbox-poller resume --team demo");
+  command->callback([&context] { context.exit_code = resume(context); });
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -1,10 +1,13 @@
 // `status` and `lead`: how the teams are.
 #include <boost/json.hpp>
+#include <chrono>
+#include <csignal>
 #include <memory>
 #include <optional>
 
 #include "config/units.hpp"
 #include "poller/cli/command.hpp"
+#include "poller/cli/explain.hpp"
 #include "poller/cli/printable.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -43,15 +46,43 @@ std::string locks_text(const json::object& locks) {
          count(locks, "stale_taken") + " stale ones taken over";
 }
 
+std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
+
 std::string members_text(const std::vector<const json::object*>& members) {
   if (members.empty()) return "  no workers yet\n";
-  std::vector<Row> rows{{"WORKER", "STATE", "LAST SEEN", "ASKS", "DETAIL"}};
+  std::vector<Row> rows{{"NAME", "DOING", "TASK", "ASKS", "MODE", "LAST SEEN", "DETAIL"}};
   for (const json::object* member : members) {
-    const std::string state = flag_of(*member, "present") ? text_of(*member, "state") : "left";
-    rows.push_back({text_of(*member, "name"), state.empty() ? "-" : state, ago(number_of(*member, "last_seen_ms")),
-                    count(*member, "pending"), text_of(*member, "detail")});
+    rows.push_back({text_of(*member, "name"), or_dash(text_of(*member, "doing")), or_dash(text_of(*member, "task")),
+                    count(*member, "pending"), or_dash(text_of(*member, "mode")),
+                    ago(number_of(*member, "last_seen_ms")), text_of(*member, "detail")});
   }
   return '\n' + table(rows, "  ");
+}
+
+/// What somebody else takes from the inbox that we only look at.
+std::string seen_text(const json::object& seen) {
+  std::string text = count(seen, "consumed") + " taken by the lead";
+  if (const long long longest = number_of(seen, "longest_ms"); longest != 0)
+    text += " (the slowest after " + span_text(longest) + ')';
+  text += ", " + count(seen, "waiting") + " waiting";
+  if (const long long oldest = number_of(seen, "oldest_waiting_ms"); oldest != 0)
+    text += " (the oldest for " + span_text(now_ms() - oldest) + ')';
+  return text;
+}
+
+/// Lines for what is not as it usually is.
+void add_oddities(const Console& console, const json::object& team, std::vector<Row>& rows) {
+  if (const json::object& seen = object_of(team, "seen"); !seen.empty()) rows.push_back({"seen", seen_text(seen)});
+  for (const json::object* shutdown : objects_of(team, "shutdowns"))
+    rows.push_back({"shutdown", text_of(*shutdown, "member") + ' ' + shutdown_sentence(*shutdown)});
+  for (const json::object* order : objects_of(team, "not_adopted"))
+    rows.push_back({"mode", console.loud(text_of(*order, "member") + " has not adopted " + text_of(*order, "mode")) +
+                                ", sent " + ago(number_of(*order, "sent_ms")) +
+                                "; newest clients ignore it: set it in the worker's session"});
+  for (const json::object* phantom : objects_of(team, "phantoms"))
+    rows.push_back({"phantom", console.loud(text_of(*phantom, "inbox")) + " is an inbox of nobody with " +
+                                   count(*phantom, "entries") + " entries, " + count(*phantom, "unread") +
+                                   " unread; if it means the lead, name it in team.aliases"});
 }
 
 std::string team_text(const Console& console, const json::object& team) {
@@ -62,7 +93,11 @@ std::string team_text(const Console& console, const json::object& team) {
     asks_text =
         console.loud(asks_text) + " (the oldest " + ago(number_of(asks, "oldest_ms")) + "): inbox-poller pending";
   const long long quarantined = number_of(team, "quarantined");
+  const std::string role = text_of(team, "role");
+  const std::string role_reason = text_of(team, "role_reason");
   std::vector<Row> rows{
+      {"role",
+       (role == "leader" ? role : console.loud(or_dash(role))) + (role_reason.empty() ? "" : ": " + role_reason)},
       {"lead", lead_sentence(object_of(team, "lead"))},
       {"inbox", inbox_text(console, object_of(team, "inbox"))},
       {"asks", asks_text},
@@ -70,6 +105,7 @@ std::string team_text(const Console& console, const json::object& team) {
       {"replies", count(team, "effects_owed") + " still to be written"},
       {"refused", quarantined == 0 ? "0" : console.loud(std::to_string(quarantined)) + ": inbox-poller quarantine"},
       {"locks", locks_text(object_of(team, "locks"))}};
+  add_oddities(console, team, rows);
   for (const json::object* rule : objects_of(team, "rules"))
     rows.push_back({"rule", text_of(*rule, "action") + ' ' + text_of(*rule, "kind") + ' ' + text_of(*rule, "rule") +
                                 ", by " + text_of(*rule, "by") + ' ' + ago(number_of(*rule, "at_ms"))});
@@ -78,17 +114,79 @@ std::string team_text(const Console& console, const json::object& team) {
          members_text(objects_of(team, "members"));
 }
 
-ExitCode status(Context& context) {
-  const Result<json::object> answer = context.ask("status");
-  if (!answer) return context.fail(answer.error());
-  if (context.json) return context.print_json(*answer);
-  std::string text = "inbox-poller " + text_of(*answer, "version") + ", process " + count(*answer, "pid") +
-                     ", running for " + span_text(now_ms() - number_of(*answer, "started_ms")) + "\nledger " +
-                     text_of(*answer, "ledger") + '\n';
-  const auto teams = objects_of(*answer, "teams");
+std::string status_text(const Context& context, const json::object& answer) {
+  std::string text = "inbox-poller " + text_of(answer, "version") + ", process " + count(answer, "pid") +
+                     ", running for " + span_text(now_ms() - number_of(answer, "started_ms")) + "\nledger " +
+                     text_of(answer, "ledger") + '\n';
+  const auto teams = objects_of(answer, "teams");
   if (teams.empty()) text += "\nno team is there yet\n";
   for (const json::object* team : teams) text += '\n' + team_text(context.console, *team);
-  return context.print(text);
+  return text;
+}
+
+/// What makes two answers different for one who reads them one below the other: ages go on by themselves, and locks are
+/// taken all the time.
+std::string substance(json::object answer) {
+  if (json::value* teams = answer.if_contains("teams"); teams != nullptr && teams->is_array())
+    for (json::value& team : teams->get_array())
+      if (team.is_object()) team.get_object().erase("locks");
+  return json::serialize(answer);
+}
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// While it lives, Ctrl-C only raises `interrupted`.
+class Interruptible {
+ public:
+  Interruptible() {
+    interrupted = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = 1; };
+    ::sigaction(SIGINT, &action, &before_);
+  }
+  ~Interruptible() { ::sigaction(SIGINT, &before_, nullptr); }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+ExitCode watch(Context& context, config::Duration every) {
+  constexpr std::string_view redraw = "\x1b[H\x1b[2J";
+  const Interruptible until_interrupted;
+  std::string shown;
+  while (interrupted == 0) {
+    const Result<json::object> answer = context.ask("status");
+    if (interrupted != 0) break;
+    if (!answer) return context.fail(answer.error());
+    const bool screen = context.console.out_is_terminal() && !context.json;
+    std::string now = substance(*answer);
+    if (screen || now != shown) {
+      const ExitCode printed =
+          context.json ? context.print_json(*answer)
+          : screen
+              ? context.print(std::string(redraw) + status_text(context, *answer))
+              : context.print((shown.empty() ? "" : "\n") + time_text(now_ms()) + '\n' + status_text(context, *answer));
+      if (printed != ExitCode::done) return printed;
+    }
+    shown = std::move(now);
+    const auto until = std::chrono::steady_clock::now() + every;
+    while (interrupted == 0 && std::chrono::steady_clock::now() < until) rest(std::chrono::milliseconds(50));
+  }
+  return ExitCode::done;
+}
+
+struct StatusOptions {
+  bool watches = false;
+  config::Duration every = std::chrono::seconds(2);
+};
+
+ExitCode status(Context& context, const StatusOptions& options) {
+  if (options.watches) return watch(context, options.every);
+  const Result<json::object> answer = context.ask("status");
+  if (!answer) return context.fail(answer.error());
+  return context.json ? context.print_json(*answer) : context.print(status_text(context, *answer));
 }
 
 struct LeadOptions {
@@ -116,15 +214,33 @@ ExitCode lead(Context& context, const LeadOptions& options) {
 }  // namespace
 
 void add_status(CLI::App& app, Context& context) {
-  CLI::App* command =
-      add_command(app, "status", "Show the teams, their workers, and what is waiting",
-                  "For each team: whether the lead is busy, what each worker last said about itself, asks that\n"
-                  "wait for a person, messages that wait for the lead, replies still to be written, entries that\n"
-                  "were refused, and how the inbox locks behave.\n\n"
-                  "Examples:\n"
-                  "  inbox-poller status\n"
-                  "  inbox-poller status --json | jq '.teams[].asks.pending'");
-  command->callback([&context] { context.exit_code = status(context); });
+  auto options = std::make_shared<StatusOptions>();
+  CLI::App* command = add_command(
+      app, "status", "Show the teams, their workers, and what is waiting",
+      "For each team: our role, whether the lead is busy, what each worker is doing, asks that wait for a\n"
+      "person, messages that wait for the lead, replies still to be written, entries that were refused, open\n"
+      "shutdowns, modes that were not adopted, inboxes of nobody, and how the inbox locks behave.\n"
+      "DOING is idle, busy, waiting (an ask of it is open), failed, silent (busy, but not heard of for\n"
+      "team.silent_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
+      "change. Ctrl-C ends it with 0.\n\n"
+      "Examples:\n"
+      "  inbox-poller status\n"
+      "  inbox-poller status --watch\n"
+      "  inbox-poller status --watch=10s >> team.log\n"
+      "  inbox-poller status --json | jq '.teams[].members[] | select(.doing == \"silent\").name'");
+  command
+      ->add_option_function<std::string>(
+          "--watch",
+          [options](const std::string& text) {
+            options->watches = true;
+            if (!text.empty()) options->every = read_duration("--watch", text);
+            if (options->every < std::chrono::milliseconds(100))
+              throw CLI::ValidationError("--watch looks at most ten times a second: --watch=100ms");
+          },
+          "Go on showing it, looking again every 2s or so often")
+      ->type_name("[=DURATION]")
+      ->expected(0, 1);
+  command->callback([options, &context] { context.exit_code = status(context, *options); });
 }
 
 void add_lead(CLI::App& app, Context& context) {

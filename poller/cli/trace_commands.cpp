@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "poller/cli/command.hpp"
+#include "poller/cli/explain.hpp"
 #include "poller/cli/printable.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -11,60 +12,11 @@ namespace json = boost::json;
 
 namespace {
 
-std::string delivery_sentence(const json::object& message) {
-  const std::string state = raw_text_of(message, "delivery");
-  const std::string sink = text_of(message, "sink");
-  const long long attempts = number_of(message, "attempts");
+std::string effects_text(const json::object& of) {
   std::string text;
-  if (state == "queued") {
-    text = "waits for the lead";
-  } else if (state == "offered") {
-    text =
-        "was handed out through " + sink + ' ' + ago(number_of(message, "offered_ms")) + " and is not acknowledged yet";
-  } else if (state == "delivered") {
-    text = "was delivered through " + sink + ' ' + ago(number_of(message, "delivered_ms"));
-  } else {
-    text = "is not for delivery";
-  }
-  return text + (attempts > 1 ? " (attempt " + std::to_string(attempts) + ')' : "");
-}
-
-/// Where a message is now, as a sentence.
-std::string message_sentence(const json::object& message) {
-  const std::string disposition = raw_text_of(message, "disposition");
-  const std::string request = text_of(message, "request_id");
-  if (disposition == "chat") return delivery_sentence(message);
-  if (disposition == "control") return "is a control message" + (request.empty() ? "" : " of request " + request);
-  if (disposition == "status") {
-    const bool shown = raw_text_of(message, "delivery") != "none";
-    return "changed the worker's state" + (shown ? " and " + delivery_sentence(message) : "");
-  }
-  if (disposition == "duplicate") return "repeats one that is known already";
-  const std::string reason = text_of(message, "reason") + " (" + text_of(message, "code") + ')';
-  return disposition == "bad" ? "could not be read: " + reason : "was not obeyed: " + reason;
-}
-
-/// Where an ask is now, as a sentence, and whether the worker has its answer.
-std::string request_sentence(const json::object& request) {
-  const std::string state = text_of(request, "state");
-  std::string text = "is " + state;
-  if (state == "pending") {
-    text += ": waits for a person, denied in " + span_text(number_of(request, "deadline_ms") - now_ms());
-  } else {
-    if (const std::string by = text_of(request, "decided_by"); !by.empty()) text += " by " + by;
-    if (const std::string rule = text_of(request, "rule"); !rule.empty()) text += " (" + rule + ')';
-    if (const long long at = number_of(request, "decided_ms"); at != 0) text += ' ' + ago(at);
-  }
-  if (const std::string reason = text_of(request, "reason"); !reason.empty()) text += ": " + reason;
+  for (const json::object* effect : objects_of(of, "effects"))
+    text += "    what we wrote for " + text_of(*effect, "inbox") + ": " + effect_sentence(*effect) + '\n';
   return text;
-}
-
-std::string effect_sentence(const json::object& effect) {
-  const std::string problem = text_of(effect, "last_problem");
-  const long long attempts = number_of(effect, "attempts");
-  return "    answer to " + text_of(effect, "inbox") + ": " + text_of(effect, "state") +
-         (attempts > 1 ? ", attempt " + std::to_string(attempts) : "") +
-         (problem.empty() ? "" : ", last problem: " + problem) + '\n';
 }
 
 std::string trace_text(const Console& console, const json::object& answer) {
@@ -80,8 +32,19 @@ std::string trace_text(const Console& console, const json::object& answer) {
     text += console.bold(text_of(*request, "kind") + ' ' + text_of(*request, "request_id")) + "\n  " +
             text_of(*request, "asker") + ", team " + text_of(*request, "team") + ", about " +
             text_of(*request, "subject") + "\n  it " + request_sentence(*request) + '\n';
-    for (const json::object* effect : objects_of(*request, "effects")) text += effect_sentence(*effect);
+    text += effects_text(*request);
   }
+  for (const json::object* shutdown : objects_of(answer, "shutdowns")) {
+    const std::string reason = text_of(*shutdown, "reason");
+    text += console.bold("shutdown " + text_of(*shutdown, "request_id")) + "\n  " + text_of(*shutdown, "member") +
+            ", team " + text_of(*shutdown, "team") + ", asked by " + text_of(*shutdown, "by") + ' ' +
+            ago(number_of(*shutdown, "requested_ms")) + (reason.empty() ? "" : ": " + reason) + "\n  it " +
+            shutdown_sentence(*shutdown) + '\n' + effects_text(*shutdown);
+  }
+  for (const json::object* effect : objects_of(answer, "effects"))
+    text += console.bold("message of ours " + text_of(*effect, "message_key")) + "\n  for " +
+            text_of(*effect, "inbox") + ", team " + text_of(*effect, "team") + ", decided " +
+            ago(number_of(*effect, "created_ms")) + "\n  it is " + effect_sentence(*effect) + '\n';
   std::vector<Row> rows;
   for (const json::object* event : objects_of(answer, "history"))
     rows.push_back({time_text(number_of(*event, "at_ms")), text_of(*event, "event"), text_of(*event, "detail")});
@@ -124,13 +87,15 @@ ExitCode quarantine(Context& context, long long limit) {
 void add_trace(CLI::App& app, Context& context) {
   auto id = std::make_shared<std::string>();
   CLI::App* command =
-      add_command(app, "trace", "Tell the whole life of a message or an ask",
-                  "Where it is now, and everything that happened to it, in order. Takes a message key, the beginning\n"
-                  "of one, or a request id.\n\n"
+      add_command(app, "trace", "Tell the whole life of a message, an ask or a shutdown",
+                  "Where it is now and why, what to do about it, and everything that happened to it, in order. Takes\n"
+                  "a message key (also of a message that we wrote), the beginning of one, or the id of an ask or of a\n"
+                  "shutdown.\n\n"
                   "Examples:\n"
                   "  inbox-poller trace perm-17\n"
+                  "  inbox-poller trace shutdown-1770477646348@alice\n"
                   "  inbox-poller trace 0f3a9c21");
-  command->add_option("ID", *id, "A message key, the beginning of one, or a request id")->required();
+  command->add_option("ID", *id, "A message key, the beginning of one, or the id of an ask or a shutdown")->required();
   command->callback([id, &context] { context.exit_code = trace(context, *id); });
 }
 

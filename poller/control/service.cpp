@@ -7,8 +7,9 @@
 #include <chrono>
 #include <optional>
 
+#include "poller/control/request.hpp"
 #include "poller/control/views.hpp"
-#include "poller/run/pause.hpp"
+#include "poller/pause.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -24,43 +25,24 @@ constexpr std::size_t default_max = 20;
 constexpr int trace_limit = 50;
 constexpr int quarantine_limit = 200;
 
-json::object refuse(std::string code, std::string message) {
-  return {{"ok", false}, {"code", std::move(code)}, {"message", std::move(message)}};
-}
-
-json::object refuse(const Error& error) { return refuse(error.code, error.message); }
-
-std::string text(const json::object& request, std::string_view name) {
-  const auto* value = request.if_contains(name);
-  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
-}
-
-bool flag(const json::object& request, std::string_view name) {
-  const auto* value = request.if_contains(name);
-  return value != nullptr && value->is_bool() && value->as_bool();
-}
-
-std::optional<long long> number(const json::object& request, std::string_view name) {
-  const auto* value = request.if_contains(name);
-  if (value == nullptr || !value->is_int64()) return std::nullopt;
-  return value->as_int64();
-}
-
 }  // namespace
 
-Service::Service(PollLoop& loop, Services& services, std::string ledger_path)
-    : loop_(loop), services_(services), ledger_path_(std::move(ledger_path)), started_ms_(services.clock.wall_ms()) {}
+Service::Service(PollLoop& loop, Services& services, std::string ledger_path, Reload reload)
+    : loop_(loop),
+      services_(services),
+      ledger_path_(std::move(ledger_path)),
+      started_ms_(services.clock.wall_ms()),
+      reload_(std::move(reload)) {}
 
 asio::awaitable<json::object> Service::handle(json::object request, std::shared_ptr<ControlSession> session) {
   const auto verb = text(request, "verb");
   services_.telemetry.emit(Event::control_command, {{"type", verb}, {"by", text(request, "by")}});
-  if (verb == "recv") {
-    Object problem;
-    auto team = team_of(request, problem);
-    if (!team) co_return problem;
-    co_return co_await receive(std::move(team), std::move(request), std::move(session));
-  }
-  co_return handle_now(verb, request);
+  if (verb != "recv" && verb != "shutdown") co_return handle_now(verb, request);
+  Object problem;
+  auto team = team_of(request, problem);
+  if (!team) co_return problem;
+  if (verb == "shutdown") co_return co_await shut_down(std::move(team), std::move(request));
+  co_return co_await receive(std::move(team), std::move(request), std::move(session));
 }
 
 json::object Service::handle_now(std::string_view verb, const Object& request) {
@@ -68,34 +50,78 @@ json::object Service::handle_now(std::string_view verb, const Object& request) {
   if (verb == "pending") return pending(request);
   if (verb == "approve") return answer(request, true);
   if (verb == "deny") return answer(request, false);
-  if (verb == "send") return send(request);
-  if (verb == "broadcast") return broadcast(request);
-  if (verb == "lead") return lead(request);
   if (verb == "ack") return acknowledge(request);
   if (verb == "trace") return trace(request);
   if (verb == "quarantine") return quarantine(request);
+  if (verb == "shutdowns") return shutdowns(request);
+  if (verb == "reload") return reload();
+  return handle_team(verb, request);
+}
+
+json::object Service::handle_team(std::string_view verb, const Object& request) {
+  using Work = Object (Service::*)(Team&, const Object&);
+  static constexpr std::pair<std::string_view, Work> verbs[] = {
+      {"send", &Service::send},   {"broadcast", &Service::broadcast}, {"lead", &Service::lead},
+      {"mode", &Service::mode},   {"allow", &Service::allow},         {"revoke", &Service::revoke},
+      {"rules", &Service::rules}, {"resume", &Service::resume}};
+  for (const auto& [name, work] : verbs) {
+    if (verb != name) continue;
+    Object problem;
+    const auto team = team_of(request, problem);
+    return team ? (this->*work)(*team, request) : problem;
+  }
   return refuse("verb.unknown", "there is no verb \"" + std::string(verb) + "\"; docs/control.md lists them");
+}
+
+json::object Service::not_leader(Team& team, const std::string& what) {
+  const auto& name = team.context().name;
+  const auto& standing = team.standing();
+  if (standing.stopped) return refuse("role.not_leader", "we have stopped in team " + name + ": " + standing.reason);
+  const std::string why =
+      standing.role == config::Role::front
+          ? "another lead speaks to the workers of team " + name + " (role front): " + what + " is for it to do"
+          : "team " + name + " is only observed (role observer), nothing is written to it: " + what +
+                " is for its lead to do";
+  return refuse("role.not_leader", why + (standing.reason.empty() ? "" : "; " + standing.reason));
+}
+
+json::object Service::no_such_mode(const std::string& name) {
+  std::string modes;
+  for (const auto mode : config::permission_modes) modes += (modes.empty() ? "" : ", ") + std::string(to_string(mode));
+  return refuse("request.invalid", "\"" + name + "\" is no permission mode; modes are " + modes);
+}
+
+Service::TeamPtr Service::served(const std::string& name) const {
+  const auto found = loop_.teams().find(name);
+  return found == loop_.teams().end() || found->second->retired() ? nullptr : found->second;
+}
+
+std::vector<Service::TeamPtr> Service::all_served() const {
+  std::vector<TeamPtr> teams;
+  for (const auto& [name, team] : loop_.teams())
+    if (!team->retired()) teams.push_back(team);
+  return teams;
 }
 
 Service::TeamPtr Service::team_of(const Object& request, Object& problem) const {
   const auto name = text(request, "team");
-  const auto& teams = loop_.teams();
+  const auto teams = all_served();
   if (!name.empty()) {
-    if (const auto found = teams.find(name); found != teams.end()) return found->second;
+    if (auto found = served(name)) return found;
   } else if (teams.size() == 1) {
-    return teams.begin()->second;
+    return teams.front();
   }
-  std::string served;
-  for (const auto& [team_name, team] : teams) served += (served.empty() ? "" : ", ") + team_name;
-  if (served.empty()) {
+  std::string names;
+  for (const auto& team : teams) names += (names.empty() ? "" : ", ") + team->context().name;
+  if (names.empty()) {
     std::string waited;
     for (const auto& config : loop_.configs())
       waited += (waited.empty() ? "" : ", ") + config.team.root + "/" + config.team.name;
     problem = refuse("team.unknown", "no team is served yet; waiting for a config.json below " + waited);
   } else if (name.empty()) {
-    problem = refuse("team.ambiguous", "several teams are served; say which with --team: " + served);
+    problem = refuse("team.ambiguous", "several teams are served; say which with --team: " + names);
   } else {
-    problem = refuse("team.unknown", "no team called \"" + name + "\" is served; served: " + served);
+    problem = refuse("team.unknown", "no team called \"" + name + "\" is served; served: " + names);
   }
   return nullptr;
 }
@@ -103,8 +129,8 @@ Service::TeamPtr Service::team_of(const Object& request, Object& problem) const 
 json::object Service::status(const Object& request) {
   const auto wanted = text(request, "team");
   json::array teams;
-  for (const auto& [name, team] : loop_.teams()) {
-    if (!wanted.empty() && wanted != name) continue;
+  for (const auto& team : all_served()) {
+    if (!wanted.empty() && wanted != team->context().name) continue;
     auto view = team_view(*team, services_);
     if (!view) return refuse(view.error());
     teams.push_back(std::move(*view));
@@ -125,9 +151,9 @@ json::object Service::status(const Object& request) {
 json::object Service::pending(const Object& request) {
   const auto wanted = text(request, "team");
   json::array asks;
-  for (const auto& [name, team] : loop_.teams())
-    if (wanted.empty() || wanted == name)
-      for (const auto& ask : team->asks().open()) asks.push_back(request_view(name, ask));
+  for (const auto& team : all_served())
+    if (wanted.empty() || wanted == team->context().name)
+      for (const auto& ask : team->asks().open()) asks.push_back(request_view(team->context().name, ask));
   return {{"ok", true}, {"asks", std::move(asks)}};
 }
 
@@ -147,8 +173,8 @@ json::object Service::answer(const Object& request, bool approve) {
     return refuse("request.ambiguous", "several asks have this id: " + places + "; say which team with --team");
   }
   const auto& [team_name, ask] = found->front();
-  const auto team = loop_.teams().find(team_name);
-  if (team == loop_.teams().end())
+  const auto team = served(team_name);
+  if (!team)
     return refuse("team.unknown", "team \"" + team_name + "\" is not served now, so its worker cannot be answered");
 
   handlers::Answer answer;
@@ -158,16 +184,12 @@ json::object Service::answer(const Object& request, bool approve) {
   answer.updated_input = text(request, "input");
   if (const auto mode = text(request, "mode"); !mode.empty()) {
     answer.mode = config::parse_mode(mode);
-    if (!answer.mode)
-      return refuse(
-          "request.invalid",
-          "\"" + mode +
-              "\" is no permission mode; modes are plan, default, acceptEdits, auto, dontAsk, bypassPermissions");
+    if (!answer.mode) return no_such_mode(mode);
   }
-  auto outcome = team->second->asks().answer(ask, answer, flag(request, "always"));
+  auto outcome = team->asks().answer(ask, answer, flag(request, "always"));
   if (const auto* refused = std::get_if<Asks::Refusal>(&outcome)) return refuse(refused->code, refused->message);
   const auto& taken = std::get<Asks::Taken>(outcome);
-  team->second->poke();
+  team->poke();
   Object reply{{"ok", true},
                {"team", team_name},
                {"kind", to_string(taken.request.kind)},
@@ -179,38 +201,31 @@ json::object Service::answer(const Object& request, bool approve) {
   return reply;
 }
 
-json::object Service::send(const Object& request) {
-  Object problem;
-  const auto team = team_of(request, problem);
-  if (!team) return problem;
+json::object Service::send(Team& team, const Object& request) {
+  if (team.standing().role == config::Role::observer) return not_leader(team, "writing to its workers");
   const auto to = text(request, "to");
   const auto body = text(request, "text");
   if (body.empty()) return refuse("request.invalid", "there is no text to send");
-  const auto key = team->send(to, body, text(request, "summary"));
+  const auto key = team.send(to, body, text(request, "summary"));
   if (!key) return refuse(key.error());
   return {{"ok", true}, {"to", to}, {"message_key", key->value}};
 }
 
-json::object Service::broadcast(const Object& request) {
-  Object problem;
-  const auto team = team_of(request, problem);
-  if (!team) return problem;
+json::object Service::broadcast(Team& team, const Object& request) {
+  if (team.standing().role == config::Role::observer) return not_leader(team, "writing to its workers");
   const auto body = text(request, "text");
   if (body.empty()) return refuse("request.invalid", "there is no text to send");
   json::array sent;
-  for (const auto& member : team->context().roster.members) {
-    if (member.name == team->context().lead) continue;
-    const auto key = team->send(member.name, body, text(request, "summary"));
+  for (const auto& member : team.context().roster.members) {
+    if (member.name == team.context().lead) continue;
+    const auto key = team.send(member.name, body, text(request, "summary"));
     if (!key) return refuse(key.error());
     sent.push_back(Object{{"to", member.name}, {"message_key", key->value}});
   }
   return {{"ok", true}, {"sent", std::move(sent)}};
 }
 
-json::object Service::lead(const Object& request) {
-  Object problem;
-  const auto team = team_of(request, problem);
-  if (!team) return problem;
+json::object Service::lead(Team& team, const Object& request) {
   if (const auto wanted = text(request, "state"); !wanted.empty()) {
     const auto state = parse_lead_state(wanted);
     if (!state)
@@ -221,12 +236,12 @@ json::object Service::lead(const Object& request) {
     const auto event = *state == LeadState::busy   ? LeadEvent::reports_busy
                        : *state == LeadState::idle ? LeadEvent::reports_idle
                                                    : LeadEvent::reports_gone;
-    if (auto reported = team->courier().report(event, limit); !reported) return refuse(reported.error());
-    team->poke();
+    if (auto reported = team.courier().report(event, limit); !reported) return refuse(reported.error());
+    team.poke();
   }
-  auto view = lead_view(*team);
+  auto view = lead_view(team);
   view["ok"] = true;
-  view["team"] = team->context().name;
+  view["team"] = team.context().name;
   return view;
 }
 
@@ -243,6 +258,9 @@ asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, std
   std::vector<OutgoingMessage> messages;
   for (;;) {
     if (session->closed) co_return refuse("control.closed", "the receiver went away");
+    if (team->retired())
+      co_return refuse("team.unknown",
+                       "team \"" + team->context().name + "\" is no longer served; its messages are kept");
     auto offered = team->courier().offer(max, "recv", even_busy, lease);
     if (!offered) co_return refuse(offered.error());
     messages = std::move(*offered);
@@ -269,8 +287,8 @@ json::object Service::acknowledge(const Object& request) {
   for (const auto& key : keys->as_array())
     if (key.is_string()) wanted.emplace_back(key.as_string());
   std::size_t count = 0;
-  for (const auto& [name, team] : loop_.teams()) {
-    if (const auto only = text(request, "team"); !only.empty() && only != name) continue;
+  for (const auto& team : all_served()) {
+    if (const auto only = text(request, "team"); !only.empty() && only != team->context().name) continue;
     const auto acknowledged = team->courier().acknowledge(wanted);
     if (!acknowledged) return refuse(acknowledged.error());
     count += *acknowledged;
@@ -283,11 +301,22 @@ json::object Service::trace(const Object& request) {
   if (id.empty()) return refuse("request.invalid", "`id` must be a message key, the beginning of one, or a request id");
   auto view = trace_view(services_.ledger, id, trace_limit);
   if (!view) return refuse(view.error());
-  if (view->at("messages").as_array().empty() && view->at("requests").as_array().empty() &&
-      view->at("history").as_array().empty())
+  const auto nothing = [&](std::string_view list) { return view->at(list).as_array().empty(); };
+  if (nothing("messages") && nothing("requests") && nothing("shutdowns") && nothing("effects") && nothing("history"))
     return refuse("request.unknown", "nothing with the id \"" + id + "\" is in the ledger");
   view->emplace("ok", true);
   return std::move(*view);
+}
+
+json::object Service::reload() {
+  const auto report = reload_();
+  if (!report) return refuse(report.error());
+  const auto list = [](const std::vector<std::string>& names) { return json::array(names.begin(), names.end()); };
+  return {{"ok", true},
+          {"added", list(report->added)},
+          {"removed", list(report->removed)},
+          {"changed", list(report->changed)},
+          {"restart", list(report->restart)}};
 }
 
 json::object Service::quarantine(const Object& request) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
+#include <tuple>
 
+#include "handlers/worker_state.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller {
@@ -17,7 +19,107 @@ json::object history_view(const HistoryRow& row) {
           {"request_id", row.request_id}, {"event", row.event},      {"detail", clean(row.detail)}};
 }
 
+json::object effect_view(const OutboxRow& row) {
+  return {{"team", row.team},
+          {"inbox", row.inbox},
+          {"state", to_string(row.state)},
+          {"attempts", row.attempts},
+          {"created_ms", row.created_ms},
+          {"next_ms", row.next_ms},
+          {"last_problem", clean(row.last_problem)},
+          {"message_key", row.key.value},
+          {"request_id", row.request_id},
+          {"entry", clean(row.entry)}};
+}
+
+json::object order_view(const OrderRow& row) {
+  return {{"member", clean(row.member)}, {"kind", row.kind},   {"subject", clean(row.subject)},
+          {"by", clean(row.by)},         {"state", row.state}, {"state_ms", row.state_ms}};
+}
+
+json::array members_view(Team& team, EpochMs now_ms) {
+  auto& context = team.context();
+  json::array members;
+  for (const auto& [name, member] : context.members) {
+    if (name == context.lead) continue;
+    const auto* listed = context.roster.find(name);
+    const auto pending = team.asks().pending_of(name);
+    handlers::WorkerSigns signs;
+    signs.present = member.present;
+    signs.active = listed == nullptr || listed->is_active;
+    signs.last_report = member.state;
+    signs.open_asks = pending;
+    signs.last_seen_ms = std::max<EpochMs>(member.last_seen_ms, listed == nullptr ? 0 : listed->joined_at_ms);
+    members.push_back(json::object{
+        {"name", name},
+        {"present", member.present},
+        {"doing", handlers::to_string(handlers::state_of(signs, context.config.team.silent_after, now_ms))},
+        {"state", clean(member.state)},
+        {"detail", clean(member.detail)},
+        {"task", clean(member.task)},
+        {"mode", listed == nullptr ? std::string() : clean(listed->mode)},
+        {"last_seen_ms", member.last_seen_ms},
+        {"pending", pending}});
+  }
+  return members;
+}
+
+/// What is special about our part in this team: who else is there, what does not get on.
+void add_oddities(json::object& view, Team& team) {
+  const auto& standing = team.standing();
+  view["role"] = to_string(standing);
+  view["role_reason"] = clean(standing.reason);
+  json::array shutdowns;
+  for (const auto& shutdown : team.shutdowns().open())
+    shutdowns.push_back(shutdown_view(team.context().name, shutdown));
+  view["shutdowns"] = std::move(shutdowns);
+  json::array not_adopted;
+  for (const auto& row : team.orders().not_adopted())
+    not_adopted.push_back(json::object{{"member", row.member}, {"mode", row.subject}, {"sent_ms", row.sent_ms}});
+  view["not_adopted"] = std::move(not_adopted);
+  json::array phantoms;
+  for (const auto& [inbox, phantom] : team.lookout().phantoms())
+    phantoms.push_back(json::object{{"inbox", inbox}, {"entries", phantom.entries}, {"unread", phantom.unread}});
+  view["phantoms"] = std::move(phantoms);
+  if (standing.role == config::Role::leader) return;
+  const auto seen = team.witness().totals();
+  view["seen"] = json::object{{"consumed", seen.consumed},
+                              {"waiting", seen.waiting},
+                              {"oldest_waiting_ms", seen.oldest_waiting_ms},
+                              {"longest_ms", seen.longest_ms}};
+}
+
 }  // namespace
+
+json::object shutdown_view(std::string_view team, const handlers::Shutdown& row) {
+  return {{"team", team},
+          {"request_id", row.request_id},
+          {"member", clean(row.member)},
+          {"by", clean(row.by)},
+          {"reason", clean(row.reason)},
+          {"state", handlers::to_string(row.state)},
+          {"open", handlers::is_open(row.state)},
+          {"requested_ms", row.requested_ms},
+          {"changed_ms", row.changed_ms},
+          {"nudge_ms", row.nudge_ms},
+          {"nudged_ms", row.nudged_ms},
+          {"force_ms", row.force_ms},
+          {"timeout_ms", row.timeout_ms},
+          {"backend", clean(row.place.backend)},
+          {"pane_id", clean(row.place.pane_id)},
+          {"left_alone", clean(row.place.left_alone)},
+          {"answer", clean(row.answer)},
+          {"tasks", clean(row.tasks)},
+          {"detail", clean(row.detail)}};
+}
+
+json::object session_rule_view(const SessionRule& rule) {
+  return {{"kind", rule.kind},
+          {"action", rule.action},
+          {"rule", clean(rule.rule)},
+          {"by", clean(rule.by)},
+          {"at_ms", rule.at_ms}};
+}
 
 json::object request_view(std::string_view team, const handlers::Request& request) {
   return {{"team", team},
@@ -77,32 +179,17 @@ Result<json::object> team_view(Team& team, Services& services) {
   const auto quarantined = services.ledger.quarantined_count(context.name);
   if (!quarantined) return quarantined.error();
 
-  json::array members;
-  for (const auto& [name, member] : context.members) {
-    if (name == context.lead) continue;
-    members.push_back(json::object{{"name", name},
-                                   {"present", member.present},
-                                   {"state", clean(member.state)},
-                                   {"detail", clean(member.detail)},
-                                   {"last_seen_ms", member.last_seen_ms},
-                                   {"pending", team.asks().pending_of(name)}});
-  }
   json::array rules;
-  for (const auto& rule : context.session_rules())
-    rules.push_back(json::object{{"kind", rule.kind},
-                                 {"action", rule.action},
-                                 {"rule", clean(rule.rule)},
-                                 {"by", clean(rule.by)},
-                                 {"at_ms", rule.at_ms}});
+  for (const auto& rule : context.session_rules()) rules.push_back(session_rule_view(rule));
   const auto open = team.asks().open();
   const auto& locks = team.locks();
   const auto& inbox = team.inbox_report();
-  return json::object{
+  json::object view{
       {"team", context.name},
       {"source", context.config.source},
       {"lead", lead_view(team)},
       {"inbox", json::object{{"path", team.inbox_path()}, {"state", inbox.state}, {"detail", clean(inbox.detail)}}},
-      {"members", std::move(members)},
+      {"members", members_view(team, services.clock.wall_ms())},
       {"asks", json::object{{"pending", open.size()}, {"oldest_ms", open.empty() ? 0 : open.front().asked_ms}}},
       {"chat", json::object{{"queued", counts->queued},
                             {"offered", counts->offered},
@@ -116,62 +203,120 @@ Result<json::object> team_view(Team& team, Services& services) {
                              {"median_us", locks.median_us},
                              {"p99_us", locks.p99_us}}},
       {"rules", std::move(rules)}};
+  add_oddities(view, team);
+  return view;
 }
 
-Result<json::object> trace_view(Ledger& ledger, const std::string& id, int limit) {
-  std::vector<HistoryRow> history;
-  const auto gather = [&](Result<std::vector<HistoryRow>> rows) -> Status {
+namespace {
+
+/// Gathers what belongs to an id, each thing once, from whatever names it.
+class Trace {
+ public:
+  Trace(Ledger& ledger, int limit) : ledger_(ledger), limit_(limit) {}
+
+  /// `id` as the key of a message, or the beginning of one.
+  Status add_messages(const std::string& id) {
+    auto rows = ledger_.messages_like(id, limit_);
     if (!rows) return rows.error();
-    for (auto& row : *rows) history.push_back(std::move(row));
+    for (const auto& row : *rows) {
+      messages_.push_back(message_view(row));
+      if (auto added = add_history(ledger_.history_of_message(row.key)); !added) return added;
+      if (row.request_id.empty()) continue;
+      if (auto added = add_request(row.request_id, row.team); !added) return added;
+    }
+    auto written = ledger_.outbox_like(id, limit_);
+    if (!written) return written.error();
+    for (const auto& row : *written) {
+      if (auto added = add_effect(row, effects_); !added) return added;
+      if (auto added = add_history(ledger_.history_of_message(row.key)); !added) return added;
+    }
     return Done{};
-  };
-  json::array messages;
-  auto rows = ledger.messages_like(id, limit);
-  if (!rows) return rows.error();
-  auto requests = ledger.requests_by_id(id);
-  if (!requests) return requests.error();
-  for (const auto& row : *rows) {
-    messages.push_back(message_view(row));
-    if (auto got = gather(ledger.history_of_message(row.key)); !got) return got.error();
-    if (row.request_id.empty()) continue;
-    auto more = ledger.requests_by_id(row.request_id);
-    if (!more) return more.error();
-    for (auto& item : *more)
-      if (item.first == row.team) requests->push_back(std::move(item));
   }
-  json::array asks;
-  for (const auto& [team, request] : *requests) {
-    auto view = request_view(team, request);
-    auto effects = ledger.outbox_of_request(team, request.request_id);
+
+  /// `id` as that of an ask or a shutdown, in one team or, with an empty name, in all.
+  Status add_request(const std::string& id, const std::string& team) {
+    auto requests = ledger_.requests_by_id(id);
+    if (!requests) return requests.error();
+    for (const auto& [name, request] : *requests)
+      if (team.empty() || team == name)
+        if (auto added = add(name, id, request_view(name, request), requests_); !added) return added;
+    auto shutdowns = ledger_.shutdowns_by_id(id);
+    if (!shutdowns) return shutdowns.error();
+    for (const auto& [name, shutdown] : *shutdowns)
+      if (team.empty() || team == name)
+        if (auto added = add(name, id, shutdown_view(name, shutdown), shutdowns_); !added) return added;
+    return Done{};
+  }
+
+  /// A key of which only the history is left.
+  Status add_history_of(const std::string& key) { return add_history(ledger_.history_of_message({key})); }
+
+  json::object take() {
+    std::stable_sort(history_.begin(), history_.end(), [](const auto& a, const auto& b) { return a.at_ms < b.at_ms; });
+    json::array timeline;
+    for (const auto& row : history_) timeline.push_back(history_view(row));
+    return {{"messages", std::move(messages_)},
+            {"requests", std::move(requests_)},
+            {"shutdowns", std::move(shutdowns_)},
+            {"effects", std::move(effects_)},
+            {"history", std::move(timeline)}};
+  }
+
+ private:
+  Status add(const std::string& team, const std::string& id, json::object view, json::array& to) {
+    if (std::any_of(to.begin(), to.end(), [&](const auto& other) { return is_same(other.as_object(), view); }))
+      return Done{};
+    auto effects = ledger_.outbox_of_request(team, id);
     if (!effects) return effects.error();
     json::array list;
     for (const auto& effect : *effects)
-      list.push_back(json::object{{"inbox", effect.inbox},
-                                  {"state", to_string(effect.state)},
-                                  {"attempts", effect.attempts},
-                                  {"last_problem", clean(effect.last_problem)},
-                                  {"message_key", effect.key.value},
-                                  {"entry", clean(effect.entry)}});
+      if (auto added = add_effect(effect, list); !added) return added;
     view["effects"] = std::move(list);
-    asks.push_back(std::move(view));
-    if (auto got = gather(ledger.history_of_request(team, request.request_id)); !got) return got.error();
+    to.push_back(std::move(view));
+    return add_history(ledger_.history_of_request(team, id));
   }
-  if (rows->empty() && requests->empty())  // an effect's own key (a `send`) has only a history
-    if (auto got = gather(ledger.history_of_message({id})); !got) return got.error();
 
-  const auto key = [](const HistoryRow& row) {
-    return std::tie(row.at_ms, row.team, row.message_key, row.request_id, row.event, row.detail);
-  };
-  std::stable_sort(history.begin(), history.end(), [](const auto& a, const auto& b) { return a.at_ms < b.at_ms; });
-  json::array timeline;
-  std::vector<HistoryRow> told;
-  for (const auto& row : history) {
-    if (std::any_of(told.begin(), told.end(), [&](const auto& other) { return key(other) == key(row); })) continue;
-    told.push_back(row);
-    timeline.push_back(history_view(row));
+  static bool is_same(const json::object& a, const json::object& b) {
+    const auto kind = [](const json::object& view) { return view.contains("kind") ? view.at("kind") : nullptr; };
+    return a.at("team") == b.at("team") && a.at("request_id") == b.at("request_id") && kind(a) == kind(b);
   }
-  return json::object{
-      {"messages", std::move(messages)}, {"requests", std::move(asks)}, {"history", std::move(timeline)}};
+
+  /// With the order that it carries, if it carries one.
+  Status add_effect(const OutboxRow& row, json::array& to) {
+    auto view = effect_view(row);
+    auto orders = ledger_.orders(row.team);
+    if (!orders) return orders.error();
+    for (const auto& order : *orders)
+      if (order.key == row.key) view["order"] = order_view(order);
+    to.push_back(std::move(view));
+    return Done{};
+  }
+
+  Status add_history(Result<std::vector<HistoryRow>> rows) {
+    if (!rows) return rows.error();
+    const auto key = [](const HistoryRow& row) {
+      return std::tie(row.at_ms, row.team, row.message_key, row.request_id, row.event, row.detail);
+    };
+    for (auto& row : *rows)
+      if (std::none_of(history_.begin(), history_.end(), [&](const auto& other) { return key(other) == key(row); }))
+        history_.push_back(std::move(row));
+    return Done{};
+  }
+
+  Ledger& ledger_;
+  int limit_;
+  json::array messages_, requests_, shutdowns_, effects_;
+  std::vector<HistoryRow> history_;
+};
+
+}  // namespace
+
+Result<json::object> trace_view(Ledger& ledger, const std::string& id, int limit) {
+  Trace trace(ledger, limit);
+  if (auto added = trace.add_messages(id); !added) return added.error();
+  if (auto added = trace.add_request(id, ""); !added) return added.error();
+  if (auto added = trace.add_history_of(id); !added) return added.error();
+  return trace.take();
 }
 
 }  // namespace inbox_poller::poller

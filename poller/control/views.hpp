@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "poller/run/team.hpp"
+#include "poller/team/team.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller {
@@ -14,8 +14,11 @@ boost::json::object request_view(std::string_view team, const handlers::Request&
 boost::json::object message_view(const OutgoingMessage&);
 boost::json::object message_view(const MessageRow&);
 boost::json::object lead_view(Team&);
+boost::json::object shutdown_view(std::string_view team, const handlers::Shutdown&);
+boost::json::object session_rule_view(const SessionRule&);
 Result<boost::json::object> team_view(Team&, Services&);
-/// Everything the ledger has on a message key (or the beginning of one) or a request id: messages, requests, history.
+/// Everything the ledger has on a message key (or the beginning of one) or a request id: messages, asks, shutdowns,
+/// what we wrote, history.
 Result<boost::json::object> trace_view(Ledger&, const std::string& id, int limit);
 
 }  // namespace inbox_poller::poller

@@ -72,15 +72,24 @@ void Courier::settle() {
   std::vector<long long> back;
   for (const auto& [id, until] : leases_)
     if (until <= now) back.push_back(id);
-  if (back.empty()) return;
+  take_back(back, "not acknowledged in time");
+}
+
+void Courier::recall() {
+  std::vector<long long> back;
+  for (const auto& [id, until] : leases_) back.push_back(id);
+  take_back(back, "the team is no longer served");
+}
+
+void Courier::take_back(const std::vector<long long>& ids, std::string_view reason) {
+  if (ids.empty()) return;
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    events.add(
-        Event::delivery_requeued,
-        {{"team", context_.name}, {"count", std::to_string(back.size())}, {"reason", "not acknowledged in time"}});
-    return context_.ledger.requeue(context_.name, back);
+    events.add(Event::delivery_requeued,
+               {{"team", context_.name}, {"count", std::to_string(ids.size())}, {"reason", std::string(reason)}});
+    return context_.ledger.requeue(context_.name, ids);
   });
   if (committed)
-    for (const auto id : back) leases_.erase(id);
+    for (const auto id : ids) leases_.erase(id);
 }
 
 Result<std::vector<OutgoingMessage>> Courier::offer(std::size_t max, const std::string& sink, bool even_busy,
@@ -160,7 +169,7 @@ asio::awaitable<void> Courier::push() {
 }
 
 asio::awaitable<bool> Courier::push_batch() {
-  const auto& delivery = context_.config.delivery;
+  const auto delivery = context_.config.delivery;  // a copy: the configuration may be replaced while we wait
   const bool with_exec = !delivery.exec.argv.empty();
   std::string sink = with_exec ? "exec" : "file";
   auto offered = offer(delivery.batch, sink, false, std::nullopt);

@@ -7,11 +7,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "poller/context/team_context.hpp"
 #include "poller/delivery/gate.hpp"
 #include "poller/delivery/sinks.hpp"
-#include "poller/run/team_context.hpp"
 
 namespace inbox_poller::poller {
 
@@ -40,6 +41,9 @@ class Courier {
   /// The borrower went away: those still offered are queued again.
   void give_back(const std::vector<OutgoingMessage>&);
 
+  /// Takes back everything that is lent out for a time: the team is no longer served.
+  void recall();
+
   /// Pushes what may be offered to the configured sinks (exec, then file), batch by batch, until there is nothing more
   /// to push.
   boost::asio::awaitable<void> push();
@@ -48,6 +52,7 @@ class Courier {
 
  private:
   void go_to(LeadState, EpochMs until_ms);
+  void take_back(const std::vector<long long>& ids, std::string_view reason);
   boost::asio::awaitable<bool> push_batch();
 
   TeamContext& context_;

@@ -1,25 +1,10 @@
 #include "poller/delivery/sinks.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-
+#include "poller/child.hpp"
 #include "poller/filesystem.hpp"
 #include "schema/envelope.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/teammate_message.hpp"
-
-extern char** environ;  // NOLINT: POSIX declares it nowhere
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -35,69 +20,10 @@ std::string cut(std::string text, std::size_t limit) {
          " bytes shown; the whole message is in the ledger: inbox-poller trace]";
 }
 
-/// A child with the read end of a pipe as its standard input and nothing else of ours.
-struct Child {
-  pid_t pid = -1;
-  Fd input;
-};
-
-Status start(const std::vector<std::string>& arguments, const std::string& team, Child& child) {
-  std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) return io_error(errno, "making a pipe for", arguments[0]);
-  const Fd read_end(ends[0]);
-  child.input = Fd(ends[1]);
-  for (const int fd : ends) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, read_end.get(), STDIN_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGPIPE);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setpgroup(&attributes, 0);  // its own group, so that a time-out ends its children too
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-
-  std::vector<char*> argv;
-  for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  std::string variable = "INBOX_POLLER_TEAM=" + team;
-  std::vector<char*> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
-  environment.push_back(variable.data());
-  environment.push_back(nullptr);
-
-  const int failed = posix_spawn(&child.pid, argv[0], &actions, &attributes, argv.data(), environment.data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return io_error(failed, "starting", arguments[0]);
-  return Done{};
-}
-
-/// Writes what fits; closes the pipe when all is written or the child stopped reading.
-void feed(Fd& pipe, std::string_view& rest) {
-  while (pipe.get() >= 0) {
-    if (rest.empty()) return static_cast<void>(pipe = Fd());
-    const auto n = ::write(pipe.get(), rest.data(), rest.size());
-    if (n > 0) {
-      rest.remove_prefix(static_cast<std::size_t>(n));
-    } else if (errno == EAGAIN || errno == EINTR) {
-      return;
-    } else {
-      pipe = Fd();
-    }
-  }
-}
-
-Status judge_exit(const std::string& program, int status) {
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Done{};
-  const auto how = WIFEXITED(status) ? "exit code " + std::to_string(WEXITSTATUS(status))
-                                     : "signal " + std::to_string(WTERMSIG(status));
+Status judge_exit(const std::string& program, const ChildResult& end) {
+  if (end.exit_code == 0) return Done{};
+  const auto how =
+      end.exit_code > 0 ? "exit code " + std::to_string(end.exit_code) : "signal " + std::to_string(end.signal);
   return Error{"sink.exec",
                "delivery.exec: " + program + " ended with " + how + ": the batch is kept and offered again"};
 }
@@ -141,27 +67,17 @@ std::string block(const std::vector<OutgoingMessage>& messages) {
 }
 
 asio::awaitable<Status> deliver_exec(const config::ExecSink& sink, const std::string& team, std::string input) {
-  Child child;
-  if (auto started = start(sink.argv, team, child); !started) co_return started.error();
-  asio::steady_timer timer(co_await asio::this_coro::executor);
-  const auto deadline = std::chrono::steady_clock::now() + sink.timeout;
-  std::string_view rest = input;
-  bool killed = false;
-  for (;;) {
-    feed(child.input, rest);
-    int status = 0;
-    if (::waitpid(child.pid, &status, WNOHANG) == child.pid) {
-      if (!killed) co_return judge_exit(sink.argv[0], status);
-      co_return Error{"sink.exec", "delivery.exec: " + sink.argv[0] + " took longer than " +
-                                       std::to_string(sink.timeout.count()) + " ms and was ended: the batch is kept"};
-    }
-    if (!killed && std::chrono::steady_clock::now() >= deadline) {
-      ::kill(-child.pid, SIGKILL);
-      killed = true;
-    }
-    timer.expires_after(std::chrono::milliseconds(10));
-    co_await timer.async_wait(asio::use_awaitable);
-  }
+  ChildCommand command;
+  command.argv = sink.argv;
+  command.input = std::move(input);
+  command.environment = {{"INBOX_POLLER_TEAM", team}};
+  command.timeout = sink.timeout;
+  command.most_output = 0;
+  const auto end = co_await run_child(std::move(command));
+  if (!end) co_return end.error();
+  if (!end->timed_out) co_return judge_exit(sink.argv[0], *end);
+  co_return Error{"sink.exec", "delivery.exec: " + sink.argv[0] + " took longer than " +
+                                   std::to_string(sink.timeout.count()) + " ms and was ended: the batch is kept"};
 }
 
 Status deliver_file(FileSystem& files, const std::string& path, const std::vector<OutgoingMessage>& messages) {

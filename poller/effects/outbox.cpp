@@ -6,7 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 
-#include "poller/run/pause.hpp"
+#include "poller/pause.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -19,8 +19,6 @@ constexpr int lock_rounds = 25;  // short waits for a held lock, about half a se
 constexpr milliseconds first_backoff{1'000};
 constexpr milliseconds longest_backoff{30'000};
 constexpr EpochMs give_up_after_ms = 24LL * 60 * 60 * 1000;
-constexpr milliseconds first_look{50};
-constexpr milliseconds last_look{500};
 constexpr int most_rewrites = 20;
 
 EpochMs backoff_ms(int attempts) {
@@ -60,8 +58,9 @@ Status Outbox::restore() {
   auto rows = context_.ledger.written(context_.name);
   if (!rows) return rows.error();
   for (auto& row : *rows) {
-    AppendReceipt receipt{row.key, {}};
-    watched_.push_back({std::move(row), std::move(receipt), context_.clock.steady()});
+    AppendReceipt receipt{row.key, {}, false};
+    auto& watched = watched_[row.inbox];
+    watched.push_back({std::move(row), std::move(receipt), context_.clock.steady()});
   }
   return Done{};
 }
@@ -75,7 +74,15 @@ asio::awaitable<void> Outbox::run() {
     }
     if (rows->empty()) break;
     std::vector<Attempt> attempts;
-    for (auto& row : *rows) attempts.push_back({std::move(row), {}, {}});
+    std::vector<std::pair<Watched, Ending>> too_late;
+    for (auto& row : *rows) {
+      if (context_.has_left(row.inbox)) {
+        too_late.emplace_back(Watched{std::move(row), {}, context_.clock.steady()}, Ending::abandoned);
+      } else {
+        attempts.push_back({std::move(row), {}, {}});
+      }
+    }
+    if (!settle(too_late)) co_return;
     for (int round = 0; round < lock_rounds; ++round) {
       bool waiting = false;
       for (auto& attempt : attempts) {
@@ -88,7 +95,6 @@ asio::awaitable<void> Outbox::run() {
     }
     if (!record(std::move(attempts))) co_return;  // nothing is forgotten: the rows are still pending
   }
-  look_again();
 }
 
 Status Outbox::record(std::vector<Attempt> attempts) {
@@ -127,59 +133,82 @@ Status Outbox::record(std::vector<Attempt> attempts) {
   for (auto& attempt : attempts) {
     if (!arrived(attempt.result.outcome)) continue;
     ++attempt.row.attempts;
-    watched_.push_back({std::move(attempt.row), std::move(attempt.receipt), context_.clock.steady()});
+    auto& watched = watched_[attempt.row.inbox];
+    watched.push_back({std::move(attempt.row), std::move(attempt.receipt), context_.clock.steady()});
   }
   return Done{};
 }
 
-void Outbox::look_again() {
-  const auto now = context_.clock.steady();
-  std::vector<Watched> still, finished, overwritten;
-  for (auto& watched : watched_) {
-    const auto due = watched.looks == 0 ? first_look : last_look;
-    if (now - watched.written < due) {
-      still.push_back(std::move(watched));
-      continue;
-    }
-    switch (mailbox_.find(watched.row.inbox, watched.receipt)) {
-      case Presence::overwritten: overwritten.push_back(std::move(watched)); break;
+void Outbox::look(const std::string& inbox, const schema::InboxDocument* document) {
+  const auto watched = watched_.find(inbox);
+  if (watched == watched_.end()) return;
+  std::vector<Watched> still;
+  std::vector<std::pair<Watched, Ending>> ended;
+  for (auto& one : watched->second) {
+    switch (document == nullptr ? Presence::gone : presence_in(*document, one.receipt)) {
+      case Presence::unread: still.push_back(std::move(one)); break;
       case Presence::read:
-      case Presence::gone: finished.push_back(std::move(watched)); break;
-      case Presence::unknown: still.push_back(std::move(watched)); break;
-      case Presence::unread:
-        if (watched.looks++ == 0) {
-          still.push_back(std::move(watched));
-        } else {
-          finished.push_back(std::move(watched));
-        }
-        break;
+      case Presence::gone: ended.emplace_back(std::move(one), Ending::consumed); break;
+      case Presence::overwritten: ended.emplace_back(std::move(one), Ending::overwritten); break;
     }
   }
-  watched_ = std::move(still);
-  if (finished.empty() && overwritten.empty()) return;
-  const auto recorded = context_.commit([&](EventBatch& events) -> Status {
-    for (const auto& watched : finished) {
-      events.add(Event::effect_done, fields_of(context_, watched.row));
-      if (auto set = context_.ledger.set_effect(watched.row.id, EffectState::done, watched.row.attempts, 0, ""); !set)
-        return set;
-    }
-    for (const auto& watched : overwritten) {
+  // Not recorded: seen again at the next change of the file, and at the latest after a restart.
+  if (!settle(ended))
+    for (auto& [one, ending] : ended) still.push_back(std::move(one));
+  if (still.empty()) {
+    watched_.erase(watched);
+  } else {
+    watched->second = std::move(still);
+  }
+}
+
+void Outbox::owed_again(const std::string& request_id) {
+  for (auto& [inbox, list] : watched_)
+    std::erase_if(list, [&](const Watched& watched) { return watched.row.request_id == request_id; });
+  std::erase_if(watched_, [](const auto& inbox) { return inbox.second.empty(); });
+}
+
+void Outbox::abandon(const std::string& inbox) {
+  const auto watched = watched_.find(inbox);
+  if (watched == watched_.end()) return;
+  std::vector<std::pair<Watched, Ending>> ended;
+  for (const auto& one : watched->second) ended.emplace_back(one, Ending::abandoned);
+  if (settle(ended)) watched_.erase(watched);
+}
+
+Status Outbox::settle(const std::vector<std::pair<Watched, Ending>>& ended) {
+  if (ended.empty()) return Done{};
+  return context_.commit([&](EventBatch& events) -> Status {
+    for (const auto& [watched, ending] : ended) {
       const int attempts = watched.row.attempts;
-      const bool dead = attempts > most_rewrites;
+      auto state = EffectState::done;
+      std::string problem;
       auto fields = fields_of(context_, watched.row);
-      fields.emplace_back("reason", "a peer that takes no lock wrote over it");
-      fields.emplace_back("attempts", std::to_string(attempts));
-      events.add(dead ? Event::effect_dead : Event::effect_rewritten, std::move(fields));
-      if (auto set = context_.ledger.set_effect(watched.row.id, dead ? EffectState::dead : EffectState::pending,
-                                                attempts, context_.clock.wall_ms(), "overwritten by a peer");
+      switch (ending) {
+        case Ending::consumed: {
+          const auto waited = context_.clock.steady() - watched.written;
+          fields.emplace_back("latency_ms", std::to_string(std::chrono::duration_cast<milliseconds>(waited).count()));
+          events.add(Event::effect_consumed, std::move(fields));
+          break;
+        }
+        case Ending::abandoned:
+          fields.emplace_back("reason", "its owner has left without reading it");
+          events.add(Event::effect_done, std::move(fields));
+          break;
+        case Ending::overwritten:
+          state = attempts > most_rewrites ? EffectState::dead : EffectState::pending;
+          problem = "a peer that takes no lock wrote over it";
+          fields.emplace_back("reason", problem);
+          fields.emplace_back("attempts", std::to_string(attempts));
+          events.add(state == EffectState::dead ? Event::effect_dead : Event::effect_rewritten, std::move(fields));
+          break;
+      }
+      if (auto set = context_.ledger.set_effect(watched.row.id, state, attempts, context_.clock.wall_ms(), problem);
           !set)
         return set;
     }
     return Done{};
   });
-  if (recorded) return;
-  for (auto* list : {&finished, &overwritten})  // not recorded: look at them again next time
-    for (auto& watched : *list) watched_.push_back(std::move(watched));
 }
 
 }  // namespace inbox_poller::poller

@@ -1,13 +1,16 @@
-// Carries out what the ledger owes: appends replies to workers' inboxes, and looks again later that they stayed or were
-// consumed. Each row is idempotent (the mailbox looks before it writes) and recorded as written, done, deferred with
-// back-off, or dead.
+// Carries out what the ledger owes: appends entries to workers' inboxes, and follows each until its owner has consumed
+// it. What a peer's unlocked write destroyed is written again with the same bytes. Each row is idempotent (the mailbox
+// looks before it writes) and recorded as written, done, deferred with back-off, or dead.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "poller/context/team_context.hpp"
 #include "poller/mailbox/mailbox.hpp"
-#include "poller/run/team_context.hpp"
 
 namespace inbox_poller::poller {
 
@@ -18,15 +21,21 @@ class Outbox {
   /// Picks up rows that were written before a restart but not yet looked at again.
   Status restore();
 
-  /// Carries out what is due now, waiting a little for held locks, then looks after what was written earlier.
+  /// Carries out what is due now, waiting a little for held locks.
   boost::asio::awaitable<void> run();
+
+  /// A new reading of a member's inbox; null when there is no such file. Tells which of ours are consumed or lost.
+  void look(const std::string& inbox, const schema::InboxDocument* document);
+  /// The answers to this ask are owed once more: what became of the earlier writing does not matter now.
+  void owed_again(const std::string& request_id);
+  /// Nobody reads this inbox any more: its owner has left.
+  void abandon(const std::string& inbox);
 
  private:
   struct Watched {
     OutboxRow row;
     AppendReceipt receipt;
     SteadyTime written;
-    int looks = 0;
   };
   struct Attempt {
     OutboxRow row;
@@ -35,11 +44,12 @@ class Outbox {
   };
 
   Status record(std::vector<Attempt> attempts);
-  void look_again();
+  enum class Ending { consumed, overwritten, abandoned };
+  Status settle(const std::vector<std::pair<Watched, Ending>>& ended);
 
   TeamContext& context_;
   Mailbox& mailbox_;
-  std::vector<Watched> watched_;
+  std::map<std::string, std::vector<Watched>> watched_;  // by inbox
 };
 
 }  // namespace inbox_poller::poller

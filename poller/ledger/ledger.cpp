@@ -27,6 +27,8 @@ SELECT id, key FROM messages AS m
 WHERE team = ?1 AND received_ms < ?2 AND delivery IN ('none', 'delivered')
   AND (request_id = '' OR NOT (
     EXISTS (SELECT 1 FROM requests WHERE request_id = m.request_id AND team = m.team AND state IN ('received', 'pending'))
+    OR EXISTS (SELECT 1 FROM shutdowns WHERE request_id = m.request_id AND team = m.team
+               AND state IN ('requested', 'approved', 'forced', 'process_gone', 'pane_gone'))
     OR EXISTS (SELECT 1 FROM outbox WHERE team = m.team AND request_id = m.request_id AND state IN ('pending', 'written'))))
 )sql";
 
@@ -38,16 +40,29 @@ WHERE team = ?1 AND asked_ms < ?2 AND decided_ms < ?2 AND state NOT IN ('receive
   AND NOT EXISTS (SELECT 1 FROM messages WHERE request_id = r.request_id AND team = r.team AND request_id <> '')
   AND NOT EXISTS (SELECT 1 FROM outbox WHERE team = r.team AND request_id = r.request_id AND state IN ('pending', 'written'))
 )sql";
+constexpr const char* prune_shutdowns = R"sql(
+DELETE FROM shutdowns AS s
+WHERE team = ?1 AND changed_ms < ?2 AND state NOT IN ('requested', 'approved', 'forced', 'process_gone', 'pane_gone')
+  AND NOT EXISTS (SELECT 1 FROM messages WHERE request_id = s.request_id AND team = s.team AND request_id <> '')
+  AND NOT EXISTS (SELECT 1 FROM outbox WHERE team = s.team AND request_id = s.request_id AND state IN ('pending', 'written'))
+)sql";
 constexpr const char* prune_outbox = R"sql(
 DELETE FROM outbox AS o
 WHERE team = ?1 AND created_ms < ?2 AND state IN ('done', 'dead')
   AND NOT EXISTS (SELECT 1 FROM requests WHERE request_id = o.request_id AND team = o.team)
+  AND NOT EXISTS (SELECT 1 FROM shutdowns WHERE request_id = o.request_id AND team = o.team)
 )sql";
 constexpr const char* prune_history = R"sql(
 DELETE FROM history AS h
 WHERE team = ?1 AND at_ms < ?2
   AND NOT EXISTS (SELECT 1 FROM messages WHERE key = h.message_key)
   AND NOT EXISTS (SELECT 1 FROM requests WHERE request_id = h.request_id AND team = h.team)
+  AND NOT EXISTS (SELECT 1 FROM shutdowns WHERE request_id = h.request_id AND team = h.team)
+)sql";
+constexpr const char* prune_orders = R"sql(
+DELETE FROM orders AS o
+WHERE team = ?1 AND state_ms < ?2
+  AND NOT EXISTS (SELECT 1 FROM members WHERE team = o.team AND name = o.member AND present = 1)
 )sql";
 
 }  // namespace
@@ -95,7 +110,7 @@ Result<long long> Ledger::prune(std::string_view team, EpochMs cutoff,
       }
     }
     auto done = database.run("DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?1))", json_list(gone));
-    for (const char* step : {prune_requests, prune_outbox, prune_history}) {
+    for (const char* step : {prune_requests, prune_shutdowns, prune_outbox, prune_history, prune_orders}) {
       if (done) done = database.run(step, team, cutoff);
     }
     return done;

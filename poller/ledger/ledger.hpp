@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "handlers/handler.hpp"
+#include "handlers/shutdown.hpp"
 #include "poller/clock.hpp"
 #include "schema/error.hpp"
 #include "schema/ids.hpp"
@@ -76,6 +77,7 @@ struct MemberRow {
   bool present = true;  // in the roster now
   std::string state;    // what the last status message said: idle, failed, assigned, completed; empty: nothing yet
   std::string detail;
+  std::string task;          // the last task heard of, one line
   EpochMs last_seen_ms = 0;  // last message of any kind
 };
 
@@ -84,11 +86,27 @@ struct SessionRule {
   long long id = 0;
   std::string team;
   std::string session;  // the lead's session id when it was given; a later session starts without it
-  std::string kind;     // "permission" or "host"
+  std::string kind;     // "permission", "host", or "team": a permission that the workers are told of
   std::string action;   // "allow" or "deny"
   std::string rule;
   std::string by;
   EpochMs at_ms = 0;
+};
+
+/// Something sent to one worker of the lead side's own accord, once: a mode or a rule.
+struct OrderRow {
+  long long id = 0;  // assigned by add_order()
+  std::string team;
+  std::string member;
+  long long joined_ms = 0;  // the roster's joinedAt: one who joins again is somebody new
+  std::string kind;         // "mode" or "rule"
+  std::string subject;      // the mode's wire name; the rule's text
+  std::string origin;       // what caused it: "config acceptEdits", "command 17", "rule 4"; once per member and origin
+  std::string by;
+  schema::MessageKey key;  // of the message that carries it
+  EpochMs sent_ms = 0;
+  std::string state = "sent";  // sent, adopted, not_adopted, superseded
+  EpochMs state_ms = 0;
 };
 
 struct LeadRow {
@@ -147,6 +165,8 @@ class Ledger {
   Status mark_delivered(const std::vector<long long>& ids, EpochMs now);
   /// Back to queued: the sink went away or refused.
   Status requeue(std::string_view team, const std::vector<long long>& ids);
+  /// A chat message that was left to another lead becomes ours: queued.
+  Status take_over(const schema::MessageKey&);
   /// Everything offered, of all teams: used at start.
   Status requeue_all_offered();
   Result<ChatCounts> chat_counts(std::string_view team);
@@ -168,6 +188,8 @@ class Ledger {
   /// order.
   Result<std::vector<OutboxRow>> due(std::string_view team, EpochMs now, int limit);
   Result<std::vector<OutboxRow>> outbox_of_request(std::string_view team, std::string_view request_id);
+  /// Rows whose key starts with `prefix` (for `trace`), at most `limit`.
+  Result<std::vector<OutboxRow>> outbox_like(std::string_view prefix, int limit);
   /// Rows written but not yet verified (used at start).
   Result<std::vector<OutboxRow>> written(std::string_view team);
   Status set_effect(long long id, EffectState, int attempts, EpochMs next_ms, std::string_view problem);
@@ -178,10 +200,34 @@ class Ledger {
   /// When due() will next have something.
   Result<std::optional<EpochMs>> next_due(std::string_view team);
 
+  /// True when the entry with this key was written by us (or is about to be).
+  Result<bool> wrote(const schema::MessageKey&);
+
+  // shutdowns
+  /// Inserts, or moves it on. "ledger.final" when handlers::transition knows no way from the recorded state to the new
+  /// one, or when it is about another worker or place than recorded: what may be closed or signalled was settled when
+  /// we asked. The same state is no move and only brings the other columns up to date.
+  Status put_shutdown(std::string_view team, const handlers::Shutdown&);
+  Result<std::optional<handlers::Shutdown>> shutdown(std::string_view team, std::string_view request_id);
+  /// Those that are still open (handlers::is_open), oldest first.
+  Result<std::vector<handlers::Shutdown>> open_shutdowns(std::string_view team);
+  /// The newest ones, open or not.
+  Result<std::vector<handlers::Shutdown>> shutdowns(std::string_view team, int limit);
+  /// Those with this id, each with its team.
+  Result<std::vector<std::pair<std::string, handlers::Shutdown>>> shutdowns_by_id(std::string_view request_id);
+
+  // orders
+  /// Its id; nothing when the member already had one of this kind and origin.
+  Result<std::optional<long long>> add_order(const OrderRow&);
+  Status set_order(long long id, std::string_view state, EpochMs at_ms);
+  Result<std::vector<OrderRow>> orders(std::string_view team);
+
   // members, session rules, lead
   Status put_member(const MemberRow&);
   Result<std::vector<MemberRow>> members(std::string_view team);
-  Status add_rule(const SessionRule&);
+  /// Its id; that of the one that is there when the session has it already.
+  Result<long long> add_rule(const SessionRule&);
+  Status remove_rule(long long id);
   Result<std::vector<SessionRule>> rules(std::string_view team);  // of all its sessions
   Status put_lead(std::string_view team, const LeadRow&);
   Result<std::optional<LeadRow>> lead(std::string_view team);
@@ -193,8 +239,9 @@ class Ledger {
   Result<std::vector<HistoryRow>> history_of_request(std::string_view team, std::string_view request_id);
 
   /// Deletes finished rows from before `cutoff`, except messages whose key is in `keep` (still in an inbox) and
-  /// anything still owed. An ask stays as long as a message that made it, its reply as long as the ask, the history of
-  /// each as long as they. Returns how many messages went.
+  /// anything still owed. An ask or a shutdown stays as long as a message about it, what was sent for it as long as it,
+  /// the history of each as long as they; an order as long as its member is in the team. Returns how many messages
+  /// went.
   Result<long long> prune(std::string_view team, EpochMs cutoff,
                           const std::function<bool(const schema::MessageKey&)>& keep);
 

@@ -165,6 +165,12 @@ Status Ledger::requeue(std::string_view team, const std::vector<long long>& ids)
       team, json_list(ids));
 }
 
+Status Ledger::take_over(const schema::MessageKey& key) {
+  return impl_->database->run(
+      "UPDATE messages SET delivery = 'queued' WHERE key = ?1 AND delivery = 'none' AND disposition = 'chat'",
+      key.value);
+}
+
 Status Ledger::requeue_all_offered() {
   return impl_->database->run("UPDATE messages SET delivery = 'queued' WHERE delivery = 'offered'");
 }

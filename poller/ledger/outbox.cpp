@@ -81,6 +81,13 @@ Result<std::vector<OutboxRow>> Ledger::outbox_of_request(std::string_view team, 
   return all_rows(database.query(sql, team, request_id), read_outbox, database);
 }
 
+Result<std::vector<OutboxRow>> Ledger::outbox_like(std::string_view prefix, int limit) {
+  Database& database = *impl_->database;
+  const std::string end = std::string(prefix) + '\xff';  // as messages_like()
+  const std::string sql = select_outbox + "WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3";
+  return all_rows(database.query(sql, prefix, end, limit), read_outbox, database);
+}
+
 Result<std::vector<OutboxRow>> Ledger::written(std::string_view team) {
   Database& database = *impl_->database;
   const std::string sql = select_outbox + "WHERE team = ?1 AND state = 'written' ORDER BY id";
@@ -128,6 +135,10 @@ Result<std::optional<EpochMs>> Ledger::next_due(std::string_view team) {
   EpochMs moment = 0;
   rows.read(moment);
   return std::optional(moment);
+}
+
+Result<bool> Ledger::wrote(const schema::MessageKey& key) {
+  return impl_->database->value<bool>("SELECT 1 FROM outbox WHERE key = ?1", key.value);
 }
 
 }  // namespace inbox_poller::poller

@@ -2,7 +2,8 @@
 // + 1. An entry that was ever released is never edited; a change is a new entry at the end. Invariants the tables keep
 // by themselves: known states only (CHECK), known types only (STRICT), one row per message key and per (team, kind,
 // request_id), ids never used twice (AUTOINCREMENT). `sum` is a CRC-32 over the columns of the row that never change
-// (rows.cpp); SQLite itself keeps no checksums of pages.
+// (row_sum.hpp), and, where a row is always written whole, over those that do; SQLite itself keeps no checksums of
+// pages.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@ namespace inbox_poller::poller {
 /// `PRAGMA application_id`: "InPo". Tells a ledger from any other SQLite database.
 inline constexpr int ledger_application_id = 0x496e506f;
 
-inline constexpr std::array<const char*, 1> ledger_migrations = {
+inline constexpr std::array<const char*, 2> ledger_migrations = {
     R"sql(
 CREATE TABLE daemon (
   one   INTEGER PRIMARY KEY CHECK (one = 1),
@@ -138,6 +139,84 @@ CREATE TABLE history (
 CREATE INDEX history_message ON history (message_key);
 CREATE INDEX history_request ON history (team, request_id);
 CREATE INDEX history_time ON history (team, at_ms);
+)sql",
+    R"sql(
+CREATE TABLE shutdowns (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  team         TEXT NOT NULL,
+  request_id   TEXT NOT NULL,
+  member       TEXT NOT NULL,
+  agent_id     TEXT NOT NULL,
+  by           TEXT NOT NULL,
+  reason       TEXT NOT NULL,
+  state        TEXT NOT NULL CHECK (state IN ('requested', 'approved', 'forced', 'process_gone', 'pane_gone', 'cleaned',
+                                              'rejected', 'timed_out')),
+  requested_ms INTEGER NOT NULL,
+  nudge_ms     INTEGER NOT NULL,
+  nudged_ms    INTEGER NOT NULL,
+  force_ms     INTEGER NOT NULL,
+  timeout_ms   INTEGER NOT NULL,
+  changed_ms   INTEGER NOT NULL,
+  term_ms      INTEGER NOT NULL,
+  kill_ms      INTEGER NOT NULL,
+  backend      TEXT NOT NULL,
+  pane_id      TEXT NOT NULL,
+  server       TEXT NOT NULL,                      -- pid:started, as all processes here; empty: none
+  pane         TEXT NOT NULL,
+  processes    TEXT NOT NULL,                      -- pid:started pid:started
+  left_alone   TEXT NOT NULL,
+  survivors    TEXT NOT NULL,
+  answer       TEXT NOT NULL,
+  tasks        TEXT NOT NULL,
+  detail       TEXT NOT NULL,
+  sum          INTEGER NOT NULL,
+  UNIQUE (team, request_id)
+) STRICT;
+CREATE INDEX shutdowns_id ON shutdowns (request_id);
+CREATE INDEX shutdowns_open ON shutdowns (team)
+  WHERE state IN ('requested', 'approved', 'forced', 'process_gone', 'pane_gone');
+CREATE INDEX shutdowns_team ON shutdowns (team);
+
+CREATE TABLE orders (
+  id        INTEGER PRIMARY KEY AUTOINCREMENT,
+  team      TEXT NOT NULL,
+  member    TEXT NOT NULL,
+  joined_ms INTEGER NOT NULL,
+  kind      TEXT NOT NULL CHECK (kind IN ('mode', 'rule')),
+  subject   TEXT NOT NULL,
+  origin    TEXT NOT NULL,
+  by        TEXT NOT NULL,
+  key       TEXT NOT NULL,                         -- of the message that carries it
+  sent_ms   INTEGER NOT NULL,
+  state     TEXT NOT NULL CHECK (state IN ('sent', 'adopted', 'not_adopted', 'superseded')),
+  state_ms  INTEGER NOT NULL,
+  sum       INTEGER NOT NULL,
+  UNIQUE (team, member, joined_ms, kind, origin)
+) STRICT;
+
+-- Empty for the rows that are there already; an empty task is not part of a row's sum, so theirs stay right.
+ALTER TABLE members ADD COLUMN task TEXT NOT NULL DEFAULT '';
+
+-- rules learns the kind 'team'. SQLite cannot change a CHECK, so the table is built anew: ids and the counter stay.
+CREATE TABLE rules_2 (
+  id      INTEGER PRIMARY KEY AUTOINCREMENT,
+  team    TEXT NOT NULL,
+  session TEXT NOT NULL,
+  kind    TEXT NOT NULL CHECK (kind IN ('permission', 'host', 'team')),
+  action  TEXT NOT NULL CHECK (action IN ('allow', 'deny')),
+  rule    TEXT NOT NULL,
+  by      TEXT NOT NULL,
+  at_ms   INTEGER NOT NULL,
+  sum     INTEGER NOT NULL,
+  UNIQUE (team, session, kind, action, rule)
+) STRICT;
+INSERT INTO rules_2 SELECT id, team, session, kind, action, rule, by, at_ms, sum FROM rules;
+DELETE FROM sqlite_sequence WHERE name = 'rules_2';
+INSERT INTO sqlite_sequence SELECT 'rules_2', seq FROM sqlite_sequence WHERE name = 'rules';
+DROP TABLE rules;
+ALTER TABLE rules_2 RENAME TO rules;
+
+CREATE INDEX outbox_key ON outbox (key);           -- is this entry ours?
 )sql",
 };
 

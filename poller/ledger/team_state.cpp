@@ -5,8 +5,11 @@
 namespace inbox_poller::poller {
 namespace {
 
+// A row of format 1 has no task and keeps the sum that was made without one.
 long long sum_of(const MemberRow& row) {
-  return row_sum(row.team, row.name, row.present ? 1 : 0, row.state, row.detail, row.last_seen_ms);
+  const auto present = row.present ? 1 : 0;
+  return row.task.empty() ? row_sum(row.team, row.name, present, row.state, row.detail, row.last_seen_ms)
+                          : row_sum(row.team, row.name, present, row.state, row.detail, row.last_seen_ms, row.task);
 }
 
 long long sum_of(const SessionRule& row) {
@@ -20,7 +23,7 @@ long long sum_of(std::string_view team, const LeadRow& row) {
 Result<MemberRow> read_member(const Database& database, const Statement& from) {
   MemberRow row;
   long long sum = 0;
-  from.read(row.team, row.name, row.present, row.state, row.detail, row.last_seen_ms, sum);
+  from.read(row.team, row.name, row.present, row.state, row.detail, row.task, row.last_seen_ms, sum);
   if (sum != sum_of(row))
     return database.damaged("member " + row.name + " of team " + row.team + " is not as it was written");
   return row;
@@ -39,26 +42,30 @@ Result<SessionRule> read_rule(const Database& database, const Statement& from) {
 
 Status Ledger::put_member(const MemberRow& row) {
   return impl_->database->run(
-      "INSERT INTO members (team, name, present, state, detail, last_seen_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) "
+      "INSERT INTO members (team, name, present, state, detail, task, last_seen_ms, sum) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
       "ON CONFLICT (team, name) DO UPDATE SET present = excluded.present, state = excluded.state, "
-      "detail = excluded.detail, last_seen_ms = excluded.last_seen_ms, sum = excluded.sum",
-      row.team, row.name, row.present ? 1 : 0, row.state, row.detail, row.last_seen_ms, sum_of(row));
+      "detail = excluded.detail, task = excluded.task, last_seen_ms = excluded.last_seen_ms, sum = excluded.sum",
+      row.team, row.name, row.present ? 1 : 0, row.state, row.detail, row.task, row.last_seen_ms, sum_of(row));
 }
 
 Result<std::vector<MemberRow>> Ledger::members(std::string_view team) {
   Database& database = *impl_->database;
-  return all_rows(database.query("SELECT team, name, present, state, detail, last_seen_ms, sum FROM members "
+  return all_rows(database.query("SELECT team, name, present, state, detail, task, last_seen_ms, sum FROM members "
                                  "WHERE team = ?1 ORDER BY name",
                                  team),
                   read_member, database);
 }
 
-Status Ledger::add_rule(const SessionRule& row) {
-  return impl_->database->run(
+Result<long long> Ledger::add_rule(const SessionRule& row) {
+  // The same rule again changes nothing; the update that is none makes SQLite return the id that it has.
+  return impl_->database->value<long long>(
       "INSERT INTO rules (team, session, kind, action, rule, by, at_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
-      "ON CONFLICT (team, session, kind, action, rule) DO NOTHING",
+      "ON CONFLICT (team, session, kind, action, rule) DO UPDATE SET id = id RETURNING id",
       row.team, row.session, row.kind, row.action, row.rule, row.by, row.at_ms, sum_of(row));
 }
+
+Status Ledger::remove_rule(long long id) { return impl_->database->run("DELETE FROM rules WHERE id = ?1", id); }
 
 Result<std::vector<SessionRule>> Ledger::rules(std::string_view team) {
   Database& database = *impl_->database;

@@ -14,6 +14,7 @@
 #include "schema/ids.hpp"
 #include "schema/inbox_document.hpp"
 #include "schema/roster.hpp"
+#include "schema/task.hpp"
 
 namespace inbox_poller::poller {
 
@@ -35,6 +36,9 @@ enum class ReadOutcome {
   lock_held,    // only when reading under the lock
   fault,        // I/O error; `detail` says which
 };
+
+/// "ok", "torn" and the like, for people and `status`.
+std::string_view to_string(ReadOutcome);
 
 struct ReadResult {
   ReadOutcome outcome = ReadOutcome::missing;
@@ -67,20 +71,29 @@ struct WriteResult {
   std::size_t marked = 0;  // mark only: how many flags were set by this call
 };
 
+struct TasksReleased {
+  WriteOutcome outcome = WriteOutcome::done;  // `missing`: there is no task list
+  std::string detail;
+  std::vector<schema::Task> tasks;  // given back by this call
+};
+
 /// What a later look says about something we appended.
 enum class Presence {
   unread,       // still there, not read yet
   read,         // there, marked read by its owner
   gone,         // consumed: the entries that were unread before ours are gone as well, or there were none
   overwritten,  // gone, while entries that stood unread before it are still there: a peer's unlocked write ate it
-  unknown,      // could not look just now
 };
 
 /// Remembered from an append so that `gone` and `overwritten` can be told apart.
 struct AppendReceipt {
   schema::MessageKey key;
   std::vector<schema::MessageKey> unread_before;  // the oldest ones, at most 32
+  bool keeps_read = false;                        // read entries stood there: its owner marks and never removes
 };
+
+/// Where something we appended is, going by a later reading of the inbox; `missing` inboxes have consumed everything.
+Presence presence_in(const schema::InboxDocument& document, const AppendReceipt& receipt);
 
 /// How long locks were held and how often they were met; microseconds. For `status` and the benchmark.
 struct LockStatistics {
@@ -112,14 +125,23 @@ class Mailbox {
   /// a rename.
   virtual WriteResult append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) = 0;
 
-  /// Where something we appended is now.
-  virtual Presence find(const std::string& inbox, const AppendReceipt& receipt) = 0;
+  /// Takes these entries of `document` out of the inbox, under the lock. For a person's `inbox clear`, and nothing
+  /// else.
+  virtual WriteResult remove(const std::string& inbox, const schema::InboxDocument& document,
+                             std::span<const std::size_t> indexes) = 0;
 
   /// Names of all inboxes of the team (valid names only), sorted.
   virtual Result<std::vector<std::string>> inboxes() = 0;
 
   /// The team's roster. An error "roster.missing" means that this is not a team (yet).
   virtual Result<schema::Roster> roster() = 0;
+
+  /// Takes a member out of the roster, under its lock; every other byte stays. `already_there` when it is out.
+  virtual WriteResult remove_member(const std::string& name) = 0;
+
+  /// Gives back every unfinished task of this member, under the task list's lock; tells which. Files that are no tasks
+  /// are passed over.
+  virtual TasksReleased release_tasks(const std::string& name, const std::string& agent_id) = 0;
 
   [[nodiscard]] virtual LockStatistics lock_statistics() const = 0;
 };

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <stdexcept>
 
-#include "poller/run/pause.hpp"
+#include "poller/pause.hpp"
 #include "schema/ids.hpp"
 
 namespace inbox_poller::poller {
@@ -15,17 +15,58 @@ namespace {
 
 constexpr std::chrono::milliseconds look_for_teams_every{500};
 
+bool is_glob(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
+
+bool names(const config::TeamConfig& config, const std::string& team) {
+  return is_glob(config.team.name) ? ::fnmatch(config.team.name.c_str(), team.c_str(), FNM_PERIOD) == 0
+                                   : config.team.name == team;
+}
+
+/// The configuration of this team; there is at most one below a root.
+const config::TeamConfig* find(const std::vector<config::TeamConfig>& configs, const std::string& root,
+                               const std::string& team) {
+  for (const auto& config : configs)
+    if (config.team.root == root && names(config, team)) return &config;
+  return nullptr;
+}
+
+/// Equal in what a Team keeps from the day it was made. Everything else may be replaced while it runs.
+bool same_foundation(const config::TeamConfig& a, const config::TeamConfig& b) {
+  return a.team.root == b.team.root && a.team.transport == b.team.transport && a.team.lead == b.team.lead &&
+         a.team.role == b.team.role && a.team.tasks == b.team.tasks && a.shutdown.tmux == b.shutdown.tmux &&
+         a.limits.inbox_file == b.limits.inbox_file;
+}
+
+/// By team name or glob. Two files may have one name, for teams below different roots.
+ReloadReport differences(const std::vector<config::TeamConfig>& old, const std::vector<config::TeamConfig>& fresh) {
+  std::map<std::string, std::pair<std::vector<config::TeamConfig>, std::vector<config::TeamConfig>>> by_name;
+  for (const auto& config : old) by_name[config.team.name].first.push_back(config);
+  for (const auto& config : fresh) by_name[config.team.name].second.push_back(config);
+  ReloadReport report;
+  for (const auto& [name, configs] : by_name) {
+    if (configs.first.empty()) {
+      report.added.push_back(name);
+    } else if (configs.second.empty()) {
+      report.removed.push_back(name);
+    } else if (configs.first != configs.second) {
+      report.changed.push_back(name);
+    }
+  }
+  return report;
+}
+
 }  // namespace
 
-PollLoop::PollLoop(Services& services, const std::vector<config::TeamConfig>& configs, ServiceManager& manager)
+PollLoop::PollLoop(Services& services, std::vector<config::TeamConfig> configs, ServiceManager& manager)
     : services_(services),
-      configs_(configs),
+      configs_(std::move(configs)),
       manager_(manager),
       timer_(services.executor),
       tasks_(services.executor, [this] { stop(); }) {}
 
 asio::awaitable<void> PollLoop::run(std::optional<unsigned> polls) {
   discover(polls);
+  started_ = true;
   manager_.ready();
   for (unsigned rounds = 1; !stopping_; ++rounds) {
     // Fed from here and not from a thread of its own: when decisions hang, so does this.
@@ -46,10 +87,34 @@ void PollLoop::stop() {
   for (const auto& [name, team] : teams_) team->poke();
 }
 
+ReloadReport PollLoop::reload(std::vector<config::TeamConfig> configs) {
+  auto report = differences(configs_, configs);
+  for (const auto& [name, team] : teams_) {
+    if (leaving_.contains(name)) continue;
+    const auto& root = team->context().config.team.root;
+    const auto* before = find(configs_, root, name);
+    const auto* after = find(configs, root, name);
+    if (before == nullptr || after == nullptr || !same_foundation(*before, *after)) {
+      let_go(name);
+    } else if (*before != *after) {
+      team->reconfigure(*after);
+      push(team);  // it may have a sink only now
+    }
+  }
+  configs_ = std::move(configs);
+  timer_.cancel();
+  return report;
+}
+
+void PollLoop::let_go(const std::string& name) {
+  leaving_.insert(name);
+  teams_.at(name)->poke();
+}
+
 void PollLoop::discover(std::optional<unsigned> polls) {
+  wrong_.clear();
   for (const auto& config : configs_) {
-    const bool glob = config.team.name.find_first_of("*?[") != std::string::npos;
-    if (!glob) {
+    if (!is_glob(config.team.name)) {
       adopt(config, config.team.name, polls);
       continue;
     }
@@ -58,18 +123,20 @@ void PollLoop::discover(std::optional<unsigned> polls) {
       if (!is_errno(root.error(), ENOENT)) warn_once(root.error().message);
       continue;
     }
-    auto names = services_.files.list(*root);
-    if (!names) {
-      warn_once(names.error().message);
+    auto folders = services_.files.list(*root);
+    if (!folders) {
+      warn_once(folders.error().message);
       continue;
     }
-    std::sort(names->begin(), names->end());
-    for (const auto& name : *names)
-      if (::fnmatch(config.team.name.c_str(), name.c_str(), FNM_PERIOD) == 0) adopt(config, name, polls);
+    std::sort(folders->begin(), folders->end());
+    for (const auto& name : *folders)
+      if (names(config, name)) adopt(config, name, polls);
   }
+  warned_ = wrong_;  // what has been mended is worth a line when it happens again, and nothing is kept for ever
 }
 
 void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, std::optional<unsigned> polls) {
+  if (leaving_.contains(name) || (pushing_.contains(name) && !teams_.contains(name))) return;  // found again soon
   if (const auto served = teams_.find(name); served != teams_.end()) {
     if (served->second->context().config.team.root != config.team.root)
       warn_once("team \"" + name + "\" exists below " + served->second->context().config.team.root + " and below " +
@@ -83,18 +150,30 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
   if (!folder || !services_.files.stat_at(*folder, "config.json")) return;
 
   auto team = std::make_shared<Team>(services_, config, name);
-  if (auto restored = team->restore(); !restored) throw std::runtime_error(restored.error().message);
+  if (auto restored = team->restore(); !restored) {
+    // At the start there is nothing to protect yet. Later the other teams go on, and this one is tried again.
+    if (!started_) throw std::runtime_error(restored.error().message);
+    return warn_once("team \"" + name + "\" cannot be served: " + restored.error().message);
+  }
   services_.telemetry.emit(Event::roster_appeared,
                            {{"team", name}, {"path", config.team.root + "/" + name}, {"source", config.source}});
+  if (!schema::is_found_by_old_clients(name))
+    services_.telemetry.emit(
+        Event::daemon_warning,
+        {{"team", name},
+         {"reason",
+          "old clients (2.1.50) look this team up in lower case with \"-\" for every other character, do not "
+          "find it, and lose what its workers ask; give teams names of a-z, 0-9 and \"-\" only"}});
   teams_[name] = team;
   tasks_.spawn(serve(team, polls));
-  tasks_.spawn(deliver(team));
+  push(team);
 }
 
 asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<unsigned> polls) {
   const auto name = team->context().name;
   for (unsigned done = 0; !stopping_ && (!polls || done < *polls); ++done) {
     if (done > 0) co_await team->wait();
+    if (leaving_.contains(name)) break;
     const auto started = services_.clock.steady();
     if (co_await team->poll() == Team::Polled::no_team) {
       services_.telemetry.emit(Event::roster_vanished, {{"team", name}});
@@ -105,22 +184,33 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
       services_.telemetry.emit(Event::poll_slow, {{"team", name}, {"latency_ms", std::to_string(took.count())}});
   }
   if (polls) co_await team->deliver();  // a bounded run also hands over what it took in
+  if (!stopping_) team->retire();
   teams_.erase(name);
+  if (leaving_.erase(name) > 0) timer_.cancel();  // another configuration may name it
+}
+
+void PollLoop::push(const std::shared_ptr<Team>& team) {
+  if (!team->courier().has_push_sink() || !pushing_.insert(team->context().name).second) return;
+  tasks_.spawn(deliver(team));
 }
 
 asio::awaitable<void> PollLoop::deliver(std::shared_ptr<Team> team) {
-  if (!team->courier().has_push_sink()) co_return;
   const auto& name = team->context().name;
-  const auto served = [&] { return !stopping_ && teams_.contains(name) && teams_.at(name) == team; };
-  while (served()) {
+  const auto goes_on = [&] {
+    return !stopping_ && !team->retired() && !leaving_.contains(name) && team->courier().has_push_sink();
+  };
+  while (goes_on()) {
     co_await team->deliver();
     co_await pause(
         std::min<std::chrono::milliseconds>(team->context().config.team.poll_interval, std::chrono::milliseconds(200)));
   }
+  pushing_.erase(name);
+  timer_.cancel();  // a successor may wait for this
 }
 
 void PollLoop::warn_once(const std::string& text) {
-  if (warned_.insert(text).second) services_.telemetry.emit(Event::daemon_warning, {{"reason", text}});
+  if (wrong_.insert(text).second && !warned_.contains(text))
+    services_.telemetry.emit(Event::daemon_warning, {{"reason", text}});
 }
 
 }  // namespace inbox_poller::poller

@@ -13,18 +13,29 @@
 
 #include "poller/run/service_manager.hpp"
 #include "poller/run/task_group.hpp"
-#include "poller/run/team.hpp"
+#include "poller/team/team.hpp"
 
 namespace inbox_poller::poller {
 
+/// What a reload did, by team name or glob.
+struct ReloadReport {
+  std::vector<std::string> added, removed, changed;
+  std::vector<std::string> restart;  // settings that were changed in the files and hold only after a restart
+};
+
 class PollLoop {
  public:
-  PollLoop(Services& services, const std::vector<config::TeamConfig>& configs, ServiceManager& manager);
+  PollLoop(Services& services, std::vector<config::TeamConfig> configs, ServiceManager& manager);
 
   /// Serves until stop(), or until every team was polled `polls` times. Throws what a team's task threw.
   boost::asio::awaitable<void> run(std::optional<unsigned> polls);
   /// Finishes the polls under way and returns from run().
   void stop();
+
+  /// Takes over another set of team configurations. A team that none of them names any more is let go once its poll
+  /// under way is finished; one that changed in what it is built on (root, transport, lead, role, tasks, tmux, the size
+  /// limit of an inbox) is let go and found again; every other one goes on without a break.
+  ReloadReport reload(std::vector<config::TeamConfig> configs);
 
   [[nodiscard]] const std::map<std::string, std::shared_ptr<Team>>& teams() const { return teams_; }
   [[nodiscard]] const std::vector<config::TeamConfig>& configs() const { return configs_; }
@@ -33,16 +44,25 @@ class PollLoop {
   void discover(std::optional<unsigned> polls);
   void adopt(const config::TeamConfig& config, const std::string& name, std::optional<unsigned> polls);
   boost::asio::awaitable<void> serve(std::shared_ptr<Team> team, std::optional<unsigned> polls);
+  /// Starts the push of chat for this team, unless it has no sink or it runs already.
+  void push(const std::shared_ptr<Team>& team);
   boost::asio::awaitable<void> deliver(std::shared_ptr<Team> team);
+  /// Ends the service of this team after its poll under way.
+  void let_go(const std::string& name);
+  /// For what every look at the teams finds again.
   void warn_once(const std::string& text);
 
   Services& services_;
-  const std::vector<config::TeamConfig>& configs_;
+  std::vector<config::TeamConfig> configs_;
   ServiceManager& manager_;
   boost::asio::steady_timer timer_;
   TaskGroup tasks_;
   std::map<std::string, std::shared_ptr<Team>> teams_;
-  std::set<std::string> warned_;
+  std::set<std::string> leaving_;  // let go, with a poll still under way
+  std::set<std::string> pushing_;  // chat is being pushed; no second Team of this name before that has ended
+  std::set<std::string> warned_;   // what was wrong at the last look at the teams
+  std::set<std::string> wrong_;    // what is wrong at this one
+  bool started_ = false;           // the first look is over
   bool stopping_ = false;
 };
 

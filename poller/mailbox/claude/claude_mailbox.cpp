@@ -1,7 +1,5 @@
 #include "poller/mailbox/claude/claude_mailbox.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -18,49 +16,10 @@ constexpr std::size_t flips_per_hold = 64;
 constexpr std::size_t bytes_per_hold = 256 * 1024;
 
 std::string file_name(const std::string& inbox) { return inbox + std::string(inbox_suffix); }
-std::string lock_name(const std::string& file) { return file + ".lock"; }
-
-WriteResult stopped(WriteOutcome outcome, std::string detail) { return {outcome, std::move(detail), 0}; }
 
 WriteResult invalid_name(const std::string& inbox) {
   return stopped(WriteOutcome::refused,
                  "'" + inbox + "' is not a name we turn into a file name (A-Z a-z 0-9 _ -, at most 64)");
-}
-
-WriteResult stopped_by(const Error& error) {
-  if (is_errno(error, ENOENT)) return stopped(WriteOutcome::missing, error.message);
-  const bool refused = error.code == code::untrusted || error.code == code::not_regular;
-  return stopped(refused ? WriteOutcome::refused : WriteOutcome::fault, error.message);
-}
-
-WriteResult stopped_by(const Snapshot& snapshot) {
-  switch (snapshot.outcome) {
-    case ReadOutcome::missing: return stopped(WriteOutcome::missing, snapshot.detail);
-    case ReadOutcome::not_regular:
-    case ReadOutcome::too_large: return stopped(WriteOutcome::refused, snapshot.detail);
-    case ReadOutcome::document:
-    case ReadOutcome::empty:
-    case ReadOutcome::torn:
-    case ReadOutcome::lock_held: return stopped(WriteOutcome::changed, snapshot.detail);
-    case ReadOutcome::fault: break;
-  }
-  return stopped(WriteOutcome::fault, snapshot.detail);
-}
-
-WriteResult not_locked(const LockAttempt& attempt) {
-  switch (attempt.outcome) {
-    case LockOutcome::held: return stopped(WriteOutcome::lock_held, attempt.detail);
-    case LockOutcome::foreign: return stopped(WriteOutcome::lock_foreign, attempt.detail);
-    case LockOutcome::acquired:
-    case LockOutcome::fault: break;
-  }
-  return stopped(WriteOutcome::fault, attempt.detail);
-}
-
-void add_detail(std::string& detail, std::string_view more) {
-  if (more.empty()) return;
-  if (!detail.empty()) detail += "; ";
-  detail += more;
 }
 
 bool is_blank(const schema::InboxDocument& document) {
@@ -76,13 +35,15 @@ bool is_unread(const schema::InboxEntry& entry) { return entry.read != schema::R
 }  // namespace
 
 ClaudeMailbox::ClaudeMailbox(FileSystem& files, const Clock& clock, std::string team_dir, std::string team,
-                             const config::Limits& limits)
+                             const config::Limits& limits, std::string tasks_dir)
     : files_(files),
       clock_(clock),
       team_dir_(std::move(team_dir)),
       team_(std::move(team)),
+      tasks_dir_(std::move(tasks_dir)),
       size_limit_(limits.inbox_file.count),
-      locks_(files, clock) {}
+      locks_(files, clock),
+      team_files_(files, clock, size_limit_) {}
 
 Result<Directory> ClaudeMailbox::open_team() {
   Result<Directory> team = files_.open_dir(absolute, team_dir_);
@@ -260,6 +221,18 @@ void ClaudeMailbox::flip(const Directory& folder, const std::string& file, std::
 WriteResult ClaudeMailbox::mark_by_replacement(const Directory& folder, const std::string& inbox,
                                                const schema::InboxDocument& document,
                                                std::span<const std::size_t> indexes) {
+  const std::string wanted = document.with_marked_read(indexes);
+  WriteResult result = rewrite(folder, inbox, document, wanted);
+  if (result.outcome == WriteOutcome::done && wanted != document.bytes()) {
+    result.marked = static_cast<std::size_t>(std::count_if(indexes.begin(), indexes.end(), [&](std::size_t index) {
+      return index < document.entries().size() && is_unread(document.entries()[index]);
+    }));
+  }
+  return result;
+}
+
+WriteResult ClaudeMailbox::rewrite(const Directory& folder, const std::string& inbox,
+                                   const schema::InboxDocument& document, std::string_view wanted) {
   if (document.problem()) return stopped(WriteOutcome::refused, "a file that does not parse is not written to");
   const std::string file = file_name(inbox);
   const Snapshot snapshot = take_snapshot(files_, clock_, folder, file, size_limit_);
@@ -267,13 +240,20 @@ WriteResult ClaudeMailbox::mark_by_replacement(const Directory& folder, const st
   if (snapshot.bytes != document.bytes()) {
     return stopped(WriteOutcome::changed, folder.path + "/" + file + " was rewritten by a peer");
   }
-  const std::string wanted = document.with_marked_read(indexes);
-  if (wanted == snapshot.bytes) return {};  // nothing that has a flag, such as a null entry
-  WriteResult result = replace(folder, file, snapshot, wanted, std::nullopt);
-  if (result.outcome == WriteOutcome::done) {
-    result.marked = static_cast<std::size_t>(std::count_if(indexes.begin(), indexes.end(), [&](std::size_t index) {
-      return index < document.entries().size() && is_unread(document.entries()[index]);
-    }));
+  if (wanted == snapshot.bytes) return {};
+  return replace(files_, locks_, folder, file, snapshot, wanted);
+}
+
+WriteResult ClaudeMailbox::remove(const std::string& inbox, const schema::InboxDocument& document,
+                                  std::span<const std::size_t> indexes) {
+  if (!schema::is_valid_name(inbox)) return invalid_name(inbox);
+  if (indexes.empty()) return {};
+  const Result<Directory> folder = open_inboxes();
+  if (!folder) return stopped_by(folder.error());
+  WriteResult result = rewrite(*folder, inbox, document, document.with_removed(indexes));
+  if (result.outcome != WriteOutcome::done) return result;
+  if (const Status synced = files_.sync_dir(*folder); !synced.ok()) {
+    return stopped(WriteOutcome::fault, "removed, but perhaps not lasting: " + synced.error().message);
   }
   return result;
 }
@@ -284,7 +264,7 @@ WriteResult ClaudeMailbox::append(const std::string& inbox, std::string_view ent
   if (alone.problem() || alone.entries().size() != 1) {
     return stopped(WriteOutcome::refused, "what should be appended to '" + inbox + "' is not one JSON value");
   }
-  receipt = {alone.entries().front().key, {}};
+  receipt = {alone.entries().front().key, {}, false};
   const Result<Directory> folder = open_or_make_inboxes();
   if (!folder) return stopped_by(folder.error());
 
@@ -330,66 +310,14 @@ WriteResult ClaudeMailbox::append_once(const Directory& folder, const std::strin
   }
 
   receipt.unread_before.clear();
+  receipt.keeps_read = false;
   for (const schema::InboxEntry& there : document.entries()) {
     if (there.key == receipt.key) return stopped(WriteOutcome::already_there, {});
     // The oldest are enough: whoever consumes ours has consumed them, whoever overwrites ours most likely kept them.
+    if (!is_unread(there)) receipt.keeps_read = true;
     if (is_unread(there) && receipt.unread_before.size() < keys_in_receipt) receipt.unread_before.push_back(there.key);
   }
-  return replace(folder, file, snapshot, document.with_appended(entry), std::move(lock));
-}
-
-WriteResult ClaudeMailbox::replace(const Directory& folder, const std::string& file, const Snapshot& snapshot,
-                                   std::string_view wanted, std::optional<HeldLock> lock) {
-  TemporaryFile temporary(files_, folder, file, ++temporaries_);
-  if (const Status written = temporary.write(wanted, snapshot.mode); !written.ok()) return stopped_by(written.error());
-  std::string note;
-  if (!lock) {
-    LockAttempt attempt = locks_.try_acquire(folder, lock_name(file));
-    if (attempt.outcome != LockOutcome::acquired) return not_locked(attempt);
-    note = std::move(attempt.detail);
-    lock.emplace(std::move(*attempt.lock));
-  }
-  WriteResult result = swap_in(folder, file, snapshot, *lock, temporary);
-  const LockRelease release = lock->release();
-  add_detail(result.detail, note);
-  add_detail(result.detail, release.detail);
-  return result;
-}
-
-WriteResult ClaudeMailbox::swap_in(const Directory& folder, const std::string& file, const Snapshot& snapshot,
-                                   const HeldLock& lock, TemporaryFile& temporary) {
-  const Result<FileStat> now = files_.stat_at(folder, file);
-  const bool was_there = snapshot.outcome != ReadOutcome::missing;
-  if (!now && (was_there || !is_errno(now.error(), ENOENT))) return stopped_by(now.error());
-  if (now.ok() && version_of(*now) != snapshot.version) return stopped(WriteOutcome::changed, {});
-  if (was_there && !snapshot.settled) {
-    const Result<bool> same = has_bytes(files_, *snapshot.file, snapshot.bytes);
-    if (!same) return stopped_by(same.error());
-    if (!*same) return stopped(WriteOutcome::changed, {});
-  }
-  if (!lock.still_ours()) return stopped(WriteOutcome::changed, "our lock was broken by somebody");
-  if (const Status renamed = temporary.replace_target(); !renamed.ok()) return stopped_by(renamed.error());
-  return {};
-}
-
-Presence ClaudeMailbox::find(const std::string& inbox, const AppendReceipt& receipt) {
-  if (!schema::is_valid_name(inbox)) return Presence::unknown;
-  const Result<Directory> folder = open_inboxes();
-  if (!folder) return is_errno(folder.error(), ENOENT) ? Presence::gone : Presence::unknown;
-  Snapshot snapshot = take_snapshot(files_, clock_, *folder, file_name(inbox), size_limit_);
-  if (snapshot.outcome == ReadOutcome::missing) return Presence::gone;
-  if (snapshot.outcome != ReadOutcome::document) return Presence::unknown;
-  const auto document = schema::InboxDocument::scan(std::move(snapshot.bytes), scope(inbox));
-  if (document.problem() || is_blank(document)) return Presence::unknown;
-
-  bool earlier_still_unread = false;
-  for (const schema::InboxEntry& there : document.entries()) {
-    if (there.key == receipt.key) return is_unread(there) ? Presence::unread : Presence::read;
-    const auto& before = receipt.unread_before;
-    if (is_unread(there) && std::find(before.begin(), before.end(), there.key) != before.end())
-      earlier_still_unread = true;
-  }
-  return earlier_still_unread ? Presence::overwritten : Presence::gone;
+  return replace(files_, locks_, folder, file, snapshot, document.with_appended(entry), std::move(lock));
 }
 
 Result<std::vector<std::string>> ClaudeMailbox::inboxes() {
@@ -398,7 +326,7 @@ Result<std::vector<std::string>> ClaudeMailbox::inboxes() {
   if (!folder) return folder.error();
   Result<std::vector<std::string>> names = files_.list(*folder);
   if (!names) return names;
-  if (!std::exchange(litter_removed_, true)) remove_litter(*folder, *names);
+  if (!std::exchange(litter_removed_, true)) remove_litter(files_, *folder, *names);
 
   std::vector<std::string> out;
   for (const std::string_view name : *names) {
@@ -409,14 +337,6 @@ Result<std::vector<std::string>> ClaudeMailbox::inboxes() {
   std::sort(out.begin(), out.end());
   std::erase_if(last_reads_, [&](const auto& last) { return !std::binary_search(out.begin(), out.end(), last.first); });
   return out;
-}
-
-void ClaudeMailbox::remove_litter(const Directory& folder, const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    const std::optional<int> pid = TemporaryFile::owner(name);
-    // Calls come one at a time, so none of these is in use by us: our own number is a predecessor's, as in a container.
-    if (pid && (*pid == ::getpid() || !may_be_alive(*pid))) (void)files_.unlink_at(folder, name);
-  }
 }
 
 Result<schema::Roster> ClaudeMailbox::roster() {
@@ -432,6 +352,21 @@ Result<schema::Roster> ClaudeMailbox::roster() {
   Result<schema::Roster> roster = schema::decode_roster(snapshot.bytes);
   if (!roster) return in_context(path, roster.error());
   return roster;
+}
+
+WriteResult ClaudeMailbox::remove_member(const std::string& name) {
+  const Result<Directory> team = open_team();
+  if (!team) return stopped_by(team.error());
+  return team_files_.remove_member(*team, name);
+}
+
+TasksReleased ClaudeMailbox::release_tasks(const std::string& name, const std::string& agent_id) {
+  if (tasks_dir_.empty()) return {WriteOutcome::missing, {}, {}};
+  const Result<Directory> tasks = files_.open_dir(absolute, tasks_dir_);
+  const Status trusted = tasks.ok() ? require_trusted(tasks->stat, tasks->path) : Status(tasks.error());
+  if (trusted) return team_files_.release_tasks(*tasks, name, agent_id);
+  WriteResult stop = stopped_by(trusted.error());
+  return {stop.outcome, std::move(stop.detail), {}};
 }
 
 }  // namespace inbox_poller::poller

@@ -1,5 +1,5 @@
 // The mailbox of a team as agent clients keep it: `<team>/inboxes/<name>.json`, one JSON array each, guarded by
-// `<name>.json.lock` directories, and `<team>/config.json`, the roster.
+// `<name>.json.lock` directories; `<team>/config.json`, the roster; and a task list.
 // Invariants: a file is only ever changed under its lock; under it nothing is parsed, logged or synced (an old client
 // that meets a held lock loses its message; the one exception is an append that lost several races). A file that we
 // could not parse is never written. No link is followed, nothing but regular files is opened, and a folder that others
@@ -14,27 +14,31 @@
 #include "config/config.hpp"
 #include "poller/clock.hpp"
 #include "poller/filesystem.hpp"
-#include "poller/mailbox/claude/inbox_file.hpp"
-#include "poller/mailbox/claude/lock_directory.hpp"
+#include "poller/mailbox/claude/replacement.hpp"
+#include "poller/mailbox/claude/team_files.hpp"
 #include "poller/mailbox/mailbox.hpp"
 
 namespace inbox_poller::poller {
 
 class ClaudeMailbox final : public Mailbox {
  public:
-  /// `team_dir` is absolute and its last component must not be a link. It need not exist (yet).
+  /// `team_dir` is absolute and its last component must not be a link. It need not exist (yet). `tasks_dir`: the team's
+  /// task list, likewise; empty when there is none.
   ClaudeMailbox(FileSystem& files, const Clock& clock, std::string team_dir, std::string team,
-                const config::Limits& limits);
+                const config::Limits& limits, std::string tasks_dir = {});
 
   GlanceResult glance(const std::string& inbox) override;
   ReadResult read(const std::string& inbox, ReadMode mode) override;
   WriteResult mark_read(const std::string& inbox, const schema::InboxDocument& document,
                         std::span<const std::size_t> indexes) override;
   WriteResult append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) override;
-  Presence find(const std::string& inbox, const AppendReceipt& receipt) override;
+  WriteResult remove(const std::string& inbox, const schema::InboxDocument& document,
+                     std::span<const std::size_t> indexes) override;
   /// The first call also removes temporary files that a killed predecessor left.
   Result<std::vector<std::string>> inboxes() override;
   Result<schema::Roster> roster() override;
+  WriteResult remove_member(const std::string& name) override;
+  TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
   [[nodiscard]] LockStatistics lock_statistics() const override { return locks_.statistics(); }
 
  private:
@@ -52,7 +56,6 @@ class ClaudeMailbox final : public Mailbox {
   Result<Directory> open_team();
   Result<Directory> open_inboxes();
   Result<Directory> open_or_make_inboxes();
-  void remove_litter(const Directory& folder, const std::vector<std::string>& names);
   [[nodiscard]] schema::KeyScope scope(const std::string& inbox) const { return {team_, inbox}; }
 
   WriteResult mark_in_place(const Directory& folder, const std::string& inbox,
@@ -63,21 +66,19 @@ class ClaudeMailbox final : public Mailbox {
                                   const schema::InboxDocument& document, std::span<const std::size_t> indexes);
   WriteResult append_once(const Directory& folder, const std::string& inbox, std::string_view entry,
                           AppendReceipt& receipt, std::optional<HeldLock> lock);
-  /// Puts `wanted` in the place of what the snapshot saw if that is still there. Takes the lock itself unless given
-  /// one.
-  WriteResult replace(const Directory& folder, const std::string& file, const Snapshot& snapshot,
-                      std::string_view wanted, std::optional<HeldLock> lock);
-  WriteResult swap_in(const Directory& folder, const std::string& file, const Snapshot& snapshot, const HeldLock& lock,
-                      TemporaryFile& temporary);
+  /// Puts `wanted` in the place of the document if that is still what is there.
+  WriteResult rewrite(const Directory& folder, const std::string& inbox, const schema::InboxDocument& document,
+                      std::string_view wanted);
 
   FileSystem& files_;
   const Clock& clock_;
   std::string team_dir_;
   std::string team_;
+  std::string tasks_dir_;
   std::uint64_t size_limit_;  // bytes
   LockDirectory locks_;
+  TeamFiles team_files_;
   std::map<std::string, LastRead> last_reads_;  // by inbox; what glance() compares with
-  unsigned long temporaries_ = 0;
   bool litter_removed_ = false;
 };
 

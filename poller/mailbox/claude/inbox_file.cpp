@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <system_error>
@@ -15,6 +16,7 @@ namespace {
 constexpr std::int64_t longest_tick_ms = 2000;  // FAT and HFS+ are the coarsest
 constexpr std::string_view temporary_mark = ".json.ip-";
 constexpr std::string_view temporary_end = ".tmp";
+std::atomic<unsigned long> temporaries{0};  // no name is used twice
 
 Snapshot without_bytes(ReadOutcome outcome, std::string detail) {
   Snapshot out;
@@ -95,11 +97,11 @@ Result<bool> has_bytes(FileSystem& files, const File& file, std::string_view byt
   return true;
 }
 
-TemporaryFile::TemporaryFile(FileSystem& files, const Directory& at, const std::string& target, unsigned long number)
+TemporaryFile::TemporaryFile(FileSystem& files, const Directory& at, const std::string& target)
     : files_(files),
       at_(at),
       target_(target),
-      name_("." + target + ".ip-" + std::to_string(::getpid()) + "-" + std::to_string(number) +
+      name_("." + target + ".ip-" + std::to_string(::getpid()) + "-" + std::to_string(++temporaries) +
             std::string(temporary_end)) {}
 
 TemporaryFile::~TemporaryFile() {

@@ -55,7 +55,7 @@ Result<bool> has_bytes(FileSystem& files, const File& file, std::string_view byt
 /// A file beside `target`, removed with this object unless it was renamed over the target.
 class TemporaryFile {
  public:
-  TemporaryFile(FileSystem& files, const Directory& at, const std::string& target, unsigned long number);
+  TemporaryFile(FileSystem& files, const Directory& at, const std::string& target);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;

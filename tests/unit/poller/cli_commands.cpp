@@ -20,8 +20,9 @@ using Words = std::vector<std::string>;
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-const Words every_command = {"run",       "check-config", "status", "pending", "approve", "deny",      "send",
-                             "broadcast", "lead",         "recv",   "ack",     "trace",   "quarantine"};
+const Words every_command = {"run",       "check-config", "status", "pending", "approve", "deny",       "send",
+                             "broadcast", "lead",         "recv",   "ack",     "trace",   "quarantine", "shutdown",
+                             "shutdowns", "mode",         "allow",  "revoke",  "rules",   "reload",     "resume"};
 
 json::object one_message(const std::string& key = "k1") {
   return {{"messages",
@@ -64,6 +65,16 @@ TEST_CASE("a wrong command line is told on the error output and leaves with 2") 
                                     {"recv", "--max", "0"},
                                     {"recv", "--format", "xml"},
                                     {"ack"},
+                                    {"shutdown"},
+                                    {"shutdown", "alice", "--all"},
+                                    {"shutdown", "alice", "--force-after", "soon"},
+                                    {"shutdown", "alice", "--wait=soon"},
+                                    {"mode", "plan"},
+                                    {"mode", "--all", "alice", "plan"},
+                                    {"allow"},
+                                    {"revoke"},
+                                    {"status", "--watch=never"},
+                                    {"status", "--watch=1ms"},
                                     {"run", "--once", "--polls", "3"},
                                     {"run", "--log-level", "loud"},
                                     {"status", "--socket", "/tmp/" + std::string(200, 'x')}};
@@ -78,10 +89,16 @@ TEST_CASE("a wrong command line is told on the error output and leaves with 2") 
 
 TEST_CASE("without a daemon every command that needs one leaves with 3 and says what was tried") {
   const TempDir dir;
-  const std::vector<Words> commands = {
-      {"status"},         {"pending"},        {"approve", "p"}, {"deny", "p", "--reason", "r"},
-      {"send", "a", "t"}, {"broadcast", "t"}, {"lead"},         {"recv", "--wait"},
-      {"ack", "k"},       {"trace", "k"},     {"quarantine"}};
+  const std::vector<Words> commands = {{"status"},         {"pending"},
+                                       {"approve", "p"},   {"deny", "p", "--reason", "r"},
+                                       {"send", "a", "t"}, {"broadcast", "t"},
+                                       {"lead"},           {"recv", "--wait"},
+                                       {"ack", "k"},       {"trace", "k"},
+                                       {"quarantine"},     {"shutdown", "a", "--wait"},
+                                       {"shutdowns"},      {"mode", "a", "plan"},
+                                       {"allow", "Bash"},  {"revoke", "Bash"},
+                                       {"rules"},          {"reload"},
+                                       {"resume"},         {"status", "--watch"}};
   for (Words words : commands) {
     words.insert(words.end(), {"--socket", dir / "none.sock"});
     const Outcome outcome = run_cli(dir, words);
@@ -110,7 +127,8 @@ TEST_CASE("words become requests") {
   const TempDir dir;
   const EnvironmentVariable user("USER", "carol");
   FakeDaemon daemon(dir / "s");
-  for (const char* verb : {"status", "pending", "approve", "deny", "send", "broadcast", "lead", "trace", "quarantine"})
+  for (const char* verb : {"status", "pending", "approve", "deny", "send", "broadcast", "lead", "trace", "quarantine",
+                           "shutdown", "shutdowns", "mode", "allow", "revoke", "rules", "reload", "resume"})
     daemon.prepare(verb, {});
   daemon.prepare("ack", {{"acknowledged", 1}});
   const std::vector<std::pair<Words, std::string>> cases = {
@@ -131,7 +149,18 @@ TEST_CASE("words become requests") {
       {{"lead", "idle"}, R"({"verb":"lead","state":"idle"})"},
       {{"ack", "k1", "k2"}, R"({"verb":"ack","keys":["k1","k2"]})"},
       {{"trace", "k"}, R"({"verb":"trace","id":"k"})"},
-      {{"quarantine", "--limit", "5"}, R"({"verb":"quarantine","limit":5})"}};
+      {{"quarantine", "--limit", "5"}, R"({"verb":"quarantine","limit":5})"},
+      {{"shutdown", "alice"}, R"({"verb":"shutdown","by":"carol","member":"alice"})"},
+      {{"shutdown", "--all", "--reason", "r", "--nudge-after", "0s", "--force-after", "2min"},
+       R"({"verb":"shutdown","by":"carol","all":true,"reason":"r","nudge_after_ms":0,"force_after_ms":120000})"},
+      {{"shutdowns", "--limit", "3"}, R"({"verb":"shutdowns","limit":3})"},
+      {{"mode", "alice", "plan"}, R"({"verb":"mode","mode":"plan","by":"carol","member":"alice"})"},
+      {{"mode", "--all", "plan"}, R"({"verb":"mode","mode":"plan","by":"carol","all":true})"},
+      {{"allow", "Edit", "--directory", "/repo"}, R"({"verb":"allow","rule":"Edit","by":"carol","directory":"/repo"})"},
+      {{"revoke", "Edit"}, R"({"verb":"revoke","rule":"Edit","by":"carol"})"},
+      {{"rules", "--team", "demo"}, R"({"verb":"rules","team":"demo"})"},
+      {{"reload"}, R"({"verb":"reload"})"},
+      {{"resume", "--team", "demo"}, R"({"verb":"resume","team":"demo"})"}};
   for (auto [words, request] : cases) {
     INFO(request);
     words.insert(words.begin(), {"--socket", dir / "s"});

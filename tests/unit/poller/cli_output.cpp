@@ -1,4 +1,5 @@
 // What a person reads: asks shown whole and safely, states as sentences.
+#include "poller/cli/explain.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/poller/cli_fixture.hpp"
 
@@ -104,13 +105,11 @@ TEST_CASE("an answer that was taken is told with the rule it added") {
 
 TEST_CASE("status tells the lead, the workers and what waits - a field that is missing is no fault") {
   const long long now = cli::now_ms();
-  const json::object member{{"name", "alice"},
-                            {"present", true},
-                            {"state", "idle"},
-                            {"detail", "done\x1b[0m"},
-                            {"last_seen_ms", now - 185'000},
-                            {"pending", 2}};
-  const json::object gone{{"name", "bob"}, {"present", false}, {"state", "idle"}};
+  const json::object member{
+      {"name", "alice"},       {"present", true}, {"doing", "waiting"},      {"state", "idle"},
+      {"task", "3 \"Parse\""}, {"mode", "plan"},  {"detail", "done\x1b[0m"}, {"last_seen_ms", now - 185'000},
+      {"pending", 2}};
+  const json::object gone{{"name", "bob"}, {"present", false}, {"doing", "gone"}, {"state", "idle"}};
   const json::object team{
       {"team", "demo"},
       {"lead", {{"name", "team-lead"}, {"state", "busy"}, {"since_ms", now - 60'500}, {"until_ms", now + 600'500}}},
@@ -134,8 +133,10 @@ TEST_CASE("status tells the lead, the workers and what waits - a field that is m
   CHECK(has(text, "4 still to be written\n"));
   CHECK(has(text, "5: inbox-poller quarantine\n"));
   CHECK(has(text, "held 160 us at the median, 700 us at 99 %"));
-  CHECK(has(text, "  WORKER  STATE  LAST SEEN  ASKS  DETAIL\n  alice   idle   3m 5s ago  2     done\\x1b[0m\n"));
-  CHECK(has(text, "  bob     left   never      0\n"));
+  CHECK(has(text,
+            "  NAME   DOING    TASK       ASKS  MODE  LAST SEEN  DETAIL\n"
+            "  alice  waiting  3 \"Parse\"  2     plan  3m 5s ago  done\\x1b[0m\n"));
+  CHECK(has(text, "  bob    gone     -          0     -     never\n"));
   CHECK_FALSE(has(text, "\x1b"));  // no colours where there is no terminal
 }
 
@@ -153,30 +154,40 @@ TEST_CASE("a trace says where a message is now and then everything that happened
   CHECK(has(trace(), "  delivery.delivered  sink=recv\n"));
   message["delivery"] = "queued";
   message["attempts"] = 0;
-  CHECK(has(trace(), "it waits for the lead\n"));
+  CHECK(has(trace(), "it waits for the lead: it is handed out when the lead is idle"));
   message["delivery"] = "offered";
   message["offered_ms"] = now - 5'500;
-  CHECK(has(trace(), "it was handed out through recv 5s ago and is not acknowledged yet\n"));
+  CHECK(has(
+      trace(),
+      "it was handed out through recv 5s ago and is not acknowledged yet; it comes again if that does not happen\n"));
   message["disposition"] = "refused";
   message["code"] = "sender.stranger";
   message["reason"] = "mallory is no member";
-  CHECK(has(trace(), "it was not obeyed: mallory is no member (sender.stranger)\n"));
+  CHECK(has(trace(), "it was not obeyed: mallory is no member (sender.stranger); only members of the team are obeyed"));
   message["disposition"] = "bad";
-  CHECK(has(trace(), "it could not be read: mallory is no member (sender.stranger)\n"));
+  message["code"] = "entry.field";
+  message["reason"] = "from: expected a string";
+  CHECK(has(trace(), "it could not be read: from: expected a string (entry.field); the entry stays in the file"));
+  message["reason"] = "";
   message["disposition"] = "control";
   message["request_id"] = "perm-1";
   CHECK(has(trace(), "it is a control message of request perm-1\n"));
   message["disposition"] = "duplicate";
-  CHECK(has(trace(), "it repeats one that is known already\n"));
+  CHECK(has(trace(), "it repeats one that is known already; the first one counts\n"));
   message["disposition"] = "status";
   message["delivery"] = "none";
   CHECK(has(trace(), "it changed the worker's state\n"));
+  message["code"] = "role.left";
+  CHECK(has(trace(), "it was left alone; it is the business of the lead that consumes this inbox\n"));
 }
 
 TEST_CASE("a trace of an ask tells who decided it and whether the worker has its answer") {
   const long long now = cli::now_ms();
-  const json::object effect{
-      {"inbox", "alice"}, {"state", "pending"}, {"attempts", 3}, {"last_problem", "the lock is held"}};
+  const json::object effect{{"inbox", "alice"},
+                            {"state", "pending"},
+                            {"attempts", 3},
+                            {"last_problem", "the lock is held"},
+                            {"next_ms", now + 4'500}};
   json::object request{{"team", "demo"},
                        {"kind", "permission"},
                        {"request_id", "perm-1"},
@@ -192,11 +203,15 @@ TEST_CASE("a trace of an ask tells who decided it and whether the worker has its
   CHECK(has(
       decided,
       "permission perm-1\n  alice, team demo, about Bash\n  it is approved by rule (Bash(git status)) 1m 30s ago\n"));
-  CHECK(has(decided, "answer to alice: pending, attempt 3, last problem: the lock is held\n"));
+  CHECK(
+      has(decided, "what we wrote for alice: pending, attempt 3, last problem: the lock is held; tried again in 4s\n"));
   request["state"] = "pending";
   request["deadline_ms"] = now + 60'500;
   CHECK(has(shown({"trace", "perm-1"}, {{"requests", json::array{request}}}),
-            "it is pending: waits for a person, denied in 1m\n"));
+            "it is pending: waits for a person, denied in 1m (inbox-poller approve or deny perm-1)\n"));
+  request["deadline_ms"] = 0;
+  CHECK(has(shown({"trace", "perm-1"}, {{"requests", json::array{request}}}),
+            "waits for the lead that consumes this inbox"));
 }
 
 TEST_CASE("the quarantine names the reason and where the bytes are") {
@@ -213,4 +228,125 @@ TEST_CASE("the quarantine names the reason and where the bytes are") {
   CHECK(has(text, "10s ago  demo  team-lead  mallory  mode_set_request  k9   only the lead may (direction.refused)\n"));
   CHECK(has(text, "--json shows them as \"entry\""));
   CHECK(has(text, "123    /state/quarantine/x.json\n"));
+}
+
+TEST_CASE("status names the role and everything that is not as usual") {
+  const long long now = cli::now_ms();
+  const json::object shutdown{{"member", "ann"},
+                              {"state", "requested"},
+                              {"open", true},
+                              {"detail", "waits for the worker's answer"},
+                              {"nudged_ms", now - 5'500}};
+  const json::object team{
+      {"team", "demo"},
+      {"role", "stopped"},
+      {"role_reason", "somebody else consumes it"},
+      {"shutdowns", json::array{shutdown}},
+      {"not_adopted", json::array{json::object{{"member", "bob"}, {"mode", "plan"}, {"sent_ms", now - 90'500}}}},
+      {"phantoms", json::array{json::object{{"inbox", "team_lead"}, {"entries", 3}, {"unread", 2}}}},
+      {"seen", {{"consumed", 7}, {"waiting", 1}, {"oldest_waiting_ms", now - 3'500}, {"longest_ms", 61'000}}}};
+  const std::string text = shown({"status"}, {{"teams", json::array{team}}});
+  CHECK(has(text, "role      stopped: somebody else consumes it\n"));
+  CHECK(has(text, "shutdown  ann is requested: waits for the worker's answer; reminded 5s ago\n"));
+  CHECK(has(text, "bob has not adopted plan, sent 1m 30s ago; newest clients ignore it"));
+  CHECK(has(text, "team_lead is an inbox of nobody with 3 entries, 2 unread; if it means the lead"));
+  CHECK(has(text, "7 taken by the lead (the slowest after 1m 1s), 1 waiting (the oldest for 3s)\n"));
+}
+
+TEST_CASE("what a trace says of our own writing tells whether it waits, was taken, given up or superseded") {
+  json::object effect{{"team", "demo"}, {"inbox", "ann"}, {"message_key", "k1"}, {"state", "pending"}};
+  const auto trace = [&] { return shown({"trace", "k1"}, {{"effects", json::array{effect}}}); };
+  CHECK(has(trace(), "message of ours k1\n  for ann, team demo"));
+  CHECK(has(trace(), "it is pending: will be written at the next poll\n"));
+  effect["state"] = "written";
+  CHECK(has(trace(), "it is written: stands in the inbox, ann has not taken it yet\n"));
+  effect["state"] = "done";
+  CHECK(has(trace(), "it is done: ann has taken it, or will not any more\n"));
+  effect["state"] = "dead";
+  effect["attempts"] = 9;
+  effect["last_problem"] = "the inbox is not a file we may write";
+  CHECK(has(trace(),
+            "given up after 9 attempts, last problem: the inbox is not a file we may write; `inbox-poller doctor`"));
+  effect["state"] = "done";
+  effect["order"] = json::object{{"kind", "mode"}, {"subject", "plan"}, {"state", "superseded"}};
+  CHECK(has(trace(), "; mode plan was superseded by a newer order for the same worker\n"));
+  effect["order"] = json::object{{"kind", "mode"}, {"subject", "plan"}, {"state", "not_adopted"}};
+  CHECK(has(trace(), "; mode plan was not adopted: the roster does not show it"));
+  effect["order"] = json::object{{"kind", "rule"}, {"subject", "Bash(make)"}, {"state", "sent"}};
+  CHECK(has(trace(), "; rule Bash(make) was sent\n"));
+}
+
+TEST_CASE("a shutdown in its end is told with what was done, or with what to do next") {
+  json::object shutdown{{"member", "ann"},        {"request_id", "shutdown-1@ann"},
+                        {"by", "mona"},           {"state", "cleaned"},
+                        {"tasks", "1 \"Parse\""}, {"left_alone", "the roster names no pane"}};
+  const auto trace = [&] { return shown({"trace", "shutdown-1@ann"}, {{"shutdowns", json::array{shutdown}}}); };
+  CHECK(has(trace(), "shutdown shutdown-1@ann\n  ann, team "));
+  CHECK(
+      has(trace(),
+          "it is done: ann has ended; tasks given back: 1 \"Parse\"; no pane was closed: the roster names no pane\n"));
+  shutdown["state"] = "rejected";
+  shutdown["answer"] = "not before the tests are green";
+  CHECK(has(trace(),
+            "it was rejected by ann: not before the tests are green; it goes on working, and may be asked again: "
+            "inbox-poller shutdown ann\n"));
+  shutdown["state"] = "timed_out";
+  shutdown["detail"] = "the worker did not answer";
+  CHECK(has(trace(),
+            "it is timed out: the worker did not answer; a late approval still counts, otherwise: "
+            "inbox-poller shutdown ann --force-after 1s\n"));
+}
+
+TEST_CASE("a shutdown under way is told with the pane that it will close, or with why it closes none") {
+  json::object shutdown{{"member", "ann"}, {"request_id", "shutdown-1@ann"}, {"state", "approved"}, {"open", true},
+                        {"pane_id", "%7"}, {"detail", "the worker agreed"}};
+  const auto trace = [&] { return shown({"trace", "shutdown-1@ann"}, {{"shutdowns", json::array{shutdown}}}); };
+  CHECK(has(trace(), "it is approved: the worker agreed; closes the pane %7\n"));
+  shutdown["pane_id"] = "";
+  shutdown["left_alone"] = "tmux has no pane %7";
+  CHECK(has(trace(), "it is approved: the worker agreed; will close no pane: tmux has no pane %7\n"));
+}
+
+TEST_CASE("every code of a refusal comes with what to do about it") {
+  for (const char* code :
+       {"sender.stranger", "sender.own_name", "sender.disagrees", "direction.mode_set_request", "payload.malformed",
+        "payload.unknown", "request.id_reused", "shutdown.never_requested", "shutdown.other_worker",
+        "shutdown.already_answered", "entry.syntax", "entry.not_object", "entry.field", "role.left"}) {
+    INFO(code);
+    CHECK_FALSE(cli::advice_for(code).empty());
+  }
+  CHECK(cli::advice_for("of.tomorrow").empty());
+}
+
+TEST_CASE("modes and rules are told with who was told, and what cannot be taken back") {
+  CHECK(shown({"mode", "ann", "plan"}, {{"sent", json::array{json::object{{"to", "ann"}, {"mode", "plan"}}}}}) ==
+        "ann is told to work in mode plan\n`inbox-poller status` shows who took it over\n");
+  CHECK(shown({"allow", "Bash"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{"ann", "bob"}}}) ==
+        "from now on in this session: Bash\ntold: ann, bob; who joins is told too\n");
+  CHECK(has(shown({"allow", "Bash"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{}}, {"role", "front"}}),
+            "they are not told of it"));
+  CHECK(shown({"allow", "Bash"}, {{"rule", "Bash"}, {"is_new", false}}) == "the session has this rule already: Bash\n");
+  CHECK(has(shown({"revoke", "Bash"}, {{"rule", "Bash"}, {"keepers", json::array{"ann"}}}),
+            "may keep it until their sessions end: ann"));
+  const json::object session{{"kind", "team"},
+                             {"action", "allow"},
+                             {"rule", "Bash(make)"},
+                             {"by", "mona"},
+                             {"at_ms", cli::now_ms() - 5'500},
+                             {"told", json::array{"ann", "bob"}}};
+  const json::object configured{{"kind", "host"}, {"action", "deny"}, {"rule", "*.evil.test"}};
+  const std::string rules =
+      shown({"rules"},
+            {{"session", json::array{session}}, {"configured", json::array{configured}}, {"source", "/etc/t.toml"}});
+  CHECK(has(rules, "allow   team  Bash(make)   mona 5s ago  ann, bob\n"));
+  CHECK(has(rules, "deny    host  *.evil.test  /etc/t.toml\n"));
+}
+
+TEST_CASE("a reload is told by what it changed, and what it could not") {
+  CHECK(shown({"reload"}, {{"added", json::array{}}, {"removed", json::array{}}}) == "nothing has changed\n");
+  CHECK(shown({"reload"}, {{"added", json::array{"a"}},
+                           {"removed", json::array{"b"}},
+                           {"changed", json::array{"c", "d"}},
+                           {"restart", json::array{"daemon.socket"}}}) ==
+        "now served: a\nno longer served: b\nwith new settings: c, d\nonly after a restart: daemon.socket\n");
 }

@@ -27,9 +27,14 @@ std::string sound_ledger(const std::string& path) {
                                                                             : handlers::RequestState::pending)));
       must(ledger->enqueue(outbox_row("ann", key("denied", i), key("ask", i))));
       must(ledger->note({1, "red", key("chat", i), key("ask", i), "message.accepted", "detail"}));
+      must(
+          ledger->put_shutdown("red", shutdown_row(key("shutdown", i), i % 2 == 0 ? handlers::ShutdownState::requested
+                                                                                  : handlers::ShutdownState::cleaned)));
+      must(ledger->add_order(order_row("ann", key("command", i))));
     }
     must(ledger->add_rule({0, "red", "s", "permission", "deny", "Bash(rm:*)", "mona", 5}));
-    must(ledger->put_member({"red", "ann", true, "idle", "", 1}));
+    must(ledger->add_rule({0, "red", "s", "team", "allow", "Edit(//repo/**)", "mona", 5}));
+    must(ledger->put_member({"red", "ann", true, "idle", "", "3", 1}));
     must(ledger->put_lead("red", {"busy", 1, 2}));
     return Done{};
   }));
@@ -60,6 +65,16 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
   const auto effect = [](const OutboxRow& row) {
     return row.team + row.inbox + row.key.value + row.entry + row.request_id + std::string(to_string(row.state));
   };
+  const auto shutdown = [](const handlers::Shutdown& row) {
+    std::string text = row.request_id + row.member + row.agent_id + std::string(to_string(row.state)) +
+                       std::to_string(row.force_ms) + std::to_string(row.timeout_ms) + std::to_string(row.term_ms) +
+                       row.place.backend + row.place.pane_id + row.place.left_alone + row.answer;
+    for (const auto& process : {row.place.server, row.place.pane})
+      text += std::to_string(process.pid) + process.started;
+    for (const auto* processes : {&row.place.processes, &row.survivors})
+      for (const auto& process : *processes) text += std::to_string(process.pid) + process.started;
+    return text;
+  };
   const auto list = [](auto show) {
     return [show](const auto& rows) {
       std::string text;
@@ -79,17 +94,25 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
     tell(answers, key("by id", i), ledger.requests_by_id(key("ask", i)),
          list([&](const auto& pair) { return pair.first + request(pair.second); }));
     tell(answers, key("replies", i), ledger.outbox_of_request("red", key("ask", i)), list(effect));
+    tell(answers, key("wrote", i), ledger.wrote({"key of " + key("denied", i)}), number);
+    tell(answers, key("shutdown", i), ledger.shutdown("red", key("shutdown", i)), maybe(shutdown));
   }
   tell(answers, "quarantined", ledger.quarantined("red", 100), list(message));
   tell(answers, "offerable", ledger.offerable("red", 5000, 100), list(message));
   tell(answers, "open", ledger.open_requests("red"), list(request));
+  tell(answers, "open shutdowns", ledger.open_shutdowns("red"), list(shutdown));
+  tell(answers, "shutdowns", ledger.shutdowns("red", 100), list(shutdown));
+  tell(answers, "orders", ledger.orders("red"), list([](const OrderRow& row) {
+         return row.member + std::to_string(row.joined_ms) + row.kind + row.subject + row.origin + row.state;
+       }));
   tell(answers, "open count", ledger.open_count("red", "ann"), number);
   tell(answers, "owed", ledger.owed("red"), number);
   tell(answers, "rules", ledger.rules("red"),
-       list([](const SessionRule& row) { return row.action + row.rule + row.by; }));
+       list([](const SessionRule& row) { return row.kind + row.action + row.rule + row.by; }));
   tell(answers, "lead", ledger.lead("red"),
        maybe([](const LeadRow& row) { return row.state + std::to_string(row.until_ms); }));
-  tell(answers, "members", ledger.members("red"), list([](const MemberRow& row) { return row.name + row.state; }));
+  tell(answers, "members", ledger.members("red"),
+       list([](const MemberRow& row) { return row.name + row.state + row.task; }));
   tell(answers, "history", ledger.history_of_request("red", "ask 1"),
        list([](const HistoryRow& row) { return row.event; }));
   return answers;

@@ -72,10 +72,21 @@ void use_everything(Ledger& ledger) {
     must(ledger.resend("red", "r-1", 1));
     must(ledger.owed("red"));
     must(ledger.next_due("red"));
-    must(ledger.put_member({"red", "ann", true, "", "", 1}));
+    must(ledger.put_member({"red", "ann", true, "", "", "", 1}));
     must(ledger.members("red"));
     must(ledger.add_rule({0, "red", "s", "permission", "allow", "Bash", "mona", 1}));
     must(ledger.rules("red"));
+    must(ledger.remove_rule(1));
+    must(ledger.wrote({"key of reply"}));
+    must(ledger.outbox_like("key", 10));
+    must(ledger.put_shutdown("red", shutdown_row("shutdown-1@ann", handlers::ShutdownState::requested)));
+    must(ledger.shutdown("red", "shutdown-1@ann"));
+    must(ledger.open_shutdowns("red"));
+    must(ledger.shutdowns("red", 10));
+    must(ledger.shutdowns_by_id("shutdown-1@ann"));
+    must(ledger.add_order(order_row("ann", "config plan")));
+    must(ledger.set_order(1, "adopted", 2));
+    must(ledger.orders("red"));
     must(ledger.put_lead("red", {"idle", 1, 0}));
     must(ledger.lead("red"));
     must(ledger.next_batch());
@@ -96,7 +107,7 @@ TEST_CASE(
   auto ledger = must(Ledger::open(directory.file("ledger.db")));
   StatementLog log(ConnectionSpy::connection());
   use_everything(*ledger);
-  CHECK(log.statements().size() >= 38);  // BEGIN, COMMIT and at least one statement for every function
+  CHECK(log.statements().size() >= 50);  // BEGIN, COMMIT and at least one statement for every function
 
   Operator other(directory.file("ledger.db"));
   for (const auto& sql : log.statements()) {

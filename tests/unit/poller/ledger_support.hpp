@@ -108,6 +108,35 @@ inline handlers::Request request_row(const std::string& id, handlers::RequestSta
   return row;
 }
 
+/// A shutdown with something in every column.
+inline handlers::Shutdown shutdown_row(const std::string& id, handlers::ShutdownState state) {
+  handlers::Shutdown row;
+  row.request_id = id;
+  row.member = "ann";
+  row.agent_id = "ann@red";
+  row.by = "mona";
+  row.reason = "done for today";
+  row.state = state;
+  row.requested_ms = 1000;
+  row.nudge_ms = 1020;
+  row.nudged_ms = 1021;
+  row.force_ms = 1060;
+  row.timeout_ms = 1600;
+  row.changed_ms = 1000;
+  row.term_ms = 1005;
+  row.kill_ms = 1010;
+  row.place = {"tmux", "%7", {100, "11"}, {200, "22"}, {{300, "33"}, {301, "34"}}, ""};
+  row.survivors = {{301, "34"}};
+  row.answer = "not yet";
+  row.tasks = "1 \"Parse\"";
+  row.detail = "waits for its answer";
+  return row;
+}
+
+inline OrderRow order_row(const std::string& member, const std::string& origin) {
+  return {0, "red", member, 500, "mode", "plan", origin, "mona", {"key of " + origin}, 1000, "sent", 1000};
+}
+
 /// While it lives, remembers the last connection that anything in this process opened.
 class ConnectionSpy {
  public:

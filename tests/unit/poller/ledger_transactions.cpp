@@ -192,6 +192,11 @@ TEST_CASE("states that do not exist cannot be written, not even by hand") {
   CHECK(hand.run("UPDATE messages SET delivery = 'lost'") == SQLITE_CONSTRAINT);
   CHECK(hand.run("UPDATE outbox SET state = 'maybe'") == SQLITE_CONSTRAINT);
   CHECK(hand.run("UPDATE requests SET state = 'allowed'") == SQLITE_CONSTRAINT);
+  must(ledger->put_shutdown("red", shutdown_row("shutdown-1@ann", handlers::ShutdownState::requested)));
+  must(ledger->add_order(order_row("ann", "config plan")));
+  CHECK(hand.run("UPDATE shutdowns SET state = 'killed'") == SQLITE_CONSTRAINT);
+  CHECK(hand.run("UPDATE orders SET state = 'obeyed'") == SQLITE_CONSTRAINT);
+  CHECK(hand.run("UPDATE orders SET kind = 'wish'") == SQLITE_CONSTRAINT);
 }
 
 TEST_CASE("a row whose bytes changed under us is an error that names it, never another answer") {
@@ -203,14 +208,17 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   must(ledger->put_request("red", request_row("r-1", handlers::RequestState::denied)));
   must(ledger->add_rule({0, "red", "s", "permission", "deny", "Bash", "mona", 5}));
   must(ledger->put_lead("red", {"busy", 1, 2}));
-  must(ledger->put_member({"red", "ann", true, "idle", "", 1}));
+  must(ledger->put_member({"red", "ann", true, "idle", "", "", 1}));
+  must(ledger->put_shutdown("red", shutdown_row("shutdown-1@ann", handlers::ShutdownState::requested)));
+  must(ledger->add_order(order_row("ann", "config plan")));
   must(ledger->note({1, "red", "1", "", "message.accepted", ""}));
   Operator hand(path);
   REQUIRE(
       hand.run(
           "UPDATE messages SET entry = x'00'; UPDATE outbox SET entry = x'00'; UPDATE requests SET state = 'approved';"
           "UPDATE rules SET action = 'allow'; UPDATE lead SET state = 'idle'; UPDATE members SET present = 0;"
-          "UPDATE history SET event = 'x'") == SQLITE_OK);
+          "UPDATE history SET event = 'x'; UPDATE shutdowns SET processes = '1:1'; UPDATE orders SET state = "
+          "'adopted'") == SQLITE_OK);
   CHECK(code_of(ledger->message({"1"})) == "ledger.damaged");
   CHECK(code_of(ledger->due("red", 1000, 1)) == "ledger.damaged");
   CHECK(code_of(ledger->request("red", handlers::RequestKind::permission, "r-1")) == "ledger.damaged");
@@ -219,6 +227,10 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   CHECK(code_of(ledger->lead("red")) == "ledger.damaged");
   CHECK(code_of(ledger->members("red")) == "ledger.damaged");
   CHECK(code_of(ledger->history_of_message({"1"})) == "ledger.damaged");
+  CHECK(code_of(ledger->shutdown("red", "shutdown-1@ann")) == "ledger.damaged");
+  CHECK(code_of(ledger->open_shutdowns("red")) == "ledger.damaged");
+  CHECK(code_of(ledger->orders("red")) == "ledger.damaged");
+  CHECK(code_of(ledger->set_order(1, "adopted", 2)) == "ledger.damaged");
   // A decision is not made on top of a damaged one either.
   CHECK(code_of(ledger->put_request("red", request_row("r-1", handlers::RequestState::denied))) == "ledger.damaged");
 }

@@ -283,7 +283,7 @@ TEST_CASE("names that could lead out of the folder are refused everywhere") {
     CHECK(at.mailbox.mark_read(name, document, std::vector<std::size_t>{0}).outcome == WriteOutcome::refused);
     AppendReceipt receipt;
     CHECK(at.mailbox.append(name, entry("x"), receipt).outcome == WriteOutcome::refused);
-    CHECK(at.mailbox.find(name, receipt) == Presence::unknown);
+    CHECK(at.mailbox.remove(name, document, std::vector<std::size_t>{0}).outcome == WriteOutcome::refused);
   }
   CHECK(slurp(at.scratch.path("outside.json")) == inbox_of({entry("one")}));
 }

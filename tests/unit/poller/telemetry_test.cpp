@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "poller/run/telemetry.hpp"
+#include "poller/context/telemetry.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch.hpp"
 

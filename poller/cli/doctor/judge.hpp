@@ -1,0 +1,68 @@
+// What each thing that was seen means: pure, one small function a check, findings out. Nothing is looked at here
+// (look.hpp does that) and nothing is ever changed. Source: protocol.md A.3, 1.2, 1.4, 1.5, 6, 8.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "poller/cli/doctor/finding.hpp"
+#include "poller/cli/survey.hpp"
+#include "poller/ledger/inspect.hpp"
+#include "schema/roster.hpp"
+
+namespace inbox_poller::poller::cli {
+
+// --- the installation (judge_installation.cpp)
+// -----------------------------------------------------------------------------
+
+/// Complaints and warnings of the configuration.
+Findings judge_configuration(const config::Loaded&, bool unconfigured);
+
+enum class Closed { to_writers, to_readers };  // whom a file or folder must be closed to; readers include writers
+/// Owner and mode. A sticky folder that everybody may write to is fine, as /tmp is.
+Findings judge_access(const std::string& path, const FileStat&, unsigned uid, Closed);
+
+Findings judge_ledger(const std::string& path, const Result<LedgerReport>&);
+
+/// `status` is the daemon's answer; teams are configured that it should serve.
+Findings judge_daemon(const Result<boost::json::object>& status, const std::string& socket, bool wanted);
+
+struct Space {
+  std::uint64_t free_bytes = 0;
+  std::uint64_t inodes = 0;  // 0: this file system has no fixed number of them
+  std::uint64_t free_inodes = 0;
+};
+Findings judge_space(const std::string& path, const Space&);
+
+/// A file from the future: the clock, or whoever set its time.
+Findings judge_time(const std::string& path, const FileStat&, EpochMs now);
+
+// --- a team (judge_team.cpp)
+// ------------------------------------------------------------------------------------------------
+
+/// Its name, its roster, a folder that is no team any more.
+Findings judge_roster(const TeamPlace&, const TeamSight&);
+Findings judge_inbox(const TeamPlace&, const InboxSight&, EpochMs now);
+Findings judge_lock(const LockSight&, EpochMs now);
+
+enum class PaneState { none, there, dead, gone, unknown };
+struct MemberSight {
+  std::string name;
+  std::string pane_id;
+  PaneState pane = PaneState::none;  // none: it has no pane of tmux
+  bool process = true;               // the pane's processes include one of this agent
+};
+Findings judge_members(const TeamPlace&, const std::vector<MemberSight>&);
+
+/// Whether the client that says it leads the team lives, against the role we have beside it.
+Findings judge_lead_process(const TeamPlace&, const schema::LeadProcess&, bool alive);
+
+/// What the daemon says of this team. `has_roster`: it is a team that could be served.
+Findings judge_standing(const TeamPlace&, const boost::json::object& status, bool has_roster);
+
+/// Files of the permission exchange that came before the mailbox.
+Findings judge_leftovers(const std::string& path, std::size_t files);
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,122 @@
+#include <cstdio>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/doctor/judge.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
+constexpr std::uint64_t scarce_bytes = 256 * mebibyte;  // four inboxes of the largest size
+constexpr std::uint64_t no_bytes = 16 * mebibyte;       // SQLite's log alone may grow so far
+constexpr std::uint64_t scarce_inodes = 1000;
+constexpr EpochMs future_tolerance_ms = 60'000;  // clocks of network file systems differ
+
+std::string octal(unsigned mode) {
+  char text[8];
+  std::snprintf(text, sizeof text, "%04o", mode);
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_string(Severity severity) {
+  switch (severity) {
+    case Severity::ok: return "ok";
+    case Severity::note: return "note";
+    case Severity::warning: return "warning";
+    case Severity::error: break;
+  }
+  return "error";
+}
+
+Findings judge_configuration(const config::Loaded& loaded, bool unconfigured) {
+  if (unconfigured && loaded.problems.empty())
+    return {{Severity::note, "config.none", "no team is configured: teams are looked for in the default folder", "",
+             "inbox-poller run --help"}};
+  Findings findings;
+  for (const std::string& problem : loaded.problems)
+    findings.push_back({Severity::error, "config.problem", problem, "", "inbox-poller check-config"});
+  for (const std::string& warning : loaded.warnings)
+    findings.push_back({Severity::note, "config.warning", warning, "", ""});
+  if (loaded.problems.empty())
+    findings.push_back({Severity::ok, "config",
+                        "configuration: " + std::to_string(loaded.teams.size()) + " team files, none with a mistake",
+                        "", ""});
+  return findings;
+}
+
+Findings judge_access(const std::string& path, const FileStat& stat, unsigned uid, Closed closed) {
+  if (stat.uid != uid && stat.uid != 0)
+    return {{Severity::error, "access.owner",
+             "belongs to user " + std::to_string(stat.uid) + ", expected user " + std::to_string(uid), path,
+             "chown " + std::to_string(uid) + ' ' + shell_word(path)}};
+  const bool sticky_folder = stat.kind == FileKind::directory && (stat.mode & 01000U) != 0;
+  const std::string mend = (closed == Closed::to_readers ? "chmod go-rwx " : "chmod go-w ") + shell_word(path);
+  if ((stat.mode & 022U) != 0 && !sticky_folder)
+    return {{Severity::error, "access.writable", "others may write to it (mode " + octal(stat.mode) + ")", path, mend}};
+  if (closed == Closed::to_readers && (stat.mode & 077U) != 0)
+    return {{Severity::warning, "access.readable", "others may read it (mode " + octal(stat.mode) + ")", path, mend}};
+  return {};
+}
+
+Findings judge_ledger(const std::string& path, const Result<LedgerReport>& report) {
+  if (!report) {
+    const bool damaged = report.error().code == "ledger.damaged";
+    return {{Severity::error, report.error().code, report.error().message, path,
+             damaged ? "inbox-poller run --new-ledger" : ""}};
+  }
+  if (!report->exists)
+    return {
+        {Severity::note, "ledger.none", "there is no ledger yet; the daemon makes it when it first runs", path, ""}};
+  if (report->finding != "ok")
+    return {{Severity::error, "ledger.damaged", "the ledger is damaged: " + report->finding, path,
+             "keep a copy, then: inbox-poller run --new-ledger"}};
+  return {{Severity::ok, "ledger", "ledger: sound, format " + std::to_string(report->format), path, ""}};
+}
+
+Findings judge_daemon(const Result<json::object>& status, const std::string& socket, bool wanted) {
+  if (!status) {
+    if (status.error().code != code::no_daemon)
+      return {{Severity::error, status.error().code, status.error().message, socket, ""}};
+    if (!wanted) return {{Severity::note, "daemon.none", "no daemon runs", socket, "inbox-poller run"}};
+    return {{Severity::warning, "daemon.none", "teams are configured and no daemon runs: nobody answers their asks",
+             socket, "inbox-poller run"}};
+  }
+  const std::string version = raw_text_of(*status, "version");
+  if (version != INBOX_POLLER_VERSION)
+    return {{Severity::warning, "daemon.version",
+             "the daemon is version " + version + ", this program is " INBOX_POLLER_VERSION, socket,
+             "stop the daemon and start it again"}};
+  return {{Severity::ok, "daemon",
+           "daemon: version " + version + ", process " + std::to_string(number_of(*status, "pid")) + ", running for " +
+               span_text(now_ms() - number_of(*status, "started_ms")),
+           socket, ""}};
+}
+
+Findings judge_space(const std::string& path, const Space& space) {
+  Findings findings;
+  if (space.free_bytes < scarce_bytes)
+    findings.push_back({space.free_bytes < no_bytes ? Severity::error : Severity::warning, "disk.space",
+                        "only " + std::to_string(space.free_bytes / mebibyte) + " MiB are free on its disk", path,
+                        "make room on the disk: df -h " + shell_word(path)});
+  if (space.inodes != 0 && space.free_inodes < scarce_inodes)
+    findings.push_back({space.free_inodes == 0 ? Severity::error : Severity::warning, "disk.inodes",
+                        "only " + std::to_string(space.free_inodes) + " more files can be made on its disk", path,
+                        "remove files on the disk: df -i " + shell_word(path)});
+  return findings;
+}
+
+Findings judge_time(const std::string& path, const FileStat& stat, EpochMs now) {
+  const EpochMs ahead = stat.mtime_ns / 1'000'000 - now;
+  if (ahead <= future_tolerance_ms) return {};
+  return {{Severity::warning, "clock.future",
+           "was changed " + span_text(ahead) + " from now: the clock was set back, or somebody set the file's time",
+           path, "check the clock (date), then: touch " + shell_word(path)}};
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <map>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/doctor/judge.hpp"
+#include "poller/cli/printable.hpp"
+#include "poller/mailbox/claude/lock_decision.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr EpochMs unread_too_long_ms = 10 * 60'000;
+constexpr EpochMs being_written_ms = 10'000;  // a younger file may be in the middle of a write
+constexpr std::size_t many_read_entries = 1000;
+
+std::string in_team(const TeamPlace& team, const std::string& command, const std::string& member = {}) {
+  return "inbox-poller " + command + (member.empty() ? "" : ' ' + shell_word(member)) + " --team " +
+         shell_word(team.name);
+}
+
+/// Where a line of [team] goes, for a person.
+std::string team_line(const TeamPlace& team, const std::string& line) {
+  return "write `" + line + "` under [team] in " +
+         (team.config.source.empty() ? "a team file" : printable(team.config.source));
+}
+
+EpochMs age_ms(const FileStat& stat, EpochMs now) { return now - stat.mtime_ns / 1'000'000; }
+
+/// Why nobody can read the file, if so.
+Findings judge_shape(const TeamPlace& team, const InboxSight& inbox, EpochMs now) {
+  const bool young = inbox.stat && age_ms(*inbox.stat, now) < being_written_ms;
+  const std::string path = shell_word(inbox.path);
+  switch (inbox.outcome) {
+    case ReadOutcome::document:
+      if (!inbox.bom) return {};
+      return {{Severity::error, "inbox.bom", "begins with a byte order mark: clients neither read nor repair it",
+               inbox.path, "sed -i '1s/^\\xEF\\xBB\\xBF//' " + path}};
+    case ReadOutcome::missing:
+    case ReadOutcome::lock_held: return {};
+    case ReadOutcome::empty:
+      return {{young ? Severity::note : Severity::error, "inbox.empty",
+               "has no contents, not even []: a writer is at work or died; clients do not repair it", inbox.path,
+               young ? "" : "printf '[]' > " + path}};
+    case ReadOutcome::torn:
+      return {{young ? Severity::note : Severity::error, "inbox.torn",
+               "is not one JSON array, so no client reads it: " + inbox.detail, inbox.path,
+               young ? ""
+                     : "cp -p " + path + ' ' + shell_word(inbox.path + ".damaged") +
+                           ", repair it in an editor, or give its messages up: printf '[]' > " + path}};
+    case ReadOutcome::not_regular:
+      return {{Severity::error, "inbox.not_regular", inbox.detail, inbox.path,
+               "look at what it is, then remove it: ls -l " + path}};
+    case ReadOutcome::too_large:
+      return {{Severity::error, "inbox.too_large", inbox.detail, inbox.path,
+               "raise inbox_file under [limits] in " +
+                   (team.config.source.empty() ? "a team file" : printable(team.config.source)) + ", then " +
+                   in_team(team, "inbox clear", inbox.name)}};
+    case ReadOutcome::fault: break;
+  }
+  return {{Severity::error, "inbox.fault", inbox.detail, inbox.path, "ls -l " + path}};
+}
+
+}  // namespace
+
+Findings judge_roster(const TeamPlace& team, const TeamSight& sight) {
+  Findings findings;
+  const std::string path = team.folder() + "/config.json";
+  if (!schema::is_found_by_old_clients(team.name))
+    findings.push_back({Severity::warning, "team.name",
+                        "workers of client 2.1.50 look for the team under a lower-case name and lose their permission "
+                        "requests without a word",
+                        team.folder(), "name the next team with a-z, 0-9 and - only"});
+  if (!sight.roster) {
+    const Error& error = sight.roster.error();
+    if (error.code == "roster.missing") {
+      std::size_t unread = 0;
+      for (const InboxSight& inbox : sight.inboxes) unread += inbox.unread;
+      findings.push_back({Severity::warning, "team.ghost",
+                          "has inboxes and no config.json: what a team leaves that ended badly (" +
+                              std::to_string(unread) + " unread entries)",
+                          team.folder(), "look inside, then: rm -r " + shell_word(team.folder())});
+    } else {
+      findings.push_back({Severity::error, "roster.unreadable", error.message, path,
+                          "end the team or restore the file; a client that dies while it writes leaves 0 bytes"});
+    }
+    return findings;
+  }
+  const std::string& configured = team.config.team.lead;
+  if (!configured.empty() && configured != sight.roster->lead_name())
+    findings.push_back({Severity::warning, "roster.lead",
+                        "the roster's lead is " + sight.roster->lead_name() + ", the team file says " + configured +
+                            ": workers ignore answers in another name than the lead's",
+                        path, team_line(team, "lead = \"" + sight.roster->lead_name() + "\"")});
+  findings.push_back(
+      {Severity::ok, "roster",
+       std::to_string(sight.roster->members.size()) + " members, " + std::to_string(sight.inboxes.size()) + " inboxes",
+       path, ""});
+  return findings;
+}
+
+Findings judge_inbox(const TeamPlace& team, const InboxSight& inbox, EpochMs now) {
+  Findings findings = judge_shape(team, inbox, now);
+  const auto add = [&](Severity severity, const char* check, const std::string& what, const std::string& mend) {
+    findings.push_back({severity, check, what, inbox.path, mend});
+  };
+  if (inbox.stat)
+    for (Finding& finding : judge_time(inbox.path, *inbox.stat, now)) findings.push_back(std::move(finding));
+  const std::uint64_t limit = team.config.limits.inbox_file.count;
+  if (inbox.outcome == ReadOutcome::document && inbox.stat && inbox.stat->size > limit / 2)
+    add(Severity::warning, "inbox.large",
+        "has " + std::to_string(inbox.stat->size) + " bytes; over " + std::to_string(limit) +
+            " it is not read any more",
+        in_team(team, "inbox clear", inbox.name));
+  if (const std::size_t read = inbox.entries - inbox.unread; read > many_read_entries)
+    add(Severity::warning, "inbox.long",
+        "has " + std::to_string(read) + " entries that are read; every writer rewrites them all",
+        in_team(team, "inbox clear", inbox.name));
+  if (inbox.bad > 0)
+    add(Severity::warning, "inbox.bad_entries",
+        "has " + std::to_string(inbox.bad) + " entries of wrong types; older clients may stop at one",
+        in_team(team, "inbox show", inbox.name) + " --full");
+  if (inbox.whose == Whose::nobody) {
+    add(Severity::warning, "inbox.phantom",
+        "belongs to nobody: a misspelt name, most of the time (" + std::to_string(inbox.unread) + " unread entries)",
+        "if they were meant for the lead: " + team_line(team, "aliases = [\"" + inbox.name + "\"]"));
+  } else if (inbox.oldest_unread_ms != 0 && now - inbox.oldest_unread_ms > unread_too_long_ms) {
+    add(Severity::warning, "inbox.unread",
+        std::to_string(inbox.unread) + " entries of " + inbox.name + " are unread, the oldest for " +
+            span_text(now - inbox.oldest_unread_ms) + ": busy, or not reading any more",
+        in_team(team, "inbox unread", inbox.name));
+  }
+  return findings;
+}
+
+Findings judge_lock(const LockSight& lock, EpochMs now) {
+  const EpochMs age = age_ms(lock.stat, now);
+  const std::string word = shell_word(lock.path);
+  const auto found = [&](Severity severity, const char* check, const std::string& what, const std::string& mend) {
+    return Findings{{severity, check, what, lock.path, mend}};
+  };
+  if (lock.stat.kind == FileKind::regular)
+    return found(age < std::chrono::milliseconds(foreign_stale_after).count() ? Severity::note : Severity::error,
+                 "lock.file",
+                 "is a file, " + span_text(age) + " old; clients lock with a folder and cannot write past it",
+                 "if no tool uses it: rm " + word);
+  if (lock.stat.kind != FileKind::directory)
+    return found(Severity::error, "lock.foreign", "is no lock, and no client can write past it",
+                 "look at what it is, then: rm " + word);
+  if (!lock.empty)
+    return found(Severity::error, "lock.not_empty", "is a lock with something in it, which nobody can take over",
+                 "look at what is inside, then: rm -r " + word);
+  const EpochMs stale = std::chrono::milliseconds(stale_after).count();
+  if (age < -stale)
+    return found(Severity::error, "lock.future",
+                 "is a lock from " + span_text(-age) + " in the future; until then no client counts it as abandoned",
+                 "rmdir " + word);
+  if (age > stale)
+    return found(Severity::warning, "lock.abandoned",
+                 "is a lock that nobody has touched for " + span_text(age) + ": its holder died", "rmdir " + word);
+  return {};
+}
+
+Findings judge_members(const TeamPlace& team, const std::vector<MemberSight>& members) {
+  Findings findings;
+  const std::string path = team.folder() + "/config.json";
+  std::map<std::string, std::string> owners;  // by pane
+  for (const MemberSight& member : members) {
+    const auto add = [&](Severity severity, const char* check, const std::string& what, const std::string& mend) {
+      findings.push_back({severity, check, what, path, mend});
+    };
+    const std::string mend = in_team(team, "shutdown", member.name) + " --force-after 1s";
+    const std::string pane = "the pane of " + member.name + " (" + member.pane_id + ") ";
+    switch (member.pane) {
+      case PaneState::none: continue;
+      case PaneState::unknown: break;
+      case PaneState::gone:
+        add(Severity::warning, "member.pane_gone", pane + "is not there any more, and it is still a member", mend);
+        break;
+      case PaneState::dead:
+        add(Severity::warning, "member.process_gone", pane + "is still open, but its process has ended", mend);
+        break;
+      case PaneState::there:
+        if (!member.process)
+          add(Severity::note, "member.process_unseen",
+              pane + "runs no process that names this agent: its client may have ended", mend);
+        break;
+    }
+    const auto [owner, alone] = owners.emplace(member.pane_id, member.name);
+    if (!alone)
+      add(Severity::warning, "member.same_pane",
+          owner->second + " and " + member.name + " have the same pane " + member.pane_id +
+              ": at least one of them has gone, and closing the pane ends the other",
+          "inbox-poller status, then shut down the one that is silent");
+  }
+  return findings;
+}
+
+Findings judge_lead_process(const TeamPlace& team, const schema::LeadProcess& lead, bool alive) {
+  const std::string path = team.folder() + "/config.json";
+  const std::string process = "process " + std::to_string(lead.pid) + " says it leads the team and ";
+  if (alive && team.config.team.role == config::Role::leader)
+    return {{Severity::warning, "lead.alive",
+             process + "lives: it reads the lead's inbox too, and messages reach only one of the two", path,
+             team_line(team, "role = \"front\"")}};
+  if (!alive && team.config.team.role != config::Role::leader)
+    return {{Severity::warning, "lead.gone", process + "has ended: nobody takes the messages for the lead", path,
+             "start the lead again, or " + team_line(team, "role = \"leader\"")}};
+  return {};
+}
+
+Findings judge_standing(const TeamPlace& team, const json::object& status, bool has_roster) {
+  const auto teams = objects_of(status, "teams");
+  const auto served =
+      std::find_if(teams.begin(), teams.end(), [&](const auto* one) { return raw_text_of(*one, "team") == team.name; });
+  if (served == teams.end()) {
+    if (!has_roster || team.config.source.empty()) return {};
+    return {{Severity::warning, "daemon.not_serving", "the daemon does not serve this team", team.folder(),
+             "inbox-poller reload"}};
+  }
+  const std::string role = raw_text_of(**served, "role");
+  if (role.empty() || role == config::to_string(team.config.team.role)) return {};
+  const bool stopped = role == "stopped";
+  return {{stopped ? Severity::error : Severity::warning, stopped ? "daemon.stopped" : "daemon.role",
+           "the daemon is " + role + " here, configured as " + std::string(config::to_string(team.config.team.role)) +
+               ": " + raw_text_of(**served, "role_reason"),
+           team.folder(), in_team(team, "resume")}};
+}
+
+Findings judge_leftovers(const std::string& path, std::size_t files) {
+  if (files == 0) return {};
+  return {{Severity::note, "team.permission_files",
+           std::to_string(files) + " files of the permission exchange that came before the mailbox; nobody reads them",
+           path, "rm -r " + shell_word(path)}};
+}
+
+}  // namespace inbox_poller::poller::cli

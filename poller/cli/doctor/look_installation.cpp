@@ -1,0 +1,91 @@
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <set>
+
+#include "poller/cli/doctor/judge.hpp"
+#include "poller/cli/doctor/look.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace {
+
+void add(Findings& to, Findings more) { std::move(more.begin(), more.end(), std::back_inserter(to)); }
+
+/// Owner, mode and time of something that need not be there.
+bool look_at_path(const World& world, const std::string& path, Closed closed, Findings& findings) {
+  if (path.empty()) return false;
+  const Result<FileStat> stat = world.files.stat_at(absolute, path);
+  if (!stat) {
+    if (!is_errno(stat.error(), ENOENT))
+      findings.push_back(
+          {Severity::error, stat.error().code, stat.error().message, path, "ls -ld " + shell_word(path)});
+    return false;
+  }
+  add(findings, judge_access(path, *stat, static_cast<unsigned>(::geteuid()), closed));
+  return true;
+}
+
+void look_at_space(const std::string& path, Findings& findings) {
+  struct statvfs disk {};
+  if (::statvfs(path.c_str(), &disk) != 0) return;  // what is wrong with the path is told elsewhere
+  const Space space{static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize, disk.f_files, disk.f_favail};
+  add(findings, judge_space(path, space));
+}
+
+void look_at_daemon(const World& world, const Installation& at, Findings& findings) {
+  const config::DaemonConfig& daemon = at.loaded.daemon;
+  add(findings, judge_daemon(at.status, at.socket, !at.loaded.teams.empty()));
+  look_at_path(world, at.socket, Closed::to_readers, findings);
+  look_at_path(world, std::filesystem::path(at.socket).parent_path().string(), Closed::to_writers, findings);
+  look_at_path(world, daemon.log.file, Closed::to_readers, findings);
+  if (!look_at_path(world, daemon.state_dir, Closed::to_readers, findings)) return;
+  const std::string ledger = daemon.state_dir + "/ledger.sqlite3";
+  add(findings, judge_ledger(ledger, inspect_ledger(ledger)));
+  if (const Result<FileStat> stat = world.files.stat_at(absolute, ledger))
+    add(findings, judge_time(ledger, *stat, world.clock.wall_ms()));
+  look_at_space(daemon.state_dir, findings);
+}
+
+void look_at_root(const World& world, const config::TeamConfig& config, Findings& findings) {
+  const std::string& root = config.team.root;
+  if (look_at_path(world, root, Closed::to_writers, findings)) {
+    look_at_space(root, findings);
+  } else if (!config.source.empty()) {
+    findings.push_back({Severity::warning, "root.missing",
+                        "does not exist: no client has made a team here yet, or the path is another", root,
+                        "check root under [team] in " + printable(config.source)});
+  }
+}
+
+}  // namespace
+
+std::vector<Section> examine(const World& world, const Installation& at) {
+  std::vector<Section> sections{{"installation", "", {}}};
+  Findings findings = judge_configuration(at.loaded, at.unconfigured);
+  look_at_daemon(world, at, findings);
+  std::vector<config::TeamConfig> configs;
+  if (at.loaded.problems.empty())
+    for (const config::LoadedTeam& team : at.loaded.teams) configs.push_back(team.config);
+  if (configs.empty()) configs.push_back(any_team("", at.environment));  // as if nothing were configured
+  std::set<std::string> roots;
+  for (const config::TeamConfig& config : configs) {
+    if (roots.insert(config.team.root).second) look_at_root(world, config, findings);
+    const auto teams = find_teams(world.files, config);
+    if (!teams && !is_errno(teams.error(), ENOENT))
+      findings.push_back({Severity::error, teams.error().code, teams.error().message, config.team.root,
+                          "ls -ld " + shell_word(config.team.root)});
+    else if (!teams || teams->empty())
+      findings.push_back({Severity::note, "team.none", "no team called " + config.team.name + " is there (yet)",
+                          config.team.root, ""});
+    if (!teams) continue;
+    for (const TeamPlace& team : *teams) sections.push_back(examine_team(world, at, team));
+  }
+  sections.front().findings = std::move(findings);
+  return sections;
+}
+
+}  // namespace inbox_poller::poller::cli

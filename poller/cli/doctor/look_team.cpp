@@ -1,0 +1,118 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "poller/cli/doctor/judge.hpp"
+#include "poller/cli/doctor/look.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace {
+
+void add(Findings& to, Findings more) { std::move(more.begin(), more.end(), std::back_inserter(to)); }
+
+void look_at_access(const World& world, const TeamPlace& team, const TeamSight& sight, Findings& findings) {
+  const auto uid = static_cast<unsigned>(::geteuid());
+  for (const std::string& path : {team.folder(), team.folder() + "/inboxes", team.folder() + "/config.json"}) {
+    if (const Result<FileStat> stat = world.files.stat_at(absolute, path)) {
+      add(findings, judge_access(path, *stat, uid, Closed::to_writers));
+      if (stat->kind != FileKind::directory) add(findings, judge_time(path, *stat, world.clock.wall_ms()));
+    }
+  }
+  for (const InboxSight& inbox : sight.inboxes)
+    if (inbox.stat) add(findings, judge_access(inbox.path, *inbox.stat, uid, Closed::to_writers));
+}
+
+void look_at_locks(const World& world, const TeamPlace& team, const TeamSight& sight, Findings& findings) {
+  for (const LockSight& lock : sight.locks) add(findings, judge_lock(lock, world.clock.wall_ms()));
+  const std::string tasks =
+      team.config.team.tasks.empty()
+          ? (std::filesystem::path(team.config.team.root).parent_path() / "tasks" / team.name).string()
+          : team.config.team.tasks;
+  const Result<Directory> folder = world.files.open_dir(absolute, tasks);
+  if (!folder) return;  // a team need not have tasks
+  if (const auto lock = look_at_lock(world.files, *folder, ".lock.lock"))
+    add(findings, judge_lock(*lock, world.clock.wall_ms()));
+}
+
+/// Whether one of the pane's processes names this agent on its command line. What cannot be read counts as it.
+bool runs_agent(Processes& processes, const Pane& pane, const std::string& agent_id) {
+  if (agent_id.empty()) return true;
+  const std::vector<ProcessRef> family = processes.family(pane.first);
+  return std::any_of(family.begin(), family.end(), [&](const ProcessRef& process) {
+    const std::vector<std::string> words = processes.arguments(process);
+    return words.empty() || std::find(words.begin(), words.end(), agent_id) != words.end();
+  });
+}
+
+void look_at_members(const World& world, const TeamPlace& team, const schema::Roster& roster, Findings& findings) {
+  std::vector<MemberSight> sights;
+  for (const schema::Member& member : roster.members) {
+    const bool in_tmux = member.backend_type == "tmux" || member.backend_type.empty();
+    if (in_tmux && is_pane_id(member.tmux_pane_id))
+      sights.push_back({member.name, member.tmux_pane_id, PaneState::unknown, true});
+  }
+  if (sights.empty()) return;
+  const Result<std::vector<Pane>> panes = world.panes(team.config.shutdown.tmux);
+  if (!panes)
+    findings.push_back({Severity::warning, panes.error().code,
+                        "workers live in panes, which cannot be looked at: " + panes.error().message, team.folder(),
+                        "install tmux, or say how to reach it with tmux under [shutdown]"});
+  for (MemberSight& sight : sights) {
+    if (!panes) continue;
+    const auto pane =
+        std::find_if(panes->begin(), panes->end(), [&](const Pane& one) { return one.id == sight.pane_id; });
+    sight.pane = pane == panes->end() ? PaneState::gone : pane->dead ? PaneState::dead : PaneState::there;
+    if (sight.pane == PaneState::there)
+      sight.process = runs_agent(world.processes, *pane, roster.find(sight.name)->agent_id);
+  }
+  add(findings, judge_members(team, sights));
+}
+
+void look_at_lead(const World& world, const TeamPlace& team, const schema::Roster& roster, Findings& findings) {
+  if (!roster.lead_process) return;
+  constexpr long long claiming_ms = 5000;  // between a process's start and the claim, clocks in between
+  const Result<ProcessRef> process = world.processes.identify(roster.lead_process->pid);
+  // A process that began after the claim only has the number of the one that made it.
+  const bool later = process && roster.lead_process->claimed_at_ms != 0 &&
+                     world.processes.started_ms(*process) > roster.lead_process->claimed_at_ms + claiming_ms;
+  add(findings, judge_lead_process(team, *roster.lead_process, process.ok() && !later));
+}
+
+void look_at_leftovers(const World& world, const TeamPlace& team, Findings& findings) {
+  std::size_t files = 0;
+  const std::string folder = team.folder() + "/permissions";
+  for (const char* part : {"", "/pending", "/resolved"}) {
+    const Result<Directory> directory = world.files.open_dir(absolute, folder + part);
+    const auto names = directory ? world.files.list(*directory) : Result<std::vector<std::string>>(directory.error());
+    if (names)
+      files += static_cast<std::size_t>(
+          std::count_if(names->begin(), names->end(), [](const std::string& name) { return name.ends_with(".json"); }));
+  }
+  add(findings, judge_leftovers(folder, files));
+}
+
+}  // namespace
+
+Section examine_team(const World& world, const Installation& at, const TeamPlace& team) {
+  Section section{"team " + team.name, team.name, {}};
+  Findings& findings = section.findings;
+  const TeamSight sight = look_at_team(world.files, world.clock, team, world.wait);
+  add(findings, judge_roster(team, sight));
+  if (at.status) add(findings, judge_standing(team, *at.status, sight.roster.ok()));
+  if (sight.problem)
+    findings.push_back({Severity::error, sight.problem->code, sight.problem->message, team.folder() + "/inboxes", ""});
+  look_at_access(world, team, sight, findings);
+  look_at_locks(world, team, sight, findings);
+  for (const InboxSight& inbox : sight.inboxes) add(findings, judge_inbox(team, inbox, world.clock.wall_ms()));
+  if (sight.roster) {
+    look_at_members(world, team, *sight.roster, findings);
+    look_at_lead(world, team, *sight.roster, findings);
+  }
+  look_at_leftovers(world, team, findings);
+  return section;
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,117 @@
+// `doctor`: examines the installation and says what is wrong with it and which command mends it.
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
+#include <memory>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/doctor/look.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr const char* help =
+    "Looks at everything at once and changes nothing: configuration, owners and modes, disk, daemon\n"
+    "and ledger; and of each team the roster against panes and processes, locks and their age,\n"
+    "torn, oversized and phantom inboxes, what nobody reads, and other consumers.\n\n"
+    "Examples:\n"
+    "  inbox-poller doctor\n"
+    "  inbox-poller doctor --team demo --json | jq '.sections[].findings[] | select(.severity == \"error\")'\n\n"
+    "Exit codes:\n"
+    "  0  nothing to do (notes at most)\n"
+    "  1  warnings\n"
+    "  2  errors; or the command line is wrong\n";
+
+Result<std::vector<Pane>> list_panes(const std::vector<std::string>& tmux, Processes& processes) {
+  boost::asio::io_context context;
+  TmuxPanes panes(tmux, processes);
+  Result<std::vector<Pane>> found = Error{"panes.unavailable", "nobody looked"};
+  const auto look = [&]() -> boost::asio::awaitable<void> { found = co_await panes.list(); };
+  boost::asio::co_spawn(context, look(), [](std::exception_ptr failure) {
+    if (failure) std::rethrow_exception(failure);
+  });
+  context.run();
+  return found;
+}
+
+Installation installation(const Context& context, const config::Sources& sources) {
+  Installation at{config::Environment::from_process(), {}, false, "", Error{std::string(code::no_daemon), ""}};
+  at.unconfigured = is_unconfigured(sources, at.environment);
+  at.loaded = at.unconfigured ? config::load_daemon_settings(at.environment) : config::load(sources, at.environment);
+  at.socket = at.loaded.daemon.socket;
+  if (!context.socket.empty())
+    if (const Result<std::string> path = context.socket_path()) at.socket = *path;
+  Result<ControlClient> client = ControlClient::connect(at.socket);
+  at.status = client ? client->call({{"verb", "status"}}) : Result<json::object>(client.error());
+  return at;
+}
+
+json::object finding_json(const Finding& finding) {
+  return {{"severity", to_string(finding.severity)},
+          {"check", finding.check},
+          {"what", finding.what},
+          {"where", finding.where},
+          {"mend", finding.mend}};
+}
+
+std::string section_text(const Console& console, const Section& section) {
+  std::string text = console.bold(printable(section.title)) + '\n';
+  for (const Finding& finding : section.findings) {
+    const std::string name(to_string(finding.severity));
+    text += "  " + (finding.severity >= Severity::warning ? console.loud(name) : name) +
+            std::string(9 - name.size(), ' ') + printable(finding.what) + '\n';
+    const std::string margin(11, ' ');
+    if (!finding.where.empty() && finding.severity != Severity::ok) text += margin + printable(finding.where) + '\n';
+    if (!finding.mend.empty()) text += margin + "-> " + printable(finding.mend) + '\n';
+  }
+  return text + '\n';
+}
+
+ExitCode doctor(Context& context, const config::Sources& sources) {
+  PosixFileSystem files;
+  const SystemClock clock;
+  SystemProcesses processes;
+  const World world{files, clock, processes,
+                    [&](const std::vector<std::string>& tmux) { return list_panes(tmux, processes); }, wait_here};
+  std::vector<Section> sections = examine(world, installation(context, sources));
+  if (!context.team.empty())
+    std::erase_if(sections, [&](const Section& one) { return !one.team.empty() && one.team != context.team; });
+  std::size_t counts[] = {0, 0, 0, 0};
+  json::array list;
+  std::string text;
+  for (const Section& section : sections) {
+    json::array findings;
+    for (const Finding& finding : section.findings) {
+      ++counts[static_cast<std::size_t>(finding.severity)];
+      findings.push_back(finding_json(finding));
+    }
+    list.push_back(json::object{{"title", section.title}, {"team", section.team}, {"findings", findings}});
+    text += section_text(context.console, section);
+  }
+  const std::size_t warnings = counts[static_cast<std::size_t>(Severity::warning)];
+  const std::size_t errors = counts[static_cast<std::size_t>(Severity::error)];
+  text += std::to_string(errors) + " errors, " + std::to_string(warnings) + " warnings\n";
+  const ExitCode printed =
+      context.json ? context.print_json(
+                         {{"ok", true}, {"errors", errors}, {"warnings", warnings}, {"sections", std::move(list)}})
+                   : context.print(text);
+  if (printed != ExitCode::done) return printed;
+  return static_cast<ExitCode>(errors > 0 ? 2 : warnings > 0 ? 1 : 0);
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Context& context) {
+  auto sources = std::make_shared<config::Sources>();
+  CLI::App* command = app.add_subcommand("doctor", "Examine the whole installation, and say what mends it");
+  command->footer(std::string("\n") + help);
+  add_sources(*command, *sources);
+  command->callback([&context, sources] { context.exit_code = doctor(context, *sources); });
+}
+
+}  // namespace inbox_poller::poller::cli

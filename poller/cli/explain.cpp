@@ -1,0 +1,191 @@
+#include "poller/cli/explain.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+/// "; what to do", where something can be done.
+std::string behind(std::string_view advice) { return advice.empty() ? "" : "; " + std::string(advice); }
+
+std::string delivery_sentence(const json::object& message) {
+  const std::string state = raw_text_of(message, "delivery");
+  const std::string sink = text_of(message, "sink");
+  const long long attempts = number_of(message, "attempts");
+  const std::string again = attempts > 1 ? " (attempt " + std::to_string(attempts) + ')' : "";
+  if (state == "queued")
+    return "waits for the lead" + again +
+           ": it is handed out when the lead is idle (`inbox-poller lead` tells) and somebody receives";
+  if (state == "offered")
+    return "was handed out through " + sink + ' ' + ago(number_of(message, "offered_ms")) +
+           " and is not acknowledged yet" + again + "; it comes again if that does not happen";
+  if (state == "delivered")
+    return "was delivered through " + sink + ' ' + ago(number_of(message, "delivered_ms")) + again;
+  const std::string reason = text_of(message, "reason");
+  return "is not for delivery" + (reason.empty() ? "" : ": it " + reason);
+}
+
+/// A state as words: "answered_elsewhere" stays one, being a name that --json and the log use too.
+std::string words(std::string state) {
+  if (state != "answered_elsewhere") std::replace(state.begin(), state.end(), '_', ' ');
+  return printable(state);
+}
+
+std::string moments_of(const json::object& shutdown) {
+  const long long now = now_ms();
+  std::string text;
+  if (const long long at = number_of(shutdown, "nudged_ms"); at != 0)
+    text += "; reminded " + ago(at);
+  else if (const long long due = number_of(shutdown, "nudge_ms"); due > now)
+    text += "; reminded in " + span_text(due - now);
+  if (const long long at = number_of(shutdown, "force_ms"); at > now)
+    text += "; goes on without its consent in " + span_text(at - now);
+  if (const long long at = number_of(shutdown, "timeout_ms"); at > now) text += "; given up in " + span_text(at - now);
+  return text;
+}
+
+/// Which pane a shutdown will close, or why none.
+std::string pane_of(const json::object& shutdown) {
+  if (const std::string pane = text_of(shutdown, "pane_id"); !pane.empty()) return "; closes the pane " + pane;
+  const std::string why = text_of(shutdown, "left_alone");
+  return why.empty() ? "" : "; will close no pane: " + why;
+}
+
+}  // namespace
+
+std::string_view advice_for(std::string_view code) {
+  using namespace std::string_view_literals;
+  static constexpr std::pair<std::string_view, std::string_view> table[] = {
+      {"sender.stranger"sv,
+       "only members of the team are obeyed: if its chat is welcome, name it under [delivery] senders"sv},
+      {"sender.own_name"sv,
+       "nobody but us writes in the lead's name to the lead: look who can write to the inbox (`inbox-poller doctor`)"sv},
+      {"sender.disagrees"sv,
+       "a worker speaks only for itself: the one it names has to send the message, under its own name"sv},
+      {"payload.malformed"sv,
+       "`inbox-poller quarantine --json` has the bytes: whoever sent it has to send it again in a known form"sv},
+      {"payload.unknown"sv, "[delivery] unknown = \"deliver\" lets the lead read types that we do not know"sv},
+      {"request.id_reused"sv, "the first ask of that id stands: the worker has to ask again under an id of its own"sv},
+      {"shutdown.never_requested"sv,
+       "nothing was ended: to end that worker, ask it with `inbox-poller shutdown NAME`"sv},
+      {"shutdown.other_worker"sv,
+       "nothing was ended: only the worker that was asked can agree; `inbox-poller shutdowns` shows who was"sv},
+      {"shutdown.already_answered"sv,
+       "the first answer stands; `inbox-poller shutdowns` shows what became of it, and you can ask again"sv},
+      {"role.left"sv, "it is the business of the lead that consumes this inbox"sv},
+      {"entry.syntax"sv, "the entry stays in the file; whoever writes it has to write JSON"sv},
+      {"entry.not_object"sv, "the entry stays in the file; whoever writes it has to write an object"sv},
+      {"entry.field"sv,
+       "the entry stays in the file; whoever writes it has to give `from`, `text` and `timestamp` as strings"sv},
+  };
+  for (const auto& [known, advice] : table)
+    if (known == code) return advice;
+  if (code.starts_with("direction."))
+    return "nothing was changed by it; ask the sender, with `inbox-poller send`, what it wanted to achieve";
+  return {};
+}
+
+std::string message_sentence(const json::object& message) {
+  const std::string disposition = raw_text_of(message, "disposition");
+  const std::string code = raw_text_of(message, "code");
+  const std::string request = text_of(message, "request_id");
+  const std::string reason = text_of(message, "reason");
+  if (code == "role.left") return "was left alone; " + std::string(advice_for(code));
+  if (disposition == "chat") return delivery_sentence(message);
+  if (disposition == "control")
+    return "is a control message" + (request.empty() ? "" : " of request " + request) +
+           (reason.empty() ? "" : ": " + reason);
+  if (disposition == "status") {
+    const bool shown = raw_text_of(message, "delivery") != "none";
+    return "changed the worker's state" + (shown ? " and " + delivery_sentence(message) : "");
+  }
+  if (disposition == "duplicate")
+    return "repeats one that is known already" + (reason.empty() ? "" : ": " + reason) + "; the first one counts";
+  const std::string why = reason + " (" + printable(code) + ')' + behind(advice_for(code));
+  return disposition == "bad" ? "could not be read: " + why : "was not obeyed: " + why;
+}
+
+std::string request_sentence(const json::object& request) {
+  const std::string state = raw_text_of(request, "state");
+  std::string text = "is " + words(state);
+  if (state == "pending" || state == "received") {
+    const long long deadline = number_of(request, "deadline_ms");
+    text += deadline == 0 ? ": waits for the lead that consumes this inbox; a person can still be faster"
+                          : ": waits for a person, denied in " + span_text(deadline - now_ms());
+    const std::string id = shell_word(raw_text_of(request, "request_id"));
+    text += " (inbox-poller approve or deny " + printable(id) + ')';
+  } else {
+    if (const std::string by = text_of(request, "decided_by"); !by.empty()) text += " by " + by;
+    if (const std::string rule = text_of(request, "rule"); !rule.empty()) text += " (" + rule + ')';
+    if (const long long at = number_of(request, "decided_ms"); at != 0) text += ' ' + ago(at);
+  }
+  if (const std::string reason = text_of(request, "reason"); !reason.empty()) text += ": " + reason;
+  if (state == "withdrawn") text += "; nobody waits for an answer any more";
+  if (state == "expired") text += "; nobody answered in time, so it was denied: the worker may ask again";
+  return text;
+}
+
+std::string effect_sentence(const json::object& effect) {
+  const std::string state = raw_text_of(effect, "state");
+  const std::string inbox = text_of(effect, "inbox");
+  const std::string problem = text_of(effect, "last_problem");
+  const long long attempts = number_of(effect, "attempts");
+  std::string text = words(state);
+  if (state == "pending" && attempts == 0) {
+    text += ": will be written at the next poll";
+  } else if (state == "pending") {
+    text += ", attempt " + std::to_string(attempts) + (problem.empty() ? "" : ", last problem: " + problem) +
+            "; tried again in " + span_text(number_of(effect, "next_ms") - now_ms());
+  } else if (state == "written") {
+    text += ": stands in the inbox, " + inbox + " has not taken it yet";
+  } else if (state == "done") {
+    text += ": " + inbox + " has taken it, or will not any more";
+  } else if (state == "dead") {
+    text += ": given up after " + std::to_string(attempts) + " attempts" +
+            (problem.empty() ? "" : ", last problem: " + problem) +
+            "; `inbox-poller doctor` names what mends the inbox, then the worker has to ask again";
+  }
+  const json::object& order = object_of(effect, "order");
+  if (order.empty()) return text;
+  const std::string what = text_of(order, "kind") + ' ' + text_of(order, "subject");
+  const std::string fate = raw_text_of(order, "state");
+  text += "; " + what;
+  if (fate == "superseded") return text + " was superseded by a newer order for the same worker";
+  if (fate == "adopted") return text + " was adopted";
+  if (fate == "not_adopted")
+    return text +
+           " was not adopted: the roster does not show it, newest clients ignore such a message; set it in the "
+           "worker's own session";
+  return text + (raw_text_of(order, "kind") == "mode" ? " is not adopted yet" : " was sent");
+}
+
+std::string shutdown_sentence(const json::object& shutdown) {
+  const std::string state = raw_text_of(shutdown, "state");
+  const std::string member = text_of(shutdown, "member");
+  const std::string detail = text_of(shutdown, "detail");
+  const std::string command = "inbox-poller shutdown " + printable(shell_word(raw_text_of(shutdown, "member")));
+  if (flag_of(shutdown, "open"))
+    return "is " + words(state) + (detail.empty() ? "" : ": " + detail) + moments_of(shutdown) + pane_of(shutdown);
+  if (state == "cleaned") {
+    std::string text = "is done: " + member + " has ended";
+    if (const std::string tasks = text_of(shutdown, "tasks"); !tasks.empty()) text += "; tasks given back: " + tasks;
+    if (const std::string why = text_of(shutdown, "left_alone"); !why.empty()) text += "; no pane was closed: " + why;
+    return text;
+  }
+  if (state == "rejected") {
+    const std::string answer = text_of(shutdown, "answer");
+    return "was rejected by " + member + (answer.empty() ? "" : ": " + answer) +
+           "; it goes on working, and may be asked again: " + command;
+  }
+  return "is " + words(state) + (detail.empty() ? "" : ": " + detail) +
+         "; a late approval still counts, otherwise: " + command + " --force-after 1s";
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,491 @@
+// `inbox`: the plain mailbox operations on a team's files, under the inbox locks, with or without a daemon.
+#include <algorithm>
+#include <boost/json.hpp>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/inbox_entries.hpp"
+#include "poller/cli/printable.hpp"
+#include "poller/mailbox/claude/claude_mailbox.hpp"
+#include "schema/envelope.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::size_t one_line_limit = 100;  // bytes of a text in a table
+
+struct InboxOptions {
+  config::Sources sources;
+  std::string root;  // --root; empty: as configured, or the default
+  std::string member;
+  std::string text;
+  std::string from;
+  std::string summary;
+  std::vector<std::string> keys;
+  std::size_t last = 0;  // 0: all
+  bool full = false;
+  bool raw = false;
+  bool anyway = false;
+  bool read = false;
+  bool all = false;
+  bool yes = false;
+};
+
+Error usage_error(std::string message) { return {"inbox.usage", std::move(message)}; }
+
+/// Tells what went wrong; a missing inbox or entry and a wrong command line have exit codes of their own.
+ExitCode fail(const Context& context, const Error& error) {
+  const ExitCode code = context.fail(error);
+  if (error.code == "inbox.missing" || error.code == "inbox.no_such_key") return ExitCode::nothing;
+  return error.code == "inbox.usage" ? ExitCode::usage : code;
+}
+
+/// All teams that can be meant.
+Result<std::vector<TeamPlace>> teams_in_question(const InboxOptions& options, FileSystem& files, std::string& looked) {
+  const auto environment = config::Environment::from_process();
+  std::vector<config::TeamConfig> configs;
+  if (!options.root.empty() || is_unconfigured(options.sources, environment)) {
+    const std::string root =
+        options.root.empty() ? "" : std::filesystem::absolute(options.root).lexically_normal().string();
+    configs.push_back(any_team(root, environment));
+  } else {
+    config::Loaded loaded = config::load(options.sources, environment);
+    if (!loaded.problems.empty()) {
+      std::string all;
+      for (const std::string& problem : loaded.problems) all += problem + '\n';
+      return Error{"config.invalid", all + "--root DIR does without the configuration"};
+    }
+    for (config::LoadedTeam& team : loaded.teams) configs.push_back(std::move(team.config));
+  }
+  std::vector<TeamPlace> teams;
+  for (const config::TeamConfig& config : configs) {
+    looked += (looked.empty() ? "" : ", ") + config.team.root + "/" + config.team.name;
+    auto found = find_teams(files, config);
+    if (!found && found.error().code != "io.ENOENT") return found.error();
+    if (found) std::move(found->begin(), found->end(), std::back_inserter(teams));
+  }
+  return teams;
+}
+
+Result<TeamPlace> choose_team(const Context& context, const InboxOptions& options, FileSystem& files) {
+  std::string looked;
+  auto teams = teams_in_question(options, files, looked);
+  if (!teams) return teams.error();
+  if (!context.team.empty()) std::erase_if(*teams, [&](const TeamPlace& team) { return team.name != context.team; });
+  if (teams->size() == 1) return teams->front();
+  if (teams->empty())
+    return Error{"team.unknown", "there is no team" + (context.team.empty() ? "" : " \"" + context.team + "\"") +
+                                     "; looked for " + looked + ". --root DIR names the folder that holds the teams"};
+  std::string places;
+  for (const TeamPlace& team : *teams) places += (places.empty() ? "" : ", ") + team.folder();
+  return Error{"team.ambiguous", "there are several teams; choose with --team or --root: " + places};
+}
+
+/// The chosen team, and the inbox that the command is about.
+struct Box {
+  PosixFileSystem files;
+  SystemClock clock;
+  TeamPlace team;
+  ClaudeMailbox mailbox;
+  Result<schema::Roster> roster;
+  std::string lead;
+  std::string member;
+
+  Box(TeamPlace place, std::string_view name)
+      : team(std::move(place)),
+        mailbox(files, clock, team.folder(), team.name, team.config.limits),
+        roster(mailbox.roster()),
+        lead(lead_of(team.config, roster)),
+        member(schema::bare_name(name)) {}
+  [[nodiscard]] std::string path() const { return team.folder() + "/inboxes/" + member + ".json"; }
+  [[nodiscard]] json::object about() const {
+    return {{"ok", true}, {"team", team.name}, {"inbox", member}, {"path", path()}};
+  }
+  Result<ReadResult> read() {
+    ReadResult result = read_calmly(mailbox, member, wait_here);
+    if (const Status readable = as_status(result, member); !readable) return readable.error();
+    return result;
+  }
+};
+
+Result<std::unique_ptr<Box>> open_box(const Context& context, const InboxOptions& options) {
+  PosixFileSystem files;
+  auto team = choose_team(context, options, files);
+  if (!team) return team.error();
+  auto box = std::make_unique<Box>(*std::move(team), options.member);
+  if (!schema::is_valid_name(box->member))
+    return usage_error("\"" + options.member + "\" is not a name (A-Z a-z 0-9 _ -, at most 64)");
+  return box;
+}
+
+/// The daemon keeps count of what it and others do to the lead's inbox.
+Status leave_to_daemon(const Context& context, const InboxOptions& options, const Box& box) {
+  if (options.anyway || box.member != box.lead) return Done{};
+  Result<ControlClient> client = context.connect();
+  if (!client && client.error().code == code::no_daemon) return Done{};
+  const auto status = client ? client->call({{"verb", "status"}}) : Result<json::object>(client.error());
+  if (!status || !flag_of(*status, "ok"))
+    return Error{"inbox.unsure", "whether a daemon serves the lead's inbox cannot be told (" +
+                                     (status ? raw_text_of(*status, "message") : status.error().message) +
+                                     "); --anyway does it nevertheless"};
+  if (!is_served(*status, box.path())) return Done{};
+  return Error{"inbox.served",
+               "a daemon serves this inbox: it marks what it has recorded, and would take this for another consumer at "
+               "work. Messages for the lead come from `inbox-poller recv`; --anyway does it nevertheless"};
+}
+
+// --- list
+// ------------------------------------------------------------------------------------------------------------------
+
+const LockSight* lock_of(const TeamSight& sight, const InboxSight& inbox) {
+  const auto found = std::find_if(sight.locks.begin(), sight.locks.end(),
+                                  [&](const LockSight& lock) { return lock.path == inbox.path + ".lock"; });
+  return found == sight.locks.end() ? nullptr : &*found;
+}
+
+long long age_of(const LockSight& lock) { return now_ms() - lock.stat.mtime_ns / 1'000'000; }
+
+std::string lock_text(const LockSight* lock) {
+  if (lock == nullptr) return "free";
+  const char* kind = lock->stat.kind == FileKind::directory ? "held " : "blocked by something else ";
+  return kind + span_text(age_of(*lock));
+}
+
+json::object inbox_json(const TeamSight& sight, const InboxSight& inbox) {
+  json::object object{{"inbox", inbox.name},
+                      {"path", inbox.path},
+                      {"whose", to_string(inbox.whose)},
+                      {"state", to_string(inbox.outcome)},
+                      {"detail", inbox.detail},
+                      {"entries", inbox.entries},
+                      {"unread", inbox.unread},
+                      {"bad", inbox.bad},
+                      {"size", inbox.stat ? inbox.stat->size : 0},
+                      {"oldest_unread_ms", inbox.oldest_unread_ms},
+                      {"lock", nullptr}};
+  if (const LockSight* lock = lock_of(sight, inbox))
+    object["lock"] = json::object{{"is_folder", lock->stat.kind == FileKind::directory}, {"age_ms", age_of(*lock)}};
+  return object;
+}
+
+ExitCode list(Context& context, const InboxOptions& options) {
+  PosixFileSystem files;
+  const auto team = choose_team(context, options, files);
+  if (!team) return fail(context, team.error());
+  const TeamSight sight = look_at_team(files, SystemClock(), *team, wait_here);
+  if (sight.problem) return fail(context, *sight.problem);
+  if (context.json) {
+    json::array inboxes;
+    for (const InboxSight& inbox : sight.inboxes) inboxes.push_back(inbox_json(sight, inbox));
+    return context.print_json(
+        {{"ok", true}, {"team", team->name}, {"folder", team->folder()}, {"lead", sight.lead}, {"inboxes", inboxes}});
+  }
+  std::string text = context.console.bold("team " + printable(team->name)) + "  " + printable(team->folder()) + '\n';
+  if (!sight.roster)
+    text += "  " + context.console.loud("no roster: " + printable(sight.roster.error().message)) + '\n';
+  if (sight.inboxes.empty()) return context.print(text + "  no inboxes\n");
+  std::vector<Row> rows{{"INBOX", "WHOSE", "STATE", "ENTRIES", "UNREAD", "SIZE", "OLDEST UNREAD", "LOCK"}};
+  for (const InboxSight& inbox : sight.inboxes)
+    rows.push_back({inbox.name, std::string(to_string(inbox.whose)), std::string(to_string(inbox.outcome)),
+                    std::to_string(inbox.entries), std::to_string(inbox.unread),
+                    std::to_string(inbox.stat ? inbox.stat->size : 0),
+                    inbox.oldest_unread_ms == 0 ? "-" : ago(inbox.oldest_unread_ms), lock_text(lock_of(sight, inbox))});
+  return context.print(text + table(rows, "  "));
+}
+
+// --- show, unread
+// ----------------------------------------------------------------------------------------------------------
+
+json::object entry_json(const EntryView& entry) {
+  json::object object{{"message_key", entry.key}, {"read", entry.read}, {"type", entry.type}};
+  if (entry.problem.empty()) {
+    object["from"] = entry.from;
+    object["timestamp"] = entry.timestamp;
+    object["summary"] = entry.summary;
+    object["text"] = entry.text;
+  } else {
+    object["problem"] = entry.problem;
+    object["entry"] = printable(entry.text);  // as in the table: it may not even be UTF-8
+  }
+  return object;
+}
+
+std::string time_of(const EntryView& entry) {
+  const auto at = parse_timestamp(entry.timestamp);
+  return at ? time_text(*at) : entry.timestamp.empty() ? "-" : printable(shortened(entry.timestamp, 30));
+}
+
+std::string entries_text(const Console& console, const std::vector<EntryView>& entries, bool full) {
+  std::vector<Row> rows;
+  if (!full) rows.push_back({"", "KEY", "TIME", "FROM", "TYPE", "TEXT"});
+  std::string blocks;
+  for (const EntryView& entry : entries) {
+    const std::string mark = entry.read ? " " : "*";
+    if (full) {
+      blocks += console.bold(mark + ' ' + entry.key + "  " + time_of(entry) + "  " + printable(entry.from) + "  " +
+                             printable(entry.type)) +
+                '\n';
+      if (!entry.summary.empty()) blocks += "  summary: " + printable(entry.summary) + '\n';
+      if (!entry.problem.empty()) blocks += "  " + console.loud(printable(entry.problem)) + '\n';
+      blocks += printable_block(entry.text, "  | ");
+      continue;
+    }
+    const std::string first = entry.problem.empty() ? entry.summary : entry.problem;
+    const std::string line =
+        printable(shortened(first.empty() ? entry.text : first + ": " + entry.text, one_line_limit));
+    rows.push_back({mark, entry.key.substr(0, 12), time_of(entry), printable(entry.from), printable(entry.type), line});
+  }
+  return full ? blocks : table(rows, "");
+}
+
+ExitCode show(Context& context, const InboxOptions& options, bool only_unread) {
+  const auto box = open_box(context, options);
+  if (!box) return fail(context, box.error());
+  const Result<ReadResult> read = (*box)->read();
+  if (!read) return fail(context, read.error());
+  std::vector<EntryView> entries;
+  for (const schema::InboxEntry& entry : read->document.entries())
+    if (!only_unread || entry.read != schema::ReadFlag::read) entries.push_back(view_of(read->document, entry));
+  if (options.last != 0 && entries.size() > options.last)
+    entries.erase(entries.begin(), entries.end() - static_cast<std::ptrdiff_t>(options.last));
+  ExitCode printed = ExitCode::done;
+  if (context.json) {
+    json::object answer = (*box)->about();
+    json::array& list = answer["entries"].emplace_array();
+    for (const EntryView& entry : entries) list.push_back(entry_json(entry));
+    printed = context.print_json(answer);
+  } else if (entries.empty()) {
+    context.console.complain(only_unread ? "nothing is unread" : "the inbox is empty");
+  } else {
+    printed = context.print(entries_text(context.console, entries, options.full));
+  }
+  return printed == ExitCode::done && entries.empty() ? ExitCode::nothing : printed;
+}
+
+// --- send
+// ------------------------------------------------------------------------------------------------------------------
+
+Status may_receive(const Box& box) {
+  const Whose whose = whose_inbox(box.member, box.team.config, box.lead, box.roster);
+  if (whose == Whose::unknown)
+    return Error{"inbox.no_roster", "there is no roster that tells who is a member (" + box.roster.error().message +
+                                        "); --anyway writes the inbox nevertheless"};
+  if (whose != Whose::nobody) return Done{};
+  std::string names;
+  for (const schema::Member& member : box.roster->members) names += (names.empty() ? "" : ", ") + member.name;
+  return Error{"member.unknown", "team " + box.team.name + " has no member \"" + box.member + "\"; its members are: " +
+                                     names + ". --anyway writes an inbox of that name, which nobody may ever read"};
+}
+
+ExitCode send(Context& context, const InboxOptions& options) {
+  const auto opened = open_box(context, options);
+  if (!opened) return fail(context, opened.error());
+  Box& box = **opened;
+  std::string text = options.text;
+  if (text == "-") {
+    auto input = context.console.read_all(box.team.config.limits.message.count);
+    if (!input) return fail(context, input.error());
+    text = *std::move(input);
+  }
+  text = schema::decode_string(schema::quote(text)).value_or("");  // as readers will have it: bytes that are not UTF-8
+  if (const Status may = may_receive(box); !options.anyway && !may) return fail(context, may.error());
+  if (const auto refused = refuse_control_text(text); !options.raw && refused) return fail(context, *refused);
+  schema::OutgoingEnvelope envelope;
+  envelope.from = options.from.empty() ? box.lead : options.from;
+  if (!schema::is_valid_name(envelope.from))
+    return fail(context, usage_error("--from \"" + envelope.from + "\" is not a name"));
+  if (const auto* sender = box.roster ? box.roster->find(envelope.from) : nullptr) envelope.color = sender->color;
+  envelope.text = std::move(text);
+  envelope.summary = options.summary;
+  envelope.timestamp = schema::iso_timestamp(box.clock.wall_ms());
+  AppendReceipt receipt;
+  receipt.key =
+      schema::make_message_key({box.team.name, box.member}, envelope.from, envelope.timestamp, envelope.text, 0);
+  envelope.msg_id = schema::uuid_from(receipt.key.value);
+  const std::string entry = schema::encode_envelope(envelope);
+  const WriteResult result =
+      patiently(box.clock, wait_here, [&] { return box.mailbox.append(box.member, entry, receipt); });
+  if (const Status sent = as_status(result, box.member); !sent) return fail(context, sent.error());
+  json::object answer = box.about();
+  answer["message_key"] = receipt.key.value;
+  if (context.json) return context.print_json(answer);
+  return context.print("in " + printable(box.path()) + " as " + receipt.key.value + '\n');
+}
+
+// --- mark-read, clear
+// ------------------------------------------------------------------------------------------------------
+
+using Choose = std::function<Result<std::vector<std::size_t>>(const schema::InboxDocument&)>;
+using Apply = WriteResult (*)(Mailbox&, const std::string&, const schema::InboxDocument&, std::span<const std::size_t>);
+
+WriteResult mark(Mailbox& mailbox, const std::string& inbox, const schema::InboxDocument& document,
+                 std::span<const std::size_t> indexes) {
+  return mailbox.mark_read(inbox, document, indexes);
+}
+
+WriteResult remove(Mailbox& mailbox, const std::string& inbox, const schema::InboxDocument& document,
+                   std::span<const std::size_t> indexes) {
+  WriteResult result = mailbox.remove(inbox, document, indexes);
+  if (result.outcome == WriteOutcome::done) result.marked = indexes.size();  // all of them, or none
+  return result;
+}
+
+/// Reads, chooses and writes until it is done or patience is over; prints how many entries it was.
+ExitCode change(Context& context, Box& box, const Choose& choose, Apply apply, std::string_view what) {
+  std::optional<Error> problem;
+  std::size_t count = 0;
+  const WriteResult result = patiently(box.clock, wait_here, [&]() -> WriteResult {
+    const Result<ReadResult> read = box.read();
+    const auto chosen = read ? choose(read->document) : Result<std::vector<std::size_t>>(read.error());
+    if (!chosen) {
+      problem = chosen.error();
+      return {WriteOutcome::refused, {}, 0};
+    }
+    if (chosen->empty()) return {};
+    WriteResult written = apply(box.mailbox, box.member, read->document, *chosen);
+    count += written.marked;
+    return written;
+  });
+  if (problem) return fail(context, *problem);
+  if (const Status written = as_status(result, box.member); !written) return fail(context, written.error());
+  if (!result.detail.empty()) context.console.complain(printable(result.detail));
+  json::object answer = box.about();
+  answer["count"] = count;
+  if (context.json) return context.print_json(answer);
+  return context.print(std::to_string(count) + (count == 1 ? " entry " : " entries ") + std::string(what) + '\n');
+}
+
+ExitCode mark_read(Context& context, const InboxOptions& options) {
+  if (options.all == !options.keys.empty())
+    return fail(context, usage_error("say which entries: --key with the beginning of a key, or --all"));
+  const auto box = open_box(context, options);
+  if (!box) return fail(context, box.error());
+  if (const Status may = leave_to_daemon(context, options, **box); !may) return fail(context, may.error());
+  const auto choose = [&](const schema::InboxDocument& document) -> Result<std::vector<std::size_t>> {
+    if (options.all) return entries_that_are(false, document);
+    return entries_with_keys(document, options.keys);
+  };
+  return change(context, **box, choose, mark, "marked read");
+}
+
+ExitCode clear(Context& context, const InboxOptions& options) {
+  const auto box = open_box(context, options);
+  if (!box) return fail(context, box.error());
+  if (const Status may = leave_to_daemon(context, options, **box); !may) return fail(context, may.error());
+  if (!options.all)
+    return change(
+        context, **box, [](const schema::InboxDocument& document) { return entries_that_are(true, document); }, remove,
+        "removed");
+  const Result<ReadResult> seen = (*box)->read();
+  if (!seen) return fail(context, seen.error());
+  const auto& entries = seen->document.entries();
+  const std::string question = "remove all " + std::to_string(entries.size()) + " entries of the inbox of " +
+                               (*box)->member + ", " + std::to_string(entries_that_are(false, seen->document).size()) +
+                               " of them unread?";
+  if (!options.yes && !context.console.confirm(question))
+    return fail(context, usage_error("--all removes unread entries too: say --yes, or answer on a terminal"));
+  // What arrived since was not meant.
+  std::set<schema::MessageKey> meant;
+  for (const schema::InboxEntry& entry : entries) meant.insert(entry.key);
+  const auto choose = [&](const schema::InboxDocument& document) -> Result<std::vector<std::size_t>> {
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < document.entries().size(); ++i)
+      if (meant.contains(document.entries()[i].key)) chosen.push_back(i);
+    return chosen;
+  };
+  return change(context, **box, choose, remove, "removed");
+}
+
+CLI::App* add_inbox_command(CLI::App& app, const std::string& name, const std::string& line, const std::string& help,
+                            const std::shared_ptr<InboxOptions>& options) {
+  CLI::App* command = add_command(app, name, line, help);
+  if (name != "list") command->add_option("MEMBER", options->member, "Whose inbox")->required();
+  return command;
+}
+
+void add_readers(CLI::App& inbox, Context& context, const std::shared_ptr<InboxOptions>& options) {
+  add_inbox_command(inbox, "list", "Show the inboxes of the team",
+                    "Every inbox with its entries and lock, and whose it is: the lead's, a member's, an alias of the\n"
+                    "lead, a welcome sender's, or a phantom that nobody reads.\n\n"
+                    "Example:\n  inbox-poller inbox list --team demo",
+                    options)
+      ->callback([&context, options] { context.exit_code = list(context, *options); });
+  const auto add_reader = [&](const std::string& name, const std::string& line, const std::string& help, bool unread) {
+    CLI::App* command = add_inbox_command(inbox, name, line, help, options);
+    command->add_option("--last", options->last, "Only so many, the newest")->type_name("N");
+    command->add_flag("--full", options->full, "Whole texts");
+    command->callback([&context, options, unread] { context.exit_code = show(context, *options, unread); });
+  };
+  add_reader("show", "Show the entries of an inbox",
+             "In the order of the file; a star stands before what is unread.\n\n"
+             "Examples:\n  inbox-poller inbox show team-lead --last 5\n  inbox-poller inbox show alice --full",
+             false);
+  add_reader("unread", "Show the unread entries of an inbox",
+             "As `show`; nothing unread is exit code 4.\n\nExample:\n  inbox-poller inbox unread team-lead", true);
+}
+
+void add_writers(CLI::App& inbox, Context& context, const std::shared_ptr<InboxOptions>& options) {
+  CLI::App* sender = add_inbox_command(
+      inbox, "send", "Append a message to an inbox",
+      "Writes one entry, under the lock, from the lead unless told otherwise. What a client would act\n"
+      "on instead of reading it is refused. \"-\" reads the text from the standard input.\n\n"
+      "Examples:\n  inbox-poller inbox send alice 'please rebase'\n"
+      "  git log -1 | inbox-poller inbox send alice - --from bob --summary 'the last commit'",
+      options);
+  sender->add_option("TEXT", options->text, "The message, or - for the standard input")->required();
+  sender->add_option("--from", options->from, "The sender's name (default: the lead's)")->type_name("NAME");
+  sender->add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
+  sender->add_flag("--anyway", options->anyway, "Also to a name that is no member");
+  sender->add_flag("--raw", options->raw, "Also a text that is a control message");
+  sender->callback([&context, options] { context.exit_code = send(context, *options); });
+
+  const std::string served =
+      "The lead's inbox is left alone while a daemon serves it: the daemon would take this for\n"
+      "another consumer.\n\n";
+  CLI::App* marker = add_inbox_command(inbox, "mark-read", "Mark entries of an inbox as read",
+                                       served +
+                                           "Examples:\n  inbox-poller inbox mark-read alice --all\n"
+                                           "  inbox-poller inbox mark-read alice --key 0f3a9c21d4e8",
+                                       options);
+  marker->add_option("--key", options->keys, "Entries whose keys begin so")->type_name("PREFIX");
+  marker->add_flag("--all", options->all, "All that are unread");
+  marker->add_flag("--anyway", options->anyway, "Also the inbox that a daemon serves");
+  marker->callback([&context, options] { context.exit_code = mark_read(context, *options); });
+
+  CLI::App* clearer = add_inbox_command(inbox, "clear", "Remove entries from an inbox",
+                                        "Removes the entries that are marked read; with --all every one.\n" + served +
+                                            "Examples:\n  inbox-poller inbox clear alice\n"
+                                            "  inbox-poller inbox clear alice --all --yes",
+                                        options);
+  CLI::Option* all = clearer->add_flag("--all", options->all, "Unread entries too");
+  clearer->add_flag("--read", options->read, "Only entries that are marked read (the default)")->excludes(all);
+  clearer->add_flag("--yes", options->yes, "Do not ask");
+  clearer->add_flag("--anyway", options->anyway, "Also the inbox that a daemon serves");
+  clearer->callback([&context, options] { context.exit_code = clear(context, *options); });
+}
+
+}  // namespace
+
+void add_inbox(CLI::App& app, Context& context) {
+  auto options = std::make_shared<InboxOptions>();
+  CLI::App* inbox =
+      add_command(app, "inbox", "The plain mailbox: list, show, unread, send, mark-read, clear",
+                  "Works on the files themselves, under the locks that all clients respect; no daemon is\n"
+                  "needed. The team is found by --team in the configuration, or below --root.\n\n"
+                  "Examples:\n  inbox-poller inbox list\n  inbox-poller inbox show alice --last 3\n"
+                  "  inbox-poller inbox send alice 'please rebase' --root ~/.claude/teams --team demo");
+  inbox->require_subcommand(1);
+  add_sources(*inbox, options->sources);
+  inbox->add_option("--root", options->root, "The folder that holds the teams; nothing is read from a configuration")
+      ->type_name("DIR");
+  add_readers(*inbox, context, options);
+  add_writers(*inbox, context, options);
+}
+
+}  // namespace inbox_poller::poller::cli

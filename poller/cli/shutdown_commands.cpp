@@ -1,0 +1,188 @@
+// `shutdown` and `shutdowns`: ending workers, from the request to the last trace.
+#include <algorithm>
+#include <boost/json.hpp>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/explain.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+using Steady = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds look_every{250};
+
+struct ShutdownOptions {
+  std::string member;
+  bool all = false;
+  std::string reason;
+  std::optional<config::Duration> nudge_after, force_after;
+  bool waits = false;
+  std::optional<config::Duration> patience;  // none: until the daemon itself gives up
+};
+
+std::string line_of(const json::object& shutdown) {
+  return text_of(shutdown, "member") + ": the shutdown " + shutdown_sentence(shutdown) + '\n';
+}
+
+/// Shows every change of these shutdowns until none is open. `latest` is what is known of each, by id.
+Result<bool> follow(Context& context, const ShutdownOptions& options, std::map<std::string, json::object>& latest) {
+  const auto begun = Steady::now();
+  std::map<std::string, std::string> shown;  // state and detail, by id
+  Result<ControlClient> client = context.connect();
+  if (!client) return client.error();
+  for (;;) {
+    bool open = false;
+    for (auto& [id, shutdown] : latest) {
+      const Result<json::object> answer = context.ask(*client, "shutdowns", {{"id", id}});
+      if (!answer) return answer.error();
+      for (const json::object* row : objects_of(*answer, "shutdowns"))
+        if (raw_text_of(*row, "team") == raw_text_of(shutdown, "team")) shutdown = json::object(*row);
+      open = open || flag_of(shutdown, "open");
+      std::string now = raw_text_of(shutdown, "state") + raw_text_of(shutdown, "detail");
+      if (std::exchange(shown[id], now) == now || context.json) continue;
+      const std::string time = time_text(now_ms());
+      if (context.print(time.substr(time.find(' ') + 1) + "  " + line_of(shutdown)) != ExitCode::done)
+        return Error{"io.write", "the output is closed"};
+    }
+    if (!open) return true;
+    if (options.patience && Steady::now() - begun >= *options.patience) return false;
+    rest(look_every);
+  }
+}
+
+bool all_cleaned(const std::map<std::string, json::object>& shutdowns) {
+  return std::all_of(shutdowns.begin(), shutdowns.end(),
+                     [](const auto& item) { return raw_text_of(item.second, "state") == "cleaned"; });
+}
+
+ExitCode wait_for(Context& context, const ShutdownOptions& options, json::object answer) {
+  std::map<std::string, json::object> latest;
+  for (const json::object* shutdown : objects_of(answer, "shutdowns"))
+    latest[raw_text_of(*shutdown, "request_id")] = *shutdown;
+  const Result<bool> ended = follow(context, options, latest);
+  if (!ended) return context.fail(ended.error());
+  const bool good = all_cleaned(latest) && objects_of(answer, "refused").empty();
+  if (context.json) {
+    json::array list;
+    for (auto& [id, shutdown] : latest) list.push_back(std::move(shutdown));
+    answer["shutdowns"] = std::move(list);
+    if (const ExitCode printed = context.print_json(answer); printed != ExitCode::done) return printed;
+  } else if (!*ended) {
+    context.console.complain(
+        "not finished within --wait; it goes on without you, `inbox-poller shutdowns` tells how it stands");
+  }
+  return good ? ExitCode::done : ExitCode::failed;
+}
+
+ExitCode shutdown(Context& context, const ShutdownOptions& options) {
+  if (options.member.empty() != options.all) {
+    context.console.complain("say whom to shut down: one MEMBER, or --all");
+    return ExitCode::usage;
+  }
+  json::object request{{"by", user_name()}};
+  if (options.all)
+    request["all"] = true;
+  else
+    request["member"] = options.member;
+  if (!options.reason.empty()) request["reason"] = options.reason;
+  if (options.nudge_after) request["nudge_after_ms"] = options.nudge_after->count();
+  if (options.force_after) request["force_after_ms"] = options.force_after->count();
+  Result<ControlClient> client = context.connect();
+  if (!client) return context.fail(client.error());
+  // Looking at many panes takes its time.
+  Result<json::object> answer = context.ask(*client, "shutdown", std::move(request), std::chrono::minutes(5));
+  if (!answer) return context.fail(answer.error());
+  const auto refused = objects_of(*answer, "refused");
+  for (const json::object* one : refused)
+    context.console.explain("inbox-poller: " + text_of(*one, "member") + ": " + text_of(*one, "message") + '\n');
+  if (options.waits) return wait_for(context, options, *std::move(answer));
+  ExitCode printed = ExitCode::done;
+  if (context.json) {
+    printed = context.print_json(*answer);
+  } else {
+    std::string text;
+    for (const json::object* one : objects_of(*answer, "shutdowns"))
+      text += line_of(*one) + "  inbox-poller trace " + text_of(*one, "request_id") + '\n';
+    if (text.empty() && refused.empty()) text = "there is no worker to shut down\n";
+    printed = context.print(text);
+  }
+  return printed == ExitCode::done && !refused.empty() ? ExitCode::failed : printed;
+}
+
+ExitCode shutdowns(Context& context, long long limit) {
+  const Result<json::object> answer = context.ask("shutdowns", {{"limit", limit}});
+  if (!answer) return context.fail(answer.error());
+  if (context.json) return context.print_json(*answer);
+  std::vector<Row> rows{{"ASKED", "TEAM", "WORKER", "STATE", "BY", "ID"}};
+  std::string text;
+  for (const json::object* one : objects_of(*answer, "shutdowns")) {
+    rows.push_back({ago(number_of(*one, "requested_ms")), text_of(*one, "team"), text_of(*one, "member"),
+                    text_of(*one, "state"), text_of(*one, "by"), text_of(*one, "request_id")});
+    text += line_of(*one);
+  }
+  return context.print(rows.size() == 1 ? "nobody was asked to shut down\n" : table(rows, "") + '\n' + text);
+}
+
+}  // namespace
+
+void add_shutdown(CLI::App& app, Context& context) {
+  auto options = std::make_shared<ShutdownOptions>();
+  CLI::App* command = add_command(
+      app, "shutdown", "Ask a worker to end, and clean up after it",
+      "Sends a shutdown request. When the worker agrees, its process and pane are ended, it is taken out of the\n"
+      "roster, its unfinished tasks are given back, and the lead is told. Only the pane and processes that the\n"
+      "roster named when you asked are touched. A worker may refuse; its reason is shown and goes to the lead.\n"
+      "Without --force-after (or [shutdown] force_after) nobody is ended who did not agree.\n\n"
+      "With --wait each step is shown; it ends with 0 when all is cleaned up, and with 1 when the worker refused\n"
+      "or the time was over. Write a limit as --wait=2min. Interrupting the wait stops nothing else.\n\n"
+      "Examples:\n"
+      "  inbox-poller shutdown alice --reason 'the work is merged' --wait\n"
+      "  inbox-poller shutdown bob --nudge-after 0s --force-after 1min --wait=2min\n"
+      "  inbox-poller shutdown --all");
+  command->add_option("MEMBER", options->member, "The worker's name");
+  command->add_flag("--all", options->all, "Every worker of the team");
+  command->add_option("--reason", options->reason, "What the worker is told")->type_name("TEXT");
+  add_duration(*command, "--nudge-after", options->nudge_after,
+               "Remind it once, after so long (0s: never; default: as configured)");
+  add_duration(*command, "--force-after", options->force_after,
+               "Go on without its consent after so long (default: as configured)");
+  command
+      ->add_option_function<std::string>(
+          "--wait",
+          [options](const std::string& text) {
+            options->waits = true;
+            if (!text.empty()) options->patience = read_duration("--wait", text);
+          },
+          "Show each step until the end, at most so long")
+      ->type_name("[=DURATION]")
+      ->expected(0, 1);
+  command->callback([options, &context] { context.exit_code = shutdown(context, *options); });
+}
+
+void add_shutdowns(CLI::App& app, Context& context) {
+  auto limit = std::make_shared<long long>(20);
+  CLI::App* command =
+      add_command(app, "shutdowns", "Show who was asked to end, and how far that is",
+                  "The latest shutdowns, the newest first, and for each a sentence: what it waits for, what was\n"
+                  "left alone and why, or what to do next.\n\n"
+                  "Examples:\n"
+                  "  inbox-poller shutdowns\n"
+                  "  inbox-poller shutdowns --json | jq '.shutdowns[] | select(.open)'");
+  command->add_option("--limit", *limit, "At most so many")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000).description(""));
+  command->callback([limit, &context] { context.exit_code = shutdowns(context, *limit); });
+}
+
+}  // namespace inbox_poller::poller::cli

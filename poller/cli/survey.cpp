@@ -1,0 +1,196 @@
+#include "poller/cli/survey.hpp"
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include "config/text.hpp"
+#include "poller/mailbox/claude/claude_mailbox.hpp"
+#include "schema/envelope.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace {
+
+constexpr int readings = 5;
+constexpr std::chrono::milliseconds between_readings{50};
+constexpr std::string_view inbox_suffix = ".json";
+constexpr std::string_view lock_suffix = ".json.lock";
+
+void count_entries(const schema::InboxDocument& document, InboxSight& sight) {
+  sight.bom = document.bytes().starts_with("\xEF\xBB\xBF");
+  sight.entries = document.entries().size();
+  for (const schema::InboxEntry& entry : document.entries()) {
+    const Result<schema::Envelope> envelope = schema::decode_envelope(document.entry_bytes(entry));
+    if (!envelope) ++sight.bad;
+    if (entry.read == schema::ReadFlag::read) continue;
+    ++sight.unread;
+    const auto at = envelope ? parse_timestamp(envelope->timestamp) : std::nullopt;
+    if (at && (sight.oldest_unread_ms == 0 || *at < sight.oldest_unread_ms)) sight.oldest_unread_ms = *at;
+  }
+}
+
+}  // namespace
+
+void wait_here(std::chrono::milliseconds duration) {
+  boost::asio::io_context context;
+  boost::asio::steady_timer(context, duration).wait();
+}
+
+bool is_unconfigured(const config::Sources& sources, const config::Environment& environment) {
+  if (!sources.files.empty() || !sources.dir.empty()) return false;
+  const bool named = environment.xdg_config_home.starts_with('/');
+  const std::string base = named ? environment.xdg_config_home : environment.home + "/.config";
+  std::error_code failure;
+  std::filesystem::directory_iterator files(base + "/inbox-poller/teams.d", failure);
+  if (failure) return failure == std::errc::no_such_file_or_directory;  // what cannot be read is for load() to tell
+  return std::none_of(begin(files), end(files), [](const auto& file) { return file.path().extension() == ".toml"; });
+}
+
+config::TeamConfig any_team(std::string root, const config::Environment& environment) {
+  std::vector<std::string> none;
+  config::TeamConfig config = config::parse_team("[team]\nname = \"*\"\n", "", environment, none, none).config;
+  if (!root.empty()) config.team.root = std::move(root);
+  return config;
+}
+
+Result<std::vector<TeamPlace>> find_teams(FileSystem& files, const config::TeamConfig& config) {
+  std::vector<std::string> names{config.team.name};
+  if (config.team.name.find('*') != std::string::npos) {
+    const Result<Directory> root = files.open_dir(absolute, config.team.root);
+    if (!root) return root.error();
+    Result<std::vector<std::string>> found = files.list(*root);
+    if (!found) return found.error();
+    names = *std::move(found);
+    std::erase_if(names, [&](const std::string& name) {
+      return !schema::is_valid_name(name) || !config::wildcard_match(config.team.name, name);
+    });
+    std::sort(names.begin(), names.end());
+  }
+  std::vector<TeamPlace> places;
+  for (const std::string& name : names) {
+    TeamPlace place{name, config};
+    if (!files.stat_at(absolute, place.folder() + "/config.json") &&
+        !files.stat_at(absolute, place.folder() + "/inboxes"))
+      continue;
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+std::string_view to_string(Whose whose) {
+  switch (whose) {
+    case Whose::lead: return "lead";
+    case Whose::member: return "member";
+    case Whose::alias: return "alias";
+    case Whose::sender: return "sender";
+    case Whose::nobody: return "phantom";
+    case Whose::unknown: break;
+  }
+  return "unknown";
+}
+
+Whose whose_inbox(const std::string& inbox, const config::TeamConfig& config, const std::string& lead,
+                  const Result<schema::Roster>& roster) {
+  const auto named_in = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), inbox) != names.end();
+  };
+  if (inbox == lead) return Whose::lead;
+  if (roster && roster->find(inbox) != nullptr) return Whose::member;
+  if (named_in(config.team.aliases)) return Whose::alias;
+  if (named_in(config.delivery.senders)) return Whose::sender;
+  return roster ? Whose::nobody : Whose::unknown;
+}
+
+std::string lead_of(const config::TeamConfig& config, const Result<schema::Roster>& roster) {
+  if (!config.team.lead.empty()) return config.team.lead;
+  return roster ? roster->lead_name() : schema::Roster().lead_name();
+}
+
+ReadResult read_calmly(Mailbox& mailbox, const std::string& inbox, const Wait& wait) {
+  for (int reading = 1;; ++reading) {
+    ReadResult result = mailbox.read(inbox, ReadMode::unlocked);
+    const bool may_pass = result.outcome == ReadOutcome::torn || result.outcome == ReadOutcome::empty;
+    if (!may_pass || reading == readings) return result;
+    wait(between_readings);
+  }
+}
+
+std::optional<LockSight> look_at_lock(FileSystem& files, const Directory& at, const std::string& name) {
+  const Result<FileStat> stat = files.stat_at(at, name);
+  if (!stat) return std::nullopt;
+  LockSight sight{at.path + "/" + name, *stat, true};
+  if (stat->kind == FileKind::directory) {
+    const Result<Directory> folder = files.open_dir(at, name);
+    const auto names = folder ? files.list(*folder) : Result<std::vector<std::string>>(folder.error());
+    sight.empty = !names || names->empty();
+  }
+  return sight;
+}
+
+TeamSight look_at_team(FileSystem& files, const Clock& clock, const TeamPlace& place, const Wait& wait) {
+  ClaudeMailbox mailbox(files, clock, place.folder(), place.name, place.config.limits);
+  Result<schema::Roster> roster = mailbox.roster();
+  const std::string lead = lead_of(place.config, roster);
+  TeamSight sight{std::move(roster), lead, {}, {}, std::nullopt};
+  if (const Result<Directory> team = files.open_dir(absolute, place.folder())) {
+    if (auto lock = look_at_lock(files, *team, "config.json.lock")) sight.locks.push_back(*std::move(lock));
+  }
+  const Result<Directory> folder = files.open_dir(absolute, place.folder() + "/inboxes");
+  auto names = folder ? files.list(*folder) : Result<std::vector<std::string>>(folder.error());
+  if (!names) {
+    if (!is_errno(names.error(), ENOENT)) sight.problem = names.error();
+    return sight;
+  }
+  std::sort(names->begin(), names->end());
+  for (const std::string& name : *names) {
+    if (name.ends_with(lock_suffix))
+      if (auto lock = look_at_lock(files, *folder, name)) sight.locks.push_back(*std::move(lock));
+    if (!name.ends_with(inbox_suffix)) continue;
+    InboxSight inbox;
+    inbox.name = name.substr(0, name.size() - inbox_suffix.size());
+    if (!schema::is_valid_name(inbox.name)) continue;
+    inbox.path = folder->path + "/" + name;
+    inbox.whose = whose_inbox(inbox.name, place.config, sight.lead, sight.roster);
+    if (const Result<FileStat> stat = files.stat_at(*folder, name)) inbox.stat = *stat;
+    const ReadResult read = read_calmly(mailbox, inbox.name, wait);
+    inbox.outcome = read.outcome;
+    inbox.detail = read.detail;
+    count_entries(read.document, inbox);
+    sight.inboxes.push_back(std::move(inbox));
+  }
+  return sight;
+}
+
+std::optional<EpochMs> parse_timestamp(std::string_view text) {
+  const std::string copy(text);
+  int year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  int hour = 0;
+  int minute = 0;
+  double second = 0;
+  int length = 0;
+  if (std::sscanf(copy.c_str(), "%4d-%2u-%2u%*1[T ]%2d:%2d:%9lf%n", &year, &month, &day, &hour, &minute, &second,
+                  &length) != 6)
+    return std::nullopt;
+  int zone_hour = 0;
+  int zone_minute = 0;
+  const char* zone = copy.c_str() + length;
+  if (*zone == '+' || *zone == '-') {
+    if (std::sscanf(zone + 1, "%2d:%2d", &zone_hour, &zone_minute) != 2) return std::nullopt;
+    if (*zone == '-') zone_hour = -zone_hour, zone_minute = -zone_minute;
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
+  if (!date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || !(second >= 0 && second < 61))
+    return std::nullopt;
+  const auto instant = std::chrono::sys_days(date).time_since_epoch() + std::chrono::hours(hour - zone_hour) +
+                       std::chrono::minutes(minute - zone_minute);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(instant).count() +
+         static_cast<EpochMs>(second * 1000 + 0.5);
+}
+
+}  // namespace inbox_poller::poller::cli

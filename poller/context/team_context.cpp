@@ -1,0 +1,176 @@
+#include "poller/context/team_context.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "config/rules.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+constexpr std::chrono::seconds departure_grace{60};
+
+}  // namespace
+
+TeamContext::TeamContext(std::string team_name, const config::TeamConfig& team_config, std::string home_dir,
+                         Ledger& the_ledger, Telemetry& the_telemetry, const Clock& the_clock)
+    : name(std::move(team_name)),
+      config(team_config),
+      home(std::move(home_dir)),
+      ledger(the_ledger),
+      telemetry(the_telemetry),
+      clock(the_clock),
+      lead(team_config.team.lead) {
+  rebuild_rules();
+}
+
+void TeamContext::reconfigure(const config::TeamConfig& fresh) {
+  config = fresh;
+  rebuild_rules();
+}
+
+Status TeamContext::restore() {
+  auto rows = ledger.members(name);
+  if (!rows) return rows.error();
+  for (auto& row : *rows) {
+    if (!row.present) former_members_.push_back(row.name);
+    members[row.name] = std::move(row);
+  }
+  auto rules = ledger.rules(name);
+  if (!rules) return rules.error();
+  all_rules_ = std::move(*rules);
+  rebuild_rules();
+  return Done{};
+}
+
+Status TeamContext::adopt(schema::Roster fresh) {
+  lead = config.team.lead.empty() ? fresh.lead_name() : config.team.lead;
+  const bool new_session = roster.lead_session_id != fresh.lead_session_id;
+  for (const auto& member : fresh.members) {
+    const auto* before = roster.find(member.name);
+    if (before != nullptr && before->mode != member.mode)
+      telemetry.emit(Event::roster_mode,
+                     {{"team", name}, {"from", member.name}, {"old", before->mode}, {"new", member.mode}});
+  }
+  roster = std::move(fresh);
+  if (new_session) rebuild_rules();  // a person's word holds for the session it was given in
+  std::vector<MemberRow> changed;
+  for (const auto& member : roster.members) {
+    absent_since_.erase(member.name);
+    const auto known = members.find(member.name);
+    if (known != members.end() && known->second.present) continue;
+    MemberRow row = known != members.end() ? known->second : MemberRow{};
+    row.team = name;
+    row.name = member.name;
+    row.present = true;
+    changed.push_back(std::move(row));
+  }
+  for (const auto& [member_name, row] : members) {
+    if (!row.present || roster.find(member_name) != nullptr) continue;
+    absent_since_.emplace(member_name, clock.steady());
+    changed.push_back(row);
+    changed.back().present = false;
+  }
+  if (changed.empty()) return Done{};
+  const auto committed = commit([&](EventBatch& events) -> Status {
+    for (const auto& row : changed) {
+      events.add(Event::roster_changed, {{"team", name}, {"from", row.name}, {"new", row.present ? "member" : "left"}});
+      if (auto put = ledger.put_member(row); !put) return put;
+    }
+    return Done{};
+  });
+  if (!committed) return committed;  // found again at the next look
+  for (auto& row : changed) members[row.name] = row;
+  former_members_.clear();
+  for (const auto& [member_name, row] : members)
+    if (!row.present) former_members_.push_back(member_name);
+  return Done{};
+}
+
+bool TeamContext::has_left(const std::string& member) const {
+  const auto known = members.find(member);
+  if (known == members.end() || known->second.present) return false;
+  const auto since = absent_since_.find(member);
+  return since == absent_since_.end() || clock.steady() - since->second > departure_grace;
+}
+
+bool TeamContext::has_rule(const SessionRule& rule) const {
+  const auto rules = session_rules();
+  return std::any_of(rules.begin(), rules.end(), [&](const SessionRule& other) {
+    return other.kind == rule.kind && other.action == rule.action && other.rule == rule.rule;
+  });
+}
+
+std::vector<SessionRule> TeamContext::session_rules() const {
+  auto rules = all_rules_;
+  std::erase_if(rules, [&](const SessionRule& rule) { return rule.session != roster.lead_session_id; });
+  return rules;
+}
+
+void TeamContext::apply_rule(SessionRule rule) {
+  all_rules_.push_back(std::move(rule));
+  rebuild_rules();
+}
+
+void TeamContext::drop_rule(long long id) {
+  std::erase_if(all_rules_, [id](const SessionRule& rule) { return rule.id == id; });
+  rebuild_rules();
+}
+
+void TeamContext::rebuild_rules() {
+  rules_ = config.permissions.rules;
+  hosts_ = config.sandbox.hosts;
+  for (const auto& session : session_rules()) {
+    const bool allow = session.action == "allow";
+    if (session.kind == "permission" || session.kind == "team") {
+      if (auto rule = config::parse_permission_rule(session.rule))
+        (allow ? rules_.allow : rules_.deny).push_back(std::move(*rule));
+    } else if (auto pattern = config::parse_host_pattern(session.rule)) {
+      (allow ? hosts_.allow : hosts_.deny).push_back(std::move(*pattern));
+    }
+  }
+}
+
+handlers::TeamView TeamContext::view() const {
+  return {config, roster, name, lead, rules_, hosts_, former_members_, home};
+}
+
+Status TeamContext::commit(const std::function<Status(EventBatch& events)>& work) {
+  EventBatch events;
+  const auto now = clock.wall_ms();
+  auto committed = ledger.transaction([&]() -> Status {
+    if (auto worked = work(events); !worked) return worked;
+    return events.write_history(ledger, now);
+  });
+  if (!committed) {
+    if (!ledger_failing_)
+      telemetry.emit(Event::ledger_fault,
+                     {{"team", name}, {"code", committed.error().code}, {"reason", committed.error().message}});
+    ledger_failing_ = true;
+    return committed;
+  }
+  if (ledger_failing_) telemetry.emit(Event::ledger_recovered, {{"team", name}});
+  ledger_failing_ = false;
+  events.log(telemetry);
+  return Done{};
+}
+
+Status TeamContext::enqueue(const std::vector<handlers::Effect>& effects, const std::string& request_id,
+                            long long batch) {
+  for (const auto& effect : effects) {
+    const auto* append = std::get_if<handlers::AppendEntry>(&effect);
+    OutboxRow row;
+    row.team = name;
+    row.batch = batch;
+    row.inbox = append->inbox;
+    row.key = append->key;
+    row.entry = append->entry;
+    row.request_id = request_id;
+    row.created_ms = clock.wall_ms();
+    row.next_ms = row.created_ms;
+    if (auto queued = ledger.enqueue(row); !queued) return queued;
+  }
+  return Done{};
+}
+
+}  // namespace inbox_poller::poller

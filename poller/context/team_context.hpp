@@ -1,0 +1,78 @@
+// What the parts of one team's service share: who is in the team, what is allowed, where things are recorded. Owned by
+// Team; the parts (Intake, Asks, Outbox, Courier) hold a reference. Everything here lives on the daemon's one decision
+// thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "handlers/handler.hpp"
+#include "poller/clock.hpp"
+#include "poller/context/telemetry.hpp"
+#include "poller/ledger/ledger.hpp"
+#include "schema/roster.hpp"
+
+namespace inbox_poller::poller {
+
+class TeamContext {
+ public:
+  TeamContext(std::string team_name, const config::TeamConfig& team_config, std::string home_dir, Ledger& the_ledger,
+              Telemetry& the_telemetry, const Clock& the_clock);
+
+  const std::string name;
+  config::TeamConfig config;  // our own copy: reconfigure() may replace it between two polls
+  const std::string home;
+  Ledger& ledger;
+  Telemetry& telemetry;
+  const Clock& clock;
+
+  schema::Roster roster;
+  std::string lead;
+  std::map<std::string, MemberRow> members;  // every name that was ever in the roster, with what is known of it
+
+  /// Another configuration holds from now on. The name, the root and the lead stay.
+  void reconfigure(const config::TeamConfig& fresh);
+
+  /// Loads members and session rules from the ledger.
+  Status restore();
+
+  /// Takes over a freshly read roster: notes who joined and who left.
+  Status adopt(schema::Roster fresh);
+
+  /// True for somebody who was a member and is none any more: since before our start, or for a minute. (A roster that
+  /// is just being rewritten may miss a member for a moment.)
+  [[nodiscard]] bool has_left(const std::string& member) const;
+
+  /// True when the session already has this rule.
+  [[nodiscard]] bool has_rule(const SessionRule&) const;
+  /// Makes a rule effective, or ends it; to be called once that is committed.
+  void apply_rule(SessionRule);
+  void drop_rule(long long id);
+  /// The rules of the lead's present session.
+  [[nodiscard]] std::vector<SessionRule> session_rules() const;
+
+  [[nodiscard]] handlers::TeamView view() const;
+
+  /// One transaction: the work fills `events` and writes rows; the history is written with them; the log only after the
+  /// commit. A failing ledger is reported once, and once more when it works again; until then nothing is accepted,
+  /// answered or marked.
+  Status commit(const std::function<Status(EventBatch& events)>& work);
+
+  /// Carries effects into the outbox, in the open transaction.
+  Status enqueue(const std::vector<handlers::Effect>& effects, const std::string& request_id, long long batch);
+
+ private:
+  void rebuild_rules();
+
+  std::vector<SessionRule> all_rules_;
+  config::PermissionRules rules_;
+  config::HostRules hosts_;
+  std::vector<std::string> former_members_;
+  std::map<std::string, SteadyTime> absent_since_;
+  bool ledger_failing_ = false;
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,316 @@
+#include "poller/context/telemetry.hpp"
+
+#include <fcntl.h>
+#include <spdlog/sinks/rotating_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <chrono>
+#include <cstdlib>
+
+#include "schema/ids.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+using config::LogLevel;
+
+struct EventInfo {
+  Event event;
+  std::string_view name;
+  LogLevel level;
+};
+
+// In the order of the enum; the assertion below holds a forgotten or misplaced line.
+constexpr std::array events{
+    EventInfo{Event::daemon_started, "daemon.started", LogLevel::info},
+    EventInfo{Event::daemon_warning, "daemon.warning", LogLevel::warn},
+    EventInfo{Event::daemon_stopping, "daemon.stopping", LogLevel::info},
+    EventInfo{Event::daemon_stopped, "daemon.stopped", LogLevel::info},
+    EventInfo{Event::daemon_fault, "daemon.fault", LogLevel::error},
+    EventInfo{Event::daemon_reloaded, "daemon.reloaded", LogLevel::info},
+    EventInfo{Event::daemon_reload_refused, "daemon.reload_refused", LogLevel::warn},
+    EventInfo{Event::poll_slow, "poll.slow", LogLevel::warn},
+    EventInfo{Event::roster_appeared, "roster.appeared", LogLevel::info},
+    EventInfo{Event::roster_vanished, "roster.vanished", LogLevel::info},
+    EventInfo{Event::roster_changed, "roster.changed", LogLevel::info},
+    EventInfo{Event::roster_unreadable, "roster.unreadable", LogLevel::warn},
+    EventInfo{Event::roster_mode, "roster.mode", LogLevel::info},
+    EventInfo{Event::inbox_state, "inbox.state", LogLevel::info},
+    EventInfo{Event::inbox_unreadable, "inbox.unreadable", LogLevel::warn},
+    EventInfo{Event::inbox_quarantined, "inbox.quarantined", LogLevel::warn},
+    EventInfo{Event::inbox_lock_foreign, "inbox.lock_foreign", LogLevel::warn},
+    EventInfo{Event::inbox_full, "inbox.full", LogLevel::warn},
+    EventInfo{Event::inbox_phantom, "inbox.phantom", LogLevel::warn},
+    EventInfo{Event::inbox_foreign_consumer, "inbox.foreign_consumer", LogLevel::warn},
+    EventInfo{Event::inbox_role, "inbox.role", LogLevel::warn},
+    EventInfo{Event::message_accepted, "message.accepted", LogLevel::info},
+    EventInfo{Event::message_refused, "message.refused", LogLevel::warn},
+    EventInfo{Event::message_bad, "message.bad", LogLevel::warn},
+    EventInfo{Event::message_duplicate, "message.duplicate", LogLevel::info},
+    EventInfo{Event::message_already_read, "message.already_read", LogLevel::info},
+    EventInfo{Event::message_marked, "message.marked", LogLevel::debug},
+    EventInfo{Event::message_left, "message.left", LogLevel::info},
+    EventInfo{Event::message_consumed, "message.consumed", LogLevel::info},
+    EventInfo{Event::request_pending, "request.pending", LogLevel::info},
+    EventInfo{Event::request_decided, "request.decided", LogLevel::info},
+    EventInfo{Event::request_repeated, "request.repeated", LogLevel::info},
+    EventInfo{Event::request_unanswered, "request.unanswered", LogLevel::warn},
+    EventInfo{Event::request_lost_race, "request.lost_race", LogLevel::info},
+    EventInfo{Event::effect_written, "effect.written", LogLevel::info},
+    EventInfo{Event::effect_done, "effect.done", LogLevel::debug},
+    EventInfo{Event::effect_consumed, "effect.consumed", LogLevel::info},
+    EventInfo{Event::effect_deferred, "effect.deferred", LogLevel::warn},
+    EventInfo{Event::effect_rewritten, "effect.rewritten", LogLevel::warn},
+    EventInfo{Event::effect_dead, "effect.dead", LogLevel::error},
+    EventInfo{Event::delivery_offered, "delivery.offered", LogLevel::info},
+    EventInfo{Event::delivery_delivered, "delivery.delivered", LogLevel::info},
+    EventInfo{Event::delivery_requeued, "delivery.requeued", LogLevel::info},
+    EventInfo{Event::delivery_failed, "delivery.failed", LogLevel::warn},
+    EventInfo{Event::lead_state, "lead.state", LogLevel::info},
+    EventInfo{Event::answer_foreign, "answer.foreign", LogLevel::info},
+    EventInfo{Event::answer_malformed, "answer.malformed", LogLevel::warn},
+    EventInfo{Event::answer_forged, "answer.forged", LogLevel::warn},
+    EventInfo{Event::shutdown_requested, "shutdown.requested", LogLevel::info},
+    EventInfo{Event::shutdown_state, "shutdown.state", LogLevel::info},
+    EventInfo{Event::shutdown_nudged, "shutdown.nudged", LogLevel::info},
+    EventInfo{Event::shutdown_signalled, "shutdown.signalled", LogLevel::warn},
+    EventInfo{Event::shutdown_stuck, "shutdown.stuck", LogLevel::warn},
+    EventInfo{Event::rule_added, "rule.added", LogLevel::info},
+    EventInfo{Event::rule_removed, "rule.removed", LogLevel::info},
+    EventInfo{Event::order_sent, "order.sent", LogLevel::info},
+    EventInfo{Event::order_adopted, "order.adopted", LogLevel::info},
+    EventInfo{Event::order_not_adopted, "order.not_adopted", LogLevel::warn},
+    EventInfo{Event::control_listening, "control.listening", LogLevel::info},
+    EventInfo{Event::control_command, "control.command", LogLevel::debug},
+    EventInfo{Event::control_problem, "control.problem", LogLevel::warn},
+    EventInfo{Event::ledger_fault, "ledger.fault", LogLevel::error},
+    EventInfo{Event::ledger_recovered, "ledger.recovered", LogLevel::info},
+    EventInfo{Event::ledger_pruned, "ledger.pruned", LogLevel::info},
+};
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < events.size(); ++i)
+    if (events[i].event != static_cast<Event>(i)) return false;
+  return events.size() == static_cast<std::size_t>(Event::ledger_pruned) + 1;
+}
+static_assert(in_order(), "every event needs its line above, in the order of the enum");
+
+const EventInfo& info(Event event) { return events[static_cast<std::size_t>(event)]; }
+
+spdlog::level::level_enum to_spdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug: return spdlog::level::debug;
+    case LogLevel::info: return spdlog::level::info;
+    case LogLevel::warn: return spdlog::level::warn;
+    case LogLevel::error: return spdlog::level::err;
+  }
+  std::abort();
+}
+
+std::string_view level_name(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug: return "debug";
+    case LogLevel::info: return "info";
+    case LogLevel::warn: return "warn";
+    case LogLevel::error: return "error";
+  }
+  std::abort();
+}
+
+EpochMs wall_ms() { return SystemClock().wall_ms(); }
+
+constexpr std::size_t max_field = 2000;  // bytes of one value in one line
+
+/// Bounded, masked, and without the control bytes that JSON leaves alone (DEL and C1 can steer a terminal).
+std::string prepared(std::string_view value) {
+  const std::string masked = mask_secrets(value.substr(0, max_field));
+  std::string text;
+  for (std::size_t i = 0; i < masked.size(); ++i) {
+    const auto c = static_cast<unsigned char>(masked[i]);
+    const auto following = i + 1 < masked.size() ? static_cast<unsigned char>(masked[i + 1]) : 0U;
+    if (c == 0x7f) {
+      text += '?';
+    } else if (c == 0xc2 && following >= 0x80 && following < 0xa0) {
+      text += '?';
+      ++i;
+    } else {
+      text += masked[i];
+    }
+  }
+  if (value.size() > max_field) text += "…";
+  return text;
+}
+
+/// A JSON string that a strict parser takes, also where the bytes were no UTF-8.
+std::string quoted(std::string_view text) { return schema::make_parsable(schema::quote(text)); }
+
+std::string json_line(Event event, const Fields& fields) {
+  std::string line = "{\"ts\":\"" + schema::iso_timestamp(wall_ms()) + "\",\"level\":\"" +
+                     std::string(level_name(event_level(event))) + "\",\"event\":\"" + std::string(event_name(event)) +
+                     "\"";
+  for (const auto& [name, value] : fields) {
+    line += ",\"" + std::string(name) + "\":";
+    const bool number = name.ends_with("_ms") || name == "count" || name == "attempts";
+    line += number ? value : quoted(prepared(value));
+  }
+  return line + "}";
+}
+
+std::string text_line(Event event, const Fields& fields, bool colour) {
+  const auto level = event_level(event);
+  const auto time = schema::iso_timestamp(wall_ms());
+  std::string_view on, off;
+  if (colour && level != LogLevel::info) {
+    on = level == LogLevel::debug ? "\x1b[2m" : level == LogLevel::warn ? "\x1b[33m" : "\x1b[31m";
+    off = "\x1b[0m";
+  }
+  std::string line = time.substr(11, 12) + " " + std::string(on) + std::string(level_name(level)) +
+                     std::string(6 - level_name(level).size(), ' ') + std::string(event_name(event)) + std::string(off);
+  for (const auto& [name, value] : fields) {
+    const std::string text = prepared(value);
+    const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+      return std::isgraph(c) != 0 && c != '"' && c != '=' && c < 0x80;
+    });
+    line += "  " + std::string(name) + "=" + (plain ? text : quoted(text));
+  }
+  return line;
+}
+
+/// A log file we are willing to append to: created 0600 by us, or an existing regular file that is no link.
+Status check_log_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+  struct stat st {};
+  const bool good = fd >= 0 && ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+  if (fd >= 0) ::close(fd);
+  if (good) return Done{};
+  return Error{"log.file", path +
+                               ": cannot be used as a log file: it must be a regular file (no link) that we may write, "
+                               "in a folder that exists"};
+}
+
+}  // namespace
+
+std::string_view event_name(Event event) { return info(event).name; }
+LogLevel event_level(Event event) { return info(event).level; }
+
+std::string mask_secrets(std::string_view text) {
+  static constexpr std::array<std::string_view, 9> secret_prefixes = {"sk-",   "ghp_",  "gho_", "github_pat_", "glpat-",
+                                                                      "xoxb-", "xoxp-", "AKIA", "eyJhbGciOi"};
+  static constexpr std::array<std::string_view, 8> secret_names = {"password", "passwd",  "secret", "token",
+                                                                   "api_key",  "api-key", "apikey", "bearer"};
+  const auto value_end = [&](std::size_t at) {
+    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])) == 0 && text[at] != '"' &&
+           text[at] != '\'' && text[at] != '&' && text[at] != ';')
+      ++at;
+    return at;
+  };
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto rest = text.substr(i);
+    const auto prefix =
+        std::find_if(secret_prefixes.begin(), secret_prefixes.end(), [&](auto p) { return rest.starts_with(p); });
+    if (prefix != secret_prefixes.end() && value_end(i) - i >= prefix->size() + 8) {
+      out += "***";
+      i = value_end(i);
+      continue;
+    }
+    const auto lower_rest = std::string_view(lower).substr(i);
+    const auto name =
+        std::find_if(secret_names.begin(), secret_names.end(), [&](auto n) { return lower_rest.starts_with(n); });
+    if (name != secret_names.end()) {
+      std::size_t at = i + name->size();
+      const bool assigned =
+          at < text.size() && (text[at] == '=' || text[at] == ':' || (*name == "bearer" && text[at] == ' '));
+      if (assigned) {
+        ++at;
+        while (at < text.size() && (text[at] == ' ' || text[at] == '"' || text[at] == '\'')) ++at;
+        out.append(text.substr(i, at - i));
+        if (value_end(at) > at) out += "***";
+        i = value_end(at);
+        continue;
+      }
+    }
+    out += text[i++];
+  }
+  return out;
+}
+
+Result<std::unique_ptr<Telemetry>> Telemetry::open(const config::LogSettings& settings) {
+  spdlog::sink_ptr sink;
+  const bool to_file = !settings.file.empty();
+  const bool terminal = !to_file && ::isatty(STDERR_FILENO) == 1;
+  if (to_file) {
+    if (auto usable = check_log_file(settings.file); !usable) return usable.error();
+    try {
+      constexpr std::size_t log_file_size = std::size_t{16} << 20;
+      constexpr std::size_t log_files = 5;
+      sink = std::make_shared<spdlog::sinks::rotating_file_sink_st>(settings.file, log_file_size, log_files);
+    } catch (const spdlog::spdlog_ex& ex) {
+      return Error{"log.file", settings.file + ": " + ex.what()};
+    }
+  } else {
+    sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
+  }
+  auto logger = std::make_shared<spdlog::logger>("inbox-poller", std::move(sink));
+  logger->set_pattern("%v");
+  logger->set_level(to_spdlog(settings.level));
+  logger->flush_on(spdlog::level::debug);
+  // A log that cannot be written (full disk) must not stop the daemon, nor fill standard error with complaints of its
+  // own.
+  logger->set_error_handler([](const std::string&) {});
+  const bool json =
+      settings.format == config::LogFormat::json || (settings.format == config::LogFormat::automatic && !terminal);
+  const bool colour = terminal && std::getenv("NO_COLOR") == nullptr;
+  return std::unique_ptr<Telemetry>(new Telemetry(std::move(logger), json, colour));
+}
+
+Telemetry::Telemetry(std::shared_ptr<spdlog::logger> logger, bool json, bool colour)
+    : logger_(std::move(logger)), json_(json), colour_(colour) {}
+Telemetry::~Telemetry() = default;
+
+void Telemetry::set_level(config::LogLevel level) { logger_->set_level(to_spdlog(level)); }
+
+void Telemetry::emit(Event event, const Fields& fields) {
+  const auto level = to_spdlog(event_level(event));
+  if (!logger_->should_log(level)) return;
+  logger_->log(level, spdlog::string_view_t(json_ ? json_line(event, fields) : text_line(event, fields, colour_)));
+}
+
+Status EventBatch::write_history(Ledger& ledger, EpochMs now) const {
+  for (const auto& [event, fields] : events_) {
+    HistoryRow row;
+    row.at_ms = now;
+    row.event = event_name(event);
+    for (const auto& [name, value] : fields) {
+      if (name == "team") {
+        row.team = value;
+      } else if (name == "message_key") {
+        row.message_key = value;
+      } else if (name == "request_id") {
+        row.request_id = value;
+      } else if (!value.empty()) {
+        if (!row.detail.empty()) row.detail += "  ";
+        row.detail += std::string(name) + "=" + mask_secrets(std::string_view(value).substr(0, max_field));
+      }
+    }
+    if (row.message_key.empty() && row.request_id.empty()) continue;
+    if (auto noted = ledger.note(row); !noted) return noted.error();
+  }
+  return Done{};
+}
+
+void EventBatch::log(Telemetry& telemetry) const {
+  for (const auto& [event, fields] : events_) telemetry.emit(event, fields);
+}
+
+}  // namespace inbox_poller::poller

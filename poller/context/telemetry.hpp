@@ -1,0 +1,132 @@
+// The daemon's log: one line per state transition, through one function, with an enum of event names. The catalogue
+// with each event's fields and level is docs/operations.md. JSON lines for programs, readable text for a terminal; both
+// from one Fields. Invariants: one event is one line, whatever the texts in it contain; message bodies are never
+// logged; what looks like a secret is masked. Levels by consequence: warn is somebody else's fault, handled; error is
+// ours and will be retried; critical stops us.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/config.hpp"
+#include "poller/ledger/ledger.hpp"
+#include "schema/error.hpp"
+
+namespace spdlog {
+class logger;
+}
+
+namespace inbox_poller::poller {
+
+enum class Event {
+  daemon_started,
+  daemon_warning,
+  daemon_stopping,
+  daemon_stopped,
+  daemon_fault,
+  daemon_reloaded,
+  daemon_reload_refused,
+  poll_slow,
+  roster_appeared,
+  roster_vanished,
+  roster_changed,
+  roster_unreadable,
+  roster_mode,
+  inbox_state,
+  inbox_unreadable,
+  inbox_quarantined,
+  inbox_lock_foreign,
+  inbox_full,
+  inbox_phantom,
+  inbox_foreign_consumer,
+  inbox_role,
+  message_accepted,
+  message_refused,
+  message_bad,
+  message_duplicate,
+  message_already_read,
+  message_marked,
+  message_left,
+  message_consumed,
+  request_pending,
+  request_decided,
+  request_repeated,
+  request_unanswered,
+  request_lost_race,
+  effect_written,
+  effect_done,
+  effect_consumed,
+  effect_deferred,
+  effect_rewritten,
+  effect_dead,
+  delivery_offered,
+  delivery_delivered,
+  delivery_requeued,
+  delivery_failed,
+  lead_state,
+  answer_foreign,
+  answer_malformed,
+  answer_forged,
+  shutdown_requested,
+  shutdown_state,
+  shutdown_nudged,
+  shutdown_signalled,
+  shutdown_stuck,
+  rule_added,
+  rule_removed,
+  order_sent,
+  order_adopted,
+  order_not_adopted,
+  control_listening,
+  control_command,
+  control_problem,
+  ledger_fault,
+  ledger_recovered,
+  ledger_pruned,
+};
+
+/// "request.decided"
+std::string_view event_name(Event);
+config::LogLevel event_level(Event);
+
+/// Ordered name-value pairs. Names come from the catalogue: team, inbox, from, type, request_id, message_key, old, new,
+/// by, rule, reason, latency_ms, …
+using Fields = std::vector<std::pair<std::string_view, std::string>>;
+
+/// Replaces what looks like a credential (known token prefixes, `password=…`, bearer tokens) by "***".
+std::string mask_secrets(std::string_view text);
+
+class Telemetry {
+ public:
+  /// Errors when the log file cannot be opened safely (a link, somebody else's file).
+  static Result<std::unique_ptr<Telemetry>> open(const config::LogSettings&);
+  ~Telemetry();
+
+  void emit(Event, const Fields&);
+  void set_level(config::LogLevel);
+
+ private:
+  Telemetry(std::shared_ptr<spdlog::logger>, bool json, bool colour);
+  std::shared_ptr<spdlog::logger> logger_;
+  bool json_;
+  bool colour_;
+};
+
+/// Events of one transaction: written to the ledger's history inside it, logged only after it is committed, so that the
+/// log never tells of something that did not happen.
+class EventBatch {
+ public:
+  void add(Event event, Fields fields) { events_.emplace_back(event, std::move(fields)); }
+  [[nodiscard]] bool empty() const { return events_.empty(); }
+  /// To be called inside the transaction.
+  Status write_history(Ledger&, EpochMs now) const;
+  void log(Telemetry&) const;
+
+ private:
+  std::vector<std::pair<Event, Fields>> events_;
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,34 @@
+// Reading a request's fields and refusing it. A field of another kind than expected counts as absent.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "schema/error.hpp"
+
+namespace inbox_poller::poller {
+
+inline boost::json::object refuse(std::string code, std::string message) {
+  return {{"ok", false}, {"code", std::move(code)}, {"message", std::move(message)}};
+}
+inline boost::json::object refuse(const Error& error) { return refuse(error.code, error.message); }
+
+inline std::string text(const boost::json::object& request, std::string_view name) {
+  const auto* value = request.if_contains(name);
+  return value != nullptr && value->is_string() ? std::string(value->as_string()) : std::string();
+}
+
+inline bool flag(const boost::json::object& request, std::string_view name) {
+  const auto* value = request.if_contains(name);
+  return value != nullptr && value->is_bool() && value->as_bool();
+}
+
+inline std::optional<long long> number(const boost::json::object& request, std::string_view name) {
+  const auto* value = request.if_contains(name);
+  if (value == nullptr || !value->is_int64()) return std::nullopt;
+  return value->as_int64();
+}
+
+}  // namespace inbox_poller::poller

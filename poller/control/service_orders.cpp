@@ -1,0 +1,176 @@
+// The verbs by which the lead's side begins something itself: shutdowns, modes, rules.
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <chrono>
+
+#include "poller/control/request.hpp"
+#include "poller/control/service.hpp"
+#include "poller/control/views.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace json = boost::json;
+namespace {
+
+constexpr long long longest_wait_ms = 7LL * 24 * 60 * 60 * 1000;
+constexpr int shutdowns_limit = 50;
+
+bool leads(const Team& team) { return team.standing().role == config::Role::leader && !team.standing().stopped; }
+
+std::vector<std::string> workers_of(Team& team) {
+  std::vector<std::string> names;
+  for (const auto& member : team.context().roster.members)
+    if (member.name != team.context().lead) names.push_back(member.name);
+  return names;
+}
+
+/// Whom a request is about: `member`, or all workers. Fills `problem` when it does not say.
+std::vector<std::string> members_of(const json::object& request, Team& team, json::object& problem) {
+  const auto member = text(request, "member");
+  const bool all = flag(request, "all");
+  if (member.empty() == all) return all ? workers_of(team) : std::vector{member};
+  problem = refuse("request.invalid", "say which worker with `member`, or `all`: true for every one of them");
+  return {};
+}
+
+json::array list_of(const std::vector<std::string>& names) { return json::array(names.begin(), names.end()); }
+
+json::object rule_view(std::string_view kind, std::string_view action, const std::string& rule) {
+  return {{"kind", kind}, {"action", action}, {"rule", rule}};
+}
+
+template <class Rule>
+void add_rules(json::array& list, std::string_view kind, const config::RuleSet<Rule>& rules) {
+  for (const auto& rule : rules.deny) list.push_back(rule_view(kind, "deny", rule.text));
+  for (const auto& rule : rules.ask) list.push_back(rule_view(kind, "ask", rule.text));
+  for (const auto& rule : rules.allow) list.push_back(rule_view(kind, "allow", rule.text));
+}
+
+}  // namespace
+
+asio::awaitable<json::object> Service::shut_down(TeamPtr team, Object request) {
+  if (!leads(*team)) co_return not_leader(*team, "ending a worker");
+  Object problem;
+  const auto members = members_of(request, *team, problem);
+  if (!problem.empty()) co_return problem;
+  Shutdowns::Order order;
+  order.by = text(request, "by");
+  order.reason = text(request, "reason");
+  for (const auto& [name, field] :
+       {std::pair{"nudge_after_ms", &order.nudge_after}, std::pair{"force_after_ms", &order.force_after}}) {
+    const auto ms = number(request, name);
+    if (!ms) continue;
+    if (*ms < 0 || *ms > longest_wait_ms)
+      co_return refuse("request.invalid", std::string("`") + name + "` must be between 0 and seven days");
+    *field = std::chrono::milliseconds(*ms);
+  }
+  json::array begun, refused;
+  for (const auto& member : members) {
+    order.member = member;
+    const auto shutdown = co_await team->shutdowns().request(order);
+    if (shutdown) {
+      begun.push_back(shutdown_view(team->context().name, *shutdown));
+    } else if (!flag(request, "all")) {
+      co_return refuse(shutdown.error());
+    } else {
+      refused.push_back(
+          Object{{"member", member}, {"code", shutdown.error().code}, {"message", shutdown.error().message}});
+    }
+  }
+  team->poke();
+  co_return Object{{"ok", true}, {"shutdowns", std::move(begun)}, {"refused", std::move(refused)}};
+}
+
+json::object Service::shutdowns(const Object& request) {
+  const auto id = text(request, "id");
+  const auto wanted = text(request, "team");
+  const auto limit =
+      static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(shutdowns_limit), 1, 10'000));
+  std::vector<std::pair<std::string, handlers::Shutdown>> found;
+  if (!id.empty()) {
+    auto rows = services_.ledger.shutdowns_by_id(id);
+    if (!rows) return refuse(rows.error());
+    found = *std::move(rows);
+    std::erase_if(found, [&](const auto& one) { return !wanted.empty() && one.first != wanted; });
+    if (found.empty())
+      return refuse("request.unknown", "no shutdown with the id \"" + id +
+                                           "\" was ever requested; `inbox-poller shutdowns` shows the latest ones");
+  } else {
+    Object problem;
+    if (!wanted.empty() && !team_of(request, problem)) return problem;
+    for (const auto& [name, team] : loop_.teams()) {
+      if (team->retired() || (!wanted.empty() && wanted != name)) continue;
+      auto rows = services_.ledger.shutdowns(name, limit);
+      if (!rows) return refuse(rows.error());
+      for (auto& row : *rows) found.emplace_back(name, std::move(row));
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.second.requested_ms > b.second.requested_ms; });
+  }
+  json::array list;
+  for (const auto& [team, shutdown] : found)
+    if (list.size() < static_cast<std::size_t>(limit)) list.push_back(shutdown_view(team, shutdown));
+  return {{"ok", true}, {"shutdowns", std::move(list)}};
+}
+
+json::object Service::mode(Team& team, const Object& request) {
+  if (!leads(team)) return not_leader(team, "setting a mode");
+  const auto name = text(request, "mode");
+  const auto mode = config::parse_mode(name);
+  if (!mode) return no_such_mode(name);
+  Object problem;
+  const auto members = members_of(request, team, problem);
+  if (!problem.empty()) return problem;
+  const auto rows = team.orders().set_mode(members, *mode, text(request, "by"));
+  if (!rows) return refuse(rows.error());
+  team.poke();
+  json::array sent;
+  for (const auto& row : *rows) sent.push_back(Object{{"to", row.member}, {"mode", row.subject}});
+  return {{"ok", true}, {"sent", std::move(sent)}};
+}
+
+json::object Service::allow(Team& team, const Object& request) {
+  // In front of another lead our rules hold for us; what its workers are told is that lead's.
+  const bool front = team.standing().role == config::Role::front;
+  if (!leads(team) && !front) return not_leader(team, "allowing something");
+  const auto allowed = team.orders().allow(text(request, "rule"), text(request, "directory"), text(request, "by"),
+                                           front ? Orders::Audience::us : Orders::Audience::workers);
+  if (!allowed) return refuse(allowed.error());
+  team.poke();
+  return {{"ok", true},
+          {"rule", allowed->rule.rule},
+          {"is_new", allowed->is_new},
+          {"told", list_of(allowed->told)},
+          {"role", to_string(team.standing())}};
+}
+
+json::object Service::revoke(Team& team, const Object& request) {
+  const auto revoked = team.orders().revoke(text(request, "rule"), text(request, "by"));
+  if (!revoked) return refuse(revoked.error());
+  return {{"ok", true}, {"rule", revoked->rule}, {"keepers", list_of(team.orders().told(revoked->id))}};
+}
+
+json::object Service::rules(Team& team, const Object&) {
+  const auto& context = team.context();
+  json::array configured;
+  add_rules(configured, "permission", context.config.permissions.rules);
+  add_rules(configured, "host", context.config.sandbox.hosts);
+  json::array session;
+  for (const auto& rule : context.session_rules()) {
+    auto view = session_rule_view(rule);
+    view["told"] = list_of(team.orders().told(rule.id));
+    session.push_back(std::move(view));
+  }
+  return {{"ok", true},
+          {"team", context.name},
+          {"configured", std::move(configured)},
+          {"session", std::move(session)},
+          {"source", context.config.source}};
+}
+
+json::object Service::resume(Team& team, const Object&) {
+  team.resume();
+  return {{"ok", true}, {"team", team.context().name}, {"role", to_string(team.standing())}};
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,277 @@
+#include "poller/daemon.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+
+#include "poller/control/server.hpp"
+#include "poller/control/service.hpp"
+#include "poller/ledger/ledger.hpp"
+#include "poller/processes.hpp"
+#include "poller/run/poll_loop.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+constexpr int exit_drained = 0;
+constexpr int exit_fault = 1;
+constexpr int exit_configuration = 2;
+
+constexpr const char* no_team =
+    "no team is configured: name a file with --config, or put one into the folder that --config-dir (default "
+    "~/.config/inbox-poller/teams.d) names. deploy/examples has some to start from.";
+
+void complain(const std::string& text) { std::fprintf(stderr, "inbox-poller: %s\n", text.c_str()); }
+
+std::string joined(const std::vector<std::string>& texts, const std::string& between) {
+  std::string all;
+  for (const auto& text : texts) all += (all.empty() ? "" : between) + text;
+  return all;
+}
+
+std::vector<config::TeamConfig> teams_of(const config::Loaded& loaded) {
+  std::vector<config::TeamConfig> teams;
+  for (const auto& team : loaded.teams) teams.push_back(team.config);
+  return teams;
+}
+
+/// Settings of the daemon's own that a running one cannot take over.
+std::vector<std::string> fixed_settings_changed(const config::DaemonConfig& old, const config::DaemonConfig& fresh) {
+  std::vector<std::string> changed;
+  if (old.state_dir != fresh.state_dir) changed.emplace_back("state_dir");
+  if (old.socket != fresh.socket) changed.emplace_back("socket");
+  if (old.log.file != fresh.log.file) changed.emplace_back("log.file");
+  if (old.log.format != fresh.log.format) changed.emplace_back("log.format");
+  return changed;
+}
+
+std::string summary(const ReloadReport& report) {
+  std::string text;
+  const auto add = [&](const char* what, const std::vector<std::string>& names) {
+    if (!names.empty()) text += (text.empty() ? "" : "; ") + std::string(what) + ": " + joined(names, ", ");
+  };
+  add("added", report.added);
+  add("removed", report.removed);
+  add("changed", report.changed);
+  add("holds after a restart", report.restart);
+  return text.empty() ? "no team changed" : text;
+}
+
+Result<std::unique_ptr<Ledger>> open_ledger(const std::string& path, bool new_ledger, Telemetry& telemetry) {
+  auto ledger = Ledger::open(path);
+  if (ledger || !new_ledger || ledger.error().code != "ledger.damaged") return ledger;
+  auto aside = Ledger::set_aside(path, SystemClock().wall_ms());
+  if (!aside) return aside.error();
+  telemetry.emit(Event::daemon_warning,
+                 {{"path", *aside}, {"reason", "the damaged ledger was set aside; starting with a new one"}});
+  return Ledger::open(path);
+}
+
+/// Everything that lives while the daemon runs, in the order of dependence.
+class Daemon {
+ public:
+  /// `config` is what holds, `loaded` what the files say; the command line may differ from them.
+  Daemon(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,
+         Telemetry& telemetry, Ledger& ledger)
+      : config_(config),
+        written_(loaded.daemon),
+        options_(options),
+        telemetry_(telemetry),
+        quarantine_(files_, config.state_dir + "/quarantine"),
+        services_{files_,
+                  ledger,
+                  telemetry,
+                  clock_,
+                  quarantine_,
+                  processes_,
+                  context_.get_executor(),
+                  pool_,
+                  config::Environment::from_process().home},
+        loop_(services_, teams_of(loaded), manager_),
+        service_(loop_, services_, config.state_dir + "/ledger.sqlite3", [this] { return reload(); }),
+        tasks_(context_.get_executor(), [this] { stop(); }),
+        stop_signals_(context_, SIGINT, SIGTERM),
+        reload_signals_(context_, SIGHUP) {}
+
+  Status bind() {
+    auto handler = [this](boost::json::object request, std::shared_ptr<ControlSession> session) {
+      return service_.handle(std::move(request), std::move(session));
+    };
+    auto report = [this](const Error& problem) {
+      telemetry_.emit(Event::control_problem, {{"code", problem.code}, {"reason", problem.message}});
+      if (problem.code != "control.exception") return;
+      failure_ =
+          "a command on the control socket threw: " + problem.message;  // ours, and unforeseen: leave in good order
+      stop();
+    };
+    auto server = ControlServer::bind(context_.get_executor(), config_.socket, std::move(handler), std::move(report));
+    if (!server) return server.error();
+    server_ = std::move(*server);
+    telemetry_.emit(Event::control_listening, {{"path", config_.socket}});
+    return Done{};
+  }
+
+  /// Runs to the end; throws what a task threw.
+  void run(std::optional<unsigned> polls) {
+    tasks_.spawn(poll(polls));
+    tasks_.spawn(server_->serve());
+    auto end = finish();
+    std::exception_ptr failure;
+    asio::co_spawn(context_, std::move(end), [&](std::exception_ptr thrown) { failure = thrown; });
+    stop_signals_.async_wait([this](boost::system::error_code error, int number) {
+      if (error) return;
+      telemetry_.emit(Event::daemon_stopping, {{"reason", "signal " + std::to_string(number)}});
+      stop();
+    });
+    reload_when_told();
+    context_.run();
+    pool_.join();
+    if (failure) std::rethrow_exception(failure);
+    if (!failure_.empty()) throw std::runtime_error(failure_);
+  }
+
+ private:
+  asio::awaitable<void> poll(std::optional<unsigned> polls) {
+    co_await loop_.run(polls);
+    stop();
+  }
+
+  asio::awaitable<void> finish() {
+    try {
+      co_await tasks_.join();
+    } catch (...) {
+      ignore_signals();
+      throw;
+    }
+    ignore_signals();  // nothing is left to wait for
+  }
+
+  /// From here on a signal has nothing to say. They are blocked before the sets go, because a set that goes restores the
+  /// default action, and an impatient second SIGTERM would then turn a drained exit into a death.
+  void ignore_signals() {
+    sigset_t ours;
+    sigemptyset(&ours);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ours, number);
+    ::pthread_sigmask(SIG_BLOCK, &ours, nullptr);
+    stop_signals_.cancel();
+    reload_signals_.cancel();
+  }
+
+  void reload_when_told() {
+    reload_signals_.async_wait([this](boost::system::error_code error, int) {
+      if (error) return;
+      static_cast<void>(reload());  // told in the log
+      reload_when_told();
+    });
+  }
+
+  /// All or nothing: with any mistake in any file everything stays as it is.
+  Result<ReloadReport> reload() {
+    auto loaded = config::load(options_.sources, config::Environment::from_process());
+    if (loaded.problems.empty() && loaded.teams.empty()) loaded.problems.emplace_back(no_team);
+    for (const auto& problem : loaded.problems) telemetry_.emit(Event::daemon_reload_refused, {{"reason", problem}});
+    if (!loaded.problems.empty()) return Error{"config.refused", joined(loaded.problems, "\n")};
+
+    for (const auto& warning : loaded.warnings) telemetry_.emit(Event::daemon_warning, {{"reason", warning}});
+    if (!options_.log_level) telemetry_.set_level(loaded.daemon.log.level);
+    auto report = loop_.reload(teams_of(loaded));
+    report.restart = fixed_settings_changed(written_, loaded.daemon);
+    telemetry_.emit(Event::daemon_reloaded,
+                    {{"count", std::to_string(loaded.teams.size())}, {"reason", summary(report)}});
+    return report;
+  }
+
+  void stop() {
+    manager_.stopping();
+    loop_.stop();
+    if (server_) server_->stop();
+  }
+
+  const config::DaemonConfig& config_;
+  const config::DaemonConfig& written_;
+  const RunOptions& options_;
+  Telemetry& telemetry_;
+  asio::io_context context_{1};
+  asio::thread_pool pool_{2};
+  PosixFileSystem files_;
+  SystemClock clock_;
+  SystemProcesses processes_;
+  ServiceManager manager_;
+  Quarantine quarantine_;
+  Services services_;
+  PollLoop loop_;
+  Service service_;
+  TaskGroup tasks_;
+  asio::signal_set stop_signals_;
+  asio::signal_set reload_signals_;
+  std::unique_ptr<ControlServer> server_;
+  std::string failure_;
+};
+
+int serve(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,
+          Telemetry& telemetry) {
+  const auto fault = [&](const std::string& reason) {
+    telemetry.emit(Event::daemon_fault, {{"reason", reason}});
+    return exit_fault;
+  };
+  PosixFileSystem files;
+  if (auto dir = ensure_private_dir(files, config.state_dir); !dir) return fault(dir.error().message);
+  auto ledger = open_ledger(config.state_dir + "/ledger.sqlite3", options.new_ledger, telemetry);
+  if (!ledger) return fault(ledger.error().message);
+  // What was lent out when we died is offered again, labelled as a possible repeat.
+  if (auto requeued = (*ledger)->transaction([&] { return (*ledger)->requeue_all_offered(); }); !requeued)
+    return fault(requeued.error().message);
+
+  try {
+    Daemon daemon(config, loaded, options, telemetry, **ledger);
+    if (auto bound = daemon.bind(); !bound) return fault(bound.error().message);
+    telemetry.emit(Event::daemon_started, {{"version", INBOX_POLLER_VERSION},
+                                           {"pid", std::to_string(::getpid())},
+                                           {"path", config.state_dir + "/ledger.sqlite3"},
+                                           {"count", std::to_string(loaded.teams.size())}});
+    daemon.run(options.polls);
+  } catch (const std::exception& failure) {
+    return fault(failure.what());
+  }
+  telemetry.emit(Event::daemon_stopped, {{"reason", "drained"}});
+  return exit_drained;
+}
+
+}  // namespace
+
+int run_daemon(const RunOptions& options) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  ::umask(077);
+  const auto environment = config::Environment::from_process();
+  const auto loaded = config::load(options.sources, environment);
+  for (const auto& problem : loaded.problems) std::fprintf(stderr, "%s\n", problem.c_str());
+  if (!loaded.problems.empty()) return exit_configuration;
+  if (loaded.teams.empty()) {
+    complain(no_team);
+    return exit_configuration;
+  }
+  auto config = loaded.daemon;
+  if (!options.socket.empty()) config.socket = options.socket;
+  if (options.log_level) config.log.level = *options.log_level;
+  if (options.log_format) config.log.format = *options.log_format;
+  auto telemetry = Telemetry::open(config.log);
+  if (!telemetry) {
+    complain(telemetry.error().message);
+    return exit_fault;
+  }
+  for (const auto& warning : loaded.warnings) (*telemetry)->emit(Event::daemon_warning, {{"reason", warning}});
+  return serve(config, loaded, options, **telemetry);
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,75 @@
+#include "poller/ledger/inspect.hpp"
+
+#include <sqlite3.h>
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+
+#include "poller/ledger/ledger_file.hpp"
+#include "poller/ledger/schema.sql.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+struct Close {
+  void operator()(sqlite3* handle) const { sqlite3_close(handle); }
+  void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+};
+
+std::string as_uri(std::string_view path, bool immutable) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    if (c == '%' || c == '?' || c == '#')
+      uri += c == '%' ? "%25" : c == '?' ? "%3f" : "%23";
+    else
+      uri += c;
+  }
+  return uri + (immutable ? "?immutable=1" : "");
+}
+
+Result<std::string> value_of(sqlite3* database, const std::string& path, const char* sql) {
+  sqlite3_stmt* prepared = nullptr;
+  int result = sqlite3_prepare_v2(database, sql, -1, &prepared, nullptr);
+  const std::unique_ptr<sqlite3_stmt, Close> statement(prepared);
+  if (result == SQLITE_OK) result = sqlite3_step(prepared);
+  if (result != SQLITE_ROW) return Error{"ledger.io", path + ": " + sqlite3_errmsg(database)};
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(prepared, 0));
+  return std::string(text == nullptr ? "" : text);
+}
+
+}  // namespace
+
+Result<LedgerReport> inspect_ledger(const std::string& given) {
+  const auto path = resolved_path(given);
+  if (!path) return path.error();
+  const auto exists = ledger_exists(*path);
+  if (!exists) return exists.error();
+  if (!*exists) return LedgerReport{};
+  // A closed ledger has no log, and a reader would leave one behind; immutable says that none is needed.
+  std::error_code ignored;
+  const bool closed = !std::filesystem::exists(*path + "-wal", ignored);
+  sqlite3* handle = nullptr;
+  const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
+  const int opened = sqlite3_open_v2(as_uri(*path, closed).c_str(), &handle, flags, nullptr);
+  const std::unique_ptr<sqlite3, Close> database(handle);
+  if (opened != SQLITE_OK) return Error{"ledger.io", *path + ": " + sqlite3_errstr(opened)};
+  sqlite3_busy_timeout(handle, 1000);
+
+  const auto id = value_of(handle, *path, "PRAGMA application_id");
+  if (!id) return id.error();
+  if (*id != std::to_string(ledger_application_id))
+    return Error{"ledger.foreign", *path + ": is an SQLite database, but not a ledger of inbox-poller"};
+  const auto format = value_of(handle, *path, "PRAGMA user_version");
+  if (!format) return format.error();
+  LedgerReport report{true, std::stoi("0" + *format), {}};
+  if (report.format > static_cast<int>(ledger_migrations.size()))
+    return Error{"ledger.newer", *path + ": has format " + *format + ", this inbox-poller knows up to " +
+                                     std::to_string(ledger_migrations.size())};
+  auto finding = value_of(handle, *path, "PRAGMA quick_check(1)");
+  if (!finding) return finding.error();
+  report.finding = *std::move(finding);
+  return report;
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,141 @@
+#include "poller/mailbox/claude/team_files.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+namespace inbox_poller::poller {
+
+namespace {
+
+constexpr const char* roster_file = "config.json";
+constexpr const char* task_list_file = ".lock";  // what the task list's lock is named after
+constexpr int optimistic_rounds = 3;
+// What one hold of the lock may cost: a few system calls for each task. Each keeps a file open until then.
+constexpr std::size_t tasks_per_hold = 32;
+constexpr int holds_per_call = 64;
+
+/// "12.json": the only names that tasks have.
+bool is_task_file(std::string_view name) {
+  constexpr std::string_view suffix = ".json";
+  if (name.size() <= suffix.size() || !name.ends_with(suffix)) return false;
+  return name.substr(0, name.size() - suffix.size()).find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
+WriteResult TeamFiles::remove_member(const Directory& team, const std::string& name) {
+  if (const Result<std::vector<std::string>> names = files_.list(team); names.ok()) remove_litter(files_, team, *names);
+  WriteResult result = stopped(WriteOutcome::changed, {});
+  for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round)
+    result = remove_member_once(team, name);
+  if (result.outcome != WriteOutcome::done && result.outcome != WriteOutcome::already_there) return result;
+  // Also for what was out already: it may be our doing, from just before a crash.
+  if (const Status synced = files_.sync_dir(team); !synced.ok())
+    return stopped(WriteOutcome::fault, "removed, but perhaps not lasting: " + synced.error().message);
+  return result;
+}
+
+WriteResult TeamFiles::remove_member_once(const Directory& team, const std::string& name) {
+  const Snapshot snapshot = take_snapshot(files_, clock_, team, roster_file, size_limit_);
+  if (snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
+  const std::string path = team.path + "/" + roster_file;
+  // The whole file must be a roster, not only the part that is cut: a client that died while writing leaves half a one,
+  // or none, and a person has to mend that.
+  const Result<schema::Roster> roster = schema::decode_roster(snapshot.bytes);
+  if (!roster && !snapshot.settled) return stopped(WriteOutcome::changed, path + " is being written by somebody");
+  if (!roster)
+    return stopped(WriteOutcome::refused,
+                   path + " is no roster (" + roster.error().message + "); it is left as it is. Repair it");
+  const Result<std::string> wanted = schema::without_member(snapshot.bytes, name);
+  if (!wanted) return stopped(WriteOutcome::refused, path + ": " + wanted.error().message);
+  if (*wanted == snapshot.bytes) return stopped(WriteOutcome::already_there, {});
+  return replace(files_, locks_, team, roster_file, snapshot, *wanted);
+}
+
+TasksReleased TeamFiles::release_tasks(const Directory& tasks, const std::string& name, const std::string& agent_id) {
+  TasksReleased result;
+  const auto end = [&](const WriteResult& how) {
+    result.outcome = how.outcome;
+    add_detail(result.detail, how.detail);
+    return std::move(result);
+  };
+  for (int hold = 0; hold < holds_per_call; ++hold) {
+    Result<Look> look = look_for_tasks(tasks, name, agent_id);
+    if (!look) return end(stopped_by(look.error()));
+    result.detail = std::move(look->passed_over);
+    if (look->held.empty()) {
+      if (look->writer) return end(stopped(WriteOutcome::changed, "a task is being written by somebody"));
+      const Status synced = files_.sync_dir(tasks);  // also for what was given back just before a crash
+      return end(synced.ok() ? WriteResult{} : stopped_by(synced.error()));
+    }
+    const WriteResult how = release(tasks, look->held, result.tasks);
+    if (how.outcome != WriteOutcome::done) return end(how);
+  }
+  return end(stopped(WriteOutcome::changed, "there are more tasks than are given back at once"));
+}
+
+Result<TeamFiles::Look> TeamFiles::look_for_tasks(const Directory& tasks, const std::string& name,
+                                                  const std::string& agent_id) {
+  Result<std::vector<std::string>> names = files_.list(tasks);
+  if (!names) return names.error();
+  remove_litter(files_, tasks, *names);
+  std::erase_if(*names, [](const std::string& file) { return !is_task_file(file); });
+  std::sort(names->begin(), names->end(), [](const std::string& a, const std::string& b) {
+    return std::pair(a.size(), std::string_view(a)) < std::pair(b.size(), std::string_view(b));
+  });
+  Look look;
+  const auto pass_over = [&](const std::string& file, const std::string& why) {
+    add_detail(look.passed_over, tasks.path + "/" + file + " was passed over: " + why);
+  };
+  for (const std::string& file : *names) {
+    if (look.held.size() == tasks_per_hold) break;
+    Snapshot snapshot = take_snapshot(files_, clock_, tasks, file, size_limit_);
+    if (snapshot.outcome == ReadOutcome::missing) continue;
+    if (snapshot.outcome == ReadOutcome::torn) {
+      look.writer = true;
+      continue;
+    }
+    if (snapshot.outcome != ReadOutcome::document) {
+      pass_over(file, snapshot.detail);
+      continue;
+    }
+    Result<schema::Task> task = schema::decode_task(snapshot.bytes);
+    if (!task && !snapshot.settled) {
+      look.writer = true;
+      continue;
+    }
+    if (task.ok() && (!task->is_unfinished() || !task->is_owned_by(name, agent_id))) continue;
+    Result<std::string> wanted = task.ok() ? schema::released(snapshot.bytes) : Result<std::string>(task.error());
+    if (wanted)
+      look.held.push_back({file, std::move(snapshot), *std::move(task), *std::move(wanted)});
+    else
+      pass_over(file, wanted.error().message);
+  }
+  return look;
+}
+
+WriteResult TeamFiles::release(const Directory& tasks, const std::vector<Held>& held,
+                               std::vector<schema::Task>& released) {
+  std::deque<TemporaryFile> fresh;
+  for (const Held& one : held) {
+    TemporaryFile& temporary = fresh.emplace_back(files_, tasks, one.file);
+    if (const Status written = temporary.write(one.wanted, one.snapshot.mode); !written.ok())
+      return stopped_by(written.error());
+  }
+  LockAttempt attempt = locks_.try_acquire(tasks, lock_name(task_list_file));
+  if (attempt.outcome != LockOutcome::acquired) return not_locked(attempt);
+  WriteResult result;
+  for (std::size_t i = 0; i < held.size() && result.outcome == WriteOutcome::done; ++i) {
+    result = swap_in(files_, tasks, held[i].file, held[i].snapshot, *attempt.lock, fresh[i]);
+    if (result.outcome == WriteOutcome::done && !held[i].task.internal) released.push_back(held[i].task);
+  }
+  // A task that is gone meanwhile needs nothing; the others are looked at again.
+  if (result.outcome == WriteOutcome::missing) result.outcome = WriteOutcome::changed;
+  const LockRelease release = attempt.lock->release();
+  add_detail(result.detail, attempt.detail);
+  add_detail(result.detail, release.detail);
+  return result;
+}
+
+}  // namespace inbox_poller::poller

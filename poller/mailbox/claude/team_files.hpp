@@ -1,0 +1,46 @@
+// What a worker leaves behind in its team's shared files: its entry in the roster, and tasks that it owns.
+// Invariants: those of claude_mailbox.hpp; of each file only the entry, or the owner and the status, change. The roster
+// is guarded by `config.json.lock`; all tasks of a list by one lock, the directory `.lock.lock` (beside `.lock`, the
+// empty file that it is named after). Source: protocol.md 1.4, 1.6, 6.2.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "poller/mailbox/claude/replacement.hpp"
+
+namespace inbox_poller::poller {
+
+class TeamFiles {
+ public:
+  TeamFiles(FileSystem& files, const Clock& clock, std::uint64_t size_limit)
+      : files_(files), clock_(clock), size_limit_(size_limit), locks_(files, clock) {}
+
+  WriteResult remove_member(const Directory& team, const std::string& name);
+  TasksReleased release_tasks(const Directory& tasks, const std::string& name, const std::string& agent_id);
+
+ private:
+  /// A task to be given back.
+  struct Held {
+    std::string file;
+    Snapshot snapshot;
+    schema::Task task;
+    std::string wanted;
+  };
+  struct Look {
+    std::vector<Held> held;   // some of them, when there are many
+    bool writer = false;      // a file is being written by somebody: look again later
+    std::string passed_over;  // files that are no tasks, or cannot be read
+  };
+
+  WriteResult remove_member_once(const Directory& team, const std::string& name);
+  Result<Look> look_for_tasks(const Directory& tasks, const std::string& name, const std::string& agent_id);
+  WriteResult release(const Directory& tasks, const std::vector<Held>& held, std::vector<schema::Task>& released);
+
+  FileSystem& files_;
+  const Clock& clock_;
+  std::uint64_t size_limit_;  // bytes
+  LockDirectory locks_;
+};
+
+}  // namespace inbox_poller::poller

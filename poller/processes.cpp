@@ -1,0 +1,282 @@
+#include "poller/processes.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <optional>
+
+#ifdef __linux__
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+#include <array>
+#include <charconv>
+#include <ctime>
+#include <filesystem>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
+
+#include <cstring>
+#else
+#error "how to look at processes is not known here: write look(), look_at_all(), command_line() and start_ms()"
+#endif
+
+#include "poller/filesystem.hpp"
+
+namespace inbox_poller::poller {
+
+namespace {
+
+constexpr std::size_t most_of_family = 256;
+constexpr std::size_t most_ancestors = 1024;
+
+struct Seen {
+  ProcessRef process;
+  long long parent = 0;
+};
+
+#ifdef __linux__
+
+std::optional<long long> decimal(std::string_view text) {
+  long long value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// Files of /proc have no size to go by.
+std::string contents(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string bytes;
+  std::array<char, 4096> buffer;
+  while (file.get() >= 0) {
+    const auto n = ::read(file.get(), buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    bytes.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+  return bytes;
+}
+
+/// Start times count from the boot, so they only mean something together with which boot that was.
+const std::string& boot_id() {
+  static const std::string id = [] {
+    std::string text = contents("/proc/sys/kernel/random/boot_id");
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return text;
+  }();
+  return id;
+}
+
+std::string path_of(long long pid, std::string_view file) {
+  return "/proc/" + std::to_string(pid) + "/" + std::string(file);
+}
+
+/// proc(5): "pid (comm) state ppid …", the start time is field 22. comm is whatever the program calls itself, with
+/// spaces and parentheses; no later field has a parenthesis.
+std::optional<Seen> look(long long pid) {
+  const std::string stat = contents(path_of(pid, "stat"));
+  std::size_t at = stat.rfind(") ");
+  if (at == std::string::npos) return std::nullopt;
+  std::array<std::string_view, 23> fields;
+  at += 2;
+  for (std::size_t number = 3; number < fields.size(); ++number) {
+    const std::size_t end = std::min(stat.find(' ', at), stat.size());
+    fields[number] = std::string_view(stat).substr(at, end - at);
+    at = std::min(end + 1, stat.size());
+  }
+  if (fields[3] == "Z" || fields[3] == "X") return std::nullopt;  // ended, only not reaped yet
+  const auto parent = decimal(fields[4]);
+  if (!parent || !decimal(fields[22])) return std::nullopt;
+  return Seen{{pid, std::string(fields[22]) + "@" + boot_id()}, *parent};
+}
+
+std::vector<Seen> look_at_all() {
+  std::vector<Seen> all;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry("/proc", failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const auto pid = decimal(entry->path().filename().native());
+    if (auto seen = pid ? look(*pid) : std::nullopt) all.push_back(*std::move(seen));
+  }
+  return all;
+}
+
+std::vector<std::string> command_line(long long pid) {
+  std::vector<std::string> arguments;
+  const std::string bytes = contents(path_of(pid, "cmdline"));
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t end = std::min(bytes.find('\0', at), bytes.size());
+    arguments.push_back(bytes.substr(at, end - at));
+    at = end + 1;
+  }
+  return arguments;
+}
+
+long long in_ms(const timespec& time) { return static_cast<long long>(time.tv_sec) * 1000 + time.tv_nsec / 1'000'000; }
+
+long long start_ms(std::string_view started) {
+  const std::size_t mark = started.find('@');
+  const auto ticks = decimal(started.substr(0, mark));
+  const long ticks_per_second = ::sysconf(_SC_CLK_TCK);
+  timespec wall{};
+  timespec since_boot{};
+  if (!ticks || mark == std::string_view::npos || started.substr(mark + 1) != boot_id() || ticks_per_second <= 0 ||
+      ::clock_gettime(CLOCK_REALTIME, &wall) != 0 || ::clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0)
+    return 0;
+  return in_ms(wall) - in_ms(since_boot) + *ticks * 1000 / ticks_per_second;
+}
+
+#elif defined(__APPLE__)
+
+Seen seen_in(const kinfo_proc& info) {
+  const timeval& start = info.kp_proc.p_starttime;
+  return {{info.kp_proc.p_pid, std::to_string(static_cast<long long>(start.tv_sec) * 1'000'000 + start.tv_usec)},
+          info.kp_eproc.e_ppid};
+}
+
+bool is_zombie(const kinfo_proc& info) { return info.kp_proc.p_stat == SZOMB; }
+
+std::optional<Seen> look(long long pid) {
+  int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, static_cast<int>(pid)};
+  kinfo_proc info{};
+  std::size_t size = sizeof info;
+  if (::sysctl(name, 4, &info, &size, nullptr, 0) != 0 || size != sizeof info || is_zombie(info)) return std::nullopt;
+  return seen_in(info);
+}
+
+std::vector<Seen> look_at_all() {
+  int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_ALL};
+  std::vector<kinfo_proc> infos;
+  for (int attempt = 0; attempt < 4; ++attempt) {  // more may appear between the two calls
+    std::size_t size = 0;
+    if (::sysctl(name, 3, nullptr, &size, nullptr, 0) != 0) return {};
+    infos.resize(size / sizeof(kinfo_proc) + 16);
+    size = infos.size() * sizeof(kinfo_proc);
+    if (::sysctl(name, 3, infos.data(), &size, nullptr, 0) == 0) {
+      infos.resize(size / sizeof(kinfo_proc));
+      break;
+    }
+    infos.clear();
+    if (errno != ENOMEM) return {};
+  }
+  std::vector<Seen> all;
+  for (const kinfo_proc& info : infos)
+    if (!is_zombie(info)) all.push_back(seen_in(info));
+  return all;
+}
+
+/// The count of arguments, the program's path, padding with NULs, then the arguments.
+std::vector<std::string> command_line(long long pid) {
+  int name[] = {CTL_KERN, KERN_PROCARGS2, static_cast<int>(pid)};
+  std::size_t size = 0;
+  if (::sysctl(name, 3, nullptr, &size, nullptr, 0) != 0) return {};
+  std::string bytes(size, '\0');
+  if (::sysctl(name, 3, bytes.data(), &size, nullptr, 0) != 0) return {};
+  bytes.resize(std::min(size, bytes.size()));
+  int count = 0;
+  if (bytes.size() < sizeof count) return {};
+  std::memcpy(&count, bytes.data(), sizeof count);
+  std::size_t at = bytes.find_first_not_of('\0', bytes.find('\0', sizeof count));
+  std::vector<std::string> arguments;
+  for (; count > 0 && at < bytes.size(); --count) {
+    const std::size_t end = std::min(bytes.find('\0', at), bytes.size());
+    arguments.push_back(bytes.substr(at, end - at));
+    at = end + 1;
+  }
+  return arguments;
+}
+
+long long start_ms(std::string_view started) {
+  long long microseconds = 0;
+  for (const char digit : started) microseconds = microseconds * 10 + (digit - '0');
+  return microseconds / 1000;
+}
+
+#endif
+
+bool is_number_of_one(long long pid) { return pid > 0 && pid <= INT32_MAX; }
+
+/// Ourselves and those whose end would be ours.
+bool is_ours(long long pid) {
+  long long ancestor = ::getpid();
+  for (std::size_t i = 0; i < most_ancestors && ancestor > 1; ++i) {
+    if (ancestor == pid) return true;
+    const auto seen = look(ancestor);
+    if (!seen) return false;
+    ancestor = seen->parent;
+  }
+  return false;
+}
+
+#if defined(__linux__) && defined(SYS_pidfd_open) && defined(SYS_pidfd_send_signal)
+/// Empty when the kernel has no such calls (before 5.3, or a filter of a container), and only a number can be
+/// signalled.
+std::optional<int> signal_by_handle(const ProcessRef& process, int number, Processes& processes) {
+  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(process.pid), 0)));
+  if (handle.get() < 0) return errno == ENOSYS || errno == EPERM ? std::nullopt : std::optional(errno);
+  // The handle is one process for good; which one, only a look after it was opened can tell.
+  if (!processes.is_alive(process)) return ESRCH;
+  if (::syscall(SYS_pidfd_send_signal, handle.get(), number, nullptr, 0) == 0) return 0;
+  return errno == ENOSYS ? std::nullopt : std::optional(errno);
+}
+#else
+std::optional<int> signal_by_handle(const ProcessRef&, int, Processes&) { return std::nullopt; }
+#endif
+
+int signal_by_number(const ProcessRef& process, int number, Processes& processes) {
+  if (!processes.is_alive(process)) return ESRCH;
+  return ::kill(static_cast<pid_t>(process.pid), number) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+Result<ProcessRef> SystemProcesses::identify(long long pid) {
+  auto seen = is_number_of_one(pid) ? look(pid) : std::nullopt;
+  if (!seen) return Error{"process.gone", "there is no process " + std::to_string(pid)};
+  return std::move(seen->process);
+}
+
+bool SystemProcesses::is_alive(const ProcessRef& process) {
+  const auto now = identify(process.pid);
+  return now.ok() && *now == process;
+}
+
+std::vector<ProcessRef> SystemProcesses::family(const ProcessRef& first) {
+  const std::vector<Seen> all = look_at_all();
+  std::vector<ProcessRef> family;
+  for (const Seen& seen : all)
+    if (seen.process == first) family.push_back(first);
+  for (std::size_t i = 0; i < family.size(); ++i) {
+    for (const Seen& seen : all) {
+      if (seen.parent == family[i].pid && seen.process.pid != first.pid && family.size() < most_of_family)
+        family.push_back(seen.process);
+    }
+  }
+  return family;
+}
+
+std::vector<std::string> SystemProcesses::arguments(const ProcessRef& process) {
+  if (!is_number_of_one(process.pid)) return {};
+  auto read = command_line(process.pid);
+  if (!is_alive(process)) return {};  // they may be those of another one
+  return read;
+}
+
+long long SystemProcesses::started_ms(const ProcessRef& process) { return start_ms(process.started); }
+
+Status SystemProcesses::signal(const ProcessRef& process, int number) {
+  const std::string named = "process " + std::to_string(process.pid);
+  // 0, -1 and other negative numbers are groups to kill(2).
+  if (!is_number_of_one(process.pid) || process.pid == 1 || is_ours(process.pid))
+    return Error{"process.refused", named + " is not signalled: it is ours, one that we descend from, or none at all"};
+  const auto by_handle = signal_by_handle(process, number, *this);
+  const int failed = by_handle ? *by_handle : signal_by_number(process, number, *this);
+  if (failed != 0 && failed != ESRCH) return Error{"process.signal", io_error(failed, "signalling", named).message};
+  return Done{};
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,45 @@
+// Processes of this machine, told apart by number and start: a number alone may mean somebody else tomorrow. One seam
+// for what Linux (/proc, pidfd) and macOS (sysctl) do differently.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "handlers/shutdown.hpp"
+#include "schema/error.hpp"
+
+namespace inbox_poller::poller {
+
+using handlers::ProcessRef;
+
+class Processes {
+ public:
+  virtual ~Processes() = default;
+
+  /// The process that has this number now; an error "process.gone" when none has.
+  virtual Result<ProcessRef> identify(long long pid) = 0;
+  /// True while exactly this process lives. A zombie does not.
+  virtual bool is_alive(const ProcessRef&) = 0;
+  /// The process and all its descendants that live now, at most 256; empty when it is gone.
+  virtual std::vector<ProcessRef> family(const ProcessRef&) = 0;
+  /// The command line, its arguments one by one; empty when it cannot be read.
+  virtual std::vector<std::string> arguments(const ProcessRef&) = 0;
+  /// When it started, milliseconds since the Unix epoch; 0 when it cannot be told.
+  virtual long long started_ms(const ProcessRef&) = 0;
+  /// Sends the signal to exactly this process. Success also when it has gone meanwhile. Refuses our own process, its
+  /// ancestors and process 1.
+  virtual Status signal(const ProcessRef&, int number) = 0;
+};
+
+class SystemProcesses final : public Processes {
+ public:
+  Result<ProcessRef> identify(long long pid) override;
+  bool is_alive(const ProcessRef&) override;
+  std::vector<ProcessRef> family(const ProcessRef&) override;
+  std::vector<std::string> arguments(const ProcessRef&) override;
+  long long started_ms(const ProcessRef&) override;
+  Status signal(const ProcessRef&, int number) override;
+};
+
+}  // namespace inbox_poller::poller

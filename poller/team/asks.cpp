@@ -1,0 +1,196 @@
+#include "poller/team/asks.hpp"
+
+#include <algorithm>
+
+#include "config/rules.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+using handlers::RequestEvent;
+using handlers::RequestKind;
+
+}  // namespace
+
+Status Asks::restore() {
+  auto rows = context_.ledger.open_requests(context_.name);
+  if (!rows) return rows.error();
+  for (const auto& request : *rows) opened(request);
+  return Done{};
+}
+
+void Asks::opened(const handlers::Request& request) {
+  if (request.deadline_ms == 0) {  // somebody else's to answer; we only say when nobody does
+    const auto asked_for = std::chrono::milliseconds(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms));
+    open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + patience(request.kind) - asked_for};
+    return;
+  }
+  // A wall clock that jumped while we were down may neither shorten a deadline below now nor stretch it beyond the
+  // timeout.
+  const auto left = std::chrono::milliseconds(request.deadline_ms - context_.clock.wall_ms());
+  const auto whole = std::chrono::milliseconds(request.deadline_ms - request.asked_ms);
+  const auto bounded = std::clamp(left, std::chrono::milliseconds(0), whole);
+  open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + bounded};
+}
+
+void Asks::settle() {
+  const auto now = context_.clock.steady();
+  const bool ours_to_answer = context_.config.team.role == config::Role::leader;
+  std::vector<std::pair<handlers::Request, handlers::Answer>> due;
+  for (auto& [id, open] : open_) {
+    if (ours_to_answer && open.request.deadline_ms == 0) take_over(open);
+    if (context_.has_left(open.request.asker)) {
+      handlers::Answer answer;
+      answer.event = RequestEvent::asker_leaves;
+      answer.by = "roster";
+      due.emplace_back(open.request, answer);
+    } else if (open.deadline <= now && !ours_to_answer) {
+      if (unanswered_.insert(id).second) tell_unanswered(open.request);
+    } else if (open.deadline <= now) {
+      handlers::Answer answer;
+      answer.event = RequestEvent::deadline_passes;
+      answer.by = "deadline";
+      due.emplace_back(open.request, answer);
+    }
+  }
+  for (const auto& [request, answer] : due)
+    static_cast<void>(decide(request, answer, false));  // a fault is retried next tick
+}
+
+void Asks::take_over(Open& open) const {
+  const auto span = patience(open.request.kind);
+  open.request.deadline_ms = context_.clock.wall_ms() + span.count();
+  open.request.asked_ms = context_.clock.wall_ms();  // ours since now; what the ledger has of it stays
+  open.deadline = context_.clock.steady() + span;
+}
+
+config::Duration Asks::patience(RequestKind kind) const {
+  switch (kind) {
+    case RequestKind::permission: return context_.config.permissions.timeout;
+    case RequestKind::sandbox: return context_.config.sandbox.timeout;
+    case RequestKind::plan: return context_.config.plans.timeout;
+  }
+  std::abort();
+}
+
+void Asks::tell_unanswered(const handlers::Request& request) {
+  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
+    events.add(Event::request_unanswered,
+               {{"team", context_.name},
+                {"request_id", request.request_id},
+                {"message_key", request.message.value},
+                {"type", std::string(handlers::to_string(request.kind))},
+                {"from", request.asker},
+                {"subject", request.subject},
+                {"latency_ms", std::to_string(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms))},
+                {"reason", "the lead that consumes this inbox has not answered; the worker still waits"}});
+    return Done{};
+  }));
+}
+
+const handlers::Request* Asks::find(RequestKind kind, const std::string& id) const {
+  const auto found = open_.find({kind, id});
+  return found == open_.end() ? nullptr : &found->second.request;
+}
+
+std::variant<Asks::Taken, Asks::Refusal> Asks::answer(const handlers::Request& request, const handlers::Answer& answer,
+                                                      bool always) {
+  return decide(request, answer, always);
+}
+
+std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& request, const handlers::Answer& answer,
+                                                      bool always) {
+  const auto now = context_.clock.wall_ms();
+  auto outcome = handlers::decide(request, answer, context_.view(), now);
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&outcome)) return Refusal{refused->code, refused->reason};
+  const auto& decided = std::get<handlers::Decided>(outcome);
+  auto session = rule_of(request, answer, always);
+  if (const auto* refused = std::get_if<Refusal>(&session)) return *refused;
+  auto& rule = std::get<std::optional<SessionRule>>(session);
+
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    const auto batch = context_.ledger.next_batch();
+    if (!batch) return batch.error();
+    if (auto put = context_.ledger.put_request(context_.name, decided.request); !put) return put;
+    if (auto queued = context_.enqueue(decided.effects, decided.request.request_id, *batch); !queued) return queued;
+    events.add(Event::request_decided, {{"team", context_.name},
+                                        {"request_id", decided.request.request_id},
+                                        {"message_key", decided.request.message.value},
+                                        {"type", std::string(handlers::to_string(decided.request.kind))},
+                                        {"from", decided.request.asker},
+                                        {"old", std::string(handlers::to_string(request.state))},
+                                        {"new", std::string(handlers::to_string(decided.request.state))},
+                                        {"by", decided.request.decided_by},
+                                        {"reason", decided.request.reason},
+                                        {"latency_ms", std::to_string(std::max<EpochMs>(0, now - request.asked_ms))}});
+    if (!rule) return Done{};
+    events.add(Event::rule_added, {{"team", context_.name},
+                                   {"request_id", request.request_id},
+                                   {"type", rule->kind},
+                                   {"new", rule->action},
+                                   {"rule", rule->rule},
+                                   {"by", rule->by}});
+    const auto added = context_.ledger.add_rule(*rule);
+    if (!added) return added.error();
+    rule->id = *added;
+    return Done{};
+  });
+  if (!committed) return Refusal{committed.error().code, committed.error().message};
+  open_.erase({request.kind, request.request_id});
+  unanswered_.erase({request.kind, request.request_id});
+  if (rule) context_.apply_rule(*rule);
+  return Taken{decided.request, rule ? rule->rule : std::string()};
+}
+
+std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const handlers::Request& request,
+                                                                      const handlers::Answer& answer,
+                                                                      bool always) const {
+  const bool approves = answer.event == RequestEvent::person_approves;
+  const bool denies = answer.event == RequestEvent::person_denies;
+  SessionRule rule;
+  rule.team = context_.name;
+  rule.session = context_.roster.lead_session_id;
+  rule.by = answer.by;
+  rule.at_ms = context_.clock.wall_ms();
+  rule.action = approves ? "allow" : "deny";
+  switch (request.kind) {
+    case RequestKind::permission: {
+      if (!always || !approves) return std::nullopt;
+      const auto* member = context_.roster.find(request.asker);
+      auto safe =
+          config::rule_for_call(request.subject, request.body, {member != nullptr ? member->cwd : "", context_.home});
+      if (!safe)
+        return Refusal{"rule.none_safe",
+                       "no rule covers exactly this call, so --always is not possible for it: approve it without "
+                       "--always, or write a rule under [permissions] allow in " +
+                           context_.config.source};
+      rule.kind = "permission";
+      rule.rule = std::move(*safe);
+      break;
+    }
+    case RequestKind::sandbox: {
+      // What a person said about a host holds for equal asks of the session, both ways.
+      if ((!approves && !denies) || !config::canonical_host(request.subject)) return std::nullopt;
+      rule.kind = "host";
+      rule.rule = request.subject;
+      break;
+    }
+    case RequestKind::plan: return std::nullopt;
+  }
+  if (context_.has_rule(rule)) return std::nullopt;
+  return rule;
+}
+
+std::vector<handlers::Request> Asks::open() const {
+  std::vector<handlers::Request> requests;
+  for (const auto& [id, open] : open_) requests.push_back(open.request);
+  std::sort(requests.begin(), requests.end(), [](const auto& a, const auto& b) { return a.asked_ms < b.asked_ms; });
+  return requests;
+}
+
+std::uint32_t Asks::pending_of(const std::string& asker) const {
+  return static_cast<std::uint32_t>(
+      std::count_if(open_.begin(), open_.end(), [&](const auto& item) { return item.second.request.asker == asker; }));
+}
+
+}  // namespace inbox_poller::poller

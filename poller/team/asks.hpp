@@ -1,0 +1,69 @@
+// The open asks of one team: who waits for what until when, and the one place where an answer of a person, a deadline
+// or a departure becomes a decision. Deadlines run on the monotonic clock; the wall clock only carries them over a
+// restart.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "handlers/dispatch.hpp"
+#include "poller/context/team_context.hpp"
+
+namespace inbox_poller::poller {
+
+class Asks {
+ public:
+  explicit Asks(TeamContext& context) : context_(context) {}
+
+  /// Picks up every open ask from the ledger.
+  Status restore();
+
+  /// Notes an ask that was committed as pending.
+  void opened(const handlers::Request&);
+
+  /// Denies what is overdue and withdraws what nobody waits for any more. Call once a tick.
+  void settle();
+
+  struct Taken {
+    handlers::Request request;
+    std::string rule_added;  // with `always`: the rule that now holds for the session
+  };
+  struct Refusal {
+    std::string code;
+    std::string message;
+  };
+  /// A person's answer. With `always` an approval also becomes a rule for the session.
+  std::variant<Taken, Refusal> answer(const handlers::Request&, const handlers::Answer&, bool always);
+
+  [[nodiscard]] std::vector<handlers::Request> open() const;
+  /// The open ask of this kind and id, or null; valid until the next call that may close one.
+  [[nodiscard]] const handlers::Request* find(handlers::RequestKind, const std::string& id) const;
+  [[nodiscard]] std::uint32_t pending_of(const std::string& asker) const;
+
+ private:
+  using Id = std::pair<handlers::RequestKind, std::string>;
+  struct Open {
+    handlers::Request request;
+    SteadyTime deadline;  // of an ask that others answer: when we say that nobody does
+  };
+
+  [[nodiscard]] config::Duration patience(handlers::RequestKind) const;
+  void tell_unanswered(const handlers::Request&);
+  /// An ask that was another lead's to answer is ours now, with a deadline from now on.
+  void take_over(Open&) const;
+  std::variant<Taken, Refusal> decide(const handlers::Request&, const handlers::Answer&, bool always);
+  /// The rule that this answer adds to the session, if any; a refusal when `always` was asked for and no rule is safe.
+  std::variant<std::optional<SessionRule>, Refusal> rule_of(const handlers::Request&, const handlers::Answer&,
+                                                            bool always) const;
+
+  TeamContext& context_;
+  std::map<Id, Open> open_;
+  std::set<Id> unanswered_;  // said so
+};
+
+}  // namespace inbox_poller::poller

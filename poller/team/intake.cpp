@@ -1,0 +1,377 @@
+#include "poller/team/intake.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "handlers/dispatch.hpp"
+#include "schema/codec.hpp"
+#include "schema/envelope.hpp"
+
+namespace inbox_poller::poller {
+
+using schema::InboxDocument;
+using schema::InboxEntry;
+using schema::ReadFlag;
+
+namespace {
+
+/// Of rows that role front and observer leave to the lead.
+constexpr const char* left_code = "role.left";
+
+/// Clients say the same up to four times in a row; the same report much later is news.
+constexpr std::chrono::milliseconds one_breath{60'000};
+
+}  // namespace
+
+Status Intake::take(const std::string& inbox, const InboxDocument& document, std::vector<std::size_t>& to_mark) {
+  std::vector<const InboxEntry*> unknown;
+  for (const auto& entry : document.entries())
+    if (!present_.contains(entry.key.value)) unknown.push_back(&entry);
+
+  const auto role = context_.config.team.role;
+  Fresh fresh;
+  fresh.inbox = inbox;
+  if (!unknown.empty()) {
+    const auto counts = context_.ledger.chat_counts(context_.name);
+    if (!counts) return counts.error();
+    fresh.queued_chat = counts->queued + counts->offered;
+    const auto committed = context_.commit([&](EventBatch& events) -> Status {
+      const auto batch = context_.ledger.next_batch();
+      if (!batch) return batch.error();
+      fresh.batch = *batch;
+      for (const auto* entry : unknown) {
+        const auto known = context_.ledger.known(entry->key);
+        if (!known) return known.error();
+        if (!*known) {
+          if (auto accepted = accept(document, *entry, events, fresh); !accepted) return accepted;
+          continue;
+        }
+        if (auto met = met_again(*entry, events, fresh); !met) return met;
+      }
+      for (const auto& [name, member] : fresh.members)
+        if (auto put = context_.ledger.put_member(member); !put) return put;
+      if (fresh.full && !left_out_)
+        events.add(Event::inbox_full,
+                   {{"team", context_.name},
+                    {"inbox", inbox},
+                    {"count", std::to_string(fresh.queued_chat)},
+                    {"reason", "limits.queued_chat is reached: further chat stays unread in the inbox"}});
+      return Done{};
+    });
+    if (!committed) return committed;
+    for (const auto& request : fresh.pending) asks_.opened(request);
+    for (auto& [name, member] : fresh.members) context_.members[name] = std::move(member);
+    for (const auto& shutdown : fresh.answered) shutdowns_.answered(shutdown);
+    for (const auto& id : fresh.repeated) outbox_.owed_again(id);
+    for (const auto& request : fresh.moot) {
+      handlers::Answer answer;
+      answer.event = handlers::RequestEvent::answered_by_other;
+      answer.by = context_.lead;
+      answer.reason = "the worker's turn has ended, so it waits no longer";
+      static_cast<void>(asks_.answer(request, answer, false));
+    }
+    ours_.insert(fresh.ours.begin(), fresh.ours.end());
+  }
+
+  std::unordered_set<std::string> now_present;
+  now_present.reserve(document.entries().size());
+  for (auto& key : fresh.keys) now_present.insert(std::move(key));
+  for (std::size_t i = 0; i < document.entries().size(); ++i) {
+    const auto& entry = document.entries()[i];
+    if (present_.contains(entry.key.value)) now_present.insert(entry.key.value);
+    const bool unread = entry.read == ReadFlag::unread || entry.read == ReadFlag::absent;
+    // An entry whose flag is not a boolean, or that is no object, has no flag to set: it stays, and stays known.
+    const bool may_mark =
+        role == config::Role::leader || (role == config::Role::front && ours_.contains(entry.key.value));
+    if (unread && may_mark && now_present.contains(entry.key.value) && document.entry_bytes(entry).starts_with('{'))
+      to_mark.push_back(i);
+  }
+  std::erase_if(ours_, [&](const std::string& key) { return !now_present.contains(key); });
+  present_ = std::move(now_present);
+  left_out_ = fresh.full;
+  looked_ = true;
+  return Done{};
+}
+
+Status Intake::accept(const InboxDocument& document, const InboxEntry& entry, EventBatch& events, Fresh& fresh) {
+  MessageRow row;
+  row.team = context_.name;
+  row.inbox = fresh.inbox;
+  row.key = entry.key;
+  row.entry = std::string(document.entry_bytes(entry));
+  row.received_ms = context_.clock.wall_ms();
+  row.batch = fresh.batch;
+
+  const auto envelope = schema::decode_envelope(row.entry);
+  if (!envelope) {
+    row.disposition = Disposition::bad;
+    row.type = "bad";
+    row.code = envelope.error().code;
+    row.reason = envelope.error().message;
+    return record(row, Event::message_bad, events, fresh);
+  }
+  row.sender = std::string(schema::bare_name(envelope->from));
+  row.timestamp = envelope->timestamp;
+  // Peers identify a message by (from, timestamp, text); without a timestamp two equal texts are two messages.
+  if (schema::occurrence_of(entry.key) > 0 && !envelope->timestamp.empty()) {
+    row.disposition = Disposition::duplicate;
+    row.type = "duplicate";
+    row.reason = "the same sender, time and text as an earlier entry of this inbox";
+    return record(row, Event::message_duplicate, events, fresh);
+  }
+  return judge(entry, *envelope, row, events, fresh);
+}
+
+Status Intake::judge(const InboxEntry& entry, const schema::Envelope& envelope, MessageRow& row, EventBatch& events,
+                     Fresh& fresh) {
+  const auto payload = schema::decode_payload(envelope.text);
+  row.type = std::string(schema::type_name(payload));
+
+  handlers::RequestView known;
+  std::optional<handlers::Shutdown> shutdown;
+  if (const auto id = handlers::shutdown_of(payload)) {
+    row.request_id = *id;
+    auto found = context_.ledger.shutdown(context_.name, *id);
+    if (!found) return found.error();
+    shutdown = std::move(*found);
+    known.shutdown = shutdown ? &*shutdown : nullptr;
+  }
+  if (const auto* member = last_known(row.sender, fresh);
+      member != nullptr && row.received_ms - member->last_seen_ms < one_breath.count()) {
+    known.last_state = member->state;
+    known.last_detail = member->detail;
+  }
+  std::optional<handlers::Request> same_id;
+  if (const auto ref = handlers::request_of(payload)) {
+    row.request_id = ref->request_id;
+    auto found = context_.ledger.request(context_.name, ref->kind, ref->request_id);
+    if (!found) return found.error();
+    same_id = std::move(*found);
+    known.same_id = same_id ? &*same_id : nullptr;
+    const auto open = context_.ledger.open_count(context_.name, row.sender);
+    if (!open) return open.error();
+    known.pending_of_asker = *open;
+    const auto plans = context_.ledger.plan_count(context_.name, row.sender, ref->content_hash);
+    if (!plans) return plans.error();
+    known.same_plan_count = *plans;
+  }
+  const handlers::Incoming incoming{envelope, entry.key, row.received_ms, place_};
+  const auto outcome = handlers::dispatch(incoming, payload, context_.view(), known);
+  return std::visit([&](const auto& what) { return apply(what, entry, row, events, fresh); }, outcome);
+}
+
+Status Intake::apply(const handlers::ToLead&, const InboxEntry& entry, MessageRow& row, EventBatch& events,
+                     Fresh& fresh) {
+  seen(row, fresh);
+  if (context_.config.team.role != config::Role::leader) return leave(row, Disposition::chat, events, fresh);
+  row.disposition = Disposition::chat;
+  if (entry.read == ReadFlag::read) {
+    // Somebody consumed it before we ever saw it; whether the lead got it is theirs to know.
+    row.reason = "was already marked read when it was first seen";
+    return record(row, Event::message_already_read, events, fresh);
+  }
+  if (fresh.queued_chat >= context_.config.limits.queued_chat) {
+    fresh.full = true;
+    return Done{};
+  }
+  ++fresh.queued_chat;
+  row.delivery = DeliveryState::queued;
+  return record(row, Event::message_accepted, events, fresh);
+}
+
+Status Intake::apply(const handlers::WorkerStatus& status, const InboxEntry& entry, MessageRow& row, EventBatch& events,
+                     Fresh& fresh) {
+  if (auto* member = seen(row, fresh); member != nullptr) {
+    member->state = status.state;
+    member->detail = status.detail;
+    const bool names_it = status.state == "assigned" || status.state == "completed";
+    if (!status.task.empty() && (names_it || member->task.empty())) member->task = status.task;
+  }
+  if (context_.config.team.role != config::Role::leader) {
+    // A turn has ended: no tool call of it waits for a permission any more, whoever answered.
+    for (const auto& request : asks_.open())
+      if (request.asker == row.sender && request.kind != handlers::RequestKind::plan && status.state != "assigned")
+        fresh.moot.push_back(request);
+    return leave(row, Disposition::status, events, fresh);
+  }
+  row.disposition = Disposition::status;
+  const bool fits = fresh.queued_chat < context_.config.limits.queued_chat;
+  if (status.to_lead && entry.read != ReadFlag::read && fits) {
+    ++fresh.queued_chat;
+    row.delivery = DeliveryState::queued;
+  }
+  return record(row, Event::message_accepted, events, fresh);
+}
+
+Status Intake::apply(const handlers::Refused& refused, const InboxEntry&, MessageRow& row, EventBatch& events,
+                     Fresh& fresh) {
+  if (context_.config.team.role != config::Role::leader) return leave(row, Disposition::control, events, fresh);
+  row.disposition = Disposition::refused;
+  row.code = refused.code;
+  row.reason = refused.reason;
+  return record(row, Event::message_refused, events, fresh);
+}
+
+Status Intake::apply(const handlers::Asked& asked, const InboxEntry& entry, MessageRow& row, EventBatch& events,
+                     Fresh& fresh) {
+  row.disposition = Disposition::control;
+  seen(row, fresh);
+  if (context_.config.team.role == config::Role::front && !handlers::is_open(asked.request.state)) {
+    if (entry.read == ReadFlag::read) {
+      if (looked_)
+        events.add(Event::request_lost_race, {{"team", context_.name},
+                                              {"request_id", asked.request.request_id},
+                                              {"from", asked.request.asker},
+                                              {"reason", "the lead had read the ask before we did"}});
+      return leave(row, Disposition::control, events, fresh);
+    }
+    fresh.ours.insert(row.key.value);
+  }
+  if (auto recorded = record(row, Event::message_accepted, events, fresh); !recorded) return recorded;
+  const auto& request = asked.request;
+  if (auto put = context_.ledger.put_request(context_.name, request); !put) return put;
+  if (auto queued = context_.enqueue(asked.effects, request.request_id, row.batch); !queued) return queued;
+  Fields fields{{"team", context_.name},
+                {"request_id", request.request_id},
+                {"message_key", row.key.value},
+                {"type", std::string(handlers::to_string(request.kind))},
+                {"from", request.asker},
+                {"subject", request.subject},
+                {"old", "received"},
+                {"new", std::string(handlers::to_string(request.state))},
+                {"by", request.decided_by},
+                {"rule", request.rule},
+                {"reason", request.reason}};
+  if (handlers::is_open(request.state)) {
+    fields.emplace_back("deadline_ms", std::to_string(request.deadline_ms));
+    fresh.pending.push_back(request);
+    events.add(Event::request_pending, std::move(fields));
+  } else {
+    fields.emplace_back("latency_ms", "0");
+    events.add(Event::request_decided, std::move(fields));
+  }
+  return Done{};
+}
+
+Status Intake::apply(const handlers::AskedAgain&, const InboxEntry&, MessageRow& row, EventBatch& events,
+                     Fresh& fresh) {
+  const auto role = context_.config.team.role;
+  if (role != config::Role::leader) {
+    const auto ours = answered_by_us(row.request_id);
+    if (!ours) return ours.error();
+    if (role == config::Role::observer || !*ours) return leave(row, Disposition::control, events, fresh);
+    fresh.ours.insert(row.key.value);
+  }
+  row.disposition = Disposition::control;
+  row.reason = "the same ask as before; the recorded answer, if there is one, is written again";
+  if (auto recorded = record(row, Event::request_repeated, events, fresh); !recorded) return recorded;
+  fresh.repeated.push_back(row.request_id);
+  return context_.ledger.resend(context_.name, row.request_id, row.received_ms);
+}
+
+Status Intake::apply(const handlers::ShutdownAnswered& answered, const InboxEntry&, MessageRow& row, EventBatch& events,
+                     Fresh& fresh) {
+  seen(row, fresh);
+  auto found = context_.ledger.shutdown(context_.name, answered.request_id);
+  if (!found) return found.error();
+  auto shutdown = std::move(**found);  // it was there a moment ago, in this transaction
+  const auto old = shutdown.state;
+  const auto next = handlers::transition(
+      old, answered.approved ? handlers::ShutdownEvent::worker_approves : handlers::ShutdownEvent::worker_rejects);
+  if (!next) return Error{"ledger.final", "shutdown " + answered.request_id + " takes no further answer"};
+  shutdown.state = *next;
+  shutdown.changed_ms = row.received_ms;
+  shutdown.answer = answered.answer;
+  shutdown.detail.clear();
+  if (auto put = context_.ledger.put_shutdown(context_.name, shutdown); !put) return put;
+  // The lead reads the worker's reason in its own words; of a consent it hears when all is done.
+  row.disposition = answered.approved ? Disposition::control : Disposition::chat;
+  if (!answered.approved) row.delivery = DeliveryState::queued;
+  if (auto recorded = record(row, Event::message_accepted, events, fresh); !recorded) return recorded;
+  events.add(Event::shutdown_state, {{"team", context_.name},
+                                     {"request_id", shutdown.request_id},
+                                     {"from", shutdown.member},
+                                     {"old", std::string(handlers::to_string(old))},
+                                     {"new", std::string(handlers::to_string(shutdown.state))},
+                                     {"reason", answered.answer}});
+  fresh.answered.push_back(std::move(shutdown));
+  return Done{};
+}
+
+Status Intake::leave(MessageRow& row, Disposition disposition, EventBatch& events, Fresh& fresh) const {
+  row.disposition = disposition;
+  row.code = left_code;
+  row.reason = "left to the lead, which consumes this inbox itself (role " +
+               std::string(config::to_string(context_.config.team.role)) + ")";
+  return record(row, Event::message_left, events, fresh);
+}
+
+Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fresh) const {
+  fresh.keys.push_back(entry.key.value);
+  const auto role = context_.config.team.role;
+  if (role == config::Role::observer || entry.read == ReadFlag::read) return Done{};
+  const auto found = context_.ledger.message(entry.key);
+  if (!found) return found.error();
+  if (!*found) return Done{};
+  const auto& row = **found;
+  if (role == config::Role::front) {
+    const auto ours = answered_by_us(row.request_id);
+    if (!ours) return ours.error();
+    if (*ours) fresh.ours.insert(entry.key.value);
+    return Done{};
+  }
+  if (row.code != left_code || row.disposition != Disposition::chat || row.delivery != DeliveryState::none)
+    return Done{};
+  // It was left to another lead, which has not read it, and now we are the lead's side.
+  ++fresh.queued_chat;
+  events.add(Event::message_accepted, {{"team", context_.name},
+                                       {"inbox", row.inbox},
+                                       {"from", row.sender},
+                                       {"type", row.type},
+                                       {"message_key", row.key.value},
+                                       {"new", "queued"},
+                                       {"reason", "was left to another lead, which did not read it"}});
+  return context_.ledger.take_over(entry.key);
+}
+
+Result<bool> Intake::answered_by_us(const std::string& request_id) const {
+  if (request_id.empty()) return false;
+  const auto requests = context_.ledger.requests_by_id(request_id);
+  if (!requests) return requests.error();
+  return std::any_of(requests->begin(), requests->end(),
+                     [&](const auto& item) { return item.first == context_.name && item.second.decided_by == "rule"; });
+}
+
+Status Intake::record(const MessageRow& row, Event event, EventBatch& events, Fresh& fresh) const {
+  if (auto inserted = context_.ledger.insert(row); !inserted) return inserted.error();
+  fresh.keys.push_back(row.key.value);
+  Fields fields{{"team", context_.name},
+                {"inbox", row.inbox},
+                {"from", row.sender},
+                {"type", row.type},
+                {"message_key", row.key.value}};
+  if (!row.request_id.empty()) fields.emplace_back("request_id", row.request_id);
+  fields.emplace_back(
+      "new", std::string(row.delivery == DeliveryState::queued ? to_string(row.delivery) : to_string(row.disposition)));
+  if (!row.code.empty()) fields.emplace_back("code", row.code);
+  if (!row.reason.empty()) fields.emplace_back("reason", row.reason);
+  events.add(event, std::move(fields));
+  return Done{};
+}
+
+const MemberRow* Intake::last_known(const std::string& name, const Fresh& fresh) const {
+  if (const auto now = fresh.members.find(name); now != fresh.members.end()) return &now->second;
+  const auto before = context_.members.find(name);
+  return before == context_.members.end() ? nullptr : &before->second;
+}
+
+/// Notes a sign of life of somebody who is or was a member; null for other welcome senders.
+MemberRow* Intake::seen(const MessageRow& row, Fresh& fresh) const {
+  const auto known = context_.members.find(row.sender);
+  if (known == context_.members.end()) return nullptr;
+  auto& member = fresh.members.try_emplace(row.sender, known->second).first->second;
+  member.last_seen_ms = row.received_ms;
+  return &member;
+}
+
+}  // namespace inbox_poller::poller

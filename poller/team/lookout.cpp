@@ -1,0 +1,196 @@
+#include "poller/team/lookout.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "handlers/direction.hpp"
+#include "schema/codec.hpp"
+#include "schema/envelope.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+using handlers::RequestKind;
+
+/// A worker's inbox is there a moment before its name is in the roster.
+constexpr std::chrono::seconds phantom_grace{5};
+
+bool named_in(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// The kind of ask that a message of this type answers.
+std::optional<RequestKind> answered_kind(std::string_view type) {
+  if (type == schema::PermissionResponse::type) return RequestKind::permission;
+  if (type == schema::SandboxPermissionResponse::type) return RequestKind::sandbox;
+  if (type == schema::PlanApprovalResponse::type) return RequestKind::plan;
+  return std::nullopt;
+}
+
+/// What a well-formed answer says; empty for everything else.
+std::optional<bool> verdict_of(const schema::Payload& payload) {
+  if (const auto* answer = std::get_if<schema::PermissionResponse>(&payload)) return answer->allowed;
+  if (const auto* answer = std::get_if<schema::SandboxPermissionResponse>(&payload)) return answer->allow;
+  if (const auto* answer = std::get_if<schema::PlanApprovalResponse>(&payload)) return answer->approved;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool Lookout::is_somebody(const std::string& inbox) const {
+  return context_.members.contains(inbox) || named_in(context_.config.delivery.senders, inbox);
+}
+
+std::vector<Lookout::Changed> Lookout::changed() {
+  std::vector<Changed> changed;
+  const auto inboxes = mailbox_.inboxes();
+  if (!inboxes) return changed;  // the lead's inbox lies in the same folder and tells of it
+  if (!old_) old_.emplace(inboxes->begin(), inboxes->end());
+  aliases_.clear();
+  std::erase_if(phantoms_, [&](const auto& phantom) {
+    return is_somebody(phantom.first) || !std::binary_search(inboxes->begin(), inboxes->end(), phantom.first);
+  });
+  std::erase_if(seen_, [&](const auto& inbox) {
+    const bool gone = !std::binary_search(inboxes->begin(), inboxes->end(), inbox.first);
+    if (gone) outbox_.look(inbox.first, nullptr);
+    return gone;
+  });
+  for (const auto& inbox : *inboxes) {
+    if (inbox == context_.lead) continue;
+    if (named_in(context_.config.team.aliases, inbox)) {
+      aliases_.push_back(inbox);
+      continue;
+    }
+    if (context_.has_left(inbox)) outbox_.abandon(inbox);
+    if (!is_somebody(inbox)) phantoms_.try_emplace(inbox, Phantom{0, 0, context_.clock.steady(), false});
+    const auto glance = mailbox_.glance(inbox);
+    if (glance.glance == Glance::changed) changed.push_back({inbox, glance.size});
+  }
+  for (auto& [inbox, phantom] : phantoms_) {
+    if (phantom.told || context_.clock.steady() - phantom.since < phantom_grace) continue;
+    phantom.told = true;
+    context_.telemetry.emit(Event::inbox_phantom,
+                            {{"team", context_.name},
+                             {"inbox", inbox},
+                             {"count", std::to_string(phantom.unread)},
+                             {"reason",
+                              "nobody in the team has this name, so nobody reads it; if the lead is meant, name it in "
+                              "team.aliases"}});
+  }
+  return changed;
+}
+
+void Lookout::take(const std::string& inbox, const ReadResult& result) {
+  if (result.outcome == ReadOutcome::missing) return outbox_.look(inbox, nullptr);
+  if (result.outcome != ReadOutcome::document) return;
+  const auto& entries = result.document.entries();
+  if (const auto phantom = phantoms_.find(inbox); phantom != phantoms_.end()) {
+    phantom->second.entries = entries.size();
+    phantom->second.unread = static_cast<std::size_t>(std::count_if(
+        entries.begin(), entries.end(), [](const auto& entry) { return entry.read != schema::ReadFlag::read; }));
+    return;
+  }
+  outbox_.look(inbox, &result.document);
+  const bool first_look = old_ && old_->contains(inbox);
+  auto& seen = seen_[inbox];
+  std::unordered_set<std::string> now;
+  std::vector<Finding> findings;
+  for (const auto& entry : entries) {
+    now.insert(entry.key.value);
+    if (!seen.contains(entry.key.value)) judge(inbox, result.document, entry, first_look, findings);
+  }
+  if (!findings.empty()) {
+    const auto told = context_.commit([&](EventBatch& events) -> Status {
+      for (const auto& finding : findings) events.add(finding.event, finding.fields);
+      return Done{};
+    });
+    if (!told) return;  // the keys stay unseen: judged again at the next change
+    for (const auto& finding : findings) {
+      if (!finding.closes) continue;
+      handlers::Answer answer;
+      answer.event = handlers::RequestEvent::answered_by_other;
+      answer.by = finding.by;
+      answer.reason = finding.reason;
+      static_cast<void>(asks_.answer(*finding.closes, answer, false));
+    }
+  }
+  seen = std::move(now);
+  old_->erase(inbox);
+}
+
+void Lookout::judge(const std::string& inbox, const schema::InboxDocument& document, const schema::InboxEntry& entry,
+                    bool first_look, std::vector<Finding>& findings) const {
+  const auto envelope = schema::decode_envelope(document.entry_bytes(entry));
+  if (!envelope) return;  // its owner's to deal with
+  const auto payload = schema::decode_payload(envelope->text);
+  const auto view = context_.view();
+  const auto side = handlers::side_of(envelope->from, view);
+  const auto direction = handlers::direction_of(payload, side, handlers::Place::worker);
+  const bool fresh = !first_look || entry.read != schema::ReadFlag::read;  // old sins are not told at every start
+  const auto fields = [&](std::string reason) {
+    return Fields{{"team", context_.name},
+                  {"inbox", inbox},
+                  {"from", std::string(schema::bare_name(envelope->from))},
+                  {"type", std::string(schema::type_name(payload))},
+                  {"message_key", entry.key.value},
+                  {"request_id", schema::claimed_request_id(envelope->text)},
+                  {"reason", std::move(reason)}};
+  };
+  switch (direction.passage) {
+    case handlers::Passage::verdict: return judge_verdict(inbox, payload, *envelope, entry, findings);
+    case handlers::Passage::order: {
+      if (!fresh || context_.config.team.role != config::Role::leader) return;
+      const auto ours = context_.ledger.wrote(entry.key);
+      if (!ours || *ours) return;
+      findings.push_back(
+          {Event::answer_foreign, fields("an order in the lead's name that we did not write"), {}, {}, {}});
+      return;
+    }
+    case handlers::Passage::refuse:
+      if (fresh) findings.push_back({Event::answer_forged, fields(std::string(direction.reason)), {}, {}, {}});
+      return;
+    case handlers::Passage::private_talk:
+    case handlers::Passage::ask:
+    case handlers::Passage::answer:
+    case handlers::Passage::status:
+    case handlers::Passage::chat:
+    case handlers::Passage::unknown: return;
+  }
+}
+
+void Lookout::judge_verdict(const std::string& inbox, const schema::Payload& payload, const schema::Envelope& envelope,
+                            const schema::InboxEntry& entry, std::vector<Finding>& findings) const {
+  const auto kind = answered_kind(schema::type_name(payload));
+  if (!kind) return;
+  const auto id = schema::claimed_request_id(envelope.text);
+  const auto* open = asks_.find(*kind, id);
+  if (open == nullptr || open->asker != inbox) return;  // decided already, or never asked: nobody waits for it
+  const auto ours = context_.ledger.wrote(entry.key);
+  if (!ours || *ours) return;
+  Finding finding;
+  finding.fields = {{"team", context_.name},
+                    {"inbox", inbox},
+                    {"from", std::string(schema::bare_name(envelope.from))},
+                    {"type", std::string(schema::type_name(payload))},
+                    {"request_id", id}};
+  if (const auto allowed = verdict_of(payload)) {
+    finding.by = context_.lead;
+    finding.reason = std::string(*allowed ? "approved" : "denied") + " in the lead's name by somebody else";
+    finding.fields.emplace_back("new", *allowed ? "approved" : "denied");
+    finding.closes = *open;
+  } else {
+    finding.event = Event::answer_malformed;
+    finding.fields.emplace_back("reason",
+                                "workers do not understand an answer of this shape; the ask stays open, answer it with "
+                                "inbox-poller approve or deny");
+  }
+  findings.push_back(std::move(finding));
+}
+
+std::map<std::string, Phantom> Lookout::phantoms() const {
+  auto told = phantoms_;
+  std::erase_if(told, [](const auto& phantom) { return !phantom.second.told; });
+  return told;
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,265 @@
+#include "poller/team/orders.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace inbox_poller::poller {
+namespace {
+
+std::string origin_of(const SessionRule& rule) { return "rule " + std::to_string(rule.id); }
+
+bool waits_for_adoption(const OrderRow& row) {
+  return row.kind == "mode" && (row.state == "sent" || row.state == "not_adopted");
+}
+
+}  // namespace
+
+Status Orders::restore() {
+  auto rows = context_.ledger.orders(context_.name);
+  if (!rows) return rows.error();
+  rows_ = *std::move(rows);
+  return Done{};
+}
+
+Result<std::vector<OrderRow>> Orders::set_mode(const std::vector<std::string>& members, config::PermissionMode mode,
+                                               const std::string& by) {
+  for (const auto& member : members)  // all or none: the refusal comes before anything is begun
+    if (auto possible = mode_letter(member, mode, "", by); !possible) return possible.error();
+  std::vector<OrderRow> sent;
+  const auto committed = commit([&](EventBatch& events) -> Status {
+    const auto batch = context_.ledger.next_batch();
+    if (!batch) return batch.error();
+    std::vector<Letter> letters;
+    for (const auto& member : members) {
+      auto letter = mode_letter(member, mode, "command " + std::to_string(*batch), by);
+      if (!letter) return letter.error();
+      sent.push_back(letter->row);
+      letters.push_back(*std::move(letter));
+    }
+    return send(letters, *batch, events);
+  });
+  if (!committed) return committed.error();
+  return sent;
+}
+
+Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string& directory, const std::string& by,
+                                      Audience audience) {
+  const auto meant = handlers::team_rule(rule, directory);
+  if (!meant) return meant.error();
+  Allowed allowed;
+  allowed.rule = {0,  context_.name,           context_.roster.lead_session_id, "team", "allow", meant->text,
+                  by, context_.clock.wall_ms()};
+  if (context_.has_rule(allowed.rule)) {
+    allowed.is_new = false;
+    return allowed;
+  }
+  const auto committed = commit([&](EventBatch& events) -> Status {
+    const auto id = context_.ledger.add_rule(allowed.rule);
+    if (!id) return id.error();
+    allowed.rule.id = *id;
+    events.add(Event::rule_added,
+               {{"team", context_.name}, {"type", "team"}, {"new", "allow"}, {"rule", meant->text}, {"by", by}});
+    if (audience == Audience::us) return Done{};
+    const auto batch = context_.ledger.next_batch();
+    if (!batch) return batch.error();
+    std::vector<Letter> letters;
+    for (const auto& member : context_.roster.members) {
+      if (member.name == context_.lead) continue;
+      auto letter = rule_letter(member.name, allowed.rule);
+      if (!letter) return letter.error();
+      allowed.told.push_back(member.name);
+      letters.push_back(*std::move(letter));
+    }
+    return send(letters, *batch, events);
+  });
+  if (!committed) return committed.error();
+  context_.apply_rule(allowed.rule);
+  return allowed;
+}
+
+Result<SessionRule> Orders::revoke(const std::string& rule, const std::string& by) {
+  auto found = context_.session_rules();
+  std::erase_if(found, [&](const SessionRule& other) { return other.rule != rule; });
+  if (found.empty())
+    return Error{"rule.unknown", "this session has no rule \"" + rule +
+                                     "\"; `inbox-poller rules` shows those it has, and rules that stand in " +
+                                     context_.config.source + " are taken back there"};
+  // The one that workers were told of first: it is what the caller has to tell about.
+  std::stable_partition(found.begin(), found.end(), [](const SessionRule& one) { return one.kind == "team"; });
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    for (const auto& one : found) {
+      events.add(Event::rule_removed,
+                 {{"team", context_.name}, {"type", one.kind}, {"old", one.action}, {"rule", one.rule}, {"by", by}});
+      if (auto removed = context_.ledger.remove_rule(one.id); !removed) return removed;
+    }
+    return Done{};
+  });
+  if (!committed) return committed.error();
+  for (const auto& one : found) context_.drop_rule(one.id);
+  return found.front();
+}
+
+void Orders::settle() {
+  // A fault is reported by the commit and tried again next tick. Adoption first: what is sent then supersedes the rest.
+  if (const auto changes = seen(); !changes.empty())
+    static_cast<void>(commit([&](EventBatch& events) { return change(changes, events); }));
+  if (const auto letters = lacking(); !letters.empty())
+    static_cast<void>(commit([&](EventBatch& events) -> Status {
+      const auto batch = context_.ledger.next_batch();
+      if (!batch) return batch.error();
+      return send(letters, *batch, events);
+    }));
+}
+
+std::vector<std::string> Orders::told(long long rule_id) const {
+  std::vector<std::string> names;
+  SessionRule rule;
+  rule.id = rule_id;
+  for (const auto& member : context_.roster.members)
+    if (was_given(member, "rule", origin_of(rule))) names.push_back(member.name);
+  return names;
+}
+
+std::vector<OrderRow> Orders::not_adopted() const {
+  std::vector<OrderRow> rows;
+  for (const auto& row : rows_) {
+    const auto* member = context_.roster.find(row.member);
+    if (row.state == "not_adopted" && member != nullptr && is_about(row, *member)) rows.push_back(row);
+  }
+  return rows;
+}
+
+bool Orders::is_about(const OrderRow& row, const schema::Member& member) const {
+  return row.member == member.name && row.joined_ms == member.joined_at_ms;
+}
+
+bool Orders::was_given(const schema::Member& member, std::string_view kind, std::string_view origin) const {
+  return std::any_of(rows_.begin(), rows_.end(), [&](const OrderRow& row) {
+    return is_about(row, member) && row.kind == kind && row.origin == origin;
+  });
+}
+
+OrderRow Orders::row_for(const std::string& member) const {
+  OrderRow row;
+  row.team = context_.name;
+  row.member = member;
+  if (const auto* found = context_.roster.find(member)) row.joined_ms = found->joined_at_ms;
+  row.sent_ms = context_.clock.wall_ms();
+  row.state_ms = row.sent_ms;
+  return row;
+}
+
+Result<Orders::Letter> Orders::mode_letter(const std::string& member, config::PermissionMode mode,
+                                           const std::string& origin, const std::string& by) const {
+  Letter letter{row_for(member), {}};
+  letter.row.kind = "mode";
+  letter.row.subject = config::to_string(mode);
+  letter.row.origin = origin;
+  letter.row.by = by;
+  auto entry = handlers::set_mode(member, mode, origin, context_.view(), letter.row.sent_ms);
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&entry)) return Error{refused->code, refused->reason};
+  letter.entry = std::get<handlers::AppendEntry>(std::move(entry));
+  letter.row.key = letter.entry.key;
+  return letter;
+}
+
+Result<Orders::Letter> Orders::rule_letter(const std::string& member, const SessionRule& rule) const {
+  const auto parsed = config::parse_permission_rule(rule.rule);
+  if (!parsed) return parsed.error();
+  Letter letter{row_for(member), {}};
+  letter.row.kind = "rule";
+  letter.row.subject = rule.rule;
+  letter.row.origin = origin_of(rule);
+  letter.row.by = rule.by;
+  auto entry = handlers::share_rule(member, *parsed, letter.row.origin, context_.view(), letter.row.sent_ms);
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&entry)) return Error{refused->code, refused->reason};
+  letter.entry = std::get<handlers::AppendEntry>(std::move(entry));
+  letter.row.key = letter.entry.key;
+  return letter;
+}
+
+std::vector<Orders::Letter> Orders::lacking() const {
+  std::vector<Letter> letters;
+  const auto want = [&](Result<Letter> letter) {
+    // Neither can be refused here: the configuration was checked against its ceiling, the rule when it was given.
+    if (letter) letters.push_back(*std::move(letter));
+  };
+  const auto rules = context_.session_rules();
+  for (const auto& member : context_.roster.members) {
+    if (member.name == context_.lead) continue;
+    if (const auto mode = context_.config.modes.wanted(member.name)) {
+      const std::string origin = "config " + std::string(config::to_string(*mode));
+      if (!was_given(member, "mode", origin)) want(mode_letter(member.name, *mode, origin, "config"));
+    }
+    for (const auto& rule : rules)
+      if (rule.kind == "team" && !was_given(member, "rule", origin_of(rule))) want(rule_letter(member.name, rule));
+  }
+  return letters;
+}
+
+std::vector<Orders::Change> Orders::seen() const {
+  std::vector<Change> changes;
+  const auto now = context_.clock.wall_ms();
+  for (const auto& row : rows_) {
+    const auto* member = context_.roster.find(row.member);
+    if (!waits_for_adoption(row) || member == nullptr || !is_about(row, *member)) continue;
+    if (member->mode == row.subject)
+      changes.push_back({row, "adopted"});
+    else if (row.state == "sent" && now - row.sent_ms >= context_.config.modes.adopt_within.count())
+      changes.push_back({row, "not_adopted"});
+  }
+  return changes;
+}
+
+Status Orders::change(const std::vector<Change>& changes, EventBatch& events) {
+  for (const auto& [row, state] : changes) {
+    if (auto set = context_.ledger.set_order(row.id, state, context_.clock.wall_ms()); !set) return set;
+    if (state == "adopted")
+      events.add(Event::order_adopted, {{"team", context_.name}, {"from", row.member}, {"new", row.subject}});
+    if (state == "not_adopted")
+      events.add(Event::order_not_adopted,
+                 {{"team", context_.name},
+                  {"from", row.member},
+                  {"new", row.subject},
+                  {"reason",
+                   "the roster does not show the mode that was sent; the newest clients ignore such a message: "
+                   "set it in the worker's own session, or start the worker with it"}});
+  }
+  return Done{};
+}
+
+Status Orders::send(const std::vector<Letter>& letters, long long batch, EventBatch& events) {
+  for (const auto& [row, entry] : letters) {
+    std::vector<Change> superseded;
+    for (const auto& older : rows_)
+      if (row.kind == "mode" && waits_for_adoption(older) && older.member == row.member)
+        superseded.push_back({older, "superseded"});
+    if (auto set = change(superseded, events); !set) return set;
+    const auto added = context_.ledger.add_order(row);
+    if (!added) return added.error();
+    if (!*added) continue;  // had it already
+    if (auto queued = context_.enqueue({entry}, "", batch); !queued) return queued;
+    events.add(Event::order_sent, {{"team", context_.name},
+                                   {"message_key", entry.key.value},
+                                   {"from", row.member},
+                                   {"type", row.kind},
+                                   {"new", row.subject},
+                                   {"by", row.by}});
+  }
+  return Done{};
+}
+
+Status Orders::commit(const std::function<Status(EventBatch&)>& work) {
+  std::vector<OrderRow> fresh;
+  auto committed = context_.commit([&](EventBatch& events) -> Status {
+    if (auto worked = work(events); !worked) return worked;
+    auto rows = context_.ledger.orders(context_.name);
+    if (!rows) return rows.error();
+    fresh = *std::move(rows);
+    return Done{};
+  });
+  if (committed) rows_ = std::move(fresh);
+  return committed;
+}
+
+}  // namespace inbox_poller::poller

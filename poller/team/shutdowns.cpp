@@ -1,0 +1,459 @@
+#include "poller/team/shutdowns.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+using handlers::Shutdown;
+using handlers::ShutdownEvent;
+using handlers::ShutdownState;
+using handlers::ShutdownStep;
+using handlers::WorkerPlace;
+
+constexpr int steps_at_once = 8;
+/// A pane is opened for its worker, so both begin within this time. One that began later is another one of the same
+/// number; one that began earlier was somebody's before.
+constexpr EpochMs joining_ms = 120'000;
+
+bool names_agent(const std::vector<std::string>& arguments, const std::string& agent_id) {
+  const auto option = std::find(arguments.begin(), arguments.end(), "--agent-id");
+  return option != arguments.end() && std::next(option) != arguments.end() && *std::next(option) == agent_id;
+}
+
+bool is_ours(const std::vector<ProcessRef>& processes) {
+  return std::any_of(processes.begin(), processes.end(), [](const auto& process) { return process.pid == ::getpid(); });
+}
+
+Pane recorded_pane(const Shutdown& shutdown) {
+  return {shutdown.place.pane_id, shutdown.place.server, shutdown.place.pane, false};
+}
+
+std::string names_of(const std::vector<schema::Task>& tasks) {
+  std::string text;
+  for (const auto& task : tasks)
+    if (!task.internal) text += (text.empty() ? "" : ", ") + task.id + " \"" + task.subject + "\"";
+  return text;
+}
+
+Fields fields_of(const TeamContext& context, const Shutdown& shutdown) {
+  return {{"team", context.name}, {"request_id", shutdown.request_id}, {"from", shutdown.member}};
+}
+
+/// What stands for a shutdown in each state, for people.
+std::string waiting_for(const Shutdown& shutdown) {
+  switch (shutdown.state) {
+    case ShutdownState::requested: return "waits for the worker's answer";
+    case ShutdownState::approved: return "the worker agreed; waits for its process to end";
+    case ShutdownState::forced: return "the worker did not answer in time; its process is ended";
+    case ShutdownState::process_gone: return "its process has ended; its pane is closed";
+    case ShutdownState::pane_gone: return "its traces are removed";
+    case ShutdownState::cleaned:
+    case ShutdownState::rejected:
+    case ShutdownState::timed_out: return shutdown.place.left_alone;
+  }
+  std::abort();
+}
+
+/// Why a shutdown was given up, going by the state in which time ran out.
+std::string given_up(ShutdownState state) {
+  switch (state) {
+    case ShutdownState::requested: return "the worker did not answer";
+    case ShutdownState::approved:
+    case ShutdownState::forced: return "its process survived TERM and KILL";
+    case ShutdownState::process_gone: return "its pane could not be closed";
+    case ShutdownState::pane_gone: return "its traces could not be removed";
+    case ShutdownState::cleaned:
+    case ShutdownState::rejected:
+    case ShutdownState::timed_out: return {};
+  }
+  std::abort();
+}
+
+/// What stands in the way of a file operation, the kind as its code; nothing when it has done what it should.
+std::optional<Error> hindrance(const std::string& what, WriteOutcome outcome, const std::string& detail) {
+  const auto told = [&](const std::string& why) {
+    return Error{what + " " + why, what + " " + why + (detail.empty() ? "" : ": " + detail)};
+  };
+  switch (outcome) {
+    case WriteOutcome::done:
+    case WriteOutcome::already_there:
+    case WriteOutcome::missing: return std::nullopt;
+    case WriteOutcome::lock_held: return told("is locked by somebody else");
+    case WriteOutcome::lock_foreign: return told("is blocked by something that is no lock of ours");
+    case WriteOutcome::changed: return told("is being changed by somebody");
+    case WriteOutcome::refused: return told("is not a file we may change");
+    case WriteOutcome::fault: return told("cannot be changed");
+  }
+  std::abort();
+}
+
+}  // namespace
+
+Shutdowns::Shutdowns(TeamContext& context, Mailbox& mailbox, Panes& panes, Processes& processes)
+    : context_(context), mailbox_(mailbox), panes_(panes), processes_(processes) {}
+
+Status Shutdowns::restore() {
+  auto rows = context_.ledger.open_shutdowns(context_.name);
+  if (!rows) return rows.error();
+  for (auto& row : *rows) {
+    // The time in which nobody was there to close the pane does not count.
+    if (row.state == ShutdownState::process_gone) row.changed_ms = context_.clock.wall_ms();
+    open_[row.request_id] = std::move(row);
+  }
+  return Done{};
+}
+
+Status Shutdowns::none_open_for(const std::string& member) const {
+  for (const auto& [id, other] : open_)
+    if (other.member == member)
+      return Error{"shutdown.open", member + " is being shut down already: " + id + " is " +
+                                        std::string(to_string(other.state)) + "; inbox-poller trace " + id};
+  return Done{};
+}
+
+asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
+  if (auto none = none_open_for(order.member); !none) co_return none.error();
+  const auto& settings = context_.config.shutdown;
+  handlers::ShutdownOrder wanted{order.member,
+                                 order.by,
+                                 order.reason,
+                                 order.nudge_after.value_or(settings.nudge_after),
+                                 order.force_after ? order.force_after : settings.force_after,
+                                 {}};
+  if (const auto* found = context_.roster.find(order.member)) {
+    const schema::Member member = *found;  // the roster may be replaced while we wait
+    wanted.place = co_await place_of(member);
+  }
+  if (auto none = none_open_for(order.member); !none) co_return none.error();  // two may have asked at once
+  auto drafted = handlers::draft_shutdown(wanted, context_.view(), context_.clock.wall_ms());
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&drafted)) co_return Error{refused->code, refused->reason};
+  auto& draft = std::get<handlers::ShutdownDraft>(drafted);
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    const auto batch = context_.ledger.next_batch();
+    if (!batch) return batch.error();
+    if (auto put = context_.ledger.put_shutdown(context_.name, draft.shutdown); !put) return put;
+    auto fields = fields_of(context_, draft.shutdown);
+    fields.emplace_back("by", draft.shutdown.by);
+    fields.emplace_back("reason", draft.shutdown.place.left_alone);
+    events.add(Event::shutdown_requested, std::move(fields));
+    return context_.enqueue({draft.request}, draft.shutdown.request_id, *batch);
+  });
+  if (!committed) co_return committed.error();
+  open_[draft.shutdown.request_id] = draft.shutdown;
+  co_return draft.shutdown;
+}
+
+asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
+  WorkerPlace place;
+  place.backend = member.backend_type;
+  const auto alone = [&](std::string why) {
+    place.left_alone = std::move(why);
+    return place;
+  };
+  const auto& id = member.tmux_pane_id;
+  if (member.backend_type == "in-process" || id == "in-process")
+    co_return alone("it runs inside the lead's own program (backend in-process)");
+  if (!member.backend_type.empty() && member.backend_type != "tmux")
+    co_return alone("panes of the backend " + member.backend_type + " are not ours to close");
+  if (!is_pane_id(id)) co_return alone("the roster names no tmux pane for it");
+  for (const auto& other : context_.roster.members)
+    if (other.name != member.name && other.tmux_pane_id == id)
+      co_return alone("the roster gives its pane " + id + " to " + other.name + " as well");
+  const auto found = co_await panes_.find(id);
+  if (!found) co_return alone("tmux could not be asked about its pane " + id + ": " + found.error().message);
+  if (!*found) co_return alone("tmux has no pane " + id);
+  const Pane pane = **found;
+  const auto family = processes_.family(pane.first);
+  for (const auto& process : family) {
+    if (process.pid == ::getpid()) co_return alone("the pane " + id + " is the one that this program runs in");
+    if (context_.roster.lead_process && process.pid == context_.roster.lead_process->pid)
+      co_return alone("the pane " + id + " is the lead's own");
+    if (names_agent(processes_.arguments(process), member.agent_id)) place.processes.push_back(process);
+  }
+  if (place.processes.empty()) {
+    const auto started = processes_.started_ms(pane.first);
+    if (started == 0 || std::abs(started - member.joined_at_ms) > joining_ms)
+      co_return alone("the pane " + id +
+                      " did not begin when the worker joined and nothing in it names the worker, so it may be "
+                      "somebody else's");
+    if (!family.empty()) place.processes.push_back(pane.first);
+  }
+  if (!context_.config.shutdown.close_panes) co_return alone("panes are left alone here (shutdown.close_panes)");
+  place.pane_id = id;
+  place.server = pane.server;
+  place.pane = pane.first;
+  co_return place;
+}
+
+void Shutdowns::answered(const Shutdown& shutdown) {
+  if (handlers::is_open(shutdown.state)) {
+    open_[shutdown.request_id] = shutdown;
+  } else {
+    open_.erase(shutdown.request_id);
+    told_.erase(shutdown.request_id);
+  }
+}
+
+asio::awaitable<void> Shutdowns::settle() {
+  std::vector<std::string> ids;
+  for (const auto& [id, shutdown] : open_) ids.push_back(id);
+  for (const auto& id : ids) {
+    bool more = true;
+    for (int steps = 0; more && steps < steps_at_once; ++steps) more = co_await step(id);
+  }
+}
+
+asio::awaitable<handlers::ShutdownSight> Shutdowns::look(Shutdown shutdown) {
+  const auto lives = [&](const std::vector<ProcessRef>& list) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& process) { return processes_.is_alive(process); });
+  };
+  handlers::ShutdownSight sight;
+  sight.process = lives(shutdown.place.processes);
+  sight.survivors = lives(shutdown.survivors);
+  const bool pane_matters = shutdown.state == ShutdownState::process_gone || shutdown.place.processes.empty();
+  if (shutdown.place.pane_id.empty() || !pane_matters) co_return sight;
+  const auto found = co_await panes_.find(shutdown.place.pane_id);
+  // What cannot be seen counts as there: nothing is done because of an error.
+  sight.pane = !found || (*found && is_same(**found, recorded_pane(shutdown)));
+  co_return sight;
+}
+
+asio::awaitable<bool> Shutdowns::step(std::string id) {
+  const auto found = open_.find(id);
+  if (found == open_.end()) co_return false;
+  Shutdown shutdown = found->second;
+  const auto sight = co_await look(shutdown);
+  const auto still = open_.find(id);
+  if (still == open_.end()) co_return false;
+  if (still->second.state != shutdown.state) co_return true;  // answered meanwhile: look again
+  const auto seen = since_it_was_asked(shutdown);
+  if (!seen) co_return false;  // the ledger fails, and says so elsewhere
+  const auto next = handlers::next_step(*seen, sight, context_.config.shutdown, context_.clock.wall_ms());
+  switch (next.step) {
+    case ShutdownStep::wait: co_return false;
+    case ShutdownStep::nudge: co_return nudge(std::move(shutdown));
+    case ShutdownStep::terminate: co_return signal(std::move(shutdown), SIGTERM);
+    case ShutdownStep::kill: co_return signal(std::move(shutdown), SIGKILL);
+    case ShutdownStep::advance: co_return move(std::move(shutdown), *next.event);
+    case ShutdownStep::remove_traces: co_return remove_traces(std::move(shutdown), *next.event);
+    case ShutdownStep::close_pane: co_return co_await close_pane(std::move(shutdown));
+  }
+  std::abort();
+}
+
+Result<Shutdown> Shutdowns::since_it_was_asked(Shutdown shutdown) const {
+  if (shutdown.state != ShutdownState::requested) return shutdown;
+  const auto words = context_.ledger.outbox_of_request(context_.name, shutdown.request_id);
+  if (!words) return words.error();
+  if (words->empty()) return shutdown;
+  const auto& request = words->front();
+  if (request.state == EffectState::pending) {  // its inbox is locked, or we were away: it cannot have an answer yet
+    shutdown.nudge_ms = shutdown.force_ms = shutdown.timeout_ms = 0;
+    return shutdown;
+  }
+  const auto late = std::max<EpochMs>(0, request.next_ms - shutdown.requested_ms);
+  for (auto* due : {&shutdown.nudge_ms, &shutdown.force_ms, &shutdown.timeout_ms})
+    if (*due != 0) *due += late;
+  return shutdown;
+}
+
+asio::awaitable<bool> Shutdowns::close_pane(Shutdown shutdown) {
+  if (!record_survivors(shutdown)) co_return false;
+  if (is_ours(shutdown.survivors)) {
+    const Error why{"pane.ours", "its pane is left open: this program was started in it"};
+    co_return stuck(std::move(shutdown), why);
+  }
+  // Named: g++ 12 destroys an aggregate twice that is made within a co_await expression.
+  const Pane pane = recorded_pane(shutdown);
+  const auto closed = co_await panes_.close(pane);
+  if (!closed) co_return stuck(std::move(shutdown), closed.error());
+  co_return false;  // the next look says whether it has gone
+}
+
+bool Shutdowns::keep(const Shutdown& shutdown, const std::function<Status(EventBatch&)>& beside) {
+  const auto kept = context_.commit([&](EventBatch& events) -> Status {
+    if (auto put = context_.ledger.put_shutdown(context_.name, shutdown); !put) return put;
+    return beside(events);
+  });
+  if (!kept) return false;  // nothing has changed: the same step comes again
+  answered(shutdown);
+  return true;
+}
+
+bool Shutdowns::nudge(Shutdown shutdown) {
+  shutdown.nudged_ms = context_.clock.wall_ms();
+  return keep(shutdown, [&](EventBatch& events) -> Status {
+    events.add(Event::shutdown_nudged, fields_of(context_, shutdown));
+    const auto batch = context_.ledger.next_batch();
+    if (!batch) return batch.error();
+    const auto words = handlers::nudge_of(shutdown, context_.view(), shutdown.nudged_ms);
+    return context_.enqueue({words}, shutdown.request_id, *batch);
+  });
+}
+
+bool Shutdowns::signal(Shutdown shutdown, int number) {
+  const auto& targets = shutdown.state == ShutdownState::process_gone ? shutdown.survivors : shutdown.place.processes;
+  std::size_t count = 0;
+  std::string problem;
+  for (const auto& process : targets) {
+    if (!processes_.is_alive(process)) continue;
+    if (const auto sent = processes_.signal(process, number); sent) {
+      ++count;
+    } else {
+      problem = sent.error().message;
+    }
+  }
+  (number == SIGKILL ? shutdown.kill_ms : shutdown.term_ms) = context_.clock.wall_ms();
+  return keep(shutdown, [&](EventBatch& events) -> Status {
+    auto fields = fields_of(context_, shutdown);
+    fields.emplace_back("count", std::to_string(count));
+    fields.emplace_back("new", number == SIGKILL ? "KILL" : "TERM");
+    if (!problem.empty()) fields.emplace_back("reason", problem);
+    events.add(Event::shutdown_signalled, std::move(fields));
+    return Done{};
+  });
+}
+
+bool Shutdowns::record_survivors(Shutdown& shutdown) {
+  auto family = processes_.family(shutdown.place.pane);
+  for (const auto& process : shutdown.survivors)
+    if (std::find(family.begin(), family.end(), process) == family.end()) family.push_back(process);
+  if (family == shutdown.survivors) return true;
+  shutdown.survivors = std::move(family);
+  return keep(shutdown, [](EventBatch&) -> Status { return Done{}; });
+}
+
+bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& remark) {
+  const auto old = shutdown.state;
+  const auto next = handlers::transition(old, event);
+  if (!next) return false;
+  shutdown.state = *next;
+  shutdown.changed_ms = context_.clock.wall_ms();
+  shutdown.detail = event == ShutdownEvent::time_passes ? given_up(old) : waiting_for(shutdown);
+  if (!remark.empty()) shutdown.detail += (shutdown.detail.empty() ? "" : "; ") + remark;
+  return keep(shutdown, [&](EventBatch& events) -> Status {
+    auto fields = fields_of(context_, shutdown);
+    fields.emplace_back("old", std::string(to_string(old)));
+    fields.emplace_back("new", std::string(to_string(shutdown.state)));
+    fields.emplace_back("reason", shutdown.detail);
+    events.add(Event::shutdown_state, std::move(fields));
+    if (shutdown.state == ShutdownState::cleaned) {
+      if (auto dropped = drop_words(shutdown); !dropped) return dropped;
+    }
+    const bool ended = shutdown.state == ShutdownState::cleaned || shutdown.state == ShutdownState::timed_out;
+    return ended ? tell_lead(shutdown, events) : Status(Done{});
+  });
+}
+
+std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {
+  const auto words = context_.ledger.outbox_of_request(context_.name, shutdown.request_id);
+  if (!words) return words.error();
+  const auto inbox = mailbox_.read(shutdown.member, ReadMode::unlocked);
+  if (inbox.outcome != ReadOutcome::document) return std::nullopt;  // what nobody can read ends nobody
+  std::vector<std::size_t> unread;
+  const auto& entries = inbox.document.entries();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const bool ours =
+        std::any_of(words->begin(), words->end(), [&](const OutboxRow& row) { return row.key == entries[i].key; });
+    if (ours && entries[i].read != schema::ReadFlag::read) unread.push_back(i);
+  }
+  if (unread.empty()) return std::nullopt;
+  const auto marked = mailbox_.mark_read(shutdown.member, inbox.document, unread);
+  return hindrance("its inbox", marked.outcome, marked.detail);
+}
+
+Status Shutdowns::drop_words(const Shutdown& shutdown) {
+  // What could not be written so far would wait for the next worker of that name, and end it.
+  auto rows = context_.ledger.outbox_of_request(context_.name, shutdown.request_id);
+  if (!rows) return rows.error();
+  for (const auto& row : *rows) {
+    if (row.state != EffectState::pending) continue;
+    auto set = context_.ledger.set_effect(row.id, EffectState::done, row.attempts, shutdown.changed_ms,
+                                          "its owner ended before it could be written");
+    if (!set) return set;
+  }
+  return Done{};
+}
+
+Status Shutdowns::tell_lead(const Shutdown& shutdown, EventBatch& events) {
+  const auto notice = handlers::end_notice(shutdown, context_.view(), shutdown.changed_ms);
+  const auto batch = context_.ledger.next_batch();
+  if (!batch) return batch.error();
+  MessageRow row;
+  row.team = context_.name;
+  row.inbox = context_.lead;
+  row.key = notice.key;
+  row.sender = "system";
+  row.timestamp = schema::iso_timestamp(shutdown.changed_ms);
+  row.type = shutdown.state == ShutdownState::cleaned ? "teammate_terminated" : "chat";
+  row.entry = notice.entry;
+  row.disposition = Disposition::chat;
+  row.request_id = shutdown.request_id;
+  row.received_ms = shutdown.changed_ms;
+  row.batch = *batch;
+  row.delivery = DeliveryState::queued;
+  if (auto inserted = context_.ledger.insert(row); !inserted) return inserted.error();
+  events.add(Event::message_accepted, {{"team", context_.name},
+                                       {"inbox", row.inbox},
+                                       {"from", row.sender},
+                                       {"type", row.type},
+                                       {"message_key", row.key.value},
+                                       {"request_id", row.request_id},
+                                       {"new", "queued"}});
+  return Done{};
+}
+
+bool Shutdowns::remove_traces(Shutdown shutdown, ShutdownEvent event) {
+  const auto& settings = context_.config.shutdown;
+  // Words of ours that it never read would end the next worker of its name.
+  if (auto why = withdraw_words(shutdown)) return stuck(std::move(shutdown), *std::move(why));
+  const auto* member = context_.roster.find(shutdown.member);
+  // Somebody who joined under this name after we asked is not whom we asked.
+  if (member != nullptr && member->joined_at_ms > shutdown.requested_ms) return move(std::move(shutdown), event);
+  std::string passed_over;
+  if (settings.release_tasks) {
+    auto released = mailbox_.release_tasks(shutdown.member, shutdown.agent_id);
+    if (const auto names = names_of(released.tasks); !names.empty())
+      shutdown.tasks += (shutdown.tasks.empty() ? "" : ", ") + names;
+    if (auto why = hindrance("the task list", released.outcome, released.detail))
+      return stuck(std::move(shutdown), *std::move(why));
+    if (released.outcome == WriteOutcome::done) passed_over = std::move(released.detail);
+  }
+  if (settings.remove_members) {
+    const auto removed = mailbox_.remove_member(shutdown.member);
+    if (auto why = hindrance("the roster", removed.outcome, removed.detail))
+      return stuck(std::move(shutdown), *std::move(why));
+  }
+  return move(std::move(shutdown), event, passed_over);
+}
+
+bool Shutdowns::stuck(Shutdown shutdown, const Error& why) {
+  auto& told = told_[shutdown.request_id];
+  const bool given_back = open_[shutdown.request_id].tasks != shutdown.tasks;
+  if (told == why.code && !given_back) return false;
+  shutdown.detail = why.message;
+  const bool kept = keep(shutdown, [&](EventBatch& events) -> Status {
+    auto fields = fields_of(context_, shutdown);
+    fields.emplace_back("reason", why.message);
+    events.add(Event::shutdown_stuck, std::move(fields));
+    return Done{};
+  });
+  if (kept) told = why.code;
+  return false;  // again with the next tick
+}
+
+std::vector<Shutdown> Shutdowns::open() const {
+  std::vector<Shutdown> list;
+  for (const auto& [id, shutdown] : open_) list.push_back(shutdown);
+  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.requested_ms < b.requested_ms; });
+  return list;
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,79 @@
+// The shutdowns of one team: asks workers to end, follows each to its last trace. What to do next is decided in
+// handlers/shutdown.hpp; this carries it out and records it. Each step is looked at before it is done and recorded
+// after, so a crash at any point only repeats a look.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "handlers/shutdown.hpp"
+#include "poller/context/team_context.hpp"
+#include "poller/mailbox/mailbox.hpp"
+#include "poller/panes.hpp"
+
+namespace inbox_poller::poller {
+
+class Shutdowns {
+ public:
+  Shutdowns(TeamContext& context, Mailbox& mailbox, Panes& panes, Processes& processes);
+
+  /// Picks up every open shutdown from the ledger.
+  Status restore();
+
+  struct Order {
+    std::string member;
+    std::string by;
+    std::string reason;
+    std::optional<config::Duration> nudge_after;  // empty: as configured; zero: none
+    std::optional<config::Duration> force_after;  // empty: as configured
+  };
+  /// Records where the worker lives, then sends the request. Errors: member.unknown, shutdown.open (one is under way;
+  /// the message names it), panes are never a reason to refuse.
+  boost::asio::awaitable<Result<handlers::Shutdown>> request(Order order);
+
+  /// A worker's answer was committed: goes on from there.
+  void answered(const handlers::Shutdown&);
+
+  /// Takes each open shutdown one step further, as many steps as do not have to wait. Call once a tick.
+  boost::asio::awaitable<void> settle();
+
+  [[nodiscard]] std::vector<handlers::Shutdown> open() const;
+
+ private:
+  [[nodiscard]] Status none_open_for(const std::string& member) const;
+  boost::asio::awaitable<handlers::WorkerPlace> place_of(schema::Member member);
+  boost::asio::awaitable<handlers::ShutdownSight> look(handlers::Shutdown shutdown);
+  /// One step; true when another one may follow at once.
+  boost::asio::awaitable<bool> step(std::string id);
+  boost::asio::awaitable<bool> close_pane(handlers::Shutdown shutdown);
+  bool nudge(handlers::Shutdown);
+  bool signal(handlers::Shutdown, int number);
+  bool move(handlers::Shutdown, handlers::ShutdownEvent, const std::string& remark = {});
+  bool remove_traces(handlers::Shutdown, handlers::ShutdownEvent);
+  /// Says what hinders a step, once for each kind (the error's code).
+  bool stuck(handlers::Shutdown, const Error& why);
+  /// What lives in the pane is on record before the pane is closed: afterwards nothing leads to it.
+  bool record_survivors(handlers::Shutdown&);
+  /// Commits the shutdown and what belongs beside it; false when that failed and nothing has changed.
+  bool keep(const handlers::Shutdown&, const std::function<Status(EventBatch&)>& beside);
+  /// As it stands when its times run from the moment in which the request could be read; until then none is due.
+  [[nodiscard]] Result<handlers::Shutdown> since_it_was_asked(handlers::Shutdown) const;
+  /// The request and its reminder are owed no longer.
+  Status drop_words(const handlers::Shutdown&);
+  /// Marks them read where they stand unread; what hinders that, if anything does.
+  std::optional<Error> withdraw_words(const handlers::Shutdown&);
+  Status tell_lead(const handlers::Shutdown&, EventBatch&);
+
+  TeamContext& context_;
+  Mailbox& mailbox_;
+  Panes& panes_;
+  Processes& processes_;
+  std::map<std::string, handlers::Shutdown> open_;  // by request id
+  std::map<std::string, std::string> told_;         // likewise: the kind of hindrance that was told last
+};
+
+}  // namespace inbox_poller::poller

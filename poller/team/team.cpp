@@ -1,0 +1,440 @@
+#include "poller/team/team.hpp"
+
+#include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <span>
+#include <utility>
+
+#include "poller/mailbox/claude/claude_mailbox.hpp"
+#include "poller/pause.hpp"
+#include "schema/envelope.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t big_file = std::uint64_t{1} << 20;  // read on the pool from here on
+constexpr int reads_a_poll = 4;                             // a torn file is looked at this often before the next poll
+constexpr int mark_rounds = 20;
+constexpr std::size_t marks_at_once = 64;
+constexpr std::chrono::hours prune_every{1};
+constexpr std::size_t signs_that_convince = 2;  // one may be a tool that a person used
+constexpr std::chrono::minutes sign_lasts{10};  // two such tools in a month are no consumer
+
+/// `tasks/` lies beside the folder of all teams.
+std::string tasks_of(const config::TeamConfig& config, const std::string& name) {
+  if (!config.team.tasks.empty()) return config.team.tasks;
+  return config.team.root.substr(0, config.team.root.rfind('/')) + "/tasks/" + name;
+}
+
+std::unique_ptr<Mailbox> open_mailbox(Services& services, const config::TeamConfig& config, const std::string& name) {
+  switch (config.team.transport) {
+    case config::Transport::claude:
+      return std::make_unique<ClaudeMailbox>(services.files, services.clock, config.team.root + "/" + name, name,
+                                             config.limits, tasks_of(config, name));
+  }
+  std::abort();
+}
+
+bool may_pass_by_itself(ReadOutcome outcome) {
+  return outcome == ReadOutcome::torn || outcome == ReadOutcome::empty || outcome == ReadOutcome::lock_held;
+}
+
+}  // namespace
+
+std::string_view to_string(const Standing& standing) {
+  return standing.stopped ? "stopped" : config::to_string(standing.role);
+}
+
+Team::Team(Services& services, const config::TeamConfig& config, std::string name)
+    : services_(services),
+      context_(name, config, services.home, services.ledger, services.telemetry, services.clock),
+      mailbox_(open_mailbox(services, config, name)),
+      asks_(context_),
+      intake_(context_, asks_, shutdowns_, outbox_, handlers::Place::lead),
+      outbox_(context_, *mailbox_),
+      courier_(context_, services.files),
+      panes_(config.shutdown.tmux, services.processes),
+      shutdowns_(context_, *mailbox_, panes_, services.processes),
+      orders_(context_),
+      lookout_(context_, *mailbox_, asks_, outbox_),
+      standing_{config.team.role, false, {}},
+      configured_role_(config.team.role),
+      timer_(services.executor) {}
+
+Status Team::restore() {
+  static_cast<void>(
+      mailbox_->inboxes());  // the first look also clears away what a killed predecessor left half written
+  if (auto restored = context_.restore(); !restored) return restored;
+  if (auto restored = asks_.restore(); !restored) return restored;
+  if (auto restored = shutdowns_.restore(); !restored) return restored;
+  if (auto restored = orders_.restore(); !restored) return restored;
+  if (auto restored = outbox_.restore(); !restored) return restored;
+  return courier_.restore();
+}
+
+asio::awaitable<Team::Polled> Team::poll() {
+  if (const auto end = look_at_roster()) co_return *end;
+  if (!standing_.stopped) co_await look_at_lead();
+  co_await look_at_workers();
+  asks_.settle();
+  courier_.settle();
+  if (standing_.role == config::Role::leader && !standing_.stopped) {
+    for (const auto& alias : lookout_.aliases()) co_await look_at_alias(alias);
+    orders_.settle();
+    co_await shutdowns_.settle();
+  }
+  if (standing_.role != config::Role::observer) co_await outbox_.run();
+  locks_ = mailbox_->lock_statistics();
+  prune_now_and_then();
+  co_return Polled::served;
+}
+
+std::optional<Team::Polled> Team::look_at_roster() {
+  auto roster = mailbox_->roster();
+  if (roster) {
+    roster_problem_.clear();
+    has_roster_ = true;
+    static_cast<void>(context_.adopt(std::move(*roster)));  // a failing ledger is reported there; found again next time
+    warn_of_lead_process();
+    return std::nullopt;
+  }
+  if (roster.error().code == "roster.missing") return Polled::no_team;
+  if (roster_problem_ != roster.error().message)
+    services_.telemetry.emit(Event::roster_unreadable, {{"team", context_.name}, {"reason", roster.error().message}});
+  roster_problem_ = roster.error().message;
+  if (!has_roster_) return Polled::served;  // nobody to answer to yet; the inbox waits
+  return std::nullopt;
+}
+
+void Team::warn_of_lead_process() {
+  const auto& process = context_.roster.lead_process;
+  if (!process || standing_.role != config::Role::leader) return;
+  const auto told = std::to_string(process->pid);
+  if (told == lead_process_told_) return;
+  lead_process_told_ = told;
+  if (!services_.processes.identify(process->pid)) return;
+  services_.telemetry.emit(
+      Event::daemon_warning,
+      {{"team", context_.name},
+       {"reason", "process " + told +
+                      " has claimed this team in its roster (leadProcess) and lives; if it reads the "
+                      "lead's inbox itself, use role = \"front\" in " +
+                      context_.config.source}});
+}
+
+asio::awaitable<void> Team::look_at_lead() {
+  const auto glance = mailbox_->glance(context_.lead);
+  if (glance.glance == Glance::missing) {
+    report(ReadOutcome::missing, "");
+    witness_.forget();
+    intake_.missing();
+    co_return;
+  }
+  if (glance.glance != Glance::changed && !must_read_) co_return;
+  auto result = co_await read_patiently(context_.lead, glance.size);
+  report(result.outcome, result.detail);
+  const auto seen = std::hash<std::string_view>{}(result.document.bytes());
+  if (!may_pass_by_itself(result.outcome) || seen != torn_bytes_) torn_polls_ = 0;  // other damage is a new case
+  if (may_pass_by_itself(result.outcome)) ++torn_polls_;
+  torn_bytes_ = seen;
+  if (result.outcome == ReadOutcome::not_regular) witness_.forget();
+  if (result.outcome == ReadOutcome::document) {
+    witness(result.document);
+    if (!standing_.stopped) co_await take_in(std::move(result));
+  } else if (result.outcome == ReadOutcome::torn && torn_polls_ == context_.config.limits.torn_polls &&
+             standing_.role == config::Role::leader) {
+    quarantine_torn(result);
+  }
+}
+
+asio::awaitable<void> Team::look_at_alias(std::string inbox) {
+  const auto glance = mailbox_->glance(inbox);
+  if (glance.glance != Glance::changed) co_return;
+  auto result = co_await read_patiently(inbox, glance.size);
+  if (result.outcome != ReadOutcome::document) co_return;
+  auto& intake =
+      alias_intakes_.try_emplace(inbox, context_, asks_, shutdowns_, outbox_, handlers::Place::alias).first->second;
+  std::vector<std::size_t> to_mark;
+  if (!intake.take(inbox, result.document, to_mark) || to_mark.empty()) co_return;
+  static_cast<void>(co_await mark(inbox, result.document, std::move(to_mark)));
+}
+
+asio::awaitable<void> Team::look_at_workers() {
+  for (const auto& [inbox, size] : lookout_.changed()) {
+    const auto result = co_await read_once(inbox, size, ReadMode::unlocked);
+    lookout_.take(inbox, result);
+  }
+}
+
+asio::awaitable<ReadResult> Team::read_once(std::string inbox, std::uint64_t size, ReadMode mode) {
+  if (size < big_file) co_return mailbox_->read(inbox, mode);
+  auto work = [this, inbox, mode] { return mailbox_->read(inbox, mode); };
+  co_return co_await offload(services_.pool, std::move(work));
+}
+
+asio::awaitable<ReadResult> Team::read_patiently(std::string inbox, std::uint64_t size) {
+  const bool may_lock = standing_.role != config::Role::observer;
+  ReadResult result;
+  for (int attempt = 0; attempt < reads_a_poll; ++attempt) {
+    if (attempt > 0) co_await pause_jittered(milliseconds(15), milliseconds(35));
+    // The last look is under the lock: an honest writer is then certainly not in the middle of it.
+    const auto mode = attempt + 1 < reads_a_poll || !may_lock ? ReadMode::unlocked : ReadMode::under_lock;
+    result = co_await read_once(inbox, size, mode);
+    if (!may_pass_by_itself(result.outcome)) break;
+  }
+  co_return result;
+}
+
+asio::awaitable<void> Team::take_in(ReadResult result) {
+  std::vector<std::size_t> to_mark;
+  if (!intake_.take(context_.lead, result.document, to_mark)) {
+    must_read_ = true;
+    co_return;  // not committed, so not ours: nothing is marked
+  }
+  must_read_ = intake_.left_out();
+  if (to_mark.empty()) co_return;
+  // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's inbox.
+  if (standing_.role == config::Role::front) co_await outbox_.run();
+  const auto indexes = to_mark;
+  if (co_await mark(context_.lead, result.document, std::move(to_mark))) {
+    for (const auto index : indexes) witness_.marked_by_us(result.document.entries()[index].key);
+  } else {
+    must_read_ = true;
+  }
+}
+
+asio::awaitable<bool> Team::mark(std::string inbox, const schema::InboxDocument& document,
+                                 std::vector<std::size_t> indexes) {
+  // A few at a time, with a pause between, so that writers who wait for the lock get their turn.
+  bool all = true;
+  for (std::span<const std::size_t> rest(indexes); all && !rest.empty();) {
+    const auto some = rest.first(std::min(rest.size(), marks_at_once));
+    rest = rest.subspan(some.size());
+    all = co_await mark_some(inbox, document, some);
+    if (!rest.empty()) co_await pause_jittered(milliseconds(1), milliseconds(4));
+  }
+  co_return all;
+}
+
+asio::awaitable<bool> Team::mark_some(const std::string& inbox, const schema::InboxDocument& document,
+                                      std::span<const std::size_t> indexes) {
+  WriteResult result;
+  for (int round = 0; round < mark_rounds; ++round) {
+    if (round > 0) co_await pause_jittered(milliseconds(3), milliseconds(25));
+    result = mailbox_->mark_read(inbox, document, indexes);
+    if (result.outcome != WriteOutcome::lock_held) break;
+  }
+  // A lock that was taken over or came to nothing is worth a line, also where we succeeded.
+  if (!result.detail.empty() && mark_detail_ != result.detail)
+    services_.telemetry.emit(Event::inbox_lock_foreign,
+                             {{"team", context_.name}, {"inbox", inbox}, {"reason", result.detail}});
+  mark_detail_ = result.detail;
+  switch (result.outcome) {
+    case WriteOutcome::done:
+    case WriteOutcome::already_there:
+      if (result.marked > 0)
+        services_.telemetry.emit(Event::message_marked,
+                                 {{"team", context_.name}, {"inbox", inbox}, {"count", std::to_string(result.marked)}});
+      co_return true;
+    case WriteOutcome::changed:  // new bytes: the next poll reads them and finds the same entries in the ledger
+    case WriteOutcome::lock_foreign:
+    case WriteOutcome::refused:
+    case WriteOutcome::lock_held:
+    case WriteOutcome::missing:
+    case WriteOutcome::fault: co_return false;
+  }
+  std::abort();
+}
+
+void Team::witness(const schema::InboxDocument& document) {
+  const auto sighting = witness_.look(document, services_.clock.wall_ms());
+  if (standing_.role == config::Role::leader) {
+    if (sighting.flipped > 0) foreign_consumer("flipped", sighting.flipped);
+    if (sighting.swept) foreign_consumer("removed", 1);
+    return;
+  }
+  if (sighting.consumed.empty()) return;
+  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
+    for (const auto& one : sighting.consumed) {
+      const bool answered = intake_.answered(one.key);
+      Fields fields{{"team", context_.name},
+                    {"inbox", context_.lead},
+                    {"message_key", one.key.value},
+                    {"latency_ms", std::to_string(std::max<EpochMs>(0, one.waited_ms))}};
+      if (answered)
+        fields.emplace_back("reason",
+                            "we had answered it, but the lead took it before our mark; the first answer at "
+                            "the worker counts");
+      events.add(answered ? Event::request_lost_race : Event::message_consumed, std::move(fields));
+    }
+    return Done{};
+  }));
+}
+
+void Team::foreign_consumer(std::string code, std::size_t count) {
+  const auto now = services_.clock.steady();
+  std::erase_if(foreign_signs_, [now](SteadyTime sign) { return now - sign > sign_lasts; });
+  foreign_signs_.push_back(now);
+  services_.telemetry.emit(
+      Event::inbox_foreign_consumer,
+      {{"team", context_.name},
+       {"inbox", context_.lead},
+       {"code", code},
+       {"count", std::to_string(count)},
+       {"reason", code == "flipped"
+                      ? "messages were marked read before we saw them; nobody writes them like that"
+                      : "all entries that were read have gone at once, as a client that deletes leaves it"}});
+  if (foreign_signs_.size() < signs_that_convince) return;
+  const std::string reason =
+      "somebody else consumes " + inbox_path() + "; end that, or use role = \"front\", then inbox-poller resume";
+  switch (context_.config.team.foreign_consumer) {
+    case config::ForeignConsumer::stop: return stand({config::Role::leader, true, reason});
+    case config::ForeignConsumer::observe: return stand({config::Role::observer, false, reason});
+    case config::ForeignConsumer::ignore: return;
+  }
+}
+
+void Team::stand(Standing standing) {
+  const auto old = std::string(to_string(standing_));
+  if (standing.role != standing_.role) {
+    intake_.forget();
+    for (auto& [inbox, intake] : alias_intakes_) intake.forget();
+  }
+  standing_ = std::move(standing);
+  context_.config.team.role = standing_.role;  // what the handlers go by
+  foreign_signs_.clear();
+  must_read_ = true;
+  if (old == to_string(standing_)) return;
+  services_.telemetry.emit(Event::inbox_role, {{"team", context_.name},
+                                               {"inbox", context_.lead},
+                                               {"old", old},
+                                               {"new", std::string(to_string(standing_))},
+                                               {"reason", standing_.reason}});
+}
+
+void Team::resume() {
+  stand({configured_role_, false, {}});
+  poke();
+}
+
+void Team::reconfigure(const config::TeamConfig& config) {
+  context_.reconfigure(config);
+  configured_role_ = config.team.role;
+  context_.config.team.role = standing_.role;  // a stop or a fallback to observing ends by `resume`
+  poke();
+}
+
+void Team::retire() {
+  retired_ = true;
+  courier_.recall();
+  poke();
+}
+
+void Team::quarantine_torn(const ReadResult& result) {
+  const auto kept = services_.quarantine.keep(context_.name, context_.lead, result.document.bytes());
+  if (!kept) {
+    services_.telemetry.emit(Event::daemon_fault,
+                             {{"team", context_.name}, {"inbox", context_.lead}, {"reason", kept.error().message}});
+    return;
+  }
+  services_.telemetry.emit(Event::inbox_quarantined, {{"team", context_.name},
+                                                      {"inbox", context_.lead},
+                                                      {"path", *kept},
+                                                      {"reason", result.detail},
+                                                      {"count", std::to_string(result.document.entries().size())}});
+  // The file stays as it is; what stands complete before the damage is taken in. Nothing in a damaged file is marked.
+  std::vector<std::size_t> not_marked;
+  static_cast<void>(intake_.take(context_.lead, result.document, not_marked));
+}
+
+void Team::report(ReadOutcome outcome, const std::string& detail) {
+  const std::string state(to_string(outcome));
+  if (state == report_.state) {
+    if (outcome == ReadOutcome::document) return;
+    report_.detail = detail;
+    return;
+  }
+  const bool fine =
+      outcome == ReadOutcome::document || outcome == ReadOutcome::missing || outcome == ReadOutcome::empty;
+  const bool first_and_fine = report_.state == InboxReport().state && outcome == ReadOutcome::document;
+  if (!first_and_fine)
+    services_.telemetry.emit(fine ? Event::inbox_state : Event::inbox_unreadable, {{"team", context_.name},
+                                                                                   {"inbox", context_.lead},
+                                                                                   {"path", inbox_path()},
+                                                                                   {"old", report_.state},
+                                                                                   {"new", state},
+                                                                                   {"reason", detail}});
+  report_ = {state, detail};
+}
+
+void Team::prune_now_and_then() {
+  const auto now = services_.clock.steady();
+  if (pruned_ && now - *pruned_ < prune_every) return;
+  // Only with the whole inbox in view is it known which messages may come back.
+  if (report_.state != to_string(ReadOutcome::document) || must_read_) return;
+  pruned_ = now;
+  const auto cutoff = services_.clock.wall_ms() - context_.config.limits.retention.count();
+  const auto keep = [this](const schema::MessageKey& key) { return intake_.in_inbox(key); };
+  const auto gone = services_.ledger.prune(context_.name, cutoff, keep);
+  if (gone && *gone > 0)
+    services_.telemetry.emit(Event::ledger_pruned, {{"team", context_.name}, {"count", std::to_string(*gone)}});
+}
+
+asio::awaitable<void> Team::wait() {
+  if (!std::exchange(poked_, false)) {
+    timer_.expires_after(context_.config.team.poll_interval);
+    boost::system::error_code cancelled;
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    poked_ = false;
+  }
+}
+
+void Team::poke() {
+  poked_ = true;
+  timer_.cancel();
+}
+
+Result<schema::MessageKey> Team::send(const std::string& to, const std::string& text, const std::string& summary) {
+  const auto* member = context_.roster.find(to);
+  if (member == nullptr || to == context_.lead) {
+    std::string names;
+    for (const auto& known : context_.roster.members)
+      if (known.name != context_.lead) names += (names.empty() ? "" : ", ") + known.name;
+    return Error{"member.unknown", "team " + context_.name + " has no worker called \"" + to +
+                                       "\"; its workers are: " + (names.empty() ? "none" : names)};
+  }
+  schema::OutgoingEnvelope envelope;
+  envelope.from = context_.lead;
+  envelope.text = text;
+  envelope.summary = summary;
+  const auto now = services_.clock.wall_ms();
+  envelope.timestamp = schema::iso_timestamp(now);
+  OutboxRow row;
+  row.team = context_.name;
+  row.inbox = to;
+  row.created_ms = now;
+  row.next_ms = now;
+  const auto committed = context_.commit([&](EventBatch&) -> Status {
+    const auto batch = services_.ledger.next_batch();
+    if (!batch) return batch.error();
+    row.batch = *batch;
+    // Two equal texts to one worker in the same millisecond are one message: that is how peers see it.
+    envelope.msg_id = schema::uuid_from(context_.name + "\n" + to + "\n" + std::to_string(*batch));
+    row.key = schema::make_message_key({context_.name, to}, envelope.from, envelope.timestamp, text, 0);
+    row.entry = schema::encode_envelope(envelope);
+    return services_.ledger.enqueue(row);
+  });
+  if (!committed) return committed.error();
+  poke();
+  return row.key;
+}
+
+std::string Team::inbox_path() const {
+  return context_.config.team.root + "/" + context_.name + "/inboxes/" + context_.lead + ".json";
+}
+
+}  // namespace inbox_poller::poller

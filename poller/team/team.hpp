@@ -1,0 +1,153 @@
+// One team's service: a poll of its inboxes from the first look to the last effect, and the push of chat beside
+// it. Order within a poll (docs/architecture.md): look, read, take in (one commit), mark read, look at the workers'
+// inboxes, settle what is due, carry out effects.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "poller/context/team_context.hpp"
+#include "poller/delivery/courier.hpp"
+#include "poller/effects/outbox.hpp"
+#include "poller/mailbox/mailbox.hpp"
+#include "poller/team/asks.hpp"
+#include "poller/team/intake.hpp"
+#include "poller/team/lookout.hpp"
+#include "poller/team/orders.hpp"
+#include "poller/team/quarantine.hpp"
+#include "poller/team/shutdowns.hpp"
+#include "poller/team/witness.hpp"
+
+namespace inbox_poller::poller {
+
+/// What all teams share. Outlives every Team.
+struct Services {
+  FileSystem& files;
+  Ledger& ledger;
+  Telemetry& telemetry;
+  const Clock& clock;
+  Quarantine& quarantine;
+  Processes& processes;
+  boost::asio::any_io_executor executor;  // the decision thread
+  boost::asio::thread_pool& pool;         // for reads of big files
+  std::string home;
+};
+
+/// How the lead's inbox looked at the last poll, for `status` and the log.
+struct InboxReport {
+  std::string state = "not polled yet";  // ok, missing, empty, torn, not_regular, too_large, locked, fault
+  std::string detail;
+};
+
+/// What we do in this team now. Differs from the configured role after a foreign consumer was met.
+struct Standing {
+  config::Role role = config::Role::leader;
+  bool stopped = false;  // leader, but consuming nothing until `resume`
+  std::string reason;    // why it is not as configured; empty when it is
+};
+/// "leader", "front", "observer", or "stopped".
+std::string_view to_string(const Standing&);
+
+class Team {
+ public:
+  Team(Services& services, const config::TeamConfig& config, std::string name);
+
+  /// Picks up everything that was open before a restart.
+  Status restore();
+
+  enum class Polled { served, no_team };
+  /// One poll. `no_team` when the folder is not a team (any more).
+  boost::asio::awaitable<Polled> poll();
+
+  /// Pushes queued chat to the configured sinks while the gate is open.
+  boost::asio::awaitable<void> deliver() { return courier_.push(); }
+
+  /// Waits for the poll interval or until somebody pokes.
+  boost::asio::awaitable<void> wait();
+  /// Something is to be done now (a person answered, the lead went idle): do not wait for the interval.
+  void poke();
+
+  /// Puts a message of ours into a member's inbox by way of the ledger. The recipient must be a member.
+  Result<schema::MessageKey> send(const std::string& to, const std::string& text, const std::string& summary);
+
+  TeamContext& context() { return context_; }
+  Asks& asks() { return asks_; }
+  Courier& courier() { return courier_; }
+  Shutdowns& shutdowns() { return shutdowns_; }
+  Orders& orders() { return orders_; }
+  [[nodiscard]] const Lookout& lookout() const { return lookout_; }
+  [[nodiscard]] const Witness& witness() const { return witness_; }
+  [[nodiscard]] const Standing& standing() const { return standing_; }
+  /// Back to the configured role after a foreign consumer stopped us.
+  void resume();
+
+  /// A new configuration for the same team, root, transport and lead: holds from now on.
+  void reconfigure(const config::TeamConfig& config);
+  /// Nobody serves the team any more: what was lent out is queued again, and receivers are told.
+  void retire();
+  [[nodiscard]] bool retired() const { return retired_; }
+
+  [[nodiscard]] const InboxReport& inbox_report() const { return report_; }
+  [[nodiscard]] std::string inbox_path() const;
+  [[nodiscard]] const LockStatistics& locks() const { return locks_; }
+
+ private:
+  /// Why a poll goes no further: no team, or a roster that cannot be read yet; empty when it does.
+  std::optional<Polled> look_at_roster();
+  boost::asio::awaitable<void> look_at_lead();
+  boost::asio::awaitable<void> look_at_alias(std::string inbox);
+  boost::asio::awaitable<void> look_at_workers();
+  boost::asio::awaitable<ReadResult> read_patiently(std::string inbox, std::uint64_t size);
+  boost::asio::awaitable<ReadResult> read_once(std::string inbox, std::uint64_t size, ReadMode mode);
+  boost::asio::awaitable<void> take_in(ReadResult result);
+  boost::asio::awaitable<bool> mark(std::string inbox, const schema::InboxDocument& document,
+                                    std::vector<std::size_t> indexes);
+  boost::asio::awaitable<bool> mark_some(const std::string& inbox, const schema::InboxDocument& document,
+                                         std::span<const std::size_t> indexes);
+  /// What the lead or somebody else did with the inbox since the last reading.
+  void witness(const schema::InboxDocument&);
+  void foreign_consumer(std::string code, std::size_t count);
+  void stand(Standing);
+  void warn_of_lead_process();
+  void quarantine_torn(const ReadResult&);
+  void report(ReadOutcome, const std::string& detail);
+  void prune_now_and_then();
+
+  Services& services_;
+  TeamContext context_;
+  std::unique_ptr<Mailbox> mailbox_;
+  Asks asks_;
+  Intake intake_;
+  std::map<std::string, Intake> alias_intakes_;
+  Outbox outbox_;
+  Courier courier_;
+  TmuxPanes panes_;
+  Shutdowns shutdowns_;
+  Orders orders_;
+  Lookout lookout_;
+  Witness witness_;
+  Standing standing_;
+  config::Role configured_role_;
+  std::vector<SteadyTime> foreign_signs_;
+  bool retired_ = false;
+  boost::asio::steady_timer timer_;
+  bool poked_ = false;
+  bool must_read_ = true;  // something was left undone: read although the file does not change
+  std::uint32_t torn_polls_ = 0;
+  std::size_t torn_bytes_ = 0;  // a hash of what was read then
+  std::string lead_process_told_;
+  std::string roster_problem_;
+  bool has_roster_ = false;
+  InboxReport report_;
+  std::string mark_detail_;
+  LockStatistics locks_;
+  std::optional<SteadyTime> pruned_;
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,63 @@
+#include "poller/team/witness.hpp"
+
+#include <algorithm>
+
+namespace inbox_poller::poller {
+
+using schema::ReadFlag;
+
+Witness::Sighting Witness::look(const schema::InboxDocument& document, EpochMs now_ms) {
+  Sighting sighting;
+  std::unordered_map<std::string, Entry> now;
+  bool any_read = false;
+  for (const auto& entry : document.entries()) {
+    const bool read = entry.read == ReadFlag::read;
+    any_read = any_read || read;
+    const auto before = before_.find(entry.key.value);
+    const bool is_new = before == before_.end();
+    if (is_new && looked_ && read) ++sighting.flipped;
+    // What we marked stays ours, also when a peer's unlocked write takes the flag back.
+    now[entry.key.value] = {is_new ? now_ms : before->second.first_seen_ms, read || (!is_new && before->second.read)};
+    if (!is_new && read && !before->second.read)
+      sighting.consumed.push_back({entry.key, now_ms - before->second.first_seen_ms});
+  }
+  std::size_t read_gone = 0;
+  std::size_t read_before = 0;
+  for (const auto& [key, entry] : before_) {
+    if (entry.read) ++read_before;
+    if (now.contains(key)) continue;
+    if (entry.read) {
+      ++read_gone;
+    } else {
+      sighting.consumed.push_back({schema::MessageKey{key}, now_ms - entry.first_seen_ms});
+    }
+  }
+  sighting.swept = read_before > 0 && read_gone == read_before && !any_read;
+  for (const auto& one : sighting.consumed) longest_ms_ = std::max(longest_ms_, one.waited_ms);
+  consumed_ += sighting.consumed.size();
+  before_ = std::move(now);
+  looked_ = true;
+  return sighting;
+}
+
+void Witness::forget() {
+  before_.clear();
+  looked_ = false;
+}
+
+void Witness::marked_by_us(const schema::MessageKey& key) {
+  if (const auto found = before_.find(key.value); found != before_.end()) found->second.read = true;
+}
+
+Witness::Totals Witness::totals() const {
+  Totals totals{consumed_, 0, 0, longest_ms_};
+  for (const auto& [key, entry] : before_) {
+    if (entry.read) continue;
+    ++totals.waiting;
+    if (totals.oldest_waiting_ms == 0 || entry.first_seen_ms < totals.oldest_waiting_ms)
+      totals.oldest_waiting_ms = entry.first_seen_ms;
+  }
+  return totals;
+}
+
+}  // namespace inbox_poller::poller

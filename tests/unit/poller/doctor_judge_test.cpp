@@ -1,0 +1,234 @@
+// What the doctor makes of each thing it may see.
+#include "poller/cli/doctor/judge.hpp"
+
+#include "tests/support/catch.hpp"
+#include "tests/support/contains.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+using namespace inbox_poller::poller::cli;
+using inbox_poller::test::Contains;
+namespace json = boost::json;
+
+namespace {
+
+constexpr EpochMs now = 1'770'477'646'348;
+constexpr EpochMs minute = 60'000;
+
+/// "warning inbox.long, error …"
+std::string summary(const Findings& findings) {
+  std::string text;
+  for (const Finding& finding : findings)
+    text += (text.empty() ? "" : ", ") + std::string(to_string(finding.severity)) + ' ' + finding.check;
+  return text;
+}
+
+FileStat file(EpochMs age_ms, FileKind kind = FileKind::regular, unsigned mode = 0600) {
+  FileStat stat;
+  stat.kind = kind;
+  stat.mode = mode;
+  stat.uid = 1000;
+  stat.size = 100;
+  stat.mtime_ns = (now - age_ms) * 1'000'000;
+  return stat;
+}
+
+TeamPlace team(const std::string& name = "demo") {
+  TeamPlace place{name, {}};
+  place.config.source = "/etc/demo.toml";
+  place.config.team.root = "/teams";
+  return place;
+}
+
+InboxSight inbox(Whose whose = Whose::member) {
+  InboxSight sight;
+  sight.name = "alice";
+  sight.path = "/teams/demo/inboxes/alice.json";
+  sight.whose = whose;
+  sight.stat = file(minute);
+  sight.outcome = ReadOutcome::document;
+  return sight;
+}
+
+std::string judged(const InboxSight& sight) { return summary(judge_inbox(team(), sight, now)); }
+std::string judged(const LockSight& sight) { return summary(judge_lock(sight, now)); }
+
+}  // namespace
+
+TEST_CASE("an ordinary inbox is nothing to speak of") {
+  CHECK(judged(inbox()).empty());
+  InboxSight busy = inbox();
+  busy.entries = 1005;
+  busy.unread = 5;
+  busy.oldest_unread_ms = now - 9 * minute;
+  CHECK(judged(busy).empty());
+}
+
+TEST_CASE("an inbox that no client can read is an error, and none yet while it may be in the middle of a write") {
+  for (const auto& [outcome, check] :
+       {std::pair(ReadOutcome::empty, "inbox.empty"), {ReadOutcome::torn, "inbox.torn"}}) {
+    InboxSight sight = inbox();
+    sight.outcome = outcome;
+    CHECK(judged(sight) == "error " + std::string(check));
+    CHECK_THAT(judge_inbox(team(), sight, now)[0].mend, Contains("printf '[]' > /teams/demo/inboxes/alice.json"));
+    sight.stat = file(1000);
+    CHECK(judged(sight) == "note " + std::string(check));
+    CHECK(judge_inbox(team(), sight, now)[0].mend.empty());
+  }
+  InboxSight sight = inbox();
+  sight.outcome = ReadOutcome::not_regular;
+  CHECK(judged(sight) == "error inbox.not_regular");
+  sight.outcome = ReadOutcome::fault;
+  CHECK(judged(sight) == "error inbox.fault");
+  sight.outcome = ReadOutcome::too_large;
+  CHECK(judged(sight) == "error inbox.too_large");
+  CHECK_THAT(judge_inbox(team(), sight, now)[0].mend, Contains("/etc/demo.toml"));
+  sight = inbox();
+  sight.bom = true;
+  CHECK(judged(sight) == "error inbox.bom");
+}
+
+TEST_CASE("an inbox that grows, holds odd entries or is not read is a warning with the command for it") {
+  InboxSight sight = inbox();
+  sight.entries = 1001;
+  CHECK(judged(sight) == "warning inbox.long");
+  CHECK(judge_inbox(team(), sight, now)[0].mend == "inbox-poller inbox clear alice --team demo");
+  sight = inbox();
+  sight.stat->size = team().config.limits.inbox_file.count / 2 + 1;
+  CHECK(judged(sight) == "warning inbox.large");
+  sight = inbox();
+  sight.bad = 1;
+  CHECK(judged(sight) == "warning inbox.bad_entries");
+  sight = inbox();
+  sight.unread = sight.entries = 1;
+  sight.oldest_unread_ms = now - 11 * minute;
+  CHECK(judged(sight) == "warning inbox.unread");
+  CHECK(judge_inbox(team(), sight, now)[0].mend == "inbox-poller inbox unread alice --team demo");
+  sight = inbox();
+  sight.stat = file(-2 * minute);
+  CHECK(judged(sight) == "warning clock.future");
+}
+
+TEST_CASE("an inbox of nobody comes with the alias line, and only one of nobody does") {
+  InboxSight sight = inbox(Whose::nobody);
+  sight.unread = sight.entries = 1;
+  sight.oldest_unread_ms = now - 11 * minute;
+  CHECK(judged(sight) == "warning inbox.phantom");
+  CHECK_THAT(judge_inbox(team(), sight, now)[0].mend, Contains("aliases = [\"alice\"]"));
+  for (const Whose whose : {Whose::lead, Whose::member, Whose::alias, Whose::sender, Whose::unknown})
+    CHECK(judged(inbox(whose)).empty());
+}
+
+TEST_CASE("a lock is judged by what it is and how long nobody touched it") {
+  const std::string path = "/teams/demo/inboxes/alice.json.lock";
+  CHECK(judged(LockSight{path, file(9000, FileKind::directory), true}).empty());
+  CHECK(judged(LockSight{path, file(-5000, FileKind::directory), true}).empty());
+  CHECK(judged(LockSight{path, file(11'000, FileKind::directory), true}) == "warning lock.abandoned");
+  CHECK(judged(LockSight{path, file(-11'000, FileKind::directory), true}) == "error lock.future");
+  CHECK(judged(LockSight{path, file(0, FileKind::directory), false}) == "error lock.not_empty");
+  CHECK(judged(LockSight{path, file(1000), true}) == "note lock.file");
+  CHECK(judged(LockSight{path, file(31'000), true}) == "error lock.file");
+  CHECK(judged(LockSight{path, file(0, FileKind::symlink), true}) == "error lock.foreign");
+  CHECK(judge_lock({path, file(11'000, FileKind::directory), true}, now)[0].mend == "rmdir " + path);
+}
+
+TEST_CASE("owner and mode: what others may write is an error, what they may read is a warning where it matters") {
+  const auto access = [](unsigned mode, Closed closed, FileKind kind = FileKind::regular) {
+    return summary(judge_access("/x y", file(0, kind, mode), 1000, closed));
+  };
+  CHECK(access(0600, Closed::to_readers).empty());
+  CHECK(access(0644, Closed::to_writers).empty());
+  CHECK(access(0644, Closed::to_readers) == "warning access.readable");
+  CHECK(access(0620, Closed::to_writers) == "error access.writable");
+  CHECK(access(0777, Closed::to_writers, FileKind::directory) == "error access.writable");
+  CHECK(access(01777, Closed::to_writers, FileKind::directory).empty());
+  CHECK(summary(judge_access("/x", file(0), 1001, Closed::to_writers)) == "error access.owner");
+  CHECK(judge_access("/x y", file(0, FileKind::regular, 0622), 1000, Closed::to_writers)[0].mend ==
+        "chmod go-w '/x y'");
+  CHECK(judge_access("/x", file(0, FileKind::regular, 0666), 1000, Closed::to_readers)[0].mend == "chmod go-rwx /x");
+}
+
+TEST_CASE("the roster: a ghost, a torn one, a name old clients lose, a lead by another name") {
+  const auto sight = [](Result<schema::Roster> roster) {
+    return TeamSight{std::move(roster), "team-lead", {inbox()}, {}, std::nullopt};
+  };
+  schema::Roster roster;
+  roster.lead_agent_id = "team-lead@demo";
+  CHECK(summary(judge_roster(team(), sight(roster))) == "ok roster");
+  CHECK(summary(judge_roster(team("Rig_Upper"), sight(roster))) == "warning team.name, ok roster");
+  CHECK(summary(judge_roster(team(), sight(Error{"roster.missing", "none"}))) == "warning team.ghost");
+  CHECK(summary(judge_roster(team(), sight(Error{"roster.syntax", "0 bytes"}))) == "error roster.unreadable");
+  TeamPlace renamed = team();
+  renamed.config.team.lead = "boss";
+  const Findings findings = judge_roster(renamed, sight(roster));
+  CHECK(summary(findings) == "warning roster.lead, ok roster");
+  CHECK_THAT(findings[0].mend, Contains("lead = \"team-lead\""));
+}
+
+TEST_CASE("members: a pane that is gone, dead or shared, a client that is not seen in it") {
+  const auto members = [](const std::vector<MemberSight>& sights) { return summary(judge_members(team(), sights)); };
+  CHECK(members({{"a", "%1", PaneState::there, true}, {"b", "%2", PaneState::unknown, true}}).empty());
+  CHECK(members({{"a", "%1", PaneState::gone, true}}) == "warning member.pane_gone");
+  CHECK(members({{"a", "%1", PaneState::dead, true}}) == "warning member.process_gone");
+  CHECK(members({{"a", "%1", PaneState::there, false}}) == "note member.process_unseen");
+  CHECK(members({{"a", "%1", PaneState::there, true}, {"b", "%1", PaneState::there, true}}) ==
+        "warning member.same_pane");
+  CHECK(members({{"a", "", PaneState::none, true}, {"b", "", PaneState::none, true}}).empty());
+  CHECK_THAT(judge_members(team(), {{"a", "%1", PaneState::gone, true}})[0].mend,
+             Contains("inbox-poller shutdown a --team demo"));
+}
+
+TEST_CASE("a lead that lives wants the role front, one that is gone wants none beside it") {
+  TeamPlace place = team();
+  CHECK(summary(judge_lead_process(place, {42, "", 0}, true)) == "warning lead.alive");
+  CHECK_THAT(judge_lead_process(place, {42, "", 0}, true)[0].mend, Contains("role = \"front\""));
+  CHECK(judge_lead_process(place, {42, "", 0}, false).empty());
+  place.config.team.role = config::Role::front;
+  CHECK(judge_lead_process(place, {42, "", 0}, true).empty());
+  CHECK(summary(judge_lead_process(place, {42, "", 0}, false)) == "warning lead.gone");
+}
+
+TEST_CASE("what the daemon says: not there, of another version, not serving a team, stopped") {
+  const Result<json::object> nobody = Error{"control.no_daemon", "nobody"};
+  CHECK(summary(judge_daemon(nobody, "/s", false)) == "note daemon.none");
+  CHECK(summary(judge_daemon(nobody, "/s", true)) == "warning daemon.none");
+  CHECK(summary(judge_daemon(Error{"control.timeout", "late"}, "/s", true)) == "error control.timeout");
+  CHECK(summary(judge_daemon(json::object{{"version", INBOX_POLLER_VERSION}}, "/s", true)) == "ok daemon");
+  CHECK(summary(judge_daemon(json::object{{"version", "0.0.1"}}, "/s", true)) == "warning daemon.version");
+
+  const auto with_role = [](const std::string& role) {
+    const json::object status{{"teams", {{{"team", "demo"}, {"role", role}, {"role_reason", "somebody reads"}}}}};
+    return summary(judge_standing(team(), status, true));
+  };
+  CHECK(with_role("leader").empty());
+  CHECK(with_role("").empty());
+  CHECK(with_role("stopped") == "error daemon.stopped");
+  CHECK(with_role("observer") == "warning daemon.role");
+  CHECK(summary(judge_standing(team("other"), {{"teams", json::array{}}}, true)) == "warning daemon.not_serving");
+  CHECK(judge_standing(team("other"), {{"teams", json::array{}}}, false).empty());
+}
+
+TEST_CASE("ledger, disk, leftovers and configuration") {
+  CHECK(summary(judge_ledger("/l", LedgerReport{true, 2, "ok"})) == "ok ledger");
+  CHECK(summary(judge_ledger("/l", LedgerReport{})) == "note ledger.none");
+  CHECK(summary(judge_ledger("/l", LedgerReport{true, 2, "page 4 is gone"})) == "error ledger.damaged");
+  CHECK(summary(judge_ledger("/l", Error{"ledger.unsafe", "others may write"})) == "error ledger.unsafe");
+
+  constexpr std::uint64_t mebibyte = 1 << 20;
+  CHECK(judge_space("/d", {1024 * mebibyte, 0, 0}).empty());
+  CHECK(summary(judge_space("/d", {200 * mebibyte, 10'000, 5000})) == "warning disk.space");
+  CHECK(summary(judge_space("/d", {0, 10'000, 999})) == "error disk.space, warning disk.inodes");
+  CHECK(summary(judge_space("/d", {1024 * mebibyte, 10'000, 0})) == "error disk.inodes");
+
+  CHECK(judge_leftovers("/p", 0).empty());
+  CHECK(summary(judge_leftovers("/p", 3)) == "note team.permission_files");
+
+  config::Loaded loaded;
+  CHECK(summary(judge_configuration(loaded, true)) == "note config.none");
+  CHECK(summary(judge_configuration(loaded, false)) == "ok config");
+  loaded.warnings = {"dangerous, and acknowledged"};
+  CHECK(summary(judge_configuration(loaded, false)) == "note config.warning, ok config");
+  loaded.problems = {"a.toml:1:1: no", "b.toml:2:2: no"};
+  CHECK(summary(judge_configuration(loaded, true)) ==
+        "error config.problem, error config.problem, note config.warning");
+}

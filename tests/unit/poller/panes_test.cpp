@@ -1,0 +1,199 @@
+// Against real tmux servers on sockets of their own; never against the one that a person may be working in.
+#include "poller/panes.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <thread>
+
+#include "poller/child.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/contains.hpp"
+#include "tests/support/scratch.hpp"
+#include "tests/unit/poller/run_awaitable.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+using namespace inbox_poller::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+bool has_tmux() {
+  ChildCommand command;
+  command.argv = {"tmux", "-V"};
+  if (run_awaitable(run_child(command))) return true;
+  std::cout << "SKIPPED: tmux is not installed, so nothing about panes was tested\n";
+  return false;
+}
+
+/// A private tmux server; its socket lies in the scratch folder.
+struct Server {
+  ScratchDir scratch;
+  std::vector<std::string> command{"tmux", "-f", "/dev/null", "-L", "ip" + std::to_string(::getpid())};
+  SystemProcesses processes;
+  TmuxPanes panes{command, processes};
+
+  Server() { ::setenv("TMUX_TMPDIR", scratch.path().c_str(), 1); }
+  ~Server() {
+    static_cast<void>(tmux({"kill-server"}));
+    ::unsetenv("TMUX_TMPDIR");
+  }
+
+  ChildResult tmux(const std::vector<std::string>& arguments) const {
+    ChildCommand child;
+    child.argv = command;
+    child.argv.insert(child.argv.end(), arguments.begin(), arguments.end());
+    auto result = run_awaitable(run_child(child));
+    REQUIRE(result);
+    return *result;
+  }
+  /// Opens a pane with this program; returns its id.
+  std::string open(const std::string& program) const {
+    const bool running = tmux({"has-session"}).exit_code == 0;
+    auto opened = tmux({running ? "new-window" : "new-session", "-d", "-P", "-F", "#{pane_id}", program});
+    REQUIRE(opened.exit_code == 0);
+    opened.output.pop_back();
+    return opened.output;
+  }
+  std::optional<Pane> find(const std::string& id) {
+    auto found = run_awaitable(panes.find(id));
+    REQUIRE(found);
+    return *found;
+  }
+  /// Waits until the pane is as asked for.
+  template <class Predicate>
+  bool comes_true(const std::string& id, Predicate predicate) {
+    for (int i = 0; i < 200; ++i, std::this_thread::sleep_for(20ms))
+      if (predicate(find(id))) return true;
+    return false;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a pane id is a percent sign and digits, and nothing else") {
+  for (const auto* good : {"%0", "%7", "%123456789"}) CHECK(is_pane_id(good));
+  for (const auto* bad : {"", "%", "7", "%7 ", "%-1", "%0;kill-server", "%1\n", "team:1.2", "in-process", "leader",
+                          "%1234567890", "w0t0p0:0F"})
+    CHECK_FALSE(is_pane_id(bad));
+}
+
+TEST_CASE("where no server runs there are no panes") {
+  if (!has_tmux()) return;
+  Server server;
+  const auto never_ran = run_awaitable(server.panes.list());
+  REQUIRE(never_ran);
+  CHECK(never_ran->empty());
+  server.open("sleep 60");
+  server.tmux({"kill-server"});
+  // A server that is just leaving answers neither so nor so; that is an error, and nothing is done because of it.
+  auto ended = run_awaitable(server.panes.list());
+  for (int looks = 0; !ended && looks < 100; ++looks) ended = run_awaitable(server.panes.list());
+  REQUIRE(ended);
+  CHECK(ended->empty());
+  CHECK_FALSE(server.find("%0"));
+}
+
+TEST_CASE("a pane comes with its server and its first process") {
+  if (!has_tmux()) return;
+  Server server;
+  const auto id = server.open("exec sleep 61");
+  const auto other = server.open("exec sleep 62");
+  const auto pane = server.find(id);
+  REQUIRE(pane);
+  CHECK(pane->id == id);
+  CHECK_FALSE(pane->dead);
+  CHECK(server.processes.is_alive(pane->server));
+  CHECK(server.processes.is_alive(pane->first));
+  CHECK(server.processes.arguments(pane->first) == std::vector<std::string>{"sleep", "61"});
+  CHECK(run_awaitable(server.panes.list())->size() == 2);
+  CHECK(is_same(*pane, *server.find(id)));
+  CHECK_FALSE(is_same(*pane, *server.find(other)));
+  CHECK_FALSE(server.find("%99"));
+  CHECK_FALSE(server.find("%0;kill-server"));
+}
+
+TEST_CASE("closing closes that pane and no other, and its process gets its hangup") {
+  if (!has_tmux()) return;
+  Server server;
+  const auto id = server.open("exec sleep 60");
+  const auto other = server.open("exec sleep 60");
+  const auto pane = *server.find(id);
+  CHECK(run_awaitable(server.panes.close(pane)));
+  CHECK_FALSE(server.find(id));
+  CHECK(server.find(other));
+  for (int i = 0; i < 200 && server.processes.is_alive(pane.first); ++i) std::this_thread::sleep_for(20ms);
+  CHECK_FALSE(server.processes.is_alive(pane.first));
+  CHECK(run_awaitable(server.panes.close(pane)));  // gone already
+}
+
+TEST_CASE("a pane of another server with the same id is not closed") {
+  if (!has_tmux()) return;
+  Server server;
+  const auto id = server.open("exec sleep 60");
+  const auto first_server = *server.find(id);
+  server.tmux({"kill-server"});
+  for (int i = 0; i < 200 && server.processes.is_alive(first_server.server); ++i) std::this_thread::sleep_for(20ms);
+  REQUIRE(server.open("exec sleep 60") == id);
+  CHECK(run_awaitable(server.panes.close(first_server)));
+  const auto now = server.find(id);
+  REQUIRE(now);
+  CHECK_FALSE(is_same(*now, first_server));
+}
+
+TEST_CASE("a pane in which another program was started is not closed") {
+  if (!has_tmux()) return;
+  Server server;
+  const auto id = server.open("exec sleep 60");
+  const auto before = *server.find(id);
+  REQUIRE(server.tmux({"respawn-pane", "-k", "-t", id, "exec sleep 60"}).exit_code == 0);
+  CHECK(run_awaitable(server.panes.close(before)));
+  const auto now = server.find(id);
+  REQUIRE(now);
+  CHECK_FALSE(is_same(*now, before));
+}
+
+TEST_CASE("a pane that is kept open after its process ended is still the same, and can be closed") {
+  if (!has_tmux()) return;
+  Server server;
+  server.open("exec sleep 60");
+  REQUIRE(server.tmux({"set-option", "-g", "remain-on-exit", "on"}).exit_code == 0);
+  const auto id = server.open("exec sleep 60");
+  const auto alive = *server.find(id);
+  REQUIRE(server.processes.signal(alive.first, SIGKILL));
+  REQUIRE(server.comes_true(id, [](const std::optional<Pane>& pane) { return pane && pane->dead; }));
+  const auto dead = *server.find(id);
+  CHECK(is_same(dead, alive));
+  CHECK(run_awaitable(server.panes.close(alive)));
+  CHECK_FALSE(server.find(id));
+}
+
+TEST_CASE("tmux that is not there, fails, hangs or says what we do not understand is an error that says so") {
+  SystemProcesses processes;
+  const std::vector<std::pair<std::string, std::string>> answers{
+      {"exit 3", "exit code 3"},
+      {"echo 'error connecting to /x (Permission denied)' >&2; exit 1", "Permission denied"},
+      {"sleep 60", "within 2 s"},
+      {"echo '%1 2'", "found"},
+      {"echo '%1 1 1 0 more'", "found"},
+      {"echo '%1;kill-server 1 1 0'", "found"},
+      {"echo '%1 1 1 2'", "found"},
+      {"echo '%1 -1 1 0'", "found"},
+      {"printf '%%1 1 1 0'", "found"},
+      {"echo '%1 2147483647 1 0'", "another container"}};
+  for (const auto& [script, said] : answers) {
+    CAPTURE(script);
+    TmuxPanes panes({"sh", "-c", script}, processes);
+    const auto found = run_awaitable(panes.find("%1"));
+    REQUIRE_FALSE(found);
+    CHECK(found.error().code == "panes.unavailable");
+    CHECK_THAT(found.error().message, Contains(said));
+  }
+  TmuxPanes missing({"/no/such/tmux"}, processes);
+  const auto found = run_awaitable(missing.find("%1"));
+  REQUIRE_FALSE(found);
+  CHECK(found.error().code == "panes.unavailable");
+}

@@ -1,0 +1,291 @@
+// The verbs of the control socket (docs/control.md) against a team that is really served: what they answer, what they
+// change, and in which role they are refused.
+#include "poller/control/service.hpp"
+
+#include <chrono>
+
+#include "tests/unit/poller/team_world.hpp"
+
+namespace inbox_poller::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Serving {
+  World world;
+  ServiceManager manager;
+  PollLoop loop;
+  Result<ReloadReport> reloaded = ReloadReport{{"a"}, {"b"}, {"c"}, {"daemon.socket"}};
+  Service service;
+  bool ended = false;
+
+  explicit Serving(const std::function<void(config::TeamConfig&)>& adapt = [](config::TeamConfig&) {})
+      : world([&adapt](config::TeamConfig& config) {
+          config.team.poll_interval = milliseconds(20);
+          adapt(config);
+        }),
+        loop(*world.services, {world.config}, manager),
+        service(loop, *world.services, "/ledger", [this] { return reloaded; }) {
+    boost::asio::co_spawn(world.context, loop.run(std::nullopt), [this](std::exception_ptr) { ended = true; });
+    REQUIRE(until([this] { return !loop.teams().empty() && team().inbox_report().state != "not polled yet"; }));
+  }
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+  ~Serving() {
+    loop.stop();
+    until([this] { return ended; });
+  }
+
+  bool until(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      if (world.context.stopped()) world.context.restart();
+      world.context.run_for(milliseconds(5));
+    }
+    return true;
+  }
+  Team& team() { return *loop.teams().at("t"); }
+
+  json::object ask(const std::string& verb, json::object fields = {}) {
+    fields["verb"] = verb;
+    fields["by"] = "mona";
+    std::optional<json::object> answer;
+    boost::asio::co_spawn(world.context, service.handle(std::move(fields), std::make_shared<ControlSession>()),
+                          [&](std::exception_ptr, json::object value) { answer = std::move(value); });
+    REQUIRE(until([&] { return answer.has_value(); }));
+    return *answer;
+  }
+  std::string code(const std::string& verb, json::object fields = {}) {
+    const auto answer = ask(verb, std::move(fields));
+    if (answer.at("ok").as_bool()) return "ok";
+    CHECK_FALSE(answer.at("message").as_string().empty());
+    return json::value_to<std::string>(answer.at("code"));
+  }
+  json::object status() { return ask("status").at("teams").at(0).as_object(); }
+};
+
+std::function<void(config::TeamConfig&)> as(config::Role role) {
+  return [role](config::TeamConfig& config) { config.team.role = role; };
+}
+
+std::vector<std::string> strings(const json::value& list) { return json::value_to<std::vector<std::string>>(list); }
+
+}  // namespace
+
+TEST_CASE("shutdown asks one worker or all, and tells whom it could not ask and why") {
+  Serving serving;
+  const auto first = serving.ask("shutdown", {{"member", "w1"}, {"reason", "done"}, {"force_after_ms", 60'000}});
+  REQUIRE(first.at("ok").as_bool());
+  const auto& shutdown = first.at("shutdowns").at(0).as_object();
+  CHECK(shutdown.at("state") == "requested");
+  CHECK(shutdown.at("open") == true);
+  CHECK(shutdown.at("by") == "mona");
+  CHECK(shutdown.at("force_ms").as_int64() - shutdown.at("requested_ms").as_int64() == 60'000);
+  CHECK_FALSE(shutdown.at("left_alone").as_string().empty());  // the roster names no pane
+  CHECK(serving.code("shutdown", {{"member", "w1"}}) == "shutdown.open");
+  CHECK(serving.code("shutdown", {{"member", "mallory"}}) == "member.unknown");
+  CHECK(serving.code("shutdown", {{"member", "team-lead"}}) == "member.unknown");
+
+  const auto all = serving.ask("shutdown", {{"all", true}, {"nudge_after_ms", 0}});
+  REQUIRE(all.at("shutdowns").as_array().size() == 1);
+  CHECK(all.at("shutdowns").at(0).at("member") == "w2");
+  CHECK(all.at("shutdowns").at(0).at("nudge_ms") == 0);
+  REQUIRE(all.at("refused").as_array().size() == 1);
+  CHECK(all.at("refused").at(0).at("code") == "shutdown.open");
+  CHECK(serving.status().at("shutdowns").as_array().size() == 2);
+  CHECK(serving.until([&] { return serving.world.inbox("w1").size() == 1 && serving.world.inbox("w2").size() == 1; }));
+}
+
+TEST_CASE("a shutdown says whom it is about and within which times, or is refused") {
+  Serving serving;
+  CHECK(serving.code("shutdown") == "request.invalid");
+  CHECK(serving.code("shutdown", {{"member", "w1"}, {"all", true}}) == "request.invalid");
+  CHECK(serving.code("shutdown", {{"member", "w1"}, {"nudge_after_ms", -1}}) == "request.invalid");
+  CHECK(serving.code("shutdown", {{"member", "w1"}, {"force_after_ms", 1'000'000'000'000}}) == "request.invalid");
+  CHECK(serving.ask("shutdowns").at("shutdowns").as_array().empty());
+}
+
+TEST_CASE("shutdowns are listed newest first, or found by id") {
+  Serving serving;
+  std::vector<std::string> ids;
+  for (const char* member : {"w1", "w2"}) {
+    const auto answer = serving.ask("shutdown", {{"member", member}});
+    ids.push_back(json::value_to<std::string>(answer.at("shutdowns").at(0).at("request_id")));
+    serving.world.clock.advance(milliseconds(10));
+  }
+  const auto list = serving.ask("shutdowns").at("shutdowns").as_array();
+  REQUIRE(list.size() == 2);
+  CHECK(list[0].at("request_id").as_string() == ids[1]);
+  CHECK(serving.ask("shutdowns", {{"limit", 1}}).at("shutdowns").as_array().size() == 1);
+  CHECK(serving.ask("shutdowns", {{"id", ids[0]}}).at("shutdowns").at(0).at("member") == "w1");
+  CHECK(serving.code("shutdowns", {{"id", "shutdown-1@w9"}}) == "request.unknown");
+  CHECK(serving.code("shutdowns", {{"team", "other"}}) == "team.unknown");
+}
+
+TEST_CASE("a mode goes to one worker or all, and what was not taken over is in the status") {
+  Serving serving([](config::TeamConfig& config) { config.modes.adopt_within = milliseconds(50); });
+  CHECK(serving.code("mode", {{"member", "w1"}, {"mode", "delegate"}}) == "request.invalid");
+  CHECK(serving.code("mode", {{"mode", "plan"}}) == "request.invalid");
+  CHECK(serving.code("mode", {{"member", "w1"}, {"mode", "bypassPermissions"}}) == "mode.above_ceiling");
+  const auto answer = serving.ask("mode", {{"all", true}, {"mode", "plan"}});
+  REQUIRE(answer.at("sent").as_array().size() == 2);
+  CHECK((answer.at("sent").at(1) == json::object{{"to", "w2"}, {"mode", "plan"}}));
+  CHECK(serving.until([&] { return serving.world.inbox("w2").size() == 1; }));
+  CHECK(serving.status().at("not_adopted").as_array().empty());
+  serving.world.clock.advance(milliseconds(60));
+  REQUIRE(serving.until([&] { return serving.status().at("not_adopted").as_array().size() == 2; }));
+  CHECK(serving.status().at("not_adopted").at(0).at("mode") == "plan");
+}
+
+TEST_CASE("an allowed rule is in force, listed with who was told, and can be taken back") {
+  Serving serving;
+  const auto allowed = serving.ask("allow", {{"rule", "Edit"}, {"directory", "/repo"}});
+  REQUIRE(allowed.at("ok").as_bool());
+  CHECK(allowed.at("rule") == "Edit(//repo/**)");
+  CHECK(allowed.at("is_new") == true);
+  CHECK(strings(allowed.at("told")) == std::vector<std::string>{"w1", "w2"});
+  CHECK(serving.ask("allow", {{"rule", "Edit(//repo/**)"}}).at("is_new") == false);
+  CHECK(serving.code("allow", {{"rule", "Edit("}}) == "rule.syntax");
+
+  const auto rules = serving.ask("rules");
+  REQUIRE(rules.at("session").as_array().size() == 1);
+  CHECK(rules.at("session").at(0).at("by") == "mona");
+  CHECK(rules.at("session").at(0).at("kind") == "team");
+  CHECK(strings(rules.at("session").at(0).at("told")) == std::vector<std::string>{"w1", "w2"});
+  CHECK((rules.at("configured").at(0) ==
+         json::object{{"kind", "permission"}, {"action", "allow"}, {"rule", "Bash(git status)"}}));
+
+  const auto revoked = serving.ask("revoke", {{"rule", "Edit(//repo/**)"}});
+  CHECK(strings(revoked.at("keepers")) == std::vector<std::string>{"w1", "w2"});
+  CHECK(serving.ask("rules").at("session").as_array().empty());
+  CHECK(serving.code("revoke", {{"rule", "Edit(//repo/**)"}}) == "rule.unknown");
+  CHECK(serving.code("revoke", {{"rule", "Bash(git status)"}}) == "rule.unknown");  // the file's, not the session's
+}
+
+TEST_CASE("beside another lead nobody is ordered anything, but a rule decides here") {
+  Serving serving(as(config::Role::front));
+  CHECK(serving.code("shutdown", {{"member", "w1"}}) == "role.not_leader");
+  CHECK(serving.code("mode", {{"member", "w1"}, {"mode", "plan"}}) == "role.not_leader");
+  const auto allowed = serving.ask("allow", {{"rule", "Bash(make)"}});
+  REQUIRE(allowed.at("ok").as_bool());
+  CHECK(allowed.at("told").as_array().empty());
+  CHECK(allowed.at("role") == "front");
+  CHECK(serving.team().context().view().rules.allow.size() == 2);
+  CHECK(serving.world.inbox("w1").empty());
+  CHECK(serving.code("revoke", {{"rule", "Bash(make)"}}) == "ok");
+  CHECK(serving.status().at("role") == "front");
+  CHECK(serving.status().at("seen").at("consumed") == 0);
+}
+
+TEST_CASE("an observer refuses everything that would write to the team") {
+  Serving serving(as(config::Role::observer));
+  serving.world.write_lead({World::entry("w1", World::ask("perm-1", "make"))});
+  REQUIRE(serving.until([&] { return !serving.team().asks().open().empty(); }));
+  const std::pair<const char*, json::object> verbs[] = {{"shutdown", {{"member", "w1"}}},
+                                                        {"mode", {{"member", "w1"}, {"mode", "plan"}}},
+                                                        {"allow", {{"rule", "Bash(make)"}}},
+                                                        {"send", {{"to", "w1"}, {"text", "x"}}},
+                                                        {"broadcast", {{"text", "x"}}},
+                                                        {"approve", {{"id", "perm-1"}}},
+                                                        {"deny", {{"id", "perm-1"}, {"reason", "x"}}}};
+  for (const auto& [verb, fields] : verbs) {
+    INFO(verb);
+    CHECK(serving.code(verb, fields) == "role.not_leader");
+  }
+  CHECK(*serving.world.ledger->owed("t") == 0);
+}
+
+TEST_CASE("a leader that stopped says why in the status and in what it refuses, until it resumes") {
+  Serving serving;
+  const auto read = [](std::string entry) { return entry.replace(entry.rfind("false"), 5, "true"); };
+  std::vector<std::string> entries;
+  for (int second = 1; second <= 3; ++second) {  // nobody writes messages that are read already
+    entries.push_back(read(World::entry("w1", "hello", second)));
+    serving.world.write_lead(entries);
+    serving.until([&, polls = 0]() mutable { return ++polls > 20; });
+  }
+  REQUIRE(serving.until([&] { return serving.status().at("role") == "stopped"; }));
+  const auto reason = json::value_to<std::string>(serving.status().at("role_reason"));
+  CHECK_FALSE(reason.empty());
+  const auto refused = serving.ask("mode", {{"all", true}, {"mode", "plan"}});
+  CHECK(refused.at("code") == "role.not_leader");
+  CHECK(json::value_to<std::string>(refused.at("message")).find(reason) != std::string::npos);
+  CHECK(serving.code("allow", {{"rule", "Bash(make)"}}) == "role.not_leader");
+  CHECK(serving.ask("resume").at("role") == "leader");
+  CHECK(serving.code("allow", {{"rule", "Bash(make)"}}) == "ok");
+}
+
+TEST_CASE("the status tells of each worker what it is doing, in which mode, and since when it is silent") {
+  Serving serving;
+  serving.world.write_lead(
+      {World::entry("w1", World::ask("perm-1", "make"), 1), World::entry("w2", "working on it", 2)});
+  REQUIRE(serving.until([&] { return !serving.team().asks().open().empty(); }));
+  const auto doing = [&](std::size_t index) {
+    return json::value_to<std::string>(serving.status().at("members").at(index).at("doing"));
+  };
+  CHECK(doing(0) == "waiting");
+  CHECK(doing(1) == "busy");
+  serving.world.clock.advance(serving.world.config.team.silent_after + milliseconds(1));
+  CHECK(doing(1) == "silent");
+  spill(serving.world.scratch.path("teams/t/config.json"),
+        R"({"name":"t","leadAgentId":"team-lead@t","leadSessionId":"s","members":[
+            {"agentId":"team-lead@t","name":"team-lead"},{"agentId":"w2@t","name":"w2","mode":"plan"}]})");
+  REQUIRE(serving.until([&] { return serving.status().at("members").at(0).at("present") == false; }));
+  CHECK(serving.status().at("members").at(0).at("doing") == "gone");
+  CHECK(serving.status().at("members").at(1).at("mode") == "plan");
+}
+
+TEST_CASE("reload tells what changed, or hands on every complaint") {
+  Serving serving;
+  const auto answer = serving.ask("reload");
+  CHECK(strings(answer.at("added")) == std::vector<std::string>{"a"});
+  CHECK(strings(answer.at("removed")) == std::vector<std::string>{"b"});
+  CHECK(strings(answer.at("changed")) == std::vector<std::string>{"c"});
+  CHECK(strings(answer.at("restart")) == std::vector<std::string>{"daemon.socket"});
+  serving.reloaded = Error{"config.refused", "t.toml:3:1: unknown key"};
+  CHECK(serving.ask("reload").at("message") == "t.toml:3:1: unknown key");
+}
+
+TEST_CASE("a team that is let go is no longer known, also to a receiver that waits") {
+  Serving serving;
+  std::optional<json::object> received;
+  boost::asio::co_spawn(
+      serving.world.context,
+      serving.service.handle({{"verb", "recv"}, {"wait_ms", 60'000}}, std::make_shared<ControlSession>()),
+      [&](std::exception_ptr, json::object value) { received = std::move(value); });
+  serving.until([polls = 0]() mutable { return ++polls > 10; });
+  CHECK_FALSE(received.has_value());
+  serving.loop.reload({});
+  REQUIRE(serving.until([&] { return received.has_value(); }));
+  CHECK(received->at("code") == "team.unknown");
+  CHECK(serving.code("lead", {{"team", "t"}}) == "team.unknown");
+  CHECK(serving.ask("status").at("teams").as_array().empty());
+}
+
+TEST_CASE("a trace gathers a shutdown with what was sent for it, and an order by the key of its message") {
+  Serving serving;
+  const auto begun = serving.ask("shutdown", {{"member", "w1"}});
+  const auto id = json::value_to<std::string>(begun.at("shutdowns").at(0).at("request_id"));
+  REQUIRE(serving.until([&] { return serving.world.inbox("w1").size() == 1; }));
+  const auto shutdown = serving.ask("trace", {{"id", id}});
+  REQUIRE(shutdown.at("shutdowns").as_array().size() == 1);
+  CHECK(shutdown.at("shutdowns").at(0).at("effects").at(0).at("inbox") == "w1");
+  CHECK_FALSE(shutdown.at("history").as_array().empty());
+
+  REQUIRE(serving.ask("mode", {{"member", "w2"}, {"mode", "plan"}}).at("ok").as_bool());
+  const auto key = serving.team().orders().rows().at(0).key.value;
+  const auto order = serving.ask("trace", {{"id", key.substr(0, 12)}});
+  REQUIRE(order.at("effects").as_array().size() == 1);
+  CHECK(order.at("effects").at(0).at("order").at("subject") == "plan");
+  CHECK(order.at("effects").at(0).at("order").at("state") == "sent");
+  CHECK(serving.code("trace", {{"id", "nothing"}}) == "request.unknown");
+}
+
+TEST_CASE("an unknown verb is told from a team that is not there") {
+  Serving serving;
+  CHECK(serving.code("dance") == "verb.unknown");
+  CHECK(serving.code("mode", {{"team", "other"}}) == "team.unknown");
+}
+
+}  // namespace inbox_poller::test

@@ -1,0 +1,159 @@
+// What is read from inboxes that are not the lead's.
+#include "tests/unit/poller/team_world.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+using test::World;
+namespace json = boost::json;
+
+namespace {
+
+void write_worker(World& world, const std::string& inbox, const std::vector<std::string>& entries) {
+  std::string bytes = "[";
+  for (const auto& entry : entries) bytes += (bytes.size() > 1 ? ",\n  " : "\n  ") + entry;
+  test::spill(world.inboxes() / (inbox + ".json"), bytes + "\n]");
+}
+
+handlers::RequestState state_of(World& world, const std::string& id) {
+  return (*world.ledger->request("t", handlers::RequestKind::permission, id))->state;
+}
+
+std::size_t times(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+void ask(World& world) {
+  world.write_lead({World::entry("w1", World::ask("perm-1", "make install"), 1)});
+  world.poll();
+  REQUIRE(world.team->asks().open().size() == 1);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "an answer that somebody else wrote in the lead's name closes our ask, and a person who comes later is told so") {
+  World world;
+  ask(world);
+  const auto open = world.team->asks().open().front();
+  write_worker(
+      world, "w1",
+      {World::entry("team-lead", R"({"type":"permission_response","request_id":"perm-1","subtype":"success"})", 2)});
+  world.poll();
+  CHECK(world.team->asks().open().empty());
+  CHECK(state_of(world, "perm-1") == handlers::RequestState::answered_elsewhere);
+  CHECK(world.logged("answer.foreign"));
+  handlers::Answer late;
+  late.event = handlers::RequestEvent::person_denies;
+  late.by = "ann";
+  auto request = *world.ledger->request("t", handlers::RequestKind::permission, "perm-1");
+  const auto outcome = world.team->asks().answer(*request, late, false);
+  REQUIRE(std::holds_alternative<Asks::Refusal>(outcome));
+  CHECK(std::get<Asks::Refusal>(outcome).code == "request.already_decided");
+}
+
+TEST_CASE("an answer of a shape that no worker understands closes nothing and is told once") {
+  for (const char* text : {R"({"type":"permission_response","requestId":"perm-1","approved":true})",
+                           R"({"type":"permission_response","request_id":"perm-1","approve":true})",
+                           R"({"type":"permission_response","request_id":"perm-1","subtype":"error"})"}) {
+    CAPTURE(text);
+    World world;
+    ask(world);
+    write_worker(world, "w1", {World::entry("team-lead", text, 2)});
+    world.poll();
+    world.poll();
+    CHECK(times(world.log(), "\"answer.malformed\"") == 1);
+    REQUIRE(world.team->asks().open().size() == 1);
+    handlers::Answer answer;
+    answer.event = handlers::RequestEvent::person_approves;
+    answer.by = "ann";
+    const auto request = world.team->asks().open().front();
+    CHECK(std::holds_alternative<Asks::Taken>(world.team->asks().answer(request, answer, false)));
+    world.poll();
+    REQUIRE(world.inbox("w1").size() == 2);
+    CHECK(world.payload("w1", 1).at("subtype").as_string() == "success");
+  }
+}
+
+TEST_CASE("an answer that another worker wrote is a forgery: told, and the ask stays open") {
+  World world;
+  ask(world);
+  write_worker(world, "w1",
+               {World::entry("w2", R"({"type":"permission_response","request_id":"perm-1","subtype":"success"})", 2)});
+  world.poll();
+  CHECK(world.logged("answer.forged"));
+  CHECK(world.team->asks().open().size() == 1);
+}
+
+TEST_CASE("an answer for somebody else's ask closes nothing") {
+  World world;
+  ask(world);
+  write_worker(
+      world, "w2",
+      {World::entry("team-lead", R"({"type":"permission_response","request_id":"perm-1","subtype":"success"})", 2)});
+  world.poll();
+  CHECK(world.team->asks().open().size() == 1);
+}
+
+TEST_CASE("our own answer is no foreign one, and its consumption is seen with both kinds of reader") {
+  World world;
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.poll();
+  world.poll();
+  CHECK_FALSE(world.logged("answer.foreign"));
+  CHECK_FALSE(world.logged("effect.consumed"));
+  SECTION("one that marks") {
+    auto bytes = test::slurp(world.inboxes() / "w1.json");
+    test::spill(world.inboxes() / "w1.json", bytes.replace(bytes.rfind("false"), 5, "true"));
+  }
+  SECTION("one that deletes") { test::replace(world.inboxes() / "w1.json", "[]"); }
+  world.poll();
+  CHECK(world.logged("effect.consumed"));
+  world.poll();
+  CHECK(times(world.log(), "\"effect.consumed\"") == 1);
+}
+
+TEST_CASE("an unread answer that vanishes from an inbox whose owner only marks is written again with the same bytes") {
+  World world;
+  auto older = World::entry("team-lead", "older", 9);
+  older.replace(older.rfind("false"), 5, "true");
+  write_worker(world, "w1", {older});
+  const auto before = test::slurp(world.inboxes() / "w1.json");
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.poll();
+  REQUIRE(world.inbox("w1").size() == 2);
+  const auto reply = world.inbox("w1").at(1);
+  test::spill(world.inboxes() / "w1.json", before);
+  world.poll();
+  world.poll();
+  REQUIRE(world.inbox("w1").size() == 2);
+  CHECK(world.inbox("w1").at(1) == reply);
+  CHECK(world.logged("effect.rewritten"));
+}
+
+TEST_CASE("an inbox of nobody is told of once, when it has lasted a while") {
+  World world;
+  write_worker(world, "team_lead", {World::entry("w1", "hello?", 1)});
+  world.poll();
+  CHECK_FALSE(world.logged("inbox.phantom"));
+  world.clock.advance(std::chrono::seconds(6));
+  world.poll();
+  world.poll();
+  CHECK(times(world.log(), "\"inbox.phantom\"") == 1);
+  REQUIRE(world.team->lookout().phantoms().contains("team_lead"));
+  CHECK(world.team->lookout().phantoms().at("team_lead").unread == 1);
+}
+
+TEST_CASE("chat in an alias of the lead is the lead's, an ask there is refused") {
+  World world([](config::TeamConfig& config) { config.team.aliases = {"lead"}; });
+  write_worker(world, "lead",
+               {World::entry("w1", "hello?", 1), World::entry("w1", World::ask("perm-1", "git status"), 2)});
+  world.poll();
+  const auto received = world.receive();
+  REQUIRE(received.size() == 1);
+  CHECK(received[0].text == "hello?");
+  CHECK(world.inbox("lead").at(0).at("read").as_bool());
+  CHECK(world.inbox("w1").empty());
+  CHECK(world.logged("message.refused"));
+}

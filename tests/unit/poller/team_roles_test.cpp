@@ -1,0 +1,270 @@
+// What a team's service does beside another consumer of the same inbox.
+#include <unistd.h>
+
+#include "tests/unit/poller/team_world.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+using test::World;
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+namespace {
+
+std::function<void(config::TeamConfig&)> as(config::Role role) {
+  return [role](config::TeamConfig& config) { config.team.role = role; };
+}
+
+std::function<void(config::TeamConfig&)> leader(config::ForeignConsumer what) {
+  return [what](config::TeamConfig& config) { config.team.foreign_consumer = what; };
+}
+
+/// An entry as it stands after its reader marked it.
+std::string read(std::string entry) {
+  const auto at = entry.rfind("false");
+  return entry.replace(at, 5, "true");
+}
+
+std::string idle(const std::string& from) {
+  return R"({"type":"idle_notification","from":")" + from +
+         R"(","timestamp":"2026-02-07T15:20:46.348Z","idleReason":"available"})";
+}
+
+std::string answer(const std::string& id) {
+  return R"({"type":"permission_response","request_id":")" + id + R"(","subtype":"success"})";
+}
+
+}  // namespace
+
+TEST_CASE("a front answers what a rule decides, marks exactly that, and leaves every other byte alone") {
+  World world(as(config::Role::front));
+  world.write_lead({World::entry("w1", "good morning", 1), World::entry("w1", World::ask("perm-1", "git status"), 2),
+                    World::entry("w1", World::ask("perm-2", "make install"), 3), World::entry("w2", idle("w2"), 4)});
+  const auto before = test::slurp(world.inboxes() / "team-lead.json");
+  world.poll();
+  CHECK(world.payload("w1", 0).at("request_id").as_string() == "perm-1");
+  CHECK(world.inbox("w1").size() == 1);
+
+  auto expected = before;
+  const auto ask = expected.find("perm-1");
+  const auto flag = expected.find("false", ask);
+  expected.replace(flag, 5, "true ");
+  // In place: "false" becomes "true" and a blank behind the value.
+  CHECK(test::slurp(world.inboxes() / "team-lead.json") == expected);
+  CHECK(world.receive().empty());
+  REQUIRE(world.team->asks().open().size() == 1);
+  CHECK(world.team->asks().open()[0].request_id == "perm-2");
+  CHECK(world.team->asks().open()[0].deadline_ms == 0);
+}
+
+TEST_CASE("a front that was restarted before it could mark marks what it answered, and nothing else") {
+  World world(as(config::Role::front));
+  const auto chat = World::entry("w1", "good morning", 1);
+  const auto ask = World::entry("w1", World::ask("perm-1", "git status"), 2);
+  world.write_lead({chat, ask});
+  world.poll();
+  world.write_lead({chat, ask});  // an unlocked writer takes the flag back
+  world.restart();
+  world.poll();
+  CHECK_FALSE(world.inbox("team-lead").at(0).at("read").as_bool());
+  CHECK(world.inbox("team-lead").at(1).at("read").as_bool());
+  CHECK(world.inbox("w1").size() == 1);
+}
+
+TEST_CASE("an ask that the lead takes between our answer and our mark is told as such, and only such a one") {
+  World world(as(config::Role::front));
+  world.write_lead({World::entry("w1", "good morning", 1), World::entry("w1", World::ask("perm-1", "git status"), 2)});
+  fs::create_directory(world.inboxes() / "team-lead.json.lock");
+  world.poll();
+  CHECK(world.inbox("w1").size() == 1);  // the answer does not wait for the lead's inbox
+  world.write_lead({});
+  fs::remove(world.inboxes() / "team-lead.json.lock");
+  world.poll();
+  const auto log = world.log();
+  const auto lost = log.find("request.lost_race");
+  REQUIRE(lost != std::string::npos);
+  CHECK(log.find("request.lost_race", lost + 1) == std::string::npos);
+  CHECK(world.logged("message.consumed"));
+}
+
+TEST_CASE("an ask that the lead had read before us is the lead's, and the lost race is no error") {
+  World world(as(config::Role::front));
+  world.write_lead({});
+  world.poll();
+  world.write_lead({read(World::entry("w1", World::ask("perm-1", "git status"), 1))});
+  world.poll();
+  CHECK(world.inbox("w1").empty());
+  CHECK(world.logged("request.lost_race"));
+}
+
+TEST_CASE("an observer writes nothing, tells what the lead took, and sees whose answer it was") {
+  World world(as(config::Role::observer));
+  const auto chat = World::entry("w1", "good morning", 1);
+  const auto ask = World::entry("w1", World::ask("perm-1", "git status"), 2);
+  world.write_lead({chat, ask});
+  const auto before = test::slurp(world.inboxes() / "team-lead.json");
+  world.poll();
+  world.clock.advance(std::chrono::seconds(2));
+  world.poll();
+  CHECK(test::slurp(world.inboxes() / "team-lead.json") == before);
+  CHECK_FALSE(fs::exists(world.inboxes() / "w1.json"));
+  REQUIRE(world.team->asks().open().size() == 1);
+  CHECK(world.team->witness().totals().waiting == 2);
+
+  world.write_lead({read(chat), read(ask)});
+  world.poll();
+  CHECK(world.team->witness().totals().waiting == 0);
+  CHECK(world.team->witness().totals().consumed == 2);
+  CHECK(world.logged("message.consumed"));
+
+  test::spill(world.inboxes() / "w1.json", "[\n  " + World::entry("team-lead", answer("perm-1"), 3) + "\n]");
+  world.poll();
+  CHECK(world.team->asks().open().empty());
+  const auto request = *world.ledger->request("t", handlers::RequestKind::permission, "perm-1");
+  CHECK(request->state == handlers::RequestState::answered_elsewhere);
+}
+
+TEST_CASE("an observer says once when nobody answers an ask, and never answers it itself") {
+  World world(as(config::Role::observer));
+  world.write_lead({World::entry("w1", World::ask("perm-1", "make install"), 1)});
+  world.poll();
+  world.clock.advance(std::chrono::minutes(11));
+  world.poll();
+  world.clock.advance(std::chrono::minutes(11));
+  world.poll();
+  const auto log = world.log();
+  const auto first = log.find("request.unanswered");
+  REQUIRE(first != std::string::npos);
+  CHECK(log.find("request.unanswered", first + 1) == std::string::npos);
+  CHECK(world.inbox("w1").empty());
+  CHECK(world.team->asks().open().size() == 1);
+}
+
+TEST_CASE("a worker whose turn ended waits for no permission any more, whoever answered it") {
+  World world(as(config::Role::observer));
+  const auto ask = World::entry("w1", World::ask("perm-1", "make install"), 1);
+  world.write_lead({ask});
+  world.poll();
+  REQUIRE(world.team->asks().open().size() == 1);
+  world.write_lead({ask, World::entry("w1", idle("w1"), 2)});
+  world.poll();
+  CHECK(world.team->asks().open().empty());
+}
+
+TEST_CASE("a leader stops at the second sign of another consumer, and goes on when told so") {
+  World world(leader(config::ForeignConsumer::stop));
+  world.write_lead({});
+  world.poll();
+  const auto first = read(World::entry("w1", "one", 1));
+  const auto second = read(World::entry("w1", "two", 2));
+  const auto third = World::entry("w1", "three", 3);
+  world.write_lead({first});
+  world.poll();
+  CHECK_FALSE(world.team->standing().stopped);
+  world.write_lead({first, second});
+  world.poll();
+  CHECK(world.team->standing().stopped);
+  CHECK(to_string(world.team->standing()) == "stopped");
+  CHECK_FALSE(world.team->standing().reason.empty());
+
+  world.write_lead({first, second, third});
+  world.poll();
+  CHECK(world.receive().empty());
+  CHECK_FALSE(world.inbox("team-lead").at(2).at("read").as_bool());
+
+  world.team->resume();
+  world.poll();
+  const auto received = world.receive();
+  REQUIRE(received.size() == 1);
+  CHECK(received[0].text == "three");
+  CHECK(world.all_read());
+}
+
+TEST_CASE("a leader says once that a living process has claimed the team, and nothing of one that is gone") {
+  const auto claimed_by = [](World& world, long long pid) {
+    auto roster = std::string(test::kRoster);
+    roster.insert(roster.find("\"members\""), "\"leadProcess\": {\"pid\": " + std::to_string(pid) + "}, ");
+    test::spill(world.scratch.path("teams/t/config.json"), roster);
+    world.poll();
+    world.poll();
+  };
+  World world;
+  claimed_by(world, 0x7ffffff0);  // beyond any pid_max
+  CHECK(world.log().find("leadProcess") == std::string::npos);
+  claimed_by(world, ::getpid());
+  const auto log = world.log();
+  const auto first = log.find("leadProcess");
+  REQUIRE(first != std::string::npos);
+  CHECK(log.find("leadProcess", first + 1) == std::string::npos);
+  CHECK_FALSE(world.team->standing().stopped);
+}
+
+TEST_CASE("two signs far apart are no other consumer") {
+  World world(leader(config::ForeignConsumer::stop));
+  std::vector<std::string> entries;
+  world.write_lead(entries);
+  world.poll();
+  for (int n = 1; n <= 3; ++n) {
+    entries.push_back(read(World::entry("w1", "message " + std::to_string(n), n)));
+    world.write_lead(entries);
+    world.poll();
+    world.clock.advance(std::chrono::minutes(11));
+  }
+  CHECK_FALSE(world.team->standing().stopped);
+}
+
+TEST_CASE("entries that vanish as a deleting client leaves it are a sign as well") {
+  World world(leader(config::ForeignConsumer::stop));
+  for (int round = 0; round < 2; ++round) {
+    world.write_lead({World::entry("w1", "message " + std::to_string(round), 1 + round)});
+    world.poll();
+    CHECK(world.all_read());
+    CHECK_FALSE(world.team->standing().stopped);
+    world.write_lead({});
+    world.poll();
+  }
+  CHECK(world.team->standing().stopped);
+}
+
+TEST_CASE("a leader that shall observe takes over what the other consumer left, once it is told to lead again") {
+  World world(leader(config::ForeignConsumer::observe));
+  world.write_lead({});
+  world.poll();
+  const auto first = read(World::entry("w1", "one", 1));
+  const auto second = read(World::entry("w1", "two", 2));
+  world.write_lead({first});
+  world.poll();
+  world.write_lead({first, second});
+  world.poll();
+  CHECK(to_string(world.team->standing()) == "observer");
+
+  const auto left = World::entry("w1", "three", 3);
+  const auto ask = World::entry("w1", World::ask("perm-1", "make install"), 4);
+  world.write_lead({first, second, left, ask});
+  world.poll();
+  CHECK(world.receive().empty());
+  world.team->resume();
+  world.poll();
+  const auto received = world.receive();
+  REQUIRE(received.size() == 1);
+  CHECK(received[0].text == "three");
+  CHECK(world.all_read());
+  REQUIRE(world.team->asks().open().size() == 1);  // the ask is ours now: it ends at a deadline
+  world.clock.advance(std::chrono::minutes(11));
+  world.poll();
+  CHECK(world.payload("w1", 0).at("subtype").as_string() == "error");
+}
+
+TEST_CASE("a leader that shall ignore it only says so") {
+  World world(leader(config::ForeignConsumer::ignore));
+  world.write_lead({});
+  world.poll();
+  std::vector<std::string> entries;
+  for (int n = 1; n <= 4; ++n) {
+    entries.push_back(read(World::entry("w1", "message " + std::to_string(n), n)));
+    world.write_lead(entries);
+    world.poll();
+  }
+  CHECK(to_string(world.team->standing()) == "leader");
+  CHECK(world.logged("inbox.foreign_consumer"));
+}

@@ -1,0 +1,126 @@
+// One team's whole service in one process: real files, a real ledger, a clock that moves when told to.
+#pragma once
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "poller/team/team.hpp"
+#include "schema/envelope.hpp"
+#include "schema/json_scan.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/scratch.hpp"
+
+namespace inbox_poller::test {
+
+using namespace inbox_poller::poller;
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+inline constexpr const char* kRoster = R"({
+  "name": "t", "leadAgentId": "team-lead@t", "leadSessionId": "s", "members": [
+    {"agentId": "team-lead@t", "name": "team-lead"},
+    {"agentId": "w1@t", "name": "w1", "color": "blue", "cwd": "/repo"},
+    {"agentId": "w2@t", "name": "w2"}]})";
+
+inline config::TeamConfig make_config(const ScratchDir& scratch) {
+  config::TeamConfig config;
+  config.team.name = "t";
+  config.team.root = scratch.path("teams").string();
+  config.permissions.rules.allow.push_back(*config::parse_permission_rule("Bash(git status)"));
+  return config;
+}
+
+struct World {
+  ScratchDir scratch;
+  config::TeamConfig config = make_config(scratch);
+  PosixFileSystem files;
+  ManualClock clock;
+  std::unique_ptr<Ledger> ledger = std::move(*Ledger::open(scratch.path("ledger.db").string()));
+  std::unique_ptr<Telemetry> telemetry;
+  SystemProcesses processes;
+  Quarantine quarantine{files, scratch.path("quarantine").string()};
+  boost::asio::io_context context{1};
+  boost::asio::thread_pool pool{1};
+  std::unique_ptr<Services> services;
+  std::unique_ptr<Team> team;
+
+  World() : World([](config::TeamConfig&) {}) {}
+  /// With another configuration than the usual one.
+  explicit World(const std::function<void(config::TeamConfig&)>& adapt) {
+    adapt(config);
+    fs::create_directories(inboxes());
+    spill(scratch.path("teams/t/config.json"), kRoster);
+    config::LogSettings log;
+    log.file = scratch.path("log").string();
+    telemetry = std::move(*Telemetry::open(log));
+    services = std::make_unique<Services>(
+        Services{files, *ledger, *telemetry, clock, quarantine, processes, context.get_executor(), pool, "/home/u"});
+    restart();
+  }
+
+  [[nodiscard]] fs::path inboxes() const { return scratch.path("teams/t/inboxes"); }
+
+  void restart() {
+    team = std::make_unique<Team>(*services, config, "t");
+    REQUIRE(team->restore());
+  }
+
+  template <class T>
+  T run(boost::asio::awaitable<T> task) {
+    std::optional<T> result;
+    std::exception_ptr failure;
+    boost::asio::co_spawn(context, std::move(task), [&](std::exception_ptr thrown, T value) {
+      failure = thrown;
+      result = std::move(value);
+    });
+    context.restart();
+    context.run();
+    if (failure) std::rethrow_exception(failure);
+    return *result;
+  }
+
+  void poll() { REQUIRE(run(team->poll()) == Team::Polled::served); }
+
+  void write_lead(const std::vector<std::string>& entries) {
+    std::string bytes = "[";
+    for (const auto& entry : entries) bytes += (bytes.size() > 1 ? ",\n  " : "\n  ") + entry;
+    spill(inboxes() / "team-lead.json", bytes + "\n]");
+  }
+
+  static std::string entry(const std::string& from, const std::string& text, int second = 1) {
+    return schema::encode_envelope({from, text, "", "2026-02-07T15:20:" + std::to_string(10 + second) + ".000Z", "",
+                                    "00000000-0000-4000-8000-00000000000" + std::to_string(second % 10)});
+  }
+  static std::string ask(const std::string& id, const std::string& command, const std::string& agent = "w1") {
+    return R"({"type":"permission_request","request_id":")" + id + R"(","agent_id":")" + agent +
+           R"(","tool_name":"Bash","tool_use_id":"toolu_1","description":"d","input":{"command":)" +
+           schema::quote(command) + R"(},"permission_suggestions":[]})";
+  }
+
+  json::array inbox(const std::string& name) const {
+    const auto path = inboxes() / (name + ".json");
+    return fs::exists(path) ? json::parse(slurp(path)).as_array() : json::array();
+  }
+  json::object payload(const std::string& name, std::size_t index) const {
+    return json::parse(json::value_to<std::string>(inbox(name).at(index).at("text"))).as_object();
+  }
+  bool all_read() const {
+    for (const auto& entry : inbox("team-lead"))
+      if (!entry.at("read").as_bool()) return false;
+    return true;
+  }
+  [[nodiscard]] std::string log() const { return slurp(scratch.path("log")); }
+  [[nodiscard]] bool logged(const std::string& event) const {
+    return log().find('"' + event + '"') != std::string::npos;
+  }
+  std::vector<OutgoingMessage> receive() { return *team->courier().offer(100, "recv", false, std::nullopt); }
+};
+
+}  // namespace inbox_poller::test

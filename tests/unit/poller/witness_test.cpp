@@ -1,0 +1,81 @@
+#include "poller/team/witness.hpp"
+
+#include "schema/envelope.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+
+namespace {
+
+struct Message {
+  std::string text;
+  bool read = false;
+};
+
+schema::InboxDocument inbox(const std::vector<Message>& messages) {
+  std::string bytes = "[";
+  for (const auto& message : messages)
+    bytes += std::string(bytes.size() > 1 ? "," : "") + R"({"from":"w1","text":")" + message.text +
+             R"(","timestamp":"2026-02-07T15:20:46.348Z","read":)" + (message.read ? "true" : "false") + "}";
+  return schema::InboxDocument::scan(bytes + "]", {"t", "team-lead"});
+}
+
+}  // namespace
+
+TEST_CASE("the first reading says nothing about what was before it") {
+  Witness witness;
+  const auto sighting = witness.look(inbox({{"a", true}, {"b", false}}), 1000);
+  CHECK(sighting.flipped == 0);
+  CHECK(sighting.consumed.empty());
+  CHECK_FALSE(sighting.swept);
+}
+
+TEST_CASE("what somebody flips or removes was consumed, and how long it waited is known") {
+  Witness witness;
+  static_cast<void>(witness.look(inbox({{"a"}, {"b"}, {"c"}}), 1000));
+  const auto totals = witness.totals();
+  CHECK(totals.waiting == 3);
+  CHECK(totals.oldest_waiting_ms == 1000);
+  const auto sighting = witness.look(inbox({{"a", true}, {"c"}}), 1700);
+  REQUIRE(sighting.consumed.size() == 2);
+  CHECK(sighting.consumed[0].waited_ms == 700);
+  CHECK(sighting.consumed[1].waited_ms == 700);
+  CHECK(witness.totals().consumed == 2);
+  CHECK(witness.totals().waiting == 1);
+  CHECK(witness.totals().longest_ms == 700);
+}
+
+TEST_CASE("what we marked ourselves is nobody's doing, also when a peer takes the flag back") {
+  Witness witness;
+  const auto first = inbox({{"a"}});
+  static_cast<void>(witness.look(first, 1000));
+  witness.marked_by_us(first.entries()[0].key);
+  CHECK(witness.look(inbox({{"a", true}, {"b"}}), 1500).consumed.empty());
+  CHECK(witness.look(inbox({{"a", false}, {"b"}}), 2000).consumed.empty());
+  CHECK(witness.look(inbox({{"a", true}, {"b"}}), 2500).consumed.empty());
+}
+
+TEST_CASE("a message that is new and read already was taken by somebody before us") {
+  Witness witness;
+  static_cast<void>(witness.look(inbox({}), 1000));
+  CHECK(witness.look(inbox({{"a", true}}), 1500).flipped == 1);
+}
+
+TEST_CASE("all read entries gone at once is a sweep - some of them gone is not") {
+  Witness witness;
+  static_cast<void>(witness.look(inbox({{"a", true}, {"b", true}, {"c"}}), 1000));
+  CHECK_FALSE(witness.look(inbox({{"b", true}, {"c"}}), 1500).swept);
+  CHECK(witness.look(inbox({{"c"}}), 2000).swept);
+  CHECK_FALSE(witness.look(inbox({{"c"}}), 2500).swept);
+}
+
+TEST_CASE("a file that was taken away was consumed by nobody: what follows is a first reading") {
+  Witness witness;
+  static_cast<void>(witness.look(inbox({{"a", true}, {"b"}}), 1000));
+  witness.forget();
+  const auto sighting = witness.look(inbox({{"c", true}}), 2000);
+  CHECK(sighting.flipped == 0);
+  CHECK(sighting.consumed.empty());
+  CHECK_FALSE(sighting.swept);
+}
