@@ -94,20 +94,15 @@ class Kill9(ProcessTest):
         self.assertTrue(self.daemon.running(), "it left by itself:\n" + self.daemon.tail())
         self.daemon.kill()
 
-    # --- the run and what must be true behind it ---
-
-    def test_nothing_is_lost_decided_twice_or_answered_twice(self):
-        self.seconds = 0.4 * KILLS
-        threads = [threading.Thread(target=self.feed, args=(name, random.Random(self.seed + i)))
-                   for i, name in enumerate(self.workers)]
-        helpers = [threading.Thread(target=self.person), threading.Thread(target=self.receiver)]
+    def kill_among(self, threads, helpers, kills):
+        """Kills the daemon that often while all of them are at it; then lets `threads` come to their end with one that lives."""
         try:
             for thread in threads + helpers:
                 thread.start()
             started = time.monotonic()
-            for number in range(KILLS):
+            for number in range(kills):
                 self.kill_and_start(number)
-            print("%d kills in %.1f s" % (KILLS, time.monotonic() - started), flush=True)
+            print("%d kills in %.1f s" % (kills, time.monotonic() - started), flush=True)
             self.daemon.log_path = self.folder / "daemon-last.log"
             self.daemon.start()
             for thread in threads:
@@ -117,6 +112,15 @@ class Kill9(ProcessTest):
             self.over.set()
             for thread in helpers:
                 thread.join()
+
+    # --- the run and what must be true behind it ---
+
+    def test_nothing_is_lost_decided_twice_or_answered_twice(self):
+        self.seconds = 0.4 * KILLS
+        threads = [threading.Thread(target=self.feed, args=(name, random.Random(self.seed + i)))
+                   for i, name in enumerate(self.workers)]
+        helpers = [threading.Thread(target=self.person), threading.Thread(target=self.receiver)]
+        self.kill_among(threads, helpers, KILLS)
         self.check_chat()
         self.check_answers()
         self.check_decisions()

@@ -18,6 +18,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   EXPECT(team.config.team.poll_interval.count() > 0);
   EXPECT(team.config.permissions.timeout.count() > 0);
   EXPECT(team.config.plans.decision != Action::deny);
+  EXPECT(!team.config.modes.on_join || *team.config.modes.on_join <= team.config.modes.ceiling);
+  for (const auto& [member, mode] : team.config.modes.members) EXPECT(mode <= team.config.modes.ceiling);
+  const ShutdownSettings& shutdown = team.config.shutdown;
+  EXPECT(!shutdown.force_after ||
+         (*shutdown.force_after > shutdown.nudge_after && *shutdown.force_after < shutdown.timeout));
+  EXPECT(!shutdown.tmux.empty() && !shutdown.tmux.front().empty());
   EXPECT(!team.config.team.name.empty() && team.config.team.root.starts_with("/"));
   return 0;
 }

@@ -169,6 +169,13 @@ class Process(ProcessTest):
                 heard.append(manager.recv(4096).decode())
             self.assertEqual(daemon.stop(), 0)
 
+    def test_an_impatient_second_signal_does_not_spoil_the_exit_code(self):
+        self.start_daemon(self.make_team())
+        while self.daemon.process.poll() is None:
+            self.daemon.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.daemon.process.returncode, 0, self.daemon.tail())
+        self.assertEqual(self.daemon.log()[-1]["event"], "daemon.stopped")
+
     def test_a_damaged_ledger_is_reported_and_not_silently_made_anew(self):
         team = self.make_team()
         self.start_daemon(team)

@@ -9,6 +9,8 @@ import unittest
 
 import team as wire
 from daemon import Daemon, team_toml, wait_for
+from lead import LeadProcess
+from tmux import PaneWorker, Tmux
 from worker import WorkerProcess
 
 ANSWERS = ("ran", "refused", "interrupted", "sandbox", "plan_approved", "plan_rejected")
@@ -21,17 +23,24 @@ class ProcessTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ip-"))  # short: a socket's path has at most 107 bytes
         self.daemon = None
         self.stops = []
-        self.addCleanup(self.clean)
+        self.addCleanup(self.stop_all)
 
-    def clean(self):
+    def stop_all(self):
         for stop in reversed(self.stops):
             stop()
-        if not self._outcome.success:
-            print("\nfolder kept: %s" % self.folder, file=sys.stderr)
-            if self.daemon:
-                print(self.daemon.tail(30), file=sys.stderr)
-        else:
+
+    def run(self, result=None):
+        self.folder = None
+        before = len(result.failures) + len(result.errors)
+        super().run(result)  # cleanups included: only now is it known whether it failed
+        if self.folder is None:
+            return
+        if len(result.failures) + len(result.errors) == before:
             shutil.rmtree(self.folder, ignore_errors=True)
+            return
+        print("\nfolder kept: %s" % self.folder, file=sys.stderr)
+        if self.daemon:
+            print(self.daemon.tail(30), file=sys.stderr)
 
     def make_team(self, name="demo", members=("ada", "bob"), era=wire.ERA2):
         return wire.Team(self.folder / "teams", name, members, era)
@@ -44,10 +53,30 @@ class ProcessTest(unittest.TestCase):
     def start_daemon(self, team, toml_more="", **options):
         return self.make_daemon(team_toml(team, more=toml_more, **options)).start()
 
-    def start_worker(self, team, name, era=wire.ERA2):
-        worker = WorkerProcess(team, name, era)
+    def start_worker(self, team, name, era=wire.ERA2, **options):
+        worker = WorkerProcess(team, name, era, **options)
         self.stops.append(worker.stop)
         return worker
+
+    def start_tmux(self):
+        """A tmux server of this test's own; the test is skipped where there is no tmux."""
+        tmux = Tmux(self.folder)
+        self.stops.append(tmux.stop)
+        return tmux
+
+    def start_pane_worker(self, tmux, team, name, era=wire.ERA2, **options):
+        worker = PaneWorker(tmux, team, name, era, **options)
+        self.stops.append(worker.stop)
+        return worker
+
+    def start_lead(self, team, era=wire.ERA2, **options):
+        lead = LeadProcess(team, era, **options)
+        self.stops.append(lead.stop)
+        return lead
+
+    def status(self, name=None):
+        """What `status` says of one team."""
+        return next(t for t in self.daemon.ask("status")["teams"] if name in (None, t["team"]))
 
     def answer(self, worker, request_id, seconds=10):
         """The event with which the worker took the answer; there must be exactly one."""

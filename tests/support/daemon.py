@@ -188,7 +188,7 @@ TEAM_TOML = """
 name = "{name}"
 root = "{root}"
 poll_interval = "{poll}"
-
+{team_more}
 [permissions]
 allow = ["Bash(git status:*)", "Bash(echo:*)"]
 deny = ["Bash(rm:*)"]
@@ -205,5 +205,6 @@ timeout = "{timeout}"
 """
 
 
-def team_toml(team, poll="50ms", timeout="10min", plans="ask", more=""):
-    return TEAM_TOML.format(name=team.name, root=team.root, poll=poll, timeout=timeout, plans=plans) + more
+def team_toml(team, poll="50ms", timeout="10min", plans="ask", more="", team_more=""):
+    """One team's file: `team_more` are further lines of its [team], `more` further tables."""
+    return TEAM_TOML.format(name=team.name, root=team.root, poll=poll, timeout=timeout, plans=plans, team_more=team_more) + more

@@ -39,8 +39,9 @@ struct MailboxSetting {
 
   MailboxSetting() { std::filesystem::create_directories(folder()); }
 
-  poller::ClaudeMailbox make() { return {files, clock, team().string(), "team", limits}; }
+  poller::ClaudeMailbox make() { return {files, clock, team().string(), "team", limits, tasks().string()}; }
   [[nodiscard]] std::filesystem::path team() const { return scratch.path("team"); }
+  [[nodiscard]] std::filesystem::path tasks() const { return scratch.path("tasks"); }
   [[nodiscard]] std::filesystem::path folder() const { return team() / "inboxes"; }
   [[nodiscard]] std::filesystem::path inbox() const { return folder() / "team-lead.json"; }
   [[nodiscard]] std::filesystem::path lock() const { return folder() / "team-lead.json.lock"; }

@@ -167,6 +167,15 @@ def consume(path, era=ERA2):
         return taken
 
 
+def edit_roster(config, change, era=ERA2, retries=PATIENT):
+    """Changes config.json under its lock as a client of this era does: the older in place, the newer by rename."""
+    with Lock(config, retries):
+        with open(config, encoding="utf-8") as file:
+            roster = json.load(file)
+        change(roster)
+        (rewrite if era == ERA1 else replace)(config, stringify(roster, indent=2))
+
+
 def valid_for_era2(e):
     return all(isinstance(e.get(k), str) for k in ("from", "text", "timestamp")) and e.get("read") is not None
 
@@ -204,7 +213,56 @@ class Team:
         replace(self.config, stringify(roster, indent=2))
 
     def roster(self):
-        return json.loads(self.config.read_text("utf-8"))
+        """The roster as it is; waits out a writer that rewrites in place."""
+        for _ in range(50):
+            try:
+                return json.loads(self.config.read_text("utf-8"))
+            except ValueError:
+                time.sleep(0.02)
+        raise ValueError("%s does not parse" % self.config)
+
+    def member(self, name):
+        """This member's roster entry, or None."""
+        return next((m for m in self.roster()["members"] if m["name"] == name), None)
+
+    def add_member(self, name, pane="%0", backend="tmux", **more):
+        new = {"agentId": name + "@" + self.name, "name": name, "agentType": "general-purpose", "model": "sonnet",
+               "prompt": "You are " + name, "color": "blue", "planModeRequired": False, "joinedAt": now_ms(),
+               "tmuxPaneId": pane, "cwd": "/work", "subscriptions": [], "backendType": backend, "isActive": True}
+        edit_roster(self.config, lambda roster: roster["members"].append(dict(new, **more)))
+
+    def change_member(self, name, **fields):
+        edit_roster(self.config, lambda roster: [m.update(fields) for m in roster["members"] if m["name"] == name])
+
+    def remove_member(self, name):
+        def remove(roster):
+            roster["members"] = [m for m in roster["members"] if m["name"] != name]
+        edit_roster(self.config, remove)
+
+    # --- the task list, beside the teams' folder ---
+
+    @property
+    def tasks(self):
+        return self.root.parent / "tasks" / self.name
+
+    def task_path(self, number):
+        return self.tasks / ("%s.json" % number)
+
+    def add_task(self, number, owner=None, status="pending", subject=None, **more):
+        """Writes a task as the client does and returns its bytes. The lock's target is a file that stays, `.lock`."""
+        self.tasks.mkdir(parents=True, mode=0o700, exist_ok=True)
+        task = {"id": str(number), "subject": subject or "Task %s" % number, "description": "What is to be done: grüße 😀",
+                "activeForm": "Doing it"}
+        if owner:
+            task["owner"] = owner
+        task.update({"status": status, "blocks": [], "blockedBy": [], "metadata": {}}, **more)
+        (self.tasks / ".lock").touch(mode=0o600)
+        with Lock(self.tasks / ".lock", PATIENT):
+            replace(self.task_path(number), stringify(task, indent=2))
+        return self.task_path(number).read_bytes()
+
+    def task(self, number):
+        return json.loads(self.task_path(number).read_text("utf-8"))
 
     def inbox(self, member):
         return self.inboxes / (re.sub("[^A-Za-z0-9_-]", "-", member) + ".json")
@@ -221,11 +279,12 @@ class Team:
         return new
 
     def replies(self, member, request_id=None):
-        """The payload texts in a member's inbox that answer this request (or any), in file order."""
+        """The entries in a member's inbox that answer this request (or any), in file order."""
         found = []
         for e in read_inbox(self.inbox(member)) or []:
             payload = as_payload(e.get("text"))
-            if payload and (request_id is None or request_id in (payload.get("request_id"), payload.get("requestId"))):
+            if payload and payload["type"].endswith("_response") and (
+                    request_id is None or request_id in (payload.get("request_id"), payload.get("requestId"))):
                 found.append(e)
         return found
 
@@ -258,6 +317,42 @@ def plan_request(worker, team, plan, request_id=None):
     return {"type": "plan_approval_request", "from": worker, "timestamp": now_iso(),
             "planFilePath": "/home/user/.claude/plans/%s.md" % worker, "planContent": plan,
             "requestId": request_id or "plan_approval-%d@%s@%s" % (now_ms(), worker, team)}
+
+
+def shutdown_approved(worker, request_id, pane="%0", backend="tmux"):
+    return {"type": "shutdown_approved", "requestId": request_id, "from": worker, "timestamp": now_iso(), "paneId": pane,
+            "backendType": backend}
+
+
+def shutdown_rejected(worker, request_id, reason):
+    return {"type": "shutdown_rejected", "requestId": request_id, "from": worker, "reason": reason, "timestamp": now_iso()}
+
+
+# What a real lead writes.
+
+def permission_answer(request, allowed=True):
+    answer = {"type": "permission_response", "request_id": request["request_id"]}
+    if allowed:
+        return dict(answer, subtype="success", response={"updated_input": request["input"], "permission_updates": []})
+    return dict(answer, subtype="error", error="Permission denied")
+
+
+def shutdown_request(worker, request_id=None, sender="team-lead", id_key="requestId"):
+    return {"type": "shutdown_request", id_key: request_id or "shutdown-%d@%s" % (now_ms(), worker), "from": sender,
+            "reason": "the work is done", "timestamp": now_iso()}
+
+
+def mode_set_request(mode, sender="team-lead"):
+    return {"type": "mode_set_request", "mode": mode, "from": sender}
+
+
+def team_permission_update(tool, content=None, directory="/repo", named=True):
+    rule = {"toolName": tool} if named else {}
+    if content is not None:
+        rule["ruleContent"] = content
+    return {"type": "team_permission_update",
+            "permissionUpdate": {"type": "addRules", "rules": [rule], "behavior": "allow", "destination": "session"},
+            "directoryPath": directory, "toolName": tool}
 
 
 def idle_notification(worker, reason="available", summary=None):

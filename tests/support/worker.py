@@ -3,9 +3,12 @@
 worker accepts"). What the real one would silently ignore, this one ignores too and says so in its log: an answer of the wrong
 shape therefore shows as a worker that waits for ever, as in life.
 
-Commands come as JSON lines on standard input; what happened goes as JSON lines to the log, with "event":
+Commands come as JSON lines on standard input, or in a file that grows (--commands); what happened goes as JSON lines to the log,
+with "event":
   asked, lost (the lock was held and this era does not retry), ran, refused, interrupted, ignored, plan_approved, plan_rejected,
-  shown (a payload reached the model as text), sandbox, mode, chat
+  shown (a payload reached the model as text), sandbox, mode, rules, no_effect (an order that the newer one drops), allowed (by a
+  rule it was given: nobody was asked), stuck, shutdown (the request reached its model), left, chat
+What an inbox entry caused carries its msg_id.
 Python 3.9 or newer, standard library only.
 """
 
@@ -13,6 +16,7 @@ import argparse
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import threading
@@ -22,28 +26,43 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import team as wire  # noqa: E402
 
 PLAN_KEYS = {"type", "requestId", "approved", "feedback", "timestamp", "permissionMode"}
+SHUTDOWN_KEYS = {"type", "requestId", "from", "reason", "timestamp"}
+MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
+# What the model behind the worker makes of a request to shut down. die: the process ends without a word; survive: it agrees and goes
+# on; nudged: it only chats, until a plain message repeats the request's id.
+MANNERS = ("approve", "prose", "nudged", "reject", "ignore", "die", "survive")
 
 
 class Worker:
-    def __init__(self, team_root, team_name, name, era, log, poll):
-        self.folder = os.path.join(team_root, team_name)
-        self.team_name = team_name
-        self.name = name
-        self.era = era
-        self.old = era == wire.ERA1
-        self.poll = poll
-        self.log_file = open(log, "a", encoding="utf-8", buffering=1)
+    def __init__(self, options):
+        self.folder = os.path.join(options.root, options.team)
+        self.team_name = options.team
+        self.name = options.name
+        self.era = options.era
+        self.old = options.era == wire.ERA1
+        self.poll = options.poll
+        self.manner = options.on_shutdown
+        self.exit_after = options.exit_after
+        self.log_file = open(options.log, "a", encoding="utf-8", buffering=1)
+        with open(options.log + ".pid", "w", encoding="utf-8") as file:
+            file.write(str(os.getpid()))
+        self.cause = {}        # the msg_id of the entry that is being taken
         self.permissions = {}  # request id -> tool input that waits
         self.answered = set()
         self.sandboxes = {}
         self.plan = None
         self.mode = "default"
+        self.rules = []  # {"toolName", "ruleContent"}, given by the lead
+        self.stuck = False
+        self.shutdown_id = None  # the last that it was asked
+        self.shutdown_is_new = False
+        self.leave_at = None
 
     def inbox(self, member):
         return os.path.join(self.folder, "inboxes", member + ".json")
 
     def log(self, event, **fields):
-        self.log_file.write(wire.stringify(dict(event=event, at_ms=wire.now_ms(), **fields)) + "\n")
+        self.log_file.write(wire.stringify(dict(event=event, at_ms=wire.now_ms(), **self.cause, **fields)) + "\n")
 
     # --- what it writes ---
 
@@ -60,10 +79,7 @@ class Worker:
         what = command.pop("do")
         patient = command.pop("patient", False)
         if what == "permission":
-            payload = wire.permission_request(self.name, command["tool"], command["input"], command.get("id"),
-                                              command.get("suggestions", ()), command.get("description"))
-            self.permissions[payload["request_id"]] = payload["input"]
-            self.report_ask(payload["request_id"], self.write(payload, patient=patient, color="blue"))
+            self.ask_permission(command, patient)
         elif what == "sandbox":
             payload = wire.sandbox_request(self.name, self.team_name, command["host"], command.get("id"))
             self.sandboxes[payload["requestId"]] = command["host"]
@@ -81,11 +97,31 @@ class Worker:
         elif what == "raw":  # a payload exactly as given, under this worker's name
             sent = self.write(command["text"], command.get("to", "team-lead"), patient)
             self.log("said" if sent else "lost", text=command["text"])
+        elif what == "exit":
+            self.leave()
         else:
             raise ValueError("unknown command " + what)
 
+    def ask_permission(self, command, patient):
+        payload = wire.permission_request(self.name, command["tool"], command["input"], command.get("id"),
+                                          command.get("suggestions", ()), command.get("description"))
+        request_id = payload["request_id"]
+        if self.stuck:
+            return self.log("stuck", id=request_id)
+        rule = next((r for r in self.rules if covers(r, command["tool"], command["input"])), None)
+        if rule:
+            return self.log("allowed", id=request_id, rule=rule)
+        self.permissions[request_id] = payload["input"]
+        return self.report_ask(request_id, self.write(payload, patient=patient, color="blue"))
+
     def report_ask(self, request_id, sent):
         self.log("asked" if sent else "lost", id=request_id)
+
+    def leave(self):
+        if self.old:
+            self.write(wire.idle_notification(self.name), patient=True, color="blue")
+        self.log("left")
+        os._exit(0)
 
     # --- what it accepts ---
 
@@ -93,15 +129,21 @@ class Worker:
         text = envelope.get("text")
         payload = wire.as_payload(text)
         handlers = {"permission_response": self.on_permission, "sandbox_permission_response": self.on_sandbox,
-                    "plan_approval_response": self.on_plan, "mode_set_request": self.on_mode}
+                    "plan_approval_response": self.on_plan, "mode_set_request": self.on_mode,
+                    "team_permission_update": self.on_rules, "shutdown_request": self.on_shutdown}
         handler = handlers.get(payload["type"]) if payload else None
         if handler:
-            handler(payload, envelope.get("from"), text)
-        else:
-            self.log("chat", sender=envelope.get("from"), text=text)
+            return handler(payload, envelope.get("from"), text)
+        self.log("chat", sender=envelope.get("from"), text=text)
+        if self.manner == "nudged" and self.shutdown_id and self.shutdown_id in str(text):
+            self.agree()
 
     def ignore(self, why, text):
         self.log("ignored", why=why, text=text)
+
+    def shown_or_dropped(self, why, text):
+        """A payload of the wrong shape: text for the older client's model, nothing for the newer."""
+        return self.log("shown", text=text) if self.old else self.ignore(why, text)
 
     def on_permission(self, payload, sender, text):
         request_id = payload.get("request_id")
@@ -120,8 +162,10 @@ class Worker:
             original = self.permissions.pop(request_id)
             updated = response.get("updated_input")
             self.answered.add(request_id)
+            updates = response.get("permission_updates") or []
+            self.rules += [r for u in updates if u.get("type") == "addRules" and u.get("behavior") == "allow" for r in u["rules"]]
             return self.log("ran", id=request_id, input=original if updated is None else updated, original=original,
-                            updates=response.get("permission_updates") or [], text=text)
+                            updates=updates, text=text)
         if subtype == "error" and isinstance(payload.get("error"), str) and payload["error"]:
             self.permissions.pop(request_id)
             self.answered.add(request_id)
@@ -147,61 +191,180 @@ class Worker:
         well_formed = (set(payload) <= PLAN_KEYS and isinstance(payload.get("requestId"), str)
                        and isinstance(payload.get("approved"), bool) and isinstance(payload.get("timestamp"), str))
         if not well_formed or sender != "team-lead":
-            return self.log("shown", text=text) if self.old else self.ignore("plan answer of the wrong shape", text)
+            return self.shown_or_dropped("plan answer of the wrong shape", text)
         if self.plan is None or (payload["requestId"] != self.plan and not self.old):
             return self.ignore("did not match", text)
         self.plan = None
         if payload["approved"]:
             self.mode = payload.get("permissionMode", "default")
+            if not self.old:
+                self.write_mode()
             return self.log("plan_approved", id=payload["requestId"], mode=self.mode, text=text)
         return self.log("plan_rejected", id=payload["requestId"], feedback=payload.get("feedback"), text=text)
 
     def on_mode(self, payload, sender, text):
-        if sender == "team-lead" and self.old:
-            self.mode = payload.get("mode")
-            return self.log("mode", mode=self.mode)
-        return self.ignore("mode change without effect", text)
+        if not self.old:
+            return self.log("no_effect", text=text)
+        if sender != "team-lead":
+            return self.ignore("not from the lead", text)
+        if payload.get("mode") not in MODES:
+            return self.log("shown", text=text)
+        self.mode = payload["mode"]
+        self.write_mode()
+        return self.log("mode", mode=self.mode, text=text)
+
+    def write_mode(self):
+        def change(roster):
+            for member in roster["members"]:
+                if member["name"] == self.name:
+                    member["mode"] = self.mode
+        try:
+            wire.edit_roster(os.path.join(self.folder, "config.json"), change, self.era)
+        except (OSError, ValueError):
+            pass  # a roster that is not there or damaged keeps nobody from working
+
+    def on_rules(self, payload, _, text):
+        update = payload.get("permissionUpdate")
+        rules = update.get("rules") if isinstance(update, dict) else None
+        if not self.old:
+            return self.log("no_effect", text=text)
+        if not isinstance(rules, list) or not isinstance(update.get("behavior"), str):
+            return self.ignore("rules of the wrong shape", text)
+        self.stuck = self.stuck or any("toolName" not in rule for rule in rules)
+        if update["behavior"] == "allow":
+            self.rules += rules
+        return self.log("rules", rules=rules, text=text)
+
+    def on_shutdown(self, payload, sender, text):
+        # That the sender has to be the lead was not observed; it is the stricter reading.
+        well_formed = (set(payload) <= SHUTDOWN_KEYS and isinstance(payload.get("requestId"), str) and sender == "team-lead"
+                       and payload.get("from") == sender and isinstance(payload.get("timestamp"), str))
+        if not well_formed:
+            return self.shown_or_dropped("shutdown request of the wrong shape", text)
+        self.shutdown_id = payload["requestId"]
+        self.shutdown_is_new = True
+        return self.log("shutdown", id=self.shutdown_id, text=text)
+
+    def answer_shutdown(self):
+        """The model's turn; it does not come while a permission is waited for."""
+        if not self.shutdown_is_new or self.permissions:
+            return
+        self.shutdown_is_new = False
+        if self.manner == "die":
+            self.log("left")
+            os._exit(1)
+        elif self.manner in ("prose", "nudged"):
+            self.write("Ok, shutting down now.", patient=True, color="blue")
+        elif self.manner == "reject":
+            self.write(wire.shutdown_rejected(self.name, self.shutdown_id, "task 3 is still running"), patient=True, color="blue")
+        elif self.manner in ("approve", "survive"):
+            self.agree()
+
+    def agree(self):
+        with open(os.path.join(self.folder, "config.json"), encoding="utf-8") as file:
+            mine = next((m for m in json.load(file)["members"] if m["name"] == self.name), {})
+        self.write(wire.shutdown_approved(self.name, self.shutdown_id, mine.get("tmuxPaneId", ""), mine.get("backendType", "")),
+                   patient=True, color="blue")
+        if self.manner != "survive":
+            self.leave_at = time.monotonic() + self.exit_after
 
     # --- its life ---
 
-    def run(self):
-        buffered = b""
+    def tick(self):
+        try:
+            for envelope in wire.consume(self.inbox(self.name), self.era):
+                self.cause = {"msg_id": envelope.get("msg_id")}
+                self.receive(envelope)
+                self.cause = {}
+        except wire.Locked:
+            pass  # the next poll is soon
+        self.answer_shutdown()
+        if self.leave_at and time.monotonic() >= self.leave_at:
+            self.leave()
+
+    def run(self, commands):
         next_poll = time.monotonic()
-        while True:
-            ready, _, _ = select.select([0], [], [], max(0.0, next_poll - time.monotonic()))
-            if ready:
-                data = os.read(0, 65536)
-                if not data:
-                    return
-                buffered += data
-                *lines, buffered = buffered.split(b"\n")
-                for line in lines:
-                    self.do(json.loads(line))
+        for lines in commands(lambda: max(0.0, next_poll - time.monotonic())):
+            for line in lines:
+                self.do(json.loads(line))
             if time.monotonic() >= next_poll:
                 next_poll = time.monotonic() + self.poll
-                try:
-                    for envelope in wire.consume(self.inbox(self.name), self.era):
-                        self.receive(envelope)
-                except wire.Locked:
-                    pass  # the next poll is soon
+                self.tick()
 
 
-class WorkerProcess:
-    """The test's handle on one worker process: sends commands, reads its log."""
+def from_stdin(pause):
+    """Lists of lines, an empty one when pause() is over; ends with the input."""
+    buffered = b""
+    while True:
+        if select.select([0], [], [], pause())[0]:
+            data = os.read(0, 65536)
+            if not data:
+                return
+            *lines, buffered = (buffered + data).split(b"\n")
+            yield lines
+        else:
+            yield []
 
-    def __init__(self, team, name, era=wire.ERA2, poll=0.05, log=None):
+
+def from_file(path, until_gone):
+    """The same from a file that somebody else extends; ends with the process that does."""
+    def read(pause):
+        with open(path, "rb") as file:
+            buffered = b""
+            while not until_gone or alive(until_gone):
+                *lines, buffered = (buffered + file.read()).split(b"\n")
+                yield lines
+                time.sleep(pause())
+    return read
+
+
+def alive(pid):
+    """True while the process runs; one that ended and was not waited for does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    try:
+        with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return not os.path.isdir("/proc/self")  # gone meanwhile, or a system without /proc
+
+
+def covers(rule, tool, tool_input):
+    """Whether a rule that the worker was given speaks about this call, as far as the tests need it."""
+    if rule.get("toolName") != tool:
+        return False
+    content = rule.get("ruleContent")
+    if content is None:
+        return True
+    if tool == "Bash":
+        command = tool_input.get("command", "")
+        prefix = content[:-2] if content.endswith(":*") else None
+        return command == content or prefix is not None and (command + " ").startswith(prefix + " ")
+    return content.endswith("/**") and str(tool_input.get("file_path", "")).startswith(content[1:-2])
+
+
+class Handle:
+    """A test's handle on one worker, however it runs: what it may be told, and what its log says."""
+
+    def __init__(self, team, name, era, log):
         self.name = name
         self.era = era
         self.log_path = str(log or team.root.parent / ("worker-%s.log" % name))
-        self.process = subprocess.Popen(
-            [sys.executable, "-B", os.path.abspath(__file__), "--root", str(team.root), "--team", team.name, "--name", name,
-             "--era", era, "--log", self.log_path, "--poll", str(poll)], stdin=subprocess.PIPE)
-        self.lock = threading.Lock()
+
+    def arguments(self, team, poll, on_shutdown, exit_after, stubborn):
+        """The command line; like the real one's it says who runs there."""
+        return [sys.executable, "-B", os.path.abspath(__file__), "--agent-id", "%s@%s" % (self.name, team.name),
+                "--root", str(team.root), "--team", team.name, "--name", self.name, "--era", self.era, "--log", self.log_path,
+                "--poll", str(poll), "--on-shutdown", on_shutdown, "--exit-after", str(exit_after),
+                *(["--stubborn"] if stubborn else [])]
+
+    def send(self, line):
+        raise NotImplementedError
 
     def do(self, what, **fields):
-        with self.lock:
-            self.process.stdin.write((wire.stringify(dict(do=what, **fields)) + "\n").encode())
-            self.process.stdin.flush()
+        self.send((wire.stringify(dict(do=what, **fields)) + "\n").encode())
 
     def ask(self, what, **fields):
         """Sends an ask under an id of ours and returns the id."""
@@ -212,30 +375,60 @@ class WorkerProcess:
         self.do(what, **fields)
         return fields["id"]
 
-    def events(self):
+    def events(self, *kinds):
         try:
             with open(self.log_path, encoding="utf-8") as file:
-                return [json.loads(line) for line in file if line.endswith("\n")]
+                events = [json.loads(line) for line in file if line.endswith("\n")]
         except FileNotFoundError:
             return []
+        return [e for e in events if not kinds or e["event"] in kinds]
 
     def find(self, request_id, *kinds):
-        return [e for e in self.events() if e.get("id") == request_id and (not kinds or e["event"] in kinds)]
+        return [e for e in self.events(*kinds) if e.get("id") == request_id]
+
+
+class WorkerProcess(Handle):
+    """A worker without a pane: a process of the test's own."""
+
+    def __init__(self, team, name, era=wire.ERA2, poll=0.05, log=None, on_shutdown="approve", exit_after=1.0, stubborn=False):
+        super().__init__(team, name, era, log)
+        self.process = subprocess.Popen(self.arguments(team, poll, on_shutdown, exit_after, stubborn), stdin=subprocess.PIPE,
+                                        bufsize=0)
+        self.lock = threading.Lock()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def runs(self):
+        return self.process.poll() is None
+
+    def send(self, line):
+        with self.lock:
+            self.process.stdin.write(line)
 
     def stop(self):
-        if self.process.poll() is None:
-            self.process.stdin.close()
-            self.process.wait(10)
+        self.process.stdin.close()  # its end, if it had none yet
+        self.process.wait(10)
 
 
 def main():
     parser = argparse.ArgumentParser()
     for option in ("root", "team", "name", "log"):
         parser.add_argument("--" + option, required=True)
+    parser.add_argument("--agent-id", help="read by nobody here; tells whose process it is, as the real one's does")
     parser.add_argument("--era", default=wire.ERA2)
     parser.add_argument("--poll", type=float, default=1.0)
+    parser.add_argument("--on-shutdown", choices=MANNERS, default="approve")
+    parser.add_argument("--exit-after", type=float, default=1.0, help="seconds from agreeing to the end")
+    parser.add_argument("--stubborn", action="store_true", help="ignore SIGTERM and SIGHUP")
+    parser.add_argument("--commands", help="a file that grows, instead of standard input")
+    parser.add_argument("--until-gone", type=int, default=0, help="end with this process")
     o = parser.parse_args()
-    Worker(o.root, o.team, o.name, o.era, o.log, o.poll).run()
+    if o.stubborn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    Worker(o).run(from_file(o.commands, o.until_gone) if o.commands else from_stdin)
 
 
 if __name__ == "__main__":

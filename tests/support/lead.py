@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""A stand-in for a real lead session that consumes the lead's inbox beside the program under test.
+
+It polls as the real one does: the older client marks everything read and keeps it, the newer deletes it; both before anything is
+done about it. With --answer-after it also answers permission requests, as the person at its dialog would after that many seconds.
+What it took goes as JSON lines to its log, with "event": took (sender, text, timestamp), answered (id).
+Python 3.9 or newer, standard library only.
+"""
+
+import argparse
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import team as wire  # noqa: E402
+
+
+class Lead:
+    def __init__(self, options):
+        self.inboxes = os.path.join(options.root, options.team, "inboxes")
+        self.era = options.era
+        self.poll = options.poll
+        self.answer_after = options.answer_after
+        self.verdict = options.verdict
+        self.log_file = open(options.log, "a", encoding="utf-8", buffering=1)
+        self.due = []  # (when, asker, request)
+
+    def log(self, event, **fields):
+        self.log_file.write(wire.stringify(dict(event=event, at_ms=wire.now_ms(), **fields)) + "\n")
+
+    def take(self):
+        try:
+            taken = wire.consume(os.path.join(self.inboxes, "team-lead.json"), self.era)
+        except wire.Locked:
+            return
+        for entry in taken:
+            self.log("took", sender=entry.get("from"), text=entry.get("text"), timestamp=entry.get("timestamp"))
+            payload = wire.as_payload(entry.get("text"))
+            if payload and payload["type"] == "permission_request" and self.answer_after is not None:
+                self.due.append((time.monotonic() + self.answer_after, entry["from"], payload))
+
+    def answer(self):
+        for item in [i for i in self.due if i[0] <= time.monotonic()]:
+            self.due.remove(item)
+            _, asker, request = item
+            text = wire.stringify(wire.permission_answer(request, self.verdict == "allow"))
+            wire.append(os.path.join(self.inboxes, asker + ".json"), wire.entry("team-lead", text, self.era), self.era, wire.PATIENT)
+            self.log("answered", id=request["request_id"])
+
+    def run(self):
+        while not select.select([0], [], [], self.poll)[0]:  # standard input ends with the test
+            self.take()
+            self.answer()
+
+
+class LeadProcess:
+    """The test's handle on it."""
+
+    def __init__(self, team, era=wire.ERA2, poll=1.0, answer_after=None, verdict="allow"):
+        self.log_path = str(team.root.parent / "lead.log")
+        command = [sys.executable, "-B", os.path.abspath(__file__), "--root", str(team.root), "--team", team.name, "--era", era,
+                   "--log", self.log_path, "--poll", str(poll), "--verdict", verdict]
+        if answer_after is not None:
+            command += ["--answer-after", str(answer_after)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE)
+
+    def took(self):
+        """Everything it consumed so far, in order."""
+        return [e for e in self.events() if e["event"] == "took"]
+
+    def events(self):
+        try:
+            with open(self.log_path, encoding="utf-8") as file:
+                return [json.loads(line) for line in file if line.endswith("\n")]
+        except FileNotFoundError:
+            return []
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait(10)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for option in ("root", "team", "log"):
+        parser.add_argument("--" + option, required=True)
+    parser.add_argument("--era", default=wire.ERA2)
+    parser.add_argument("--poll", type=float, default=1.0)
+    parser.add_argument("--answer-after", type=float)
+    parser.add_argument("--verdict", choices=("allow", "deny"), default="allow")
+    Lead(parser.parse_args()).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Real terminal panes: a tmux server of a test's own, and a worker that lives in one of its panes.
+
+The server's socket lies in the test's folder, so nobody else's sessions are seen or touched. Whatever is started here ends by itself
+some minutes after a test that was killed.
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import unittest
+
+import team as wire
+from daemon import wait_for
+from worker import Handle, alive
+
+MISSING = shutil.which("tmux") is None
+
+
+class Tmux:
+    def __init__(self, folder):
+        if MISSING:
+            raise unittest.SkipTest("tmux is not installed")
+        self.command = ["tmux", "-S", os.path.join(str(folder), "tmux.sock")]
+        self.env = {k: v for k, v in os.environ.items() if k not in ("TMUX", "TMUX_PANE")}
+        self.has_session = False
+
+    def run(self, *arguments):
+        return subprocess.run([*self.command, "-f", os.devnull, *arguments], env=self.env, check=True, capture_output=True,
+                              text=True, timeout=20).stdout.strip()
+
+    def start(self, *argv):
+        """Opens a pane in which exactly this runs, without a shell, and returns its id."""
+        how = ["new-window", "-d"] if self.has_session else ["new-session", "-d", "-x", "80", "-y", "24"]
+        pane = self.run(*how, "-P", "-F", "#{pane_id}", *argv)
+        self.has_session = True
+        return pane
+
+    def bystander(self, *argv):
+        """A pane of somebody else, which nobody may touch."""
+        return Bystander(self, self.start(*argv or ("sleep", "300")))
+
+    def panes(self):
+        """The first process of every pane, by pane id. Empty when the server has gone."""
+        try:
+            lines = self.run("list-panes", "-a", "-F", "#{pane_id} #{pane_pid}").splitlines()
+        except subprocess.CalledProcessError:
+            return {}
+        return {pane: int(pid) for pane, pid in (line.split() for line in lines)}
+
+    def stop(self):
+        subprocess.run([*self.command, "kill-server"], env=self.env, capture_output=True, timeout=20)
+
+
+class Bystander:
+    def __init__(self, tmux, pane):
+        self.tmux = tmux
+        self.pane = pane
+        self.pid = tmux.panes()[pane]
+
+    def untouched(self):
+        return self.tmux.panes().get(self.pane) == self.pid and alive(self.pid)
+
+
+class PaneWorker(Handle):
+    """A worker in a pane. With `shell` the pane's first process is a shell that stays when the worker has left, as the real client's
+    panes do; without, the pane goes with its worker."""
+
+    def __init__(self, tmux, team, name, era=wire.ERA2, poll=0.05, on_shutdown="approve", exit_after=1.0, stubborn=False,
+                 shell=True):
+        super().__init__(team, name, era, None)
+        self.tmux = tmux
+        self.commands = self.log_path + ".commands"
+        self.file = open(self.commands, "ab", buffering=0)
+        argv = self.arguments(team, poll, on_shutdown, exit_after, stubborn) + [
+            "--commands", self.commands, "--until-gone", str(os.getpid())]
+        self.pane = tmux.start("sh", "-c", " ".join(map(shlex.quote, argv)) + "; exec sleep 300") if shell else tmux.start(*argv)
+        self.shell_pid = tmux.panes()[self.pane]
+        wait_for("%s runs in its pane" % name, lambda: os.path.exists(self.log_path + ".pid") and os.path.getsize(
+            self.log_path + ".pid"))
+        team.change_member(name, tmuxPaneId=self.pane, backendType="tmux")
+
+    @property
+    def pid(self):
+        """The worker's own process, not the shell around it."""
+        with open(self.log_path + ".pid", encoding="utf-8") as file:
+            return int(file.read())
+
+    def runs(self):
+        return alive(self.pid)
+
+    def in_pane(self):
+        return self.tmux.panes().get(self.pane) == self.shell_pid
+
+    def send(self, line):
+        self.file.write(line)
+
+    def stop(self):
+        self.file.close()
