@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "support"))
 import team as wire  # noqa: E402
 from daemon import Daemon, Missing, wait_for  # noqa: E402
+from tmux import PaneWorker, Tmux  # noqa: E402
 from worker import WorkerProcess  # noqa: E402
 
 CONFIG = """[team]
@@ -37,6 +38,13 @@ deny = ["*.evil.test"]
 
 [plans]
 decision = "approve"
+
+[modes]
+on_join = "acceptEdits"   # whoever joins may edit files unasked
+adopt_within = "2s"
+
+[shutdown]
+tmux = ["{tmux}"]
 """
 
 
@@ -72,9 +80,13 @@ class Demo:
         self.story = Story()
         self.folder = pathlib.Path(folder)
         self.team = wire.Team(self.folder / "teams", "demo", ["ada", "bob"])
-        self.daemon = Daemon(program, self.folder, CONFIG.format(root=self.team.root))
+        self.tmux = Tmux(self.folder)
+        self.config = CONFIG.format(root=self.team.root, tmux='", "'.join(self.tmux.command))
+        self.daemon = Daemon(program, self.folder, self.config)
         self.ada = WorkerProcess(self.team, "ada", wire.ERA2, poll=0.1)
-        self.bob = WorkerProcess(self.team, "bob", wire.ERA1, poll=0.1)
+        self.bob = WorkerProcess(self.team, "bob", wire.ERA1, poll=0.1, on_shutdown="reject")
+        for name in ("ada", "bob"):
+            self.team.change_member(name, tmuxPaneId="in-process", backendType="in-process")
 
     # --- small words of the story ---
 
@@ -113,7 +125,7 @@ class Demo:
         s.chapter("A team with two workers, and a poller in place of its leader")
         s.says("folder", str(self.folder))
         s.says("workers", "ada writes and reads like client %s, bob like client %s; each is a process" % (wire.ERA2, wire.ERA1))
-        s.shows(CONFIG.format(root=self.team.root).rstrip(), limit=20)
+        s.shows(self.config.rstrip(), limit=26)
         self.daemon.start()
         s.seen("the daemon runs (pid %d) and answers on its control socket" % self.daemon.process.pid)
 
@@ -205,11 +217,70 @@ class Demo:
         self.command("recv", expect=4)
         s.seen("all three came, in order of arrival; a second recv has nothing")
 
+    def orders(self):
+        s = self.story
+        s.chapter("Orders reach every worker once, also one who joins later")
+        told = lambda worker, kind: wait_for("%s got a %s" % (worker.name, kind), lambda: [  # noqa: E731
+            e for e in worker.events("mode", "rules", "no_effect") if wire.as_payload(e["text"])["type"] == kind])
+        self.command("allow", "Bash(make:*)")
+        s.says("cleo", "joins; she lives in a real tmux pane, and another pane is none of our business")
+        self.neighbour = self.tmux.bystander()
+        self.team.add_member("cleo", pane="", backend="tmux")
+        self.cleo = PaneWorker(self.tmux, self.team, "cleo", wire.ERA1, poll=0.1, exit_after=0.3)
+        for worker in (self.ada, self.bob, self.cleo):
+            for kind in ("mode_set_request", "team_permission_update"):
+                self.expect(len(told(worker, kind)) == 1, "%s got %s more than once" % (worker.name, kind))
+        s.seen("ada, bob and cleo each got the mode of modes.on_join and the rule, once")
+        for name in ("bob", "cleo"):
+            wait_for("%s adopts the mode" % name, lambda: self.team.member(name).get("mode") == "acceptEdits")
+        s.seen("the roster shows that bob and cleo adopted the mode")
+        request = self.bob.ask("permission", tool="Bash", input={"command": "make test"})
+        wait_for("bob runs it by the rule he was given", lambda: self.bob.find(request, "allowed"))
+        request = self.ask(self.ada, "permission", tool="Bash", input={"command": "make test"})
+        self.answer(self.ada, request, "ran")
+        s.seen("`make test`: bob no longer asks; ada's newer client takes no orders, she asks and the same rule says yes")
+        wait_for("that ada did not adopt the mode is shown", lambda: [
+            n for n in self.daemon.ask("status")["teams"][0]["not_adopted"] if n["member"] == "ada"])
+        self.command("status")
+        s.seen("status says what was sent and not adopted")
+
+    def shutdowns(self):
+        s = self.story
+        s.chapter("A worker is shut down, and nothing of it is left behind")
+        self.team.add_task(7, owner="cleo", status="in_progress", subject="Port the parser")
+        self.command("shutdown", "cleo", "--reason", "the work is done")
+        state = lambda member: next(  # noqa: E731
+            s["state"] for s in self.daemon.ask("shutdowns")["shutdowns"] if s["member"] == member)
+        wait_for("cleo's shutdown is complete", lambda: state("cleo") == "cleaned", 15)
+        self.expect(not self.cleo.runs() and not self.cleo.in_pane(), "cleo's process or pane is still there")
+        s.seen("she agreed and left; her pane, in which a shell had stayed behind, is closed")
+        self.expect(self.team.member("cleo") is None, "cleo is still in the roster")
+        task = self.team.task(7)
+        self.expect((task.get("owner"), task["status"]) == (None, "pending"), "task 7 is %s" % task)
+        s.seen("she is out of the roster; task 7 is pending again and nobody's")
+        told = self.command("recv")
+        self.expect("cleo has shut down" in told, "the lead was not told")
+        self.expect(self.neighbour.untouched(), "another pane was touched")
+        s.seen("the lead was told; the other pane was not touched")
+        s.chapter("A worker that refuses, and one that agrees for somebody else")
+        self.command("shutdown", "bob")
+        wait_for("bob refuses", lambda: state("bob") == "rejected")
+        self.expect("task 3 is still running" in self.command("recv"), "the lead does not know why")
+        self.expect(self.bob.runs() and self.team.member("bob"), "bob was ended although he refused")
+        s.seen("bob refused, goes on, and the lead knows why")
+        forged = wire.shutdown_approved("ada", "shutdown-%d@ada" % wire.now_ms(), pane=self.neighbour.pane)
+        self.ada.do("raw", text=wire.stringify(forged), patient=True)
+        s.says("ada", "approves a shutdown that nobody requested, and names the other pane as hers")
+        wait_for("it is refused", lambda: [e for e in self.daemon.ask("quarantine")["entries"] if e["type"] == "shutdown_approved"])
+        self.command("quarantine", "--limit", "1")
+        self.expect(self.neighbour.untouched() and self.team.member("ada"), "a forged approval had an effect")
+        s.seen("refused; pane and roster are as they were")
+
     def crash(self):
         s = self.story
         s.chapter("The daemon is killed in the middle of its work (kill -9), and started again")
         self.command("lead", "busy", show=False)
-        open_ask = self.ask(self.bob, "permission", tool="Bash", input={"command": "make install"})
+        open_ask = self.ask(self.bob, "permission", tool="Bash", input={"command": "npm install"})
         wait_for("the ask is pending", lambda: any(a["request_id"] == open_ask for a in self.daemon.ask("pending")["asks"]))
         asks = []
         for n in range(12):
@@ -229,9 +300,12 @@ class Demo:
         for a in asks:
             self.answer(self.ada, a, "ran", seconds=15)
         time.sleep(0.5)
-        repeats = [e for e in self.ada.events() if e["event"] == "ignored"]
-        self.expect(not repeats, "ada got answers more than once: %s" % repeats)
-        s.seen("ada got each of her 12 answers, each exactly once")
+        taken = {e["text"] for e in self.ada.events("ran")}
+        repeats = self.ada.events("ignored")
+        # Killed between writing an answer and recording that, with ada's client having deleted it meanwhile, nobody can know.
+        self.expect(len(repeats) <= 1 and all(e["text"] in taken for e in repeats), "ada got other answers: %s" % repeats)
+        s.seen("ada took each of her 12 answers exactly once" + (
+            "; one came again byte for byte, and her client ignored it" if repeats else ""))
         self.command("approve", open_ask)
         self.answer(self.bob, open_ask, "ran")
         s.seen("the ask from before the crash was still waiting for its person")
@@ -258,11 +332,14 @@ class Demo:
         self.person_and_deadline()
         self.hostile()
         self.chat()
+        self.orders()
+        self.shutdowns()
         self.ends(self.crash())
 
     def stop(self):
         for worker in (self.ada, self.bob):
             worker.stop()
+        self.tmux.stop()
         if self.daemon.running():
             self.daemon.kill()
 
