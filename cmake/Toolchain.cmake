@@ -1,7 +1,10 @@
-# Compiler flags shared by every room. ccache is used when it is there: compile time is our time.
+# Compiler flags shared by every room. ccache is used when it is there: compile time is our time. Told so, it also takes
+# sources with a precompiled header, and what one build folder has compiled holds for all others of this checkout.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()
 
 if(NOT CMAKE_BUILD_TYPE)
@@ -13,6 +16,9 @@ target_compile_options(inbox-poller-flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow
   $<$<BOOL:${INBOX_POLLER_STRICT}>:-Werror>)
 target_include_directories(inbox-poller-flags INTERFACE ${CMAKE_SOURCE_DIR})
+if(CCACHE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(inbox-poller-flags INTERFACE -fpch-preprocess)  # ccache sees a precompiled header only so
+endif()
 # g++ 12 with optimisation takes std::string's operator+ for overlapping copies of impossible sizes (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(inbox-poller-flags INTERFACE -Wno-restrict
