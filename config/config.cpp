@@ -30,6 +30,34 @@ std::string_view to_string(Role role) {
   return "";
 }
 
+std::string_view to_string(Answerer answerer) {
+  switch (answerer) {
+    case Answerer::person: return "person";
+    case Answerer::lead: return "lead";
+    case Answerer::both: return "both";
+  }
+  return "";
+}
+
+std::string_view to_string(Rung rung) {
+  switch (rung) {
+    case Rung::stdin_stream: return "stdin";
+    case Rung::hook: return "hook";
+    case Rung::socket: return "socket";
+    case Rung::exec: return "exec";
+    case Rung::file: return "file";
+    case Rung::tmux: return "tmux";
+  }
+  return "";
+}
+
+std::optional<Rung> parse_rung(std::string_view text) {
+  for (const Rung rung : rungs) {
+    if (to_string(rung) == text) return rung;
+  }
+  return std::nullopt;
+}
+
 std::optional<PermissionMode> ModeSettings::wanted(std::string_view member) const {
   for (const auto& [name, mode] : members) {
     if (name == member) return mode;

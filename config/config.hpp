@@ -41,6 +41,17 @@ std::string_view to_string(Role);
 enum class ForeignConsumer { stop, observe, ignore };
 enum class Transport { claude };
 
+/// Who is asked what no rule decides.
+enum class Answerer { person, lead, both };
+std::string_view to_string(Answerer);
+
+/// The ways to the lead session, as `delivery.via` spells them.
+enum class Rung { stdin_stream, hook, socket, exec, file, tmux };
+inline constexpr Rung rungs[] = {Rung::stdin_stream, Rung::hook, Rung::socket, Rung::exec, Rung::file, Rung::tmux};
+/// "stdin", "hook", "socket", "exec", "file", "tmux"
+std::string_view to_string(Rung);
+std::optional<Rung> parse_rung(std::string_view);
+
 struct TeamSettings {
   std::string name;  // a team name or a glob such as "session-*"
   std::string root;  // absolute; the folder that holds the team folders
@@ -76,6 +87,7 @@ struct ShutdownSettings {
   bool remove_members = true;
   bool release_tasks = true;
   std::vector<std::string> tmux{"tmux"};  // how the panes' server is reached: ["tmux", "-L", "team"]
+  Answerer ask = Answerer::person;        // who decides when a worker asks to stop
   bool operator==(const ShutdownSettings&) const = default;
 };
 
@@ -83,6 +95,7 @@ struct PermissionSettings {
   PermissionRules rules;
   Action default_action = Action::ask;
   Duration timeout{std::chrono::minutes(10)};  // after it: always deny
+  Answerer ask = Answerer::person;
   bool operator==(const PermissionSettings&) const = default;
 };
 
@@ -90,6 +103,7 @@ struct SandboxSettings {
   HostRules hosts;
   Action default_action = Action::ask;
   Duration timeout{std::chrono::minutes(10)};
+  Answerer ask = Answerer::person;
   bool operator==(const SandboxSettings&) const = default;
 };
 
@@ -98,10 +112,25 @@ struct PlanSettings {
   PermissionMode ceiling = PermissionMode::standard;
   Duration timeout{std::chrono::minutes(30)};
   std::uint32_t loop_limit = 5;  // the same plan submitted this often is put before a person, whatever `decision` says
+  Answerer ask = Answerer::person;
   bool operator==(const PlanSettings&) const = default;
 };
 
-enum class IdlePolicy { state, all };        // are status messages only state, or chat as well
+/// How a person hears of an ask that is theirs to answer.
+struct PersonSettings {
+  std::vector<std::string> notify;  // a program that gets the ask as JSON on its standard input; empty: none; no shell
+  Duration notify_timeout{std::chrono::seconds(30)};
+  bool operator==(const PersonSettings&) const = default;
+};
+
+/// The lead's own session.
+struct LeadSettings {
+  bool permissions = false;  // answer the lead's own permission prompts by [permissions] too
+  bool operator==(const LeadSettings&) const = default;
+};
+
+/// What becomes of status messages beside the state that is shown: nothing, a summary now and then, or chat.
+enum class IdlePolicy { state, digest, all };
 enum class UnknownPolicy { deliver, hold };  // an unknown payload type: chat for the lead, or quarantine
 
 struct ExecSink {
@@ -110,10 +139,27 @@ struct ExecSink {
   bool operator==(const ExecSink&) const = default;
 };
 
+/// Pasting into the lead's terminal, the last resort.
+struct TmuxSink {
+  std::string pane;  // "%3"; empty: the one that the lead's own hooks told of
+  bool payload = false;                      // paste the messages themselves; otherwise one line that says how to get them
+  std::vector<std::string> command{"tmux"};  // how tmux is called, with the options that choose the server
+  Duration settle{300};                      // between the paste and Enter
+  bool operator==(const TmuxSink&) const = default;
+};
+
 struct DeliverySettings {
+  std::vector<Rung> via{std::begin(rungs), std::end(rungs)};  // the first that is available is used
   ExecSink exec;
   std::string file;  // absolute path of a JSON-lines file; empty: no such sink
+  TmuxSink tmux;
   Duration busy_limit{std::chrono::minutes(15)};
+  Duration presumed_busy{std::chrono::seconds(30)};  // after a push until the lead itself says more
+  std::optional<Duration> max_wait;                  // a message that waited so long no longer waits for an idle lead
+  std::optional<Duration> urgent_max_wait;           // the same for urgent ones; zero: never wait
+  std::vector<std::string> urgent;                   // senders all of whose chat is urgent
+  std::optional<Duration> expire_after;              // undelivered for so long: given up, and said so; empty: never
+  Duration digest_after{std::chrono::minutes(5)};    // a digest that no chat takes along goes alone after this
   std::uint32_t batch = 20;          // at most this many messages at once
   std::vector<std::string> senders;  // names outside the roster whose chat is welcome, such as "user"
   IdlePolicy idle = IdlePolicy::state;
@@ -140,6 +186,8 @@ struct TeamConfig {
   ModeSettings modes;
   ShutdownSettings shutdown;
   DeliverySettings delivery;
+  PersonSettings person;
+  LeadSettings lead;
   Limits limits;
   bool operator==(const TeamConfig&) const = default;
 };

@@ -24,7 +24,7 @@ Result<HistoryRow> read_history(const Database& database, const Statement& from)
 /// Messages that could go if no inbox has them any more: old, not on their way, and nobody waits for what they asked.
 constexpr const char* prunable_messages = R"sql(
 SELECT id, key FROM messages AS m
-WHERE team = ?1 AND received_ms < ?2 AND delivery IN ('none', 'delivered')
+WHERE team = ?1 AND received_ms < ?2 AND delivery IN ('none', 'delivered', 'expired')
   AND (request_id = '' OR NOT (
     EXISTS (SELECT 1 FROM requests WHERE request_id = m.request_id AND team = m.team AND state IN ('received', 'pending'))
     OR EXISTS (SELECT 1 FROM shutdowns WHERE request_id = m.request_id AND team = m.team

@@ -27,9 +27,18 @@ namespace inbox_poller::poller {
 enum class Disposition { chat, control, status, refused, duplicate, bad };
 std::string_view to_string(Disposition);
 
-/// Where one chat message is on its way to the lead. `offered`: handed out, not yet acknowledged.
-enum class DeliveryState { none, queued, offered, delivered };
+/// Where one chat message is on its way to the lead. `offered`: handed out, not yet acknowledged. `expired`: given up
+/// (delivery.expire_after), or pointless before it was handed over (an ask that was decided meanwhile).
+enum class DeliveryState { none, queued, offered, delivered, expired };
 std::string_view to_string(DeliveryState);
+
+/// How a delivery is known. `acknowledged`: whoever took it said so. `assumed`: it was written where the lead reads, and
+/// nothing speaks back from there.
+enum class Confirmation { none, acknowledged, assumed };
+std::string_view to_string(Confirmation);  // empty for none
+
+/// What may overtake. Messages of one sender never overtake each other.
+enum class Priority { digest = 0, chat = 1, urgent = 2 };
 
 struct MessageRow {
   long long id = 0;  // arrival order; assigned by insert()
@@ -51,6 +60,8 @@ struct MessageRow {
   EpochMs offered_ms = 0;
   EpochMs delivered_ms = 0;
   int attempts = 0;  // times offered; more than one: labelled as a possible repeat
+  Confirmation confirmed = Confirmation::none;
+  Priority priority = Priority::chat;
 };
 
 enum class EffectState { pending, written, done, dead };
@@ -113,6 +124,9 @@ struct LeadRow {
   std::string state;  // "idle", "busy", "gone"
   EpochMs since_ms = 0;
   EpochMs until_ms = 0;  // busy: when the report runs out; 0 otherwise
+  std::string by;        // what told it: the event's name; empty: nothing yet
+  std::string session;   // the lead's session, as its hooks or its stream name it
+  std::string pane;      // the tmux pane it lives in, as Courier writes it; empty: unknown
 };
 
 /// One line in the life of a message or an ask.
@@ -129,6 +143,9 @@ struct ChatCounts {
   long long queued = 0;
   long long offered = 0;
   long long delivered = 0;
+  long long assumed = 0;  // of those: written where the lead reads, without an acknowledgement
+  long long expired = 0;
+  long long digest = 0;   // status messages that wait to be summed up; not among the queued
   EpochMs oldest_queued_ms = 0;  // when the oldest queued one was received; 0 when none is
 };
 
@@ -158,11 +175,27 @@ class Ledger {
   Result<long long> quarantined_count(std::string_view team);
 
   // chat on its way to the lead; ids that are not in the state a step starts from are left as they are
-  /// The oldest queued messages of a team whose batch owes no effect that is younger than `grace_before_ms`, in arrival
-  /// order.
-  Result<std::vector<MessageRow>> offerable(std::string_view team, EpochMs grace_before_ms, int limit);
+  /// Queued messages (digest material excepted) whose batch owes no effect that is younger than `grace_before_ms`, in the
+  /// order in which they go: urgent ones first, each with all that its sender wrote before it, then in arrival order.
+  /// With `overdue`: only those that no longer wait for an idle lead, and what their senders wrote before them.
+  struct Overdue {
+    EpochMs chat_before_ms = 0;    // chat received at or before this moment is overdue
+    EpochMs urgent_before_ms = 0;  // likewise, urgent messages
+  };
+  Result<std::vector<MessageRow>> offerable(std::string_view team, EpochMs grace_before_ms, int limit,
+                                            std::optional<Overdue> overdue = std::nullopt);
   Status mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now);
-  Status mark_delivered(const std::vector<long long>& ids, EpochMs now);
+  Status mark_delivered(const std::vector<long long>& ids, EpochMs now,
+                        Confirmation confirmed = Confirmation::acknowledged);
+  /// Given up: what is queued (or offered) becomes expired.
+  Status mark_expired(const std::vector<long long>& ids, EpochMs now);
+  /// Queued messages of any priority that were received at or before this moment, oldest first.
+  Result<std::vector<MessageRow>> queued_before(std::string_view team, EpochMs received_before_ms, int limit);
+  /// Everything that waits to be summed up, oldest first.
+  Result<std::vector<MessageRow>> digest_material(std::string_view team, int limit);
+  /// What is lent out by this sink and was handed out with or before the message of this key, in the order of ids.
+  Result<std::vector<MessageRow>> offered_up_to(std::string_view team, std::string_view sink,
+                                                const schema::MessageKey&);
   /// Back to queued: the sink went away or refused.
   Status requeue(std::string_view team, const std::vector<long long>& ids);
   /// A chat message that was left to another lead becomes ours: queued.
@@ -178,6 +211,9 @@ class Ledger {
   /// Inserts, or moves the ask on. "ledger.final" when handlers::transition knows no way from the recorded state to the
   /// new one, or when asker or content are not those recorded: a decision is made once.
   Status put_request(std::string_view team, const handlers::Request&);
+  /// Decided asks, the last decision first; of all teams with an empty name.
+  Result<std::vector<std::pair<std::string, handlers::Request>>> decisions(std::string_view team, EpochMs since_ms,
+                                                                           int limit);
   Result<std::vector<handlers::Request>> open_requests(std::string_view team);
   Result<std::uint32_t> open_count(std::string_view team, std::string_view asker);
   Result<std::uint32_t> plan_count(std::string_view team, std::string_view asker, std::string_view content_hash);

@@ -24,6 +24,16 @@ std::string_view to_string(DeliveryState state) {
     case DeliveryState::queued: return "queued";
     case DeliveryState::offered: return "offered";
     case DeliveryState::delivered: return "delivered";
+    case DeliveryState::expired: return "expired";
+  }
+  return "";
+}
+
+std::string_view to_string(Confirmation confirmation) {
+  switch (confirmation) {
+    case Confirmation::none: return "";
+    case Confirmation::acknowledged: return "acknowledged";
+    case Confirmation::assumed: return "assumed";
   }
   return "";
 }
@@ -37,8 +47,15 @@ std::optional<Disposition> parse_disposition(std::string_view text) {
 }
 
 std::optional<DeliveryState> parse_delivery_state(std::string_view text) {
-  for (const auto value :
-       {DeliveryState::none, DeliveryState::queued, DeliveryState::offered, DeliveryState::delivered}) {
+  for (const auto value : {DeliveryState::none, DeliveryState::queued, DeliveryState::offered, DeliveryState::delivered,
+                           DeliveryState::expired}) {
+    if (to_string(value) == text) return value;
+  }
+  return std::nullopt;
+}
+
+std::optional<Confirmation> parse_confirmation(std::string_view text) {
+  for (const auto value : {Confirmation::none, Confirmation::acknowledged, Confirmation::assumed}) {
     if (to_string(value) == text) return value;
   }
   return std::nullopt;
@@ -58,7 +75,7 @@ namespace {
 const std::string select_messages =
     "SELECT id, team, inbox, key, sender, timestamp, type, entry, disposition, code, reason, request_id, received_ms, "
     "batch, "
-    "sum, delivery, sink, offered_ms, delivered_ms, attempts FROM messages ";
+    "sum, delivery, sink, offered_ms, delivered_ms, attempts, confirmed, priority FROM messages ";
 
 long long sum_of(const MessageRow& row) {
   return row_sum(row.team, row.inbox, row.key.value, row.sender, row.timestamp, row.type, row.entry,
@@ -69,15 +86,20 @@ Result<MessageRow> read_message(const Database& database, const Statement& from)
   MessageRow row;
   std::string disposition;
   std::string delivery;
+  std::string confirmed;
+  int priority = 0;
   long long sum = 0;
   from.read(row.id, row.team, row.inbox, row.key.value, row.sender, row.timestamp, row.type, row.entry, disposition,
             row.code, row.reason, row.request_id, row.received_ms, row.batch, sum, delivery, row.sink, row.offered_ms,
-            row.delivered_ms, row.attempts);
+            row.delivered_ms, row.attempts, confirmed, priority);
   const auto known_disposition = parse_disposition(disposition);
   const auto known_delivery = parse_delivery_state(delivery);
-  if (known_disposition && known_delivery) {
+  const auto known_confirmation = parse_confirmation(confirmed);
+  if (known_disposition && known_delivery && known_confirmation && priority >= 0 && priority <= 2) {
     row.disposition = *known_disposition;
     row.delivery = *known_delivery;
+    row.confirmed = *known_confirmation;
+    row.priority = static_cast<Priority>(priority);
     if (sum == sum_of(row)) return row;
   }
   return database.damaged("message " + std::to_string(row.id) + " is not as it was written");
@@ -92,11 +114,12 @@ Result<bool> Ledger::known(const schema::MessageKey& key) {
 Result<long long> Ledger::insert(const MessageRow& row) {
   auto inserted = impl_->database->run(
       "INSERT INTO messages (team, inbox, key, sender, timestamp, type, entry, disposition, code, reason, request_id, "
-      "received_ms, batch, sum, delivery, sink, offered_ms, delivered_ms, attempts) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
+      "received_ms, batch, sum, delivery, sink, offered_ms, delivered_ms, attempts, confirmed, priority) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
       row.team, row.inbox, row.key.value, row.sender, row.timestamp, row.type, Blob{row.entry},
       to_string(row.disposition), row.code, row.reason, row.request_id, row.received_ms, row.batch, sum_of(row),
-      to_string(row.delivery), row.sink, row.offered_ms, row.delivered_ms, row.attempts);
+      to_string(row.delivery), row.sink, row.offered_ms, row.delivered_ms, row.attempts,
+      to_string(row.confirmed), static_cast<int>(row.priority));
   if (!inserted) return inserted.error();
   return impl_->database->last_id();
 }
@@ -133,14 +156,50 @@ Result<long long> Ledger::quarantined_count(std::string_view team) {
   return count;
 }
 
-Result<std::vector<MessageRow>> Ledger::offerable(std::string_view team, EpochMs grace_before_ms, int limit) {
+Result<std::vector<MessageRow>> Ledger::offerable(std::string_view team, EpochMs grace_before_ms, int limit,
+                                                  std::optional<Overdue> overdue) {
   Database& database = *impl_->database;
-  // A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one.
+  // A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one. A message
+  // ranks as high as the highest that its sender wrote after it: it has to go first.
   const std::string sql =
       select_messages +
-      "WHERE team = ?1 AND delivery = 'queued' AND batch < coalesce((SELECT min(batch) FROM outbox WHERE "
-      "team = ?1 AND state = 'pending' AND created_ms > ?2), 9223372036854775807) ORDER BY id LIMIT ?3";
-  return all_rows(database.query(sql, team, grace_before_ms, limit), read_message, database);
+      "JOIN (SELECT id AS ranked, max(priority) OVER later AS rank, "
+      "max(received_ms <= CASE priority WHEN 2 THEN ?4 ELSE ?3 END) OVER later AS overdue FROM messages "
+      "WHERE team = ?1 AND delivery = 'queued' AND priority > 0 AND batch < coalesce((SELECT min(batch) FROM outbox "
+      "WHERE team = ?1 AND state = 'pending' AND created_ms > ?2), 9223372036854775807) "
+      "WINDOW later AS (PARTITION BY sender ORDER BY id DESC)) ON id = ranked "
+      "WHERE overdue OR ?5 ORDER BY rank DESC, id LIMIT ?6";
+  const Overdue limits = overdue.value_or(Overdue{});
+  return all_rows(database.query(sql, team, grace_before_ms, limits.chat_before_ms, limits.urgent_before_ms,
+                                 overdue ? 0 : 1, limit),
+                  read_message, database);
+}
+
+Result<std::vector<MessageRow>> Ledger::queued_before(std::string_view team, EpochMs received_before_ms, int limit) {
+  Database& database = *impl_->database;
+  return all_rows(database.query(select_messages + "WHERE team = ?1 AND delivery = 'queued' AND received_ms <= ?2 "
+                                                   "ORDER BY id LIMIT ?3",
+                                 team, received_before_ms, limit),
+                  read_message, database);
+}
+
+Result<std::vector<MessageRow>> Ledger::digest_material(std::string_view team, int limit) {
+  Database& database = *impl_->database;
+  return all_rows(database.query(select_messages + "WHERE team = ?1 AND delivery = 'queued' AND priority = 0 "
+                                                   "ORDER BY id LIMIT ?2",
+                                 team, limit),
+                  read_message, database);
+}
+
+Result<std::vector<MessageRow>> Ledger::offered_up_to(std::string_view team, std::string_view sink,
+                                                      const schema::MessageKey& key) {
+  Database& database = *impl_->database;
+  // Later in the same moment: handed out in the order of ids, as offerable() gives them within one rank.
+  return all_rows(
+      database.query(select_messages + "WHERE team = ?1 AND delivery = 'offered' AND sink = ?2 AND (offered_ms, id) <= "
+                                       "(SELECT offered_ms, id FROM messages WHERE key = ?3) ORDER BY id",
+                     team, sink, key.value),
+      read_message, database);
 }
 
 Status Ledger::mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now) {
@@ -150,10 +209,17 @@ Status Ledger::mark_offered(const std::vector<long long>& ids, std::string_view 
       json_list(ids), sink, now);
 }
 
-Status Ledger::mark_delivered(const std::vector<long long>& ids, EpochMs now) {
+Status Ledger::mark_delivered(const std::vector<long long>& ids, EpochMs now, Confirmation confirmed) {
   // `queued` too: an acknowledgement may come after we gave up waiting for it, and is still true.
   return impl_->database->run(
-      "UPDATE messages SET delivery = 'delivered', delivered_ms = ?2 "
+      "UPDATE messages SET delivery = 'delivered', delivered_ms = ?2, confirmed = ?3 "
+      "WHERE id IN (SELECT value FROM json_each(?1)) AND delivery IN ('queued', 'offered')",
+      json_list(ids), now, to_string(confirmed));
+}
+
+Status Ledger::mark_expired(const std::vector<long long>& ids, EpochMs now) {
+  return impl_->database->run(
+      "UPDATE messages SET delivery = 'expired', delivered_ms = ?2 "
       "WHERE id IN (SELECT value FROM json_each(?1)) AND delivery IN ('queued', 'offered')",
       json_list(ids), now);
 }
@@ -176,17 +242,19 @@ Status Ledger::requeue_all_offered() {
 }
 
 Result<ChatCounts> Ledger::chat_counts(std::string_view team) {
-  const std::pair<DeliveryState, long long ChatCounts::*> wanted[] = {
-      {DeliveryState::queued, &ChatCounts::queued},
-      {DeliveryState::offered, &ChatCounts::offered},
-      {DeliveryState::delivered, &ChatCounts::delivered}};
+  Statement rows = impl_->database->query(
+      "SELECT count(*) FILTER (WHERE delivery = 'queued' AND priority > 0), "
+      "count(*) FILTER (WHERE delivery = 'offered'), count(*) FILTER (WHERE delivery = 'delivered'), "
+      "count(*) FILTER (WHERE delivery = 'delivered' AND confirmed = 'assumed'), "
+      "count(*) FILTER (WHERE delivery = 'expired'), count(*) FILTER (WHERE delivery = 'queued' AND priority = 0), "
+      "coalesce(min(received_ms) FILTER (WHERE delivery = 'queued' AND priority > 0), 0) FROM messages "
+      "WHERE delivery IN ('queued', 'offered', 'delivered', 'expired') AND team = ?1",
+      team);
+  auto row = rows.next();
+  if (!row) return row.error();
   ChatCounts counts;
-  for (const auto& [state, count] : wanted) {
-    auto found = impl_->database->value<long long>("SELECT count(*) FROM messages WHERE delivery = ?1 AND team = ?2",
-                                                   to_string(state), team);
-    if (!found) return found.error();
-    counts.*count = *found;
-  }
+  rows.read(counts.queued, counts.offered, counts.delivered, counts.assumed, counts.expired, counts.digest,
+            counts.oldest_queued_ms);
   return counts;
 }
 

@@ -13,7 +13,7 @@ namespace inbox_poller::poller {
 /// `PRAGMA application_id`: "InPo". Tells a ledger from any other SQLite database.
 inline constexpr int ledger_application_id = 0x496e506f;
 
-inline constexpr std::array<const char*, 2> ledger_migrations = {
+inline constexpr std::array<const char*, 3> ledger_migrations = {
     R"sql(
 CREATE TABLE daemon (
   one   INTEGER PRIMARY KEY CHECK (one = 1),
@@ -217,6 +217,83 @@ DROP TABLE rules;
 ALTER TABLE rules_2 RENAME TO rules;
 
 CREATE INDEX outbox_key ON outbox (key);           -- is this entry ours?
+)sql",
+    R"sql(
+-- messages learns `expired`, how a delivery is known, and what may overtake; the table is built anew for its CHECKs.
+CREATE TABLE messages_3 (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  team         TEXT NOT NULL,
+  inbox        TEXT NOT NULL,
+  key          TEXT NOT NULL UNIQUE,
+  sender       TEXT NOT NULL,
+  timestamp    TEXT NOT NULL,
+  type         TEXT NOT NULL,
+  entry        BLOB NOT NULL,
+  disposition  TEXT NOT NULL CHECK (disposition IN ('chat', 'control', 'status', 'refused', 'duplicate', 'bad')),
+  code         TEXT NOT NULL,
+  reason       TEXT NOT NULL,
+  request_id   TEXT NOT NULL,
+  received_ms  INTEGER NOT NULL,
+  batch        INTEGER NOT NULL,
+  sum          INTEGER NOT NULL,
+  delivery     TEXT NOT NULL CHECK (delivery IN ('none', 'queued', 'offered', 'delivered', 'expired')),
+  sink         TEXT NOT NULL,
+  offered_ms   INTEGER NOT NULL,
+  delivered_ms INTEGER NOT NULL,                   -- or expired
+  attempts     INTEGER NOT NULL,
+  confirmed    TEXT NOT NULL CHECK (confirmed IN ('', 'acknowledged', 'assumed')),
+  priority     INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 2)  -- 0: material for a digest, 1: chat, 2: urgent
+) STRICT;
+INSERT INTO messages_3 SELECT id, team, inbox, key, sender, timestamp, type, entry, disposition, code, reason,
+  request_id, received_ms, batch, sum, delivery, sink, offered_ms, delivered_ms, attempts,
+  CASE delivery WHEN 'delivered' THEN 'acknowledged' ELSE '' END, 1 FROM messages;
+DELETE FROM sqlite_sequence WHERE name = 'messages_3';
+INSERT INTO sqlite_sequence SELECT 'messages_3', seq FROM sqlite_sequence WHERE name = 'messages';
+DROP TABLE messages;
+ALTER TABLE messages_3 RENAME TO messages;
+CREATE INDEX messages_delivery ON messages (delivery, team, priority, confirmed, received_ms);
+CREATE INDEX messages_received ON messages (team, received_ms);
+CREATE INDEX messages_quarantine ON messages (team) WHERE disposition IN ('refused', 'bad');
+CREATE INDEX messages_request ON messages (request_id, team) WHERE request_id <> '';
+
+-- requests learns the kind 'stop'.
+CREATE TABLE requests_3 (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  team         TEXT NOT NULL,
+  kind         TEXT NOT NULL CHECK (kind IN ('permission', 'sandbox', 'plan', 'stop')),
+  request_id   TEXT NOT NULL,
+  asker        TEXT NOT NULL,
+  content_hash TEXT NOT NULL,
+  subject      TEXT NOT NULL,
+  body         BLOB NOT NULL,
+  description  TEXT NOT NULL,
+  suggestions  BLOB NOT NULL,
+  state        TEXT NOT NULL CHECK (state IN ('received', 'pending', 'approved', 'denied', 'expired', 'withdrawn',
+                                              'answered_elsewhere')),
+  asked_ms     INTEGER NOT NULL,
+  deadline_ms  INTEGER NOT NULL,
+  decided_ms   INTEGER NOT NULL,
+  decided_by   TEXT NOT NULL,
+  rule         TEXT NOT NULL,
+  reason       TEXT NOT NULL,
+  message_key  TEXT NOT NULL,
+  sum          INTEGER NOT NULL,
+  UNIQUE (team, kind, request_id)
+) STRICT;
+INSERT INTO requests_3 SELECT * FROM requests;
+DELETE FROM sqlite_sequence WHERE name = 'requests_3';
+INSERT INTO sqlite_sequence SELECT 'requests_3', seq FROM sqlite_sequence WHERE name = 'requests';
+DROP TABLE requests;
+ALTER TABLE requests_3 RENAME TO requests;
+CREATE INDEX requests_id ON requests (request_id, team);
+CREATE INDEX requests_open ON requests (team, asker) WHERE state IN ('received', 'pending');
+CREATE INDEX requests_plans ON requests (team, asker, content_hash) WHERE kind = 'plan';
+CREATE INDEX requests_decided ON requests (decided_ms, team) WHERE decided_ms > 0;
+
+-- Empty values are not part of a row's sum, so the sums of the rows that are there stay right.
+ALTER TABLE lead ADD COLUMN by TEXT NOT NULL DEFAULT '';       -- what told the state: the event's name
+ALTER TABLE lead ADD COLUMN session TEXT NOT NULL DEFAULT '';  -- the lead's session, as its hooks or its stream name it
+ALTER TABLE lead ADD COLUMN pane TEXT NOT NULL DEFAULT '';     -- the tmux pane it lives in: id server:start first:start
 )sql",
 };
 

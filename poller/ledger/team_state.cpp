@@ -16,8 +16,11 @@ long long sum_of(const SessionRule& row) {
   return row_sum(row.team, row.session, row.kind, row.action, row.rule, row.by, row.at_ms);
 }
 
+// Likewise, what format 2 did not know.
 long long sum_of(std::string_view team, const LeadRow& row) {
-  return row_sum(team, row.state, row.since_ms, row.until_ms);
+  const bool is_plain = row.by.empty() && row.session.empty() && row.pane.empty();
+  return is_plain ? row_sum(team, row.state, row.since_ms, row.until_ms)
+                  : row_sum(team, row.state, row.since_ms, row.until_ms, row.by, row.session, row.pane);
 }
 
 Result<MemberRow> read_member(const Database& database, const Statement& from) {
@@ -77,21 +80,24 @@ Result<std::vector<SessionRule>> Ledger::rules(std::string_view team) {
 
 Status Ledger::put_lead(std::string_view team, const LeadRow& row) {
   return impl_->database->run(
-      "INSERT INTO lead (team, state, since_ms, until_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5) "
+      "INSERT INTO lead (team, state, since_ms, until_ms, by, session, pane, sum) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
       "ON CONFLICT (team) DO UPDATE SET state = excluded.state, since_ms = excluded.since_ms, "
-      "until_ms = excluded.until_ms, sum = excluded.sum",
-      team, row.state, row.since_ms, row.until_ms, sum_of(team, row));
+      "until_ms = excluded.until_ms, by = excluded.by, session = excluded.session, pane = excluded.pane, "
+      "sum = excluded.sum",
+      team, row.state, row.since_ms, row.until_ms, row.by, row.session, row.pane, sum_of(team, row));
 }
 
 Result<std::optional<LeadRow>> Ledger::lead(std::string_view team) {
   Database& database = *impl_->database;
-  Statement rows = database.query("SELECT state, since_ms, until_ms, sum FROM lead WHERE team = ?1", team);
+  Statement rows =
+      database.query("SELECT state, since_ms, until_ms, by, session, pane, sum FROM lead WHERE team = ?1", team);
   auto found = rows.next();
   if (!found) return found.error();
   if (!*found) return std::optional<LeadRow>();
   LeadRow row;
   long long sum = 0;
-  rows.read(row.state, row.since_ms, row.until_ms, sum);
+  rows.read(row.state, row.since_ms, row.until_ms, row.by, row.session, row.pane, sum);
   if (sum != sum_of(team, row))
     return database.damaged("the lead's state in team " + std::string(team) + " is not as it was written");
   return std::optional(row);

@@ -1,4 +1,4 @@
-#include "poller/cli/printable.hpp"
+#include "schema/printable.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "schema/utf8.hpp"
 
-namespace inbox_poller::poller::cli {
+namespace inbox_poller::schema {
 
 namespace {
 
@@ -59,7 +59,7 @@ std::string replace(std::string_view text, Spell spell) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    const schema::CodePoint point = schema::code_point_at(text, at);
+    const CodePoint point = code_point_at(text, at);
     const std::string spelling = spell(point, text.substr(at, point.length));
     if (spelling.empty())
       out += text.substr(at, point.length);
@@ -70,7 +70,7 @@ std::string replace(std::string_view text, Spell spell) {
   return out;
 }
 
-std::string spell(const schema::CodePoint& point, std::string_view bytes) {
+std::string spell(const CodePoint& point, std::string_view bytes) {
   if (point.valid) return point.value < 0x20 || is_odd(point.value) ? escaped(point.value) : std::string();
   std::string out;
   for (const char byte : bytes) out += hex("\\x%02x", static_cast<unsigned char>(byte));
@@ -83,7 +83,7 @@ std::string printable(std::string_view text) { return replace(text, spell); }
 
 std::string printable_block(std::string_view text, std::string_view margin) {
   while (text.ends_with('\n')) text.remove_suffix(1);
-  const auto spell_in_block = [&](const schema::CodePoint& point, std::string_view bytes) {
+  const auto spell_in_block = [&](const CodePoint& point, std::string_view bytes) {
     if (point.value == U'\n') return '\n' + std::string(margin);
     if (point.value == U'\t') return std::string("\t");
     return spell(point, bytes);
@@ -92,7 +92,7 @@ std::string printable_block(std::string_view text, std::string_view margin) {
 }
 
 std::string printable_json(std::string_view json) {
-  return replace(json, [](const schema::CodePoint& point, std::string_view) -> std::string {
+  return replace(json, [](const CodePoint& point, std::string_view) -> std::string {
     if (!point.valid) return "\\ufffd";
     return is_odd(point.value) ? json_escaped(point.value) : std::string();
   });
@@ -106,4 +106,4 @@ std::string shell_word(std::string_view text) {
   return out + "'";
 }
 
-}  // namespace inbox_poller::poller::cli
+}  // namespace inbox_poller::schema
