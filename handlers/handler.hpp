@@ -89,6 +89,8 @@ struct WorkerStatus {
   std::string detail;  // task, summary or failure, one line
   bool to_lead = false;
   std::string task;  // the task it is about, one line; empty when the message names none
+  bool went_wrong = false;  // urgent, when it goes to the lead
+  bool in_digest = false;   // summed up with others, when it does not go to the lead by itself
 };
 
 /// Not obeyed, not shown to the lead; kept with its bytes and shown to the operator.

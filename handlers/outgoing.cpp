@@ -23,4 +23,11 @@ AppendEntry entry_of(const Letter& letter, const TeamView& view) {
   return {std::move(inbox), std::move(key), schema::encode_envelope(envelope)};
 }
 
+Notice notice_of(std::string_view text, std::initializer_list<std::string_view> origin, const TeamView& view,
+                 EpochMs now_ms, std::string_view sender) {
+  const std::string about = fingerprint({view.team, fingerprint(origin)});
+  AppendEntry entry = entry_of({sender, view.lead, text, about, now_ms}, view);
+  return {std::move(entry.key), std::move(entry.entry)};
+}
+
 }  // namespace inbox_poller::handlers

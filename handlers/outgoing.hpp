@@ -22,4 +22,14 @@ struct Letter {
 };
 AppendEntry entry_of(const Letter&, const TeamView&);
 
+/// Something of our own for the lead session, as an inbox entry would say it; never written into a file.
+struct Notice {
+  schema::MessageKey key;
+  std::string entry;
+};
+/// `origin`: what it is about; the same origin and moment give the same key. `sender`: "system", or the worker whose
+/// matter it is.
+Notice notice_of(std::string_view text, std::initializer_list<std::string_view> origin, const TeamView&,
+                 EpochMs now_ms, std::string_view sender = "system");
+
 }  // namespace inbox_poller::handlers

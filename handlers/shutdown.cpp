@@ -187,10 +187,8 @@ AppendEntry nudge_of(const Shutdown& shutdown, const TeamView& view, EpochMs now
 }
 
 Notice end_notice(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms) {
-  const std::string origin = fingerprint({view.team, to_string(shutdown.state), shutdown.request_id});
   const auto notice = [&](const std::string& text) {
-    AppendEntry entry = entry_of({"system", view.lead, text, origin, now_ms}, view);
-    return Notice{std::move(entry.key), std::move(entry.entry)};
+    return notice_of(text, {to_string(shutdown.state), shutdown.request_id}, view, now_ms);
   };
   // Not a teammate_terminated: nobody has ended.
   if (shutdown.state == ShutdownState::timed_out) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/config.hpp"
-#include "handlers/handler.hpp"
+#include "handlers/outgoing.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -127,11 +127,7 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder&, const
 /// The reminder: plain words that repeat the id.
 AppendEntry nudge_of(const Shutdown&, const TeamView&, EpochMs now_ms);
 
-/// What the lead is told when one was cleaned up or given up, as an inbox entry of the sender "system".
-struct Notice {
-  schema::MessageKey key;
-  std::string entry;
-};
+/// What the lead is told when one was cleaned up or given up.
 Notice end_notice(const Shutdown&, const TeamView&, EpochMs now_ms);
 
 /// A worker's answer: to which shutdown, and what it says.

@@ -6,7 +6,13 @@ namespace inbox_poller::handlers {
 
 namespace {
 
-bool is_chat(const config::DeliverySettings& delivery) { return delivery.idle == config::IdlePolicy::all; }
+WorkerStatus report(std::string state, std::string detail, const config::DeliverySettings& delivery, std::string task,
+                    bool went_wrong = false) {
+  WorkerStatus status{std::move(state), std::move(detail), false, std::move(task), went_wrong, false};
+  status.to_lead = went_wrong || delivery.idle == config::IdlePolicy::all;
+  status.in_digest = !status.to_lead && delivery.idle == config::IdlePolicy::digest;
+  return status;
+}
 
 /// "7: Build the parser"; empty when no task is named.
 std::string task_line(std::string_view id, std::string_view subject) {
@@ -25,17 +31,17 @@ std::string idle_detail(const schema::IdleNotification& idle, const std::string&
 WorkerStatus status_of(const schema::IdleNotification& idle, const config::DeliverySettings& delivery) {
   const bool went_wrong = idle.idle_reason == "failed" || idle.idle_reason == "interrupted";
   const std::string task = task_line(idle.completed_task_id, idle.completed_status);
-  return {went_wrong ? idle.idle_reason : "idle", idle_detail(idle, task), went_wrong || is_chat(delivery), task};
+  return report(went_wrong ? idle.idle_reason : "idle", idle_detail(idle, task), delivery, task, went_wrong);
 }
 
 WorkerStatus status_of(const schema::TaskAssignment& assigned, const config::DeliverySettings& delivery) {
   const std::string task = task_line(assigned.task_id, assigned.subject);
-  return {"assigned", "task " + task, is_chat(delivery), task};
+  return report("assigned", "task " + task, delivery, task);
 }
 
 WorkerStatus status_of(const schema::TaskCompleted& completed, const config::DeliverySettings& delivery) {
   const std::string task = task_line(completed.task_id, completed.task_subject);
-  return {"completed", "task " + task, is_chat(delivery), task};
+  return report("completed", "task " + task, delivery, task);
 }
 
 }  // namespace inbox_poller::handlers

@@ -155,6 +155,36 @@ Status TeamContext::commit(const std::function<Status(EventBatch& events)>& work
   return Done{};
 }
 
+Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& events) {
+  const auto batch = ledger.next_batch();
+  if (!batch) return batch.error();
+  MessageRow row;
+  row.team = name;
+  row.inbox = lead;
+  row.key = word.notice.key;
+  row.sender = word.sender;
+  row.type = word.type;
+  row.entry = word.notice.entry;
+  row.disposition = Disposition::chat;
+  row.request_id = word.request_id;
+  row.received_ms = clock.wall_ms();
+  row.timestamp = schema::iso_timestamp(row.received_ms);
+  row.batch = *batch;
+  row.delivery = DeliveryState::queued;
+  row.priority = word.priority;
+  const auto inserted = ledger.insert(row);
+  if (!inserted) return inserted.error();
+  row.id = *inserted;
+  events.add(Event::message_accepted, {{"team", name},
+                                       {"inbox", row.inbox},
+                                       {"from", row.sender},
+                                       {"type", row.type},
+                                       {"message_key", row.key.value},
+                                       {"request_id", row.request_id},
+                                       {"new", "queued"}});
+  return row;
+}
+
 Status TeamContext::enqueue(const std::vector<handlers::Effect>& effects, const std::string& request_id,
                             long long batch) {
   for (const auto& effect : effects) {

@@ -9,13 +9,22 @@
 #include <vector>
 
 #include "config/config.hpp"
-#include "handlers/handler.hpp"
+#include "handlers/outgoing.hpp"
 #include "poller/clock.hpp"
 #include "poller/context/telemetry.hpp"
 #include "poller/ledger/ledger.hpp"
 #include "schema/roster.hpp"
 
 namespace inbox_poller::poller {
+
+/// Something of our own for the lead session.
+struct WordToLead {
+  handlers::Notice notice;
+  std::string sender = "system";  // whom it is about, where that is a worker
+  std::string type = "chat";
+  std::string request_id;
+  Priority priority = Priority::chat;
+};
 
 class TeamContext {
  public:
@@ -60,6 +69,10 @@ class TeamContext {
   /// commit. A failing ledger is reported once, and once more when it works again; until then nothing is accepted,
   /// answered or marked.
   Status commit(const std::function<Status(EventBatch& events)>& work);
+
+  /// Queues it like a message from an inbox, in the open transaction. A key that is there already is an error
+  /// ("ledger.io"): a word is said once.
+  Result<MessageRow> tell_lead(const WordToLead&, EventBatch& events);
 
   /// Carries effects into the outbox, in the open transaction.
   Status enqueue(const std::vector<handlers::Effect>& effects, const std::string& request_id, long long batch);

@@ -27,6 +27,8 @@ struct ControlSession {
   std::vector<std::function<void()>> on_close;
   /// True once the peer has closed (or the server stops): a handler that waits looks here after each wait.
   bool closed = false;
+  /// The rung at which this connection takes messages, once it has said so (verb `attach`); empty before.
+  std::string rung;
 };
 
 struct ControlLimits {

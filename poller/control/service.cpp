@@ -18,10 +18,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds held_lease = std::chrono::minutes(10);
-constexpr milliseconds recv_look{50};
-constexpr milliseconds longest_wait = std::chrono::hours(24);
-constexpr std::size_t default_max = 20;
 constexpr int trace_limit = 50;
 constexpr int quarantine_limit = 200;
 
@@ -37,12 +33,20 @@ Service::Service(PollLoop& loop, Services& services, std::string ledger_path, Re
 asio::awaitable<json::object> Service::handle(json::object request, std::shared_ptr<ControlSession> session) {
   const auto verb = text(request, "verb");
   services_.telemetry.emit(Event::control_command, {{"type", verb}, {"by", text(request, "by")}});
-  if (verb != "recv" && verb != "shutdown") co_return handle_now(verb, request);
-  Object problem;
-  auto team = team_of(request, problem);
-  if (!team) co_return problem;
-  if (verb == "shutdown") co_return co_await shut_down(std::move(team), std::move(request));
-  co_return co_await receive(std::move(team), std::move(request), std::move(session));
+  using Wait = asio::awaitable<Object> (Service::*)(TeamPtr, Object, SessionPtr);
+  static constexpr std::pair<std::string_view, Wait> verbs[] = {{"recv", &Service::receive},
+                                                                {"attach", &Service::attach},
+                                                                {"hook", &Service::hook},
+                                                                {"judge", &Service::judge},
+                                                                {"shutdown", &Service::shut_down}};
+  for (const auto& [name, work] : verbs) {
+    if (verb != name) continue;
+    Object problem;
+    auto team = team_of(request, problem);
+    if (!team) co_return problem;
+    co_return co_await (this->*work)(std::move(team), std::move(request), std::move(session));
+  }
+  co_return handle_now(verb, request);
 }
 
 json::object Service::handle_now(std::string_view verb, const Object& request) {
@@ -51,6 +55,7 @@ json::object Service::handle_now(std::string_view verb, const Object& request) {
   if (verb == "approve") return answer(request, true);
   if (verb == "deny") return answer(request, false);
   if (verb == "ack") return acknowledge(request);
+  if (verb == "decisions") return decisions(request);
   if (verb == "trace") return trace(request);
   if (verb == "quarantine") return quarantine(request);
   if (verb == "shutdowns") return shutdowns(request);
@@ -223,77 +228,6 @@ json::object Service::broadcast(Team& team, const Object& request) {
     sent.push_back(Object{{"to", member.name}, {"message_key", key->value}});
   }
   return {{"ok", true}, {"sent", std::move(sent)}};
-}
-
-json::object Service::lead(Team& team, const Object& request) {
-  if (const auto wanted = text(request, "state"); !wanted.empty()) {
-    const auto state = parse_lead_state(wanted);
-    if (!state)
-      return refuse("request.invalid", "\"" + wanted + "\" is no state of a lead; states are busy, idle, gone");
-    std::optional<config::Duration> limit;
-    if (const auto ms = number(request, "for_ms"); ms && *ms > 0)
-      limit = std::min<milliseconds>(milliseconds(*ms), longest_wait);
-    const auto event = *state == LeadState::busy   ? LeadEvent::reports_busy
-                       : *state == LeadState::idle ? LeadEvent::reports_idle
-                                                   : LeadEvent::reports_gone;
-    if (auto reported = team.courier().report(event, limit); !reported) return refuse(reported.error());
-    team.poke();
-  }
-  auto view = lead_view(team);
-  view["ok"] = true;
-  view["team"] = team.context().name;
-  return view;
-}
-
-asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, std::shared_ptr<ControlSession> session) {
-  const auto max =
-      static_cast<std::size_t>(std::clamp<long long>(number(request, "max").value_or(default_max), 1, 1000));
-  const auto wait =
-      milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_wait.count()));
-  const bool even_busy = flag(request, "even_busy");
-  std::optional<config::Duration> lease;
-  if (flag(request, "hold")) lease = held_lease;
-
-  const auto deadline = services_.clock.steady() + wait;
-  std::vector<OutgoingMessage> messages;
-  for (;;) {
-    if (session->closed) co_return refuse("control.closed", "the receiver went away");
-    if (team->retired())
-      co_return refuse("team.unknown",
-                       "team \"" + team->context().name + "\" is no longer served; its messages are kept");
-    auto offered = team->courier().offer(max, "recv", even_busy, lease);
-    if (!offered) co_return refuse(offered.error());
-    messages = std::move(*offered);
-    if (!messages.empty() || services_.clock.steady() >= deadline) break;
-    co_await pause(recv_look);
-  }
-  if (!messages.empty() && !lease)
-    session->on_close.push_back([team, messages] { team->courier().give_back(messages); });
-  const auto counts = services_.ledger.chat_counts(team->context().name);
-  if (!counts) co_return refuse(counts.error());
-  json::array list;
-  for (const auto& message : messages) list.push_back(message_view(message));
-  co_return Object{{"ok", true},
-                   {"messages", std::move(list)},
-                   {"block", block(messages)},
-                   {"held", counts->queued},
-                   {"lead_state", to_string(team->courier().lead_state())}};
-}
-
-json::object Service::acknowledge(const Object& request) {
-  const auto* keys = request.if_contains("keys");
-  if (keys == nullptr || !keys->is_array()) return refuse("request.invalid", "`keys` must be a list of message keys");
-  std::vector<std::string> wanted;
-  for (const auto& key : keys->as_array())
-    if (key.is_string()) wanted.emplace_back(key.as_string());
-  std::size_t count = 0;
-  for (const auto& team : all_served()) {
-    if (const auto only = text(request, "team"); !only.empty() && only != team->context().name) continue;
-    const auto acknowledged = team->courier().acknowledge(wanted);
-    if (!acknowledged) return refuse(acknowledged.error());
-    count += *acknowledged;
-  }
-  return {{"ok", true}, {"acknowledged", count}};
 }
 
 json::object Service::trace(const Object& request) {

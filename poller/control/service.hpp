@@ -26,17 +26,24 @@ class Service {
  private:
   using Object = boost::json::object;
   using TeamPtr = std::shared_ptr<Team>;
+  using SessionPtr = std::shared_ptr<ControlSession>;
 
   Object handle_now(std::string_view verb, const Object& request);
   /// Verbs that are about one team.
   Object handle_team(std::string_view verb, const Object& request);
-  boost::asio::awaitable<Object> receive(TeamPtr team, Object request, std::shared_ptr<ControlSession> session);
-  boost::asio::awaitable<Object> shut_down(TeamPtr team, Object request);
+
+  // verbs that may wait
+  boost::asio::awaitable<Object> receive(TeamPtr team, Object request, SessionPtr session);
+  boost::asio::awaitable<Object> attach(TeamPtr team, Object request, SessionPtr session);
+  boost::asio::awaitable<Object> hook(TeamPtr team, Object request, SessionPtr session);
+  boost::asio::awaitable<Object> judge(TeamPtr team, Object request, SessionPtr session);
+  boost::asio::awaitable<Object> shut_down(TeamPtr team, Object request, SessionPtr session);
 
   Object status(const Object& request);
   Object pending(const Object& request);
   Object answer(const Object& request, bool approve);
   Object acknowledge(const Object& request);
+  Object decisions(const Object& request);
   Object trace(const Object& request);
   Object quarantine(const Object& request);
   Object shutdowns(const Object& request);

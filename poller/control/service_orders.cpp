@@ -48,7 +48,7 @@ void add_rules(json::array& list, std::string_view kind, const config::RuleSet<R
 
 }  // namespace
 
-asio::awaitable<json::object> Service::shut_down(TeamPtr team, Object request) {
+asio::awaitable<json::object> Service::shut_down(TeamPtr team, Object request, SessionPtr) {
   if (!leads(*team)) co_return not_leader(*team, "ending a worker");
   Object problem;
   const auto members = members_of(request, *team, problem);

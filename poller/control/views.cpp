@@ -141,9 +141,11 @@ json::object request_view(std::string_view team, const handlers::Request& reques
 }
 
 json::object message_view(const OutgoingMessage& message) {
-  return {{"message_key", message.key.value},  {"from", clean(message.from)},           {"color", clean(message.color)},
+  json::object view{{"message_key", message.key.value},  {"from", clean(message.from)},           {"color", clean(message.color)},
           {"summary", clean(message.summary)}, {"timestamp", clean(message.timestamp)}, {"type", clean(message.type)},
           {"text", clean(message.text)},       {"received_ms", message.received_ms},    {"attempts", message.attempts}};
+  if (!message.request_id.empty()) view["request_id"] = message.request_id;
+  return view;
 }
 
 json::object message_view(const MessageRow& row) {
@@ -159,6 +161,7 @@ json::object message_view(const MessageRow& row) {
           {"received_ms", row.received_ms},
           {"delivery", to_string(row.delivery)},
           {"sink", row.sink},
+          {"confirmed", to_string(row.confirmed)},
           {"offered_ms", row.offered_ms},
           {"delivered_ms", row.delivered_ms},
           {"attempts", row.attempts},
@@ -167,7 +170,22 @@ json::object message_view(const MessageRow& row) {
 
 json::object lead_view(Team& team) {
   const auto& row = team.courier().lead_row();
-  return {{"name", team.context().lead}, {"state", row.state}, {"since_ms", row.since_ms}, {"until_ms", row.until_ms}};
+  return {{"name", team.context().lead}, {"state", row.state},           {"since_ms", row.since_ms},
+          {"until_ms", row.until_ms},    {"by", row.by},                 {"session", clean(row.session)},
+          {"pane", clean(row.pane)}};
+}
+
+/// The ways to the lead, in the order in which they are tried.
+json::object delivery_view(Team& team) {
+  json::array rungs;
+  const auto states = team.courier().ladder();
+  const auto chosen = choose(states);
+  for (const auto& state : states)
+    rungs.push_back(json::object{{"rung", config::to_string(state.rung)},
+                                 {"available", state.available},
+                                 {"chosen", chosen == state.rung},
+                                 {"reason", clean(state.reason)}});
+  return {{"via", std::move(rungs)}, {"last_sink", team.courier().last_sink()}};
 }
 
 Result<json::object> team_view(Team& team, Services& services) {
@@ -194,7 +212,11 @@ Result<json::object> team_view(Team& team, Services& services) {
       {"chat", json::object{{"queued", counts->queued},
                             {"offered", counts->offered},
                             {"delivered", counts->delivered},
+                            {"assumed", counts->assumed},
+                            {"expired", counts->expired},
+                            {"digest", counts->digest},
                             {"oldest_queued_ms", counts->oldest_queued_ms}}},
+      {"delivery", delivery_view(team)},
       {"effects_owed", *owed},
       {"quarantined", *quarantined},
       {"locks", json::object{{"acquired", locks.acquired},

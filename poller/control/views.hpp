@@ -14,6 +14,7 @@ boost::json::object request_view(std::string_view team, const handlers::Request&
 boost::json::object message_view(const OutgoingMessage&);
 boost::json::object message_view(const MessageRow&);
 boost::json::object lead_view(Team&);
+boost::json::object delivery_view(Team&);
 boost::json::object shutdown_view(std::string_view team, const handlers::Shutdown&);
 boost::json::object session_rule_view(const SessionRule&);
 Result<boost::json::object> team_view(Team&, Services&);

@@ -2,16 +2,30 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
+
+#include "handlers/digest.hpp"
+#include "schema/envelope.hpp"
+#include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
+using config::Rung;
 using std::chrono::milliseconds;
 
 /// How long an effect of the same batch may hold chat back. A worker's inbox that stays blocked must not silence the
 /// lead for good.
 constexpr milliseconds effect_grace{30'000};
+constexpr EpochMs never = std::numeric_limits<EpochMs>::min();  // before everything
+constexpr std::chrono::minutes record_at_least{1};
+constexpr std::chrono::minutes point_again{5};
+constexpr int expired_at_once = 1000;
+constexpr int digest_limit = 20'000;
+
+/// Ways on which we act; on the others somebody comes and takes.
+bool is_pushed(Rung rung) { return rung == Rung::exec || rung == Rung::file || rung == Rung::tmux; }
 
 std::vector<long long> ids_of(const std::vector<OutgoingMessage>& messages) {
   std::vector<long long> ids;
@@ -44,35 +58,148 @@ Status Courier::restore() {
   return Done{};
 }
 
-Status Courier::report(LeadEvent event, std::optional<config::Duration> limit) {
+Status Courier::report(LeadEvent event, std::optional<config::Duration> limit, const LeadSession* session) {
   const auto state = next(state_, event);
-  LeadRow row{std::string(to_string(state)), context_.clock.wall_ms(), 0};
-  const auto busy_for = limit.value_or(context_.config.delivery.busy_limit);
-  if (state == LeadState::busy) row.until_ms = row.since_ms + busy_for.count();
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    if (state != state_)
-      events.add(Event::lead_state, {{"team", context_.name},
-                                     {"old", std::string(to_string(state_))},
-                                     {"new", row.state},
-                                     {"by", event == LeadEvent::busy_limit_passes ? "busy limit" : "report"}});
-    return context_.ledger.put_lead(context_.name, row);
-  });
-  if (!committed) return committed;
+  const auto now = context_.clock.wall_ms();
+  const bool presumed = event == LeadEvent::batch_pushed;
+  if (presumed && state == state_) return Done{};  // says nothing new, and must not shorten what is known
+  if (state != state_) {
+    untold_.push_back({state_, state, event});
+    row_.since_ms = now;
+  }
+  const auto busy_for =
+      limit.value_or(presumed ? context_.config.delivery.presumed_busy : context_.config.delivery.busy_limit);
   state_ = state;
-  row_ = row;
+  row_.state = to_string(state);
+  row_.by = to_string(event);
+  row_.until_ms = state == LeadState::busy ? now + busy_for.count() : 0;
   busy_until_.reset();
   if (state == LeadState::busy) busy_until_ = context_.clock.steady() + busy_for;
+  if (session != nullptr) {
+    if (!session->id.empty()) row_.session = session->id;
+    if (!session->pane.empty()) row_.pane = session->pane;
+  }
+  if (state == LeadState::gone) row_.session.clear();
+  unrecorded_ = true;
+  const bool in_words = event == LeadEvent::reports_busy || event == LeadEvent::reports_idle ||
+                        event == LeadEvent::reports_gone;
+  return in_words ? record() : Status(Done{});
+}
+
+Status Courier::record() {
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    for (const auto& change : untold_)
+      events.add(Event::lead_state, {{"team", context_.name},
+                                     {"old", std::string(to_string(change.old))},
+                                     {"new", std::string(to_string(change.now))},
+                                     {"by", std::string(to_string(change.by))}});
+    return context_.ledger.put_lead(context_.name, row_);
+  });
+  if (!committed) return committed;
+  untold_.clear();
+  unrecorded_ = false;
+  recorded_at_ = context_.clock.steady();
   return Done{};
 }
 
 void Courier::settle() {
   const auto now = context_.clock.steady();
-  if (busy_until_ && *busy_until_ <= now)
-    static_cast<void>(report(LeadEvent::busy_limit_passes, std::nullopt));  // or next tick
+  if (busy_until_ && *busy_until_ <= now) static_cast<void>(report(LeadEvent::busy_limit_passes));
+  // A busy lead says so with every tool it uses; that alone is not worth a write each tick.
+  if (unrecorded_ && (!untold_.empty() || !recorded_at_ || now - *recorded_at_ > record_at_least))
+    static_cast<void>(record());  // or next tick
   std::vector<long long> back;
   for (const auto& [id, until] : leases_)
     if (until <= now) back.push_back(id);
   take_back(back, "not acknowledged in time");
+  expire_old();
+}
+
+void Courier::expire_old() {
+  const auto limit = context_.config.delivery.expire_after;
+  if (!limit) return;
+  const auto now = context_.clock.wall_ms();
+  const auto old = context_.ledger.queued_before(context_.name, now - limit->count(), expired_at_once);
+  if (!old || old->empty()) return;
+  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
+    std::vector<long long> ids;
+    for (const auto& row : *old) {
+      ids.push_back(row.id);
+      auto fields = fields_of(context_, row.key, row.sender, row.sink);
+      fields.emplace_back("reason", "undelivered for longer than delivery.expire_after");
+      events.add(Event::delivery_expired, std::move(fields));
+    }
+    return context_.ledger.mark_expired(ids, now);
+  }));
+}
+
+Result<bool> Courier::withdraw(const schema::MessageKey& key, std::string_view reason) {
+  const auto row = context_.ledger.message(key);
+  if (!row) return row.error();
+  if (!*row) return false;
+  if ((*row)->delivery != DeliveryState::queued) return true;
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    auto fields = fields_of(context_, key, (*row)->sender, (*row)->sink);
+    fields.emplace_back("reason", std::string(reason));
+    events.add(Event::delivery_expired, std::move(fields));
+    return context_.ledger.mark_expired({(*row)->id}, context_.clock.wall_ms());
+  });
+  if (!committed) return committed.error();
+  return (*row)->attempts > 0;  // once lent out, it may have been read
+}
+
+bool Courier::is_attached(Rung rung) const {
+  const auto found = attached_.find(rung);
+  return found != attached_.end() && found->second > 0;
+}
+
+RungState Courier::state_of(Rung rung) const {
+  const auto& delivery = context_.config.delivery;
+  if (const auto waits = backoff_.find(rung); waits != backoff_.end() && waits->second.until > context_.clock.steady())
+    return {rung, false, waits->second.why};
+  switch (rung) {
+    case Rung::stdin_stream:
+      if (is_attached(rung)) return {rung, true, {}};
+      return {rung, false, "no lead was started with `inbox-poller lead run`"};
+    case Rung::hook:
+      if (row_.session.empty()) return {rung, false, "no hook of the lead's session was heard"};
+      // Its next hook takes them along; an idle session fires none by itself.
+      if (state_ == LeadState::busy || is_attached(rung)) return {rung, true, {}};
+      return {rung, false, "the lead is idle, and no `hook wait` is there to wake it"};
+    case Rung::socket:
+      if (is_attached(rung)) return {rung, true, {}};
+      return {rung, false, "nobody follows with `inbox-poller recv --follow`"};
+    case Rung::exec:
+      return {rung, !delivery.exec.argv.empty(), delivery.exec.argv.empty() ? "delivery.exec is not set" : ""};
+    case Rung::file: return {rung, !delivery.file.empty(), delivery.file.empty() ? "delivery.file is not set" : ""};
+    case Rung::tmux: {
+      auto reason = tmux_.unavailable(row_.pane);
+      const bool available = reason.empty();
+      return {rung, available, std::move(reason)};
+    }
+  }
+  return {rung, false, {}};
+}
+
+std::vector<RungState> Courier::ladder() const {
+  std::vector<RungState> states;
+  for (const auto rung : context_.config.delivery.via) states.push_back(state_of(rung));
+  return states;
+}
+
+bool Courier::tells_turns_now() const {
+  const auto event = parse_lead_event(row_.by);
+  return event && (tells_turns(*event) || *event == LeadEvent::batch_pushed);
+}
+
+std::optional<Ledger::Overdue> Courier::overdue_only(bool even_busy) const {
+  if (is_open(state_) || even_busy) return std::nullopt;
+  const auto now = context_.clock.wall_ms();
+  const auto moment = [&](const std::optional<config::Duration>& wait) { return wait ? now - wait->count() : never; };
+  const auto& delivery = context_.config.delivery;
+  if (state_ == LeadState::gone) return Ledger::Overdue{never, never};
+  const auto urgent = delivery.urgent_max_wait ? delivery.urgent_max_wait : delivery.max_wait;
+  return Ledger::Overdue{moment(delivery.max_wait), moment(urgent)};
 }
 
 void Courier::recall() {
@@ -92,34 +219,87 @@ void Courier::take_back(const std::vector<long long>& ids, std::string_view reas
     for (const auto id : ids) leases_.erase(id);
 }
 
-Result<std::vector<OutgoingMessage>> Courier::offer(std::size_t max, const std::string& sink, bool even_busy,
-                                                    std::optional<config::Duration> lease) {
+Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
   std::vector<OutgoingMessage> messages;
-  if (!is_open(state_) && !even_busy) return messages;
+  if (!take.by_hand && chosen() != take.rung) return messages;
+  const auto overdue = overdue_only(take.even_busy);
+  if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return messages;
   const auto now = context_.clock.wall_ms();
   auto rows = context_.ledger.offerable(context_.name, now - effect_grace.count(),
-                                        static_cast<int>(std::min<std::size_t>(max, 1000)));
+                                        static_cast<int>(std::min<std::size_t>(take.max, 1000)), overdue);
   if (!rows) return rows.error();
-  if (rows->empty()) return messages;
-  for (auto& row : *rows) {
-    ++row.attempts;  // this offer
-    messages.push_back(outgoing(row, context_.roster, context_.config.limits.message));
-  }
+  const bool digest_due = !overdue && is_digest_due(!rows->empty());
+  if (rows->empty() && !digest_due) return messages;
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    for (const auto& message : messages) {
-      auto fields = fields_of(context_, message.key, message.from, sink);
-      fields.emplace_back("attempts", std::to_string(message.attempts));
+    if (digest_due) {
+      auto summed = digest(events);
+      if (!summed) return summed.error();
+      if (*summed) rows->push_back(std::move(**summed));
+    }
+    for (auto& row : *rows) {
+      ++row.attempts;  // this offer
+      messages.push_back(outgoing(row, context_.roster, context_.config.limits.message));
+      auto fields = fields_of(context_, row.key, row.sender, take.sink);
+      fields.emplace_back("attempts", std::to_string(row.attempts));
       events.add(Event::delivery_offered, std::move(fields));
     }
-    return context_.ledger.mark_offered(ids_of(messages), sink, now);
+    return context_.ledger.mark_offered(ids_of(messages), take.sink, now);
   });
   if (!committed) return committed.error();
-  if (lease)
-    for (const auto& message : messages) leases_[message.id] = context_.clock.steady() + *lease;
+  if (take.lease)
+    for (const auto& message : messages) leases_[message.id] = context_.clock.steady() + *take.lease;
+  if (!take.by_hand) tell_fall(take.rung);
+  last_sink_ = take.sink;
   return messages;
 }
 
-Result<std::size_t> Courier::acknowledge(const std::vector<std::string>& keys) {
+bool Courier::is_digest_due(bool taken_along) const {
+  if (context_.config.delivery.idle != config::IdlePolicy::digest) return false;
+  if (taken_along) return true;
+  const auto before = context_.clock.wall_ms() - context_.config.delivery.digest_after.count();
+  const auto old = context_.ledger.queued_before(context_.name, before, 1);
+  return old && !old->empty();
+}
+
+Result<std::optional<MessageRow>> Courier::digest(EventBatch& events) {
+  const auto material = context_.ledger.digest_material(context_.name, digest_limit);
+  if (!material) return material.error();
+  if (material->empty()) return std::optional<MessageRow>();
+  std::vector<handlers::DigestItem> items;
+  std::vector<long long> ids;
+  for (const auto& row : *material) {
+    ids.push_back(row.id);
+    handlers::DigestItem item{row.sender, row.received_ms, {}};
+    if (const auto envelope = schema::decode_envelope(row.entry)) item.payload = schema::decode_payload(envelope->text);
+    items.push_back(std::move(item));
+  }
+  const auto now = context_.clock.wall_ms();
+  if (auto summed = context_.ledger.mark_delivered(ids, now, Confirmation::assumed); !summed) return summed.error();
+  WordToLead word;
+  word.notice = handlers::notice_of(handlers::digest_text(items), {"digest", material->back().key.value},
+                                    context_.view(), now);
+  word.type = "digest";
+  auto told = context_.tell_lead(word, events);
+  if (!told) return told.error();
+  return std::optional(std::move(*told));
+}
+
+void Courier::tell_fall(Rung rung) {
+  if (last_rung_ == rung) return;
+  std::string reason;
+  for (const auto& state : ladder()) {
+    if (state.rung == rung) break;
+    reason += (reason.empty() ? "" : "; ") + std::string(config::to_string(state.rung)) + ": " + state.reason;
+  }
+  context_.telemetry.emit(Event::delivery_rung,
+                          {{"team", context_.name},
+                           {"old", last_rung_ ? std::string(config::to_string(*last_rung_)) : "none"},
+                           {"new", std::string(config::to_string(rung))},
+                           {"reason", reason.empty() ? "the first of delivery.via" : reason}});
+  last_rung_ = rung;
+}
+
+Result<std::size_t> Courier::acknowledge(const std::vector<std::string>& keys, Confirmation how) {
   const auto now = context_.clock.wall_ms();
   std::vector<long long> ids;
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
@@ -130,14 +310,25 @@ Result<std::size_t> Courier::acknowledge(const std::vector<std::string>& keys) {
       if ((*row)->delivery != DeliveryState::offered && (*row)->delivery != DeliveryState::queued) continue;
       ids.push_back((*row)->id);
       auto fields = fields_of(context_, (*row)->key, (*row)->sender, (*row)->sink);
+      fields.emplace_back("new", std::string(to_string(how)));
       fields.emplace_back("latency_ms", std::to_string(std::max<EpochMs>(0, now - (*row)->received_ms)));
       events.add(Event::delivery_delivered, std::move(fields));
     }
-    return context_.ledger.mark_delivered(ids, now);
+    return context_.ledger.mark_delivered(ids, now, how);
   });
   if (!committed) return committed.error();
   for (const auto id : ids) leases_.erase(id);
   return ids.size();
+}
+
+Result<std::size_t> Courier::acknowledge_up_to(const std::string& sink, const std::string& key) {
+  const auto rows = context_.ledger.offered_up_to(context_.name, sink, {key});
+  if (!rows) return rows.error();
+  std::vector<std::string> keys;
+  for (const auto& row : *rows) keys.push_back(row.key.value);
+  // It may have come back to the queue when its taker's connection broke; it was taken all the same.
+  if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  return acknowledge(keys);
 }
 
 void Courier::give_back(const std::vector<OutgoingMessage>& messages) {
@@ -159,48 +350,108 @@ void Courier::give_back(const std::vector<OutgoingMessage>& messages) {
   for (const auto& message : back) leases_[message.id] = context_.clock.steady();  // tried again by settle()
 }
 
-bool Courier::has_push_sink() const {
-  return !context_.config.delivery.exec.argv.empty() || !context_.config.delivery.file.empty();
-}
-
 asio::awaitable<void> Courier::push() {
-  if (!has_push_sink() || (push_after_ && context_.clock.steady() < *push_after_)) co_return;
   for (bool more = true; more;) more = co_await push_batch();  // g++ 12 traps on `while (co_await …) {}` under UBSan
 }
 
 asio::awaitable<bool> Courier::push_batch() {
-  const auto delivery = context_.config.delivery;  // a copy: the configuration may be replaced while we wait
-  const bool with_exec = !delivery.exec.argv.empty();
-  std::string sink = with_exec ? "exec" : "file";
-  auto offered = offer(delivery.batch, sink, false, std::nullopt);
+  const auto first = chosen();
+  if (!first || !is_pushed(*first)) co_return false;
+  if (*first == Rung::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
+  Take take;
+  take.rung = *first;
+  take.sink = config::to_string(*first);
+  take.max = context_.config.delivery.batch;
+  auto offered = offer(take);
   if (!offered || offered->empty()) co_return false;
-  Status sent = Error{"sink.none", "no sink"};
-  if (with_exec) {
-    sent = co_await deliver_exec(delivery.exec, context_.name, block(*offered));
-    if (!sent)
-      context_.telemetry.emit(Event::delivery_failed,
-                              {{"team", context_.name}, {"sink", sink}, {"reason", sent.error().message}});
+  // What one way refuses goes the next one that we push on: these are offered already, and not yet read by anybody.
+  for (auto rung = first; rung; rung = next_pushed(*rung)) {
+    auto sent = co_await deliver(*rung, *offered);
+    if (!sent) {
+      failed(*rung, sent.error());
+      continue;
+    }
+    backoff_.erase(*rung);
+    tell_fall(*rung);
+    last_sink_ = config::to_string(*rung);
+    co_return pushed(*rung, *offered);
   }
-  if (!sent && !delivery.file.empty()) {
-    sink = "file";
-    sent = deliver_file(files_, delivery.file, *offered);
-    if (!sent)
-      context_.telemetry.emit(Event::delivery_failed,
-                              {{"team", context_.name}, {"sink", sink}, {"reason", sent.error().message}});
+  give_back(*offered);
+  co_return false;
+}
+
+/// The way below this one on which we push and which takes whole messages.
+std::optional<Rung> Courier::next_pushed(Rung rung) const {
+  const auto states = ladder();
+  const auto at = std::find_if(states.begin(), states.end(), [&](const auto& state) { return state.rung == rung; });
+  for (auto below = at == states.end() ? at : at + 1; below != states.end(); ++below) {
+    const bool whole = below->rung != Rung::tmux || context_.config.delivery.tmux.payload;
+    if (below->available && is_pushed(below->rung) && whole) return below->rung;
   }
+  return std::nullopt;
+}
+
+asio::awaitable<Status> Courier::deliver(Rung rung, const std::vector<OutgoingMessage>& messages) {
+  if (rung == Rung::file) co_return deliver_file(files_, context_.config.delivery.file, messages);
+  if (rung == Rung::tmux) {
+    auto text = tmux_.text_for(messages);
+    co_return co_await tmux_.paste(row_.pane, std::move(text));
+  }
+  const auto exec = context_.config.delivery.exec;  // a copy: the configuration may be replaced while we wait
+  co_return co_await deliver_exec(exec, context_.name, block(messages));
+}
+
+bool Courier::pushed(Rung rung, const std::vector<OutgoingMessage>& messages) {
+  std::vector<std::string> keys;
+  for (const auto& message : messages) keys.push_back(message.key.value);
+  const bool confirms = rung == Rung::tmux && !row_.session.empty();
+  if (confirms) {
+    // Its hooks tell when the prompt went in; if they do not, it is offered again, labelled.
+    pasted_ = {tmux_.text_for(messages), keys};
+    for (const auto& message : messages)
+      leases_[message.id] = context_.clock.steady() + context_.config.delivery.presumed_busy;
+  } else if (auto taken = acknowledge(keys, rung == Rung::exec ? Confirmation::acknowledged : Confirmation::assumed);
+             !taken) {
+    give_back(messages);
+    return false;
+  }
+  if (rung != Rung::file && (confirms || tells_turns_now())) static_cast<void>(report(LeadEvent::batch_pushed));
+  return true;
+}
+
+asio::awaitable<bool> Courier::point() {
+  const auto now = context_.clock.steady();
+  if (!is_open(state_) || (pointed_ && now - *pointed_ < point_again)) co_return false;
+  const auto counts = context_.ledger.chat_counts(context_.name);
+  if (!counts || counts->queued == 0) co_return false;
+  auto text = tmux_.pointer(static_cast<std::size_t>(counts->queued));
+  auto sent = co_await tmux_.paste(row_.pane, std::move(text));
   if (!sent) {
-    give_back(*offered);
-    push_failures_ = std::min(push_failures_ + 1, 6);
-    push_after_ = context_.clock.steady() + milliseconds(500LL << push_failures_);
+    failed(Rung::tmux, sent.error());
     co_return false;
   }
-  push_failures_ = 0;
-  push_after_.reset();
-  std::vector<std::string> keys;
-  for (const auto& message : *offered) keys.push_back(message.key.value);
-  const auto acknowledged = acknowledge(keys);
-  if (!acknowledged) give_back(*offered);
-  co_return acknowledged.ok();
+  backoff_.erase(Rung::tmux);
+  pointed_ = now;
+  tell_fall(Rung::tmux);
+  if (tells_turns_now()) static_cast<void>(report(LeadEvent::batch_pushed));
+  co_return false;
+}
+
+void Courier::failed(Rung rung, const Error& why) {
+  auto& backoff = backoff_[rung];
+  backoff.failures = std::min(backoff.failures + 1, 6);
+  backoff.until = context_.clock.steady() + milliseconds(500LL << backoff.failures);
+  if (backoff.failures == 1 || backoff.why != why.message)  // the same again is no news
+    context_.telemetry.emit(
+        Event::delivery_failed,
+        {{"team", context_.name}, {"sink", std::string(config::to_string(rung))}, {"reason", why.message}});
+  backoff.why = why.message;
+}
+
+void Courier::prompt_seen(const std::string& prompt) {
+  if (pasted_.keys.empty() || prompt.find(pasted_.text) == std::string::npos) return;
+  static_cast<void>(acknowledge(pasted_.keys));  // or its lease runs out, and it comes again, labelled
+  pasted_ = {};
 }
 
 }  // namespace inbox_poller::poller

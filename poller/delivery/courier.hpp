@@ -1,6 +1,7 @@
-// Chat on its way to one team's lead: the gate's state, what is lent out to whom, and the push to configured sinks.
-// Invariant: a message leaves the queue only by an acknowledgement (delivered); everything else puts it back, and its
-// next offer is labelled as a possible repeat.
+// Chat on its way to one team's lead: the gate's state, the ladder of ways, what is lent out to whom, and the push to
+// configured sinks. Invariant: a message leaves the queue only by an acknowledgement, by a push that was carried out, or
+// by expiring; everything else puts it back, and its next offer is labelled as a possible repeat. Messages of one sender
+// are offered in the order in which they arrived.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -12,57 +13,132 @@
 
 #include "poller/context/team_context.hpp"
 #include "poller/delivery/gate.hpp"
+#include "poller/delivery/ladder.hpp"
 #include "poller/delivery/sinks.hpp"
+#include "poller/delivery/tmux_sink.hpp"
 
 namespace inbox_poller::poller {
 
+/// What a taker of messages may get.
+struct Take {
+  config::Rung rung = config::Rung::socket;
+  std::string sink;                       // how it is recorded: the rung's name, or "recv" for one who asks by hand
+  std::size_t max = 20;
+  bool by_hand = false;                   // whatever the ladder says
+  bool even_busy = false;                 // whatever the lead is doing
+  std::optional<config::Duration> lease;  // come back by themselves after this; without one the taker's connection is
+                                          // the lease
+};
+
+/// The lead's session, as its hooks or its stream tell.
+struct LeadSession {
+  std::string id;
+  std::string pane;  // "%3", when it lives in one
+};
+
 class Courier {
  public:
-  Courier(TeamContext& context, FileSystem& files) : context_(context), files_(files) {}
+  Courier(TeamContext& context, FileSystem& files, Panes& panes)
+      : context_(context), files_(files), tmux_(context, panes) {}
 
-  /// The lead's state from before a restart. A busy report goes on running out.
+  /// The lead's state from before a restart. A busy state goes on running out.
   Status restore();
 
   [[nodiscard]] LeadState lead_state() const { return state_; }
   [[nodiscard]] const LeadRow& lead_row() const { return row_; }
 
-  /// A report about the lead session; `limit` bounds a busy report (default: delivery.busy_limit).
-  Status report(LeadEvent event, std::optional<config::Duration> limit);
+  /// Something that tells what the lead is doing; `limit` bounds a busy state (default: delivery.busy_limit). What
+  /// somebody said in so many words is recorded before this returns, the rest with the next tick: an event costs no
+  /// write of its own, because a hook waits for us.
+  Status report(LeadEvent event, std::optional<config::Duration> limit = std::nullopt,
+                const LeadSession* session = nullptr);
 
-  /// Ends busy reports and leases that have run out. Call once a tick.
+  /// Ends busy states and leases that have run out, gives up what has waited too long, records what is not recorded
+  /// yet. Call once a tick.
   void settle();
 
-  /// Lends out at most `max` messages in arrival order; none while the gate is closed unless `even_busy`. With a
-  /// `lease` they come back by themselves when it runs out; without one the borrower's connection is the lease.
-  Result<std::vector<OutgoingMessage>> offer(std::size_t max, const std::string& sink, bool even_busy,
-                                             std::optional<config::Duration> lease);
+  /// Somebody is at this rung, ready to take messages, until detach(): a host that runs the lead, a hook that waits, a
+  /// follower.
+  void attach(config::Rung rung) { ++attached_[rung]; }
+  void detach(config::Rung rung) { --attached_[rung]; }
+  [[nodiscard]] bool is_attached(config::Rung rung) const;
+
+  /// The ladder as it stands, in the order of delivery.via.
+  [[nodiscard]] std::vector<RungState> ladder() const;
+  [[nodiscard]] std::optional<config::Rung> chosen() const { return choose(ladder()); }
+  /// The way that the last batch went.
+  [[nodiscard]] const std::string& last_sink() const { return last_sink_; }
+
+  /// Lends out at most `max` messages in the order in which they go; from a closed gate only what is overdue.
+  Result<std::vector<OutgoingMessage>> offer(const Take&);
   /// The borrower has them. Unknown keys are skipped; returns how many were newly delivered.
-  Result<std::size_t> acknowledge(const std::vector<std::string>& keys);
+  Result<std::size_t> acknowledge(const std::vector<std::string>& keys,
+                                  Confirmation how = Confirmation::acknowledged);
+  /// The same for everything that was lent out by this sink with or before this message.
+  Result<std::size_t> acknowledge_up_to(const std::string& sink, const std::string& key);
   /// The borrower went away: those still offered are queued again.
   void give_back(const std::vector<OutgoingMessage>&);
+  /// Pointless now (an ask that was decided): expires when it was not handed over yet. True when it was.
+  Result<bool> withdraw(const schema::MessageKey& key, std::string_view reason);
 
   /// Takes back everything that is lent out for a time: the team is no longer served.
   void recall();
 
-  /// Pushes what may be offered to the configured sinks (exec, then file), batch by batch, until there is nothing more
-  /// to push.
+  /// Pushes what may be offered, batch by batch, when the way is one on which we push (exec, file, tmux).
   boost::asio::awaitable<void> push();
 
-  [[nodiscard]] bool has_push_sink() const;
+  /// The lead's hooks tell that this prompt was submitted: confirms what was pasted into its terminal.
+  void prompt_seen(const std::string& prompt);
 
  private:
-  void go_to(LeadState, EpochMs until_ms);
+  [[nodiscard]] RungState state_of(config::Rung) const;
+  [[nodiscard]] bool tells_turns_now() const;
+  [[nodiscard]] std::optional<Ledger::Overdue> overdue_only(bool even_busy) const;
+  Status record();
   void take_back(const std::vector<long long>& ids, std::string_view reason);
+  void expire_old();
+  [[nodiscard]] bool is_digest_due(bool taken_along) const;
+  /// Sums up the status messages that wait for it as one message; in the open transaction.
+  Result<std::optional<MessageRow>> digest(EventBatch& events);
+  void tell_fall(config::Rung rung);
   boost::asio::awaitable<bool> push_batch();
+  [[nodiscard]] std::optional<config::Rung> next_pushed(config::Rung rung) const;
+  boost::asio::awaitable<Status> deliver(config::Rung rung, const std::vector<OutgoingMessage>& messages);
+  bool pushed(config::Rung rung, const std::vector<OutgoingMessage>& messages);
+  /// Pastes the line that says how to get the messages; they stay queued.
+  boost::asio::awaitable<bool> point();
+  void failed(config::Rung rung, const Error& why);
+
+  struct Change {
+    LeadState old, now;
+    LeadEvent by;
+  };
+  struct Pasted {
+    std::string text;
+    std::vector<std::string> keys;
+  };
+  struct Backoff {
+    SteadyTime until{};
+    int failures = 0;
+    std::string why;
+  };
 
   TeamContext& context_;
   FileSystem& files_;
+  TmuxSink tmux_;
   LeadState state_ = LeadState::idle;
-  LeadRow row_{"idle", 0, 0};
+  LeadRow row_{"idle", 0, 0, {}, {}, {}};
+  std::vector<Change> untold_;  // changes of state that are not recorded yet
+  bool unrecorded_ = false;
+  std::optional<SteadyTime> recorded_at_;
   std::optional<SteadyTime> busy_until_;
   std::map<long long, SteadyTime> leases_;  // message id -> when it comes back by itself
-  std::optional<SteadyTime> push_after_;    // back-off after a sink failed
-  int push_failures_ = 0;
+  std::map<config::Rung, int> attached_;
+  std::map<config::Rung, Backoff> backoff_;
+  Pasted pasted_;                      // what waits for the lead's hooks to confirm it
+  std::optional<SteadyTime> pointed_;  // when the lead's terminal last got the line that says how to get messages
+  std::optional<config::Rung> last_rung_;
+  std::string last_sink_;
 };
 
 }  // namespace inbox_poller::poller

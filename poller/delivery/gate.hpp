@@ -1,5 +1,6 @@
-// The busy/idle gate: whether chat may be handed to the lead now. One total table; control messages never pass through
-// it. Source: docs/architecture.md, "Delivery".
+// The busy/idle gate: whether the lead is between turns. One total table over everything that tells: hook events, the
+// stream of a lead that we started, reports, our own deliveries, and time. Control messages never pass through it.
+// Source: docs/architecture.md, "Delivery"; the hook events are those of the client's documentation (2.1.240).
 #pragma once
 
 #include <optional>
@@ -9,23 +10,52 @@ namespace inbox_poller::poller {
 
 enum class LeadState {
   idle,  // between turns: chat may be handed over
-  busy,  // in a turn: chat waits
+  busy,  // in a turn: chat waits, unless it is overdue
   gone,  // no session: chat waits, however long
 };
 std::string_view to_string(LeadState);
 std::optional<LeadState> parse_lead_state(std::string_view);
 
 enum class LeadEvent {
+  // said in so many words (`inbox-poller lead …`)
   reports_busy,
   reports_idle,
   reports_gone,
-  busy_limit_passes,  // nobody took the busy report back: a person may have interrupted the turn
+  // hooks of the lead's session
+  session_starts,
+  prompt_submitted,
+  tool_used,
+  turn_stops,
+  turn_continues,  // it wanted to stop, and was given messages instead
+  turn_fails,
+  session_ends,
+  // the stream of a lead that we started
+  stream_opens,
+  stream_works,  // anything of a turn
+  stream_result,
+  stream_closes,
+  // our own doing
+  batch_pushed,       // begins a turn by presumption, where the lead says when turns end
+  busy_limit_passes,  // nobody took the busy state back: a person may have interrupted the turn
+  disconnects,        // who held the lead's end went away without a word
 };
+inline constexpr LeadEvent lead_events[] = {
+    LeadEvent::reports_busy,  LeadEvent::reports_idle,      LeadEvent::reports_gone,     LeadEvent::session_starts,
+    LeadEvent::prompt_submitted, LeadEvent::tool_used,      LeadEvent::turn_stops,       LeadEvent::turn_continues,
+    LeadEvent::turn_fails,    LeadEvent::session_ends,      LeadEvent::stream_opens,     LeadEvent::stream_works,
+    LeadEvent::stream_result, LeadEvent::stream_closes,     LeadEvent::batch_pushed,     LeadEvent::busy_limit_passes,
+    LeadEvent::disconnects};
+/// "turn_stops": the enumerator's name.
+std::string_view to_string(LeadEvent);
+std::optional<LeadEvent> parse_lead_event(std::string_view);
 
 /// The state after the event. Total.
 LeadState next(LeadState, LeadEvent);
 
 /// True when chat may be offered.
 bool is_open(LeadState);
+
+/// True for what shows that the lead tells when its turns end, so that a push may be presumed to begin one.
+bool tells_turns(LeadEvent);
 
 }  // namespace inbox_poller::poller

@@ -39,6 +39,7 @@ OutgoingMessage outgoing(const MessageRow& row, const schema::Roster& roster, co
   message.type = row.type;
   message.received_ms = row.received_ms;
   message.attempts = row.attempts;
+  if (row.type.ends_with("_ask")) message.request_id = row.request_id;
   if (const auto envelope = schema::decode_envelope(row.entry)) {
     message.summary = envelope->summary.value_or("");
     message.text = cut(envelope->text, static_cast<std::size_t>(limit.count));
@@ -52,7 +53,8 @@ std::string json_line(const OutgoingMessage& m) {
   return "{\"message_key\":" + quote(m.key.value) + ",\"from\":" + quote(m.from) + ",\"color\":" + quote(m.color) +
          ",\"summary\":" + quote(m.summary) + ",\"timestamp\":" + quote(m.timestamp) + ",\"type\":" + quote(m.type) +
          ",\"text\":" + quote(m.text) + ",\"received_ms\":" + std::to_string(m.received_ms) +
-         ",\"attempts\":" + std::to_string(m.attempts) + "}";
+         ",\"attempts\":" + std::to_string(m.attempts) +
+         (m.request_id.empty() ? "" : ",\"request_id\":" + quote(m.request_id)) + "}";
 }
 
 std::string block(const std::vector<OutgoingMessage>& messages) {

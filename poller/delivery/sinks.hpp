@@ -28,6 +28,7 @@ struct OutgoingMessage {
   std::string text;  // cut to limits.message
   EpochMs received_ms = 0;
   int attempts = 1;  // more than one: may be a repeat
+  std::string request_id;  // of an ask that is put before the lead
 };
 
 /// Reads a ledger row back into what is delivered. The colour is the roster's; the envelope's is what the sender
@@ -35,7 +36,7 @@ struct OutgoingMessage {
 OutgoingMessage outgoing(const MessageRow&, const schema::Roster&, config::Bytes limit);
 
 /// One JSON object, one line, no newline at the end: {message_key, from, color, summary, timestamp, type, text,
-/// received_ms, attempts}.
+/// received_ms, attempts}, with an ask also {request_id}.
 std::string json_line(const OutgoingMessage&);
 
 /// The text block a lead session sees: one <teammate-message> each, a label on possible repeats.

@@ -124,9 +124,9 @@ struct LeadRow {
   std::string state;  // "idle", "busy", "gone"
   EpochMs since_ms = 0;
   EpochMs until_ms = 0;  // busy: when the report runs out; 0 otherwise
-  std::string by;        // what told it: the event's name; empty: nothing yet
-  std::string session;   // the lead's session, as its hooks or its stream name it
-  std::string pane;      // the tmux pane it lives in, as Courier writes it; empty: unknown
+  std::string by = {};       // what told it: the event's name; empty: nothing yet
+  std::string session = {};  // the lead's session, as its hooks or its stream name it
+  std::string pane = {};     // the tmux pane it lives in, "%3"; empty: unknown
 };
 
 /// One line in the life of a message or an ask.
@@ -170,6 +170,9 @@ class Ledger {
   Result<std::optional<MessageRow>> message(const schema::MessageKey&);
   /// Messages whose key starts with `prefix` (for `trace`), at most `limit`.
   Result<std::vector<MessageRow>> messages_like(std::string_view prefix, int limit);
+  /// The newest message of this type about an ask or a shutdown.
+  Result<std::optional<MessageRow>> message_about(std::string_view team, std::string_view request_id,
+                                                  std::string_view type);
   /// Refused and bad entries of one team, or of all with an empty name; newest first.
   Result<std::vector<MessageRow>> quarantined(std::string_view team, int limit);
   Result<long long> quarantined_count(std::string_view team);

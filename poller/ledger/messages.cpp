@@ -139,6 +139,15 @@ Result<std::vector<MessageRow>> Ledger::messages_like(std::string_view prefix, i
       read_message, database);
 }
 
+Result<std::optional<MessageRow>> Ledger::message_about(std::string_view team, std::string_view request_id,
+                                                        std::string_view type) {
+  Database& database = *impl_->database;
+  return first_row(database.query(select_messages + "WHERE request_id = ?1 AND request_id <> '' AND team = ?2 AND "
+                                                    "type = ?3 ORDER BY id DESC LIMIT 1",
+                                  request_id, team, type),
+                   read_message, database);
+}
+
 Result<std::vector<MessageRow>> Ledger::quarantined(std::string_view team, int limit) {
   Database& database = *impl_->database;
   const std::string sql = select_messages + (team.empty() ? "WHERE ?1 = '' AND" : "WHERE team = ?1 AND") +

@@ -34,6 +34,7 @@ const config::TeamConfig* find(const std::vector<config::TeamConfig>& configs, c
 bool same_foundation(const config::TeamConfig& a, const config::TeamConfig& b) {
   return a.team.root == b.team.root && a.team.transport == b.team.transport && a.team.lead == b.team.lead &&
          a.team.role == b.team.role && a.team.tasks == b.team.tasks && a.shutdown.tmux == b.shutdown.tmux &&
+         a.delivery.tmux.command == b.delivery.tmux.command &&
          a.limits.inbox_file == b.limits.inbox_file;
 }
 
@@ -98,7 +99,6 @@ ReloadReport PollLoop::reload(std::vector<config::TeamConfig> configs) {
       let_go(name);
     } else if (*before != *after) {
       team->reconfigure(*after);
-      push(team);  // it may have a sink only now
     }
   }
   configs_ = std::move(configs);
@@ -190,14 +190,14 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
 }
 
 void PollLoop::push(const std::shared_ptr<Team>& team) {
-  if (!team->courier().has_push_sink() || !pushing_.insert(team->context().name).second) return;
+  if (!pushing_.insert(team->context().name).second) return;
   tasks_.spawn(deliver(team));
 }
 
 asio::awaitable<void> PollLoop::deliver(std::shared_ptr<Team> team) {
   const auto& name = team->context().name;
   const auto goes_on = [&] {
-    return !stopping_ && !team->retired() && !leaving_.contains(name) && team->courier().has_push_sink();
+    return !stopping_ && !team->retired() && !leaving_.contains(name);
   };
   while (goes_on()) {
     co_await team->deliver();

@@ -44,7 +44,7 @@ class PollLoop {
   void discover(std::optional<unsigned> polls);
   void adopt(const config::TeamConfig& config, const std::string& name, std::optional<unsigned> polls);
   boost::asio::awaitable<void> serve(std::shared_ptr<Team> team, std::optional<unsigned> polls);
-  /// Starts the push of chat for this team, unless it has no sink or it runs already.
+  /// Starts the push of chat for this team, unless it runs already.
   void push(const std::shared_ptr<Team>& team);
   boost::asio::awaitable<void> deliver(std::shared_ptr<Team> team);
   /// Ends the service of this team after its poll under way.

@@ -176,6 +176,8 @@ Status Intake::apply(const handlers::ToLead&, const InboxEntry& entry, MessageRo
   }
   ++fresh.queued_chat;
   row.delivery = DeliveryState::queued;
+  const auto& urgent = context_.config.delivery.urgent;
+  if (std::find(urgent.begin(), urgent.end(), row.sender) != urgent.end()) row.priority = Priority::urgent;
   return record(row, Event::message_accepted, events, fresh);
 }
 
@@ -196,9 +198,13 @@ Status Intake::apply(const handlers::WorkerStatus& status, const InboxEntry& ent
   }
   row.disposition = Disposition::status;
   const bool fits = fresh.queued_chat < context_.config.limits.queued_chat;
-  if (status.to_lead && entry.read != ReadFlag::read && fits) {
+  if (entry.read != ReadFlag::read && status.to_lead && fits) {
     ++fresh.queued_chat;
     row.delivery = DeliveryState::queued;
+    if (status.went_wrong) row.priority = Priority::urgent;
+  } else if (entry.read != ReadFlag::read && status.in_digest) {
+    row.delivery = DeliveryState::queued;
+    row.priority = Priority::digest;
   }
   return record(row, Event::message_accepted, events, fresh);
 }

@@ -383,31 +383,12 @@ Status Shutdowns::drop_words(const Shutdown& shutdown) {
 }
 
 Status Shutdowns::tell_lead(const Shutdown& shutdown, EventBatch& events) {
-  const auto notice = handlers::end_notice(shutdown, context_.view(), shutdown.changed_ms);
-  const auto batch = context_.ledger.next_batch();
-  if (!batch) return batch.error();
-  MessageRow row;
-  row.team = context_.name;
-  row.inbox = context_.lead;
-  row.key = notice.key;
-  row.sender = "system";
-  row.timestamp = schema::iso_timestamp(shutdown.changed_ms);
-  row.type = shutdown.state == ShutdownState::cleaned ? "teammate_terminated" : "chat";
-  row.entry = notice.entry;
-  row.disposition = Disposition::chat;
-  row.request_id = shutdown.request_id;
-  row.received_ms = shutdown.changed_ms;
-  row.batch = *batch;
-  row.delivery = DeliveryState::queued;
-  if (auto inserted = context_.ledger.insert(row); !inserted) return inserted.error();
-  events.add(Event::message_accepted, {{"team", context_.name},
-                                       {"inbox", row.inbox},
-                                       {"from", row.sender},
-                                       {"type", row.type},
-                                       {"message_key", row.key.value},
-                                       {"request_id", row.request_id},
-                                       {"new", "queued"}});
-  return Done{};
+  WordToLead word;
+  word.notice = handlers::end_notice(shutdown, context_.view(), shutdown.changed_ms);
+  if (shutdown.state == ShutdownState::cleaned) word.type = "teammate_terminated";
+  word.request_id = shutdown.request_id;
+  const auto told = context_.tell_lead(word, events);
+  return told ? Status(Done{}) : Status(told.error());
 }
 
 bool Shutdowns::remove_traces(Shutdown shutdown, ShutdownEvent event) {

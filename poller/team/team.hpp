@@ -126,8 +126,9 @@ class Team {
   Intake intake_;
   std::map<std::string, Intake> alias_intakes_;
   Outbox outbox_;
+  TmuxPanes panes_;       // where workers live
+  TmuxPanes lead_panes_;  // where the lead lives
   Courier courier_;
-  TmuxPanes panes_;
   Shutdowns shutdowns_;
   Orders orders_;
   Lookout lookout_;

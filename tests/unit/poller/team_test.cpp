@@ -49,12 +49,12 @@ TEST_CASE("an ask that a rule allows is answered in the poll that finds it, and 
 
 TEST_CASE("chat waits while the lead is busy and comes in order when it is idle") {
   World world;
-  REQUIRE(world.team->courier().report(LeadEvent::reports_busy, std::nullopt));
+  REQUIRE(world.team->courier().report(LeadEvent::reports_busy));
   world.write_lead({World::entry("w1", "first", 1), World::entry("w2", "second", 2)});
   world.poll();
   CHECK(world.all_read());
   CHECK(world.receive().empty());
-  REQUIRE(world.team->courier().report(LeadEvent::reports_idle, std::nullopt));
+  REQUIRE(world.team->courier().report(LeadEvent::reports_idle));
   const auto messages = world.receive();
   REQUIRE(messages.size() == 2);
   CHECK(messages[0].text == "first");

@@ -120,7 +120,14 @@ struct World {
   [[nodiscard]] bool logged(const std::string& event) const {
     return log().find('"' + event + '"') != std::string::npos;
   }
-  std::vector<OutgoingMessage> receive() { return *team->courier().offer(100, "recv", false, std::nullopt); }
+  std::vector<OutgoingMessage> receive() { return *team->courier().offer(by_hand()); }
+  static Take by_hand() {
+    Take take;
+    take.sink = "recv";
+    take.max = 100;
+    take.by_hand = true;
+    return take;
+  }
 };
 
 }  // namespace inbox_poller::test

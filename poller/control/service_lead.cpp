@@ -1,0 +1,145 @@
+// The verbs of whoever is, or stands for, the lead session: `attach`, `recv`, `ack`, `lead`.
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <chrono>
+
+#include "poller/control/request.hpp"
+#include "poller/control/service.hpp"
+#include "poller/control/views.hpp"
+#include "poller/pause.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace json = boost::json;
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds held_lease = std::chrono::minutes(10);
+constexpr milliseconds recv_look{50};
+constexpr milliseconds longest_wait = std::chrono::hours(24);
+constexpr std::size_t default_max = 20;
+
+std::string names_of_events() {
+  std::string names;
+  for (const auto event : lead_events) names += (names.empty() ? "" : ", ") + std::string(to_string(event));
+  return names;
+}
+
+/// What this connection takes: at its rung, or, when it has attached at none, by hand.
+Take take_of(const json::object& request, const ControlSession& session) {
+  Take take;
+  take.max = static_cast<std::size_t>(std::clamp<long long>(number(request, "max").value_or(default_max), 1, 1000));
+  take.even_busy = flag(request, "even_busy");
+  if (flag(request, "hold")) take.lease = held_lease;
+  const auto rung = config::parse_rung(session.rung);
+  take.by_hand = !rung;
+  take.rung = rung.value_or(config::Rung::socket);
+  take.sink = rung ? session.rung : "recv";
+  return take;
+}
+
+}  // namespace
+
+asio::awaitable<json::object> Service::attach(TeamPtr team, Object request, SessionPtr session) {
+  const auto rung = config::parse_rung(text(request, "rung"));
+  const bool may = rung == config::Rung::stdin_stream || rung == config::Rung::hook || rung == config::Rung::socket;
+  if (!may) co_return refuse("request.invalid", "`rung` must be one of stdin, hook, socket");
+  if (!session->rung.empty()) co_return refuse("request.invalid", "this connection is attached already");
+  if (rung != config::Rung::socket && team->courier().is_attached(*rung))
+    co_return refuse("lead.attached", "another process holds the lead's " + std::string(config::to_string(*rung)) +
+                                          " in team " + team->context().name + "; there can be one");
+  session->rung = config::to_string(*rung);
+  team->courier().attach(*rung);
+  session->on_close.push_back([team, rung = *rung] {
+    team->courier().detach(rung);
+    // Its end would have been told; a host that dies takes the lead's standard input with it.
+    if (rung == config::Rung::stdin_stream && team->courier().lead_state() != LeadState::gone)
+      static_cast<void>(team->courier().report(LeadEvent::disconnects));
+  });
+  team->poke();
+  co_return Object{{"ok", true},
+                   {"team", team->context().name},
+                   {"lead", team->context().lead},
+                   {"rung", session->rung},
+                   {"permissions", team->context().config.lead.permissions}};
+}
+
+asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, SessionPtr session) {
+  const auto wait =
+      milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_wait.count()));
+  const auto take = take_of(request, *session);
+  if (const auto taken = text(request, "acked"); !taken.empty()) {
+    const auto acknowledged = team->courier().acknowledge_up_to(take.sink, taken);
+    if (!acknowledged) co_return refuse(acknowledged.error());
+  }
+  const auto deadline = services_.clock.steady() + wait;
+  std::vector<OutgoingMessage> messages;
+  for (;;) {
+    if (session->closed) co_return refuse("control.closed", "the receiver went away");
+    if (team->retired())
+      co_return refuse("team.unknown",
+                       "team \"" + team->context().name + "\" is no longer served; its messages are kept");
+    auto offered = team->courier().offer(take);
+    if (!offered) co_return refuse(offered.error());
+    messages = std::move(*offered);
+    if (!messages.empty() || services_.clock.steady() >= deadline) break;
+    co_await pause(recv_look);
+  }
+  if (!messages.empty() && !take.lease)
+    session->on_close.push_back([team, messages] { team->courier().give_back(messages); });
+  if (!messages.empty() && take.rung == config::Rung::stdin_stream)
+    static_cast<void>(team->courier().report(LeadEvent::batch_pushed));
+  const auto counts = services_.ledger.chat_counts(team->context().name);
+  if (!counts) co_return refuse(counts.error());
+  json::array list;
+  for (const auto& message : messages) list.push_back(message_view(message));
+  co_return Object{{"ok", true},
+                   {"messages", std::move(list)},
+                   {"block", block(messages)},
+                   {"held", counts->queued},
+                   {"lead_state", to_string(team->courier().lead_state())}};
+}
+
+json::object Service::acknowledge(const Object& request) {
+  const auto* keys = request.if_contains("keys");
+  if (keys == nullptr || !keys->is_array()) return refuse("request.invalid", "`keys` must be a list of message keys");
+  const auto how = flag(request, "assumed") ? Confirmation::assumed : Confirmation::acknowledged;
+  std::vector<std::string> wanted;
+  for (const auto& key : keys->as_array())
+    if (key.is_string()) wanted.emplace_back(key.as_string());
+  std::size_t count = 0;
+  for (const auto& team : all_served()) {
+    if (const auto only = text(request, "team"); !only.empty() && only != team->context().name) continue;
+    const auto acknowledged = team->courier().acknowledge(wanted, how);
+    if (!acknowledged) return refuse(acknowledged.error());
+    count += *acknowledged;
+  }
+  return {{"ok", true}, {"acknowledged", count}};
+}
+
+json::object Service::lead(Team& team, const Object& request) {
+  std::optional<LeadEvent> event;
+  if (const auto state = text(request, "state"); !state.empty()) {
+    event = parse_lead_event("reports_" + state);
+    if (!event)
+      return refuse("request.invalid", "\"" + state + "\" is no state of a lead; states are busy, idle, gone");
+  } else if (const auto name = text(request, "event"); !name.empty()) {
+    event = parse_lead_event(name);
+    if (!event) return refuse("request.invalid", "\"" + name + "\" is no event; events are " + names_of_events());
+  }
+  if (event) {
+    std::optional<config::Duration> limit;
+    if (const auto ms = number(request, "for_ms"); ms && *ms > 0)
+      limit = std::min<milliseconds>(milliseconds(*ms), longest_wait);
+    const LeadSession session{text(request, "session"), {}};
+    if (auto reported = team.courier().report(*event, limit, &session); !reported) return refuse(reported.error());
+    team.poke();
+  }
+  auto view = lead_view(team);
+  view["ok"] = true;
+  view["team"] = team.context().name;
+  return view;
+}
+
+}  // namespace inbox_poller::poller
