@@ -192,7 +192,7 @@ class Ledger {
                         Confirmation confirmed = Confirmation::acknowledged);
   /// Given up: what is queued (or offered) becomes expired.
   Status mark_expired(const std::vector<long long>& ids, EpochMs now);
-  /// Queued messages of any priority that were received at or before this moment, oldest first.
+  /// Queued messages of any priority that were received at or before this moment, in no order.
   Result<std::vector<MessageRow>> queued_before(std::string_view team, EpochMs received_before_ms, int limit);
   /// Everything that waits to be summed up, oldest first.
   Result<std::vector<MessageRow>> digest_material(std::string_view team, int limit);

@@ -165,17 +165,33 @@ Result<long long> Ledger::quarantined_count(std::string_view team) {
   return count;
 }
 
+namespace {
+
+/// A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one.
+const std::string may_go =
+    " AND batch < coalesce((SELECT min(batch) FROM outbox WHERE team = ?1 AND state = 'pending' AND created_ms > ?2), "
+    "9223372036854775807) ";
+
+}  // namespace
+
 Result<std::vector<MessageRow>> Ledger::offerable(std::string_view team, EpochMs grace_before_ms, int limit,
                                                   std::optional<Overdue> overdue) {
   Database& database = *impl_->database;
-  // A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one. A message
-  // ranks as high as the highest that its sender wrote after it: it has to go first.
+  const auto urgent = database.value<bool>(
+      "SELECT 1 FROM messages WHERE delivery = 'queued' AND team = ?1 AND priority = 2 LIMIT 1", team);
+  if (!urgent) return urgent.error();
+  if (!*urgent && !overdue)  // the usual case, in the order of the index
+    return all_rows(database.query(select_messages + "WHERE team = ?1 AND delivery = 'queued' AND priority = 1" +
+                                       may_go + "ORDER BY id LIMIT ?3",
+                                   team, grace_before_ms, limit),
+                    read_message, database);
+  // A message ranks as high as the highest that its sender wrote after it: it has to go first.
   const std::string sql =
       select_messages +
       "JOIN (SELECT id AS ranked, max(priority) OVER later AS rank, "
       "max(received_ms <= CASE priority WHEN 2 THEN ?4 ELSE ?3 END) OVER later AS overdue FROM messages "
-      "WHERE team = ?1 AND delivery = 'queued' AND priority > 0 AND batch < coalesce((SELECT min(batch) FROM outbox "
-      "WHERE team = ?1 AND state = 'pending' AND created_ms > ?2), 9223372036854775807) "
+      "WHERE team = ?1 AND delivery = 'queued' AND priority > 0" +
+      may_go +
       "WINDOW later AS (PARTITION BY sender ORDER BY id DESC)) ON id = ranked "
       "WHERE overdue OR ?5 ORDER BY rank DESC, id LIMIT ?6";
   const Overdue limits = overdue.value_or(Overdue{});
@@ -187,7 +203,7 @@ Result<std::vector<MessageRow>> Ledger::offerable(std::string_view team, EpochMs
 Result<std::vector<MessageRow>> Ledger::queued_before(std::string_view team, EpochMs received_before_ms, int limit) {
   Database& database = *impl_->database;
   return all_rows(database.query(select_messages + "WHERE team = ?1 AND delivery = 'queued' AND received_ms <= ?2 "
-                                                   "ORDER BY id LIMIT ?3",
+                                                   "LIMIT ?3",
                                  team, received_before_ms, limit),
                   read_message, database);
 }
@@ -251,19 +267,29 @@ Status Ledger::requeue_all_offered() {
 }
 
 Result<ChatCounts> Ledger::chat_counts(std::string_view team) {
-  Statement rows = impl_->database->query(
-      "SELECT count(*) FILTER (WHERE delivery = 'queued' AND priority > 0), "
-      "count(*) FILTER (WHERE delivery = 'offered'), count(*) FILTER (WHERE delivery = 'delivered'), "
-      "count(*) FILTER (WHERE delivery = 'delivered' AND confirmed = 'assumed'), "
-      "count(*) FILTER (WHERE delivery = 'expired'), count(*) FILTER (WHERE delivery = 'queued' AND priority = 0), "
-      "coalesce(min(received_ms) FILTER (WHERE delivery = 'queued' AND priority > 0), 0) FROM messages "
-      "WHERE delivery IN ('queued', 'offered', 'delivered', 'expired') AND team = ?1",
-      team);
-  auto row = rows.next();
-  if (!row) return row.error();
+  Database& database = *impl_->database;
   ChatCounts counts;
-  rows.read(counts.queued, counts.offered, counts.delivered, counts.assumed, counts.expired, counts.digest,
-            counts.oldest_queued_ms);
+  const std::string count = "SELECT count(*) FROM messages WHERE ";
+  const std::pair<std::string, long long ChatCounts::*> wanted[] = {
+      {count + "delivery = 'queued' AND team = ?1 AND priority > 0", &ChatCounts::queued},
+      {count + "delivery = 'queued' AND team = ?1 AND priority = 0", &ChatCounts::digest},
+      {count + "delivery = 'offered' AND team = ?1", &ChatCounts::offered},
+      {count + "delivery = 'delivered' AND team = ?1", &ChatCounts::delivered},
+      {count + "delivery = 'expired' AND team = ?1", &ChatCounts::expired},
+      {count + "confirmed = 'assumed' AND team = ?1", &ChatCounts::assumed}};
+  for (const auto& [sql, member] : wanted) {
+    const auto found = database.value<long long>(sql, team);
+    if (!found) return found.error();
+    counts.*member = *found;
+  }
+  for (const int priority : {1, 2}) {
+    const auto oldest = database.value<long long>(
+        "SELECT received_ms FROM messages WHERE delivery = 'queued' AND team = ?1 AND priority = ?2 ORDER BY id LIMIT 1",
+        team, priority);
+    if (!oldest) return oldest.error();
+    if (*oldest != 0 && (counts.oldest_queued_ms == 0 || *oldest < counts.oldest_queued_ms))
+      counts.oldest_queued_ms = *oldest;
+  }
   return counts;
 }
 

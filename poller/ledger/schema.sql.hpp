@@ -251,7 +251,8 @@ DELETE FROM sqlite_sequence WHERE name = 'messages_3';
 INSERT INTO sqlite_sequence SELECT 'messages_3', seq FROM sqlite_sequence WHERE name = 'messages';
 DROP TABLE messages;
 ALTER TABLE messages_3 RENAME TO messages;
-CREATE INDEX messages_delivery ON messages (delivery, team, priority, confirmed, received_ms);
+CREATE INDEX messages_delivery ON messages (delivery, team, priority);
+CREATE INDEX messages_assumed ON messages (team, confirmed) WHERE confirmed = 'assumed';
 CREATE INDEX messages_received ON messages (team, received_ms);
 CREATE INDEX messages_quarantine ON messages (team) WHERE disposition IN ('refused', 'bad');
 CREATE INDEX messages_request ON messages (request_id, team) WHERE request_id <> '';
@@ -288,7 +289,7 @@ ALTER TABLE requests_3 RENAME TO requests;
 CREATE INDEX requests_id ON requests (request_id, team);
 CREATE INDEX requests_open ON requests (team, asker) WHERE state IN ('received', 'pending');
 CREATE INDEX requests_plans ON requests (team, asker, content_hash) WHERE kind = 'plan';
-CREATE INDEX requests_decided ON requests (decided_ms, team) WHERE decided_ms > 0;
+CREATE INDEX requests_decided ON requests (decided_ms) WHERE decided_ms > 0;
 
 -- Empty values are not part of a row's sum, so the sums of the rows that are there stay right.
 ALTER TABLE lead ADD COLUMN by TEXT NOT NULL DEFAULT '';       -- what told the state: the event's name

@@ -559,7 +559,7 @@ TEST_CASE("two files for one team are a problem, also when a glob covers a name"
 }
 
 TEST_CASE("the examples that are shipped load without problems") {
-  const fs::path examples = fs::path(__FILE__).parent_path() / "../../../deploy/examples";
+  const fs::path examples = fs::path(INBOX_POLLER_SOURCE) / "deploy/examples";
   int seen = 0;
   for (const auto& entry : fs::directory_iterator(examples)) {
     if (entry.path().extension() != ".toml") continue;

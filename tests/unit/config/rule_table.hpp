@@ -12,7 +12,7 @@
 namespace inbox_poller::config::test {
 
 inline std::filesystem::path fixture(const std::string& name) {
-  return std::filesystem::path(__FILE__).parent_path() / "../../fixtures/config" / name;
+  return std::filesystem::path(INBOX_POLLER_SOURCE) / "tests/fixtures/config" / name;
 }
 
 struct Row {

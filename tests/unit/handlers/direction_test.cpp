@@ -148,7 +148,7 @@ TEST_CASE("every cell of the direction table is as drawn, and every type has a l
 }
 
 TEST_CASE("docs/protocol.md shows the same table, every cell once") {
-  std::ifstream file(std::filesystem::path(__FILE__).parent_path() / "../../../docs/protocol.md");
+  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/protocol.md");
   REQUIRE(file);
   const auto payload_of = payloads();
   std::set<std::pair<std::string, std::string>> shown;

@@ -42,7 +42,8 @@ bool starts_with(const std::string& text, std::string_view beginning) {
 
 /// A walk over a whole table, except over the list of ids we gave ourselves and the one-row table of the tick counter.
 bool is_full_scan(const std::string& step) {
-  return starts_with(step, "SCAN ") && !starts_with(step, "SCAN json_each") && !starts_with(step, "SCAN daemon");
+  return starts_with(step, "SCAN ") && !starts_with(step, "SCAN json_each") && !starts_with(step, "SCAN daemon") &&
+         !starts_with(step, "SCAN (subquery");  // of rows that an index found
 }
 
 void use_everything(Ledger& ledger) {
@@ -53,10 +54,18 @@ void use_everything(Ledger& ledger) {
     must(ledger.messages_like("k", 10));
     must(ledger.quarantined("red", 10));
     must(ledger.offerable("red", 0, 10));
+    must(ledger.offerable("red", 0, 10, Ledger::Overdue{1, 1}));
+    must(ledger.queued_before("red", 1, 10));
+    must(ledger.digest_material("red", 10));
+    must(ledger.offered_up_to("red", "socket", {"k1"}));
+    must(ledger.message_about("red", "r-1", "permission_ask"));
+    must(ledger.decisions("red", 0, 10));
+    must(ledger.decisions("", 0, 10));
     must(ledger.mark_offered({id}, "recv", 1));
     must(ledger.requeue("red", {id}));
     must(ledger.requeue_all_offered());
     must(ledger.mark_delivered({id}, 1));
+    must(ledger.mark_expired({id}, 1));
     must(ledger.chat_counts("red"));
     must(ledger.put_request("red", request_row("r-1", handlers::RequestState::pending)));
     must(ledger.request("red", handlers::RequestKind::permission, "r-1"));
@@ -117,7 +126,7 @@ TEST_CASE(
       INFO(step);
       CHECK_FALSE(is_full_scan(step));
       if (starts_with(sql, "SELECT count(*)") && step.find("messages") != std::string::npos) {
-        CHECK(step.find("USING COVERING INDEX messages_delivery") != std::string::npos);
+        CHECK(step.find("USING COVERING INDEX messages_") != std::string::npos);
       }
       if (sql.find("LIMIT ?3") != std::string::npos) CHECK(step.find("TEMP B-TREE") == std::string::npos);
     }

@@ -1,0 +1,15 @@
+// The lead's own permission prompts, judged by the same rules as the workers' asks ([lead] permissions). Sources:
+// integrations.md C1 (hook PermissionRequest) and C4 (can_use_tool).
+#pragma once
+
+#include <string_view>
+
+#include "handlers/handler.hpp"
+
+namespace inbox_poller::handlers {
+
+/// What the rules say about a tool call of the lead's session. `input` is the tool's input as a JSON text; `cwd` the
+/// session's folder, from which relative path rules start. With [lead] permissions off: ask.
+config::Verdict judge_lead(std::string_view tool, std::string_view input, std::string_view cwd, const TeamView&);
+
+}  // namespace inbox_poller::handlers
