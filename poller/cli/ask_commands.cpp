@@ -77,6 +77,7 @@ ExitCode pending(Context& context) {
 
 struct AnswerOptions {
   std::string id;
+  std::string by;  // empty: the user's name
   bool always = false;
   std::string mode;
   std::string input;
@@ -85,7 +86,7 @@ struct AnswerOptions {
 };
 
 ExitCode answer(Context& context, std::string_view verb, const AnswerOptions& options) {
-  json::object request{{"id", options.id}, {"by", user_name()}};
+  json::object request{{"id", options.id}, {"by", options.by.empty() ? user_name() : options.by}};
   if (options.always) request["always"] = true;
   if (!options.mode.empty()) request["mode"] = options.mode;
   if (!options.input.empty()) request["input"] = options.input;
@@ -100,6 +101,14 @@ ExitCode answer(Context& context, std::string_view verb, const AnswerOptions& op
   if (const std::string rule = text_of(*taken, "rule_added"); !rule.empty())
     text += "from now on in this session: " + rule + '\n';
   return context.print(text);
+}
+
+void add_by(CLI::App& command, AnswerOptions& options) {
+  command
+      .add_option("--by", options.by,
+                  "Who answers, for the record (default: your user name); it is no proof: whoever may use the socket "
+                  "may write any name")
+      ->type_name("NAME");
 }
 
 }  // namespace
@@ -126,6 +135,7 @@ void add_approve(CLI::App& app, Context& context) {
       "Examples:\n"
       "  inbox-poller approve perm-17\n"
       "  inbox-poller approve perm-17 --always\n"
+      "  inbox-poller approve perm-17 --by team-lead\n"
       "  inbox-poller approve perm-17 --input '{\"command\":\"git push origin main\"}'\n"
       "  inbox-poller approve plan-3 --mode acceptEdits --note 'start with the tests'");
   command->add_option("ID", options->id, "The request id, in full")->required();
@@ -133,6 +143,7 @@ void add_approve(CLI::App& app, Context& context) {
   command->add_option("--mode", options->mode, "For a plan: the permission mode to grant")->type_name("MODE");
   command->add_option("--input", options->input, "For a tool: run it with this input instead")->type_name("JSON");
   command->add_option("--note", options->note, "A message to the worker along with the approval")->type_name("TEXT");
+  add_by(*command, *options);
   command->callback([options, &context] { context.exit_code = answer(context, "approve", *options); });
 }
 
@@ -146,6 +157,7 @@ void add_deny(CLI::App& app, Context& context) {
                   "  inbox-poller deny perm-17 --reason 'do not push; open a pull request'");
   command->add_option("ID", options->id, "The request id, in full")->required();
   command->add_option("--reason", options->reason, "What the worker is told")->type_name("TEXT")->required();
+  add_by(*command, *options);
   command->callback([options, &context] { context.exit_code = answer(context, "deny", *options); });
 }
 
