@@ -218,6 +218,11 @@ std::vector<std::string_view> Section::keys() const {
   return keys;
 }
 
+bool Section::is_list(std::string_view key) const {
+  const toml::node* node = table_->get(key);
+  return node != nullptr && node->is_array();
+}
+
 void Section::finish(const std::vector<std::string_view>& subsections) {
   const std::string_view kind = known_.empty() ? "section" : "setting";
   known_.insert(known_.end(), subsections.begin(), subsections.end());

@@ -81,6 +81,11 @@ class Section {
 
   /// What is written there: for a section whose keys are names of the operator's choice, and to see whether it is used.
   [[nodiscard]] std::vector<std::string_view> keys() const;
+  [[nodiscard]] bool is_written(std::string_view key) const { return table_->contains(key); }
+  /// Whether a list is written there, for a key that may be one.
+  [[nodiscard]] bool is_list(std::string_view key) const;
+  /// "delivery.via"
+  [[nodiscard]] std::string full_name(std::string_view key) const;
 
   /// Complains about a value that is well-formed but not acceptable, at its place (or the section's, when it is a
   /// default).
@@ -92,7 +97,6 @@ class Section {
   void one_of(std::string_view key, std::string& name, const std::vector<std::string_view>& names);
   void for_each_text(std::string_view key, std::vector<std::string>& texts,
                      const std::function<Status(const std::string&)>& take);
-  [[nodiscard]] std::string full_name(std::string_view key) const;
 
   template <class T, class Parse>
   void read(std::string_view key, T& value, Parse parse);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "config/load.hpp"
 #include "config/load_section.hpp"
@@ -61,6 +62,17 @@ Result<std::string> acknowledgement(const std::string& text) {
                                              quoted_list({default_allow, any_host, bypass_ceiling, wide_modes})};
 }
 
+/// "%3"
+bool is_pane(std::string_view text) {
+  return text.size() >= 2 && text.size() <= 10 && text.front() == '%' &&
+         std::ranges::all_of(text.substr(1), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool has(const std::vector<Rung>& via, Rung rung) { return std::ranges::find(via, rung) != via.end(); }
+
+const Section::Choices<Answerer> answerers = {
+    {"person", Answerer::person}, {"lead", Answerer::lead}, {"both", Answerer::both}};
+
 /// For a PermissionMode, or for one that need not be set.
 template <class Mode>
 Section::Choices<Mode> modes() {
@@ -86,8 +98,11 @@ struct TeamReader {
     read_modes();
     read_shutdown();
     read_delivery();
+    read_person();
+    read_lead();
     read_limits();
-    section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "limits"});
+    section("").finish(
+        {"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "person", "lead", "limits"});
   }
 
   Section section(std::string name) { return {document, std::move(name), complaints, out.settings}; }
@@ -144,11 +159,22 @@ struct TeamReader {
   }
 
   /// [permissions] and [sandbox] have the same keys; only what a rule is differs, and which may stand under `allow`.
+  /// `ask` says who is asked; as a list it is what `ask_rules` is.
   template <class Rule, class Settings>
-  static void read_policy(Section& from, RuleSet<Rule>& rules, Settings& to,
-                          Result<Rule> (*parse_allow)(std::string_view), Result<Rule> (*parse)(std::string_view)) {
+  void read_policy(Section& from, RuleSet<Rule>& rules, Settings& to, Result<Rule> (*parse_allow)(std::string_view),
+                   Result<Rule> (*parse)(std::string_view)) {
     from.list("allow", rules.allow, parse_allow);
-    from.list("ask", rules.ask, parse);
+    from.list("ask_rules", rules.ask, parse);
+    if (!from.is_list("ask")) {
+      from.choice("ask", to.ask, answerers);
+      only_a_leader(to.ask != Answerer::person, from.full_name("ask"));
+    } else {
+      if (!rules.ask.empty())
+        from.reject("ask", "is a list of rules, as " + from.full_name("ask_rules") +
+                               " is; write the rules there, and "
+                               "here who is asked: \"person\", \"lead\" or \"both\"");
+      from.list("ask", rules.ask, parse);
+    }
     from.list("deny", rules.deny, parse);
     from.choice("default", to.default_action, {{"ask", Action::ask}, {"deny", Action::deny}, {"allow", Action::allow}});
     from.duration("timeout", to.timeout, shortest_wait, longest_wait);
@@ -191,6 +217,8 @@ struct TeamReader {
     }
     plans.duration("timeout", to.timeout, shortest_wait, longest_wait);
     plans.count("loop_limit", to.loop_limit, 1, 1000);
+    plans.choice("ask", to.ask, answerers);
+    only_a_leader(to.ask != Answerer::person, "plans.ask");
     plans.finish();
   }
 
@@ -242,31 +270,116 @@ struct TeamReader {
     shutdown.flag("close_panes", to.close_panes);
     shutdown.flag("remove_members", to.remove_members);
     shutdown.flag("release_tasks", to.release_tasks);
-    shutdown.texts("tmux", to.tmux);
-    if (to.tmux.empty() || to.tmux.front().empty())
-      shutdown.reject("tmux", "names no program; write how tmux is called, such as [\"tmux\", \"-L\", \"team\"]");
+    read_tmux_call(shutdown, "tmux", to.tmux);
+    shutdown.choice("ask", to.ask, answerers);
     shutdown.finish();
+  }
+
+  /// A program that we start, with its arguments; empty: none.
+  static void read_program(Section& from, std::string_view key, std::vector<std::string>& argv) {
+    from.texts(key, argv);
+    if (argv.empty() || argv.front().starts_with('/')) return;
+    from.reject(key, "begins with " + toml_text(argv.front()) +
+                         "; its first entry must be a program's absolute path, for no shell and no PATH is used");
+  }
+
+  static void read_tmux_call(Section& from, std::string_view key, std::vector<std::string>& argv) {
+    from.texts(key, argv);
+    if (argv.empty() || argv.front().empty())
+      from.reject(key, "names no program; write how tmux is called, such as [\"tmux\", \"-L\", \"team\"]");
   }
 
   void read_delivery() {
     Section delivery = section("delivery");
     DeliverySettings& to = out.config.delivery;
-    delivery.texts("exec", to.exec.argv);
-    only_a_leader(!to.exec.argv.empty(), "delivery.exec");
-    if (!to.exec.argv.empty() && !to.exec.argv.front().starts_with('/')) {
-      delivery.reject("exec",
-                      "begins with " + toml_text(to.exec.argv.front()) +
-                          "; its first entry must be a program's absolute path, for no shell and no PATH is used");
-    }
+    const bool via_is_written = delivery.is_written("via");
+    read_via(delivery, to.via);
+    read_program(delivery, "exec", to.exec.argv);
     delivery.duration("exec_timeout", to.exec.timeout, shortest_wait, hours(1));
     delivery.path("file", to.file, environment.home);
-    only_a_leader(!to.file.empty(), "delivery.file");
     delivery.duration("busy_limit", to.busy_limit, shortest_wait, hours(24));
+    delivery.duration("presumed_busy", to.presumed_busy, shortest_wait, hours(1));
+    delivery.duration("max_wait", to.max_wait, shortest_wait, longest_wait);
+    delivery.duration("urgent_max_wait", to.urgent_max_wait, Duration(0), longest_wait);
+    delivery.list("urgent", to.urgent, sender_name);
+    delivery.duration("expire_after", to.expire_after, minutes(1), hours(24 * 365));
     delivery.count("batch", to.batch, 1, 1000);
-    delivery.choice("idle", to.idle, {{"state", IdlePolicy::state}, {"all", IdlePolicy::all}});
+    delivery.choice("idle", to.idle,
+                    {{"state", IdlePolicy::state}, {"digest", IdlePolicy::digest}, {"all", IdlePolicy::all}});
+    delivery.duration("digest_after", to.digest_after, shortest_wait, hours(24));
     delivery.choice("unknown", to.unknown, {{"deliver", UnknownPolicy::deliver}, {"hold", UnknownPolicy::hold}});
     delivery.list("senders", to.senders, sender_name);
-    delivery.finish();
+    delivery.finish({"tmux"});
+    for (const char* key : {"via", "exec", "file", "presumed_busy", "max_wait", "urgent_max_wait", "urgent",
+                            "expire_after", "digest_after"})
+      only_a_leader(delivery.is_written(key), delivery.full_name(key));
+
+    Section tmux = section("delivery.tmux");
+    tmux.text("pane", to.tmux.pane);
+    if (!to.tmux.pane.empty() && !is_pane(to.tmux.pane))
+      tmux.reject("pane", "is " + toml_text(to.tmux.pane) + "; write the id that tmux gave it, such as \"%3\"");
+    tmux.flag("payload", to.tmux.payload);
+    read_tmux_call(tmux, "command", to.tmux.command);
+    tmux.duration("settle", to.tmux.settle, Duration(0), seconds(5));
+    tmux.finish();
+    const bool tmux_is_written = !tmux.keys().empty();
+    only_a_leader(tmux_is_written, "[delivery.tmux]");
+    if (via_is_written) compare_with_via(to, tmux_is_written);
+  }
+
+  static void read_via(Section& delivery, std::vector<Rung>& via) {
+    std::vector<std::string> names;
+    for (const Rung rung : via) names.emplace_back(to_string(rung));
+    delivery.texts("via", names);
+    std::vector<std::string_view> known;
+    for (const Rung rung : rungs) known.push_back(to_string(rung));
+    via.clear();
+    for (const std::string& name : names) {
+      const auto rung = parse_rung(name);
+      if (!rung) {
+        delivery.reject("via", "names " + toml_text(name) + "; known are " + quoted_list(known));
+      } else if (has(via, *rung)) {
+        delivery.reject("via", "names " + toml_text(name) + " twice");
+      } else {
+        via.push_back(*rung);
+      }
+    }
+    if (names.empty())
+      delivery.reject("via", "names no way to the lead; leave it out, or name some of " + quoted_list(known));
+  }
+
+  /// A way that is named and cannot be gone, or that is set up and not named, is most likely a slip.
+  void compare_with_via(const DeliverySettings& to, bool tmux_is_written) {
+    const auto idle = [&](const std::string& setting, Rung rung) {
+      warn(setting + " has no effect: delivery.via does not name " + toml_text(to_string(rung)));
+    };
+    const auto missing = [&](Rung rung, const std::string& what) {
+      warn("delivery.via names " + toml_text(to_string(rung)) + ", but " + what);
+    };
+    for (const auto& [rung, setting, is_set] : {std::tuple{Rung::exec, "delivery.exec", !to.exec.argv.empty()},
+                                                std::tuple{Rung::file, "delivery.file", !to.file.empty()}}) {
+      if (is_set && !has(to.via, rung)) idle(setting, rung);
+      if (!is_set && has(to.via, rung)) missing(rung, std::string(setting) + " is not set: nothing can go this way");
+    }
+    if (tmux_is_written && !has(to.via, Rung::tmux)) idle("[delivery.tmux]", Rung::tmux);
+    if (has(to.via, Rung::tmux) && !has(to.via, Rung::hook) && to.tmux.pane.empty())
+      missing(Rung::tmux,
+              "delivery.tmux.pane is not set: unless hooks of the lead tell its pane, nothing can go this way");
+  }
+
+  void read_person() {
+    Section person = section("person");
+    PersonSettings& to = out.config.person;
+    only_a_leader(!person.keys().empty(), "[person]");
+    read_program(person, "notify", to.notify);
+    person.duration("notify_timeout", to.notify_timeout, shortest_wait, hours(1));
+    person.finish();
+  }
+
+  void read_lead() {
+    Section lead = section("lead");
+    lead.flag("permissions", out.config.lead.permissions);
+    lead.finish();
   }
 
   void read_limits() {

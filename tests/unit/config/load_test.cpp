@@ -83,6 +83,15 @@ TEST_CASE("a file that only names the team gets every default") {
   CHECK(team.shutdown.nudge_after == std::chrono::seconds(20));
   CHECK_FALSE(team.shutdown.force_after);
   CHECK(team.shutdown.tmux == std::vector<std::string>{"tmux"});
+  CHECK(team.permissions.ask == Answerer::person);
+  CHECK(team.delivery.via == std::vector<Rung>(std::begin(rungs), std::end(rungs)));
+  CHECK_FALSE(team.delivery.max_wait);
+  CHECK_FALSE(team.delivery.urgent_max_wait);
+  CHECK_FALSE(team.delivery.expire_after);
+  CHECK(team.delivery.presumed_busy == std::chrono::seconds(30));
+  CHECK_FALSE(team.delivery.tmux.payload);
+  CHECK(team.person.notify.empty());
+  CHECK_FALSE(team.lead.permissions);
 }
 
 TEST_CASE("a default that is nothing is shown as nothing, a list by what is in it") {
@@ -96,6 +105,9 @@ TEST_CASE("a default that is nothing is shown as nothing, a list by what is in i
   CHECK(shown("modes.on_join") == "\"\"");
   CHECK(shown("shutdown.force_after") == "\"\"");
   CHECK(shown("shutdown.tmux") == "[\"tmux\"]");
+  CHECK(shown("delivery.via") == R"(["stdin", "hook", "socket", "exec", "file", "tmux"])");
+  CHECK(shown("delivery.max_wait") == "\"\"");
+  CHECK(shown("permissions.ask") == "\"person\"");
 }
 
 TEST_CASE("a front polls faster than a lead does, unless told otherwise") {
@@ -112,12 +124,19 @@ TEST_CASE("the task folder of a team that is named may be elsewhere") {
 TEST_CASE("what only a leader does is told, not refused, where the role is another") {
   const std::string leaders_own =
       "foreign_consumer = \"ignore\"\n[modes]\non_join = \"plan\"\n[shutdown]\ngrace = \"1s\"\n[delivery]\n"
-      "exec = [\"/bin/notify\"]\nfile = \"/chat\"\n";
+      "via = [\"exec\", \"file\", \"hook\", \"tmux\"]\nexec = [\"/bin/notify\"]\nfile = \"/chat\"\n"
+      "presumed_busy = \"1s\"\nmax_wait = \"1s\"\nurgent_max_wait = \"0s\"\nurgent = [\"ann\"]\n"
+      "expire_after = \"1d\"\ndigest_after = \"1s\"\n[delivery.tmux]\npayload = true\n"
+      "[person]\nnotify = [\"/bin/notify\"]\n[permissions]\nask = \"lead\"\n[sandbox]\nask = \"both\"\n"
+      "[plans]\nask = \"lead\"\n";
   for (const char* role : {"front", "observer"}) {
     const Parsed parsed = parse(minimal + "role = \"" + role + "\"\n" + leaders_own);
     CHECK(joined(parsed.problems).empty());
     std::string expected;
-    for (const char* what : {"team.foreign_consumer", "[modes]", "[shutdown]", "delivery.exec", "delivery.file"}) {
+    for (const char* what : {"team.foreign_consumer", "permissions.ask", "sandbox.ask", "plans.ask", "[modes]",
+                             "[shutdown]", "delivery.via", "delivery.exec", "delivery.file", "delivery.presumed_busy",
+                             "delivery.max_wait", "delivery.urgent_max_wait", "delivery.urgent",
+                             "delivery.expire_after", "delivery.digest_after", "[delivery.tmux]", "[person]"}) {
       expected += (expected.empty() ? "" : "\n") + std::string("t.toml: ") + what +
                   " has no effect with team.role = \"" + role + "\"";
     }
@@ -127,12 +146,59 @@ TEST_CASE("what only a leader does is told, not refused, where the role is anoth
   CHECK(parse(minimal + "role = \"leader\"\n" + leaders_own).warnings.empty());
 }
 
+TEST_CASE("a list under permissions.ask is a list of rules, as ask_rules is, and a text says who is asked") {
+  const auto rules = [](const std::string& more) {
+    const Parsed parsed = parse(minimal + more);
+    CHECK(joined(parsed.problems).empty());
+    return parsed.team.config;
+  };
+  const TeamConfig list = rules("[permissions]\nask = [\"Bash(git push *)\"]\n[sandbox]\nask = [\"a.org\"]\n");
+  CHECK(list.permissions.rules.ask.size() == 1);
+  CHECK(list.permissions.ask == Answerer::person);
+  CHECK(list.sandbox.hosts.ask.size() == 1);
+  const TeamConfig both = rules("[sandbox]\nask = \"both\"\nask_rules = [\"a.org\"]\n");
+  CHECK(both.sandbox.hosts.ask.size() == 1);
+  CHECK(both.sandbox.ask == Answerer::both);
+  CHECK(rules("[permissions]\nask = [\"Bash(ls)\"]\n").permissions ==
+        rules("[permissions]\nask_rules = [\"Bash(ls)\"]\n").permissions);
+}
+
+TEST_CASE("a way that is named and not set up, or set up and not named, is told") {
+  const std::pair<const char*, const char*> rows[] = {
+      {"via = [\"exec\", \"socket\"]\n",
+       "t.toml: delivery.via names \"exec\", but delivery.exec is not set: nothing can go this way"},
+      {"via = [\"file\"]\nexec = [\"/bin/notify\"]\n",
+       "t.toml: delivery.exec has no effect: delivery.via does not name \"exec\"\n"
+       "t.toml: delivery.via names \"file\", but delivery.file is not set: nothing can go this way"},
+      {"via = [\"stdin\"]\nfile = \"/chat\"\n",
+       "t.toml: delivery.file has no effect: delivery.via does not name \"file\""},
+      {"via = [\"hook\"]\n[delivery.tmux]\npane = \"%1\"\n",
+       "t.toml: [delivery.tmux] has no effect: delivery.via does not name \"tmux\""},
+      {"via = [\"tmux\"]\n",
+       "t.toml: delivery.via names \"tmux\", but delivery.tmux.pane is not set: unless hooks of the lead tell its "
+       "pane, "
+       "nothing can go this way"},
+      {"via = [\"hook\", \"tmux\"]\n", ""},
+      {"via = [\"tmux\"]\n[delivery.tmux]\npane = \"%1\"\n", ""},
+      {"", ""},
+      {"exec = [\"/bin/notify\"]\n", ""},
+  };
+  for (const auto& [text, expected] : rows) {
+    INFO(text);
+    const Parsed parsed = parse(minimal + "[delivery]\n" + text);
+    CHECK(joined(parsed.problems).empty());
+    CHECK(joined(parsed.warnings) == expected);
+  }
+}
+
 TEST_CASE("two configurations are equal when every setting is") {
   const auto team = [](const std::string& more) { return parse(minimal + more).team.config; };
   CHECK(team("") == team("poll_interval = \"500ms\"\n"));
   CHECK_FALSE(team("") == team("poll_interval = \"501ms\"\n"));
   CHECK_FALSE(team("") == team("[permissions]\nallow = [\"Read\"]\n"));
   CHECK_FALSE(team("") == team("[modes.members]\nmason = \"plan\"\n"));
+  CHECK_FALSE(team("") == team("[delivery]\nvia = [\"hook\"]\n"));
+  CHECK_FALSE(team("") == team("[lead]\npermissions = true\n"));
 }
 
 TEST_CASE("every key is read, and the settings say what holds and where it comes from") {
@@ -150,10 +216,11 @@ silent_after = "3min"
 
 [permissions]
 allow = ["Bash(git status:*)"]
-ask = ["Bash(git push *)"]
+ask_rules = ["Bash(git push *)"]
 deny = ["Bash(curl *)"]
 default = "deny"
 timeout = "1h"
+ask = "lead"
 
 [sandbox]
 allow = ["github.com", "*.github.com:443"]
@@ -167,6 +234,7 @@ decision = "approve"
 ceiling = "acceptEdits"
 timeout = "2d"
 loop_limit = 3
+ask = "both"
 
 [modes]
 on_join = "default"
@@ -185,16 +253,36 @@ close_panes = false
 remove_members = false
 release_tasks = false
 tmux = ["/usr/bin/tmux", "-L", "team"]
+ask = "both"
 
 [delivery]
+via = ["socket", "exec", "file", "tmux"]
 senders = ["user"]
 exec = ["/usr/bin/notify", "--batch"]
 exec_timeout = "5s"
 file = "~/chat.jsonl"
 busy_limit = "30min"
+presumed_busy = "45s"
+max_wait = "20min"
+urgent_max_wait = "0s"
+urgent = ["security"]
+expire_after = "1min"
 batch = 5
-idle = "all"
+idle = "digest"
+digest_after = "90s"
 unknown = "hold"
+[delivery.tmux]
+pane = "%7"
+payload = true
+command = ["tmux", "-L", "lead"]
+settle = "0s"
+
+[person]
+notify = ["/usr/bin/notify-send", "ask"]
+notify_timeout = "3s"
+
+[lead]
+permissions = true
 
 [limits]
 inbox_file = "10MB"
@@ -236,7 +324,25 @@ retention = "30d"
   CHECK(team.delivery.exec.argv == std::vector<std::string>{"/usr/bin/notify", "--batch"});
   CHECK(team.delivery.exec.timeout == std::chrono::seconds(5));
   CHECK(team.delivery.file == "/home/ann/chat.jsonl");
-  CHECK(team.delivery.idle == IdlePolicy::all);
+  CHECK(team.permissions.ask == Answerer::lead);
+  CHECK(team.sandbox.ask == Answerer::person);
+  CHECK(team.plans.ask == Answerer::both);
+  CHECK(team.shutdown.ask == Answerer::both);
+  CHECK(team.delivery.via == std::vector<Rung>{Rung::socket, Rung::exec, Rung::file, Rung::tmux});
+  CHECK(team.delivery.presumed_busy == std::chrono::seconds(45));
+  CHECK(team.delivery.max_wait == std::chrono::minutes(20));
+  CHECK(team.delivery.urgent_max_wait == Duration(0));
+  CHECK(team.delivery.urgent == std::vector<std::string>{"security"});
+  CHECK(team.delivery.expire_after == std::chrono::minutes(1));
+  CHECK(team.delivery.digest_after == std::chrono::seconds(90));
+  CHECK(team.delivery.tmux.pane == "%7");
+  CHECK(team.delivery.tmux.payload);
+  CHECK(team.delivery.tmux.command == std::vector<std::string>{"tmux", "-L", "lead"});
+  CHECK(team.delivery.tmux.settle == Duration(0));
+  CHECK(team.person.notify == std::vector<std::string>{"/usr/bin/notify-send", "ask"});
+  CHECK(team.person.notify_timeout == std::chrono::seconds(3));
+  CHECK(team.lead.permissions);
+  CHECK(team.delivery.idle == IdlePolicy::digest);
   CHECK(team.delivery.unknown == UnknownPolicy::hold);
   CHECK(team.delivery.senders == std::vector<std::string>{"user"});
   CHECK(team.limits.inbox_file == Bytes{10'000'000});
@@ -249,11 +355,11 @@ retention = "30d"
   CHECK(says("team.root = \"/home/ann/teams\" (t.toml:4)"));
   CHECK(says("team.poll_interval = \"250ms\" (t.toml:8)"));
   CHECK(says("team.i_understand = [] (default)"));
-  CHECK(says("sandbox.allow = [\"github.com\", \"*.github.com:443\"] (t.toml:21)"));
-  CHECK(says("modes.members.scout = \"plan\" (t.toml:39)"));
-  CHECK(says("shutdown.close_panes = false (t.toml:46)"));
-  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:62)"));
-  CHECK(parsed.team.settings.size() == 52);
+  CHECK(says("sandbox.allow = [\"github.com\", \"*.github.com:443\"] (t.toml:22)"));
+  CHECK(says("modes.members.scout = \"plan\" (t.toml:41)"));
+  CHECK(says("shutdown.close_panes = false (t.toml:48)"));
+  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:84)"));
+  CHECK(parsed.team.settings.size() == 70);
 }
 
 TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as unset") {
@@ -327,16 +433,13 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "\"poll_interval\", \"aliases\", \"tasks\", \"foreign_consumer\", \"silent_after\" or \"i_understand\""},
       {"[team]\nname = \"a\"\n[permision]\n",
        "3:2: permision is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\" "
-       "or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"lead\" or \"limits\""},
       {"[team]\nname = \"a\"\n[log]\nlevel = \"info\"",
        "3:2: log is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\" "
-       "or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"lead\" or \"limits\""},
       {"[team]\nname = \"a\"\n[zebra]\n",
        "3:2: zebra is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\" "
-       "or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"lead\" or \"limits\""},
       {"permissions = 1\n[team]\nname = \"a\"",
        "1:15: permissions is the number 1; write it as a section, [permissions]"},
       {"[team]\nname = \"a\"\n[permissions]\nallow = \"Bash\"",
@@ -389,6 +492,50 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "is used"},
       {"[team]\nname = \"a\"\n[delivery]\nsenders = [\"a/b\"]",
        "4:12: delivery.senders: \"a/b\" is not a sender's name: letters, digits, '_' and '-', at most 64"},
+      {"[team]\nname = \"a\"\n[permissions]\nask = \"nobody\"",
+       "4:7: permissions.ask is \"nobody\"; it must be \"person\", \"lead\" or \"both\""},
+      {"[team]\nname = \"a\"\n[shutdown]\nask = [\"lead\"]",
+       "4:7: shutdown.ask is a list; write \"person\", \"lead\" or \"both\""},
+      {"[team]\nname = \"a\"\n[sandbox]\nask = [\"a.org\"]\nask_rules = [\"b.org\"]",
+       "4:7: sandbox.ask is a list of rules, as sandbox.ask_rules is; write the rules there, and here who is asked: "
+       "\"person\", \"lead\" or \"both\""},
+      {"[team]\nname = \"a\"\n[delivery]\nvia = []",
+       "4:7: delivery.via names no way to the lead; leave it out, or name some of \"stdin\", \"hook\", \"socket\", "
+       "\"exec\", \"file\" or \"tmux\""},
+      {"[team]\nname = \"a\"\n[delivery]\nvia = [\"hook\", \"mail\"]",
+       "4:7: delivery.via names \"mail\"; known are \"stdin\", \"hook\", \"socket\", \"exec\", \"file\" or \"tmux\""},
+      {"[team]\nname = \"a\"\n[delivery]\nvia = [\"hook\", \"socket\", \"hook\"]",
+       "4:7: delivery.via names \"hook\" twice"},
+      {"[team]\nname = \"a\"\n[delivery]\nvia = \"hook\"",
+       "4:7: delivery.via is a text; write a list of texts, such as [\"…\", \"…\"]"},
+      {"[team]\nname = \"a\"\n[delivery]\npresumed_busy = \"0s\"",
+       "4:17: delivery.presumed_busy is 0ms; it must be from 1s to 1h"},
+      {"[team]\nname = \"a\"\n[delivery]\nmax_wait = \"0s\"",
+       "4:12: delivery.max_wait is 0ms; it must be from 1s to 7d"},
+      {"[team]\nname = \"a\"\n[delivery]\nexpire_after = \"59s\"",
+       "4:16: delivery.expire_after is 59s; it must be from 1min to 365d"},
+      {"[team]\nname = \"a\"\n[delivery]\nurgent = [\"a b\"]",
+       "4:11: delivery.urgent: \"a b\" is not a sender's name: letters, digits, '_' and '-', at most 64"},
+      {"[team]\nname = \"a\"\n[delivery]\nidle = \"never\"",
+       "4:8: delivery.idle is \"never\"; it must be \"state\", \"digest\" or \"all\""},
+      {"[team]\nname = \"a\"\n[delivery]\ntmux.pane = \"team:1.0\"",
+       "4:13: delivery.tmux.pane is \"team:1.0\"; write the id that tmux gave it, such as \"%3\""},
+      {"[team]\nname = \"a\"\n[delivery.tmux]\npane = \"%3;kill-server\"",
+       "4:8: delivery.tmux.pane is \"%3;kill-server\"; write the id that tmux gave it, such as \"%3\""},
+      {"[team]\nname = \"a\"\n[delivery.tmux]\npane = \"%\"",
+       "4:8: delivery.tmux.pane is \"%\"; write the id that tmux gave it, such as \"%3\""},
+      {"[team]\nname = \"a\"\n[delivery.tmux]\nsettle = \"6s\"",
+       "4:10: delivery.tmux.settle is 6s; it must be from 0ms to 5s"},
+      {"[team]\nname = \"a\"\n[delivery.tmux]\ncommand = []",
+       "4:11: delivery.tmux.command names no program; write how tmux is called, such as [\"tmux\", \"-L\", \"team\"]"},
+      {"[team]\nname = \"a\"\n[delivery]\ntmux = \"%3\"",
+       "4:8: delivery.tmux is a text; write it as a section, [delivery.tmux]"},
+      {"[team]\nname = \"a\"\n[person]\nnotify = [\"notify-send\"]",
+       "4:10: person.notify begins with \"notify-send\"; its first entry must be a program's absolute path, for no "
+       "shell "
+       "and no PATH is used"},
+      {"[team]\nname = \"a\"\n[lead]\npermissions = \"yes\"",
+       "4:15: lead.permissions is a text; write true or false, without quotes"},
       {"[team]\nname = \"a\"\n[delivery]\nfile = \"x.jsonl\"",
        "4:8: delivery.file is not absolute; begin it with \"/\" or \"~/\""},
       {"[team]\nname = \"a\"\n[limits]\nmessage = 1048576",
@@ -572,7 +719,7 @@ TEST_CASE("the examples that are shipped load without problems") {
     CHECK(joined(problems).empty());
     CHECK(joined(warnings).empty());
   }
-  CHECK(seen == 5);
+  CHECK(seen == 7);
 }
 
 }  // namespace
