@@ -219,15 +219,19 @@ std::string without_elements(std::string_view text, Span array, const std::vecto
   return result.append(text.substr(elements.back().end));
 }
 
-Result<std::vector<MemberSpan>> scan_object(std::string_view text) {
+ObjectScan scan_members(std::string_view text) {
+  ObjectScan result;
   Scanner scanner(text);
   scanner.skip_space();
-  std::vector<MemberSpan> members;
-  if (scanner.container('{', members)) scanner.end_of_text();
-  if (const auto problem = scanner.problem()) {
-    return Error{"json.syntax", problem->what + " at byte " + std::to_string(problem->offset)};
-  }
-  return members;
+  if (scanner.container('{', result.members)) scanner.end_of_text();
+  result.problem = scanner.problem();
+  return result;
+}
+
+Result<std::vector<MemberSpan>> scan_object(std::string_view text) {
+  ObjectScan scan = scan_members(text);
+  if (!scan.problem) return std::move(scan.members);
+  return Error{"json.syntax", scan.problem->what + " at byte " + std::to_string(scan.problem->offset)};
 }
 
 std::optional<std::string_view> find_member(std::string_view text, const std::vector<MemberSpan>& members,

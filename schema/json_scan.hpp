@@ -57,6 +57,14 @@ std::string without_elements(std::string_view text, Span array, const std::vecto
 /// one is the one JavaScript would use.
 Result<std::vector<MemberSpan>> scan_object(std::string_view text);
 
+struct ObjectScan {
+  std::vector<MemberSpan> members;     // complete members, also those before a problem
+  std::optional<ScanProblem> problem;  // empty when the whole text is one well-formed object
+};
+
+/// The same for whoever has a use for the beginning of a broken object, or for the place where it breaks.
+ObjectScan scan_members(std::string_view text);
+
 /// The raw bytes of the member `key` of the object in `text`; of duplicates the last. Empty when absent or not an
 /// object.
 std::optional<std::string_view> find_member(std::string_view text, std::string_view key);
