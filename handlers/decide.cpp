@@ -97,6 +97,8 @@ std::vector<Effect> effects_of(const Request& decided, const Answer& answer, con
   const bool is_answer = decided.state == RequestState::approved || decided.state == RequestState::denied ||
                          decided.state == RequestState::expired;
   if (!is_answer) return {};
+  // The lead's own prompt: whoever put it before us waits for the decision itself, not for a message.
+  if (decided.asker == view.lead) return {};
   Grant grant = plain_grant(decided, view);
   if (!answer.updated_input.empty()) grant.input = answer.updated_input;
   if (answer.mode) grant.mode = *answer.mode;

@@ -144,8 +144,9 @@ struct Answer {
   std::optional<config::PermissionMode> mode;  // plan only
 };
 
-/// `effects` is empty when nobody waits any more (withdrawn, answered elsewhere); otherwise the answer, and behind it
-/// the person's words as a plain message if the answer has no field for them.
+/// `effects` is empty when nobody waits for a message: withdrawn, answered elsewhere, or the lead's own prompt (its asker
+/// is the lead's name). Otherwise the answer, and behind it the person's words as a plain message if the answer has no
+/// field for them.
 struct Decided {
   Request request;
   std::vector<Effect> effects;

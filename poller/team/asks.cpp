@@ -39,7 +39,7 @@ void Asks::settle() {
   std::vector<std::pair<handlers::Request, handlers::Answer>> due;
   for (auto& [id, open] : open_) {
     if (ours_to_answer && open.request.deadline_ms == 0) take_over(open);
-    if (context_.has_left(open.request.asker)) {
+    if (open.request.asker != context_.lead && context_.has_left(open.request.asker)) {
       handlers::Answer answer;
       answer.event = RequestEvent::asker_leaves;
       answer.by = "roster";

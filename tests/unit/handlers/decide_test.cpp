@@ -202,6 +202,20 @@ TEST_CASE("nothing is written to somebody who left, or who was answered by anoth
   }
 }
 
+TEST_CASE("the lead's own prompt is decided like any other, but nothing is written into an inbox") {
+  const Team team;
+  Request request = pending(team, tool);
+  request.asker = "team-lead";
+  for (const RequestEvent event :
+       {RequestEvent::person_approves, RequestEvent::person_denies, RequestEvent::deadline_passes}) {
+    INFO(to_string(event));
+    const auto outcome = decide(request, answer(event, "words of a person"), team.view(), later);
+    REQUIRE(std::holds_alternative<Decided>(outcome));
+    CHECK(std::get<Decided>(outcome).request.state == transition(RequestState::pending, event));
+    CHECK(std::get<Decided>(outcome).effects.empty());
+  }
+}
+
 TEST_CASE("the second answer is turned away with who decided first, what and when") {
   const Team team;
   const Request denied = decided(team, tool, answer(RequestEvent::person_denies)).request;
