@@ -106,6 +106,7 @@ void add_status(CLI::App&, Context&);
 void add_pending(CLI::App&, Context&);
 void add_approve(CLI::App&, Context&);
 void add_deny(CLI::App&, Context&);
+void add_decisions(CLI::App&, Context&);
 void add_send(CLI::App&, Context&);
 void add_broadcast(CLI::App&, Context&);
 void add_lead(CLI::App&, Context&);

@@ -20,9 +20,10 @@ using Words = std::vector<std::string>;
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-const Words every_command = {"run",       "check-config", "status", "pending", "approve", "deny",       "send",
-                             "broadcast", "lead",         "recv",   "ack",     "trace",   "quarantine", "shutdown",
-                             "shutdowns", "mode",         "allow",  "revoke",  "rules",   "reload",     "resume"};
+const Words every_command = {"run",        "check-config", "status",    "pending",  "approve", "deny",
+                             "send",       "broadcast",    "lead",      "recv",     "ack",     "trace",
+                             "quarantine", "shutdown",     "shutdowns", "mode",     "allow",   "revoke",
+                             "rules",      "reload",       "resume",    "decisions"};
 
 json::object one_message(const std::string& key = "k1") {
   return {{"messages",
@@ -62,6 +63,8 @@ TEST_CASE("a wrong command line is told on the error output and leaves with 2") 
                                     {"lead", "idle", "--for", "10min"},
                                     {"lead", "busy", "--for", "ten"},
                                     {"recv", "--wait=soon"},
+                                    {"decisions", "--since", "yesterday"},
+                                    {"decisions", "--limit", "0"},
                                     {"recv", "--max", "0"},
                                     {"recv", "--format", "xml"},
                                     {"ack"},
@@ -98,7 +101,8 @@ TEST_CASE("without a daemon every command that needs one leaves with 3 and says 
                                        {"shutdowns"},      {"mode", "a", "plan"},
                                        {"allow", "Bash"},  {"revoke", "Bash"},
                                        {"rules"},          {"reload"},
-                                       {"resume"},         {"status", "--watch"}};
+                                       {"resume"},         {"status", "--watch"},
+                                       {"decisions"}};
   for (Words words : commands) {
     words.insert(words.end(), {"--socket", dir / "none.sock"});
     const Outcome outcome = run_cli(dir, words);
@@ -131,6 +135,7 @@ TEST_CASE("words become requests") {
                            "shutdown", "shutdowns", "mode", "allow", "revoke", "rules", "reload", "resume"})
     daemon.prepare(verb, {});
   daemon.prepare("ack", {{"acknowledged", 1}});
+  daemon.prepare("decisions", {{"decisions", json::array{json::object{}}}});
   const std::vector<std::pair<Words, std::string>> cases = {
       {{"status"}, R"({"verb":"status"})"},
       {{"status", "--team", "demo"}, R"({"verb":"status","team":"demo"})"},
@@ -162,6 +167,7 @@ TEST_CASE("words become requests") {
       {{"allow", "Edit", "--directory", "/repo"}, R"({"verb":"allow","rule":"Edit","by":"carol","directory":"/repo"})"},
       {{"revoke", "Edit"}, R"({"verb":"revoke","rule":"Edit","by":"carol"})"},
       {{"rules", "--team", "demo"}, R"({"verb":"rules","team":"demo"})"},
+      {{"decisions", "--limit", "3", "--asker", "ann"}, R"({"verb":"decisions","limit":3,"asker":"ann"})"},
       {{"reload"}, R"({"verb":"reload"})"},
       {{"resume", "--team", "demo"}, R"({"verb":"resume","team":"demo"})"}};
   for (auto [words, request] : cases) {

@@ -342,6 +342,41 @@ TEST_CASE("modes and rules are told with who was told, and what cannot be taken 
   CHECK(has(rules, "deny    host  *.evil.test  /etc/t.toml\n"));
 }
 
+TEST_CASE("decisions are a line each with who, when, by which rule and how long it took, the newest last") {
+  const long long at = cli::now_ms() - 60'000;
+  const auto decision = [&](const std::string& id, long long decided, const std::string& by, const std::string& rule) {
+    return json::object{{"team", "demo"},
+                        {"kind", "permission"},
+                        {"request_id", id},
+                        {"asker", "alice"},
+                        {"subject", "Bash\x1b[2J"},
+                        {"state", "approved"},
+                        {"decided_by", by},
+                        {"rule", rule},
+                        {"asked_ms", decided - 65'000},
+                        {"decided_ms", decided}};
+  };
+  const std::string text =
+      shown({"decisions"},
+            {{"decisions", json::array{decision("p2", at, "bob", ""), decision("p1", at - 1, "rule", "Bash(ls)")}}});
+  CHECK(has(text, "WHEN                 TEAM  KIND        ID  ASKER  SUBJECT      STATE     BY    RULE      TOOK\n"));
+  CHECK(
+      has(text, cli::time_text(at) + "  demo  permission  p2  alice  Bash\\x1b[2J  approved  bob   -         1m 5s\n"));
+  CHECK(text.find("p1  alice") < text.find("p2  alice"));
+  CHECK(has(text, "rule  Bash(ls)  1m 5s\n"));
+}
+
+TEST_CASE("no decision that fits is said, and ends with 4") {
+  const TempDir dir;
+  FakeDaemon daemon(dir / "s");
+  daemon.prepare("decisions", {{"decisions", json::array{}}});
+  const Outcome outcome = run_cli(dir, {"decisions", "--since", "1h", "--socket", dir / "s"});
+  CHECK(outcome.code == 4);
+  CHECK(outcome.err == "inbox-poller: no decision is in the ledger that fits\n");
+  CHECK(std::abs(daemon.requests()[0].at("since_ms").as_int64() - (cli::now_ms() - 3'600'000)) < 60'000);
+  CHECK(run_cli(dir, {"decisions", "--json", "--socket", dir / "s"}).code == 4);
+}
+
 TEST_CASE("a reload is told by what it changed, and what it could not") {
   CHECK(shown({"reload"}, {{"added", json::array{}}, {"removed", json::array{}}}) == "nothing has changed\n");
   CHECK(shown({"reload"}, {{"added", json::array{"a"}},

@@ -1,0 +1,74 @@
+// `decisions`: who decided what, when, by which rule.
+#include <boost/json.hpp>
+#include <memory>
+#include <optional>
+
+#include "poller/cli/command.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+struct DecisionsOptions {
+  int limit = 50;
+  std::optional<config::Duration> since;
+  std::string asker;
+};
+
+std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
+
+/// Oldest first: the newest stands where a terminal's reader looks, at the end.
+std::string decisions_text(std::vector<const json::object*> list) {
+  std::vector<Row> rows{{"WHEN", "TEAM", "KIND", "ID", "ASKER", "SUBJECT", "STATE", "BY", "RULE", "TOOK"}};
+  for (auto at = list.rbegin(); at != list.rend(); ++at) {
+    const json::object& one = **at;
+    const long long decided = number_of(one, "decided_ms");
+    rows.push_back({time_text(decided), text_of(one, "team"), text_of(one, "kind"), text_of(one, "request_id"),
+                    text_of(one, "asker"), or_dash(text_of(one, "subject")), text_of(one, "state"),
+                    or_dash(text_of(one, "decided_by")), or_dash(text_of(one, "rule")),
+                    span_text(decided - number_of(one, "asked_ms"))});
+  }
+  return table(rows, "");
+}
+
+ExitCode decisions(Context& context, const DecisionsOptions& options) {
+  json::object request{{"limit", options.limit}};
+  if (options.since) request["since_ms"] = now_ms() - options.since->count();
+  if (!options.asker.empty()) request["asker"] = options.asker;
+  const Result<json::object> answer = context.ask("decisions", std::move(request));
+  if (!answer) return context.fail(answer.error());
+  const auto list = objects_of(*answer, "decisions");
+  const ExitCode printed = context.json   ? context.print_json(*answer)
+                           : list.empty() ? ExitCode::done
+                                          : context.print(decisions_text(list));
+  if (printed != ExitCode::done || !list.empty()) return printed;
+  if (!context.json) context.console.complain("no decision is in the ledger that fits");
+  return ExitCode::nothing;
+}
+
+}  // namespace
+
+void add_decisions(CLI::App& app, Context& context) {
+  auto options = std::make_shared<DecisionsOptions>();
+  CLI::App* command = add_command(
+      app, "decisions", "Show who decided which ask, when, and by which rule",
+      "One line for each ask that was decided, oldest first, so that the newest stands last. BY is a person's\n"
+      "name, the lead's, or rule, deadline and the like; RULE is the rule that decided. TOOK is the time from\n"
+      "the ask to the decision. `inbox-poller trace ID` has the reason and everything that followed. --json\n"
+      "gives the whole asks, the newest first.\n\n"
+      "Examples:\n"
+      "  inbox-poller decisions --since 1h\n"
+      "  inbox-poller decisions --asker alice --limit 5\n"
+      "  inbox-poller decisions --json | jq -r '.decisions[] | select(.state == \"denied\") | .request_id'");
+  command->add_option("--limit", options->limit, "At most so many, the newest")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000).description(""));
+  add_duration(*command, "--since", options->since, "Only those of the last so long, such as 2h");
+  command->add_option("--asker", options->asker, "Only those of this worker")->type_name("NAME");
+  command->callback([options, &context] { context.exit_code = decisions(context, *options); });
+}
+
+}  // namespace inbox_poller::poller::cli
