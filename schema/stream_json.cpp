@@ -1,0 +1,87 @@
+#include "schema/stream_json.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::schema {
+
+namespace {
+
+/// One object of which only a few members matter. A member of another kind than expected counts as absent.
+class Members {
+ public:
+  explicit Members(std::string_view text) : text_(text) {
+    if (auto scanned = scan_object(text)) members_ = *std::move(scanned);
+  }
+  [[nodiscard]] std::string_view token(std::string_view name) const {
+    return find_member(text_, members_, name).value_or(std::string_view());
+  }
+  [[nodiscard]] std::string string(std::string_view name) const {
+    return decode_string(token(name)).value_or(std::string());
+  }
+
+ private:
+  std::string_view text_;
+  std::vector<MemberSpan> members_;
+};
+
+StreamLine decode_user(const Members& line) {
+  if (line.token("isReplay") == "true") return StreamReplay{line.string("uuid")};
+  return StreamWork{};
+}
+
+StreamLine decode_system(const Members& line) {
+  if (line.string("subtype") != "init") return StreamOther{};
+  return StreamInit{line.string("session_id"), line.string("cwd")};
+}
+
+StreamLine decode_control_request(const Members& line) {
+  const Members request(line.token("request"));
+  if (request.string("subtype") != "can_use_tool") return StreamOther{};
+  return ToolAsk{line.string("request_id"), request.string("tool_name"), std::string(request.token("input"))};
+}
+
+std::string control_response(std::string_view request_id, const std::string& result) {
+  return R"({"type":"control_response","response":{"subtype":"success","request_id":)" + quote(request_id) +
+         R"(,"response":)" + result + "}}";
+}
+
+}  // namespace
+
+StreamLine decode_stream_line(std::string_view text) {
+  const Members line(text);
+  const std::string type = line.string("type");
+  if (type == "user") return decode_user(line);
+  if (type == "system") return decode_system(line);
+  if (type == "assistant" || type == "stream_event" || type == "tool_progress") return StreamWork{};
+  if (type == "result") return StreamResult{};
+  if (type == "control_request") return decode_control_request(line);
+  if (type == "control_cancel_request") return ToolAskCancelled{line.string("request_id")};
+  return StreamOther{};
+}
+
+std::string answered_request(std::string_view text) {
+  const Members line(text);
+  if (line.string("type") != "control_response") return {};
+  return Members(line.token("response")).string("request_id");
+}
+
+std::string encode_user_line(std::string_view uuid, std::string_view from, std::string_view content) {
+  return R"({"type":"user","uuid":)" + quote(uuid) + R"(,"message":{"role":"user","content":)" + quote(content) +
+         R"(},"parent_tool_use_id":null,"origin":{"kind":"peer","from":)" + quote(from) + "}}";
+}
+
+std::string encode_tool_allowed(std::string_view request_id, std::string_view input) {
+  std::string one_line(input);
+  std::replace_if(
+      one_line.begin(), one_line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return control_response(request_id, R"({"behavior":"allow","updatedInput":)" + one_line + "}");
+}
+
+std::string encode_tool_denied(std::string_view request_id, std::string_view message) {
+  return control_response(request_id, R"({"behavior":"deny","message":)" + quote(message) + "}");
+}
+
+}  // namespace inbox_poller::schema

@@ -1,0 +1,111 @@
+// The lines of a headless client, as integrations.md C4 tells them.
+#include "schema/stream_json.hpp"
+
+#include <boost/json.hpp>
+
+#include "tests/support/catch.hpp"
+
+namespace inbox_poller::schema {
+namespace {
+
+namespace json = boost::json;
+
+template <class Kind>
+Kind decoded(std::string_view line) {
+  const auto value = decode_stream_line(line);
+  INFO(line);
+  REQUIRE(std::holds_alternative<Kind>(value));
+  return std::get<Kind>(value);
+}
+
+json::object parsed(const std::string& line) {
+  CHECK(line.find('\n') == std::string::npos);
+  return json::parse(line).as_object();
+}
+
+}  // namespace
+
+TEST_CASE("a stream tells of the session, of work, of taken lines and of the end of turns") {
+  const auto init = decoded<StreamInit>(
+      R"({"type":"system","subtype":"init","cwd":"/work","session_id":"5f1c","capabilities":["interrupt_receipt_v1"]})");
+  CHECK(init.session_id == "5f1c");
+  CHECK(init.cwd == "/work");
+  decoded<StreamWork>(R"({"type":"assistant","message":{"role":"assistant","content":[]},"session_id":"5f1c"})");
+  decoded<StreamWork>(R"({"type":"user","message":{"role":"user","content":[{"type":"tool_result"}]}})");
+  decoded<StreamWork>(R"({"type":"stream_event","event":{}})");
+  CHECK(decoded<StreamReplay>(R"({"isReplay":true,"uuid":"u-1","type":"user","message":{}})").uuid == "u-1");
+  CHECK(decoded<StreamReplay>(R"({"isReplay":true,"type":"user"})").uuid.empty());
+  decoded<StreamResult>(R"({"type":"result","subtype":"success","is_error":false})");
+}
+
+TEST_CASE("only a replay that says so is one") {
+  decoded<StreamWork>(R"({"type":"user","isReplay":false,"uuid":"u-1"})");
+  decoded<StreamWork>(R"({"type":"user","isReplay":"true","uuid":"u-1"})");
+  decoded<StreamWork>(R"({"type":"user","message":{"isReplay":true},"uuid":"u-1"})");
+}
+
+TEST_CASE("an ask to use a tool keeps the bytes of its input") {
+  const auto ask = decoded<ToolAsk>(
+      R"({"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash",)"
+      R"("input":{"command":"ls", "n":123456789012345678901234567890},"tool_use_id":"toolu_1"}})");
+  CHECK(ask.request_id == "r1");
+  CHECK(ask.tool == "Bash");
+  CHECK(ask.input == R"({"command":"ls", "n":123456789012345678901234567890})");
+  CHECK(decoded<ToolAskCancelled>(R"({"type":"control_cancel_request","request_id":"r1"})").request_id == "r1");
+}
+
+TEST_CASE("an ask with missing or odd fields stays an ask, so that somebody refuses it") {
+  const auto ask = decoded<ToolAsk>(
+      R"({"type":"control_request","request_id":7,"request":{"subtype":"can_use_tool","tool_name":["Bash"]}})");
+  CHECK(ask.request_id.empty());
+  CHECK(ask.tool.empty());
+  CHECK(ask.input.empty());
+}
+
+TEST_CASE("what does not concern us is passed over, whatever it is") {
+  for (const std::string_view line :
+       {"", "plain words", "[]", "null", "\"type\"", "{", R"({"type":"assistant")", R"({"type":"assistant"} x)",
+        R"({"type":7})", R"({"type":"system","subtype":"compact_boundary"})", R"({"type":"new_thing"})",
+        R"({"type":"control_request","request_id":"r","request":{"subtype":"hook_callback"}})",
+        R"({"type":"control_request","request_id":"r","request":"can_use_tool"})", "\xff\xfe{}",
+        R"({"type":"control_response","response":{"request_id":"r"}})"}) {
+    decoded<StreamOther>(line);
+  }
+}
+
+TEST_CASE("somebody else's answer to a control request is seen") {
+  CHECK(answered_request(R"({"type":"control_response","response":{"subtype":"success","request_id":"r1"}})") == "r1");
+  CHECK(answered_request(R"({"type":"user","response":{"request_id":"r1"}})").empty());
+  CHECK(answered_request("words").empty());
+}
+
+TEST_CASE("a line for the session carries its uuid, and comes from a peer, never from a human") {
+  const auto line = parsed(encode_user_line("u-1", "inbox-poller", "two\nlines \"quoted\" \xff\x01"));
+  CHECK(line.at("type") == "user");
+  CHECK(line.at("uuid") == "u-1");
+  CHECK(line.at("message").at("role") == "user");
+  CHECK(line.at("message").at("content") == "two\nlines \"quoted\" \xef\xbf\xbd\x01");
+  CHECK(line.at("parent_tool_use_id").is_null());
+  CHECK(line.at("origin").at("kind") == "peer");
+  CHECK(line.at("origin").at("from") == "inbox-poller");
+}
+
+TEST_CASE("an allowance carries the input as it was written, on one line") {
+  const auto line = encode_tool_allowed("r\"1", "{\"n\":123456789012345678901234567890,\r\n \"a\":1e400}");
+  CHECK(line.find(R"("updatedInput":{"n":123456789012345678901234567890,   "a":1e400}})") != std::string::npos);
+  const auto small = parsed(encode_tool_allowed("r\"1", "{\"a\":\n1}"));
+  CHECK(small.at("type") == "control_response");
+  CHECK(small.at("response").at("subtype") == "success");
+  CHECK(small.at("response").at("request_id") == "r\"1");
+  CHECK(small.at("response").at("response").at("behavior") == "allow");
+  CHECK(small.at("response").at("response").at("updatedInput").at("a") == 1);
+}
+
+TEST_CASE("a denial says why") {
+  const auto line = parsed(encode_tool_denied("r1", "not \"this\"\nnever"));
+  CHECK(line.at("response").at("request_id") == "r1");
+  CHECK(line.at("response").at("response").at("behavior") == "deny");
+  CHECK(line.at("response").at("response").at("message") == "not \"this\"\nnever");
+}
+
+}  // namespace inbox_poller::schema
