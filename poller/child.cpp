@@ -113,6 +113,13 @@ struct SpawnPlan {
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
 
+std::vector<char*> pointers_to(const std::vector<std::string>& argv) {
+  std::vector<char*> pointers;
+  for (const auto& argument : argv) pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 class Child {
  public:
   Child() = default;
@@ -135,12 +142,9 @@ class Child {
     }
     const SpawnPlan plan(input.read_end.get(), output.write_end.get(), errors.write_end.get());
     const Environment environment(command.environment);
-    std::vector<char*> argv;
-    for (const auto& argument : command.argv) argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
     pid_t pid = -1;
-    const int failed =
-        posix_spawnp(&pid, program.c_str(), &plan.actions, &plan.attributes, argv.data(), environment.get());
+    const int failed = posix_spawnp(&pid, program.c_str(), &plan.actions, &plan.attributes,
+                                    pointers_to(command.argv).data(), environment.get());
     if (failed != 0) return not_started(failed, "starting", program);
     pid_ = pid;
     input_ = std::move(input.write_end);
@@ -230,6 +234,23 @@ asio::awaitable<Result<ChildResult>> run_child(ChildCommand command) {
     timer.expires_after(look);
     co_await timer.async_wait(asio::use_awaitable);
   }
+}
+
+Result<Companion> start_companion(const std::vector<std::string>& argv) {
+  const std::string& program = argv.at(0);
+  auto input = make_pipe(program);
+  if (!input) return input.error();
+  auto output = make_pipe(program);
+  if (!output) return output.error();
+  const SpawnPlan plan(input->read_end.get(), output->write_end.get(), STDERR_FILENO);
+  Companion companion;
+  const int failed =
+      posix_spawnp(&companion.pid, program.c_str(), &plan.actions, &plan.attributes, pointers_to(argv).data(), environ);
+  if (failed != 0) return not_started(failed, "starting", program);
+  companion.input = std::move(input->write_end);
+  companion.output = std::move(output->read_end);
+  for (const Fd* ours : {&companion.input, &companion.output}) ::fcntl(ours->get(), F_SETFL, O_NONBLOCK);
+  return companion;
 }
 
 }  // namespace inbox_poller::poller

@@ -1,4 +1,4 @@
-// Running a program to its end without a shell and without waiting for it on the decision thread.
+// Running a program without a shell: to its end, without waiting for it on the decision thread, or beside us.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "poller/filesystem.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller {
@@ -31,5 +32,16 @@ struct ChildResult {
 /// descriptor of ours but the three standard ones. An abandoned call kills it. Error ("child.start"): it could not be
 /// started, or its end not be learnt.
 boost::asio::awaitable<Result<ChildResult>> run_child(ChildCommand command);
+
+/// A program that runs beside us, in a process group of its own, with our error output. Our ends of its pipes do not
+/// block. To be waited for by whoever started it.
+struct Companion {
+  pid_t pid = -1;
+  Fd input;   // to its standard input
+  Fd output;  // from its standard output
+};
+
+/// Starts argv[0], looked for in PATH. Error ("child.start"): it could not be started.
+Result<Companion> start_companion(const std::vector<std::string>& argv);
 
 }  // namespace inbox_poller::poller

@@ -54,19 +54,20 @@ Result<sockaddr_un> control_address(const std::string& path) {
   return address;
 }
 
-Result<ControlClient> ControlClient::connect(const std::string& path) {
+Result<ControlClient> ControlClient::connect(const std::string& path, milliseconds limit) {
   Result<sockaddr_un> address = control_address(path);
   if (!address) return address.error();
   Fd socket = make_socket();
   if (socket.get() < 0) return io_error(errno, "opening a socket for", path);
 
   // A full backlog makes connect() wait; this bounds it.
-  const timeval limit{.tv_sec = 5, .tv_usec = 0};
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  const timeval most{.tv_sec = limit.count() / 1000,
+                     .tv_usec = static_cast<decltype(timeval::tv_usec)>(limit.count() % 1000 * 1000)};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
     if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR)
       return fault(code::no_daemon, "no daemon answers on " + path);
-    if (errno == EAGAIN) return fault(code::timeout, "the daemon on " + path + " did not take the connection in 5 s");
+    if (errno == EAGAIN) return fault(code::timeout, "the daemon on " + path + " did not take the connection in time");
     return io_error(errno, "connecting to", path);
   }
   const int flags = ::fcntl(socket.get(), F_GETFL);
@@ -76,22 +77,42 @@ Result<ControlClient> ControlClient::connect(const std::string& path) {
 }
 
 Result<boost::json::object> ControlClient::call(const boost::json::object& request, Patience patience) {
+  Deadline deadline;
+  if (patience) deadline = steady_clock::now() + *patience;
+  if (Status posted = post(request); !posted.ok()) return posted.error();
+  const Status sent = send_all(deadline);
+  Result<std::string> answer = read_line(deadline);
+  if (!answer) return sent.ok() ? answer.error() : sent.error();
+  return parsed(*answer);
+}
+
+Status ControlClient::post(const boost::json::object& request) {
   const std::string line = boost::json::serialize(request);
   if (line.size() > max_request_bytes)
     return fault(code::request_too_long, "the request is " + std::to_string(line.size()) +
                                              " bytes long, the daemon takes " + std::to_string(max_request_bytes));
-  Deadline deadline;
-  if (patience) deadline = steady_clock::now() + *patience;
+  unsent_ += line + '\n';
   // A refusal sent before all of the request was taken (the daemon is busy) is still an answer: read it, whatever
   // became of the sending.
-  const Status sent = send_line(line + '\n', deadline);
-  Result<std::string> answer = read_line(deadline);
-  if (!answer) return sent.ok() ? answer.error() : sent.error();
+  static_cast<void>(flush());
+  return Done{};
+}
 
+Result<std::optional<boost::json::object>> ControlClient::take() {
+  const Status sent = flush();
+  const Result<std::optional<std::string>> line = next_line();
+  if (!line) return sent.ok() ? line.error() : sent.error();
+  if (!*line) return std::optional<boost::json::object>();
+  Result<boost::json::object> answer = parsed(**line);
+  if (!answer) return answer.error();
+  return std::optional(*std::move(answer));
+}
+
+Result<boost::json::object> ControlClient::parsed(std::string_view line) const {
   boost::json::parse_options options;
   options.allow_invalid_utf8 = true;  // paths may hold any byte
   boost::system::error_code problem;
-  boost::json::value value = boost::json::parse(*answer, problem, {}, options);
+  boost::json::value value = boost::json::parse(line, problem, {}, options);
   if (problem || !value.is_object()) return broken("answered with something that is not a JSON object");
   return std::move(value.get_object());
 }
@@ -116,15 +137,15 @@ Status ControlClient::wait_for(short events, Deadline deadline) const {
   }
 }
 
-Status ControlClient::send_line(std::string_view line, Deadline deadline) const {
-  while (!line.empty()) {
-    const ssize_t count = ::send(socket_.get(), line.data(), line.size(), send_flags);
+Status ControlClient::flush() {
+  while (!unsent_.empty()) {
+    const ssize_t count = ::send(socket_.get(), unsent_.data(), unsent_.size(), send_flags);
     if (count >= 0) {
-      line.remove_prefix(static_cast<std::size_t>(count));
+      unsent_.erase(0, static_cast<std::size_t>(count));
     } else if (errno == EPIPE || errno == ECONNRESET) {
       return broken("closed the connection");
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (Status waited = wait_for(POLLOUT, deadline); !waited.ok()) return waited;
+      return Done{};
     } else if (errno != EINTR) {
       return io_error(errno, "sending to", path_);
     }
@@ -132,16 +153,32 @@ Status ControlClient::send_line(std::string_view line, Deadline deadline) const 
   return Done{};
 }
 
-Result<std::string> ControlClient::read_line(Deadline deadline) {
-  std::size_t searched = 0;
+Status ControlClient::send_all(Deadline deadline) {
   for (;;) {
-    if (const std::size_t end = received_.find('\n', searched); end != std::string::npos) {
+    if (Status sent = flush(); !sent.ok() || unsent_.empty()) return sent;
+    if (Status waited = wait_for(POLLOUT, deadline); !waited.ok()) return waited;
+  }
+}
+
+Result<std::string> ControlClient::read_line(Deadline deadline) {
+  for (;;) {
+    Result<std::optional<std::string>> line = next_line();
+    if (!line) return line.error();
+    if (*line) return **std::move(line);
+    if (Status waited = wait_for(POLLIN, deadline); !waited.ok()) return waited.error();
+  }
+}
+
+Result<std::optional<std::string>> ControlClient::next_line() {
+  for (;;) {
+    if (const std::size_t end = received_.find('\n', searched_); end != std::string::npos) {
       std::string line = received_.substr(0, end);
       received_.erase(0, end + 1);
-      return line;
+      searched_ = 0;
+      return std::optional(std::move(line));
     }
-    searched = received_.size();
-    if (searched > max_answer_bytes) return broken("answered with more than 16 MiB");
+    searched_ = received_.size();
+    if (searched_ > max_answer_bytes) return broken("answered with more than 16 MiB");
 
     char chunk[16384];
     const ssize_t count = ::recv(socket_.get(), chunk, sizeof chunk, 0);
@@ -150,7 +187,7 @@ Result<std::string> ControlClient::read_line(Deadline deadline) {
     } else if (count == 0 || errno == ECONNRESET) {
       return broken("closed the connection without an answer");
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (Status waited = wait_for(POLLIN, deadline); !waited.ok()) return waited.error();
+      return std::optional<std::string>();
     } else if (errno != EINTR) {
       return io_error(errno, "reading from", path_);
     }

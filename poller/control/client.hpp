@@ -1,7 +1,7 @@
 // The control socket's client: one request out, one answer in, over a connection that stays open. Synchronous, for
-// programs that do one thing and leave; the daemon never uses it except to see whether somebody answers on its socket
-// already. It is also where both sides get what they must agree on: the frame limits and how a path becomes an address.
-// Source: docs/control.md.
+// programs that do one thing and leave, or in two steps for a program with a loop of its own; the daemon never uses it
+// except to see whether somebody answers on its socket already. It is also where both sides get what they must agree
+// on: the frame limits and how a path becomes an address. Source: docs/control.md.
 #pragma once
 
 #include <sys/un.h>
@@ -37,25 +37,40 @@ class ControlClient {
  public:
   using Patience = std::optional<std::chrono::milliseconds>;  // none: for ever
 
-  /// Connects, or says `control.no_daemon` when nobody answers there.
-  static Result<ControlClient> connect(const std::string& path);
+  /// Connects, or says `control.no_daemon` when nobody answers there. `limit` is for a daemon that takes none.
+  static Result<ControlClient> connect(const std::string& path,
+                                       std::chrono::milliseconds limit = std::chrono::seconds(5));
 
   /// Sends one request and reads its answer, which may still be `{"ok": false, …}`. After a fault the connection is of
   /// no use.
   Result<boost::json::object> call(const boost::json::object& request, Patience patience = std::chrono::seconds(30));
+
+  /// The two halves of call(), without waiting. Between them, wait until descriptor() is readable, or writable while
+  /// there is something unsent(), and take() again.
+  Status post(const boost::json::object& request);
+  Result<std::optional<boost::json::object>> take();
+  [[nodiscard]] int descriptor() const { return socket_.get(); }
+  [[nodiscard]] bool unsent() const { return !unsent_.empty(); }
 
  private:
   using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
   ControlClient(Fd socket, std::string path) : socket_(std::move(socket)), path_(std::move(path)) {}
   [[nodiscard]] Status wait_for(short events, Deadline deadline) const;
-  [[nodiscard]] Status send_line(std::string_view line, Deadline deadline) const;
+  /// Sends what is taken at once.
+  Status flush();
+  [[nodiscard]] Status send_all(Deadline deadline);
   Result<std::string> read_line(Deadline deadline);
+  /// A line that has arrived; none when the rest of it has not.
+  Result<std::optional<std::string>> next_line();
+  [[nodiscard]] Result<boost::json::object> parsed(std::string_view line) const;
   [[nodiscard]] Error broken(std::string_view what) const;
 
   Fd socket_;
   std::string path_;
-  std::string received_;  // behind the last line
+  std::string unsent_;
+  std::string received_;      // behind the last line
+  std::size_t searched_ = 0;  // so much of it holds no newline
 };
 
 }  // namespace inbox_poller::poller
