@@ -1,11 +1,64 @@
-// The verb `judge`: what the rules say about a tool call of the lead's own.
+// The verb `judge`: what the rules, or a person where they ask, say about a tool call of the lead's own.
+#include <chrono>
+
 #include "poller/control/request.hpp"
 #include "poller/control/service.hpp"
+#include "poller/pause.hpp"
+#include "poller/team/lead_asks.hpp"
 
 namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
 
-boost::asio::awaitable<boost::json::object> Service::judge(TeamPtr, Object, SessionPtr) {
-  co_return refuse("verb.unknown", "the lead's own asks are not judged yet");
+constexpr std::chrono::milliseconds decision_look{50};
+
+boost::json::object reply(const LeadVerdict& verdict) {
+  boost::json::object answer{{"ok", true},
+                             {"decision", config::to_string(verdict.decision)},
+                             {"rule", verdict.rule},
+                             {"reason", verdict.reason}};
+  if (!verdict.updated_input.empty()) answer["updated_input"] = verdict.updated_input;
+  return answer;
+}
+
+}  // namespace
+
+asio::awaitable<boost::json::object> Service::judge(TeamPtr team, Object request, SessionPtr session) {
+  LeadAsks asks(team->context(), team->asks());
+  const LeadCall call{text(request, "id"), text(request, "tool"), text(request, "input"), text(request, "cwd")};
+  if (const auto problem = LeadAsks::problem_of(call)) co_return refuse(*problem);
+  const bool may_wait = flag(request, "wait") && asks.may_open();
+  std::optional<handlers::Request> ask;
+  if (may_wait) {  // asked before, by somebody whose connection broke: the ask stands, or its decision
+    auto known = asks.find(call);
+    if (!known) co_return refuse(known.error());
+    ask = std::move(*known);
+  }
+  if (!ask) {
+    const auto verdict = asks.judge(call);
+    if (!verdict) co_return refuse(verdict.error());
+    if (verdict->decision != config::Action::ask || !may_wait) co_return reply(*verdict);
+    auto opened = asks.open(call, *verdict);
+    if (!opened) co_return refuse(opened.error());
+    ask = std::move(*opened);
+  }
+  for (;;) {
+    const auto decided = asks.decision(*ask);
+    if (!decided) co_return refuse(decided.error());
+    if (*decided && (*decided)->decision != config::Action::ask) co_return reply(**decided);
+    if (*decided && !session->closed) {  // withdrawn with another connection
+      auto opened = asks.open(call, **decided);
+      if (!opened) co_return refuse(opened.error());
+      ask = std::move(*opened);
+    }
+    if (session->closed) {
+      asks.withdraw(*ask);
+      co_return refuse("control.closed", "nobody waits for the decision any more");
+    }
+    if (team->retired())
+      co_return refuse("team.unknown", "team \"" + team->context().name + "\" is no longer served; its asks are kept");
+    co_await pause(decision_look);
+  }
 }
 
 }  // namespace inbox_poller::poller

@@ -1,0 +1,125 @@
+#include "poller/team/lead_asks.hpp"
+
+#include "handlers/lead_permission.hpp"
+#include "handlers/outgoing.hpp"
+#include "handlers/permission.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+using handlers::Request;
+using handlers::RequestKind;
+using handlers::RequestState;
+
+/// A decision stands for ever, so the same call asked once more after it was withdrawn gets another id.
+std::string request_id_of(const LeadCall& call, int round) {
+  return "lead-" + call.id + (round == 1 ? "" : "+" + std::to_string(round));
+}
+
+std::string hash_of(const LeadCall& call) { return handlers::fingerprint({call.tool, call.input}); }
+
+}  // namespace
+
+std::optional<Error> LeadAsks::problem_of(const LeadCall& call) {
+  if (call.id.size() > 200 || !schema::is_valid_request_id(call.id))
+    return Error{"request.invalid", "`id` must be 1 to 200 letters, digits or @._:+=-"};
+  if (call.tool.empty()) return Error{"request.invalid", "`tool` must name the tool"};
+  if (!handlers::is_sendable_input(call.input))
+    return Error{"permission.bad_input", "`input` must be the text of one well-formed JSON object"};
+  return std::nullopt;
+}
+
+Result<LeadVerdict> LeadAsks::judge(const LeadCall& call) {
+  const auto verdict = handlers::judge_lead(call.tool, call.input, call.cwd, context_.view());
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    events.add(Event::lead_permission, {{"team", context_.name},
+                                        {"request_id", request_id_of(call, 1)},
+                                        {"from", context_.lead},
+                                        {"type", call.tool},
+                                        {"new", std::string(config::to_string(verdict.action))},
+                                        {"rule", verdict.rule}});
+    return Done{};
+  });
+  if (!committed) return committed.error();
+  return LeadVerdict{verdict.action, verdict.rule, verdict.reason, {}};
+}
+
+bool LeadAsks::may_open() const {
+  return context_.config.lead.permissions && context_.config.team.role != config::Role::observer;
+}
+
+Result<std::optional<Request>> LeadAsks::look_up(const LeadCall& call, std::string& request_id) {
+  for (int round = 1;; ++round) {
+    request_id = request_id_of(call, round);
+    auto known = context_.ledger.request(context_.name, RequestKind::permission, request_id);
+    if (!known || !*known) return known;
+    if ((*known)->asker != context_.lead || (*known)->content_hash != hash_of(call))
+      return Error{"request.id_reused", "another call was asked about under the id " + request_id};
+    if ((*known)->state != RequestState::withdrawn) return known;
+  }
+}
+
+Result<std::optional<Request>> LeadAsks::find(const LeadCall& call) {
+  std::string id;
+  return look_up(call, id);
+}
+
+Result<Request> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict) {
+  Request request;
+  const auto known = look_up(call, request.request_id);
+  if (!known) return known.error();
+  if (*known) return **known;
+  request.asker = context_.lead;
+  request.content_hash = hash_of(call);
+  request.subject = call.tool;
+  request.body = call.input;
+  request.state = RequestState::pending;
+  request.asked_ms = context_.clock.wall_ms();
+  request.deadline_ms = request.asked_ms + context_.config.permissions.timeout.count();
+  request.rule = verdict.rule;
+  request.reason = verdict.reason;
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    events.add(Event::request_pending, {{"team", context_.name},
+                                        {"request_id", request.request_id},
+                                        {"type", std::string(handlers::to_string(request.kind))},
+                                        {"from", request.asker},
+                                        {"subject", request.subject},
+                                        {"old", "received"},
+                                        {"new", "pending"},
+                                        {"rule", request.rule},
+                                        {"reason", request.reason},
+                                        {"deadline_ms", std::to_string(request.deadline_ms)}});
+    return context_.ledger.put_request(context_.name, request);
+  });
+  if (!committed) return committed.error();
+  asks_.opened(request);
+  return request;
+}
+
+void LeadAsks::withdraw(const Request& request) {
+  handlers::Answer answer;
+  answer.event = handlers::RequestEvent::asker_leaves;
+  answer.by = context_.lead;
+  answer.reason = "the lead's session no longer waits for it";
+  static_cast<void>(asks_.answer(request, answer, false));  // or it was decided just now, or runs into its deadline
+}
+
+Result<std::optional<LeadVerdict>> LeadAsks::decision(const Request& request) {
+  if (asks_.find(request.kind, request.request_id) != nullptr) return std::optional<LeadVerdict>();
+  const auto known = context_.ledger.request(context_.name, request.kind, request.request_id);
+  if (!known) return known.error();
+  if (!*known) return Error{"request.unknown", "the ask " + request.request_id + " is no longer in the ledger"};
+  const Request& decided = **known;
+  if (handlers::is_open(decided.state)) return std::optional<LeadVerdict>();
+  if (decided.state == RequestState::withdrawn)
+    return std::optional(LeadVerdict{config::Action::ask, decided.rule, decided.reason, {}});
+  if (decided.state != RequestState::approved)
+    return std::optional(LeadVerdict{config::Action::deny, decided.rule, decided.reason, {}});
+  LeadVerdict allowed{config::Action::allow, decided.rule, decided.reason, {}};
+  // Approved with another input: that is what the row holds now (Asks::decide).
+  if (handlers::fingerprint({decided.subject, decided.body}) != decided.content_hash)
+    allowed.updated_input = decided.body;
+  return std::optional(std::move(allowed));
+}
+
+}  // namespace inbox_poller::poller
