@@ -36,13 +36,14 @@ asio::awaitable<json::object> Service::handle(json::object request, std::shared_
   using Wait = asio::awaitable<Object> (Service::*)(TeamPtr, Object, SessionPtr);
   static constexpr std::pair<std::string_view, Wait> verbs[] = {{"recv", &Service::receive},
                                                                 {"attach", &Service::attach},
-                                                                {"hook", &Service::hook},
                                                                 {"judge", &Service::judge},
                                                                 {"shutdown", &Service::shut_down}};
+  if (verb == "hook") co_return hook(request, *session);
   for (const auto& [name, work] : verbs) {
     if (verb != name) continue;
     Object problem;
-    auto team = team_of(request, problem);
+    const bool by_event = verb == "attach" && request.contains("event");
+    auto team = by_event ? team_of_event(request, problem) : team_of(request, problem);
     if (!team) co_return problem;
     co_return co_await (this->*work)(std::move(team), std::move(request), std::move(session));
   }
@@ -171,6 +172,11 @@ json::object Service::answer(const Object& request, bool approve) {
   if (found->empty())
     return refuse("request.unknown",
                   "no ask with the id \"" + id + "\" was ever received; `inbox-poller pending` shows the open ones");
+  if (const auto key = text(request, "message_key"); !key.empty()) {
+    std::erase_if(*found, [&](const auto& item) { return item.second.message.value != key; });
+    if (found->empty())
+      return refuse("request.changed", "the ask with the id \"" + id + "\" is not the one that was shown; look again");
+  }
   if (found->size() > 1) {
     std::string places;
     for (const auto& [team, ask] : *found)

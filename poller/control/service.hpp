@@ -3,7 +3,9 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +14,13 @@
 #include "poller/run/poll_loop.hpp"
 
 namespace inbox_poller::poller {
+
+/// What one connection borrowed of a team's messages and has not acknowledged yet, in the order in which it got them.
+struct Lent {
+  std::weak_ptr<Team> team;
+  std::vector<OutgoingMessage> messages;  // without their texts
+  bool closed = false;                    // the connection is gone, and they went back to the queue
+};
 
 class Service {
  public:
@@ -35,10 +44,10 @@ class Service {
   // verbs that may wait
   boost::asio::awaitable<Object> receive(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> attach(TeamPtr team, Object request, SessionPtr session);
-  boost::asio::awaitable<Object> hook(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> judge(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> shut_down(TeamPtr team, Object request, SessionPtr session);
 
+  Object hook(const Object& request, ControlSession& session);
   Object status(const Object& request);
   Object pending(const Object& request);
   Object answer(const Object& request, bool approve);
@@ -52,6 +61,11 @@ class Service {
   Object send(Team&, const Object& request);
   Object broadcast(Team&, const Object& request);
   Object lead(Team&, const Object& request);
+
+  /// Remembers what was handed out, until it is acknowledged or the connection closes.
+  void lend(const TeamPtr& team, const SessionPtr& session, const std::vector<OutgoingMessage>& messages);
+  /// `key`, and what its taker got before it over the same connection, was taken; also when that connection is gone.
+  Result<std::size_t> acknowledge_up_to(Team&, const std::string& key);
   Object mode(Team&, const Object& request);
   Object allow(Team&, const Object& request);
   Object revoke(Team&, const Object& request);
@@ -65,6 +79,8 @@ class Service {
 
   /// The team that the request names, or the only one; otherwise fills `problem`.
   TeamPtr team_of(const Object& request, Object& problem) const;
+  /// The one whose lead the request's `event` is of; otherwise fills `problem`.
+  TeamPtr team_of_event(const Object& request, Object& problem) const;
   /// Null when nobody serves it, or not any more.
   [[nodiscard]] TeamPtr served(const std::string& name) const;
   /// Those that are served, by name.
@@ -75,6 +91,7 @@ class Service {
   const std::string ledger_path_;
   const EpochMs started_ms_;
   Reload reload_;
+  std::map<std::string, int> held_stops_;  // session -> how often in a row its stopping was answered with messages
 };
 
 }  // namespace inbox_poller::poller

@@ -1,11 +1,331 @@
-// The verb `hook`: what a hook of the lead's session tells, and what it is answered.
+// The verb `hook`: what a hook of the lead's session tells, and what it is answered. Sources: integrations.md C1;
+// docs/control.md.
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
+#include <set>
+
+#include "handlers/lead_permission.hpp"
+#include "handlers/text.hpp"
 #include "poller/control/request.hpp"
 #include "poller/control/service.hpp"
+#include "schema/hook_event.hpp"
+#include "schema/ids.hpp"
+#include "schema/printable.hpp"
 
 namespace inbox_poller::poller {
+namespace json = boost::json;
+namespace {
 
-boost::asio::awaitable<boost::json::object> Service::hook(TeamPtr, Object, SessionPtr) {
-  co_return refuse("verb.unknown", "hooks are not understood yet");
+using schema::HookEvent;
+
+constexpr std::string_view foreign_session = "lead.foreign_session";
+constexpr int most_held = 6;      // Stops in a row; the client overrides the eighth, and what it was told would be lost
+constexpr int most_pointers = 3;  // at the same message, unless a person is there
+constexpr int names_looked_at = 1000;
+
+/// `%3`; anything else counts as not given.
+std::string pane_of(const json::object& request) {
+  auto pane = text(request, "pane");
+  const bool good = pane.size() > 1 && pane.size() < 12 && pane[0] == '%' &&
+                    pane.find_first_not_of("0123456789", 1) == std::string::npos;
+  return good ? pane : std::string();
+}
+
+bool tells_of_worker(const HookEvent& event) { return event.name == "TeammateIdle" || event.name == "TaskCompleted"; }
+
+bool begins(const HookEvent& event) { return event.name == "SessionStart" || event.name == "UserPromptSubmit"; }
+
+bool is_workers(const TeamContext& context, const HookEvent& event, const std::string& pane) {
+  return std::any_of(context.roster.members.begin(), context.roster.members.end(), [&](const schema::Member& member) {
+    return member.name != context.lead &&
+           (member.session_id == event.session_id || (!pane.empty() && member.tmux_pane_id == pane));
+  });
+}
+
+/// `/clear`, `/resume` and their like go on under a new id, which the roster does not have yet. Such a start is the
+/// lead's in the lead's own pane, or, when no session is live, in the lead's folder. A plain start never is: a client
+/// that the lead itself runs has its pane and its folder too.
+bool succeeds(const TeamContext& context, const LeadRow& live, const HookEvent& event, const std::string& pane) {
+  static constexpr std::string_view sources[] = {"clear", "resume", "compact", "fork"};
+  if (event.name != "SessionStart" ||
+      std::find(std::begin(sources), std::end(sources), event.source) == std::end(sources))
+    return false;
+  if (!pane.empty() && !live.pane.empty()) return pane == live.pane;
+  const auto* lead = context.roster.find(context.lead);
+  return live.session.empty() && lead != nullptr && lead->cwd == event.cwd;
+}
+
+/// Why this is no event of the team's lead; empty when it is one. The lead's session is the one that the roster names
+/// and the one that is live, that is, was heard last. Where there is neither, the first that starts or gets a prompt is
+/// it, until it ends.
+std::string foreign(Team& team, const HookEvent& event, const std::string& pane) {
+  const auto& context = team.context();
+  const auto& known = context.roster.lead_session_id;
+  const auto& live = team.courier().lead_row();
+  if (event.session_id.empty()) return "the event names no session";
+  if (event.session_id == live.session) return {};
+  if (event.session_id == known) {
+    const bool late = event.name == "SessionEnd" && !live.session.empty();
+    return late ? "the lead goes on as session " + live.session : std::string();
+  }
+  if (!is_workers(context, event, pane)) {
+    if (known.empty() && live.session.empty() && begins(event)) return {};
+    if (succeeds(context, live, event, pane)) return {};
+  }
+  const auto& lead = live.session.empty() ? known : live.session;
+  return "session " + event.session_id + " is not the lead's of team " + context.name +
+         (lead.empty() ? ", and its event does not make it so"
+                       : ", which is " + lead + "; `inbox-poller lead gone` lets another one take its place");
+}
+
+/// Likewise for what is told of a worker, in whichever session: a session of the client may be the worker's own.
+std::string not_its_worker(Team& team, const HookEvent& event, bool team_is_served) {
+  const auto& context = team.context();
+  const auto known = context.members.find(std::string(schema::bare_name(event.teammate_name)));
+  const bool other = team_is_served && event.team_name != context.name;
+  if (!other && known != context.members.end() && known->second.present && known->first != context.lead) return {};
+  return "\"" + event.teammate_name + "\" is no worker of team " + context.name;
+}
+
+Result<HookEvent> event_of(const json::object& request) {
+  const auto* event = request.if_contains("event");
+  if (event == nullptr || !(event->is_object() || event->is_string()))
+    return Error{"request.invalid", "`event` must be the hook's input: the JSON object, or its text"};
+  return schema::decode_hook_event(event->is_string() ? std::string(event->get_string()) : json::serialize(*event));
+}
+
+/// "2 messages from your team are waiting, from ada, bob. …"; empty when none is.
+std::string backlog(const TeamContext& context) {
+  const auto counts = context.ledger.chat_counts(context.name);
+  const auto rows = context.ledger.queued_before(context.name, context.clock.wall_ms(), names_looked_at);
+  if (!counts || !rows || counts->queued == 0) return {};
+  std::set<std::string> names;
+  for (const auto& row : *rows)
+    if (row.priority != Priority::digest && schema::is_valid_name(row.sender)) names.insert(row.sender);
+  std::string from;
+  for (const auto& name : names)
+    if (from.size() < 500) from += (from.empty() ? ", from " : ", ") + name;
+  return std::to_string(counts->queued) + (counts->queued == 1 ? " message" : " messages") + " for the lead of team " +
+         schema::printable(context.name) + " waiting in inbox-poller" + from +
+         ". This prints them: inbox-poller recv --even-busy --team " + schema::shell_word(context.name);
+}
+
+/// One event of a lead's session on its way through.
+class Reaction {
+ public:
+  Reaction(std::shared_ptr<Team> team, const HookEvent& event, std::string pane, std::map<std::string, int>& held,
+           ControlSession& session)
+      : team_(std::move(team)),
+        courier_(team_->courier()),
+        event_(event),
+        lead_{event.session_id, std::move(pane)},
+        held_(held),
+        session_(session) {}
+
+  [[nodiscard]] const std::string& output() const { return output_; }
+  [[nodiscard]] const json::array& keys() const { return keys_; }
+
+  /// Notification, and events that are not known: nothing.
+  void react() {
+    using Work = void (Reaction::*)();
+    static constexpr std::pair<std::string_view, Work> events[] = {
+        {"SessionStart", &Reaction::starts},  {"UserPromptSubmit", &Reaction::prompted},
+        {"PreToolUse", &Reaction::uses_tool}, {"PostToolUse", &Reaction::used_tool},
+        {"Stop", &Reaction::stops},           {"StopFailure", &Reaction::fails},
+        {"SessionEnd", &Reaction::ends}};
+    for (const auto& [name, work] : events)
+      if (event_.name == name) (this->*work)();
+  }
+
+  void permission() {
+    auto& context = team_->context();
+    if (!context.config.lead.permissions || event_.tool_name.empty() || event_.tool_input.empty()) return;
+    const auto verdict = handlers::judge_lead(event_.tool_name, event_.tool_input, event_.cwd, context.view());
+    context.telemetry.emit(Event::lead_permission, {{"team", context.name},
+                                                    {"type", event_.tool_name},
+                                                    {"new", std::string(config::to_string(verdict.action))},
+                                                    {"rule", verdict.rule}});
+    if (verdict.action == config::Action::allow) output_ = schema::hook_allow(event_.tool_input);
+    if (verdict.action == config::Action::deny)
+      output_ = schema::hook_deny("denied by the rule " + handlers::one_line(verdict.rule) + " of inbox-poller" +
+                                  (verdict.reason.empty() ? "" : ": " + handlers::one_line(verdict.reason)));
+  }
+
+ private:
+  void report(LeadEvent event) {
+    const bool tells_who = begins(event_) || courier_.lead_row().session.empty();
+    static_cast<void>(courier_.report(event, std::nullopt, tells_who ? &lead_ : nullptr));
+    if (courier_.lead_state() == LeadState::idle) team_->poke();
+  }
+
+  void starts() {
+    // The client compacts in the middle of a turn too.
+    const bool goes_on = event_.source == "compact" && courier_.lead_state() == LeadState::busy;
+    report(goes_on ? LeadEvent::tool_used : LeadEvent::session_starts);
+    if (!may_speak()) return;
+    if (const auto text = backlog(team_->context()); !text.empty()) output_ = schema::hook_context(event_.name, text);
+  }
+
+  void prompted() {
+    held_.erase(event_.session_id);
+    report(LeadEvent::prompt_submitted);
+    courier_.prompt_seen(event_.prompt);
+    add_context(true);
+  }
+
+  void uses_tool() { report(LeadEvent::tool_used); }
+
+  void used_tool() {
+    report(LeadEvent::tool_used);
+    add_context(false);
+  }
+
+  void stops() {
+    const auto found = held_.find(event_.session_id);
+    const int held = found == held_.end() ? 0 : found->second;
+    // Held by somebody else, or by us before a restart: how often is not known, so it is let go.
+    const bool is_others = event_.stop_hook_active && held == 0;
+    std::string text;
+    if (held < most_held && !is_others) {
+      // A turn has been running until now, whatever we presumed.
+      if (courier_.lead_state() != LeadState::busy) report(LeadEvent::tool_used);
+      text = hand_over(true);
+    }
+    if (text.empty()) {
+      held_.erase(event_.session_id);
+      report(LeadEvent::turn_stops);
+      return;
+    }
+    held_[event_.session_id] = held + 1;
+    report(LeadEvent::turn_continues);
+    output_ = schema::hook_continue(text);
+  }
+
+  void fails() {
+    held_.erase(event_.session_id);
+    report(LeadEvent::turn_fails);
+  }
+
+  /// Also with the reasons `clear` and `resume`: what goes on then starts anew in a moment, under another id.
+  void ends() {
+    held_.erase(event_.session_id);
+    report(LeadEvent::session_ends);
+  }
+
+  /// False where another way, above the hooks, has the lead's messages.
+  [[nodiscard]] bool may_speak() const {
+    for (const auto& state : courier_.ladder()) {
+      if (state.rung == config::Rung::hook) return true;
+      if (state.available) return false;
+    }
+    return false;
+  }
+
+  void add_context(bool even_busy) {
+    if (const auto text = hand_over(even_busy); !text.empty()) output_ = schema::hook_context(event_.name, text);
+  }
+
+  /// Lends out what may go now, as one text; empty when there is nothing. A ledger's fault is told where it is met.
+  std::string hand_over(bool even_busy) {
+    const auto& context = team_->context();
+    Take take;
+    take.rung = config::Rung::hook;
+    take.sink = config::to_string(take.rung);
+    take.max = context.config.delivery.batch;
+    take.even_busy = even_busy;
+    take.most_text = schema::longest_hook_text - schema::handed_over("").size();
+    const auto messages = courier_.offer(take);
+    if (!messages || messages->empty()) return {};
+    auto text = schema::handed_over(block(*messages));
+    if (text.size() > schema::longest_hook_text) {
+      const auto& first = messages->front();
+      courier_.give_back(*messages, "too long for a hook");
+      const bool again = first.attempts > most_pointers && event_.name != "UserPromptSubmit";
+      return again ? std::string() : schema::pointer_to(first.from, first.text.size(), context.name);
+    }
+    for (const auto& message : *messages) keys_.emplace_back(message.key.value);
+    lend(*messages);
+    return text;
+  }
+
+  void lend(const std::vector<OutgoingMessage>& messages) {
+    session_.on_close.push_back([team = team_, messages] {
+      const auto row = team->context().ledger.message(messages.front().key);
+      const bool lost = row && *row && (*row)->delivery == DeliveryState::offered;
+      team->courier().give_back(messages);
+      // A turn that was to go on with them has ended: its client never got them.
+      if (lost && team->courier().lead_row().by == to_string(LeadEvent::turn_continues))
+        static_cast<void>(team->courier().report(LeadEvent::turn_stops));
+    });
+  }
+
+  std::shared_ptr<Team> team_;
+  Courier& courier_;
+  const HookEvent& event_;
+  const LeadSession lead_;
+  std::map<std::string, int>& held_;
+  ControlSession& session_;
+  std::string output_;
+  json::array keys_;
+};
+
+}  // namespace
+
+Service::TeamPtr Service::team_of_event(const Object& request, Object& problem) const {
+  const auto event = event_of(request);
+  if (!event) {
+    problem = refuse(event.error());
+    return nullptr;
+  }
+  auto candidates = all_served();
+  if (candidates.size() < 2 || !text(request, "team").empty()) {
+    auto named = team_of(request, problem);
+    if (!named) return nullptr;
+    candidates = {std::move(named)};
+  }
+  std::vector<TeamPtr> its;
+  std::string why;
+  for (const auto& team : candidates) {
+    why = tells_of_worker(*event) ? not_its_worker(*team, *event, served(event->team_name) != nullptr)
+                                  : foreign(*team, *event, pane_of(request));
+    if (why.empty()) its.push_back(team);
+  }
+  if (its.size() == 1) return its.front();
+  if (candidates.size() > 1) why = "session " + event->session_id + " is the lead's of none of the teams served";
+  problem = its.empty() ? refuse(std::string(foreign_session), why)
+                        : refuse("team.ambiguous", "the event may be of several teams' leads; say which with --team");
+  return nullptr;
+}
+
+json::object Service::hook(const Object& request, ControlSession& session) {
+  Object answer{{"ok", true}, {"keys", json::array()}};
+  Object problem;
+  auto team = team_of_event(request, problem);
+  if (!team) {
+    if (text(problem, "code") != foreign_session) return problem;
+    answer["ignored"] = problem["message"];
+    return answer;
+  }
+  const auto event = event_of(request);
+  if (!event) return refuse(event.error());
+  if (tells_of_worker(*event)) {
+    const bool idle = event->name == "TeammateIdle";
+    const auto task = event->task_subject.empty() ? event->task_id : event->task_id + ": " + event->task_subject;
+    const auto heard = team->heard_of(std::string(schema::bare_name(event->teammate_name)), idle ? "idle" : "completed",
+                                      idle ? "" : handlers::one_line(task));
+    return heard ? answer : refuse(heard.error());
+  }
+  Reaction reaction(std::move(team), *event, pane_of(request), held_stops_, session);
+  if (event->name == "PermissionRequest")
+    reaction.permission();
+  else if (event->agent_id.empty())
+    reaction.react();
+  else
+    answer["ignored"] = "an event of a subagent";
+  if (!reaction.output().empty()) answer["output"] = reaction.output();
+  answer["keys"] = reaction.keys();
+  return answer;
 }
 
 }  // namespace inbox_poller::poller

@@ -7,6 +7,7 @@
 #include "poller/control/service.hpp"
 #include "poller/control/views.hpp"
 #include "poller/pause.hpp"
+#include "schema/hook_event.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -19,6 +20,8 @@ constexpr milliseconds held_lease = std::chrono::minutes(10);
 constexpr milliseconds recv_look{50};
 constexpr milliseconds longest_wait = std::chrono::hours(24);
 constexpr std::size_t default_max = 20;
+constexpr std::size_t tidy_above = 100;    // so many lent messages are kept before those that arrived are looked for
+constexpr std::ptrdiff_t former_most = 16;  // closed connections of which we know what they had
 
 std::string names_of_events() {
   std::string names;
@@ -36,6 +39,7 @@ Take take_of(const json::object& request, const ControlSession& session) {
   take.by_hand = !rung;
   take.rung = rung.value_or(config::Rung::socket);
   take.sink = rung ? session.rung : "recv";
+  if (rung == config::Rung::hook) take.most_text = schema::longest_hook_text - schema::handed_over("").size();
   return take;
 }
 
@@ -70,7 +74,10 @@ asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, Ses
       milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_wait.count()));
   const auto take = take_of(request, *session);
   if (const auto taken = text(request, "acked"); !taken.empty()) {
-    const auto acknowledged = team->courier().acknowledge_up_to(take.sink, taken);
+    // Several may follow: what one of them took says nothing of the others.
+    const auto acknowledged = take.rung == config::Rung::socket && !take.by_hand
+                                  ? acknowledge_up_to(*team, taken)
+                                  : team->courier().acknowledge_up_to(take.sink, taken);
     if (!acknowledged) co_return refuse(acknowledged.error());
   }
   const auto deadline = services_.clock.steady() + wait;
@@ -86,9 +93,8 @@ asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, Ses
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
     co_await pause(recv_look);
   }
-  if (!messages.empty() && !take.lease)
-    session->on_close.push_back([team, messages] { team->courier().give_back(messages); });
-  if (!messages.empty() && take.rung == config::Rung::stdin_stream)
+  if (!messages.empty() && !take.lease) lend(team, session, messages);
+  if (!messages.empty() && !take.by_hand && take.rung != config::Rung::socket)
     static_cast<void>(team->courier().report(LeadEvent::batch_pushed));
   const auto counts = services_.ledger.chat_counts(team->context().name);
   if (!counts) co_return refuse(counts.error());
@@ -99,6 +105,48 @@ asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, Ses
                    {"block", block(messages)},
                    {"held", counts->queued},
                    {"lead_state", to_string(team->courier().lead_state())}};
+}
+
+void Service::lend(const TeamPtr& team, const SessionPtr& session, const std::vector<OutgoingMessage>& messages) {
+  if (!session->lent || session->lent->team.lock() != team) {
+    auto lent = std::make_shared<Lent>();
+    lent->team = team;
+    lent_.push_back(lent);
+    session->lent = lent;
+    session->on_close.push_back([team, lent] {
+      team->courier().give_back(lent->messages);
+      lent->closed = true;
+    });
+    auto former = std::count_if(lent_.begin(), lent_.end(), [](const auto& one) { return one->closed; });
+    std::erase_if(lent_, [&](const auto& one) { return one->closed && former-- > former_most; });
+  }
+  auto& kept = session->lent->messages;
+  if (kept.size() > tidy_above)
+    std::erase_if(kept, [&](const auto& message) {
+      const auto row = services_.ledger.message(message.key);
+      return row && *row && (*row)->delivery != DeliveryState::offered;
+    });
+  for (const auto& message : messages) {
+    OutgoingMessage known;
+    known.id = message.id;
+    known.key = message.key;
+    known.from = message.from;
+    kept.push_back(std::move(known));
+  }
+}
+
+Result<std::size_t> Service::acknowledge_up_to(Team& team, const std::string& key) {
+  std::vector<std::string> keys;
+  for (const auto& lent : lent_) {
+    if (lent->team.lock().get() != &team) continue;
+    const auto& had = lent->messages;
+    const auto found = std::find_if(had.begin(), had.end(), [&](const auto& one) { return one.key.value == key; });
+    if (found == had.end()) continue;
+    keys.clear();  // handed out again since: who had it last
+    for (auto one = had.begin(); one != found; ++one) keys.push_back(one->key.value);
+  }
+  keys.push_back(key);
+  return team.courier().acknowledge(keys);
 }
 
 json::object Service::acknowledge(const Object& request) {

@@ -239,6 +239,10 @@ Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
     for (auto& row : *rows) {
       ++row.attempts;  // this offer
       messages.push_back(outgoing(row, context_.roster, context_.config.limits.message));
+      if (take.most_text && messages.size() > 1 && block(messages).size() > *take.most_text) {
+        messages.pop_back();
+        break;
+      }
       auto fields = fields_of(context_, row.key, row.sender, take.sink);
       fields.emplace_back("attempts", std::to_string(row.attempts));
       events.add(Event::delivery_offered, std::move(fields));
@@ -331,7 +335,7 @@ Result<std::size_t> Courier::acknowledge_up_to(const std::string& sink, const st
   return acknowledge(keys);
 }
 
-void Courier::give_back(const std::vector<OutgoingMessage>& messages) {
+void Courier::give_back(const std::vector<OutgoingMessage>& messages, std::string_view reason) {
   std::vector<OutgoingMessage> back;
   for (const auto& message : messages) {
     const auto row = context_.ledger.message(message.key);
@@ -341,7 +345,7 @@ void Courier::give_back(const std::vector<OutgoingMessage>& messages) {
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     for (const auto& message : back) {
       auto fields = fields_of(context_, message.key, message.from, "");
-      fields.emplace_back("reason", "the receiver went away without acknowledging");
+      fields.emplace_back("reason", std::string(reason));
       events.add(Event::delivery_requeued, std::move(fields));
     }
     return context_.ledger.requeue(context_.name, ids_of(back));

@@ -26,6 +26,7 @@ struct Take {
   std::size_t max = 20;
   bool by_hand = false;                   // whatever the ladder says
   bool even_busy = false;                 // whatever the lead is doing
+  std::optional<std::size_t> most_text;   // bytes of their block(); the first message is offered whatever its length
   std::optional<config::Duration> lease;  // come back by themselves after this; without one the taker's connection is
                                           // the lease
 };
@@ -77,7 +78,8 @@ class Courier {
   /// The same for everything that was lent out by this sink with or before this message.
   Result<std::size_t> acknowledge_up_to(const std::string& sink, const std::string& key);
   /// The borrower went away: those still offered are queued again.
-  void give_back(const std::vector<OutgoingMessage>&);
+  void give_back(const std::vector<OutgoingMessage>&,
+                 std::string_view reason = "the receiver went away without acknowledging");
   /// Pointless now (an ask that was decided): expires when it was not handed over yet. True when it was.
   Result<bool> withdraw(const schema::MessageKey& key, std::string_view reason);
 

@@ -434,6 +434,19 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
   return row.key;
 }
 
+Status Team::heard_of(const std::string& member, const std::string& state, const std::string& task) {
+  const auto known = context_.members.find(member);
+  if (known == context_.members.end() || !known->second.present || member == context_.lead) return Done{};
+  MemberRow row = known->second;
+  row.state = state;
+  row.detail = task.empty() ? "" : "task " + task;
+  if (!task.empty()) row.task = task;
+  row.last_seen_ms = services_.clock.wall_ms();
+  const auto committed = context_.commit([&](EventBatch&) { return services_.ledger.put_member(row); });
+  if (committed) known->second = std::move(row);
+  return committed;
+}
+
 std::string Team::inbox_path() const {
   return context_.config.team.root + "/" + context_.name + "/inboxes/" + context_.lead + ".json";
 }

@@ -76,6 +76,10 @@ class Team {
   /// Puts a message of ours into a member's inbox by way of the ledger. The recipient must be a member.
   Result<schema::MessageKey> send(const std::string& to, const std::string& text, const std::string& summary);
 
+  /// What somebody else than the worker itself (a hook) tells of it. Empty `task`: the one that is known. Nothing
+  /// happens when it is no worker of the team.
+  Status heard_of(const std::string& member, const std::string& state, const std::string& task);
+
   TeamContext& context() { return context_; }
   Asks& asks() { return asks_; }
   Courier& courier() { return courier_; }
