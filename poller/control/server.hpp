@@ -21,6 +21,8 @@
 
 namespace inbox_poller::poller {
 
+struct Lent;  // the service's own
+
 /// One connection, as a handler sees it. Lives until the peer closes.
 struct ControlSession {
   /// Run when the connection is gone, in order and once; for giving back what was lent over it.
@@ -29,6 +31,8 @@ struct ControlSession {
   bool closed = false;
   /// The rung at which this connection takes messages, once it has said so (verb `attach`); empty before.
   std::string rung;
+  /// The messages that were handed out over it; null when there were none.
+  std::shared_ptr<Lent> lent;
 };
 
 struct ControlLimits {

@@ -91,6 +91,7 @@ class Service {
   const std::string ledger_path_;
   const EpochMs started_ms_;
   Reload reload_;
+  std::deque<std::shared_ptr<Lent>> lent_;  // of the open connections and the last closed ones, oldest first
   std::map<std::string, int> held_stops_;  // session -> how often in a row its stopping was answered with messages
 };
 
