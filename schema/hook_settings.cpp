@@ -1,0 +1,343 @@
+#include "schema/hook_settings.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "schema/field_reader.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::schema {
+
+namespace {
+
+constexpr std::array<std::string_view, 10> events = {
+    "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse",  "PermissionRequest",
+    "Stop",         "StopFailure",      "SessionEnd", "TeammateIdle", "TaskCompleted"};
+constexpr std::string_view white = " \t\r\n";
+
+// --- what is written ---
+
+/// How the lines around look. Without a newline everything goes on one line.
+struct Style {
+  std::string newline, base, unit;
+};
+
+/// `text` is indented by two spaces a level.
+std::string in_style(std::string_view text, const Style& style) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] != '\n') {
+      result += text[i++];
+      continue;
+    }
+    const std::size_t end = std::min(text.find_first_not_of(' ', i + 1), text.size());
+    result += style.newline.empty() ? " " : style.newline + style.base;
+    for (std::size_t level = 0; !style.newline.empty() && level < (end - i - 1) / 2; ++level) result += style.unit;
+    i = end;
+  }
+  return result;
+}
+
+std::string handler(const HookProgram& program, std::vector<std::string> arguments, std::string_view more) {
+  arguments.insert(arguments.end(), program.options.begin(), program.options.end());
+  std::string list;
+  for (const std::string& argument : arguments) list += (list.empty() ? "\n        " : ",\n        ") + quote(argument);
+  return "\n    {\n      \"type\": \"command\",\n      \"command\": " + quote(program.path) + ",\n      \"args\": [" +
+         list + "\n      ],\n      " + std::string(more) + "\n    }";
+}
+
+/// A session that waits is woken by a second handler, which outlives the event by up to a day.
+std::string group(std::string_view event, const HookProgram& program) {
+  std::string handlers = handler(program, {"hook"}, "\"timeout\": 10");
+  if (event == "SessionStart" || event == "Stop")
+    handlers += "," + handler(program, {"hook", "wait", "--timeout", "23h"},
+                              "\"timeout\": 86400,\n      \"asyncRewake\": true");
+  return "{\n  \"hooks\": [" + handlers + "\n  ]\n}";
+}
+
+std::string in_brackets(char open, const std::string& content, char close) {
+  return open + in_style("\n" + content, {"\n", "  ", "  "}) + "\n" + close;
+}
+
+std::string member(std::string_view key, const std::string& value) { return quote(key) + ": " + value; }
+
+std::string all_members(const HookProgram& program) {
+  std::string members;
+  for (const std::string_view event : events)
+    members += (members.empty() ? "" : ",\n") + member(event, in_brackets('[', group(event, program), ']'));
+  return members;
+}
+
+// --- what is there ---
+
+struct Container {
+  std::size_t begin = 0;    // of its bracket
+  std::vector<Span> parts;  // members with their keys, or elements
+  std::vector<Span> keys;   // of an object
+  std::vector<Span> values;
+};
+
+Error at_line(std::string_view text, std::size_t offset, const std::string& what) {
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n');
+  return Error{"settings.syntax", "line " + std::to_string(line) + ": " + what};
+}
+
+Result<Container> object_at(std::string_view text, Span span) {
+  const ObjectScan scan = scan_members(span.of(text));
+  if (scan.problem) return at_line(text, span.begin + scan.problem->offset, scan.problem->what);
+  const auto moved = [&](std::size_t begin, std::size_t end) { return Span{span.begin + begin, span.begin + end}; };
+  Container object;
+  object.begin = text.find('{', span.begin);
+  for (const MemberSpan& one : scan.members) {
+    object.parts.push_back(moved(one.key.begin, one.value.end));
+    object.keys.push_back(moved(one.key.begin, one.key.end));
+    object.values.push_back(moved(one.value.begin, one.value.end));
+  }
+  return object;
+}
+
+Result<Container> array_at(std::string_view text, Span span) {
+  const ArrayScan scan = scan_array(span.of(text));
+  if (scan.problem) return at_line(text, span.begin + scan.problem->offset, scan.problem->what);
+  Container array;
+  array.begin = span.begin;
+  for (const Span& one : scan.elements) array.parts.push_back({span.begin + one.begin, span.begin + one.end});
+  array.values = array.parts;
+  return array;
+}
+
+/// The place of the member of this name; the last one counts.
+std::optional<std::size_t> place_of(std::string_view text, const Container& object, std::string_view key) {
+  for (std::size_t i = object.keys.size(); i-- > 0;)
+    if (decode_string(object.keys[i].of(text)) == key) return i;
+  return std::nullopt;
+}
+
+bool is_ours(std::string_view handler_text) {
+  const std::string command = decode_string(find_member(handler_text, "command").value_or("")).value_or("");
+  const std::string_view args = find_member(handler_text, "args").value_or("");
+  const ArrayScan list = scan_array(args);
+  return command.substr(command.rfind('/') + 1).starts_with("inbox-poller") && !list.elements.empty() &&
+         decode_string(list.elements.front().of(args)) == "hook";
+}
+
+/// The settings' object, without what may stand before it.
+Result<Container> root_of(std::string_view text) {
+  const std::size_t begin = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+  return object_at(text, {begin, text.size()});
+}
+
+/// Where our things are: the places in the nested containers, from the settings' object down to the array of a group's
+/// handlers.
+struct Level {
+  Container container;
+  std::size_t place = 0;
+};
+using Path = std::vector<Level>;
+
+/// The way from a group to the first handler of ours in it; empty when there is none, or when it is no group.
+Path ours_in_group(std::string_view text, Span group) {
+  const auto object = object_at(text, group);
+  const auto at = object ? place_of(text, *object, "hooks") : std::nullopt;
+  if (!at) return {};
+  const auto handlers = array_at(text, object->values[*at]);
+  for (std::size_t i = 0; handlers && i < handlers->values.size(); ++i)
+    if (is_ours(handlers->values[i].of(text))) return {{*object, *at}, {*handlers, i}};
+  return {};
+}
+
+/// The settings' object, and in it that of the hooks where there is one.
+Result<Path> path_to_hooks(std::string_view text) {
+  auto root = root_of(text);
+  if (!root) return root.error();
+  Path path{{*std::move(root), 0}};
+  const auto hooks = place_of(text, path[0].container, "hooks");
+  if (!hooks) return path;
+  path[0].place = *hooks;
+  auto inner = object_at(text, path[0].container.values[*hooks]);
+  if (!inner) return inner.error();
+  path.push_back({*std::move(inner), 0});
+  return path;
+}
+
+/// The way to the first handler of ours; empty when there is none.
+Result<Path> find_ours(std::string_view text) {
+  auto path = path_to_hooks(text);
+  if (!path) return path.error();
+  if (path->size() < 2) return Path();
+  for (auto& event = path->back().place; event < path->back().container.values.size(); ++event) {
+    const auto groups = array_at(text, path->back().container.values[event]);
+    if (!groups) return groups.error();
+    for (std::size_t i = 0; i < groups->values.size(); ++i) {
+      const Path rest = ours_in_group(text, groups->values[i]);
+      if (rest.empty()) continue;
+      Path found = *path;
+      found.push_back({*groups, i});
+      found.insert(found.end(), rest.begin(), rest.end());
+      return found;
+    }
+  }
+  return Path();
+}
+
+// --- changes ---
+
+/// Whether the bracket is followed by white space: so we write those that we add ourselves.
+bool is_added(std::string_view text, const Container& container) {
+  return white.find(text[container.begin + 1]) != std::string_view::npos;
+}
+
+/// Without the handler, and without what we added around it. None when that is everything.
+std::optional<std::string> without(std::string_view text, Path path) {
+  while (path.back().container.parts.size() == 1 && is_added(text, path.back().container)) {
+    path.pop_back();
+    if (path.empty()) return std::nullopt;
+  }
+  const auto& [container, place] = path.back();
+  const auto& parts = container.parts;
+  Span gone = parts[place];
+  if (place > 0)
+    gone.begin = parts[place - 1].end;
+  else if (parts.size() > 1)
+    gone.end = parts[1].begin;
+  return std::string(text.substr(0, gone.begin)) + std::string(text.substr(gone.end));
+}
+
+std::string indentation_at(std::string_view text, std::size_t offset) {
+  const std::size_t line = text.rfind('\n', offset);
+  const std::size_t begin = line == std::string_view::npos ? 0 : line + 1;
+  const std::size_t end = std::min(text.find_first_not_of(" \t", begin), offset);
+  return std::string(text.substr(begin, end - begin));
+}
+
+/// The indentation of one level, as the file has it.
+std::string unit_of(std::string_view text, const Container& root) {
+  if (root.parts.empty() || indentation_at(text, root.parts[0].begin).empty()) return "  ";
+  return indentation_at(text, root.parts[0].begin);
+}
+
+/// The text with `part` as the container's last.
+std::string with_part(std::string_view text, const Container& root, const Container& container,
+                      const std::string& part) {
+  const bool is_empty = container.parts.empty();
+  const std::size_t at = is_empty ? container.begin + 1 : container.parts.back().end;
+  const std::size_t line = text.find('\n');
+  Style style{line != std::string_view::npos && line > 0 && text[line - 1] == '\r' ? "\r\n" : "\n", "",
+              unit_of(text, root)};
+  std::string before;
+  if (is_empty) {
+    if (line == std::string_view::npos && !root.parts.empty()) style.newline.clear();
+    style.base = indentation_at(text, container.begin);
+  } else {
+    const std::size_t begin = container.parts.back().begin;
+    const std::string_view space = text.substr(0, begin).substr(text.find_last_not_of(white, begin - 1) + 1);
+    if (space.find('\n') == std::string_view::npos) style.newline.clear();
+    style.base = indentation_at(text, begin);
+    before = "," + (style.newline.empty() ? std::string(space) : style.newline + style.base);
+  }
+  return std::string(text.substr(0, at)) + before + in_style(part, style) + std::string(text.substr(at));
+}
+
+/// With our group behind what this event has.
+Result<std::string> with_event(const std::string& text, std::string_view event, const HookProgram& program) {
+  auto path = path_to_hooks(text);
+  if (!path) return path.error();
+  const Container root = path->front().container;
+  const std::string in_array = in_brackets('[', group(event, program), ']');
+  if (path->size() < 2)
+    return with_part(text, root, root, member("hooks", in_brackets('{', member(event, in_array), '}')));
+  const Container& hooks = path->back().container;
+  const auto place = place_of(text, hooks, event);
+  if (!place) return with_part(text, root, hooks, member(event, in_array));
+  const auto groups = array_at(text, hooks.values[*place]);
+  if (!groups) return groups.error();
+  return with_part(text, root, *groups, group(event, program));
+}
+
+std::string without_white_space(std::string_view json) {
+  std::string result;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (!in_string && white.find(c) != std::string_view::npos) continue;
+    result += c;
+    if (c == '"') in_string = !in_string;
+    if (c == '\\' && i + 1 < json.size()) result += json[++i];
+  }
+  return result;
+}
+
+/// True when each event has exactly what we would add, and nothing else of ours is there.
+Result<bool> is_there(std::string_view text, const HookProgram& program) {
+  const auto path = path_to_hooks(text);
+  if (!path) return path.error();
+  if (path->size() < 2) return false;
+  const Container& hooks = path->back().container;
+  std::size_t good = 0;
+  for (std::size_t i = 0; i < hooks.parts.size(); ++i) {
+    const std::string event = decode_string(hooks.keys[i].of(text)).value_or("");
+    const std::string wanted = without_white_space(group(event, program));
+    const auto groups = array_at(text, hooks.values[i]);
+    if (!groups) return groups.error();
+    for (const Span& one : groups->values) {
+      if (ours_in_group(text, one).empty()) continue;
+      if (without_white_space(one.of(text)) != wanted) return false;
+      ++good;
+    }
+  }
+  if (good != events.size()) return false;
+  return std::all_of(events.begin(), events.end(), [&](std::string_view event) {
+    const auto place = place_of(text, hooks, event);
+    const auto groups = place ? array_at(text, hooks.values[*place]) : Result<Container>(Container{});
+    return groups && std::any_of(groups->values.begin(), groups->values.end(),
+                                 [&](const Span& one) { return !ours_in_group(text, one).empty(); });
+  });
+}
+
+}  // namespace
+
+std::string hook_settings(const HookProgram& program) {
+  return in_brackets('{', member("hooks", in_brackets('{', all_members(program), '}')), '}') + "\n";
+}
+
+Result<std::optional<std::string>> without_hooks(std::string_view settings) {
+  std::optional<std::string> text(settings);
+  if (settings.find_first_not_of(white) == std::string_view::npos) return text;
+  for (;;) {
+    const auto ours = find_ours(*text);
+    if (!ours) return ours.error();
+    if (ours->empty()) return text;
+    auto rest = without(*text, *ours);
+    if (!rest) {
+      // All of the object was ours. Only a file that we made ends with our newline.
+      const std::size_t begin = text->find('{');
+      const std::string around = text->substr(0, begin) + text->substr(text->rfind('}') + 1);
+      return begin == 0 && around == "\n" ? std::optional<std::string>() : std::optional(around);
+    }
+    text = std::move(rest);
+  }
+}
+
+Result<std::string> with_hooks(std::string_view settings, const HookProgram& program) {
+  if (settings.find_first_not_of(white) != std::string_view::npos) {
+    const auto there = is_there(settings, program);
+    if (!there) return there.error();
+    if (*there) return std::string(settings);
+  }
+  auto rest = without_hooks(settings);
+  if (!rest) return rest.error();
+  if (!*rest) return hook_settings(program);
+  std::string text = **std::move(rest);
+  if (text.find_first_not_of(white) == std::string::npos) {
+    const std::string all = hook_settings(program);
+    return text + all.substr(0, all.size() - 1);
+  }
+  for (const std::string_view event : events) {
+    auto next = with_event(text, event, program);
+    if (!next) return next;
+    text = *std::move(next);
+  }
+  return text;
+}
+
+}  // namespace inbox_poller::schema
