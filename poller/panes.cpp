@@ -1,10 +1,8 @@
 #include "poller/panes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
-#include "poller/child.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller {
@@ -18,19 +16,30 @@ Error unavailable(const std::string& what) { return {"panes.unavailable", what};
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-asio::awaitable<Result<ChildResult>> ask(std::vector<std::string> command, const std::vector<std::string>& arguments) {
-  ChildCommand child;
-  child.argv = std::move(command);
-  child.argv.insert(child.argv.end(), arguments.begin(), arguments.end());
-  child.timeout = patience;
-  return run_child(std::move(child));
-}
-
 /// What tmux 3.3a says when there is nobody to ask, or nothing to list.
 bool says_no_panes(const ChildResult& answer) {
   const std::string said = first_line(answer.errors);
   return said.starts_with("no server running on ") || said == "no current target" ||
          (said.starts_with("error connecting to ") && said.ends_with("(No such file or directory)"));
+}
+
+/// What tmux is asked of a pane wherever one is looked at.
+constexpr std::string_view identity = "#{pane_id} #{pid} #{pane_pid} #{pane_dead}";
+
+/// What is asked of the pane that is typed into. The command comes last: its owner chose it, spaces and newlines too.
+constexpr std::string_view in_the_way = "#{?pane_in_mode,1,0} #{?pane_input_off,1,0} #{?pane_synchronized,1,0}";
+constexpr std::string_view in_front = "#{pane_current_command}";
+
+std::string_view take_word(std::string_view& text) {
+  const auto word = text.substr(0, text.find(' '));
+  text.remove_prefix(std::min(word.size() + 1, text.size()));
+  return word;
+}
+
+bool take_flag(std::string_view& text, bool& into) {
+  const auto word = take_word(text);
+  into = word == "1";
+  return word == "0" || word == "1";
 }
 
 struct Line {
@@ -40,48 +49,100 @@ struct Line {
   bool dead = false;
 };
 
-/// "%7 4711 4712 0": pane, server, first process, dead or not.
-std::optional<Line> parse(std::string_view text) {
-  std::array<std::string_view, 4> words;
-  for (std::string_view& word : words) {
-    word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-  }
-  const auto number = [](std::string_view word, long long& into) {
+/// "%7 4711 4712 0": pane, server, first process, dead or not. Takes it off the text.
+std::optional<Line> take_line(std::string_view& text) {
+  const auto number = [&text](long long& into) {
+    const auto word = take_word(text);
     const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), into);
     return failed == std::errc{} && end == word.data() + word.size() && into > 0;
   };
   Line line;
-  if (!text.empty() || !is_pane_id(words[0]) || !number(words[1], line.server) || !number(words[2], line.first) ||
-      (words[3] != "0" && words[3] != "1"))
+  line.id = take_word(text);
+  if (!is_pane_id(line.id) || !number(line.server) || !number(line.first) || !take_flag(text, line.dead))
     return std::nullopt;
-  line.id = words[0];
-  line.dead = words[3] == "1";
   return line;
+}
+
+Error not_understood(std::string_view call, std::string_view output) {
+  return unavailable("tmux " + std::string(call) + ": expected pane, server, process and 0 or 1, found " +
+                     schema::quote(output.substr(0, 80)));
+}
+
+Result<Pane> known(const Line& line, Processes& processes) {
+  auto server = processes.identify(line.server);
+  if (!server)  // it has just answered
+    return unavailable("tmux says its server is process " + std::to_string(line.server) +
+                       ", which is not to be seen here: it runs in another container, or ended just now");
+  Pane pane{line.id, *std::move(server), {line.first, {}}, line.dead};
+  if (!pane.dead) {
+    auto first = processes.identify(line.first);
+    pane.dead = !first.ok();
+    if (first) pane.first = *std::move(first);
+  }
+  return pane;
 }
 
 Result<std::vector<Pane>> parse_all(std::string_view output, Processes& processes) {
   std::vector<Pane> panes;
   while (!output.empty()) {
     const std::size_t end = std::min(output.find('\n'), output.size());
-    const auto line = parse(output.substr(0, end));
-    if (!line || end == output.size())
-      return unavailable("tmux list-panes: expected pane, server, process and 0 or 1, found " +
-                         schema::quote(output.substr(0, std::min(end, std::size_t{80}))));
+    const auto shown = output.substr(0, end);
+    auto rest = shown;
+    const auto line = take_line(rest);
+    if (!line || !rest.empty() || end == output.size()) return not_understood("list-panes", shown);
     output.remove_prefix(end + 1);
-    auto server = processes.identify(line->server);
-    if (!server)  // it has just answered
-      return unavailable("tmux says its server is process " + std::to_string(line->server) +
-                         ", which is not to be seen here: it runs in another container, or ended just now");
-    Pane pane{line->id, *std::move(server), {line->first, {}}, line->dead};
-    if (!pane.dead) {
-      auto first = processes.identify(line->first);
-      pane.dead = !first.ok();
-      if (first) pane.first = *std::move(first);
-    }
-    panes.push_back(std::move(pane));
+    auto pane = known(*line, processes);
+    if (!pane) return pane.error();
+    panes.push_back(*std::move(pane));
   }
   return panes;
+}
+
+Result<Front> parse_front(std::string_view output, Processes& processes) {
+  auto rest = output;
+  const auto line = take_line(rest);
+  Front front;
+  bool dropped = false;
+  if (!line || !take_flag(rest, front.in_mode) || !take_flag(rest, dropped) || !take_flag(rest, front.synchronized) ||
+      !rest.ends_with('\n'))
+    return not_understood("display-message", output);
+  front.takes_input = !dropped;
+  front.command = rest.substr(0, rest.size() - 1);
+  auto pane = known(*line, processes);
+  if (!pane) return pane.error();
+  front.pane = *std::move(pane);
+  return front;
+}
+
+/// As a part of tmux's formats that stands for itself.
+std::string literal(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '#' || c == ',' || c == '}') escaped += '#';
+    escaped += c;
+  }
+  return escaped;
+}
+
+/// A format of tmux that is true while the pane is alive, takes what is typed, and is the one that was seen, with the
+/// same program in front.
+std::string as_seen(const Front& seen) {
+  const auto flag = [](bool set) { return set ? " 1" : " 0"; };
+  return "#{==:" + std::string(identity) + " " + std::string(in_the_way) + " " + std::string(in_front) + "," +
+         seen.pane.id + " " + std::to_string(seen.pane.server.pid) + " " + std::to_string(seen.pane.first.pid) +
+         flag(seen.pane.dead) + flag(seen.in_mode) + flag(!seen.takes_input) + flag(seen.synchronized) + " " +
+         literal(seen.command) + "}";
+}
+
+constexpr std::string_view done = "inbox-poller: done\n";
+
+Status judge(const std::string& call, const Front& seen, const ChildResult& answer) {
+  if (answer.exit_code == 0 && answer.output == done) return Done{};
+  const Error changed{"panes.changed", "the pane " + seen.pane.id + " changed just before " + call};
+  if (answer.exit_code == 0 && answer.output.empty()) return changed;
+  if (says_no_panes(answer)) return changed;
+  return unavailable("tmux " + call + " into " + seen.pane.id + " ended with exit code " +
+                     std::to_string(answer.exit_code) + ": " + first_line(answer.errors));
 }
 
 }  // namespace
@@ -99,12 +160,23 @@ bool is_pane_id(std::string_view text) {
 TmuxPanes::TmuxPanes(std::vector<std::string> command, Processes& processes)
     : command_(std::move(command)), processes_(processes) {}
 
-asio::awaitable<Result<std::vector<Pane>>> TmuxPanes::list() {
-  const std::vector<std::string> arguments{"list-panes", "-a", "-F", "#{pane_id} #{pid} #{pane_pid} #{pane_dead}"};
-  auto answer = co_await ask(command_, arguments);
+asio::awaitable<Result<ChildResult>> TmuxPanes::run(std::vector<std::string> arguments, std::string input) {
+  ChildCommand child;
+  child.argv = command_;
+  child.argv.insert(child.argv.end(), arguments.begin(), arguments.end());
+  child.input = std::move(input);
+  child.timeout = patience;
+  auto answer = co_await run_child(std::move(child));
   if (!answer) co_return unavailable(answer.error().message);
   if (answer->timed_out)
     co_return unavailable(command_[0] + " did not answer within " + std::to_string(patience.count()) + " s");
+  co_return std::move(*answer);
+}
+
+asio::awaitable<Result<std::vector<Pane>>> TmuxPanes::list() {
+  std::vector<std::string> arguments{"list-panes", "-a", "-F", std::string(identity)};
+  auto answer = co_await run(std::move(arguments));
+  if (!answer) co_return answer.error();
   if (answer->exit_code == 1 && says_no_panes(*answer)) co_return std::vector<Pane>{};
   if (answer->exit_code != 0)
     co_return unavailable(command_[0] + " list-panes ended with exit code " + std::to_string(answer->exit_code) + ": " +
@@ -125,13 +197,74 @@ asio::awaitable<Status> TmuxPanes::close(Pane pane) {
   if (!now) co_return now.error();
   if (!*now || !is_same(**now, pane)) co_return Done{};
   // Between the look and this nobody else can get the id: a server gives each only once.
-  const std::vector<std::string> arguments{"kill-pane", "-t", pane.id};
-  auto answer = co_await ask(command_, arguments);
-  if (!answer) co_return unavailable(answer.error().message);
-  if (answer->exit_code == 0 && !answer->timed_out) co_return Done{};
+  std::vector<std::string> arguments{"kill-pane", "-t", pane.id};
+  auto answer = co_await run(std::move(arguments));
+  if (answer.ok() && answer->exit_code == 0) co_return Done{};
   now = co_await find(pane.id);
   if (now.ok() && (!*now || !is_same(**now, pane))) co_return Done{};
-  co_return unavailable("tmux kill-pane -t " + pane.id + " did not close it: " + first_line(answer->errors));
+  co_return unavailable("tmux kill-pane -t " + pane.id +
+                        " did not close it: " + (answer ? first_line(answer->errors) : answer.error().message));
+}
+
+asio::awaitable<Result<std::optional<Front>>> TmuxPanes::front(std::string id) {
+  std::vector<std::string> arguments{
+      "display-message", "-p", "-t", id,
+      std::string(identity) + " " + std::string(in_the_way) + " " + std::string(in_front)};
+  auto answer = co_await run(std::move(arguments));
+  if (!answer) co_return answer.error();
+  const bool unknown = first_line(answer->errors).starts_with("can't find pane: ");
+  // Without such a pane tmux 3.3a answers with empty values.
+  if (says_no_panes(*answer) || unknown || answer->output.starts_with(' ')) co_return std::optional<Front>();
+  if (answer->exit_code != 0)
+    co_return unavailable(command_[0] + " display-message ended with exit code " + std::to_string(answer->exit_code) +
+                          ": " + first_line(answer->errors));
+  auto front = parse_front(answer->output, processes_);
+  if (!front) co_return front.error();
+  co_return std::optional<Front>(*std::move(front));
+}
+
+Status TmuxPanes::check_identity(const Pane& seen) {
+  if (processes_.is_alive(seen.server) && processes_.is_alive(seen.first)) return Done{};
+  return Error{"panes.changed", "what ran in the pane " + seen.id + " has ended"};
+}
+
+asio::awaitable<Status> TmuxPanes::paste(Front seen, std::string buffer, std::string text) {
+  if (auto same = check_identity(seen.pane); !same) co_return same;
+  // -p: brackets around it if the program wants them. -r: without it tmux makes every newline a carriage return, which
+  // submits line after line where there are no brackets. -d: the buffer goes. An argument holds 16 KiB at most, so the
+  // text goes through standard input; and a command that fails stops those behind it, so `done` is only said when it
+  // was pasted. tmux 3.3a does not look into what it pastes: a bracket's end in the text would be one.
+  const auto& id = seen.pane.id;
+  const std::string forget = "delete-buffer -b " + buffer;
+  std::vector<std::string> arguments{
+      "load-buffer",
+      "-b",
+      buffer,
+      "-",
+      ";",
+      "if-shell",
+      "-F",
+      "-t",
+      id,
+      as_seen(seen),
+      "paste-buffer -p -r -d -b " + buffer + " -t " + id + " ; display-message -p 'inbox-poller: done'",
+      forget};
+  auto answer = co_await run(std::move(arguments), std::move(text));
+  Status pasted = answer ? judge("the paste", seen, *answer) : Status(answer.error());
+  if (pasted.ok() || pasted.error().code == "panes.changed") co_return pasted;
+  std::vector<std::string> again{"delete-buffer", "-b", buffer};
+  static_cast<void>(co_await run(std::move(again)));  // it may be gone already, or tmux
+  co_return pasted;
+}
+
+asio::awaitable<Status> TmuxPanes::enter(Front seen) {
+  if (auto same = check_identity(seen.pane); !same) co_return same;
+  std::vector<std::string> arguments{
+      "if-shell",   "-F",          "-t",
+      seen.pane.id, as_seen(seen), "send-keys -t " + seen.pane.id + " Enter ; display-message -p 'inbox-poller: done'"};
+  auto answer = co_await run(std::move(arguments));
+  if (!answer) co_return answer.error();
+  co_return judge("Enter", seen, *answer);
 }
 
 }  // namespace inbox_poller::poller

@@ -1,5 +1,6 @@
 // Terminal panes as tmux keeps them. A pane is told by its server's process, its id and its first process together:
-// ids start again with every server. What it is not: a way to type into one.
+// ids start again with every server. Text goes into one by bracketed paste and Enter, each of them only while the pane
+// is exactly as it was seen; no other key is ever sent.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "poller/child.hpp"
 #include "poller/processes.hpp"
 #include "schema/error.hpp"
 
@@ -24,6 +26,15 @@ struct Pane {
 /// meanwhile.
 bool is_same(const Pane& now, const Pane& then);
 
+/// A pane, and what stands between a paste and the program in it.
+struct Front {
+  Pane pane;
+  bool in_mode = false;       // copy mode, a menu, a clock: keys are swallowed by it, pastes go past it
+  bool takes_input = true;    // false: tmux drops what is typed (select-pane -d)
+  bool synchronized = false;  // what is typed goes to the window's other panes too
+  std::string command;        // the name of the program in front, as tmux tells it: hostile
+};
+
 class Panes {
  public:
   virtual ~Panes() = default;
@@ -34,6 +45,15 @@ class Panes {
   virtual boost::asio::awaitable<Result<std::vector<Pane>>> list() = 0;
   /// Closes exactly this pane: looked at again just before. Success also when it has gone meanwhile.
   virtual boost::asio::awaitable<Status> close(Pane pane) = 0;
+  /// The pane and what is in front of it now; empty as with find().
+  virtual boost::asio::awaitable<Result<std::optional<Front>>> front(std::string id) = 0;
+  /// Pastes the text, bracketed where the program asked for that, its newlines as newlines. Look and paste are one step
+  /// of the server: error "panes.changed" when anything is not as seen, and nothing was pasted then; after
+  /// "panes.unavailable" it may have been. `buffer` names the server's buffer that carries the text ([a-zA-Z0-9._-]);
+  /// it is gone afterwards either way. The text must be safe for a terminal: tmux does not look into it.
+  virtual boost::asio::awaitable<Status> paste(Front seen, std::string buffer, std::string text) = 0;
+  /// Presses Enter, under the same condition and with the same errors.
+  virtual boost::asio::awaitable<Status> enter(Front seen) = 0;
 };
 
 /// True for "%" and digits, the only ids that are ever handed to tmux.
@@ -47,8 +67,15 @@ class TmuxPanes final : public Panes {
   boost::asio::awaitable<Result<std::optional<Pane>>> find(std::string id) override;
   boost::asio::awaitable<Result<std::vector<Pane>>> list() override;
   boost::asio::awaitable<Status> close(Pane pane) override;
+  boost::asio::awaitable<Result<std::optional<Front>>> front(std::string id) override;
+  boost::asio::awaitable<Status> paste(Front seen, std::string buffer, std::string text) override;
+  boost::asio::awaitable<Status> enter(Front seen) override;
 
  private:
+  /// Runs tmux; errors when it could not be run or did not answer in time. Its exit code is the caller's to judge.
+  boost::asio::awaitable<Result<ChildResult>> run(std::vector<std::string> arguments, std::string input = {});
+  Status check_identity(const Pane& seen);
+
   std::vector<std::string> command_;
   Processes& processes_;
 };

@@ -14,6 +14,8 @@ struct TeammateMessage {
   std::string color;        // one of the eight known colours, otherwise omitted
   std::string summary;      // made one line, at most 200 characters, otherwise cut; omitted when empty
   std::string text;
+  std::string before = {};  // our own line about the text, in brackets: "[may be a repeat: …]"; omitted when empty
+  std::string after = {};   // the same behind it
 };
 
 /// `<teammate-message teammate_id="…" color="…" summary="…">` newline text newline `</teammate-message>`.
@@ -22,11 +24,17 @@ std::string render(const TeammateMessage&);
 /// Several blocks in the given (arrival) order, joined by one blank line.
 std::string render(std::span<const TeammateMessage>);
 
-/// Text made safe to show inside a block or on a terminal: control characters other than newline and tab removed (C0,
-/// DEL, C1), invisible characters removed (direction overrides, zero-width spaces, tag characters; joiners stay),
-/// invalid UTF-8 replaced, tags that could open or close a block, a system note or a command record neutralised (`<`
-/// becomes `&lt;`), lines that look like a turn marker ("Human:", "Assistant:", "System:") quoted with "> ". Lookalikes
-/// (`<teammate_messages>`) stay.
+/// The text without what a terminal would obey or nobody could see: control characters other than newline and tab (C0,
+/// DEL, C1), direction overrides, zero-width spaces, tag characters. Joiners and variation selectors stay, at most two
+/// in a row: emoji and several scripts need them, and longer rows hide texts. U+2028 and U+2029 become newlines,
+/// invalid UTF-8 becomes U+FFFD.
+std::string visible(std::string_view text);
+
+/// Text made safe to show inside a block or on a terminal: visible(), and then tags that could open or close a block, a
+/// system note or a command record neutralised (`<` becomes `&lt;`), lines that look like a turn marker ("Human:",
+/// "Assistant:", "System:", "User:") or like our own lines about a text ("[may be a repeat", "[cut:") quoted with
+/// "> ". They are found in any case, with any kind of space and with joiners inside. Lookalikes (`<teammate_messages>`)
+/// and other letters or brackets that only look the same stay.
 std::string neutralise(std::string_view text);
 
 }  // namespace inbox_poller::schema

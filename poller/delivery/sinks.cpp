@@ -4,19 +4,21 @@
 #include "poller/filesystem.hpp"
 #include "schema/envelope.hpp"
 #include "schema/json_scan.hpp"
+#include "schema/printable.hpp"
 #include "schema/teammate_message.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-std::string cut(std::string text, std::size_t limit) {
-  if (text.size() <= limit) return text;
+/// Cuts the text; returns the line that says so, empty when it is whole.
+std::string cut(std::string& text, std::size_t limit) {
+  if (text.size() <= limit) return {};
   std::size_t end = limit;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not inside a UTF-8 sequence
   const auto whole = text.size();
   text.resize(end);
-  return text + "\n[cut: " + std::to_string(end) + " of " + std::to_string(whole) +
+  return "[cut: " + std::to_string(end) + " of " + std::to_string(whole) +
          " bytes shown; the whole message is in the ledger: inbox-poller trace]";
 }
 
@@ -42,7 +44,8 @@ OutgoingMessage outgoing(const MessageRow& row, const schema::Roster& roster, co
   if (row.type.ends_with("_ask")) message.request_id = row.request_id;
   if (const auto envelope = schema::decode_envelope(row.entry)) {
     message.summary = envelope->summary.value_or("");
-    message.text = cut(envelope->text, static_cast<std::size_t>(limit.count));
+    message.text = envelope->text;
+    message.cut = cut(message.text, static_cast<std::size_t>(limit.count));
   }
   if (const auto* member = roster.find(row.sender)) message.color = member->color;
   return message;
@@ -50,20 +53,23 @@ OutgoingMessage outgoing(const MessageRow& row, const schema::Roster& roster, co
 
 std::string json_line(const OutgoingMessage& m) {
   using schema::quote;
-  return "{\"message_key\":" + quote(m.key.value) + ",\"from\":" + quote(m.from) + ",\"color\":" + quote(m.color) +
-         ",\"summary\":" + quote(m.summary) + ",\"timestamp\":" + quote(m.timestamp) + ",\"type\":" + quote(m.type) +
-         ",\"text\":" + quote(m.text) + ",\"received_ms\":" + std::to_string(m.received_ms) +
-         ",\"attempts\":" + std::to_string(m.attempts) +
-         (m.request_id.empty() ? "" : ",\"request_id\":" + quote(m.request_id)) + "}";
+  const auto text = m.cut.empty() ? m.text : m.text + "\n" + m.cut;
+  const auto line = "{\"message_key\":" + quote(m.key.value) + ",\"from\":" + quote(m.from) +
+                    ",\"color\":" + quote(m.color) + ",\"summary\":" + quote(m.summary) +
+                    ",\"timestamp\":" + quote(m.timestamp) + ",\"type\":" + quote(m.type) + ",\"text\":" + quote(text) +
+                    ",\"received_ms\":" + std::to_string(m.received_ms) +
+                    ",\"attempts\":" + std::to_string(m.attempts) +
+                    (m.request_id.empty() ? "" : ",\"request_id\":" + quote(m.request_id)) + "}";
+  return schema::printable_json(line);
 }
 
 std::string block(const std::vector<OutgoingMessage>& messages) {
   std::vector<schema::TeammateMessage> blocks;
   blocks.reserve(messages.size());
   for (const auto& message : messages) {
-    std::string text = message.text;
-    if (message.attempts > 1) text = "[may be a repeat: message " + message.key.value + " was offered before]\n" + text;
-    blocks.push_back({message.from, message.color, message.summary, std::move(text)});
+    schema::TeammateMessage block{message.from, message.color, message.summary, message.text, {}, message.cut};
+    if (message.attempts > 1) block.before = "[may be a repeat: message " + message.key.value + " was offered before]";
+    blocks.push_back(std::move(block));
   }
   return schema::render(blocks);
 }

@@ -25,9 +25,10 @@ struct OutgoingMessage {
   std::string summary;
   std::string timestamp;
   std::string type;
-  std::string text;  // cut to limits.message
+  std::string text;      // cut to limits.message
+  std::string cut = {};  // our line about it: "[cut: …]"; empty when the text is whole
   EpochMs received_ms = 0;
-  int attempts = 1;  // more than one: may be a repeat
+  int attempts = 1;        // more than one: may be a repeat
   std::string request_id;  // of an ask that is put before the lead
 };
 
@@ -36,7 +37,8 @@ struct OutgoingMessage {
 OutgoingMessage outgoing(const MessageRow&, const schema::Roster&, config::Bytes limit);
 
 /// One JSON object, one line, no newline at the end: {message_key, from, color, summary, timestamp, type, text,
-/// received_ms, attempts}, with an ask also {request_id}.
+/// received_ms, attempts}, with an ask also {request_id}. The line about a cut stands at the text's end. Harmless on a
+/// terminal and to programs that know more line ends than one.
 std::string json_line(const OutgoingMessage&);
 
 /// The text block a lead session sees: one <teammate-message> each, a label on possible repeats.
