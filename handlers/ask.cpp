@@ -6,6 +6,7 @@
 #include "handlers/permission.hpp"
 #include "handlers/plan_approval.hpp"
 #include "handlers/sandbox.hpp"
+#include "handlers/stop.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -16,6 +17,7 @@ std::string answer_text(const Request& decided, const Grant& grant) {
     case RequestKind::permission: return permission_answer(decided, grant.input);
     case RequestKind::sandbox: return sandbox_answer(decided);
     case RequestKind::plan: return plan_answer(decided, grant.mode);
+    case RequestKind::stop: return stop_refusal(decided);
   }
   return {};
 }

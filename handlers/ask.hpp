@@ -1,6 +1,6 @@
 // What permission, sandbox and plan asks have in common: the exact bytes that carry an answer to the asker's inbox.
-// What each kind says in its answer is in permission.hpp, sandbox.hpp, plan_approval.hpp. Invariant: the same decided
-// request gives the same entry, byte for byte; its timestamp is the moment of the decision.
+// What each kind says in its answer is in permission.hpp, sandbox.hpp, plan_approval.hpp, stop.hpp. Invariant: the same
+// decided request gives the same entry, byte for byte; its timestamp is the moment of the decision.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct Grant {
 Grant plain_grant(const Request&, const TeamView&);
 
 /// The answer to a request that is approved, denied or expired, as an entry in the asker's inbox. A denial's text is
-/// the request's `reason`.
+/// the request's `reason`. A granted wish to stop has none: a shutdown follows.
 AppendEntry reply_to(const Request& decided, const Grant&, const TeamView&);
 
 /// A person's words for which the answer has no field (a note with an approval, a reason with a sandbox denial), as a

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "handlers/ask.hpp"
+#include "handlers/ask_route.hpp"
 #include "handlers/dispatch.hpp"
 #include "handlers/permission.hpp"
 
@@ -34,10 +35,25 @@ std::optional<NotTaken> no_say(const Request& request, RequestEvent event, const
     return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +
                                            " to answer; here the team is only observed (team.role)"};
   }
+  if (request.kind == RequestKind::stop && view.config.team.role != config::Role::leader && !done_by_others) {
+    return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +
+                                           " to answer: only it ends its workers (team.role)"};
+  }
   if (event == RequestEvent::deadline_passes && request.deadline_ms == 0) {
     return NotTaken{"request.not_applicable", named(request) + " has no deadline of ours"};
   }
   return std::nullopt;
+}
+
+/// Whom nobody asked. The name is what the answer says of itself, so this keeps apart who is honest, nothing else.
+std::optional<NotTaken> no_business(const Request& request, const Answer& answer, const TeamView& view) {
+  const bool answers = answer.event == RequestEvent::person_approves || answer.event == RequestEvent::person_denies;
+  if (!answers || answer.by != view.lead || asks_lead(request, view)) return std::nullopt;
+  return NotTaken{"answer.not_asked",
+                  named(request) + (request.asker == view.lead
+                                        ? " is the lead's own prompt; a person answers it"
+                                        : " is for a person to answer, not for the lead (ask = \"person\" in " +
+                                              view.config.source + ")")};
 }
 
 /// What speaks against carrying the answer out; looked at before anything changes.
@@ -99,10 +115,12 @@ std::vector<Effect> effects_of(const Request& decided, const Answer& answer, con
   if (!is_answer) return {};
   // The lead's own prompt: whoever put it before us waits for the decision itself, not for a message.
   if (decided.asker == view.lead) return {};
+  std::vector<Effect> effects;
   Grant grant = plain_grant(decided, view);
   if (!answer.updated_input.empty()) grant.input = answer.updated_input;
   if (answer.mode) grant.mode = *answer.mode;
-  std::vector<Effect> effects{reply_to(decided, grant, view)};
+  const bool is_granted_stop = decided.kind == RequestKind::stop && decided.state == RequestState::approved;
+  if (!is_granted_stop) effects.emplace_back(reply_to(decided, grant, view));
   if (needs_note(decided, answer)) effects.emplace_back(note_to(decided, answer.reason, view));
   return effects;
 }
@@ -114,6 +132,7 @@ std::variant<Decided, NotTaken> decide(const Request& request, const Answer& ans
   const auto next = transition(request.state, answer.event);
   if (!next) return too_late(request, answer.event);
   if (auto problem = no_say(request, answer.event, view)) return *std::move(problem);
+  if (auto problem = no_business(request, answer, view)) return *std::move(problem);
   if (auto problem = objection(request, answer, view)) return *std::move(problem);
   Request decided = request;
   decided.state = *next;

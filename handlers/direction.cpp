@@ -77,7 +77,6 @@ struct LeadInbox {
     return never("plans are approved by the lead, never to it");
   }
   Row operator()(const schema::ModeSetRequest&) const { return never("modes are set by the lead, never for it"); }
-  Row operator()(const schema::ShutdownRequest&) const { return never("a worker may not stop the lead"); }
   Row operator()(const schema::TeamPermissionUpdate&) const {
     return never("the team's permission rules are changed by the lead, never by a worker");
   }

@@ -10,6 +10,7 @@
 #include "handlers/sandbox.hpp"
 #include "handlers/shutdown.hpp"
 #include "handlers/status.hpp"
+#include "handlers/stop.hpp"
 #include "handlers/text.hpp"
 
 namespace inbox_poller::handlers {
@@ -25,6 +26,7 @@ struct OtherSender {
   // Asks are answered, so their payload must say who asks, and say the same.
   Name operator()(const schema::PermissionRequest& ask) const { return required(ask.agent_id); }
   Name operator()(const schema::PlanApprovalRequest& ask) const { return required(ask.from); }
+  Name operator()(const schema::ShutdownRequest& ask) const { return required(ask.from); }
   Name operator()(const schema::SandboxPermissionRequest& ask) const {
     if (ask.worker_id.empty()) return required(ask.worker_name);
     if (const Name other = required(ask.worker_id)) return other;
@@ -66,6 +68,7 @@ std::chrono::milliseconds timeout_of(RequestKind kind, const config::TeamConfig&
     case RequestKind::permission: return config.permissions.timeout;
     case RequestKind::sandbox: return config.sandbox.timeout;
     case RequestKind::plan: return config.plans.timeout;
+    case RequestKind::stop: return config.shutdown.timeout;
   }
   return {};
 }
@@ -146,6 +149,8 @@ struct Accepted {
 
   Outcome operator()(const AskPayload auto& ask) const {
     Request request = draft_of(ask);
+    if (request.kind == RequestKind::stop && view.config.team.role != config::Role::leader)
+      return refusal(payload, side, sender, "its lead decides whether it stops");
     if (known.same_id) return same_id_again(request);
     request.asker = sender;
     request.asked_ms = message.now_ms;

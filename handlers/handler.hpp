@@ -29,8 +29,8 @@ struct Request {
   std::string request_id;
   std::string asker;         // bare member name
   std::string content_hash;  // binds the decision to what was asked
-  std::string subject;       // the tool's name; the host; the plan's file path
-  std::string body;          // the tool's input as written; the host as written; the plan's text
+  std::string subject;       // the tool's name; the host; the plan's file path; the worker that wants to stop
+  std::string body;          // the tool's input as written; the host as written; the plan's text; why it wants to stop
   std::string description;   // what the asker says about it; shown as a claim
   std::string suggestions;   // permission_suggestions as written; shown, never echoed
   RequestState state = RequestState::received;
@@ -88,7 +88,7 @@ struct WorkerStatus {
   std::string state;   // "idle", "failed", "interrupted", "assigned", "completed"
   std::string detail;  // task, summary or failure, one line
   bool to_lead = false;
-  std::string task;  // the task it is about, one line; empty when the message names none
+  std::string task;         // the task it is about, one line; empty when the message names none
   bool went_wrong = false;  // urgent, when it goes to the lead
   bool in_digest = false;   // summed up with others, when it does not go to the lead by itself
 };
@@ -144,9 +144,9 @@ struct Answer {
   std::optional<config::PermissionMode> mode;  // plan only
 };
 
-/// `effects` is empty when nobody waits for a message: withdrawn, answered elsewhere, or the lead's own prompt (its asker
-/// is the lead's name). Otherwise the answer, and behind it the person's words as a plain message if the answer has no
-/// field for them.
+/// `effects` is empty when nobody waits for a message: withdrawn, answered elsewhere, or the lead's own prompt (its
+/// asker is the lead's name). Otherwise the answer, and behind it the person's words as a plain message if the answer
+/// has no field for them.
 struct Decided {
   Request request;
   std::vector<Effect> effects;
@@ -154,7 +154,7 @@ struct Decided {
 
 /// Why an answer or an order was not taken.
 struct NotTaken {
-  std::string code;    // "request.already_decided", "request.not_applicable", "answer.misplaced",
+  std::string code;    // "request.already_decided", "request.not_applicable", "answer.misplaced", "answer.not_asked",
                        // "plan.mode_above_ceiling", "permission.bad_input", "role.not_leader", "member.unknown",
                        // "mode.above_ceiling"
   std::string reason;  // names the first decision, or what to give instead

@@ -11,9 +11,11 @@ namespace inbox_poller::handlers {
 template <class T, class... Types>
 concept OneOf = (std::same_as<T, Types> || ...);
 
-/// Somebody waits for our answer.
+/// Somebody waits for our answer. A shutdown_request is one when a worker writes it to the lead: it wishes to stop. In
+/// the other direction it is the lead's order.
 template <class T>
-concept AskPayload = OneOf<T, schema::PermissionRequest, schema::SandboxPermissionRequest, schema::PlanApprovalRequest>;
+concept AskPayload = OneOf<T, schema::PermissionRequest, schema::SandboxPermissionRequest, schema::PlanApprovalRequest,
+                           schema::ShutdownRequest>;
 
 /// News about a worker.
 template <class T>
@@ -28,9 +30,9 @@ template <class T>
 concept VerdictPayload =
     OneOf<T, schema::PermissionResponse, schema::SandboxPermissionResponse, schema::PlanApprovalResponse>;
 
-/// The lead orders something.
+/// The lead orders something, and nobody else ever does.
 template <class T>
-concept OrderPayload = OneOf<T, schema::ShutdownRequest, schema::ModeSetRequest, schema::TeamPermissionUpdate>;
+concept OrderPayload = OneOf<T, schema::ModeSetRequest, schema::TeamPermissionUpdate>;
 
 /// A worker answers the order to end.
 template <class T>

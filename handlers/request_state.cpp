@@ -9,6 +9,7 @@ std::string_view to_string(RequestKind kind) {
     case RequestKind::permission: return "permission";
     case RequestKind::sandbox: return "sandbox";
     case RequestKind::plan: return "plan";
+    case RequestKind::stop: return "stop";
   }
   return "";
 }

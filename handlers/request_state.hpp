@@ -7,7 +7,7 @@
 
 namespace inbox_poller::handlers {
 
-enum class RequestKind { permission, sandbox, plan };
+enum class RequestKind { permission, sandbox, plan, stop };
 std::string_view to_string(RequestKind);
 std::optional<RequestKind> parse_request_kind(std::string_view);
 

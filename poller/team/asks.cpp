@@ -44,7 +44,7 @@ void Asks::settle() {
       answer.event = RequestEvent::asker_leaves;
       answer.by = "roster";
       due.emplace_back(open.request, answer);
-    } else if (open.deadline <= now && !ours_to_answer) {
+    } else if (open.deadline <= now && !ours_to_answer && open.request.asker != context_.lead) {
       if (unanswered_.insert(id).second) tell_unanswered(open.request);
     } else if (open.deadline <= now) {
       handlers::Answer answer;
@@ -69,6 +69,7 @@ config::Duration Asks::patience(RequestKind kind) const {
     case RequestKind::permission: return context_.config.permissions.timeout;
     case RequestKind::sandbox: return context_.config.sandbox.timeout;
     case RequestKind::plan: return context_.config.plans.timeout;
+    case RequestKind::stop: return context_.config.shutdown.timeout;
   }
   std::abort();
 }
@@ -103,7 +104,9 @@ std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& r
   const auto now = context_.clock.wall_ms();
   auto outcome = handlers::decide(request, answer, context_.view(), now);
   if (const auto* refused = std::get_if<handlers::NotTaken>(&outcome)) return Refusal{refused->code, refused->reason};
-  const auto& decided = std::get<handlers::Decided>(outcome);
+  auto& decided = std::get<handlers::Decided>(outcome);
+  // No message of ours carries it to the lead, so the record does.
+  if (request.asker == context_.lead && !answer.updated_input.empty()) decided.request.body = answer.updated_input;
   auto session = rule_of(request, answer, always);
   if (const auto* refused = std::get_if<Refusal>(&session)) return *refused;
   auto& rule = std::get<std::optional<SessionRule>>(session);
@@ -175,7 +178,8 @@ std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const hand
       rule.rule = request.subject;
       break;
     }
-    case RequestKind::plan: return std::nullopt;
+    case RequestKind::plan:
+    case RequestKind::stop: return std::nullopt;
   }
   if (context_.has_rule(rule)) return std::nullopt;
   return rule;

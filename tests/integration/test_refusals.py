@@ -54,7 +54,7 @@ class Refusals(ProcessTest):
                 {"type": "team_permission_update", "permissionUpdate": {"type": "addRules", "rules": [], "behavior": "allow",
                                                                         "destination": "session"},
                  "directoryPath": "/", "toolName": "Bash"},
-                {"type": "shutdown_request", "requestId": "shutdown-1@team-lead", "from": "ada", "timestamp": wire.now_iso()}):
+                {"type": "shutdown_request", "requestId": "shutdown-1@bob", "from": "bob", "timestamp": wire.now_iso()}):
             with self.subTest(payload["type"]):
                 self.refused("ada", payload)
 

@@ -76,7 +76,7 @@ sandbox_permission_response   -       -      -      -    -   -       -      -   
 plan_approval_response        -       -      -      -    -   -       -      -      -    -    -    -    verdict -    -
 mode_set_request              -       -      -      -    -   -       -      -      -    -    -    -    order   -    -
 team_permission_update        -       -      -      -    -   -       -      -      -    -    -    -    order   -    -
-shutdown_request              -       -      -      -    -   -       -      -      -    -    -    -    order   -    -
+shutdown_request              ask     -      -      -    -   -       -      -      -    -    -    -    order   -    -
 shutdown_approved             answer  answer -      -    -   -       -      -      -    -    -    -    -       -    -
 shutdown_rejected             answer  answer -      -    -   -       -      -      -    -    -    -    -       -    -
 idle_notification             status  status -      -    -   status  status -      -    -    talk talk talk    talk talk
@@ -198,7 +198,7 @@ TEST_CASE("a member's refused types are told apart by their reasons") {
     ++refused;
     reasons.insert(direction.reason);
   }
-  CHECK(refused == 8);
+  CHECK(refused == 7);
   CHECK(reasons.size() == refused);
 }
 

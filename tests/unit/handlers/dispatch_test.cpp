@@ -75,7 +75,6 @@ TEST_CASE("control messages that travel from the lead are refused when they come
       {"plan_approval_response",
        R"({"type":"plan_approval_response","requestId":"p","approved":true,"timestamp":"t"})"},
       {"mode_set_request", R"({"type":"mode_set_request","mode":"bypassPermissions","from":"team-lead"})"},
-      {"shutdown_request", R"({"type":"shutdown_request","requestId":"shutdown-1@team-lead","from":"w1"})"},
       {"team_permission_update",
        R"({"type":"team_permission_update","permissionUpdate":{"rules":[]},"directoryPath":"/","toolName":"Bash"})"},
       {"teammate_terminated", R"({"type":"teammate_terminated","message":"w2 has shut down."})"},
@@ -86,8 +85,8 @@ TEST_CASE("control messages that travel from the lead are refused when they come
     CHECK(code(receive(team, "old-hand", text)) == "direction." + type);
     CHECK(code(receive(team, "user", text)) == "direction." + type);
   }
-  CHECK(reason(receive(team, "w1", messages[4].second)) ==
-        "shutdown_request from \"w1\": a worker may not stop the lead");
+  CHECK(reason(receive(team, "w1", messages[3].second)) ==
+        "mode_set_request from \"w1\": modes are set by the lead, never for it");
 }
 
 TEST_CASE("an ask of somebody who left or was never a member is refused: nobody waits for the answer") {
@@ -170,7 +169,7 @@ TEST_CASE("what passes the table ends as the table says, for every type a member
                                                  schema::PlanApprovalRequest{"q", "w1", "", "", "plan"},
                                                  schema::PlanApprovalResponse{},
                                                  schema::ModeSetRequest{},
-                                                 schema::ShutdownRequest{},
+                                                 schema::ShutdownRequest{"r", "w1", "", ""},
                                                  schema::ShutdownApproved{},
                                                  schema::ShutdownRejected{},
                                                  schema::TeamPermissionUpdate{},

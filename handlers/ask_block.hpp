@@ -1,0 +1,26 @@
+// An ask as text for the lead session: all that an approval would allow, and the commands that answer it. What agents
+// wrote stands behind "| ", with invisible characters spelled out, so that nothing in it passes for a word of ours.
+// Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "handlers/outgoing.hpp"
+
+namespace inbox_poller::handlers {
+
+/// "permission_ask": the message type under which the lead gets an ask of this kind.
+std::string ask_type(RequestKind);
+
+/// The ask as put before the lead. What would be longer than limits.message is not cut: then it says so, shows nothing
+/// of what is asked, and names the command that shows all of it.
+Notice ask_notice(const Request& pending, const TeamView&, EpochMs now_ms);
+
+/// That an ask which the lead has seen is closed without it.
+Notice closed_notice(const Request& decided, const TeamView&, EpochMs now_ms);
+
+/// What would be allowed, each line behind `margin`: tool and input member by member, host, plan, or wish to stop.
+std::string what_is_asked(const Request&, std::string_view margin);
+
+}  // namespace inbox_poller::handlers

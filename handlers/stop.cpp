@@ -1,0 +1,31 @@
+#include "handlers/stop.hpp"
+
+#include "handlers/outgoing.hpp"
+#include "handlers/text.hpp"
+
+namespace inbox_poller::handlers {
+
+Request draft_of(const schema::ShutdownRequest& ask) {
+  Request request;
+  request.kind = RequestKind::stop;
+  request.request_id = ask.request_id;
+  request.subject = schema::bare_name(ask.from);
+  request.body = ask.reason;
+  request.content_hash = fingerprint({"stop", request.subject, ask.reason});
+  return request;
+}
+
+config::Verdict judge(const schema::ShutdownRequest&, std::string_view, const TeamView&, const RequestView&) {
+  return {config::Action::ask, "shutdown.ask", "a worker is ended only when somebody agrees"};
+}
+
+std::string stop_refusal(const Request& decided) {
+  // Begins with a word, so that no reason can make it a control message.
+  return "Your request to stop was declined: " + decided.reason;
+}
+
+std::string stop_reason(const Request& granted) {
+  return one_line(granted.decided_by) + " agreed to your request to stop (" + one_line(granted.request_id) + ").";
+}
+
+}  // namespace inbox_poller::handlers

@@ -1,0 +1,25 @@
+// A worker asks to stop. It only wishes it: a yes begins a shutdown of that worker like any other (shutdown.hpp), a no
+// is told in plain words, because the client knows no answer to such a request. It is never an order to the lead.
+// Source: protocol.md 3.6.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "handlers/handler.hpp"
+
+namespace inbox_poller::handlers {
+
+/// The ask without asker and times.
+Request draft_of(const schema::ShutdownRequest&);
+
+/// Always asked: no rule ends a worker.
+config::Verdict judge(const schema::ShutdownRequest&, std::string_view asker, const TeamView&, const RequestView&);
+
+/// What a worker reads whose wish was not granted; never a control message.
+std::string stop_refusal(const Request& decided);
+
+/// What a worker reads as the reason of the shutdown that it wished for.
+std::string stop_reason(const Request& granted);
+
+}  // namespace inbox_poller::handlers
