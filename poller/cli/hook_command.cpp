@@ -1,0 +1,207 @@
+// `hook` and `hook wait`: what the lead's client starts at each event. They fail open: whatever goes wrong, the client
+// goes on as if they were not there, and nothing is ever allowed. Source: integrations.md C1.
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cstdlib>
+#include <memory>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/hook_install.hpp"
+#include "poller/cli/printable.hpp"
+#include "schema/hook_event.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+struct HookOptions {
+  std::optional<config::Duration> patience;
+  std::optional<config::Duration> timeout;
+  bool verbose = false;
+};
+
+constexpr milliseconds default_patience{40};              // together with our own start: what a person does not feel
+constexpr milliseconds acknowledge_within{1000};          // the output is out already
+constexpr std::size_t most_input = std::size_t{1} << 20;  // a tool's result may be longer, and nobody reads it
+constexpr std::size_t most_prompt = std::size_t{32} << 10;
+constexpr std::size_t most_event = max_request_bytes - 4096;
+constexpr milliseconds look_again{2000};
+constexpr milliseconds grace{10'000};
+constexpr int most_pointers = 3;  // at one message that is too long to be handed over
+/// With this the client wakes the session, and shows it our error output.
+constexpr auto wakes = static_cast<ExitCode>(2);
+
+void cut(std::string& text, std::size_t most) {
+  if (text.size() <= most) return;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  text.resize(most);
+}
+
+/// The event as the daemon is told: what it needs, and no more than a request holds.
+json::object request_of(schema::HookEvent event) {
+  if (event.name != "PermissionRequest") event.tool_input.clear();
+  cut(event.prompt, most_prompt);
+  std::string text = schema::encode(event);
+  if (json::serialize(json::string(text)).size() > most_event) {
+    event.prompt.clear();
+    text = schema::encode(event);
+  }
+  json::object request{{"event", std::move(text)}};
+  if (const char* pane = std::getenv("TMUX_PANE"); pane != nullptr) request["pane"] = pane;
+  return request;
+}
+
+Result<json::object> read_event(Context& context) {
+  const auto input = context.console.read_beginning(most_input);
+  if (!input) return input.error();
+  auto event = schema::decode_hook_event(input->text, input->is_cut);
+  if (!event) return event.error();
+  return request_of(*std::move(event));
+}
+
+Result<ControlClient> connect_quickly(const Context& context, milliseconds patience) {
+  const Result<std::string> path = context.socket_path();
+  if (!path) return path.error();
+  return ControlClient::connect(*path, patience);
+}
+
+Status acknowledge(const Context& context, ControlClient& client, const json::array& keys) {
+  if (keys.empty()) return Done{};
+  const auto answer = context.ask(client, "ack", {{"keys", keys}}, acknowledge_within);
+  return answer ? Status(Done{}) : Status(answer.error());
+}
+
+Status pass_on(Context& context, milliseconds patience) {
+  auto request = read_event(context);
+  if (!request) return request.error();
+  const auto until = steady_clock::now() + patience;
+  auto client = connect_quickly(context, patience);
+  if (!client) return client.error();
+  const auto left = std::max(std::chrono::ceil<milliseconds>(until - steady_clock::now()), milliseconds(1));
+  const auto answer = context.ask(*client, "hook", *std::move(request), left);
+  if (!answer) return answer.error();
+  if (const auto ignored = raw_text_of(*answer, "ignored"); !ignored.empty()) return Error{"hook.ignored", ignored};
+  const std::string output = raw_text_of(*answer, "output");
+  if (output.empty()) return Done{};
+  // Out first, acknowledged afterwards: what the client did not get is handed out again.
+  if (Status written = context.console.write(output + '\n'); !written.ok()) return written;
+  const json::value* keys = answer->if_contains("keys");
+  return keys != nullptr && keys->is_array() ? acknowledge(context, *client, keys->get_array()) : Status(Done{});
+}
+
+void explain(Context& context, const HookOptions& options, const Error& why) {
+  if (options.verbose) context.console.complain(printable(why.message));
+}
+
+ExitCode hook(Context& context, const HookOptions& options) {
+  if (const Status passed = pass_on(context, options.patience.value_or(default_patience)); !passed.ok())
+    explain(context, options, passed.error());
+  return ExitCode::done;
+}
+
+// --- hook wait ---
+
+/// Shows what has come, and acknowledges it.
+ExitCode wake(Context& context, ControlClient& client, const HookOptions& options, const json::object& answer,
+              const std::string& team) {
+  const auto messages = objects_of(answer, "messages");
+  std::string text = schema::handed_over(raw_text_of(answer, "block"));
+  json::array keys;
+  if (text.size() <= schema::longest_hook_text) {
+    for (const json::object* message : messages) keys.emplace_back(raw_text_of(*message, "message_key"));
+  } else if (number_of(*messages.front(), "attempts") <= most_pointers) {
+    // It goes back to the queue when this connection closes.
+    text =
+        schema::pointer_to(raw_text_of(*messages.front(), "from"), raw_text_of(*messages.front(), "text").size(), team);
+  } else {
+    explain(context, options, {"hook.too_long", "a message is too long, and the session was told so often enough"});
+    return ExitCode::done;
+  }
+  if (const Status written = context.console.write_error(text + '\n'); !written.ok()) return ExitCode::done;
+  static_cast<void>(acknowledge(context, client, keys));  // or they come again, labelled
+  return wakes;
+}
+
+/// Until there are messages, the time is over, or the session or its client is gone.
+Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, const HookOptions& options,
+                                   const std::string& team) {
+  const auto parent = ::getppid();
+  const auto begin = steady_clock::now();
+  bool was_there = false;
+  for (;;) {
+    const auto passed = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
+    const auto left = options.timeout ? *options.timeout - passed : milliseconds::max();
+    if (left <= milliseconds(0) || ::getppid() != parent) return ExitCode::done;
+    const auto wait = std::min(left, look_again);
+    const json::object request{{"team", team}, {"wait_ms", wait.count()}};
+    const auto answer = context.ask(client, "recv", request, wait + std::chrono::seconds(30));
+    if (!answer) return answer.error();
+    if (!objects_of(*answer, "messages").empty()) return wake(context, client, options, *answer, team);
+    const bool is_gone = raw_text_of(*answer, "lead_state") == "gone";
+    was_there = was_there || !is_gone;
+    // The event that started us may tell the daemon only now that the session is there.
+    if (is_gone && (was_there || passed > grace)) return ExitCode::done;
+  }
+}
+
+ExitCode wait(Context& context, const HookOptions& options) {
+  json::object request;
+  if (::isatty(context.console.in()) == 0) {
+    auto event = read_event(context);
+    if (!event) {
+      explain(context, options, event.error());
+      return ExitCode::done;
+    }
+    request = *std::move(event);
+  }
+  request["rung"] = "hook";
+  auto client = context.connect();
+  const auto attached =
+      client ? context.ask(*client, "attach", std::move(request)) : Result<json::object>(client.error());
+  const auto ended = attached ? wait_for_messages(context, *client, options, raw_text_of(*attached, "team"))
+                              : Result<ExitCode>(attached.error());
+  if (ended) return *ended;
+  explain(context, options, ended.error());
+  return ExitCode::done;
+}
+
+}  // namespace
+
+void add_hook(CLI::App& app, Context& context) {
+  auto options = std::make_shared<HookOptions>();
+  CLI::App* command = add_command(
+      app, "hook", "What the lead's client runs as its hook",
+      "Reads a hook's event on the standard input, tells the daemon whether the lead is busy, idle or gone,\n"
+      "and prints what the client shall do: read waiting messages, go on with them, allow or deny by rule\n"
+      "([lead] permissions). Whatever goes wrong, it prints nothing and leaves with 0 (--verbose says why on\n"
+      "the error output): the client goes on as without it. A wrong command line is 1, since 2 would block.\n\n"
+      "Examples:\n"
+      "  inbox-poller hook install\n"
+      "  echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"…\"}' | inbox-poller hook --verbose");
+  add_duration(*command, "--patience", options->patience, "How long the daemon may take (default: 40ms)");
+  command->add_flag("--verbose", options->verbose, "Say on the error output why there was nothing to do");
+  command->require_subcommand(0, 1);
+  command->callback([command, options, &context] {
+    if (command->get_subcommands().empty()) context.exit_code = hook(context, *options);
+  });
+
+  CLI::App* waiting = add_command(
+      *command, "wait", "Wake an idle session when messages come",
+      "For a hook with \"asyncRewake\": waits until there are messages for the idle lead, writes them to the\n"
+      "error output and leaves with 2. One at a time: another one leaves at once with 0, as it does when the\n"
+      "time is over, when the session or the daemon is gone, and when the event on the standard input is not\n"
+      "of the lead's session.\n\n"
+      "Example:\n"
+      "  inbox-poller hook wait --timeout 23h");
+  add_duration(*waiting, "--timeout", options->timeout, "How long to wait (default: for ever)");
+  waiting->callback([options, &context] { context.exit_code = wait(context, *options); });
+  add_hook_install(*command, context);
+}
+
+}  // namespace inbox_poller::poller::cli
