@@ -23,7 +23,7 @@ namespace {
 
 constexpr AddCommand commands[] = {
     add_run,       add_check_config, add_status, add_pending,    add_approve, add_deny,     add_decisions, add_send,
-    add_broadcast, add_lead,         add_recv,   add_ack,        add_trace,   add_shutdown, add_shutdowns, add_mode,
+    add_broadcast, add_lead,         add_hook, add_recv,   add_ack,        add_trace,   add_shutdown, add_shutdowns, add_mode,
     add_allow,     add_revoke,       add_rules,  add_quarantine, add_inbox,   add_doctor,   add_reload,    add_resume};
 
 constexpr const char* about =
@@ -207,7 +207,8 @@ int run_command_line(std::vector<std::string> arguments, Console& console, RunDa
     const bool helped = app.exit(problem, out, err) == 0;
     if (helped) return static_cast<int>(context.print(out.str()));
     console.explain(printable_block(err.str(), ""));
-    return static_cast<int>(ExitCode::usage);
+    // A hook that leaves with 2 stops its client from what it was about to do.
+    return static_cast<int>(app.get_subcommand("hook")->parsed() ? ExitCode::failed : ExitCode::usage);
   }
   return static_cast<int>(context.exit_code);
 }

@@ -110,6 +110,8 @@ void add_decisions(CLI::App&, Context&);
 void add_send(CLI::App&, Context&);
 void add_broadcast(CLI::App&, Context&);
 void add_lead(CLI::App&, Context&);
+CLI::App* add_lead_run(CLI::App& lead, Context&);
+void add_hook(CLI::App&, Context&);
 void add_recv(CLI::App&, Context&);
 void add_ack(CLI::App&, Context&);
 void add_trace(CLI::App&, Context&);

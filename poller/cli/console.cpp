@@ -59,6 +59,23 @@ void Console::complain(std::string_view text) { explain("inbox-poller: " + std::
 
 void Console::explain(std::string_view text) { static_cast<void>(write_all(err_, text).ok()); }
 
+Status Console::write_error(std::string_view text) { return write_all(err_, text); }
+
+Result<Console::Beginning> Console::read_beginning(std::size_t most) {
+  Beginning beginning;
+  for (;;) {
+    char chunk[16384];
+    const ssize_t count = ::read(in_, chunk, sizeof chunk);
+    if (count == 0) return beginning;
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("reading the input");
+    const auto size = static_cast<std::size_t>(count);
+    const std::size_t kept = std::min(size, most - beginning.text.size());
+    beginning.text.append(chunk, kept);
+    beginning.is_cut = beginning.is_cut || kept < size;
+  }
+}
+
 Result<std::string> Console::read_all(std::size_t most) {
   std::string text;
   for (;;) {

@@ -27,10 +27,22 @@ class Console {
   /// All of the input; an error when it is longer than `most`.
   [[nodiscard]] Result<std::string> read_all(std::size_t most);
 
+  struct Beginning {
+    std::string text;
+    bool is_cut = false;
+  };
+  /// The input's first bytes, at most so many. What is behind them is read too, for whoever writes it, and thrown away.
+  [[nodiscard]] Result<Beginning> read_beginning(std::size_t most);
+  /// As explain(), for a reader that has to have it.
+  [[nodiscard]] Status write_error(std::string_view text);
+
   /// Asks on the error output; true only when a person at a terminal says yes.
   [[nodiscard]] bool confirm(std::string_view question);
 
   [[nodiscard]] bool out_is_terminal() const { return terminal_; }
+  /// For a command that waits for them itself.
+  [[nodiscard]] int in() const { return in_; }
+  [[nodiscard]] int out() const { return out_; }
   [[nodiscard]] std::string bold(std::string_view text) const { return painted("1", text); }
   /// For what wants attention.
   [[nodiscard]] std::string loud(std::string_view text) const { return painted("1;33", text); }
