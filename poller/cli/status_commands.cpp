@@ -253,11 +253,15 @@ void add_lead(CLI::App& app, Context& context) {
                   "Examples:\n"
                   "  inbox-poller lead\n"
                   "  inbox-poller lead busy --for 10min\n"
-                  "  inbox-poller lead idle");
+                  "  inbox-poller lead idle\n"
+                  "  inbox-poller lead run --help     # starts the lead, and knows all this by itself");
   command->add_option("STATE", options->state, "busy, idle or gone")
       ->check(CLI::IsMember({"busy", "idle", "gone"}).description(""));
   command->add_option("--for", options->limit, "How long \"busy\" holds at most, such as 10min")->type_name("DURATION");
-  command->callback([options, &context] { context.exit_code = lead(context, *options); });
+  const CLI::App* const run = add_lead_run(*command, context);
+  command->callback([options, run, &context] {
+    if (!run->parsed()) context.exit_code = lead(context, *options);
+  });
 }
 
 }  // namespace inbox_poller::poller::cli

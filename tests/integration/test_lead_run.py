@@ -1,0 +1,513 @@
+"""`lead run`: the lead is our child, its input is ours, and its own stream tells when it is idle and what it took."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from case import ProcessTest
+from daemon import wait_for
+from stream_lead import LeadRun
+
+ASK = {"tool": "Bash", "input": {"command": "echo hello", "n": 1}}
+PERMISSIONS = "[lead]\npermissions = true\n"
+
+
+class WithLead(ProcessTest):
+    def start_run(self, *options, **more):
+        run = LeadRun(self.daemon, self.folder / "lead", *options, **more)
+        self.stops.append(run.stop)
+        return run
+
+    def begin(self, *options, toml_more="", **more):
+        self.team = self.make_team()
+        self.start_daemon(self.team, toml_more)
+        self.lead = self.start_run(*options, **more)
+
+    def chat(self):
+        return self.status()["chat"]
+
+    def lead_state(self):
+        return self.daemon.ask("lead")["state"]
+
+    def delivered(self, count):
+        wait_for("%d messages delivered" % count, lambda: self.chat()["delivered"] == count, 20)
+
+    def wait_took(self, texts):
+        wait_for("the lead took %s" % texts, lambda: len(self.lead.took()) >= len(texts), 20)
+        self.assertEqual(self.lead.texts(), texts)
+
+    def said(self, words):
+        wait_for("it says: " + words, lambda: words in self.lead.errors(), 20)
+
+
+class Messages(WithLead):
+    def test_a_message_reaches_the_idle_lead_as_one_line_and_counts_when_it_is_repeated(self):
+        self.begin()
+        self.team.say("ada", "hello\nlead")
+        self.wait_took(["hello\nlead"])
+        self.delivered(1)
+        event = self.lead.events("took")[0]
+        self.assertEqual(event["origin"], {"kind": "peer", "from": "inbox-poller"})
+        rows = self.daemon.log("delivery.delivered")
+        self.assertEqual([(r["sink"], r["new"]) for r in rows], [("stdin", "acknowledged")])
+
+    def test_a_busy_lead_gets_nothing_until_its_turn_ends_and_then_one_batch(self):
+        self.begin()
+        self.lead.order("hold")
+        self.team.say("ada", "first")
+        self.wait_took(["first"])
+        wait_for("it is known to be busy", lambda: self.lead_state() == "busy")
+        for n in range(5):
+            self.team.say("bob", "later %d" % n)
+        wait_for("they wait", lambda: self.chat()["queued"] == 5)
+        time.sleep(0.5)  # whatever would come too early would come now
+        self.assertEqual(self.lead.texts(), ["first"])
+        self.lead.revoke("hold")
+        self.wait_took(["first"] + ["later %d" % n for n in range(5)])
+        self.delivered(6)
+        self.assertEqual(len(self.lead.events("took")), 2, "five messages are one turn")
+        wait_for("it is idle", lambda: self.lead_state() == "idle")
+
+    def test_the_session_is_known_to_the_daemon_and_gone_when_the_lead_is(self):
+        self.begin()
+        self.team.say("ada", "hello")
+        self.delivered(1)
+        session = self.lead.events("started")[0]["session"]
+        wait_for("its session is known", lambda: self.daemon.ask("lead")["session"] == session)
+        self.lead.process.terminate()
+        self.lead.wait()
+        self.assertEqual(self.lead_state(), "gone")
+
+    def test_without_the_option_to_repeat_a_message_counts_as_assumed_when_the_turn_ends(self):
+        self.begin(replay=False)
+        self.lead.order("hold")
+        self.team.say("ada", "hello")
+        self.wait_took(["hello"])
+        time.sleep(0.3)
+        self.assertEqual(self.chat()["delivered"], 0)
+        self.lead.revoke("hold")
+        self.delivered(1)
+        self.team.say("ada", "again")
+        self.delivered(2)
+        self.assertEqual({r["new"] for r in self.daemon.log("delivery.delivered")}, {"assumed"})
+        self.assertEqual(self.lead.errors().count("--replay-user-messages"), 1)
+
+    def test_lines_of_the_wrapper_go_between_ours(self):
+        self.begin()
+        own = {"type": "user", "uuid": "u-1", "message": {"role": "user", "content": "from the wrapper"}, "parent_tool_use_id": None}
+        self.lead.process.stdin.write((json.dumps(own) + "\n" + json.dumps(dict(own, uuid="u-2"))[:30]).encode())
+        self.lead.process.stdin.flush()
+        wait_for("it came", lambda: [e for e in self.lead.events("took") if e["uuid"] == "u-1"])
+        self.team.say("ada", "in the middle of a line")  # the second line is only half there
+        self.delivered(1)
+        self.lead.process.stdin.write((json.dumps(dict(own, uuid="u-2"))[30:] + "\n").encode())
+        self.lead.process.stdin.close()
+        wait_for("the rest came", lambda: [e for e in self.lead.events("took") if e["uuid"] == "u-2"])
+        self.team.say("ada", "after the end of the wrapper's input")
+        self.delivered(2)
+        self.assertEqual(self.lead.texts(), ["in the middle of a line", "after the end of the wrapper's input"])
+
+    def test_the_output_goes_through_byte_for_byte(self):
+        self.begin()
+        noise = b"no json \xff\xfe\x00\x1b[31m\r\n{\"type\":\n" + b"x" * 300000 + b"\n{\"type\":\"result\"" + b"\n"
+        self.lead.order("say", noise)
+        self.team.say("ada", "hello")
+        self.delivered(1)
+        wait_for("the turn has ended", lambda: self.lead.events("turn_ended"))
+        self.lead.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.lead.wait(), 128 + signal.SIGTERM)
+        self.assertIn(noise, self.lead.out)
+        self.assertEqual(self.lead.out, self.lead.wrote())
+
+    def test_there_is_one_lead_in_a_team(self):
+        self.begin()
+        wait_for("the first stands", lambda: self.daemon.ask("lead")["by"] == "stream_opens")
+        second = LeadRun(self.daemon, self.folder / "second")
+        self.stops.append(second.stop)
+        wait_for("the second says why it gets nothing", lambda: "another process holds the lead's stdin" in second.errors(), 20)
+        self.lead.process.terminate()
+        self.lead.wait()
+        self.team.say("ada", "for the one that is left")
+        wait_for("the second gets it", lambda: second.texts() == ["for the one that is left"], 20)
+
+
+class Ends(WithLead):
+    def test_a_crash_before_the_repeat_brings_the_message_again_and_says_so(self):
+        self.begin("--restart", "1")
+        self.lead.order("crash_before_replay")
+        self.team.say("ada", "precious")
+        wait_for("it came twice", lambda: len(self.lead.took()) == 2, 20)
+        self.assertEqual(self.lead.took(), [("ada", "precious", False), ("ada", "precious", True)])
+        self.delivered(1)
+        first, second = self.lead.events("took")
+        self.assertNotEqual(first["uuid"], second["uuid"])
+        self.assertIn("starting it again (1 of 1 in a row)", self.lead.errors())
+
+    def test_a_crash_behind_the_repeat_does_not(self):
+        self.begin("--restart", "1")
+        self.lead.order("crash_after_replay")
+        self.team.say("ada", "taken")
+        wait_for("it was started again", lambda: len(self.lead.events("started")) == 2, 20)
+        self.team.say("ada", "next")
+        self.delivered(2)
+        self.assertEqual(self.lead.took(), [("ada", "taken", False), ("ada", "next", False)])
+
+    def test_it_is_started_again_with_its_session_and_without_when_told_so(self):
+        for options, resumed in ((("--restart", "1"), True), (("--restart", "1", "--no-resume"), False)):
+            with self.subTest(options):
+                self.folder = self.folder / "again" if resumed is False else self.folder
+                self.folder.mkdir(exist_ok=True)
+                self.begin(*options)
+                self.team.say("ada", "hello")
+                self.delivered(1)
+                os.kill(self.lead.pid(), signal.SIGKILL)
+                wait_for("it was started again", lambda: len(self.lead.events("started")) == 2, 20)
+                first, second = self.lead.events("started")
+                self.assertEqual(second["argv"], first["argv"] + (["--resume", first["session"]] if resumed else []))
+
+    def test_so_many_failures_in_a_row_end_it_and_a_turn_that_ended_counts_anew(self):
+        self.begin("--restart", "1")
+        for text in ("one", "two"):
+            self.team.say("ada", text)
+            wait_for("the turn ended", lambda: len(self.lead.events("turn_ended")) >= (1 if text == "one" else 2), 20)
+            self.lead.order("exit", b"7")
+            self.team.say("ada", "end of " + text)
+            wait_for("it was started again", lambda: len(self.lead.events("started")) == (2 if text == "one" else 3), 20)
+            wait_for("what it had taken came again", lambda: self.lead.took()[-1] == ("ada", "end of " + text, True), 20)
+        wait_for("the turns ended", lambda: len(self.lead.events("turn_ended")) >= 4, 20)
+        self.lead.order("exit", b"7")
+        self.team.say("ada", "end")
+        wait_for("it was started again", lambda: len(self.lead.events("started")) == 4, 20)
+        self.lead.process.terminate()
+        self.lead.wait()
+
+    def test_the_exit_code_is_the_leads(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        for script, code in (("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137), ("exec >&-; kill -TERM $$", 143)):
+            with self.subTest(script):
+                run = self.start_run(command=["/bin/sh", "-c", script])
+                self.assertEqual(run.wait(), code)
+        run = self.start_run("--restart", "2", command=["/bin/sh", "-c", "echo run; exit 3"])
+        self.assertEqual(run.wait(), 3)
+        self.assertEqual(run.out, b"run\nrun\nrun\n")
+        run = self.start_run(command=["/nowhere/at/all"])
+        self.assertEqual(run.wait(), 1)
+        self.assertIn("/nowhere/at/all", run.errors())
+
+    def test_arguments_reach_the_program_as_they_are(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        arguments = ["[a,b]", "--", "run", "--protocol", "", "a b", "-x", "%%", "{}"]
+        run = self.start_run(command=[sys.executable, "-c", "import sys, json; print(json.dumps(sys.argv[1:]))", *arguments])
+        self.assertEqual(run.wait(), 0)
+        self.assertEqual(json.loads(run.out), arguments)
+
+    def test_signals_go_to_the_leads_whole_group_and_it_is_not_started_again(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with self.subTest(number):
+                run = self.start_run("--restart", "5", command=["/bin/sh", "-c", "sleep 1000 & echo up; wait"])
+                wait_for("it is up", lambda: run.out == b"up\n")
+                run.process.send_signal(number)
+                code = run.wait()
+                if number != signal.SIGINT:  # a shell's background jobs ignore that one
+                    self.assertEqual(code, 128 + number)
+                self.assertNotIn("starting it again", run.errors())
+
+    def test_after_a_signal_the_input_is_closed_and_the_leads_own_end_counts(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        run = self.start_run(command=["/bin/sh", "-c", "trap '' TERM; echo up; cat; exit 5"])
+        wait_for("it is up", lambda: run.out == b"up\n")
+        run.process.terminate()
+        self.assertEqual(run.wait(), 5)
+
+    def test_a_closed_output_ends_the_lead(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        receiver, sink = os.pipe()
+        run = self.start_run(stdout=sink, command=["/bin/sh", "-c", "while :; do echo tick; sleep 0.05; done"])
+        os.close(sink)
+        os.close(receiver)
+        self.assertEqual(run.wait(), 128 + signal.SIGTERM)
+        self.assertIn("the output was closed", run.errors())
+
+
+class WithoutDaemon(WithLead):
+    def test_the_lead_goes_on_without_a_daemon_and_gets_its_messages_when_it_is_there(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        self.daemon.stop()
+        self.lead = self.start_run()
+        own = {"type": "user", "uuid": "u-1", "message": {"role": "user", "content": "from the wrapper"}}
+        self.lead.process.stdin.write((json.dumps(own) + "\n").encode())
+        self.lead.process.stdin.flush()
+        wait_for("it works", lambda: self.lead.events("turn_ended"), 20)
+        self.said("no daemon answers")
+        self.team.say("ada", "hello")
+        self.daemon.start()
+        self.delivered(1)
+        self.assertEqual(self.lead.took(), [("ada", "hello", False)])
+        self.assertEqual(self.lead.errors().count("no daemon answers"), 1)
+        self.said("the daemon serves the lead again")
+
+    def test_a_daemon_killed_beneath_a_message_under_way_learns_that_it_was_taken(self):
+        self.begin()
+        self.lead.order("hold")
+        self.team.say("ada", "first")
+        self.wait_took(["first"])
+        self.delivered(1)
+        wait_for("it is known to be busy", lambda: self.lead_state() == "busy")
+        self.daemon.kill()
+        self.team.say("ada", "second")
+        self.daemon.start()
+        wait_for("the lead is known again", lambda: self.daemon.ask("lead")["by"] == "stream_works")
+        wait_for("it waits", lambda: self.chat()["queued"] == 1)
+        self.assertEqual(self.lead.texts(), ["first"])
+        self.lead.revoke("hold")
+        self.wait_took(["first", "second"])
+        self.delivered(2)
+
+    def test_what_was_repeated_while_the_daemon_was_away_does_not_come_again(self):
+        self.begin()
+        for n in range(3):
+            # Stopped while the lead reads: the message was handed out, its acknowledgement meets nobody.
+            os.kill(self.lead.process.pid, signal.SIGSTOP)
+            self.team.say("ada", "message %d" % n)
+            wait_for("it is handed out", lambda: self.chat()["offered"] == 1)
+            self.daemon.kill()
+            os.kill(self.lead.process.pid, signal.SIGCONT)
+            time.sleep(0.3)
+            self.daemon.start()
+            self.delivered(n + 1)
+        firsts = [text for _, text, labelled in self.lead.took() if not labelled]
+        self.assertEqual(firsts, ["message %d" % n for n in range(3)])
+
+
+class Tools(WithLead):
+    def ask(self, ask=None):
+        self.lead.order("ask", ask or ASK)
+        self.team.say("ada", "work")
+
+    def answer(self):
+        wait_for("the ask is answered", lambda: self.lead.events("answer"), 20)
+        return self.lead.events("answer")[-1]["line"]["response"]["response"]
+
+    def pending(self):
+        return wait_for("the ask is pending", lambda: self.daemon.ask("pending")["asks"], 20)[0]
+
+    def never_answered(self):
+        wait_for("it asks", lambda: b"can_use_tool" in self.lead.out, 20)
+        time.sleep(0.7)
+        self.assertEqual(self.lead.events("answer"), [])
+
+    def test_rules_allow_with_the_input_as_it_was_asked(self):
+        self.begin(toml_more=PERMISSIONS)
+        self.ask()
+        self.assertEqual(self.answer(), {"behavior": "allow", "updatedInput": ASK["input"]})
+        event = wait_for("it is in the log", lambda: self.daemon.log("lead.permission"))[0]
+        self.assertEqual((event["type"], event["new"], event["rule"]), ("Bash", "allow", "Bash(echo:*)"))
+
+    def test_rules_deny_and_say_which(self):
+        self.begin(toml_more=PERMISSIONS)
+        self.ask({"tool": "Bash", "input": {"command": "rm -rf /"}})
+        answer = self.answer()
+        self.assertEqual(answer["behavior"], "deny")
+        self.assertIn("Bash(rm:*)", answer["message"])
+
+    def test_what_the_rules_leave_open_a_person_decides(self):
+        self.begin(toml_more=PERMISSIONS)
+        self.ask({"tool": "Bash", "input": {"command": "make"}})
+        ask = self.pending()
+        self.assertEqual((ask["asker"], ask["subject"], json.loads(ask["body"])), ("team-lead", "Bash", {"command": "make"}))
+        self.assertTrue(ask["request_id"].startswith("lead-"))
+        self.daemon.cli("approve", ask["request_id"])
+        self.assertEqual(self.answer(), {"behavior": "allow", "updatedInput": {"command": "make"}})
+        self.assertEqual(self.chat()["queued"], 0, "the lead gets no message about it")
+
+    def test_a_person_may_change_the_input(self):
+        self.begin(toml_more=PERMISSIONS)
+        self.ask({"tool": "Bash", "input": {"command": "make"}})
+        self.daemon.ask("approve", id=self.pending()["request_id"], by="mona", input='{\n"command": "make -n"\n}')
+        self.assertEqual(self.answer(), {"behavior": "allow", "updatedInput": {"command": "make -n"}})
+
+    def test_a_persons_denial_is_told_with_its_reason(self):
+        self.begin(toml_more=PERMISSIONS)
+        self.ask({"tool": "Bash", "input": {"command": "make"}})
+        self.daemon.cli("deny", self.pending()["request_id"], "--reason", "not today")
+        self.assertEqual(self.answer(), {"behavior": "deny", "message": "not today"})
+
+    def test_nobody_answering_is_a_denial(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team, PERMISSIONS, timeout="1s")
+        self.lead = self.start_run()
+        self.ask({"tool": "Bash", "input": {"command": "make"}})
+        self.assertEqual(self.answer()["behavior"], "deny")
+
+    def test_without_permissions_nothing_is_answered_but_by_the_wrapper(self):
+        self.begin()
+        self.ask()
+        self.never_answered()
+        self.assertEqual(self.daemon.log("lead.permission"), [])
+        response = {"type": "control_response", "response": {"subtype": "success", "request_id": "req-1", "response": {
+            "behavior": "allow", "updatedInput": {}}}}
+        self.lead.process.stdin.write((json.dumps(response) + "\n").encode())
+        self.lead.process.stdin.flush()
+        self.assertEqual(self.answer(), {"behavior": "allow", "updatedInput": {}})
+
+    def test_an_answer_of_the_wrapper_withdraws_ours(self):
+        self.begin(toml_more=PERMISSIONS)
+        self.ask({"tool": "Bash", "input": {"command": "make"}})
+        request_id = self.pending()["request_id"]
+        response = {"type": "control_response", "response": {"subtype": "success", "request_id": "req-1", "response": {
+            "behavior": "deny", "message": "no"}}}
+        self.lead.process.stdin.write((json.dumps(response) + "\n").encode())
+        self.lead.process.stdin.flush()
+        wait_for("the ask is withdrawn", lambda: not self.daemon.ask("pending")["asks"], 20)
+        self.daemon.cli("approve", request_id, expect=1)
+        self.assertEqual(len(self.lead.events("answer")), 1)
+
+    def test_a_cancelled_ask_is_withdrawn(self):
+        self.begin(toml_more=PERMISSIONS)
+        self.ask({"tool": "Bash", "input": {"command": "make"}})
+        self.pending()
+        self.lead.order("cancel")
+        wait_for("it is withdrawn", lambda: not self.daemon.ask("pending")["asks"], 20)
+        self.assertEqual(self.lead.events("answer"), [])
+
+    def test_an_ask_of_a_lead_that_died_is_withdrawn_and_its_id_is_free_for_the_next(self):
+        self.begin("--restart", "3", toml_more=PERMISSIONS)
+        self.ask({"tool": "Bash", "input": {"command": "make"}})
+        first = self.pending()["request_id"]
+        os.kill(self.lead.pid(), signal.SIGKILL)
+        wait_for("it is withdrawn", lambda: not self.daemon.ask("pending")["asks"], 20)
+        self.ask({"tool": "Bash", "input": {"command": "make other"}})
+        second = self.pending()
+        self.assertNotEqual(second["request_id"], first)
+        self.assertEqual(json.loads(second["body"]), {"command": "make other"})
+
+    def test_the_loss_of_the_daemon_allows_nothing_and_the_ask_stands_when_it_is_back(self):
+        self.begin(toml_more=PERMISSIONS)
+        self.ask({"tool": "Bash", "input": {"command": "make"}})
+        request_id = self.pending()["request_id"]
+        self.daemon.kill()
+        self.never_answered()
+        self.daemon.start()
+        self.assertEqual(self.pending()["request_id"], request_id)
+        self.daemon.cli("approve", request_id)
+        self.assertEqual(self.answer()["behavior"], "allow")
+
+    def test_a_daemon_that_stops_in_good_order_is_asked_again_too(self):
+        self.begin(toml_more=PERMISSIONS)
+        self.ask({"tool": "Bash", "input": {"command": "make"}})
+        self.pending()
+        self.daemon.stop()
+        self.never_answered()
+        self.daemon.start()
+        self.daemon.cli("approve", self.pending()["request_id"])
+        self.assertEqual(self.answer()["behavior"], "allow")
+
+    def test_what_is_decided_while_nobody_listens_is_not_lost(self):
+        self.begin(toml_more=PERMISSIONS)
+        self.ask({"tool": "Bash", "input": {"command": "make"}})
+        request_id = self.pending()["request_id"]
+        os.kill(self.lead.process.pid, signal.SIGSTOP)
+        self.daemon.kill()
+        self.daemon.start()
+        self.daemon.cli("deny", request_id, "--reason", "never")
+        os.kill(self.lead.process.pid, signal.SIGCONT)
+        self.assertEqual(self.answer(), {"behavior": "deny", "message": "never"})
+
+    def test_what_cannot_be_judged_is_denied(self):
+        self.begin(toml_more=PERMISSIONS)
+        self.ask({"tool": "Bash", "input": {"command": "echo " + "x" * 100000}})
+        answer = self.answer()
+        self.assertEqual(answer["behavior"], "deny")
+        self.assertIn("could not be", answer["message"])
+        self.ask({"tool": "Bash", "input": ["echo hello"]})
+        wait_for("the second is answered", lambda: len(self.lead.events("answer")) == 2, 20)
+        self.assertEqual(self.answer()["behavior"], "deny")
+
+
+class Judge(ProcessTest):
+    """The verb itself, as any program may use it."""
+
+    def judge(self, control, **more):
+        return control.ask("judge", **dict({"tool": "Bash", "input": '{"command": "make"}', "id": "a", "wait": True}, **more))
+
+    def test_the_same_id_gets_the_same_decision_and_another_call_under_it_none(self):
+        team = self.make_team()
+        self.start_daemon(team, PERMISSIONS)
+        waiting = self.daemon.connect()
+        waiting.socket.sendall(b'{"verb":"judge","tool":"Bash","input":"{\\"command\\": \\"make\\"}","id":"a","wait":true}\n')
+        self.pending_id("lead-a")
+        self.assertEqual(self.daemon.ask("judge", tool="Bash", input='{"command": "rm x"}', id="a", wait=True)["code"],
+                         "request.id_reused")
+        self.daemon.cli("approve", "lead-a")
+        self.assertEqual(json.loads(waiting.file.readline())["decision"], "allow")
+        with self.daemon.connect() as control:
+            self.assertEqual(self.judge(control)["decision"], "allow")
+        waiting.close()
+
+    def test_without_wait_or_without_the_setting_an_ask_is_only_said(self):
+        team = self.make_team()
+        self.start_daemon(team, PERMISSIONS)
+        with self.daemon.connect() as control:
+            self.assertEqual(self.judge(control, wait=False)["decision"], "ask")
+            for bad in ({"tool": ""}, {"id": "a b"}, {"id": ""}, {"input": "[]"}, {"input": ""}):
+                self.assertFalse(self.judge(control, **bad)["ok"], bad)
+            self.assertEqual(control.ask("pending")["asks"], [])
+        self.daemon.stop()
+        self.start_daemon(self.make_team("other"))
+        with self.daemon.connect() as control:
+            for command in ("make", "echo hello", "rm x"):
+                self.assertEqual(self.judge(control, input=json.dumps({"command": command}), team="other")["decision"], "ask")
+            self.assertEqual(control.ask("pending")["asks"], [])
+
+
+PROGRAM = """
+import json, os, sys
+log = open(os.environ["LEAD_LOG"], "a", buffering=1)
+for line in sys.stdin:
+    message = json.loads(line)
+    log.write(json.dumps({"event": "line", "from": message["from"], "text": message["text"], "attempts": message["attempts"]}) + "\\n")
+    print("got " + message["text"], flush=True)
+    if message["text"] == "die": os.kill(os.getpid(), 9)
+"""
+
+
+class Lines(WithLead):
+    def test_any_program_that_reads_lines_gets_each_message_as_one(self):
+        self.begin("--protocol", "lines", "--restart", "1", command=[sys.executable, "-c", PROGRAM])
+        texts = ["one\ntwo", "three", "vier ü", "die", "after"]
+        for text in texts[:4]:
+            self.team.say("ada", text)
+        self.delivered(4)
+        wait_for("it was started again", lambda: "starting it again" in self.lead.errors(), 20)
+        self.team.say("ada", texts[4])
+        self.delivered(5)
+        wait_for("all are read", lambda: len(self.lead.events("line")) >= 5, 20)
+        self.assertEqual([(e["from"], e["text"], e["attempts"]) for e in self.lead.events("line")], [("ada", t, 1) for t in texts])
+        self.assertIn(b"got three\n", self.lead.out)
+        self.assertEqual({r["new"] for r in self.daemon.log("delivery.delivered")}, {"assumed"})
+
+    def test_it_may_say_itself_that_it_is_busy(self):
+        self.begin("--protocol", "lines", command=[sys.executable, "-c", PROGRAM])
+        wait_for("it stands", lambda: self.daemon.ask("lead")["by"] == "stream_opens")
+        self.daemon.cli("lead", "busy")
+        self.team.say("ada", "later")
+        wait_for("it waits", lambda: self.chat()["queued"] == 1)
+        time.sleep(0.3)
+        self.assertEqual(self.lead.events("line"), [])
+        self.daemon.cli("lead", "idle")
+        self.delivered(1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""A stand-in for a headless lead session that speaks stream-json on its standard input and output.
+
+What it obeys: `system/init` with the session's id at the beginning of each turn, the input lines run as turns of their own in the order
+in which they came, also when they came in the middle of one; with --replay-user-messages a line is repeated with its uuid when its turn
+begins; `assistant` lines, and `result` at the end of a turn; `can_use_tool` asks wait for their answer without a limit; the end of the
+input ends it after the turns that are left. --resume goes on with that session.
+
+What it took stands as JSON lines in $LEAD_LOG, written before it says so: started (argv, session), took (uuid, content, origin),
+answer (to an ask), turn_ended. Everything that it wrote stands in $LEAD_LOG.out as well. Orders are files in $LEAD_ORDERS:
+  crash_before_replay, crash_after_replay   it kills itself there, once
+  hold                                      turns do not end while it exists
+  ask                                       {"tool", "input"}: asked in the next turn, once; the turn waits for the answer
+  cancel                                    the ask is cancelled
+  say                                       these bytes are written in the next turn, once
+  exit                                      it leaves with that code, when a turn begins
+Python 3.9 or newer, standard library only.
+"""
+
+import json
+import os
+import pathlib
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+
+PAUSE = 0.005
+
+
+class Lead:
+    def __init__(self, argv):
+        self.log_path = os.environ["LEAD_LOG"]
+        self.orders = pathlib.Path(os.environ["LEAD_ORDERS"])
+        self.turn = float(os.environ.get("LEAD_TURN", "0.02"))
+        self.replays = "--replay-user-messages" in argv
+        resumed = argv.index("--resume") if "--resume" in argv else None
+        self.session = argv[resumed + 1] if resumed is not None else str(uuid.uuid4())
+        self.lines = queue.Queue()
+        self.answers = {}
+        self.log_file = os.open(self.log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self.copy = os.open(self.log_path + ".out", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self.asked = 0
+        self.log("started", argv=argv, session=self.session)
+
+    def log(self, event, **fields):
+        os.write(self.log_file, (json.dumps(dict(event=event, pid=os.getpid(), **fields)) + "\n").encode())
+
+    def write(self, data):
+        os.write(self.copy, data)
+        while data:
+            data = data[os.write(1, data):]
+
+    def say(self, **line):
+        self.write((json.dumps(line) + "\n").encode())
+
+    def read(self):
+        """Runs beside the turns: answers to asks come in the middle of one."""
+        for raw in sys.stdin.buffer:
+            line = json.loads(raw)
+            if line["type"] == "user":
+                assert line["message"]["role"] == "user" and line.get("origin", {}).get("kind") != "human", line
+                self.lines.put(line)
+            elif line["type"] == "control_response":
+                self.log("answer", line=line)
+                self.answers[line["response"]["request_id"]] = line["response"]
+        self.lines.put(None)
+
+    def order(self, name):
+        """The content of an order that is carried out once; None when there is none."""
+        path = self.orders / name
+        try:
+            data = path.read_bytes()
+            path.unlink()
+            return data
+        except FileNotFoundError:
+            return None
+
+    def crash_if(self, name):
+        if self.order(name) is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def ask(self, ask):
+        self.asked += 1
+        request_id = "req-%d" % self.asked  # begins anew with each process, as the real one's may
+        self.say(type="control_request", request_id=request_id, request=dict(
+            subtype="can_use_tool", tool_name=ask["tool"], input=ask["input"], permission_suggestions=[],
+            tool_use_id="toolu_" + uuid.uuid4().hex[:24]))
+        while request_id not in self.answers:
+            if self.order("cancel") is not None:
+                self.say(type="control_cancel_request", request_id=request_id)
+                return
+            time.sleep(PAUSE)
+
+    def run_turn(self, line):
+        self.log("took", uuid=line.get("uuid"), content=line["message"]["content"], origin=line.get("origin"), session=self.session)
+        code = self.order("exit")
+        if code is not None:
+            sys.exit(int(code))
+        self.say(type="system", subtype="init", session_id=self.session, cwd=os.getcwd(), capabilities=["interrupt_receipt_v1"])
+        self.crash_if("crash_before_replay")
+        if self.replays:
+            self.say(**dict(line, isReplay=True, session_id=self.session))
+        self.crash_if("crash_after_replay")
+        self.say(type="assistant", message={"role": "assistant", "content": [{"type": "text", "text": "I see."}]}, session_id=self.session)
+        noise = self.order("say")
+        if noise is not None:
+            self.write(noise)
+        ask = self.order("ask")
+        if ask is not None:
+            self.ask(json.loads(ask))
+        end = time.monotonic() + self.turn
+        while time.monotonic() < end or (self.orders / "hold").exists():
+            time.sleep(PAUSE)
+        self.log("turn_ended")
+        self.say(type="result", subtype="success", is_error=False, session_id=self.session)
+
+    def run(self):
+        threading.Thread(target=self.read, daemon=True).start()
+        while True:
+            line = self.lines.get()
+            if line is None:
+                return
+            self.run_turn(line)
+
+
+class LeadRun:
+    """The test's handle on `inbox-poller lead run` with such a lead in it."""
+
+    def __init__(self, daemon, folder, *options, replay=True, turn=0.02, command=None, stdin=subprocess.PIPE, stdout=subprocess.PIPE):
+        self.folder = pathlib.Path(folder)
+        self.orders = self.folder / "orders"
+        self.orders.mkdir(parents=True, exist_ok=True)
+        self.log_path = self.folder / "lead.jsonl"
+        self.err_path = self.folder / "lead.err"
+        if command is None:
+            command = [sys.executable, "-B", os.path.abspath(__file__), "-p", "--input-format", "stream-json", "--output-format",
+                       "stream-json", "--verbose"] + (["--replay-user-messages"] if replay else [])
+        env = dict(daemon.env, LEAD_LOG=str(self.log_path), LEAD_ORDERS=str(self.orders), LEAD_TURN=str(turn))
+        with open(self.err_path, "ab") as err:
+            self.process = subprocess.Popen([daemon.program, "lead", "run", "--socket", daemon.socket, *options, "--", *command],
+                                            env=env, stdin=stdin, stdout=stdout, stderr=err)
+        self.out = b""
+        self.reader = threading.Thread(target=self.read, daemon=True) if stdout == subprocess.PIPE else None
+        if self.reader:
+            self.reader.start()
+
+    def read(self):
+        while True:
+            data = self.process.stdout.read1(65536)
+            if not data:
+                return
+            self.out += data
+
+    def order(self, name, content=b""):
+        """Given whole, so that it is never seen half written."""
+        temporary = self.folder / (name + ".new")
+        temporary.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+        os.rename(temporary, self.orders / name)
+
+    def revoke(self, name):
+        (self.orders / name).unlink()
+
+    def events(self, *kinds):
+        try:
+            lines = self.log_path.read_text("utf-8").splitlines(keepends=True)
+        except FileNotFoundError:
+            return []
+        events = [json.loads(line) for line in lines if line.endswith("\n")]
+        return [e for e in events if not kinds or e["event"] in kinds]
+
+    def took(self):
+        """(sender, text, labelled as a possible repeat) of every message, in the order in which the lead read them."""
+        return [message for event in self.events("took") for message in messages_in(event["content"])]
+
+    def texts(self):
+        return [text for _, text, _ in self.took()]
+
+    def errors(self):
+        return self.err_path.read_text("utf-8")
+
+    def wrote(self):
+        """What the lead wrote, as it wrote it."""
+        try:
+            return pathlib.Path(str(self.log_path) + ".out").read_bytes()
+        except FileNotFoundError:
+            return b""
+
+    def pid(self):
+        """Of the lead itself."""
+        started = self.events("started")
+        return started[-1]["pid"] if started else None
+
+    def wait(self, seconds=20):
+        code = self.process.wait(seconds)
+        if self.reader:
+            self.reader.join(seconds)
+        return code
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(20)
+            except subprocess.TimeoutExpired:
+                pid = self.pid()
+                self.process.kill()
+                if pid:
+                    os.kill(pid, signal.SIGKILL)
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream:
+                try:
+                    stream.close()
+                except BrokenPipeError:
+                    pass
+
+
+BLOCK = re.compile(r'<teammate-message teammate_id="([^"]*)"[^>]*>\n(.*?)\n</teammate-message>', re.S)
+LABEL = re.compile(r"\[may be a repeat: [^]]*\]\n")
+
+
+def messages_in(content):
+    return [(sender, LABEL.sub("", text), bool(LABEL.match(text))) for sender, text in BLOCK.findall(content)]
+
+
+if __name__ == "__main__":
+    Lead(sys.argv[1:]).run()
