@@ -109,10 +109,15 @@ std::string outcome(const Request& decided) {
 
 std::string ask_type(RequestKind kind) { return std::string(to_string(kind)) + "_ask"; }
 
+bool is_type_of_ours(std::string_view type) {
+  constexpr std::string_view ask = "_ask";
+  if (type == closed_type || type == "digest") return true;
+  return type.ends_with(ask) && parse_request_kind(type.substr(0, type.size() - ask.size()));
+}
+
 std::string what_is_asked(const Request& request, std::string_view before) {
   switch (request.kind) {
-    case RequestKind::permission:
-      return one_quoted_line(request.subject, before) + input_text(request.body, before);
+    case RequestKind::permission: return one_quoted_line(request.subject, before) + input_text(request.body, before);
     case RequestKind::sandbox:
       return schema::printable_block(request.body.empty() ? request.subject : request.body, before);
     case RequestKind::plan:

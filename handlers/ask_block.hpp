@@ -12,6 +12,11 @@ namespace inbox_poller::handlers {
 
 /// "permission_ask": the message type under which the lead gets an ask of this kind.
 std::string ask_type(RequestKind);
+inline constexpr std::string_view closed_type = "ask_closed";
+
+/// True for the message types that only we give, so that no worker's message passes for one of ours: asks, their ends,
+/// and digests.
+bool is_type_of_ours(std::string_view type);
 
 /// The ask as put before the lead. What would be longer than limits.message is not cut: then it says so, shows nothing
 /// of what is asked, and names the command that shows all of it.

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "handlers/ask.hpp"
+#include "handlers/ask_block.hpp"
 #include "handlers/direction.hpp"
 #include "handlers/kinds.hpp"
 #include "handlers/permission.hpp"
@@ -134,7 +135,9 @@ struct Accepted {
 
   Outcome operator()(const schema::PlainText&) const { return ToLead{}; }
 
-  Outcome operator()(const schema::UnknownPayload&) const {
+  Outcome operator()(const schema::UnknownPayload& unknown) const {
+    if (is_type_of_ours(unknown.type))
+      return refusal(payload, side, sender, "the lead gets messages of this type from its own program only");
     if (view.config.delivery.unknown == config::UnknownPolicy::deliver) return ToLead{};
     return refusal(payload, side, sender, "the type is unknown, and the configuration says to hold such messages");
   }

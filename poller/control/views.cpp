@@ -121,25 +121,6 @@ json::object session_rule_view(const SessionRule& rule) {
           {"at_ms", rule.at_ms}};
 }
 
-json::object request_view(std::string_view team, const handlers::Request& request) {
-  return {{"team", team},
-          {"kind", handlers::to_string(request.kind)},
-          {"request_id", request.request_id},
-          {"asker", clean(request.asker)},
-          {"subject", clean(request.subject)},
-          {"body", clean(request.body)},
-          {"description", clean(request.description)},
-          {"suggestions", clean(request.suggestions)},
-          {"state", handlers::to_string(request.state)},
-          {"asked_ms", request.asked_ms},
-          {"deadline_ms", request.deadline_ms},
-          {"decided_ms", request.decided_ms},
-          {"decided_by", clean(request.decided_by)},
-          {"rule", clean(request.rule)},
-          {"reason", clean(request.reason)},
-          {"message_key", request.message.value}};
-}
-
 json::object message_view(const OutgoingMessage& message) {
   json::object view{{"message_key", message.key.value},  {"from", clean(message.from)},           {"color", clean(message.color)},
           {"summary", clean(message.summary)}, {"timestamp", clean(message.timestamp)}, {"type", clean(message.type)},

@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "poller/team/ask_view.hpp"
 #include "poller/team/team.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller {
 
-boost::json::object request_view(std::string_view team, const handlers::Request&);
 boost::json::object message_view(const OutgoingMessage&);
 boost::json::object message_view(const MessageRow&);
 boost::json::object lead_view(Team&);

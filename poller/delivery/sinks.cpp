@@ -1,5 +1,6 @@
 #include "poller/delivery/sinks.hpp"
 
+#include "handlers/ask_block.hpp"
 #include "poller/child.hpp"
 #include "poller/filesystem.hpp"
 #include "schema/envelope.hpp"
@@ -69,6 +70,10 @@ std::string block(const std::vector<OutgoingMessage>& messages) {
   for (const auto& message : messages) {
     schema::TeammateMessage block{message.from, message.color, message.summary, message.text, {}, message.cut};
     if (message.attempts > 1) block.before = "[may be a repeat: message " + message.key.value + " was offered before]";
+    if (handlers::is_type_of_ours(message.type)) {  // a name that no worker has: one could write the same text
+      block.teammate_id = "system";
+      block.color.clear();
+    }
     blocks.push_back(std::move(block));
   }
   return schema::render(blocks);

@@ -14,6 +14,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::chrono::milliseconds look_for_teams_every{500};
+constexpr std::chrono::milliseconds look_for_errands_every{200};
 
 bool is_glob(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
 
@@ -184,28 +185,43 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
       services_.telemetry.emit(Event::poll_slow, {{"team", name}, {"latency_ms", std::to_string(took.count())}});
   }
   if (polls) co_await team->deliver();  // a bounded run also hands over what it took in
+  for (bool more = polls.has_value(); more;) more = co_await team->errands();
   if (!stopping_) team->retire();
   teams_.erase(name);
   if (leaving_.erase(name) > 0) timer_.cancel();  // another configuration may name it
 }
 
 void PollLoop::push(const std::shared_ptr<Team>& team) {
-  if (!pushing_.insert(team->context().name).second) return;
+  if (!pushing_.emplace(team->context().name, 2).second) return;
   tasks_.spawn(deliver(team));
+  tasks_.spawn(run_errands(team));
+}
+
+bool PollLoop::goes_on(Team& team) const {
+  return !stopping_ && !team.retired() && !leaving_.contains(team.context().name);
+}
+
+void PollLoop::ended_beside(const std::string& name) {
+  if (--pushing_.at(name) > 0) return;
+  pushing_.erase(name);
+  timer_.cancel();  // a successor may wait for this
 }
 
 asio::awaitable<void> PollLoop::deliver(std::shared_ptr<Team> team) {
-  const auto& name = team->context().name;
-  const auto goes_on = [&] {
-    return !stopping_ && !team->retired() && !leaving_.contains(name);
-  };
-  while (goes_on()) {
+  while (goes_on(*team)) {
     co_await team->deliver();
     co_await pause(
         std::min<std::chrono::milliseconds>(team->context().config.team.poll_interval, std::chrono::milliseconds(200)));
   }
-  pushing_.erase(name);
-  timer_.cancel();  // a successor may wait for this
+  ended_beside(team->context().name);
+}
+
+asio::awaitable<void> PollLoop::run_errands(std::shared_ptr<Team> team) {
+  while (goes_on(*team)) {
+    const bool more = co_await team->errands();
+    if (!more) co_await pause(look_for_errands_every);
+  }
+  ended_beside(team->context().name);
 }
 
 void PollLoop::warn_once(const std::string& text) {

@@ -44,9 +44,13 @@ class PollLoop {
   void discover(std::optional<unsigned> polls);
   void adopt(const config::TeamConfig& config, const std::string& name, std::optional<unsigned> polls);
   boost::asio::awaitable<void> serve(std::shared_ptr<Team> team, std::optional<unsigned> polls);
-  /// Starts the push of chat for this team, unless it runs already.
+  /// Starts what runs beside this team's polls, the push of chat and its errands, unless it runs already.
   void push(const std::shared_ptr<Team>& team);
   boost::asio::awaitable<void> deliver(std::shared_ptr<Team> team);
+  boost::asio::awaitable<void> run_errands(std::shared_ptr<Team> team);
+  [[nodiscard]] bool goes_on(Team& team) const;
+  /// One of the coroutines beside this team's polls has ended.
+  void ended_beside(const std::string& name);
   /// Ends the service of this team after its poll under way.
   void let_go(const std::string& name);
   /// For what every look at the teams finds again.
@@ -59,7 +63,8 @@ class PollLoop {
   TaskGroup tasks_;
   std::map<std::string, std::shared_ptr<Team>> teams_;
   std::set<std::string> leaving_;  // let go, with a poll still under way
-  std::set<std::string> pushing_;  // chat is being pushed; no second Team of this name before that has ended
+  std::map<std::string, int> pushing_;  // how much runs beside a team's polls; no second Team of this name before all
+                                        // of it has ended
   std::set<std::string> warned_;   // what was wrong at the last look at the teams
   std::set<std::string> wrong_;    // what is wrong at this one
   bool started_ = false;           // the first look is over

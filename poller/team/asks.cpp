@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "config/rules.hpp"
+#include "handlers/ask_block.hpp"
+#include "handlers/ask_route.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -51,6 +53,8 @@ void Asks::settle() {
       answer.event = RequestEvent::deadline_passes;
       answer.by = "deadline";
       due.emplace_back(open.request, answer);
+    } else {
+      tell(open);
     }
   }
   for (const auto& [request, answer] : due)
@@ -62,6 +66,58 @@ void Asks::take_over(Open& open) const {
   open.request.deadline_ms = context_.clock.wall_ms() + span.count();
   open.request.asked_ms = context_.clock.wall_ms();  // ours since now; what the ledger has of it stays
   open.deadline = context_.clock.steady() + span;
+}
+
+void Asks::tell(Open& open) {
+  // Without a deadline of ours it is another lead's, which reads it in its inbox.
+  if (open.request.deadline_ms == 0 || context_.config.team.role == config::Role::observer) return;
+  const auto view = context_.view();
+  const bool leads = context_.config.team.role == config::Role::leader;
+  if (leads && !open.lead_knows && handlers::asks_lead(open.request, view)) {
+    const auto told =
+        context_.commit([&](EventBatch& events) -> Status { return put_before_lead(open.request, events); });
+    open.lead_knows = static_cast<bool>(told);  // or the next tick tries again
+  }
+  if (!open.person_knows && handlers::asks_person(open.request, view))
+    open.person_knows = notifier_.asked(open.request);
+}
+
+Status Asks::put_before_lead(const handlers::Request& pending, EventBatch& events) {
+  const auto view = context_.view();
+  if (context_.config.team.role != config::Role::leader || !handlers::asks_lead(pending, view)) return Done{};
+  const auto type = handlers::ask_type(pending.kind);
+  const auto there = context_.ledger.message_about(context_.name, pending.request_id, type);
+  if (!there) return there.error();
+  if (*there) return Done{};
+  const auto told = context_.tell_lead({handlers::ask_notice(pending, view, context_.clock.wall_ms()), pending.asker,
+                                        type, pending.request_id, Priority::urgent},
+                                       events);
+  if (!told) return told.error();
+  return Done{};
+}
+
+Status Asks::close_before_lead(const handlers::Request& decided, EventBatch& events) {
+  const auto row = context_.ledger.message_about(context_.name, decided.request_id, handlers::ask_type(decided.kind));
+  if (!row) return row.error();
+  if (!*row) return Done{};
+  const auto& block = **row;
+  const auto now = context_.clock.wall_ms();
+  if (block.delivery == DeliveryState::queued) {
+    events.add(Event::delivery_expired, {{"team", context_.name},
+                                         {"message_key", block.key.value},
+                                         {"from", block.sender},
+                                         {"sink", block.sink},
+                                         {"reason", "the ask was decided before the lead got it"}});
+    if (auto expired = context_.ledger.mark_expired({block.id}, now); !expired) return expired;
+  }
+  const bool lead_decided = decided.decided_by == context_.lead && (decided.state == handlers::RequestState::approved ||
+                                                                    decided.state == handlers::RequestState::denied);
+  if (block.attempts == 0 || lead_decided) return Done{};  // never lent out, so never read
+  const auto told = context_.tell_lead({handlers::closed_notice(decided, context_.view(), now), decided.asker,
+                                        std::string(handlers::closed_type), decided.request_id, Priority::chat},
+                                       events);
+  if (!told) return told.error();
+  return Done{};
 }
 
 config::Duration Asks::patience(RequestKind kind) const {
@@ -126,6 +182,7 @@ std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& r
                                         {"by", decided.request.decided_by},
                                         {"reason", decided.request.reason},
                                         {"latency_ms", std::to_string(std::max<EpochMs>(0, now - request.asked_ms))}});
+    if (auto closed = close_before_lead(decided.request, events); !closed) return closed;
     if (!rule) return Done{};
     events.add(Event::rule_added, {{"team", context_.name},
                                    {"request_id", request.request_id},
@@ -142,6 +199,9 @@ std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& r
   open_.erase({request.kind, request.request_id});
   unanswered_.erase({request.kind, request.request_id});
   if (rule) context_.apply_rule(*rule);
+  notifier_.decided(decided.request);
+  if (decided.request.kind == RequestKind::stop && decided.request.state == handlers::RequestState::approved)
+    granted_stops_.push_back(decided.request);
   return Taken{decided.request, rule ? rule->rule : std::string()};
 }
 

@@ -1,6 +1,6 @@
-// The open asks of one team: who waits for what until when, and the one place where an answer of a person, a deadline
-// or a departure becomes a decision. Deadlines run on the monotonic clock; the wall clock only carries them over a
-// restart.
+// The open asks of one team: who waits for what until when, who is asked (handlers/ask_route.hpp), and the one place
+// where an answer of the lead or a person, a deadline or a departure becomes a decision. Deadlines run on the monotonic
+// clock; the wall clock only carries them over a restart.
 #pragma once
 
 #include <map>
@@ -13,20 +13,25 @@
 
 #include "handlers/dispatch.hpp"
 #include "poller/context/team_context.hpp"
+#include "poller/team/notifier.hpp"
 
 namespace inbox_poller::poller {
 
 class Asks {
  public:
-  explicit Asks(TeamContext& context) : context_(context) {}
+  Asks(TeamContext& context, Notifier& notifier) : context_(context), notifier_(notifier) {}
 
   /// Picks up every open ask from the ledger.
   Status restore();
 
+  /// Queues an ask for the lead session, where the lead is asked and it is not queued yet; in the open transaction.
+  Status put_before_lead(const handlers::Request& pending, EventBatch&);
+
   /// Notes an ask that was committed as pending.
   void opened(const handlers::Request&);
 
-  /// Denies what is overdue and withdraws what nobody waits for any more. Call once a tick.
+  /// Denies what is overdue, withdraws what nobody waits for any more, and sees to it that whoever is asked knows. Call
+  /// once a tick.
   void settle();
 
   struct Taken {
@@ -37,8 +42,11 @@ class Asks {
     std::string code;
     std::string message;
   };
-  /// A person's answer. With `always` an approval also becomes a rule for the session.
+  /// An answer of the lead or a person. With `always` an approval also becomes a rule for the session.
   std::variant<Taken, Refusal> answer(const handlers::Request&, const handlers::Answer&, bool always);
+
+  /// Wishes to stop that were granted since the last call: their shutdowns are to be begun.
+  std::vector<handlers::Request> take_granted_stops() { return std::exchange(granted_stops_, {}); }
 
   [[nodiscard]] std::vector<handlers::Request> open() const;
   /// The open ask of this kind and id, or null; valid until the next call that may close one.
@@ -50,19 +58,26 @@ class Asks {
   struct Open {
     handlers::Request request;
     SteadyTime deadline;  // of an ask that others answer: when we say that nobody does
+    bool lead_knows = false;
+    bool person_knows = false;  // or will, when its turn comes
   };
 
   [[nodiscard]] config::Duration patience(handlers::RequestKind) const;
   void tell_unanswered(const handlers::Request&);
   /// An ask that was another lead's to answer is ours now, with a deadline from now on.
   void take_over(Open&) const;
+  void tell(Open&);
+  /// What the lead has of an ask that is decided now: taken back, or followed by a word; in the open transaction.
+  Status close_before_lead(const handlers::Request& decided, EventBatch&);
   std::variant<Taken, Refusal> decide(const handlers::Request&, const handlers::Answer&, bool always);
   /// The rule that this answer adds to the session, if any; a refusal when `always` was asked for and no rule is safe.
   std::variant<std::optional<SessionRule>, Refusal> rule_of(const handlers::Request&, const handlers::Answer&,
                                                             bool always) const;
 
   TeamContext& context_;
+  Notifier& notifier_;
   std::map<Id, Open> open_;
+  std::vector<handlers::Request> granted_stops_;
   std::set<Id> unanswered_;  // said so
 };
 

@@ -252,10 +252,10 @@ Status Intake::apply(const handlers::Asked& asked, const InboxEntry& entry, Mess
     fields.emplace_back("deadline_ms", std::to_string(request.deadline_ms));
     fresh.pending.push_back(request);
     events.add(Event::request_pending, std::move(fields));
-  } else {
-    fields.emplace_back("latency_ms", "0");
-    events.add(Event::request_decided, std::move(fields));
+    return asks_.put_before_lead(request, events);
   }
+  fields.emplace_back("latency_ms", "0");
+  events.add(Event::request_decided, std::move(fields));
   return Done{};
 }
 

@@ -53,13 +53,15 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
     : services_(services),
       context_(name, config, services.home, services.ledger, services.telemetry, services.clock),
       mailbox_(open_mailbox(services, config, name)),
-      asks_(context_),
+      notifier_(context_),
+      asks_(context_, notifier_),
       intake_(context_, asks_, shutdowns_, outbox_, handlers::Place::lead),
       outbox_(context_, *mailbox_),
       panes_(config.shutdown.tmux, services.processes),
       lead_panes_(config.delivery.tmux.command, services.processes),
       courier_(context_, services.files, lead_panes_),
       shutdowns_(context_, *mailbox_, panes_, services.processes),
+      stops_(context_, asks_, shutdowns_),
       orders_(context_),
       lookout_(context_, *mailbox_, asks_, outbox_),
       standing_{config.team.role, false, {}},
@@ -71,7 +73,9 @@ Status Team::restore() {
       mailbox_->inboxes());  // the first look also clears away what a killed predecessor left half written
   if (auto restored = context_.restore(); !restored) return restored;
   if (auto restored = asks_.restore(); !restored) return restored;
+  if (auto restored = notifier_.restore(); !restored) return restored;
   if (auto restored = shutdowns_.restore(); !restored) return restored;
+  if (auto restored = stops_.restore(); !restored) return restored;
   if (auto restored = orders_.restore(); !restored) return restored;
   if (auto restored = outbox_.restore(); !restored) return restored;
   return courier_.restore();
@@ -86,6 +90,7 @@ asio::awaitable<Team::Polled> Team::poll() {
   if (standing_.role == config::Role::leader && !standing_.stopped) {
     for (const auto& alias : lookout_.aliases()) co_await look_at_alias(alias);
     orders_.settle();
+    co_await stops_.settle();
     co_await shutdowns_.settle();
   }
   if (standing_.role != config::Role::observer) co_await outbox_.run();

@@ -19,9 +19,11 @@
 #include "poller/team/asks.hpp"
 #include "poller/team/intake.hpp"
 #include "poller/team/lookout.hpp"
+#include "poller/team/notifier.hpp"
 #include "poller/team/orders.hpp"
 #include "poller/team/quarantine.hpp"
 #include "poller/team/shutdowns.hpp"
+#include "poller/team/stops.hpp"
 #include "poller/team/witness.hpp"
 
 namespace inbox_poller::poller {
@@ -67,6 +69,9 @@ class Team {
 
   /// Pushes queued chat to the configured sinks while the gate is open.
   boost::asio::awaitable<void> deliver() { return courier_.push(); }
+
+  /// Runs the next program that is due beside the polls (person.notify). True when another may be due at once.
+  boost::asio::awaitable<bool> errands() { return notifier_.tell_next(); }
 
   /// Waits for the poll interval or until somebody pokes.
   boost::asio::awaitable<void> wait();
@@ -126,6 +131,7 @@ class Team {
   Services& services_;
   TeamContext context_;
   std::unique_ptr<Mailbox> mailbox_;
+  Notifier notifier_;
   Asks asks_;
   Intake intake_;
   std::map<std::string, Intake> alias_intakes_;
@@ -134,6 +140,7 @@ class Team {
   TmuxPanes lead_panes_;  // where the lead lives
   Courier courier_;
   Shutdowns shutdowns_;
+  Stops stops_;
   Orders orders_;
   Lookout lookout_;
   Witness witness_;

@@ -169,6 +169,18 @@ TEST_CASE("the notice is the asker's, the same each time, and another one for ea
   CHECK(ask_type(RequestKind::stop) == "stop_ask");
 }
 
+TEST_CASE("no worker's message has a type under which the lead gets asks") {
+  const Team team = asking_lead();
+  for (const char* type : {"permission_ask", "sandbox_ask", "plan_ask", "stop_ask", "ask_closed", "digest"}) {
+    INFO(type);
+    CHECK(is_type_of_ours(type));
+    const std::string text = R"({"type":")" + std::string(type) + R"(","request_id":"perm-1"})";
+    CHECK(expect<Refused>(receive(team, "w1", text)).code == "payload.unknown");
+  }
+  for (const char* type : {"chat", "ask", "_ask", "other_ask", "permission_request"})
+    CHECK_FALSE(is_type_of_ours(type));
+}
+
 TEST_CASE("a closed ask says how it ended, in one line") {
   const Team team = asking_lead();
   Request request = pending(team, permission_ask("Bash", "{}"));

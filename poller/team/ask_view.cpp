@@ -1,0 +1,29 @@
+#include "poller/team/ask_view.hpp"
+
+#include <string>
+
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::poller {
+
+boost::json::object request_view(std::string_view team, const handlers::Request& request) {
+  const auto clean = [](std::string_view bytes) { return schema::make_parsable(bytes); };
+  return {{"team", team},
+          {"kind", handlers::to_string(request.kind)},
+          {"request_id", request.request_id},
+          {"asker", clean(request.asker)},
+          {"subject", clean(request.subject)},
+          {"body", clean(request.body)},
+          {"description", clean(request.description)},
+          {"suggestions", clean(request.suggestions)},
+          {"state", handlers::to_string(request.state)},
+          {"asked_ms", request.asked_ms},
+          {"deadline_ms", request.deadline_ms},
+          {"decided_ms", request.decided_ms},
+          {"decided_by", clean(request.decided_by)},
+          {"rule", clean(request.rule)},
+          {"reason", clean(request.reason)},
+          {"message_key", request.message.value}};
+}
+
+}  // namespace inbox_poller::poller

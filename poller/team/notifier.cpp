@@ -1,0 +1,163 @@
+#include "poller/team/notifier.hpp"
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <chrono>
+
+#include "handlers/text.hpp"
+#include "poller/child.hpp"
+#include "poller/team/ask_view.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+using handlers::Request;
+
+constexpr std::size_t most_errands = 1000;
+constexpr int most_tries = 3;
+constexpr std::chrono::seconds first_backoff{1};
+constexpr std::chrono::hours restored_span{24};
+constexpr int restored_limit = 1000;
+
+/// Which of the two things a person was told of this ask.
+struct Told {
+  bool asked = false;
+  bool decided = false;
+};
+
+/// By the lines that record() leaves.
+Result<Told> told_of(Ledger& ledger, const std::string& team, const handlers::RequestKind kind,
+                     const std::string& request_id) {
+  const auto history = ledger.history_of_request(team, request_id);
+  if (!history) return history.error();
+  Told told;
+  const std::string about = "type=" + std::string(handlers::to_string(kind)) + "  new=";
+  for (const auto& row : *history) {
+    if (row.event != event_name(Event::person_notified) || !row.detail.starts_with(about)) continue;
+    (row.detail == about + "pending" ? told.asked : told.decided) = true;
+  }
+  return told;
+}
+
+/// A program's exit as a fault; its last words belong to it.
+Status judge(const std::string& program, const ChildResult& end, config::Duration timeout) {
+  std::string how;
+  if (end.timed_out) {
+    how = "took longer than " + std::to_string(timeout.count()) + " ms and was ended";
+  } else if (end.exit_code > 0) {
+    how = "ended with exit code " + std::to_string(end.exit_code);
+  } else if (end.exit_code < 0) {
+    how = "was ended by signal " + std::to_string(end.signal);
+  } else {
+    return Done{};
+  }
+  const std::string words = handlers::one_line(end.errors);
+  return Error{"person.notify", "person.notify: " + program + " " + how + (words.empty() ? "" : ": " + words)};
+}
+
+}  // namespace
+
+Status Notifier::restore() {
+  if (context_.config.person.notify.empty()) return Done{};
+  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(restored_span).count();
+  auto decisions = context_.ledger.decisions(context_.name, context_.clock.wall_ms() - since, restored_limit);
+  if (!decisions) return decisions.error();
+  std::reverse(decisions->begin(), decisions->end());  // the oldest first
+  for (const auto& [team, request] : *decisions) {
+    const auto told = told_of(context_.ledger, team, request.kind, request.request_id);
+    if (!told) return told.error();
+    if (told->asked && !told->decided) note(request, true);
+  }
+  return Done{};
+}
+
+bool Notifier::asked(const Request& request) { return note(request, false); }
+void Notifier::decided(const Request& request) { note(request, true); }
+
+bool Notifier::note(const Request& request, bool decided) {
+  if (context_.config.person.notify.empty()) return false;
+  if (errands_.size() < most_errands) {
+    errands_.push_back({request.kind, request.request_id, decided});
+    return true;
+  }
+  if (!overflow_told_)
+    context_.telemetry.emit(Event::daemon_warning,
+                            {{"team", context_.name},
+                             {"reason", "person.notify does not keep up: " + std::to_string(most_errands) +
+                                            " asks and decisions wait to be told, further decisions are not told"}});
+  overflow_told_ = true;
+  return false;
+}
+
+Result<std::optional<Request>> Notifier::due(const Errand& errand) const {
+  auto request = context_.ledger.request(context_.name, errand.kind, errand.request_id);
+  if (!request) return request.error();
+  const auto told = told_of(context_.ledger, context_.name, errand.kind, errand.request_id);
+  if (!told) return told.error();
+  // An ask that was decided before its turn came is nobody's business any more, and nor is its decision then.
+  const bool wanted = *request && (errand.decided ? told->asked && !told->decided
+                                                  : handlers::is_open((*request)->state) && !told->asked);
+  if (!wanted) return std::optional<Request>();
+  return request;
+}
+
+asio::awaitable<bool> Notifier::tell_next() {
+  if (running_ || errands_.empty() || context_.clock.steady() < not_before_) co_return false;
+  running_ = true;
+  const Errand errand = errands_.front();
+  const auto request = due(errand);
+  bool finished = context_.config.person.notify.empty() || (request && !*request);  // a reload may have taken it away
+  if (!finished && request) {
+    auto told = co_await run(**request, errand.decided);
+    if (told) {
+      record(**request, Event::person_notified, "");
+      finished = true;
+    } else if (++tries_ >= most_tries) {
+      record(**request, Event::person_notify_failed, told.error().message);
+      finished = true;
+    }
+  }
+  running_ = false;
+  if (!finished) {  // the ledger or the program failed, and may not the next time
+    not_before_ = context_.clock.steady() + first_backoff * (1 << tries_);
+    co_return false;
+  }
+  errands_.pop_front();
+  tries_ = 0;
+  not_before_ = {};
+  overflow_told_ = overflow_told_ && !errands_.empty();
+  co_return !errands_.empty();
+}
+
+asio::awaitable<Status> Notifier::run(Request request, bool decided) const {
+  const auto& person = context_.config.person;
+  const config::Duration timeout = person.notify_timeout;  // a reload may change it while we wait
+  const std::string program = person.notify.front();
+  auto view = request_view(context_.name, request);
+  view["event"] = decided ? "decided" : "asked";
+  ChildCommand command;
+  command.argv = person.notify;
+  command.input = boost::json::serialize(view) + "\n";
+  command.environment = {{"INBOX_POLLER_TEAM", context_.name}};
+  command.timeout = timeout;
+  command.most_output = 4096;
+  const auto end = co_await run_child(std::move(command));
+  if (!end) co_return end.error();
+  co_return judge(program, *end, timeout);
+}
+
+void Notifier::record(const Request& request, Event event, const std::string& reason) const {
+  // A failing ledger is told by commit(); then a restart may tell once more.
+  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
+    Fields fields{{"team", context_.name},
+                  {"request_id", request.request_id},
+                  {"type", std::string(handlers::to_string(request.kind))},
+                  {"new", std::string(handlers::to_string(request.state))}};
+    if (!reason.empty()) fields.emplace_back("reason", reason);
+    events.add(event, std::move(fields));
+    return Done{};
+  }));
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,50 @@
+// Tells a person of asks by running the configured program (person.notify): once when an ask opens, once when one that
+// was told of is decided. What was told is in the ask's history, so a restart tells nothing twice. Invariants: one
+// program at a time; nothing else waits for it; what it does or fails to do changes no ask.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "poller/context/team_context.hpp"
+
+namespace inbox_poller::poller {
+
+class Notifier {
+ public:
+  explicit Notifier(TeamContext& context) : context_(context) {}
+
+  /// Picks up decisions of the last day of which a person, told of the ask, has not heard.
+  Status restore();
+
+  /// To be told when its turn comes. False when it cannot be noted now (no program, or too many wait): ask again later.
+  bool asked(const handlers::Request&);
+  void decided(const handlers::Request&);
+
+  /// Tells the next one, if one is due. True when another may be due at once.
+  boost::asio::awaitable<bool> tell_next();
+
+ private:
+  struct Errand {
+    handlers::RequestKind kind;
+    std::string request_id;
+    bool decided = false;
+  };
+
+  bool note(const handlers::Request&, bool decided);
+  /// What is to be told: the ask as it stands now; nothing when there is nothing to tell (any more).
+  Result<std::optional<handlers::Request>> due(const Errand&) const;
+  boost::asio::awaitable<Status> run(handlers::Request request, bool decided) const;
+  void record(const handlers::Request&, Event, const std::string& reason) const;
+
+  TeamContext& context_;
+  std::deque<Errand> errands_;
+  int tries_ = 0;            // of the first one
+  SteadyTime not_before_{};  // likewise
+  bool running_ = false;
+  bool overflow_told_ = false;
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,59 @@
+#include "poller/team/stops.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "handlers/stop.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+using handlers::Request;
+
+constexpr std::chrono::hours restored_span{24};
+constexpr int restored_limit = 1000;
+
+}  // namespace
+
+Status Stops::restore() {
+  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(restored_span).count();
+  auto decisions = context_.ledger.decisions(context_.name, context_.clock.wall_ms() - since, restored_limit);
+  if (!decisions) return decisions.error();
+  const auto shutdowns = context_.ledger.shutdowns(context_.name, restored_limit);
+  if (!shutdowns) return shutdowns.error();
+  for (auto& [team, request] : *decisions) {
+    if (request.kind != handlers::RequestKind::stop || request.state != handlers::RequestState::approved) continue;
+    const bool begun = std::any_of(shutdowns->begin(), shutdowns->end(), [&r = request](const auto& shutdown) {
+      return shutdown.member == r.asker && shutdown.requested_ms >= r.decided_ms;
+    });
+    if (!begun) granted_.push_back(std::move(request));
+  }
+  return Done{};
+}
+
+asio::awaitable<void> Stops::settle() {
+  for (auto& request : asks_.take_granted_stops()) granted_.push_back(std::move(request));
+  std::vector<Request> left;
+  for (auto& request : std::exchange(granted_, {})) {
+    const bool done = co_await begin(request);
+    if (!done) left.push_back(std::move(request));
+  }
+  granted_.insert(granted_.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
+}
+
+asio::awaitable<bool> Stops::begin(Request granted) {
+  const auto* member = context_.roster.find(granted.asker);
+  if (member == nullptr) co_return context_.has_left(granted.asker);  // a roster that is just being rewritten misses it
+  if (member->joined_at_ms > granted.asked_ms) co_return true;        // somebody new under its name
+  Shutdowns::Order order;
+  order.member = granted.asker;
+  order.by = granted.decided_by;
+  order.reason = handlers::stop_reason(granted);
+  const auto begun = co_await shutdowns_.request(std::move(order));
+  // One that is under way already is what was wished for; a ledger that fails may not the next time.
+  co_return begun || begun.error().code == "shutdown.open" || begun.error().code == "member.unknown";
+}
+
+}  // namespace inbox_poller::poller
