@@ -8,6 +8,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import unittest
 
 import team as wire
@@ -60,6 +61,24 @@ class Bystander:
 
     def untouched(self):
         return self.tmux.panes().get(self.pane) == self.pid and alive(self.pid)
+
+
+class PaneProgram:
+    """A program that stands for a lead's composer: every byte that reaches it is kept."""
+
+    def __init__(self, tmux, folder, brackets=True):
+        self.tmux = tmux
+        self.path = os.path.join(str(folder), "typed-%d" % len(os.listdir(folder)))
+        argv = [sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "pane_program.py"), self.path]
+        self.pane = tmux.start(*argv, *["--brackets"] * brackets)
+        wait_for("the program in %s is ready" % self.pane, lambda: "ready" in self.screen())
+
+    def typed(self):
+        with open(self.path, "rb") as file:
+            return file.read()
+
+    def screen(self):
+        return self.tmux.run("capture-pane", "-p", "-t", self.pane)
 
 
 class PaneWorker(Handle):

@@ -1,0 +1,234 @@
+"""The last resort: pasting into the lead's terminal. A real tmux server, and in the pane a program that keeps every byte."""
+
+import json
+import os
+import signal
+import time
+import unittest
+
+from case import ProcessTest
+from daemon import wait_for
+from tmux import PaneProgram
+
+START, END, ENTER = b"\x1b[200~", b"\x1b[201~", b"\r"
+POINTER = b"%d message%s of your team wait%s. Read %s with: inbox-poller recv --even-busy --team demo"
+
+
+def pointer(count):
+    return POINTER % ((count, b"", b"s", b"it") if count == 1 else (count, b"s", b"", b"them"))
+
+
+def block(text, sender="ada", color="blue"):
+    return ('<teammate-message teammate_id="%s" color="%s">\n%s\n</teammate-message>' % (sender, color, text)).encode()
+
+
+class TmuxDelivery(ProcessTest):
+    def setUp(self):
+        super().setUp()
+        self.tmux = self.start_tmux()
+        self.team = self.make_team()
+
+    def program(self, brackets=True):
+        return PaneProgram(self.tmux, self.folder, brackets)
+
+    def serve(self, pane, payload=True, settle="50ms", via=("tmux",)):
+        lines = ["[delivery]", "via = %s" % json.dumps(list(via)), 'presumed_busy = "5s"', "[delivery.tmux]",
+                 "payload = %s" % json.dumps(payload), "command = %s" % json.dumps(self.tmux.command), 'settle = "%s"' % settle]
+        if pane:
+            lines.append("pane = %s" % json.dumps(pane))
+        return self.start_daemon(self.team, "\n".join(lines) + "\n")
+
+    def chat(self):
+        return self.status()["chat"]
+
+    def delivered(self, count):
+        wait_for("%d delivered" % count, lambda: self.chat()["delivered"] == count, 60)
+        self.assertEqual(self.tmux.run("list-buffers"), "")  # what carried the text is gone
+
+    def refused(self, said):
+        """The reason why it cannot go now, as the log has it."""
+        wait_for("refused: %s" % said, lambda: [e for e in self.daemon.log("delivery.failed") if said in e["reason"]], 60)
+        self.assertEqual(self.chat()["delivered"], 0)
+        self.assertEqual(self.tmux.run("list-buffers"), "")
+
+    def arrives(self, lead, expected):
+        """Exactly this was typed. tmux answers before the program has read it."""
+        wait_for("%d bytes" % len(expected), lambda: len(lead.typed()) >= len(expected))
+        self.assertEqual(lead.typed(), expected)
+
+    # --- what arrives, byte by byte ---
+
+    def test_only_a_line_is_pasted_that_says_how_to_get_the_messages(self):
+        lead = self.program()
+        self.serve(lead.pane, payload=False)
+        self.team.say("ada", "not a word of this\n\x1b[201~\rrm -rf /")
+        wait_for("the line is there", lambda: lead.typed().endswith(ENTER))
+        self.arrives(lead, START + pointer(1) + END + ENTER)
+        self.assertEqual(self.chat()["queued"], 1)
+        self.assertIn("not a word of this", self.daemon.cli("recv").stdout)
+        self.team.say("ada", "more")
+        wait_for("it waits", lambda: self.chat()["queued"] == 1)
+        time.sleep(0.5)
+        self.assertEqual(lead.typed().count(ENTER), 1)  # not again so soon
+
+    def test_the_messages_themselves_are_pasted_where_that_is_configured(self):
+        lead = self.program()
+        self.serve(lead.pane)
+        self.team.say("ada", "hello\nworld;\t$(id) `id` #{pid} grüße 😀 C-c Enter")
+        self.delivered(1)
+        expected = START + block("hello\nworld;\t$(id) `id` #{pid} grüße 😀 C-c Enter") + END + ENTER
+        self.arrives(lead, expected)
+        self.assertEqual(self.chat()["assumed"], 1)  # no hooks, so nobody confirms
+        self.team.say("bob", "and another;")
+        self.delivered(2)
+        self.arrives(lead, expected + START + block("and another;", "bob", "green") + END + ENTER)
+
+    def test_without_brackets_newlines_are_newlines_and_only_the_last_byte_submits(self):
+        lead = self.program(brackets=False)
+        self.serve(lead.pane)
+        self.team.say("ada", "one\ntwo\nthree")
+        self.delivered(1)
+        self.arrives(lead, block("one\ntwo\nthree") + ENTER)
+
+    def test_what_would_end_the_paste_or_type_a_key_is_not_pasted(self):
+        lead = self.program()
+        self.serve(lead.pane)
+        self.team.say("ada", "a\x1b[201~\rrm -rf /\r\x9b201~\x03\x04\x7fb\u202ec")
+        self.delivered(1)
+        self.arrives(lead, START + block("a[201~rm -rf /201~bc") + END + ENTER)
+
+    def test_a_thousand_lines_and_a_hundred_kilobytes_arrive_whole_and_once(self):
+        lead = self.program()
+        self.serve(lead.pane)
+        text = "\n".join("line %04d %s" % (n, "x" * 95) for n in range(1000))
+        self.assertGreater(len(text), 100_000)
+        self.team.say("ada", text)
+        self.delivered(1)
+        self.arrives(lead, START + block(text) + END + ENTER)
+
+    # --- when nothing may be pasted ---
+
+    def test_copy_mode_is_left_alone_and_the_message_comes_when_it_ends(self):
+        lead = self.program()
+        self.tmux.run("copy-mode", "-t", lead.pane)
+        self.serve(lead.pane)
+        self.team.say("ada", "later")
+        self.refused("copy mode")
+        self.assertEqual(lead.typed(), b"")
+        self.assertIn("copy mode", self.status()["delivery"]["via"][0]["reason"])
+        self.tmux.run("send-keys", "-t", lead.pane, "-X", "cancel")
+        self.delivered(1)
+        wait_for("it is submitted", lambda: lead.typed().endswith(ENTER))
+        self.assertEqual(lead.typed().count(b"\nlater\n"), 1)  # labelled: it was offered before, though never pasted
+        self.assertEqual(lead.typed().count(ENTER), 1)
+
+    def test_a_shell_in_front_gets_nothing(self):
+        self.tmux.start("sleep", "300")
+        shell = self.tmux.start("sh", "-i")
+        self.serve(shell)
+        self.team.say("ada", "touch here")
+        self.refused("sh is in front in the pane " + shell)
+        self.assertNotIn("touch here", self.tmux.run("capture-pane", "-p", "-t", shell))
+
+    def test_a_pane_that_shares_its_input_gets_nothing_for_its_neighbours_would(self):
+        lead = self.program()
+        other = os.path.join(str(self.folder), "neighbour")
+        self.tmux.run("split-window", "-d", "-t", lead.pane, "cat >" + other)
+        self.tmux.run("set-option", "-w", "-t", lead.pane, "synchronize-panes", "on")
+        self.serve(lead.pane)
+        self.team.say("ada", "for the lead")
+        self.refused("shares its input")
+        self.assertEqual(os.path.getsize(other), 0)
+        self.tmux.run("set-option", "-w", "-t", lead.pane, "synchronize-panes", "off")
+        self.delivered(1)
+        self.assertEqual(os.path.getsize(other), 0)
+
+    def test_a_pane_without_input_a_dead_one_and_none_are_told_apart(self):
+        lead = self.program()
+        self.tmux.run("set-option", "-g", "remain-on-exit", "on")
+        self.tmux.run("select-pane", "-d", "-t", lead.pane)
+        self.serve(lead.pane)
+        self.team.say("ada", "for the lead")
+        self.refused("takes no input")
+        os.kill(self.tmux.panes()[lead.pane], signal.SIGKILL)
+        self.refused("is dead")
+        self.tmux.bystander()
+        self.tmux.run("kill-pane", "-t", lead.pane)
+        self.refused("tmux has no pane " + lead.pane)
+        self.assertEqual(lead.typed(), b"")
+
+    def test_another_server_with_the_same_pane_id_gets_nothing(self):
+        lead = self.program()
+        self.serve(lead.pane)
+        self.team.say("ada", "first")
+        self.delivered(1)
+        self.tmux.stop()
+        wait_for("the server has gone", lambda: not self.tmux.panes())
+        self.tmux.has_session = False
+        other = self.program()
+        self.assertEqual(other.pane, lead.pane)
+        self.team.say("ada", "second")
+        wait_for("it is refused", lambda: [e for e in self.daemon.log("delivery.failed") if "another one than at first" in e["reason"]])
+        self.assertEqual(other.typed(), b"")
+        self.assertEqual(self.chat()["delivered"], 1)
+
+    def test_another_program_started_in_the_pane_gets_nothing(self):
+        lead = self.program()
+        self.serve(lead.pane)
+        self.team.say("ada", "first")
+        self.delivered(1)
+        self.tmux.run("respawn-pane", "-k", "-t", lead.pane, "exec sleep 300")
+        self.team.say("ada", "second")
+        wait_for("it is refused", lambda: [e for e in self.daemon.log("delivery.failed") if "another one than at first" in e["reason"]])
+        self.assertEqual(self.chat()["delivered"], 1)
+
+    def test_a_paste_that_could_not_be_submitted_says_so_and_comes_again_as_a_possible_repeat(self):
+        lead = self.program()
+        self.serve(lead.pane, settle="5s")
+        self.team.say("ada", "hello")
+        wait_for("it is pasted", lambda: END in lead.typed())
+        self.tmux.run("copy-mode", "-t", lead.pane)
+        self.refused("stands in the terminal, not submitted")
+        self.arrives(lead, START + block("hello") + END)
+        self.tmux.run("send-keys", "-t", lead.pane, "-X", "cancel")
+        self.delivered(1)
+        wait_for("it is submitted", lambda: lead.typed().endswith(ENTER))
+        again = lead.typed()[len(START + block("hello") + END):]
+        self.assertEqual(again.count(b"\n[may be a repeat: "), 1)
+        self.assertEqual(again.count(ENTER), 1)
+
+    # --- with the lead's hooks ---
+
+    def tell(self, event, pane="", **more):
+        """What `inbox-poller hook` passes on."""
+        event = dict({"session_id": self.team.roster()["leadSessionId"], "hook_event_name": event, "cwd": "/work"}, **more)
+        answer = self.daemon.ask("hook", event=event, pane=pane)
+        self.assertTrue(answer["ok"], answer)
+
+    def test_the_lead_s_hooks_tell_its_pane_and_confirm_what_was_pasted(self):
+        lead = self.program()
+        self.serve("")
+        self.team.say("ada", "hello")
+        wait_for("it waits", lambda: self.chat()["queued"] == 1)
+        self.assertIn("no pane of the lead is known", self.status()["delivery"]["via"][0]["reason"])
+        self.tell("SessionStart", pane=lead.pane, source="startup")
+        wait_for("it is pasted", lambda: lead.typed().endswith(ENTER))
+        self.assertEqual(self.chat()["delivered"], 0)
+        self.tell("UserPromptSubmit", pane=lead.pane, prompt=lead.typed()[len(START):-len(END + ENTER)].decode())
+        self.delivered(1)
+        self.assertEqual(self.chat()["assumed"], 0)
+
+    def test_a_paste_that_no_hook_confirms_comes_again_as_a_possible_repeat(self):
+        lead = self.program()
+        self.serve(lead.pane)
+        self.tell("SessionStart", pane=lead.pane, source="startup")
+        self.team.say("ada", "hello")
+        wait_for("it is pasted twice", lambda: lead.typed().count(ENTER) == 2, 60)
+        first, second = lead.typed().split(ENTER)[:2]
+        self.assertEqual(first, START + block("hello") + END)
+        self.assertIn(b"\n[may be a repeat: ", second)
+        self.assertEqual(self.chat()["delivered"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
