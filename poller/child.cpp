@@ -227,7 +227,8 @@ asio::awaitable<Result<ChildResult>> run_child(ChildCommand command) {
       result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
       co_return result;
     }
-    if (!result.timed_out && std::chrono::steady_clock::now() >= deadline) {
+    const bool over = std::chrono::steady_clock::now() >= deadline || (command.given_up && command.given_up());
+    if (!result.timed_out && over) {
       child.kill();
       result.timed_out = true;
     }

@@ -3,6 +3,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ struct ChildCommand {
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours, or in place of ours
   std::chrono::milliseconds timeout{10'000};                     // then it and its process group are killed
   std::size_t most_output = 1 << 20;  // of either stream; further bytes are dropped. 0: both go to /dev/null
+  std::function<bool()> given_up;     // once true, it is killed as if its time were over; empty: never
 };
 
 struct ChildResult {

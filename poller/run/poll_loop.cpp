@@ -185,7 +185,8 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
       services_.telemetry.emit(Event::poll_slow, {{"team", name}, {"latency_ms", std::to_string(took.count())}});
   }
   if (polls) co_await team->deliver();  // a bounded run also hands over what it took in
-  for (bool more = polls.has_value(); more;) more = co_await team->errands();
+  const std::function<bool()> given_up = [this] { return stopping_; };
+  for (bool more = polls.has_value(); more && !stopping_;) more = co_await team->errands(given_up);
   if (!stopping_) team->retire();
   teams_.erase(name);
   if (leaving_.erase(name) > 0) timer_.cancel();  // another configuration may name it
@@ -217,8 +218,9 @@ asio::awaitable<void> PollLoop::deliver(std::shared_ptr<Team> team) {
 }
 
 asio::awaitable<void> PollLoop::run_errands(std::shared_ptr<Team> team) {
+  const std::function<bool()> given_up = [this, team] { return !goes_on(*team); };
   while (goes_on(*team)) {
-    const bool more = co_await team->errands();
+    const bool more = co_await team->errands(given_up);
     if (!more) co_await pause(look_for_errands_every);
   }
   ended_beside(team->context().name);

@@ -30,7 +30,7 @@ std::optional<Error> LeadAsks::problem_of(const LeadCall& call) {
 }
 
 Result<LeadVerdict> LeadAsks::judge(const LeadCall& call) {
-  const auto verdict = handlers::judge_lead(call.tool, call.input, call.cwd, context_.view());
+  auto verdict = handlers::judge_lead(call.tool, call.input, call.cwd, context_.view());
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     events.add(Event::lead_permission, {{"team", context_.name},
                                         {"request_id", request_id_of(call, 1)},
@@ -41,6 +41,8 @@ Result<LeadVerdict> LeadAsks::judge(const LeadCall& call) {
     return Done{};
   });
   if (!committed) return committed.error();
+  if (verdict.action == config::Action::deny)
+    verdict.reason = "Denied: " + verdict.reason + (verdict.rule.empty() ? "" : " (rule " + verdict.rule + ")");
   return LeadVerdict{verdict.action, verdict.rule, verdict.reason, {}};
 }
 

@@ -102,18 +102,18 @@ Result<std::optional<Request>> Notifier::due(const Errand& errand) const {
   return request;
 }
 
-asio::awaitable<bool> Notifier::tell_next() {
+asio::awaitable<bool> Notifier::tell_next(std::function<bool()> given_up) {
   if (running_ || errands_.empty() || context_.clock.steady() < not_before_) co_return false;
   running_ = true;
   const Errand errand = errands_.front();
   const auto request = due(errand);
   bool finished = context_.config.person.notify.empty() || (request && !*request);  // a reload may have taken it away
   if (!finished && request) {
-    auto told = co_await run(**request, errand.decided);
+    auto told = co_await run(**request, errand.decided, given_up);
     if (told) {
       record(**request, Event::person_notified, "");
       finished = true;
-    } else if (++tries_ >= most_tries) {
+    } else if (!given_up() && ++tries_ >= most_tries) {
       record(**request, Event::person_notify_failed, told.error().message);
       finished = true;
     }
@@ -130,7 +130,7 @@ asio::awaitable<bool> Notifier::tell_next() {
   co_return !errands_.empty();
 }
 
-asio::awaitable<Status> Notifier::run(Request request, bool decided) const {
+asio::awaitable<Status> Notifier::run(Request request, bool decided, std::function<bool()> given_up) const {
   const auto& person = context_.config.person;
   const config::Duration timeout = person.notify_timeout;  // a reload may change it while we wait
   const std::string program = person.notify.front();
@@ -142,6 +142,7 @@ asio::awaitable<Status> Notifier::run(Request request, bool decided) const {
   command.environment = {{"INBOX_POLLER_TEAM", context_.name}};
   command.timeout = timeout;
   command.most_output = 4096;
+  command.given_up = std::move(given_up);
   const auto end = co_await run_child(std::move(command));
   if (!end) co_return end.error();
   co_return judge(program, *end, timeout);

@@ -5,6 +5,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -23,8 +24,9 @@ class Notifier {
   bool asked(const handlers::Request&);
   void decided(const handlers::Request&);
 
-  /// Tells the next one, if one is due. True when another may be due at once.
-  boost::asio::awaitable<bool> tell_next();
+  /// Tells the next one, if one is due. True when another may be due at once. When `given_up` becomes true the program
+  /// is ended, and what it was told is told again after the next start.
+  boost::asio::awaitable<bool> tell_next(std::function<bool()> given_up);
 
  private:
   struct Errand {
@@ -36,7 +38,7 @@ class Notifier {
   bool note(const handlers::Request&, bool decided);
   /// What is to be told: the ask as it stands now; nothing when there is nothing to tell (any more).
   Result<std::optional<handlers::Request>> due(const Errand&) const;
-  boost::asio::awaitable<Status> run(handlers::Request request, bool decided) const;
+  boost::asio::awaitable<Status> run(handlers::Request request, bool decided, std::function<bool()> given_up) const;
   void record(const handlers::Request&, Event, const std::string& reason) const;
 
   TeamContext& context_;

@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -70,8 +71,11 @@ class Team {
   /// Pushes queued chat to the configured sinks while the gate is open.
   boost::asio::awaitable<void> deliver() { return courier_.push(); }
 
-  /// Runs the next program that is due beside the polls (person.notify). True when another may be due at once.
-  boost::asio::awaitable<bool> errands() { return notifier_.tell_next(); }
+  /// Runs the next program that is due beside the polls (person.notify), until `given_up`. True when another may be due
+  /// at once.
+  boost::asio::awaitable<bool> errands(std::function<bool()> given_up) {
+    return notifier_.tell_next(std::move(given_up));
+  }
 
   /// Waits for the poll interval or until somebody pokes.
   boost::asio::awaitable<void> wait();
