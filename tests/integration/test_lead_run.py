@@ -277,17 +277,15 @@ class WithoutDaemon(WithLead):
     def test_what_was_repeated_while_the_daemon_was_away_does_not_come_again(self):
         self.begin()
         for n in range(3):
-            # Stopped while the lead reads: the message was handed out, its acknowledgement meets nobody.
-            os.kill(self.lead.process.pid, signal.SIGSTOP)
+            self.lead.order("think")
             self.team.say("ada", "message %d" % n)
-            wait_for("it is handed out", lambda: self.chat()["offered"] == 1)
+            self.wait_took(["message %d" % m for m in range(n + 1)])
             self.daemon.kill()
-            os.kill(self.lead.process.pid, signal.SIGCONT)
-            time.sleep(0.3)
+            self.lead.revoke("think")  # the repeat comes while there is nobody to be told
+            wait_for("its turn ends", lambda: len(self.lead.events("turn_ended")) == n + 1, 20)
             self.daemon.start()
             self.delivered(n + 1)
-        firsts = [text for _, text, labelled in self.lead.took() if not labelled]
-        self.assertEqual(firsts, ["message %d" % n for n in range(3)])
+        self.assertEqual(self.lead.took(), [("ada", "message %d" % n, False) for n in range(3)])
 
 
 class Tools(WithLead):

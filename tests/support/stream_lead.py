@@ -9,6 +9,7 @@ input ends it after the turns that are left. --resume goes on with that session.
 What it took stands as JSON lines in $LEAD_LOG, written before it says so: started (argv, session), took (uuid, content, origin),
 answer (to an ask), turn_ended. Everything that it wrote stands in $LEAD_LOG.out as well. Orders are files in $LEAD_ORDERS:
   crash_before_replay, crash_after_replay   it kills itself there, once
+  think                                     a line is not repeated while it exists
   hold                                      turns do not end while it exists
   ask                                       {"tool", "input"}: asked in the next turn, once; the turn waits for the answer
   cancel                                    the ask is cancelled
@@ -103,6 +104,8 @@ class Lead:
             sys.exit(int(code))
         self.say(type="system", subtype="init", session_id=self.session, cwd=os.getcwd(), capabilities=["interrupt_receipt_v1"])
         self.crash_if("crash_before_replay")
+        while (self.orders / "think").exists():
+            time.sleep(PAUSE)
         if self.replays:
             self.say(**dict(line, isReplay=True, session_id=self.session))
         self.crash_if("crash_after_replay")

@@ -45,7 +45,8 @@ CLI::App* add_lead_run(CLI::App& lead, Context& context) {
   command->footer(std::string("\n") + about + "\n");
   command->add_option("PROGRAM", options->argv, "The program and its arguments, behind --")
       ->type_name("ARGS")
-      ->required();
+      ->required()
+      ->allow_extra_args(false);  // with it "[a,b]" would become two arguments
   command->add_option("--protocol", *protocol, "stream-json or lines")
       ->type_name("NAME")
       ->capture_default_str()

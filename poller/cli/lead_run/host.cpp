@@ -46,25 +46,19 @@ Result<int> LeadHost::run() {
   while (!done()) {
     wait();
     take_signals();
+    start_again();
     read_child(false);
     reap();
     read_input();
-    step_link();
     write_child();
+    step_link();  // behind all that leaves something to be told
     write_output();
   }
   return *exit_code_;
 }
 
-/// True when the program has ended for good and everything is said. Starts it again when that is due.
+/// True when the program has ended for good and everything is said.
 bool LeadHost::done() {
-  if (start_at_ && *start_at_ <= now()) {
-    start_at_.reset();
-    if (auto started = start(); !started.ok()) {
-      tell_(started.error().message);
-      exit_code_ = 127;
-    }
-  }
   if (!exit_code_) return false;
   if (!leave_at_) leave_at_ = now() + last_words;
   const bool late = now() >= *leave_at_;
@@ -101,6 +95,15 @@ Status LeadHost::start() {
   if (std::exchange(mid_line_, false)) output_ += '\n';  // what the last one left must not spoil its first line
   link_.report("stream_opens", session_);
   return Done{};
+}
+
+void LeadHost::start_again() {
+  if (!start_at_ || *start_at_ > now()) return;
+  start_at_.reset();
+  if (auto started = start(); !started.ok()) {
+    tell_(started.error().message);
+    exit_code_ = 127;
+  }
 }
 
 void LeadHost::take_signals() {

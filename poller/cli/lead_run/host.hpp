@@ -47,6 +47,8 @@ class LeadHost {
   };
 
   Status start();
+  /// When that is due.
+  void start_again();
   void wait();
   void take_signals();
   void stop(int signal);
