@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "handlers/digest.hpp"
-#include "schema/envelope.hpp"
 #include "schema/codec.hpp"
+#include "schema/envelope.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -62,7 +62,8 @@ Status Courier::report(LeadEvent event, std::optional<config::Duration> limit, c
   const auto state = next(state_, event);
   const auto now = context_.clock.wall_ms();
   const bool presumed = event == LeadEvent::batch_pushed;
-  if (presumed && state == state_) return Done{};  // says nothing new, and must not shorten what is known
+  // Without a word on when its turns end a presumption would only slow it down; and what is known is never shortened.
+  if (presumed && (state == state_ || !tells_turns_now())) return Done{};
   if (state != state_) {
     untold_.push_back({state_, state, event});
     row_.since_ms = now;
@@ -81,8 +82,8 @@ Status Courier::report(LeadEvent event, std::optional<config::Duration> limit, c
   }
   if (state == LeadState::gone) row_.session.clear();
   unrecorded_ = true;
-  const bool in_words = event == LeadEvent::reports_busy || event == LeadEvent::reports_idle ||
-                        event == LeadEvent::reports_gone;
+  const bool in_words =
+      event == LeadEvent::reports_busy || event == LeadEvent::reports_idle || event == LeadEvent::reports_gone;
   return in_words ? record() : Status(Done{});
 }
 
@@ -109,8 +110,8 @@ void Courier::settle() {
   if (unrecorded_ && (!untold_.empty() || !recorded_at_ || now - *recorded_at_ > record_at_least))
     static_cast<void>(record());  // or next tick
   std::vector<long long> back;
-  for (const auto& [id, until] : leases_)
-    if (until <= now) back.push_back(id);
+  for (const auto& [id, lent] : lent_)
+    if (lent.until && *lent.until <= now) back.push_back(id);
   take_back(back, "not acknowledged in time");
   expire_old();
 }
@@ -137,7 +138,7 @@ Result<bool> Courier::withdraw(const schema::MessageKey& key, std::string_view r
   const auto row = context_.ledger.message(key);
   if (!row) return row.error();
   if (!*row) return false;
-  if ((*row)->delivery != DeliveryState::queued) return true;
+  if ((*row)->delivery != DeliveryState::queued) return (*row)->delivery != DeliveryState::expired;
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     auto fields = fields_of(context_, key, (*row)->sender, (*row)->sink);
     fields.emplace_back("reason", std::string(reason));
@@ -187,9 +188,10 @@ std::vector<RungState> Courier::ladder() const {
   return states;
 }
 
+/// Its last word showed it, or it has a session that we hear of.
 bool Courier::tells_turns_now() const {
   const auto event = parse_lead_event(row_.by);
-  return event && (tells_turns(*event) || *event == LeadEvent::batch_pushed);
+  return !row_.session.empty() || (event && (tells_turns(*event) || *event == LeadEvent::batch_pushed));
 }
 
 std::optional<Ledger::Overdue> Courier::overdue_only(bool even_busy) const {
@@ -204,7 +206,8 @@ std::optional<Ledger::Overdue> Courier::overdue_only(bool even_busy) const {
 
 void Courier::recall() {
   std::vector<long long> back;
-  for (const auto& [id, until] : leases_) back.push_back(id);
+  for (const auto& [id, lent] : lent_)
+    if (lent.until) back.push_back(id);
   take_back(back, "the team is no longer served");
 }
 
@@ -216,7 +219,7 @@ void Courier::take_back(const std::vector<long long>& ids, std::string_view reas
     return context_.ledger.requeue(context_.name, ids);
   });
   if (committed)
-    for (const auto id : ids) leases_.erase(id);
+    for (const auto id : ids) lent_.erase(id);
 }
 
 Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
@@ -228,7 +231,7 @@ Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
   auto rows = context_.ledger.offerable(context_.name, now - effect_grace.count(),
                                         static_cast<int>(std::min<std::size_t>(take.max, 1000)), overdue);
   if (!rows) return rows.error();
-  const bool digest_due = !overdue && is_digest_due(!rows->empty());
+  const bool digest_due = !overdue && rows->size() < take.max && is_digest_due(!rows->empty());
   if (rows->empty() && !digest_due) return messages;
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     if (digest_due) {
@@ -250,19 +253,22 @@ Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
     return context_.ledger.mark_offered(ids_of(messages), take.sink, now);
   });
   if (!committed) return committed.error();
-  if (take.lease)
-    for (const auto& message : messages) leases_[message.id] = context_.clock.steady() + *take.lease;
+  std::optional<SteadyTime> until;
+  if (take.lease) until = context_.clock.steady() + *take.lease;
+  for (const auto& message : messages) lent_[message.id] = {++handed_out_, message.key.value, take.sink, until};
+  pointed_.reset();  // somebody read; what comes next is worth a line of its own
+  if (is_pushed(take.rung) && !take.by_hand) return messages;  // whether it goes that way is not known yet
   if (!take.by_hand) tell_fall(take.rung);
   last_sink_ = take.sink;
   return messages;
 }
 
 bool Courier::is_digest_due(bool taken_along) const {
-  if (context_.config.delivery.idle != config::IdlePolicy::digest) return false;
-  if (taken_along) return true;
-  const auto before = context_.clock.wall_ms() - context_.config.delivery.digest_after.count();
-  const auto old = context_.ledger.queued_before(context_.name, before, 1);
-  return old && !old->empty();
+  // Whatever delivery.idle says now: what was put aside for a digest is owed.
+  const auto oldest = context_.ledger.digest_material(context_.name, 1);
+  if (!oldest || oldest->empty()) return false;
+  const auto waited = context_.clock.wall_ms() - oldest->front().received_ms;
+  return taken_along || waited >= context_.config.delivery.digest_after.count();
 }
 
 Result<std::optional<MessageRow>> Courier::digest(EventBatch& events) {
@@ -278,10 +284,11 @@ Result<std::optional<MessageRow>> Courier::digest(EventBatch& events) {
     items.push_back(std::move(item));
   }
   const auto now = context_.clock.wall_ms();
-  if (auto summed = context_.ledger.mark_delivered(ids, now, Confirmation::assumed); !summed) return summed.error();
+  if (auto summed = context_.ledger.mark_offered(ids, "digest", now); !summed) return summed.error();
+  if (auto summed = context_.ledger.mark_delivered(ids, now, Confirmation::none); !summed) return summed.error();
   WordToLead word;
-  word.notice = handlers::notice_of(handlers::digest_text(items), {"digest", material->back().key.value},
-                                    context_.view(), now);
+  word.notice =
+      handlers::notice_of(handlers::digest_text(items), {"digest", material->back().key.value}, context_.view(), now);
   word.type = "digest";
   auto told = context_.tell_lead(word, events);
   if (!told) return told.error();
@@ -321,17 +328,17 @@ Result<std::size_t> Courier::acknowledge(const std::vector<std::string>& keys, C
     return context_.ledger.mark_delivered(ids, now, how);
   });
   if (!committed) return committed.error();
-  for (const auto id : ids) leases_.erase(id);
+  for (const auto id : ids) lent_.erase(id);
   return ids.size();
 }
 
 Result<std::size_t> Courier::acknowledge_up_to(const std::string& sink, const std::string& key) {
-  const auto rows = context_.ledger.offered_up_to(context_.name, sink, {key});
-  if (!rows) return rows.error();
-  std::vector<std::string> keys;
-  for (const auto& row : *rows) keys.push_back(row.key.value);
   // It may have come back to the queue when its taker's connection broke; it was taken all the same.
-  if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  std::vector<std::string> keys{key};
+  const auto last = std::find_if(lent_.begin(), lent_.end(), [&](const auto& lent) { return lent.second.key == key; });
+  if (last != lent_.end())
+    for (const auto& [id, lent] : lent_)
+      if (lent.sink == sink && lent.order < last->second.order) keys.push_back(lent.key);
   return acknowledge(keys);
 }
 
@@ -350,8 +357,10 @@ void Courier::give_back(const std::vector<OutgoingMessage>& messages, std::strin
     }
     return context_.ledger.requeue(context_.name, ids_of(back));
   });
-  if (committed) return;
-  for (const auto& message : back) leases_[message.id] = context_.clock.steady();  // tried again by settle()
+  for (const auto& message : back) {
+    if (committed) lent_.erase(message.id);
+    if (!committed) lent_[message.id].until = context_.clock.steady();  // tried again by settle()
+  }
 }
 
 asio::awaitable<void> Courier::push() {
@@ -359,40 +368,24 @@ asio::awaitable<void> Courier::push() {
 }
 
 asio::awaitable<bool> Courier::push_batch() {
-  const auto first = chosen();
-  if (!first || !is_pushed(*first)) co_return false;
-  if (*first == Rung::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
+  const auto rung = chosen();
+  if (!rung || !is_pushed(*rung)) co_return false;
+  if (*rung == Rung::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
   Take take;
-  take.rung = *first;
-  take.sink = config::to_string(*first);
+  take.rung = *rung;
+  take.sink = config::to_string(*rung);
   take.max = context_.config.delivery.batch;
   auto offered = offer(take);
   if (!offered || offered->empty()) co_return false;
-  // What one way refuses goes the next one that we push on: these are offered already, and not yet read by anybody.
-  for (auto rung = first; rung; rung = next_pushed(*rung)) {
-    auto sent = co_await deliver(*rung, *offered);
-    if (!sent) {
-      failed(*rung, sent.error());
-      continue;
-    }
-    backoff_.erase(*rung);
-    tell_fall(*rung);
-    last_sink_ = config::to_string(*rung);
-    co_return pushed(*rung, *offered);
+  if (auto sent = co_await deliver(*rung, *offered); !sent) {
+    failed(*rung, sent.error());
+    give_back(*offered, "the way " + take.sink + " failed");
+    co_return true;  // this way rests now: the next one, if there is one, gets them, labelled
   }
-  give_back(*offered);
-  co_return false;
-}
-
-/// The way below this one on which we push and which takes whole messages.
-std::optional<Rung> Courier::next_pushed(Rung rung) const {
-  const auto states = ladder();
-  const auto at = std::find_if(states.begin(), states.end(), [&](const auto& state) { return state.rung == rung; });
-  for (auto below = at == states.end() ? at : at + 1; below != states.end(); ++below) {
-    const bool whole = below->rung != Rung::tmux || context_.config.delivery.tmux.payload;
-    if (below->available && is_pushed(below->rung) && whole) return below->rung;
-  }
-  return std::nullopt;
+  backoff_.erase(*rung);
+  tell_fall(*rung);
+  last_sink_ = take.sink;
+  co_return pushed(*rung, *offered);
 }
 
 asio::awaitable<Status> Courier::deliver(Rung rung, const std::vector<OutgoingMessage>& messages) {
@@ -413,13 +406,13 @@ bool Courier::pushed(Rung rung, const std::vector<OutgoingMessage>& messages) {
     // Its hooks tell when the prompt went in; if they do not, it is offered again, labelled.
     pasted_ = {tmux_.text_for(messages), keys};
     for (const auto& message : messages)
-      leases_[message.id] = context_.clock.steady() + context_.config.delivery.presumed_busy;
+      lent_[message.id].until = context_.clock.steady() + context_.config.delivery.presumed_busy;
   } else if (auto taken = acknowledge(keys, rung == Rung::exec ? Confirmation::acknowledged : Confirmation::assumed);
              !taken) {
     give_back(messages);
     return false;
   }
-  if (rung != Rung::file && (confirms || tells_turns_now())) static_cast<void>(report(LeadEvent::batch_pushed));
+  if (rung != Rung::file) static_cast<void>(report(LeadEvent::batch_pushed));  // nobody looks into the file at once
   return true;
 }
 
@@ -427,8 +420,9 @@ asio::awaitable<bool> Courier::point() {
   const auto now = context_.clock.steady();
   if (!is_open(state_) || (pointed_ && now - *pointed_ < point_again)) co_return false;
   const auto counts = context_.ledger.chat_counts(context_.name);
-  if (!counts || counts->queued == 0) co_return false;
-  auto text = tmux_.pointer(static_cast<std::size_t>(counts->queued));
+  const auto waiting = counts ? counts->queued + (is_digest_due(false) ? 1 : 0) : 0;
+  if (waiting == 0) co_return false;
+  auto text = tmux_.pointer(static_cast<std::size_t>(waiting));
   auto sent = co_await tmux_.paste(row_.pane, std::move(text));
   if (!sent) {
     failed(Rung::tmux, sent.error());
@@ -437,7 +431,7 @@ asio::awaitable<bool> Courier::point() {
   backoff_.erase(Rung::tmux);
   pointed_ = now;
   tell_fall(Rung::tmux);
-  if (tells_turns_now()) static_cast<void>(report(LeadEvent::batch_pushed));
+  static_cast<void>(report(LeadEvent::batch_pushed));
   co_return false;
 }
 

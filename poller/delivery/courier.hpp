@@ -1,7 +1,7 @@
 // Chat on its way to one team's lead: the gate's state, the ladder of ways, what is lent out to whom, and the push to
-// configured sinks. Invariant: a message leaves the queue only by an acknowledgement, by a push that was carried out, or
-// by expiring; everything else puts it back, and its next offer is labelled as a possible repeat. Messages of one sender
-// are offered in the order in which they arrived.
+// configured sinks. Invariant: a message leaves the queue only by an acknowledgement, by a push that was carried out,
+// or by expiring; everything else puts it back, and its next offer is labelled as a possible repeat. Messages of one
+// sender are offered in the order in which they arrived.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -22,7 +22,7 @@ namespace inbox_poller::poller {
 /// What a taker of messages may get.
 struct Take {
   config::Rung rung = config::Rung::socket;
-  std::string sink;                       // how it is recorded: the rung's name, or "recv" for one who asks by hand
+  std::string sink;  // how it is recorded: the rung's name, or "recv" for one who asks by hand
   std::size_t max = 20;
   bool by_hand = false;                   // whatever the ladder says
   bool even_busy = false;                 // whatever the lead is doing
@@ -73,8 +73,7 @@ class Courier {
   /// Lends out at most `max` messages in the order in which they go; from a closed gate only what is overdue.
   Result<std::vector<OutgoingMessage>> offer(const Take&);
   /// The borrower has them. Unknown keys are skipped; returns how many were newly delivered.
-  Result<std::size_t> acknowledge(const std::vector<std::string>& keys,
-                                  Confirmation how = Confirmation::acknowledged);
+  Result<std::size_t> acknowledge(const std::vector<std::string>& keys, Confirmation how = Confirmation::acknowledged);
   /// The same for everything that was lent out by this sink with or before this message.
   Result<std::size_t> acknowledge_up_to(const std::string& sink, const std::string& key);
   /// The borrower went away: those still offered are queued again.
@@ -104,7 +103,6 @@ class Courier {
   Result<std::optional<MessageRow>> digest(EventBatch& events);
   void tell_fall(config::Rung rung);
   boost::asio::awaitable<bool> push_batch();
-  [[nodiscard]] std::optional<config::Rung> next_pushed(config::Rung rung) const;
   boost::asio::awaitable<Status> deliver(config::Rung rung, const std::vector<OutgoingMessage>& messages);
   bool pushed(config::Rung rung, const std::vector<OutgoingMessage>& messages);
   /// Pastes the line that says how to get the messages; they stay queued.
@@ -114,6 +112,12 @@ class Courier {
   struct Change {
     LeadState old, now;
     LeadEvent by;
+  };
+  struct Lent {
+    long long order = 0;  // of handing out, which is not that of ids: urgent ones go first
+    std::string key;
+    std::string sink;
+    std::optional<SteadyTime> until = {};  // when it comes back by itself
   };
   struct Pasted {
     std::string text;
@@ -134,7 +138,8 @@ class Courier {
   bool unrecorded_ = false;
   std::optional<SteadyTime> recorded_at_;
   std::optional<SteadyTime> busy_until_;
-  std::map<long long, SteadyTime> leases_;  // message id -> when it comes back by itself
+  std::map<long long, Lent> lent_;  // by message id: what is offered
+  long long handed_out_ = 0;
   std::map<config::Rung, int> attached_;
   std::map<config::Rung, Backoff> backoff_;
   Pasted pasted_;                      // what waits for the lead's hooks to confirm it

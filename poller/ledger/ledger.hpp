@@ -139,13 +139,14 @@ struct HistoryRow {
   std::string detail;  // one line
 };
 
+/// Status messages for a digest are counted only as such; the digest itself is chat.
 struct ChatCounts {
   long long queued = 0;
   long long offered = 0;
   long long delivered = 0;
   long long assumed = 0;  // of those: written where the lead reads, without an acknowledgement
   long long expired = 0;
-  long long digest = 0;   // status messages that wait to be summed up; not among the queued
+  long long digest = 0;   // status messages that wait to be summed up
   EpochMs oldest_queued_ms = 0;  // when the oldest queued one was received; 0 when none is
 };
 
@@ -196,9 +197,6 @@ class Ledger {
   Result<std::vector<MessageRow>> queued_before(std::string_view team, EpochMs received_before_ms, int limit);
   /// Everything that waits to be summed up, oldest first.
   Result<std::vector<MessageRow>> digest_material(std::string_view team, int limit);
-  /// What is lent out by this sink and was handed out with or before the message of this key, in the order of ids.
-  Result<std::vector<MessageRow>> offered_up_to(std::string_view team, std::string_view sink,
-                                                const schema::MessageKey&);
   /// Back to queued: the sink went away or refused.
   Status requeue(std::string_view team, const std::vector<long long>& ids);
   /// A chat message that was left to another lead becomes ours: queued.

@@ -216,17 +216,6 @@ Result<std::vector<MessageRow>> Ledger::digest_material(std::string_view team, i
                   read_message, database);
 }
 
-Result<std::vector<MessageRow>> Ledger::offered_up_to(std::string_view team, std::string_view sink,
-                                                      const schema::MessageKey& key) {
-  Database& database = *impl_->database;
-  // Later in the same moment: handed out in the order of ids, as offerable() gives them within one rank.
-  return all_rows(
-      database.query(select_messages + "WHERE team = ?1 AND delivery = 'offered' AND sink = ?2 AND (offered_ms, id) <= "
-                                       "(SELECT offered_ms, id FROM messages WHERE key = ?3) ORDER BY id",
-                     team, sink, key.value),
-      read_message, database);
-}
-
 Status Ledger::mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now) {
   return impl_->database->run(
       "UPDATE messages SET delivery = 'offered', sink = ?2, offered_ms = ?3, attempts = attempts + 1 "
@@ -274,8 +263,8 @@ Result<ChatCounts> Ledger::chat_counts(std::string_view team) {
       {count + "delivery = 'queued' AND team = ?1 AND priority > 0", &ChatCounts::queued},
       {count + "delivery = 'queued' AND team = ?1 AND priority = 0", &ChatCounts::digest},
       {count + "delivery = 'offered' AND team = ?1", &ChatCounts::offered},
-      {count + "delivery = 'delivered' AND team = ?1", &ChatCounts::delivered},
-      {count + "delivery = 'expired' AND team = ?1", &ChatCounts::expired},
+      {count + "delivery = 'delivered' AND team = ?1 AND priority > 0", &ChatCounts::delivered},
+      {count + "delivery = 'expired' AND team = ?1 AND priority > 0", &ChatCounts::expired},
       {count + "confirmed = 'assumed' AND team = ?1", &ChatCounts::assumed}};
   for (const auto& [sql, member] : wanted) {
     const auto found = database.value<long long>(sql, team);
