@@ -1,10 +1,11 @@
-// `pending`, `approve` and `deny`: the person's side of an ask.
+// `pending` (also with --watch), `approve` and `deny`: the person's side of an ask.
 #include <boost/json.hpp>
 #include <memory>
 
+#include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
-#include "schema/json_scan.hpp"
+#include "poller/cli/watch.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -12,44 +13,9 @@ namespace json = boost::json;
 
 namespace {
 
-/// A tool's input, member by member as it was written: nothing is left out and no value is spelled anew.
-std::string input_text(const std::string& body) {
-  const auto members = schema::scan_object(body);
-  if (!members) return printable_block(body, "    | ");
-  std::string text;
-  for (const schema::MemberSpan& member : *members) {
-    const std::string_view value = member.value.of(body);
-    const std::string name = schema::decode_string(member.key.of(body)).value_or("");
-    text += "    " + printable(name) + ":\n";
-    text += printable_block(schema::decode_string(value).value_or(std::string(value)), "    | ");
-  }
-  return text.empty() ? "    (empty)\n" : text;
-}
-
-std::string claim(std::string_view title, const std::string& text) {
-  return text.empty() ? "" : "  " + std::string(title) + ":\n" + printable_block(text, "    | ");
-}
-
-std::string what_is_asked(const json::object& ask, const std::string& asker) {
-  const std::string kind = raw_text_of(ask, "kind");
-  const std::string subject = text_of(ask, "subject");
-  const std::string body = raw_text_of(ask, "body");
-  if (kind == "permission") return "  " + asker + " asks to use " + subject + " with\n" + input_text(body);
-  if (kind == "sandbox")
-    return "  " + asker + " asks to reach the host\n" + printable_block(body.empty() ? subject : body, "    | ");
-  return "  " + asker + " asks for approval of a plan" + (subject.empty() ? "" : " (" + subject + ")") + "\n" +
-         printable_block(body, "    | ");
-}
-
-/// One ask with everything that is approved by approving it. The asker's own words are marked as such and stand behind
-/// a margin.
+/// One ask, and the commands that answer it.
 std::string card(const Context& context, const json::object& ask) {
   const std::string id = raw_text_of(ask, "request_id");
-  const std::string asker = text_of(ask, "asker");
-  const std::string reason = text_of(ask, "reason");
-  std::string suggestions = raw_text_of(ask, "suggestions");
-  if (suggestions == "[]" || suggestions == "null") suggestions.clear();
-
   std::string command = " --team " + shell_word(raw_text_of(ask, "team"));
   if (!context.socket.empty()) command += " --socket " + shell_word(context.socket);
   const long long deadline = number_of(ask, "deadline_ms");
@@ -57,12 +23,8 @@ std::string card(const Context& context, const json::object& ask) {
                                         : "denied in " + context.console.loud(span_text(deadline - now_ms()));
   const std::string word = (id.starts_with('-') ? "-- " : "") + shell_word(id);
   return context.console.bold(text_of(ask, "kind") + ' ' + printable(id)) + "  team " + text_of(ask, "team") + '\n' +
-         what_is_asked(ask, asker) +
-         claim(asker + "'s description, not checked by anybody", raw_text_of(ask, "description")) +
-         claim(asker + "'s suggestions, not applied by an approval", suggestions) +
-         (reason.empty() ? "" : "  why you are asked: " + reason + '\n') + "  asked " +
-         ago(number_of(ask, "asked_ms")) + ", " + end + " unless answered:\n" + "    inbox-poller approve" +
-         printable(command + ' ' + word) + '\n' + "    inbox-poller deny" +
+         ask_text(ask) + "  asked " + ago(number_of(ask, "asked_ms")) + ", " + end + " unless answered:\n" +
+         "    inbox-poller approve" + printable(command + ' ' + word) + '\n' + "    inbox-poller deny" +
          printable(command + " --reason 'TEXT' " + word) + '\n';
 }
 
@@ -114,15 +76,23 @@ void add_by(CLI::App& command, AnswerOptions& options) {
 }  // namespace
 
 void add_pending(CLI::App& app, Context& context) {
-  CLI::App* command =
-      add_command(app, "pending", "Show the asks that wait for a person, whole, and how to answer them",
-                  "Each ask is shown with all of what an approval would allow: the tool's whole input, the host, the\n"
-                  "whole plan. Lines behind \"|\" are the worker's own bytes; a description is only its claim.\n"
-                  "Characters that a terminal would obey or hide are shown as escapes such as \\x1b or <U+202E>.\n\n"
-                  "Examples:\n"
-                  "  inbox-poller pending\n"
-                  "  inbox-poller pending --json | jq -r '.asks[].request_id'");
-  command->callback([&context] { context.exit_code = pending(context); });
+  CLI::App* command = add_command(
+      app, "pending", "Show the asks that wait for a person, whole, and how to answer them",
+      "Each ask is shown with all of what an approval would allow: the tool's whole input, the host, the\n"
+      "whole plan. Lines behind \"|\" are the worker's own bytes; a description is only its claim.\n"
+      "Characters that a terminal would obey or hide are shown as escapes such as \\x1b or <U+202E>.\n\n"
+      "--watch shows them on the terminal one by one, the oldest first, and takes your answer by key: a\n"
+      "approves, A approves and adds the rule that covers it for the session, d denies with a reason, n and\n"
+      "p go to the next and the previous one, s shows more of a long one, q leaves. A key holds for the ask\n"
+      "that is on the screen, and for no other; keys typed before it was there are thrown away; only what\n"
+      "was shown to its end can be approved. A line that begins with \":\" goes on with the one above it.\n\n"
+      "Examples:\n"
+      "  inbox-poller pending\n"
+      "  inbox-poller pending --watch\n"
+      "  inbox-poller pending --json | jq -r '.asks[].request_id'");
+  auto watches = std::make_shared<bool>(false);
+  command->add_flag("--watch", *watches, "Stay on the terminal and take answers by key");
+  command->callback([watches, &context] { context.exit_code = *watches ? watch(context) : pending(context); });
 }
 
 void add_approve(CLI::App& app, Context& context) {

@@ -15,19 +15,68 @@ namespace {
 /// "; what to do", where something can be done.
 std::string behind(std::string_view advice) { return advice.empty() ? "" : "; " + std::string(advice); }
 
-std::string delivery_sentence(const json::object& message) {
+/// What told the lead's state: an event of the daemon's table as words.
+std::string told_by(const std::string& event) {
+  using namespace std::string_view_literals;
+  static constexpr std::pair<std::string_view, std::string_view> table[] = {
+      {"reports_busy"sv, "it was said so"sv},
+      {"reports_idle"sv, "it was said so"sv},
+      {"reports_gone"sv, "it was said so"sv},
+      {"session_starts"sv, "its session started"sv},
+      {"prompt_submitted"sv, "a prompt was submitted"sv},
+      {"tool_used"sv, "it used a tool"sv},
+      {"turn_stops"sv, "its turn ended"sv},
+      {"turn_continues"sv, "its turn went on with messages"sv},
+      {"turn_fails"sv, "its turn failed"sv},
+      {"session_ends"sv, "its session ended"sv},
+      {"stream_opens"sv, "it was started"sv},
+      {"stream_works"sv, "its output shows work"sv},
+      {"stream_result"sv, "its turn ended"sv},
+      {"stream_closes"sv, "its output ended"sv},
+      {"batch_pushed"sv, "messages were handed over, presumed to begin a turn"sv},
+      {"busy_limit_passes"sv, "nothing said that its turn ended, and the time limit passed"sv},
+      {"disconnects"sv, "who held its end went away"sv},
+  };
+  for (const auto& [known, words] : table)
+    if (known == event) return std::string(words);
+  return printable(event);
+}
+
+/// Why a message is still in the queue.
+std::string waiting_sentence(const json::object& message, const json::object& team) {
+  if (const json::value* priority = message.if_contains("priority"); priority != nullptr && *priority == 0)
+    return "waits to be summed up with others, in a digest for the lead";
+  const json::object& lead = object_of(team, "lead");
+  if (const std::string state = raw_text_of(lead, "state"); state == "busy" || state == "gone")
+    return "waits for the lead: " + lead_sentence(lead);
+  const std::string ladder = ladder_sentence(object_of(team, "delivery"));
+  if (!ladder.empty()) return "waits for the lead, which is idle; the way to it: " + ladder;
+  return "waits for the lead: it is handed out when the lead is idle (`inbox-poller lead` tells) and somebody receives";
+}
+
+std::string delivery_sentence(const json::object& message, const json::object& team) {
   const std::string state = raw_text_of(message, "delivery");
   const std::string sink = text_of(message, "sink");
   const long long attempts = number_of(message, "attempts");
   const std::string again = attempts > 1 ? " (attempt " + std::to_string(attempts) + ')' : "";
   if (state == "queued")
-    return "waits for the lead" + again +
-           ": it is handed out when the lead is idle (`inbox-poller lead` tells) and somebody receives";
+    return waiting_sentence(message, team) +
+           (attempts > 0 ? "; it was handed out before, through " + sink + ", and not acknowledged" : "");
   if (state == "offered")
     return "was handed out through " + sink + ' ' + ago(number_of(message, "offered_ms")) +
            " and is not acknowledged yet" + again + "; it comes again if that does not happen";
-  if (state == "delivered")
-    return "was delivered through " + sink + ' ' + ago(number_of(message, "delivered_ms")) + again;
+  if (state == "delivered") {
+    const std::string confirmed = raw_text_of(message, "confirmed");
+    if (confirmed == "assumed" && sink.empty())
+      return "was summed up in a digest for the lead " + ago(number_of(message, "delivered_ms"));
+    return "was delivered through " + sink + ' ' + ago(number_of(message, "delivered_ms")) + again +
+           (confirmed == "acknowledged" ? ", acknowledged"
+            : confirmed == "assumed"    ? ", assumed: nothing comes back from there that tells"
+                                        : "");
+  }
+  if (state == "expired")
+    return "was given up " + ago(number_of(message, "delivered_ms")) + again +
+           ": it waited for longer than delivery.expire_after, or was pointless by then, as the history tells";
   const std::string reason = text_of(message, "reason");
   return "is not for delivery" + (reason.empty() ? "" : ": it " + reason);
 }
@@ -92,19 +141,43 @@ std::string_view advice_for(std::string_view code) {
   return {};
 }
 
-std::string message_sentence(const json::object& message) {
+std::string lead_sentence(const json::object& lead) {
+  std::string text = text_of(lead, "name") + " is " + text_of(lead, "state");
+  if (const long long since = number_of(lead, "since_ms"); since != 0) text += " for " + span_text(now_ms() - since);
+  if (const std::string by = raw_text_of(lead, "by"); !by.empty()) text += " (" + told_by(by) + ')';
+  if (const long long until = number_of(lead, "until_ms"); until != 0)
+    text += ", the report runs out in " + span_text(until - now_ms());
+  return text;
+}
+
+std::string ladder_sentence(const json::object& delivery) {
+  const auto rungs = objects_of(delivery, "via");
+  if (rungs.empty()) return {};
+  std::string used = "nothing is available";
+  std::string passed;
+  for (const json::object* rung : rungs) {
+    if (flag_of(*rung, "chosen")) {
+      used = text_of(*rung, "rung");
+      break;
+    }
+    passed += (passed.empty() ? "" : "; ") + text_of(*rung, "rung") + ": " + text_of(*rung, "reason");
+  }
+  return used + (passed.empty() ? "" : " (" + passed + ')');
+}
+
+std::string message_sentence(const json::object& message, const json::object& team) {
   const std::string disposition = raw_text_of(message, "disposition");
   const std::string code = raw_text_of(message, "code");
   const std::string request = text_of(message, "request_id");
   const std::string reason = text_of(message, "reason");
   if (code == "role.left") return "was left alone; " + std::string(advice_for(code));
-  if (disposition == "chat") return delivery_sentence(message);
+  if (disposition == "chat") return delivery_sentence(message, team);
   if (disposition == "control")
     return "is a control message" + (request.empty() ? "" : " of request " + request) +
            (reason.empty() ? "" : ": " + reason);
   if (disposition == "status") {
     const bool shown = raw_text_of(message, "delivery") != "none";
-    return "changed the worker's state" + (shown ? " and " + delivery_sentence(message) : "");
+    return "changed the worker's state" + (shown ? " and " + delivery_sentence(message, team) : "");
   }
   if (disposition == "duplicate")
     return "repeats one that is known already" + (reason.empty() ? "" : ": " + reason) + "; the first one counts";

@@ -8,10 +8,15 @@
 
 namespace inbox_poller::poller::cli {
 
-/// Continues "it …".
-std::string message_sentence(const boost::json::object& message);
+/// Continues "it …". `team`: what `status` says of its team now, for one that waits; may be empty.
+std::string message_sentence(const boost::json::object& message, const boost::json::object& team = {});
 std::string request_sentence(const boost::json::object& request);
 std::string shutdown_sentence(const boost::json::object& shutdown);
+/// "team-lead is busy for 3m (a prompt was submitted), the report runs out in 12m"
+std::string lead_sentence(const boost::json::object& lead);
+/// The way to the lead that is used, and why the better ones are not: "exec (stdin: …; hook: …)". Empty when the daemon
+/// does not say.
+std::string ladder_sentence(const boost::json::object& delivery);
 /// Continues "what we wrote for NAME …".
 std::string effect_sentence(const boost::json::object& effect);
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "poller/cli/command.hpp"
+#include "poller/cli/follow.hpp"
 #include "poller/cli/printable.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -45,9 +46,12 @@ struct RecvOptions {
   bool waits = false;
   std::optional<milliseconds> wait;  // none: for ever
   int max = 20;
-  std::string format = "text";
+  std::string format;  // empty: text, or what the other options need
   bool no_ack = false;
   bool even_busy = false;
+  bool follows = false;
+  bool acks = false;
+  std::string after;
 };
 
 constexpr milliseconds longest_wait = std::chrono::hours(1);  // of one request; longer waits are several
@@ -67,18 +71,6 @@ Result<json::object> receive(Context& context, ControlClient& client, const Recv
     Result<json::object> answer = context.ask(client, "recv", request, wait + std::chrono::seconds(30));
     if (!answer || wait.count() == 0 || !objects_of(*answer, "messages").empty()) return answer;
   }
-}
-
-/// A terminal gets nothing that it would obey; a program gets the text as the lead session is to see it.
-std::string received_text(const Context& context, const RecvOptions& options, const json::object& answer) {
-  if (options.format == "text") {
-    const std::string block = raw_text_of(answer, "block");
-    return context.console.out_is_terminal() ? printable_block(block, "") : block + '\n';
-  }
-  std::string lines;
-  for (const json::object* message : objects_of(answer, "messages"))
-    lines += printable_json(json::serialize(*message)) + '\n';
-  return lines;
 }
 
 void explain_nothing(Context& context, const json::object& answer) {
@@ -101,6 +93,12 @@ ExitCode acknowledge(Context& context, ControlClient& client, const json::array&
 
 ExitCode recv(Context& context, RecvOptions options) {
   if (context.json) options.format = "json";
+  if (options.acks && options.format == "text") {
+    context.console.complain("--acks needs --format json: the text does not show the message keys");
+    return ExitCode::usage;
+  }
+  const bool json = options.format == "json" || options.acks;
+  if (options.follows) return follow(context, {options.max, json, options.even_busy, options.acks, options.after});
   Result<ControlClient> client = context.connect();
   if (!client) return context.fail(client.error());
   const Result<json::object> answer = receive(context, *client, options);
@@ -112,7 +110,7 @@ ExitCode recv(Context& context, RecvOptions options) {
   }
 
   // Out first, acknowledged afterwards: whatever ends us in between, the daemon hands the messages out again.
-  Status written = context.console.write(received_text(context, options, *answer));
+  Status written = context.console.write(received_text(context, json, *answer));
   if (written.ok()) written = context.console.sync();
   if (!written.ok()) {
     context.console.complain(written.error().message + "; nothing was acknowledged, the messages will come again");
@@ -188,19 +186,25 @@ void add_recv(CLI::App& app, Context& context) {
       "\"text\" is the block that a lead session reads; \"json\" is one object a line, with \"attempts\" over 1\n"
       "for a message that may be a repeat. With --no-ack the messages stay yours for ten minutes; `ack`\n"
       "ends that. An interrupted wait (SIGINT) takes nothing.\n\n"
+      "With --follow it stays and prints each batch as it comes; while it runs it is the rung \"socket\" of\n"
+      "delivery.via. When the daemon restarts it waits and goes on. With --acks nothing is acknowledged by\n"
+      "itself: message keys are read from the standard input, one a line, and each acknowledges that message\n"
+      "and all that were handed out before it; at most 1000 wait for that. The end of the input ends it. A\n"
+      "program that was killed says with --after which message it had taken last. Several may follow; each\n"
+      "message goes to one of them. SIGINT and SIGTERM end it with 0; what was not acknowledged comes again.\n\n"
       "Examples:\n"
       "  inbox-poller recv --wait=60\n"
+      "  inbox-poller recv --follow\n"
+      "  inbox-poller recv --follow --acks --after \"$(cat last-key)\" < keys | my-lead > keys\n"
       "  inbox-poller recv --format json --max 1 --no-ack");
-  command
-      ->add_option_function<std::string>(
-          "--wait",
-          [options](const std::string& text) {
-            if (const std::string problem = read_wait(text, *options); !problem.empty())
-              throw CLI::ValidationError(problem);
-          },
-          "Wait for a message, at most so many seconds; without a number for ever")
-      ->type_name("[SECONDS]")
-      ->expected(0, 1);
+  auto* wait = command->add_option_function<std::string>(
+      "--wait",
+      [options](const std::string& text) {
+        if (const std::string problem = read_wait(text, *options); !problem.empty())
+          throw CLI::ValidationError(problem);
+      },
+      "Wait for a message, at most so many seconds; without a number for ever");
+  wait->type_name("[SECONDS]")->expected(0, 1);
   command->add_option("--max", options->max, "At most so many messages")
       ->type_name("N")
       ->capture_default_str()
@@ -208,7 +212,16 @@ void add_recv(CLI::App& app, Context& context) {
   command->add_option("--format", options->format, "text or json (--json is the same as --format json)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json"}).description(""));
-  command->add_flag("--no-ack", options->no_ack, "Leave the acknowledgement to `inbox-poller ack`");
+  auto* no_ack = command->add_flag("--no-ack", options->no_ack, "Leave the acknowledgement to `inbox-poller ack`");
+  auto* follows = command->add_flag("--follow", options->follows, "Stay, and print messages as they come");
+  follows->excludes(wait)->excludes(no_ack);
+  command->add_flag("--acks", options->acks, "Acknowledge what the keys on the standard input say (JSON only)")
+      ->needs(follows);
+  command
+      ->add_option("--after", options->after,
+                   "The message that was taken last, and all handed out before it, are known")
+      ->type_name("KEY")
+      ->needs(follows);
   command->add_flag("--even-busy", options->even_busy, "Also when the lead is busy");
   command->callback([options, &context] { context.exit_code = recv(context, *options); });
 }

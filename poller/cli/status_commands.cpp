@@ -1,4 +1,5 @@
 // `status` and `lead`: how the teams are.
+#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
 #include <csignal>
@@ -18,15 +19,6 @@ namespace {
 
 std::string count(const json::object& object, std::string_view name) { return std::to_string(number_of(object, name)); }
 
-/// "team-lead is busy for 3m, counts as idle in 12m unless it says so again"
-std::string lead_sentence(const json::object& lead) {
-  std::string text = text_of(lead, "name") + " is " + text_of(lead, "state");
-  if (const long long since = number_of(lead, "since_ms"); since != 0) text += " for " + span_text(now_ms() - since);
-  if (const long long until = number_of(lead, "until_ms"); until != 0)
-    text += ", the report runs out in " + span_text(until - now_ms());
-  return text;
-}
-
 std::string inbox_text(const Console& console, const json::object& inbox) {
   const std::string state = text_of(inbox, "state");
   const std::string detail = text_of(inbox, "detail");
@@ -34,10 +26,26 @@ std::string inbox_text(const Console& console, const json::object& inbox) {
          (detail.empty() ? "" : "  (" + detail + ")");
 }
 
+/// ", 3 expired"; empty for none.
+std::string some(const json::object& object, std::string_view name, std::string_view words) {
+  return number_of(object, name) == 0 ? "" : ", " + count(object, name) + ' ' + std::string(words);
+}
+
 std::string chat_text(const json::object& chat) {
   const long long oldest = number_of(chat, "oldest_queued_ms");
   return count(chat, "queued") + " queued" + (oldest == 0 ? "" : " (the oldest " + ago(oldest) + ")") + ", " +
-         count(chat, "offered") + " handed out, " + count(chat, "delivered") + " delivered";
+         count(chat, "offered") + " handed out, " + count(chat, "delivered") + " delivered" +
+         some(chat, "assumed", "of them without an acknowledgement") + some(chat, "expired", "given up") +
+         some(chat, "digest", "to be summed up");
+}
+
+/// The way to the lead; one that differs from what was used last is said with it.
+std::string delivery_text(const Console& console, const json::object& delivery) {
+  const std::string ladder = ladder_sentence(delivery);
+  const std::string last = text_of(delivery, "last_sink");
+  const auto rungs = objects_of(delivery, "via");
+  const bool any = std::any_of(rungs.begin(), rungs.end(), [](const auto* rung) { return flag_of(*rung, "chosen"); });
+  return (any ? ladder : console.loud(ladder)) + (last.empty() ? "" : "; the last messages went through " + last);
 }
 
 std::string locks_text(const json::object& locks) {
@@ -105,6 +113,8 @@ std::string team_text(const Console& console, const json::object& team) {
       {"replies", count(team, "effects_owed") + " still to be written"},
       {"refused", quarantined == 0 ? "0" : console.loud(std::to_string(quarantined)) + ": inbox-poller quarantine"},
       {"locks", locks_text(object_of(team, "locks"))}};
+  if (const json::object& delivery = object_of(team, "delivery"); !delivery.empty())
+    rows.insert(rows.begin() + 2, {"delivery", delivery_text(console, delivery)});
   add_oddities(console, team, rows);
   for (const json::object* rule : objects_of(team, "rules"))
     rows.push_back({"rule", text_of(*rule, "action") + ' ' + text_of(*rule, "kind") + ' ' + text_of(*rule, "rule") +
@@ -217,9 +227,10 @@ void add_status(CLI::App& app, Context& context) {
   auto options = std::make_shared<StatusOptions>();
   CLI::App* command = add_command(
       app, "status", "Show the teams, their workers, and what is waiting",
-      "For each team: our role, whether the lead is busy, what each worker is doing, asks that wait for a\n"
-      "person, messages that wait for the lead, replies still to be written, entries that were refused, open\n"
-      "shutdowns, modes that were not adopted, inboxes of nobody, and how the inbox locks behave.\n"
+      "For each team: our role, whether the lead is busy and what told so, the way on which messages go to it\n"
+      "and why the better ones are not available, what each worker is doing, asks that wait for a person,\n"
+      "messages that wait for the lead, replies still to be written, entries that were refused, open shutdowns,\n"
+      "modes that were not adopted, inboxes of nobody, and how the inbox locks behave.\n"
       "DOING is idle, busy, waiting (an ask of it is open), failed, silent (busy, but not heard of for\n"
       "team.silent_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
       "change. Ctrl-C ends it with 0.\n\n"

@@ -19,14 +19,31 @@ std::string effects_text(const json::object& of) {
   return text;
 }
 
-std::string trace_text(const Console& console, const json::object& answer) {
+bool is_of(const json::object& message, const json::object& team) {
+  return raw_text_of(team, "team") == raw_text_of(message, "team");
+}
+
+/// What `status` says now of the team of a message that waits; empty when there is none, or no answer.
+json::object waiting_team(const Context& context, const json::object& answer) {
+  for (const json::object* message : objects_of(answer, "messages")) {
+    if (raw_text_of(*message, "delivery") != "queued") continue;
+    const Result<json::object> status = context.ask("status", {});
+    if (!status) return {};
+    for (const json::object* team : objects_of(*status, "teams"))
+      if (is_of(*message, *team)) return *team;
+  }
+  return {};
+}
+
+std::string trace_text(const Console& console, const json::object& answer, const json::object& team) {
   std::string text;
   for (const json::object* message : objects_of(answer, "messages")) {
     const std::string type = text_of(*message, "type");
     text += console.bold("message " + text_of(*message, "message_key")) + '\n' + "  " +
             (type.empty() ? "" : type + ' ') + "from " + text_of(*message, "sender") + " to " +
             text_of(*message, "inbox") + ", team " + text_of(*message, "team") + ", found " +
-            ago(number_of(*message, "received_ms")) + "\n  it " + message_sentence(*message) + '\n';
+            ago(number_of(*message, "received_ms")) + "\n  it " +
+            message_sentence(*message, is_of(*message, team) ? team : json::object()) + '\n';
   }
   for (const json::object* request : objects_of(answer, "requests")) {
     text += console.bold(text_of(*request, "kind") + ' ' + text_of(*request, "request_id")) + "\n  " +
@@ -55,7 +72,7 @@ ExitCode trace(Context& context, const std::string& id) {
   const Result<json::object> answer = context.ask("trace", {{"id", id}});
   if (!answer) return context.fail(answer.error());
   if (context.json) return context.print_json(*answer);
-  return context.print(trace_text(context.console, *answer));
+  return context.print(trace_text(context.console, *answer, waiting_team(context, *answer)));
 }
 
 ExitCode quarantine(Context& context, long long limit) {

@@ -146,6 +146,7 @@ json::object message_view(const MessageRow& row) {
           {"offered_ms", row.offered_ms},
           {"delivered_ms", row.delivered_ms},
           {"attempts", row.attempts},
+          {"priority", static_cast<int>(row.priority)},
           {"entry", clean(row.entry)}};
 }
 

@@ -1,0 +1,364 @@
+#include "poller/cli/watch.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <tuple>
+
+#include "poller/cli/ask_card.hpp"
+#include "poller/cli/explain.hpp"
+#include "poller/cli/printable.hpp"
+#include "schema/utf8.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr int fewest_rows = 10;
+constexpr int fewest_columns = 30;
+constexpr std::size_t fewest_card_lines = 3;
+constexpr std::size_t note_lines = 6;
+constexpr std::size_t longest_reason = 2000;
+constexpr long long fate_stands_ms = 5000;
+constexpr std::string_view goes_on = "    : ";  // no line of a card begins so by itself
+constexpr std::string_view keys_help = "a approve  A always  d deny  n next  p previous  s show more  q quit";
+constexpr std::string_view prompt_title = "reason (Enter denies, Escape cancels): ";
+
+/// At most so many columns: what is not ASCII counts as two.
+int width_at(std::string_view text, std::size_t at, std::size_t& length) {
+  const auto point = schema::code_point_at(text, at);
+  length = point.length;
+  return point.value < 0x80 ? 1 : 2;
+}
+
+/// The beginning of the text that fits.
+std::string_view fitting(std::string_view text, int columns) {
+  std::size_t at = 0;
+  for (std::size_t length = 0; at < text.size(); at += length)
+    if ((columns -= width_at(text, at, length)) < 0) break;
+  return text.substr(0, at);
+}
+
+/// The end of the text that fits.
+std::string_view fitting_end(std::string_view text, int columns) {
+  while (fitting(text, columns).size() < text.size()) {
+    std::size_t length = 0;
+    width_at(text, 0, length);
+    text.remove_prefix(length);
+  }
+  return text;
+}
+
+/// Lines no wider than this. What goes on in a further line begins with `margin`, so that it cannot pass for a line of
+/// ours.
+std::vector<std::string> wrapped(std::string_view text, int columns, std::string_view margin) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    std::string begin;
+    do {
+      const std::string_view part = fitting(line, columns - static_cast<int>(begin.size()));
+      lines.push_back(begin + std::string(part));
+      line.remove_prefix(part.size());
+      begin = margin;
+    } while (!line.empty());
+  }
+  return lines;
+}
+
+/// Words onto as few lines as they need, for our own texts.
+std::vector<std::string> filled(std::string_view text, int columns) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    std::string_view part = fitting(text, columns);
+    if (part.size() < text.size()) {
+      if (const auto space = part.rfind(' '); space != std::string_view::npos && space > 0)
+        part = part.substr(0, space);
+    }
+    lines.emplace_back(part);
+    text.remove_prefix(part.size());
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  return lines;
+}
+
+/// What makes it this ask and no other.
+std::string identity(const json::object& ask) {
+  std::string all;
+  for (const char* name :
+       {"team", "kind", "request_id", "asker", "message_key", "subject", "body", "description", "suggestions"})
+    all += json::serialize(json::string(raw_text_of(ask, name))) + ' ';
+  return all;
+}
+
+bool same_place(const json::object& a, const json::object& b) {
+  return raw_text_of(a, "team") == raw_text_of(b, "team") && raw_text_of(a, "kind") == raw_text_of(b, "kind") &&
+         raw_text_of(a, "request_id") == raw_text_of(b, "request_id");
+}
+
+auto age_of(const json::object& ask) {
+  return std::tuple(number_of(ask, "asked_ms"), raw_text_of(ask, "team"), raw_text_of(ask, "request_id"),
+                    raw_text_of(ask, "kind"));
+}
+
+std::string name_of(const json::object& ask) { return text_of(ask, "kind") + ' ' + text_of(ask, "request_id"); }
+
+void drop_last_character(std::string& text) {
+  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) text.pop_back();
+  if (!text.empty()) text.pop_back();
+}
+
+}  // namespace
+
+void Watch::listed(const Result<Object>& answer, long long now) {
+  if (!answer) {
+    away_ = printable(answer.error().message);
+    return;
+  }
+  away_.clear();
+  asks_.clear();
+  for (const Object* ask : objects_of(*answer, "asks")) asks_.push_back(*ask);
+  std::stable_sort(asks_.begin(), asks_.end(), [](const auto& a, const auto& b) { return age_of(a) < age_of(b); });
+  if (shown_) compare_shown(now);
+  const bool left = shown_ && !fate_.empty() && !reason_ && now - touched_ms_ >= fate_stands_ms;
+  if (!shown_ || left) show(left ? neighbour(true) : oldest());
+}
+
+void Watch::compare_shown(long long now) {
+  const auto found =
+      std::find_if(asks_.begin(), asks_.end(), [&](const Object& ask) { return same_place(ask, *shown_); });
+  if (found == asks_.end()) {
+    if (!fate_.empty()) return;
+    decided("is not open any more", now);
+    requests_.push_back({"trace", {{"id", raw_text_of(*shown_, "request_id")}}});
+  } else if (identity(*found) != identity(*shown_)) {
+    if (fate_.empty()) decided("is gone, and another ask has its id: nothing was done", now);
+  } else {
+    fate_.clear();
+  }
+}
+
+void Watch::decided(std::string fate, long long now) {
+  fate_ = std::move(fate);
+  touched_ms_ = now;
+  // A reason that is being typed goes on to its end: its characters must not become keys in the middle.
+  if (reason_) note_ = "the reason will not be sent: Enter or Escape";
+}
+
+std::optional<Watch::Request> Watch::take_request() {
+  if (requests_.empty()) return std::nullopt;
+  Request first = std::move(requests_.front());
+  requests_.pop_front();
+  return first;
+}
+
+void Watch::answered(const Request& request, const Result<Object>& answer, long long now) {
+  if (!shown_) return;
+  if (request.verb == "trace") {
+    if (!answer) return;
+    for (const Object* one : objects_of(*answer, "requests"))
+      if (same_place(*one, *shown_)) fate_ = request_sentence(*one);
+    return;
+  }
+  if (!answer) {
+    note_ = printable(answer.error().message);
+    return;
+  }
+  const std::string rule = text_of(*answer, "rule_added");
+  note_.clear();
+  decided(
+      "is " + text_of(*answer, "state") + " by you" + (rule.empty() ? "" : "; from now on in this session: " + rule),
+      now);
+}
+
+void Watch::show(const Object* ask) {
+  shown_ = ask != nullptr ? std::optional(*ask) : std::nullopt;
+  fate_.clear();
+  note_.clear();
+  reason_.reset();
+  columns_ = 0;
+  top_ = seen_ = 0;
+  whole_ = false;
+}
+
+const json::object* Watch::neighbour(bool next) const {
+  if (asks_.empty() || !shown_) return oldest();
+  const auto here = age_of(*shown_);
+  if (next) {
+    const auto found = std::find_if(asks_.begin(), asks_.end(), [&](const Object& ask) { return age_of(ask) > here; });
+    return found == asks_.end() ? &asks_.front() : &*found;
+  }
+  const auto found = std::find_if(asks_.rbegin(), asks_.rend(), [&](const Object& ask) { return age_of(ask) < here; });
+  return found == asks_.rend() ? &asks_.back() : &*found;
+}
+
+void Watch::press(const Key& key, long long now) {
+  touched_ms_ = now;
+  note_.clear();
+  if (reason_) return press_in_prompt(key);
+  if (key.kind == Key::Kind::paste) {
+    note_ = "pasted text is not taken for keys";
+    return;
+  }
+  if (key.kind != Key::Kind::text || key.text.size() != 1) return;
+  press_on_card(key.text[0]);
+}
+
+void Watch::press_on_card(char key) {
+  if (key == 'q') {
+    over_ = true;
+  } else if (key == 'n' || key == 'p') {
+    const Object* other = neighbour(key == 'n');
+    const bool moves = other == nullptr || !shown_ || identity(*other) != identity(*shown_);
+    if (moves)
+      show(other);
+    else
+      note_ = "there is no other ask";
+  } else if (key == 's') {
+    top_ = top_ + page_ >= lines_.size() ? 0 : top_ + page_;
+  } else if (key == 'a' || key == 'A' || key == 'd') {
+    note_ = obstacle(key != 'd');
+    if (!note_.empty()) return;
+    if (key == 'A' && raw_text_of(*shown_, "kind") != "permission") {
+      note_ = "\"always\" adds a permission rule; this is no permission: a approves it";
+    } else if (key == 'd') {
+      reason_ = "";
+    } else {
+      request("approve", key == 'A' ? Object{{"always", true}} : Object{});
+    }
+  }
+}
+
+std::string Watch::obstacle(bool approves) const {
+  if (!shown_) return "there is no ask on the screen";
+  if (drawn_ != identity(*shown_)) return "the screen changed just then: nothing was done";
+  if (!fate_.empty()) return "it is not open any more: n shows the next one";
+  if (!away_.empty()) return "the daemon does not answer: nothing was done";
+  if (approves && !whole_) return "not all of it was shown: s";
+  return {};
+}
+
+void Watch::press_in_prompt(const Key& key) {
+  std::string& reason = *reason_;
+  switch (key.kind) {
+    case Key::Kind::escape:
+      reason_.reset();
+      note_ = "nothing was sent";
+      return;
+    case Key::Kind::enter:
+      if (reason.find_first_not_of(' ') == std::string::npos) {
+        note_ = "the worker reads the reason: say what to do instead";
+        return;
+      }
+      if (note_ = obstacle(false); note_.empty()) request("deny", {{"reason", reason}});
+      reason_.reset();
+      return;
+    case Key::Kind::backspace: return drop_last_character(reason);
+    case Key::Kind::erase_line: return reason.clear();
+    case Key::Kind::text:
+    case Key::Kind::paste:
+      if (reason.size() + key.text.size() > longest_reason) {
+        note_ = "the reason is long enough";
+        return;
+      }
+      for (const char c : key.text) reason += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+}
+
+void Watch::request(const std::string& verb, Object fields) {
+  fields["id"] = raw_text_of(*shown_, "request_id");
+  fields["team"] = raw_text_of(*shown_, "team");
+  fields["by"] = by_;
+  if (const std::string key = raw_text_of(*shown_, "message_key"); !key.empty()) fields["message_key"] = key;
+  requests_.push_back({verb, std::move(fields)});
+}
+
+void Watch::wrap_card(int columns) {
+  if (columns == columns_) return;
+  columns_ = columns;
+  lines_ = wrapped(name_of(*shown_) + "  team " + text_of(*shown_, "team") + '\n' + ask_text(*shown_) + "  asked " +
+                       time_text(number_of(*shown_, "asked_ms")),
+                   columns, goes_on);
+  top_ = seen_ = 0;  // other lines now
+}
+
+std::string Watch::title() const {
+  std::string text = "inbox-poller pending: " + std::to_string(asks_.size()) + " open";
+  if (!shown_) return text;
+  for (std::size_t i = 0; i < asks_.size(); ++i)
+    if (same_place(asks_[i], *shown_)) text += ", this is " + std::to_string(i + 1);
+  return text;
+}
+
+std::vector<Watch::Line> Watch::bottom(int columns, long long now) const {
+  std::vector<Line> lines;
+  const auto add = [&](const std::vector<std::string>& texts, bool stands_out, std::size_t most) {
+    for (std::size_t i = 0; i < std::min(texts.size(), most); ++i) lines.push_back({texts[i], stands_out});
+  };
+  if (shown_ && fate_.empty()) {
+    const long long deadline = number_of(*shown_, "deadline_ms");
+    std::string state = deadline == 0 ? "waits for the lead that reads this inbox"
+                                      : "denied in " + span_text(deadline - now) + " unless answered";
+    if (lines_.size() > page_)
+      state = "lines " + std::to_string(top_ + 1) + " to " + std::to_string(std::min(top_ + page_, lines_.size())) +
+              " of " + std::to_string(lines_.size()) + ": s shows more; " + state;
+    add(filled(state, columns), false, note_lines);
+  } else if (shown_) {
+    add(wrapped(name_of(*shown_) + ' ' + fate_, columns, goes_on), true, note_lines);
+  }
+  if (!away_.empty()) add(wrapped(away_, columns, goes_on), true, note_lines);
+  add(wrapped(note_, columns, goes_on), true, note_lines);
+  if (reason_) {
+    const std::string typed = printable(*reason_) + '_';
+    add(filled(prompt_title, columns), false, note_lines);
+    lines.push_back({std::string(fitting_end(typed, columns)), false});
+  } else {
+    add(filled(keys_help, columns), false, note_lines);
+  }
+  return lines;
+}
+
+Watch::Frame Watch::frame(ScreenSize size, long long now) {
+  Frame frame;
+  if (size.rows < fewest_rows || size.columns < fewest_columns) {
+    drawn_.clear();
+    frame.lines.push_back({std::string(fitting("the screen is too small; q quits", size.columns)), true});
+    return frame;
+  }
+  frame.lines.push_back({std::string(fitting(title(), size.columns)), true});
+  const auto rows = static_cast<std::size_t>(size.rows);
+  std::vector<Line> below;
+  const auto measure = [&] {
+    below = bottom(size.columns, now);
+    const std::size_t most = rows - 1 - fewest_card_lines;
+    if (below.size() > most) below.erase(below.begin(), below.end() - static_cast<std::ptrdiff_t>(most));
+    return 1 + page_ + below.size() <= rows;
+  };
+  if (shown_) {
+    wrap_card(size.columns);
+    page_ = std::max<std::size_t>(1, lines_.size());
+    if (!measure()) {
+      for (page_ = rows - 1 - below.size(); !measure() && page_ > 1;) --page_;  // what is said below grows by that
+    } else {
+      top_ = 0;
+    }
+    const std::size_t end = std::min(top_ + page_, lines_.size());
+    for (std::size_t i = top_; i < end; ++i) frame.lines.push_back({lines_[i], false});
+    if (top_ <= seen_) seen_ = std::max(seen_, end);
+    whole_ = whole_ || seen_ == lines_.size();
+    drawn_ = identity(*shown_);
+    frame.shows = drawn_ + std::to_string(top_) + '/' + std::to_string(columns_);
+  } else {
+    page_ = 1;
+    measure();
+    frame.lines.push_back({"nothing is waiting for an answer", false});
+    drawn_.clear();
+  }
+  frame.lines.insert(frame.lines.end(), below.begin(), below.end());
+  return frame;
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,143 @@
+// `pending --watch` on its terminal: draws, reads keys, asks the daemon; what all that means is watch.cpp's business.
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "poller/cli/lead_run/signals.hpp"
+#include "poller/cli/watch.hpp"
+
+namespace inbox_poller::poller::cli {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr milliseconds look_every{1000};
+constexpr milliseconds escape_decides{50};
+constexpr milliseconds daemon_patience{5000};
+
+class Screen {
+ public:
+  explicit Screen(Context& context)
+      : context_(context),
+        signals_({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH}),
+        terminal_(context.console.in(), context.console.out()),
+        watch_(user_name()) {}
+
+  ExitCode run(const Result<boost::json::object>& first) {
+    watch_.listed(first, now_ms());
+    auto look_at = steady_clock::now() + look_every;
+    for (;;) {
+      bool asked = false;
+      for (auto request = watch_.take_request(); request; request = watch_.take_request()) {
+        watch_.answered(*request, ask(request->verb, request->fields), now_ms());
+        asked = true;
+      }
+      if (asked || steady_clock::now() >= look_at) {
+        watch_.listed(ask("pending", {}), now_ms());
+        look_at = steady_clock::now() + look_every;
+        if (watch_.waits()) continue;
+      }
+      if (!draw()) return ExitCode::failed;
+      if (watch_.over()) return ExitCode::done;
+      if (const auto left = wait(look_at)) return *left;
+    }
+  }
+
+ private:
+  Result<boost::json::object> ask(const std::string& verb, boost::json::object fields) {
+    Result<ControlClient> client = context_.connect();
+    if (!client) return client.error();
+    return context_.ask(*client, verb, std::move(fields), daemon_patience);
+  }
+
+  bool draw() {
+    const Watch::Frame frame = watch_.frame(terminal_.size(), now_ms());
+    std::string text = "\x1b[H";
+    for (std::size_t i = 0; i < frame.lines.size(); ++i) {
+      const Watch::Line& line = frame.lines[i];
+      text += (i == 0 ? "" : "\r\n") + (line.stands_out ? context_.console.bold(line.text) : line.text) + "\x1b[K";
+    }
+    text += "\x1b[J";
+    if (text != on_it_ && !context_.console.write(text).ok()) return false;
+    on_it_ = std::move(text);
+    if (frame.shows != shows_) {  // what was typed before was meant for another ask
+      terminal_.drop_typed();
+      keys_.clear();
+    }
+    shows_ = frame.shows;
+    return true;
+  }
+
+  /// Until there is a key, a signal or it is time to look again; an exit code when it is over.
+  std::optional<ExitCode> wait(steady_clock::time_point look_at) {
+    auto most = std::chrono::ceil<milliseconds>(look_at - steady_clock::now());
+    if (keys_.undecided()) most = std::min(most, escape_decides);
+    pollfd wanted[] = {{context_.console.in(), POLLIN, 0}, {signals_.descriptor(), POLLIN, 0}};
+    const int ready = ::poll(wanted, 2, static_cast<int>(std::max<long long>(most.count(), 0)));
+    if (ready == 0) press(keys_.settle());
+    if (ready <= 0) return std::nullopt;
+    if (wanted[1].revents != 0)
+      for (const int number : signals_.take())
+        if (!obey(number)) return ExitCode::done;
+    if (wanted[0].revents == 0) return std::nullopt;
+    char bytes[256];
+    const ssize_t count = ::read(context_.console.in(), bytes, sizeof bytes);
+    if (count > 0) {
+      press(keys_.feed(std::string_view(bytes, static_cast<std::size_t>(count))));
+    } else if (count == 0 || (errno != EINTR && errno != EAGAIN)) {
+      return ExitCode::failed;  // the terminal is gone
+    }
+    return std::nullopt;
+  }
+
+  /// One after the other. When one of them brings another ask or page, the rest is dropped: whoever typed it had not
+  /// seen that yet.
+  void press(const std::vector<Key>& keys) {
+    const std::string before = shows_;
+    for (const Key& key : keys) {
+      watch_.press(key, now_ms());
+      if (watch_.waits() || watch_.over() || !draw() || shows_ != before) return;
+    }
+  }
+
+  /// False when it means the end.
+  bool obey(int number) {
+    if (number == SIGTSTP) {
+      terminal_.leave();
+      ::kill(::getpid(), SIGSTOP);
+    } else if (number != SIGCONT && number != SIGWINCH) {
+      return false;
+    }
+    if (number != SIGWINCH) terminal_.enter();  // a shell may have changed it meanwhile
+    on_it_.clear();
+    return true;
+  }
+
+  Context& context_;
+  Signals signals_;
+  Terminal terminal_;
+  Watch watch_;
+  KeyReader keys_;
+  std::string on_it_;  // what was drawn last
+  std::string shows_;
+};
+
+}  // namespace
+
+ExitCode watch(Context& context) {
+  if (context.json || !Terminal::usable(context.console.in(), context.console.out())) {
+    context.console.complain(
+        "pending --watch talks to a person at a terminal; for a program there is `inbox-poller pending --json`");
+    return ExitCode::usage;
+  }
+  const auto first = context.ask("pending");
+  if (!first) return context.fail(first.error());
+  return Screen(context).run(first);
+}
+
+}  // namespace inbox_poller::poller::cli
