@@ -63,6 +63,12 @@ TEST_CASE("a wrong command line is told on the error output and leaves with 2") 
                                     {"lead", "idle", "--for", "10min"},
                                     {"lead", "busy", "--for", "ten"},
                                     {"recv", "--wait=soon"},
+                                    {"recv", "--acks"},
+                                    {"recv", "--after", "k"},
+                                    {"recv", "--follow", "--wait"},
+                                    {"recv", "--follow", "--no-ack"},
+                                    {"recv", "--follow", "--acks", "--format", "text"},
+                                    {"pending", "--watch"},
                                     {"decisions", "--since", "yesterday"},
                                     {"decisions", "--limit", "0"},
                                     {"recv", "--max", "0"},
@@ -102,7 +108,7 @@ TEST_CASE("without a daemon every command that needs one leaves with 3 and says 
                                        {"allow", "Bash"},  {"revoke", "Bash"},
                                        {"rules"},          {"reload"},
                                        {"resume"},         {"status", "--watch"},
-                                       {"decisions"}};
+                                       {"decisions"},      {"recv", "--follow"}};
   for (Words words : commands) {
     words.insert(words.end(), {"--socket", dir / "none.sock"});
     const Outcome outcome = run_cli(dir, words);

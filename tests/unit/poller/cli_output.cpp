@@ -15,6 +15,7 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 std::string shown(const std::vector<std::string>& words, const json::object& answer) {
   const TempDir dir;
   FakeDaemon daemon(dir / "s");
+  daemon.prepare("status", {});  // `trace` looks there, too
   daemon.prepare(words[0], answer);
   std::vector<std::string> all = words;
   all.insert(all.end(), {"--socket", dir / "s"});
@@ -181,6 +182,57 @@ TEST_CASE("a trace says where a message is now and then everything that happened
   CHECK(has(trace(), "it was left alone; it is the business of the lead that consumes this inbox\n"));
 }
 
+TEST_CASE("a trace of a delivery tells whether somebody said that it arrived") {
+  const long long now = cli::now_ms();
+  json::object message{{"message_key", "k1"},   {"disposition", "chat"},       {"delivery", "delivered"},
+                       {"sink", "tmux"},        {"delivered_ms", now - 5'500}, {"attempts", 1},
+                       {"confirmed", "assumed"}};
+  const auto trace = [&] { return shown({"trace", "k1"}, {{"messages", json::array{message}}}); };
+  CHECK(has(trace(), "it was delivered through tmux 5s ago, assumed: nothing comes back from there that tells\n"));
+  message["confirmed"] = "acknowledged";
+  CHECK(has(trace(), "it was delivered through tmux 5s ago, acknowledged\n"));
+  message["delivery"] = "expired";
+  CHECK(has(trace(),
+            "it was given up 5s ago: it waited for longer than delivery.expire_after, or was pointless by then"));
+}
+
+TEST_CASE("a trace of a message that waits says for what, and since when") {
+  const long long now = cli::now_ms();
+  json::object message{{"message_key", "k1"},  {"team", "demo"}, {"disposition", "chat"},
+                       {"delivery", "queued"}, {"attempts", 0},  {"priority", 1}};
+  json::object team{{"team", "demo"},
+                    {"lead",
+                     {{"name", "team-lead"},
+                      {"state", "busy"},
+                      {"by", "prompt_submitted"},
+                      {"since_ms", now - 60'500},
+                      {"until_ms", now + 600'500}}},
+                    {"delivery",
+                     {{"via", json::array{json::object{{"rung", "stdin"}, {"reason", "no lead was started"}},
+                                          json::object{{"rung", "socket"}, {"reason", "nobody follows"}}}}}}};
+  const auto trace = [&] {
+    const TempDir dir;
+    FakeDaemon daemon(dir / "s");
+    daemon.prepare("trace", {{"messages", json::array{message}}});
+    daemon.prepare("status", {{"teams", json::array{json::object{{"team", "other"}}, team}}});
+    return run_cli(dir, {"trace", "k1", "--socket", dir / "s"}).out;
+  };
+  CHECK(has(trace(),
+            "it waits for the lead: team-lead is busy for 1m (a prompt was submitted), the report runs out in 10m\n"));
+  team["lead"].as_object()["state"] = "idle";
+  CHECK(has(trace(),
+            "it waits for the lead, which is idle; the way to it: nothing is available (stdin: no lead was "
+            "started; socket: nobody follows)\n"));
+  message["attempts"] = 1;
+  message["sink"] = "socket";
+  team["delivery"].as_object()["via"].as_array()[1].as_object() = {{"rung", "socket"}, {"chosen", true}};
+  CHECK(has(trace(),
+            "the way to it: socket (stdin: no lead was started); it was handed out before, through socket, and "
+            "not acknowledged\n"));
+  message["priority"] = 0;
+  CHECK(has(trace(), "it waits to be summed up with others"));
+}
+
 TEST_CASE("a trace of an ask tells who decided it and whether the worker has its answer") {
   const long long now = cli::now_ms();
   const json::object effect{{"inbox", "alice"},
@@ -228,6 +280,31 @@ TEST_CASE("the quarantine names the reason and where the bytes are") {
   CHECK(has(text, "10s ago  demo  team-lead  mallory  mode_set_request  k9   only the lead may (direction.refused)\n"));
   CHECK(has(text, "--json shows them as \"entry\""));
   CHECK(has(text, "123    /state/quarantine/x.json\n"));
+}
+
+TEST_CASE("status tells on which way messages go to the lead, why not on a better one, and what became of them") {
+  const json::object exec{{"rung", "exec"}, {"available", true}, {"chosen", true}, {"reason", ""}};
+  const json::object hook{
+      {"rung", "hook"}, {"available", false}, {"chosen", false}, {"reason", "no hook\x1b was heard"}};
+  json::object team{
+      {"team", "demo"},
+      {"lead", {{"name", "team-lead"}, {"state", "idle"}, {"by", "turn_stops"}, {"since_ms", cli::now_ms() - 5'500}}},
+      {"chat", {{"queued", 1}, {"delivered", 9}, {"assumed", 2}, {"expired", 3}, {"digest", 4}}},
+      {"delivery", {{"via", json::array{hook, exec}}, {"last_sink", "hook"}}}};
+  const auto status = [&] { return shown({"status"}, {{"teams", json::array{team}}}); };
+  CHECK(has(status(), "lead      team-lead is idle for 5s (its turn ended)\n"));
+  CHECK(has(status(), "delivery  exec (hook: no hook\\x1b was heard); the last messages went through hook\n"));
+  CHECK(has(status(),
+            "1 queued, 0 handed out, 9 delivered, 2 of them without an acknowledgement, 3 given up, 4 to be "
+            "summed up\n"));
+  team["delivery"] = json::object{{"via", json::array{hook}}, {"last_sink", ""}};
+  CHECK(has(status(), "delivery  nothing is available (hook: no hook\\x1b was heard)\n"));
+  const std::string lead = shown({"lead"}, {{"team", "demo"},
+                                            {"name", "team-lead"},
+                                            {"state", "gone"},
+                                            {"since_ms", cli::now_ms() - 5'500},
+                                            {"by", "of_tomorrow"}});
+  CHECK(lead == "team demo: team-lead is gone for 5s (of_tomorrow)\n");
 }
 
 TEST_CASE("status names the role and everything that is not as usual") {

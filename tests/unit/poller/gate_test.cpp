@@ -1,32 +1,97 @@
-// The busy/idle gate, cell by cell.
-#include <array>
-
+// The busy/idle gate, cell by cell, as code, as it is drawn here and as docs/architecture.md shows it.
 #include "poller/delivery/gate.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+
 #include "tests/support/catch.hpp"
 
 using namespace inbox_poller::poller;
 
-TEST_CASE("the gate's table says where every report leads from every state") {
-  struct Row {
-    LeadState from;
-    LeadEvent event;
-    LeadState to;
-  };
-  const auto row = GENERATE(values<Row>({
-      {LeadState::idle, LeadEvent::reports_busy, LeadState::busy},
-      {LeadState::idle, LeadEvent::reports_idle, LeadState::idle},
-      {LeadState::idle, LeadEvent::reports_gone, LeadState::gone},
-      {LeadState::idle, LeadEvent::busy_limit_passes, LeadState::idle},
-      {LeadState::busy, LeadEvent::reports_busy, LeadState::busy},
-      {LeadState::busy, LeadEvent::reports_idle, LeadState::idle},
-      {LeadState::busy, LeadEvent::reports_gone, LeadState::gone},
-      {LeadState::busy, LeadEvent::busy_limit_passes, LeadState::idle},
-      {LeadState::gone, LeadEvent::reports_busy, LeadState::busy},
-      {LeadState::gone, LeadEvent::reports_idle, LeadState::idle},
-      {LeadState::gone, LeadEvent::reports_gone, LeadState::gone},
-      {LeadState::gone, LeadEvent::busy_limit_passes, LeadState::gone},
-  }));
-  CHECK(next(row.from, row.event) == row.to);
+namespace {
+
+constexpr LeadState states[] = {LeadState::idle, LeadState::busy, LeadState::gone};
+
+/// The state before is the column, the state after the cell.
+constexpr const char* drawn = R"(
+event              idle  busy  gone
+reports_busy       busy  busy  busy
+reports_idle       idle  idle  idle
+reports_gone       gone  gone  gone
+session_starts     idle  idle  idle
+prompt_submitted   busy  busy  busy
+tool_used          busy  busy  busy
+turn_stops         idle  idle  idle
+turn_continues     busy  busy  busy
+turn_fails         idle  idle  idle
+session_ends       gone  gone  gone
+stream_opens       idle  idle  idle
+stream_works       busy  busy  busy
+stream_result      idle  idle  idle
+stream_closes      gone  gone  gone
+batch_pushed       busy  busy  gone
+busy_limit_passes  idle  idle  gone
+disconnects        gone  gone  gone
+)";
+
+}  // namespace
+
+TEST_CASE("every cell of the gate's table is as drawn, and every event has a line") {
+  std::istringstream table(drawn);
+  std::string line, name, cell;
+  std::getline(table, line);
+  std::getline(table, line);
+  std::set<LeadEvent> lines;
+  while (std::getline(table, line)) {
+    std::istringstream cells(line);
+    cells >> name;
+    const auto event = parse_lead_event(name);
+    REQUIRE(event.has_value());
+    CHECK(lines.insert(*event).second);
+    for (const auto state : states) {
+      INFO(name << " when " << to_string(state));
+      REQUIRE(cells >> cell);
+      CHECK(to_string(next(state, *event)) == cell);
+    }
+    CHECK_FALSE(cells >> cell);
+  }
+  CHECK(lines.size() == std::size(lead_events));
+}
+
+TEST_CASE("docs/architecture.md shows the gate's table, every event once") {
+  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/architecture.md");
+  REQUIRE(file);
+  std::set<LeadEvent> shown;
+  std::string line;
+  bool inside = false;
+  while (std::getline(file, line)) {
+    if (line.rfind("| event |", 0) == 0) inside = true;
+    if (!inside || line.rfind("|---", 0) == 0 || line.rfind("| event |", 0) == 0) continue;
+    if (line.rfind("| ", 0) != 0) break;
+    std::istringstream cells(line);
+    std::string bar, name, cell;
+    cells >> bar >> name;
+    REQUIRE(name.size() > 2);
+    const auto event = parse_lead_event(name.substr(1, name.size() - 2));  // `name`
+    INFO(line);
+    REQUIRE(event.has_value());
+    CHECK(shown.insert(*event).second);
+    for (const auto state : states) {
+      cells >> bar >> cell;
+      CHECK(to_string(next(state, *event)) == cell);
+    }
+  }
+  CHECK(shown.size() == std::size(lead_events));
+}
+
+TEST_CASE("nothing but a sign of life brings a lead back that has gone") {
+  for (const auto event : {LeadEvent::batch_pushed, LeadEvent::busy_limit_passes, LeadEvent::disconnects})
+    CHECK(next(LeadState::gone, event) == LeadState::gone);
 }
 
 TEST_CASE("chat passes only to an idle lead") {
@@ -35,8 +100,21 @@ TEST_CASE("chat passes only to an idle lead") {
   CHECK_FALSE(is_open(LeadState::gone));
 }
 
-TEST_CASE("the states' names are read back") {
-  for (const auto state : {LeadState::idle, LeadState::busy, LeadState::gone})
-    CHECK(parse_lead_state(to_string(state)) == state);
-  CHECK_FALSE(parse_lead_state("asleep").has_value());
+TEST_CASE("a lead tells its turns by what it says of them, not by what we do or by its going") {
+  const std::set<LeadEvent> tells_nothing{LeadEvent::reports_gone,  LeadEvent::session_ends,
+                                          LeadEvent::stream_closes, LeadEvent::batch_pushed,
+                                          LeadEvent::disconnects,   LeadEvent::busy_limit_passes};
+  for (const auto event : lead_events) {
+    INFO(to_string(event));
+    CHECK(tells_turns(event) != tells_nothing.contains(event));
+  }
+}
+
+TEST_CASE("the names of states and events are read back, and nothing else is") {
+  for (const auto state : states) CHECK(parse_lead_state(to_string(state)) == state);
+  for (const auto event : lead_events) CHECK(parse_lead_event(to_string(event)) == event);
+  for (const char* text : {"", "asleep", "IDLE", "idle ", "batch pushed"}) {
+    CHECK_FALSE(parse_lead_state(text).has_value());
+    CHECK_FALSE(parse_lead_event(text).has_value());
+  }
 }

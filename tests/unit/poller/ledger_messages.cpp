@@ -52,8 +52,8 @@ TEST_CASE("every disposition and delivery state survives the ledger") {
   auto ledger = in_memory();
   for (const auto disposition : {Disposition::chat, Disposition::control, Disposition::status, Disposition::refused,
                                  Disposition::duplicate, Disposition::bad}) {
-    for (const auto delivery :
-         {DeliveryState::none, DeliveryState::queued, DeliveryState::offered, DeliveryState::delivered}) {
+    for (const auto delivery : {DeliveryState::none, DeliveryState::queued, DeliveryState::offered,
+                                DeliveryState::delivered, DeliveryState::expired}) {
       MessageRow row =
           message_row(std::string(to_string(disposition)) + "/" + std::string(to_string(delivery)), disposition);
       row.delivery = delivery;

@@ -1,4 +1,4 @@
-// From a file of format 1, made by migration 1 itself and filled as its program did, to today's.
+// From files of formats 1 and 2, made by their migrations and filled as their programs did, to today's.
 #include <sys/stat.h>
 
 #include "ledger_support.hpp"
@@ -32,6 +32,36 @@ std::string format_1(const std::string& path) {
   return path;
 }
 
+/// Rows as format 2 wrote them: a message in each state of delivery, an ask, a lead that is busy.
+std::string format_2(const std::string& path) {
+  Operator old(path);
+  REQUIRE(old.run(std::string(ledger_migrations[0]) + ledger_migrations[1]) == SQLITE_OK);
+  std::string sql;
+  const char* states[] = {"none", "queued", "offered", "delivered"};
+  for (int i = 0; i < 4; ++i) {
+    const std::string key = "k" + number(i + 1);
+    const auto sum = row_sum("red", "team-lead", key, "ann", "t", "text", "{}", "chat", "", "", "r-1", 1000, 7);
+    sql += "INSERT INTO messages VALUES (" + number(i + 3) + ", 'red', 'team-lead', '" + key +
+           "', 'ann', 't', 'text', x'7b7d', 'chat', '', '', 'r-1', 1000, 7, " + number(sum) + ", '" + states[i] +
+           "', 'exec', 1001, 1002, " + number(i) + ");";
+  }
+  const auto ask =
+      row_sum("red", "plan", "r-1", "ann", "hash", "Plan", "body", "", "", "pending", 10, 20, 0, "", "", "", "k1");
+  sql +=
+      "INSERT INTO requests VALUES (5, 'red', 'plan', 'r-1', 'ann', 'hash', 'Plan', x'626f6479', '', x'', 'pending', "
+      "10, 20, 0, '', '', '', 'k1', " +
+      number(ask) + ");";
+  sql +=
+      "INSERT INTO messages VALUES (99, 'red', 'i', 'gone', 's', 't', 'text', x'', 'chat', '', '', '', 1, 1, 0, "
+      "'none', '', 0, 0, 0); DELETE FROM messages WHERE id = 99;";  // its number stays used
+  sql += "INSERT INTO lead VALUES ('red', 'busy', 5, 9, " + number(row_sum("red", "busy", 5, 9)) + ");";
+  REQUIRE(old.run(sql) == SQLITE_OK);
+  REQUIRE(old.run("PRAGMA application_id = " + number(ledger_application_id) + "; PRAGMA user_version = 2") ==
+          SQLITE_OK);
+  REQUIRE(::chmod(path.c_str(), 0600) == 0);
+  return path;
+}
+
 }  // namespace
 
 TEST_CASE("a ledger of format 1 is brought to today's with every row it had") {
@@ -59,9 +89,40 @@ TEST_CASE("a ledger of format 1 is brought to today's with every row it had") {
   CHECK(must(ledger->add_order(order_row("ann", "rule 10"))).has_value());
 }
 
+TEST_CASE("a ledger of format 2 is brought to today's with every row it had") {
+  TemporaryDirectory directory;
+  auto ledger = must(Ledger::open(format_2(directory.file("ledger.db"))));
+  const DeliveryState states[] = {DeliveryState::none, DeliveryState::queued, DeliveryState::offered,
+                                  DeliveryState::delivered};
+  for (int i = 0; i < 4; ++i) {
+    const auto row = must(ledger->message({"k" + number(i + 1)})).value();
+    CHECK((row.id == i + 3 && row.sender == "ann" && row.entry == "{}" && row.request_id == "r-1" && row.batch == 7));
+    CHECK((row.sink == "exec" && row.offered_ms == 1001 && row.delivered_ms == 1002 && row.attempts == i));
+    CHECK(row.delivery == states[i]);
+    CHECK(row.priority == Priority::chat);
+    // Format 2 knew a delivery only by its acknowledgement.
+    CHECK(row.confirmed == (states[i] == DeliveryState::delivered ? Confirmation::acknowledged : Confirmation::none));
+  }
+  const auto ask = must(ledger->request("red", handlers::RequestKind::plan, "r-1")).value();
+  CHECK((ask.asker == "ann" && ask.body == "body" && ask.deadline_ms == 20 && ask.message.value == "k1"));
+  const auto lead = must(ledger->lead("red")).value();
+  CHECK((lead.state == "busy" && lead.since_ms == 5 && lead.until_ms == 9));
+  CHECK((lead.by.empty() && lead.session.empty() && lead.pane.empty()));
+
+  // What is new can be used, and numbers go on where they were.
+  CHECK(must(ledger->insert(chat_row("new"))) == 100);
+  must(ledger->mark_expired({4}, 2000));
+  CHECK(must(ledger->message({"k2"}))->delivery == DeliveryState::expired);
+  auto stop = request_row("s-1", handlers::RequestState::pending);
+  stop.kind = handlers::RequestKind::stop;
+  must(ledger->put_request("red", stop));
+  must(ledger->put_lead("red", {"idle", 10, 0, "turn_stops", "0b1c", "%3"}));
+}
+
 TEST_CASE("a ledger that was brought up to date has the tables of a new one, column for column") {
   TemporaryDirectory directory;
-  const std::string old_path = format_1(directory.file("old.db"));
+  const bool from_1 = GENERATE(true, false);
+  const std::string old_path = from_1 ? format_1(directory.file("old.db")) : format_2(directory.file("old.db"));
   const std::string new_path = directory.file("new.db");
   for (const auto& path : {old_path, new_path}) must(Ledger::open(path));
   Operator both(old_path);

@@ -57,7 +57,6 @@ void use_everything(Ledger& ledger) {
     must(ledger.offerable("red", 0, 10, Ledger::Overdue{1, 1}));
     must(ledger.queued_before("red", 1, 10));
     must(ledger.digest_material("red", 10));
-    must(ledger.offered_up_to("red", "socket", {"k1"}));
     must(ledger.message_about("red", "r-1", "permission_ask"));
     must(ledger.decisions("red", 0, 10));
     must(ledger.decisions("", 0, 10));

@@ -5,7 +5,10 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <thread>
 
 #include "poller/child.hpp"
@@ -63,6 +66,33 @@ struct Server {
     REQUIRE(found);
     return *found;
   }
+  Front front(const std::string& id) {
+    auto front = run_awaitable(panes.front(id));
+    REQUIRE(front);
+    REQUIRE(*front);
+    return **front;
+  }
+  Status paste(const Front& seen, const std::string& text) { return run_awaitable(panes.paste(seen, "ip-test", text)); }
+  Status enter(const Front& seen) { return run_awaitable(panes.enter(seen)); }
+  /// Opens a pane whose program keeps every line that is typed, and waits until it is there.
+  std::string open_listener() const {
+    const auto file = (scratch.path() / "typed").string();
+    auto id = open("stty -echo; touch " + file + "; exec cat > " + file);
+    for (int i = 0; i < 200 && !std::filesystem::exists(file); ++i) std::this_thread::sleep_for(20ms);
+    for (int i = 0; i < 200; ++i, std::this_thread::sleep_for(20ms))
+      if (tmux({"display-message", "-p", "-t", id, "#{pane_current_command}"}).output == "cat\n") return id;
+    FAIL("the listener did not start");
+    return id;
+  }
+  std::string typed() const {
+    std::ifstream file(scratch.path() / "typed");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  bool comes_in(const std::string& text) const {
+    for (int i = 0; i < 200 && typed() != text; ++i) std::this_thread::sleep_for(20ms);
+    return typed() == text;
+  }
+  bool has_buffers() const { return !tmux({"list-buffers"}).output.empty(); }
   /// Waits until the pane is as asked for.
   template <class Predicate>
   bool comes_true(const std::string& id, Predicate predicate) {
@@ -196,4 +226,146 @@ TEST_CASE("tmux that is not there, fails, hangs or says what we do not understan
   const auto found = run_awaitable(missing.find("%1"));
   REQUIRE_FALSE(found);
   CHECK(found.error().code == "panes.unavailable");
+}
+
+TEST_CASE("what is in front of a pane is told with it") {
+  if (!has_tmux()) return;
+  Server server;
+  const auto id = server.open_listener();
+  auto front = server.front(id);
+  CHECK(is_same(front.pane, *server.find(id)));
+  CHECK(front.command == "cat");
+  CHECK_FALSE(front.in_mode);
+  CHECK(front.takes_input);
+  CHECK_FALSE(front.synchronized);
+  server.tmux({"copy-mode", "-t", id});
+  server.tmux({"select-pane", "-d", "-t", id});
+  server.tmux({"set-option", "-w", "-t", id, "synchronize-panes", "on"});
+  front = server.front(id);
+  CHECK(front.in_mode);
+  CHECK_FALSE(front.takes_input);
+  CHECK(front.synchronized);
+  for (const std::string none : {"%99", "%99;kill-server"}) {
+    const auto found = run_awaitable(server.panes.front(none));
+    REQUIRE(found);
+    CHECK_FALSE(*found);
+  }
+  server.tmux({"kill-server"});
+  for (int i = 0; i < 200 && server.processes.is_alive(front.pane.server); ++i) std::this_thread::sleep_for(20ms);
+  const auto away = run_awaitable(server.panes.front(id));
+  REQUIRE(away);
+  CHECK_FALSE(*away);
+}
+
+TEST_CASE("a program that names itself in tmux's own language is only a name") {
+  if (!has_tmux()) return;
+  Server server;
+  const auto file = (server.scratch.path() / "typed").string();
+  const std::string name = "x,1}#{pid}##,%H;\nkill-server";
+  const auto id = server.open("touch " + file + "; exec bash -c 'exec -a \"$0\" cat > " + file + "' '" + name + "'");
+  REQUIRE(server.comes_true(id, [&](const auto&) { return server.front(id).command.starts_with("x,1}"); }));
+  const auto seen = server.front(id);
+  CHECK(server.paste(seen, "hello"));
+  CHECK(server.enter(seen));
+  CHECK(server.comes_in("hello\n"));
+}
+
+TEST_CASE("a paste and Enter reach the program byte by byte, and no buffer stays") {
+  if (!has_tmux()) return;
+  Server server;
+  const auto id = server.open_listener();
+  const auto seen = server.front(id);
+  const std::string text = "one\ttwo; #{pid} $(id) 'three'\nC-c Enter\n\n-x \xc3\xbc;";
+  CHECK(server.paste(seen, text));
+  CHECK_FALSE(server.has_buffers());
+  CHECK(server.enter(seen));
+  CHECK(server.comes_in(text + "\n"));
+}
+
+TEST_CASE("nothing is typed into a pane that is not as it was seen") {
+  if (!has_tmux()) return;
+  Server server;
+  const auto id = server.open_listener();
+  const auto seen = server.front(id);
+  const auto refused = [&](const Front& front) {
+    const auto pasted = server.paste(front, "hello");
+    REQUIRE_FALSE(pasted);
+    CHECK(pasted.error().code == "panes.changed");
+    const auto entered = server.enter(front);
+    REQUIRE_FALSE(entered);
+    CHECK(entered.error().code == "panes.changed");
+    CHECK_FALSE(server.has_buffers());
+    CHECK(server.typed().empty());
+  };
+  SECTION("copy mode") {
+    server.tmux({"copy-mode", "-t", id});
+    refused(seen);
+  }
+  SECTION("no input") {
+    server.tmux({"select-pane", "-d", "-t", id});
+    refused(seen);
+  }
+  SECTION("shared input") {
+    server.tmux({"set-option", "-w", "-t", id, "synchronize-panes", "on"});
+    refused(seen);
+  }
+  SECTION("another program in front") {
+    auto other = seen;
+    other.command = "claude";
+    refused(other);
+  }
+  SECTION("another first process") {
+    auto other = seen;
+    other.pane.first = *server.processes.identify(::getpid());
+    refused(other);
+  }
+  SECTION("another server") {
+    auto other = seen;
+    other.pane.server = *server.processes.identify(::getpid());
+    refused(other);
+  }
+  SECTION("the same number, started at another time") {
+    auto other = seen;
+    other.pane.first.started += "1";
+    refused(other);
+  }
+  SECTION("another pane") {
+    auto other = seen;
+    other.pane.id = server.open("exec sleep 60");
+    refused(other);
+  }
+  SECTION("a pane that has gone") {
+    server.open("exec sleep 60");
+    server.tmux({"kill-pane", "-t", id});
+    for (int i = 0; i < 200 && server.processes.is_alive(seen.pane.first); ++i) std::this_thread::sleep_for(20ms);
+    refused(seen);
+  }
+}
+
+TEST_CASE("tmux that fails or hangs while we type is an error, and the buffer is asked to go") {
+  SystemProcesses processes;
+  ScratchDir scratch;
+  const auto log = (scratch.path() / "calls").string();
+  Front seen;
+  const auto self = *processes.identify(::getpid());
+  seen.pane = {"%1", self, self, false};
+  seen.command = "cat";
+  for (const auto& [script, said] : std::vector<std::pair<std::string, std::string>>{{"exit 3", "exit code 3"},
+                                                                                     {"echo no >&2; exit 1", "no"},
+                                                                                     {"echo else", "exit code 0"},
+                                                                                     {"sleep 60", "within 2 s"}}) {
+    CAPTURE(script);
+    TmuxPanes panes({"sh", "-c", "echo \"$*\" >> " + log + "; cat > /dev/null; " + script, "tmux"}, processes);
+    const auto pasted = run_awaitable(panes.paste(seen, "ip-test", "text"));
+    REQUIRE_FALSE(pasted);
+    CHECK(pasted.error().code == "panes.unavailable");
+    CHECK_THAT(pasted.error().message, Contains(said));
+    std::ifstream calls(log);
+    std::string line, last;
+    while (std::getline(calls, line)) last = line;
+    CHECK(last == "delete-buffer -b ip-test");
+    const auto entered = run_awaitable(panes.enter(seen));
+    REQUIRE_FALSE(entered);
+    CHECK(entered.error().code == "panes.unavailable");
+  }
 }

@@ -16,6 +16,7 @@
 #include "schema/json_scan.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch.hpp"
+#include "tests/unit/poller/run_awaitable.hpp"
 
 namespace inbox_poller::test {
 
@@ -76,10 +77,8 @@ struct World {
   T run(boost::asio::awaitable<T> task) {
     std::optional<T> result;
     std::exception_ptr failure;
-    boost::asio::co_spawn(context, std::move(task), [&](std::exception_ptr thrown, T value) {
-      failure = thrown;
-      result = std::move(value);
-    });
+    boost::asio::co_spawn(context, keep_result(std::move(task), result),
+                          [&](std::exception_ptr thrown) { failure = thrown; });
     context.restart();
     context.run();
     if (failure) std::rethrow_exception(failure);
