@@ -88,6 +88,10 @@ class Worker:
             payload = wire.plan_request(self.name, self.team_name, command["plan"], command.get("id"))
             self.plan = payload["requestId"]
             self.report_ask(payload["requestId"], self.write(payload, patient=patient))
+        elif what == "stop":  # its model used the shutdown tool on the lead: that is how a worker says it wants to stop
+            payload = wire.shutdown_request("team-lead", command.get("id"), sender=self.name)
+            payload["reason"] = command.get("reason", payload["reason"])
+            self.report_ask(payload["requestId"], self.write(payload, patient=patient, color="blue"))
         elif what == "say":
             sent = self.write(command["text"], command.get("to", "team-lead"), patient, summary=command.get("summary"),
                               color="blue")
@@ -369,9 +373,9 @@ class Handle:
     def ask(self, what, **fields):
         """Sends an ask under an id of ours and returns the id."""
         if "id" not in fields:
-            stem = {"permission": "perm-%d-%s", "sandbox": "sandbox-%d-%s"}.get(what)
-            fields["id"] = stem % (wire.now_ms(), wire.short_id()) if stem else "plan_approval-%d%s@%s@team" % (
-                wire.now_ms(), wire.short_id(), self.name)
+            stem = {"permission": "perm-%d-%s", "sandbox": "sandbox-%d-%s", "plan": "plan_approval-%d%s@" + self.name + "@team",
+                    "stop": "shutdown-%d%.0s@team-lead"}[what]
+            fields["id"] = stem % (wire.now_ms(), wire.short_id())
         self.do(what, **fields)
         return fields["id"]
 

@@ -194,7 +194,7 @@ TEST_CASE("at any size every line of the card comes to the screen, and nothing i
     }
   }
   Desk desk;
-  desk.size = {5, 20};
+  desk.size = {5, 60};
   desk.list({ask("p1", 1000)});
   CHECK(has(desk.watch.frame(desk.size, 0).lines.at(0).text, "too small"));
   desk.watch.press({Key::Kind::text, "a"}, 0);
