@@ -18,7 +18,8 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "support"))
 import team as wire  # noqa: E402
-from daemon import Daemon, Missing, wait_for  # noqa: E402
+from daemon import Daemon, Missing, wait_for, write_private  # noqa: E402
+from stream_lead import LeadRun  # noqa: E402
 from tmux import PaneWorker, Tmux  # noqa: E402
 from worker import WorkerProcess  # noqa: E402
 
@@ -85,6 +86,7 @@ class Demo:
         self.daemon = Daemon(program, self.folder, self.config)
         self.ada = WorkerProcess(self.team, "ada", wire.ERA2, poll=0.1)
         self.bob = WorkerProcess(self.team, "bob", wire.ERA1, poll=0.1, on_shutdown="reject")
+        self.lead = None
         for name in ("ada", "bob"):
             self.team.change_member(name, tmuxPaneId="in-process", backendType="in-process")
 
@@ -317,6 +319,61 @@ class Demo:
         s.seen("all 12 messages of chat came, in order, none twice")
         return asks[0]
 
+    def leads(self):
+        s = self.story
+        s.chapter("A headless lead is connected: it gets its messages between its turns")
+        write_private(self.daemon.configs[0], self.config.replace('timeout = "4s"            # nobody answers: denied',
+                                                     'timeout = "60s"\nask = "both"              # the lead and a person; the first answer counts'))
+        self.command("reload")
+        self.lead = LeadRun(self.daemon, self.folder / "lead", "--restart", "3")
+        s.says("$", s.paint("1", "inbox-poller lead run --restart 3 -- CLIENT -p --input-format stream-json …   (a stand-in)"))
+        team = lambda: self.daemon.ask("status")["teams"][0]  # noqa: E731
+        wait_for("the lead is the way", lambda: [r for r in team()["delivery"]["via"] if r["chosen"] and r["rung"] == "stdin"])
+        self.lead.order("hold")
+        self.ada.do("say", text="The build is red.", patient=True)
+        wait_for("the lead begins a turn", lambda: self.lead.texts() == ["The build is red."] and team()["lead"]["state"] == "busy")
+        s.seen("a message for the idle lead: written to its standard input, and its turn has begun")
+        texts = ["It is the linker.", "A flag was missing.", "Green again."]
+        for text in texts:
+            self.bob.do("say", text=text, patient=True)
+        wait_for("three messages wait", lambda: team()["chat"]["queued"] == 3)
+        time.sleep(0.5)
+        self.expect(len(self.lead.took()) == 1, "a message came in the middle of the lead's turn: %s" % self.lead.texts())
+        self.command("status")
+        s.seen("bob's three messages wait for the end of its turn")
+        self.lead.order("crash_after_replay")  # in the turn that comes
+        self.lead.revoke("hold")
+        wait_for("the lead has them", lambda: self.lead.texts()[1:] == texts)
+        wait_for("the lead was started again", lambda: len(self.lead.events("started")) == 2)
+        wait_for("all is delivered", lambda: team()["chat"]["queued"] + team()["chat"]["offered"] == 0)
+        self.expect(len(self.lead.took()) == 4, "the lead took %s" % self.lead.texts())
+        s.seen("its turn ended: the three came as one; it died over them and was started again, and none came twice")
+
+    def answers(self):
+        s = self.story
+        s.chapter("What no rule decides goes to the lead and to a person; the first answer counts")
+        asked = self.ask(self.bob, "permission", tool="Bash", input={"command": "npm publish"})
+        s.says("bob", "may I run `npm publish`?")
+        about = lambda request_id: [text for text in self.lead.texts() if request_id in text]  # noqa: E731
+        ask = wait_for("the lead reads the ask", lambda: about(asked))[0]
+        s.shows(ask, prefix="      lead | ", limit=18)
+        answer = next(line for line in ask.splitlines() if line.startswith("  inbox-poller approve "))
+        self.command(*shlex.split(answer)[1:])  # as the lead's shell would
+        self.answer(self.bob, asked, "ran")
+        s.seen("the lead approved by the command in the message; bob ran it")
+        asked = self.ask(self.ada, "permission", tool="Bash", input={"command": "npm unpublish"})
+        s.says("ada", "may I run `npm unpublish`?")
+        wait_for("the lead reads this one too", lambda: about(asked))
+        self.command("deny", asked, "--reason", "never take back what others use", "--by", "mona")
+        event = self.answer(self.ada, asked, "refused")
+        wait_for("the lead hears of the end", lambda: [text for text in about(asked)[1:] if "mona" in text])
+        s.seen("mona was faster. ada was told: %s; the lead was told that it is settled" % event["error"])
+        printed = self.command("decisions", "--limit", "2")
+        self.expect("mona" in printed and "team-lead" in printed, "decisions does not say who decided")
+        self.lead.stop()
+        wait_for("the lead is gone", lambda: self.daemon.ask("lead")["state"] == "gone")
+        s.seen("who decided what is on record; the lead's session has ended, and the daemon knows")
+
     def ends(self, an_ask):
         s = self.story
         s.chapter("Anybody can ask what became of a message")
@@ -334,11 +391,15 @@ class Demo:
         self.chat()
         self.orders()
         self.shutdowns()
-        self.ends(self.crash())
+        an_ask = self.crash()
+        self.leads()
+        self.answers()
+        self.ends(an_ask)
 
     def stop(self):
-        for worker in (self.ada, self.bob):
-            worker.stop()
+        for process in (self.ada, self.bob, self.lead):
+            if process:
+                process.stop()
         self.tmux.stop()
         if self.daemon.running():
             self.daemon.kill()

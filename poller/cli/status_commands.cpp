@@ -40,12 +40,19 @@ std::string chat_text(const json::object& chat) {
 }
 
 /// The way to the lead; one that differs from what was used last is said with it.
-std::string delivery_text(const Console& console, const json::object& delivery) {
-  const std::string ladder = ladder_sentence(delivery);
+/// The way on which messages go to the lead, and below it one line for each better one that is not available.
+std::vector<Row> delivery_rows(const Console& console, const json::object& delivery) {
   const std::string last = text_of(delivery, "last_sink");
-  const auto rungs = objects_of(delivery, "via");
-  const bool any = std::any_of(rungs.begin(), rungs.end(), [](const auto* rung) { return flag_of(*rung, "chosen"); });
-  return (any ? ladder : console.loud(ladder)) + (last.empty() ? "" : "; the last messages went through " + last);
+  std::vector<Row> rows{{"delivery", console.loud("nothing is available")}};
+  for (const json::object* rung : objects_of(delivery, "via")) {
+    if (flag_of(*rung, "chosen")) {
+      rows.front()[1] = text_of(*rung, "rung");
+      break;
+    }
+    rows.push_back({"", "not " + text_of(*rung, "rung") + ": " + text_of(*rung, "reason")});
+  }
+  if (!last.empty()) rows.front()[1] += "; the last messages went through " + last;
+  return rows;
 }
 
 std::string locks_text(const json::object& locks) {
@@ -113,8 +120,10 @@ std::string team_text(const Console& console, const json::object& team) {
       {"replies", count(team, "effects_owed") + " still to be written"},
       {"refused", quarantined == 0 ? "0" : console.loud(std::to_string(quarantined)) + ": inbox-poller quarantine"},
       {"locks", locks_text(object_of(team, "locks"))}};
-  if (const json::object& delivery = object_of(team, "delivery"); !delivery.empty())
-    rows.insert(rows.begin() + 2, {"delivery", delivery_text(console, delivery)});
+  if (const json::object& delivery = object_of(team, "delivery"); !delivery.empty()) {
+    const auto more = delivery_rows(console, delivery);
+    rows.insert(rows.begin() + 2, more.begin(), more.end());
+  }
   add_oddities(console, team, rows);
   for (const json::object* rule : objects_of(team, "rules"))
     rows.push_back({"rule", text_of(*rule, "action") + ' ' + text_of(*rule, "kind") + ' ' + text_of(*rule, "rule") +

@@ -293,12 +293,13 @@ TEST_CASE("status tells on which way messages go to the lead, why not on a bette
       {"delivery", {{"via", json::array{hook, exec}}, {"last_sink", "hook"}}}};
   const auto status = [&] { return shown({"status"}, {{"teams", json::array{team}}}); };
   CHECK(has(status(), "lead      team-lead is idle for 5s (its turn ended)\n"));
-  CHECK(has(status(), "delivery  exec (hook: no hook\\x1b was heard); the last messages went through hook\n"));
+  CHECK(has(status(),
+            "delivery  exec; the last messages went through hook\n            not hook: no hook\\x1b was heard\n"));
   CHECK(has(status(),
             "1 queued, 0 handed out, 9 delivered, 2 of them without an acknowledgement, 3 given up, 4 to be "
             "summed up\n"));
   team["delivery"] = json::object{{"via", json::array{hook}}, {"last_sink", ""}};
-  CHECK(has(status(), "delivery  nothing is available (hook: no hook\\x1b was heard)\n"));
+  CHECK(has(status(), "delivery  nothing is available\n            not hook: no hook\\x1b was heard\n"));
   const std::string lead = shown({"lead"}, {{"team", "demo"},
                                             {"name", "team-lead"},
                                             {"state", "gone"},
