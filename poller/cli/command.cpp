@@ -21,10 +21,11 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr AddCommand commands[] = {
-    add_run,       add_check_config, add_status, add_pending,    add_approve, add_deny,     add_decisions, add_send,
-    add_broadcast, add_lead,         add_hook, add_recv,   add_ack,        add_trace,   add_shutdown, add_shutdowns, add_mode,
-    add_allow,     add_revoke,       add_rules,  add_quarantine, add_inbox,   add_doctor,   add_reload,    add_resume};
+constexpr AddCommand commands[] = {add_run,        add_check_config, add_status, add_pending,   add_approve,
+                                   add_deny,       add_decisions,    add_send,   add_broadcast, add_lead,
+                                   add_hook,       add_recv,         add_ack,    add_trace,     add_shutdown,
+                                   add_shutdowns,  add_mode,         add_allow,  add_revoke,    add_rules,
+                                   add_quarantine, add_inbox,        add_doctor, add_reload,    add_resume};
 
 constexpr const char* about =
     "The leader's side of a team of coding agents: answers their asks by rules and by you, and\n"
@@ -198,6 +199,8 @@ int run_command_line(std::vector<std::string> arguments, Console& console, RunDa
   app.add_flag("--json", context.json, "Print the daemon's answer as JSON, for programs");
   for (const AddCommand add : commands) add(app, context);
 
+  if (const auto dashes = std::find(arguments.begin(), arguments.end(), "--"); dashes != arguments.end())
+    context.behind_dashes.assign(dashes + 1, arguments.end());
   std::reverse(arguments.begin(), arguments.end());  // the order CLI11 takes a vector in
   try {
     app.parse(std::move(arguments));

@@ -36,9 +36,10 @@ class Context {
 
   Console& console;
   RunDaemon run_daemon;
-  std::string socket;  // --socket; empty: as configured
-  std::string team;    // --team
-  bool json = false;   // --json
+  std::string socket;                      // --socket; empty: as configured
+  std::string team;                        // --team
+  bool json = false;                       // --json
+  std::vector<std::string> behind_dashes;  // what stands behind the first "--", as it came: CLI11 takes "[a,b]" apart
   ExitCode exit_code = ExitCode::done;
 
   /// The socket to talk to: --socket as an absolute path, or where the configuration puts it.

@@ -92,7 +92,9 @@ class Recipes(ProcessTest):
     def test_stream(self):
         self.begin()
         self.program("claude", '#!/bin/sh\nexec %s -B %s "$@"\n' % (sys.executable, SUPPORT / "stream_lead.py"))
-        self.env["STREAM_LEAD_LOG"] = str(self.got)
+        orders = self.folder / "orders"
+        orders.mkdir()
+        self.env.update(LEAD_LOG=str(self.got), LEAD_ORDERS=str(orders))
         self.start_command()
         wait_for("the lead is there", lambda: self.chosen() == ["stdin"])
         self.comes()
@@ -101,31 +103,46 @@ class Recipes(ProcessTest):
         self.begin()
         subprocess.run(["bash", "-c", self.command + " --yes"], env=self.env, cwd=self.folder, check=True,
                        stdout=subprocess.DEVNULL)
-        settings = json.loads((pathlib.Path(self.env["HOME"]) / ".claude" / "settings.json").read_text("utf-8"))
-        event = {"session_id": "s-1", "transcript_path": "/t", "cwd": str(self.folder), "permission_mode": "default"}
-        self.hook(settings, dict(event, hook_event_name="SessionStart", source="startup"))
-        self.hook(settings, dict(event, hook_event_name="UserPromptSubmit", prompt="go on"))
+        self.settings = json.loads((pathlib.Path(self.env["HOME"]) / ".claude" / "settings.json").read_text("utf-8"))
+        self.fire("SessionStart", source="startup")
+        self.fire("UserPromptSubmit", prompt="go on")
         self.team.say("ada", "The build is green.")
         wait_for("it is queued", lambda: self.status()["chat"]["queued"] == 1)
-        answer = self.hook(settings, dict(event, hook_event_name="Stop", stop_hook_active=False))
+        answer, _ = self.fire("Stop", stop_hook_active=False)
         self.assertEqual(answer["decision"], "block")
         self.assertIn("The build is green.", answer["reason"])
         wait_for("it is delivered", lambda: self.status()["chat"]["delivered"] == 1)
+        answer, waiting = self.fire("Stop", stop_hook_active=True)
+        self.assertIsNone(answer)
+        self.team.say("ada", "The tests are green.")
+        codes = [process.wait(30) for process in waiting]
+        self.assertEqual(codes, [2])
+        self.assertIn("The tests are green.", waiting[0].stderr.read())
+        wait_for("it is delivered", lambda: self.status()["chat"]["delivered"] == 2)
 
-    def hook(self, settings, event):
-        """What the client does: runs each hook of the event. The one that may wait for hours is left out."""
-        answer = None
-        for group in settings["hooks"][event["hook_event_name"]]:
+    def fire(self, name, **more):
+        """What the client does at an event: it runs each hook. The answer, and the processes that it would be woken by."""
+        event = json.dumps(dict(session_id=self.team.roster()["leadSessionId"], transcript_path="/t", cwd=str(self.folder),
+                                permission_mode="default", hook_event_name=name, **more))
+        answer, waiting = None, []
+        for group in self.settings["hooks"][name]:
             for handler in group["hooks"]:
-                argv = [handler["command"], *handler.get("args", [])]
-                if handler.get("asyncRewake") or "wait" in argv:
-                    continue
-                done = subprocess.run([*argv, "--patience", "20s"], env=self.env, input=json.dumps(event), text=True,
-                                      capture_output=True, timeout=60)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                if done.stdout:
-                    answer = json.loads(done.stdout)
-        return answer
+                argv = [handler["command"], *handler["args"]]
+                if handler.get("asyncRewake") and name == "Stop" and more["stop_hook_active"]:
+                    waiting.append(self.start_waiting(argv, event))
+                elif not handler.get("asyncRewake"):
+                    done = subprocess.run([*argv, "--patience", "20s"], env=self.env, input=event, text=True,
+                                          capture_output=True, timeout=60)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    answer = json.loads(done.stdout) if done.stdout else answer
+        return answer, waiting
+
+    def start_waiting(self, argv, event):
+        process = subprocess.Popen(argv, env=self.env, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.stops.append(lambda: (process.poll() is None and process.kill(), process.wait(), process.stderr.close()))
+        process.stdin.write(event)
+        process.stdin.close()
+        return process
 
     def test_socket(self):
         self.begin()

@@ -45,8 +45,7 @@ CLI::App* add_lead_run(CLI::App& lead, Context& context) {
   command->footer(std::string("\n") + about + "\n");
   command->add_option("PROGRAM", options->argv, "The program and its arguments, behind --")
       ->type_name("ARGS")
-      ->required()
-      ->allow_extra_args(false);  // with it "[a,b]" would become two arguments
+      ->required();
   command->add_option("--protocol", *protocol, "stream-json or lines")
       ->type_name("NAME")
       ->capture_default_str()
@@ -60,6 +59,8 @@ CLI::App* add_lead_run(CLI::App& lead, Context& context) {
   command->add_flag("--resume,!--no-resume", options->resume,
                     "Add --resume SESSION when it is started again (stream-json; the default)");
   command->callback([options, protocol, &context] {
+    if (context.behind_dashes.empty()) throw CLI::ValidationError("the program stands behind --: lead run -- PROGRAM");
+    options->argv = context.behind_dashes;
     options->lines = *protocol == "lines";
     context.exit_code = run_lead(context, *options);
   });
