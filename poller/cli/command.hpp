@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "poller/cli/console.hpp"
 #include "poller/control/client.hpp"
