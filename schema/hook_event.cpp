@@ -44,7 +44,7 @@ Result<HookEvent> decode_hook_event(std::string_view text, bool is_cut) {
   });
   if (event.name.empty()) return Error{"hook.syntax", "the hook's input has no hook_event_name"};
   event.stop_hook_active = find_member(text, scan.members, "stop_hook_active") == "true";
-  if (scan.problem) return event;
+  if (is_cut || scan.problem) return event;
   FieldReader fields(text, scan.members);
   if (auto input = fields.raw("tool_input", JsonKind::object, ""); !fields.problem())
     event.tool_input = std::move(input);

@@ -201,6 +201,10 @@ int run_command_line(std::vector<std::string> arguments, Console& console, RunDa
 
   if (const auto dashes = std::find(arguments.begin(), arguments.end(), "--"); dashes != arguments.end())
     context.behind_dashes.assign(dashes + 1, arguments.end());
+  // A hook that leaves with 2 stops its client from what it was about to do. A client that does not know a hook's
+  // `args` starts us without any.
+  const bool may_be_hook =
+      arguments.empty() || std::find(arguments.begin(), arguments.end(), "hook") != arguments.end();
   std::reverse(arguments.begin(), arguments.end());  // the order CLI11 takes a vector in
   try {
     app.parse(std::move(arguments));
@@ -210,8 +214,7 @@ int run_command_line(std::vector<std::string> arguments, Console& console, RunDa
     const bool helped = app.exit(problem, out, err) == 0;
     if (helped) return static_cast<int>(context.print(out.str()));
     console.explain(printable_block(err.str(), ""));
-    // A hook that leaves with 2 stops its client from what it was about to do.
-    return static_cast<int>(app.get_subcommand("hook")->parsed() ? ExitCode::failed : ExitCode::usage);
+    return static_cast<int>(may_be_hook ? ExitCode::failed : ExitCode::usage);
   }
   return static_cast<int>(context.exit_code);
 }

@@ -61,9 +61,16 @@ void Console::explain(std::string_view text) { static_cast<void>(write_all(err_,
 
 Status Console::write_error(std::string_view text) { return write_all(err_, text); }
 
-Result<Console::Beginning> Console::read_beginning(std::size_t most) {
+Result<Console::Beginning> Console::read_beginning(std::size_t most, std::chrono::milliseconds within) {
+  const auto until = std::chrono::steady_clock::now() + within;
   Beginning beginning;
   for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
+    pollfd input{.fd = in_, .events = POLLIN, .revents = 0};
+    const int ready = left > 0 ? ::poll(&input, 1, static_cast<int>(left)) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0) return system_error("waiting for the input");
+    if (ready == 0) return Error{"input.open", "the input did not end in time"};
     char chunk[16384];
     const ssize_t count = ::read(in_, chunk, sizeof chunk);
     if (count == 0) return beginning;

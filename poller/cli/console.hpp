@@ -2,6 +2,7 @@
 // that was not written out.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -32,7 +33,8 @@ class Console {
     bool is_cut = false;
   };
   /// The input's first bytes, at most so many. What is behind them is read too, for whoever writes it, and thrown away.
-  [[nodiscard]] Result<Beginning> read_beginning(std::size_t most);
+  /// An error when the input does not end in time.
+  [[nodiscard]] Result<Beginning> read_beginning(std::size_t most, std::chrono::milliseconds within);
   /// As explain(), for a reader that has to have it.
   [[nodiscard]] Status write_error(std::string_view text);
 

@@ -27,7 +27,8 @@ struct HookOptions {
 };
 
 constexpr milliseconds default_patience{40};              // together with our own start: what a person does not feel
-constexpr milliseconds acknowledge_within{1000};          // the output is out already
+constexpr milliseconds input_within{5000};                // the client writes at once; a terminal never
+constexpr milliseconds acknowledge_within{1000};          // nobody waits for a `hook wait` that has spoken
 constexpr std::size_t most_input = std::size_t{1} << 20;  // a tool's result may be longer, and nobody reads it
 constexpr std::size_t most_prompt = std::size_t{32} << 10;
 constexpr std::size_t most_event = max_request_bytes - 4096;
@@ -58,7 +59,7 @@ json::object request_of(schema::HookEvent event) {
 }
 
 Result<json::object> read_event(Context& context) {
-  const auto input = context.console.read_beginning(most_input);
+  const auto input = context.console.read_beginning(most_input, input_within);
   if (!input) return input.error();
   auto event = schema::decode_hook_event(input->text, input->is_cut);
   if (!event) return event.error();
@@ -71,9 +72,10 @@ Result<ControlClient> connect_quickly(const Context& context, milliseconds patie
   return ControlClient::connect(*path, patience);
 }
 
-Status acknowledge(const Context& context, ControlClient& client, const json::array& keys) {
+/// The daemon carries it out also when we did not wait for its answer.
+Status acknowledge(const Context& context, ControlClient& client, const json::array& keys, milliseconds within) {
   if (keys.empty()) return Done{};
-  const auto answer = context.ask(client, "ack", {{"keys", keys}}, acknowledge_within);
+  const auto answer = context.ask(client, "ack", {{"keys", keys}}, within);
   return answer ? Status(Done{}) : Status(answer.error());
 }
 
@@ -81,10 +83,12 @@ Status pass_on(Context& context, milliseconds patience) {
   auto request = read_event(context);
   if (!request) return request.error();
   const auto until = steady_clock::now() + patience;
-  auto client = connect_quickly(context, patience);
+  const auto left = [until] {
+    return std::max(std::chrono::ceil<milliseconds>(until - steady_clock::now()), milliseconds(1));
+  };
+  auto client = connect_quickly(context, left());
   if (!client) return client.error();
-  const auto left = std::max(std::chrono::ceil<milliseconds>(until - steady_clock::now()), milliseconds(1));
-  const auto answer = context.ask(*client, "hook", *std::move(request), left);
+  const auto answer = context.ask(*client, "hook", *std::move(request), left());
   if (!answer) return answer.error();
   if (const auto ignored = raw_text_of(*answer, "ignored"); !ignored.empty()) return Error{"hook.ignored", ignored};
   const std::string output = raw_text_of(*answer, "output");
@@ -92,7 +96,8 @@ Status pass_on(Context& context, milliseconds patience) {
   // Out first, acknowledged afterwards: what the client did not get is handed out again.
   if (Status written = context.console.write(output + '\n'); !written.ok()) return written;
   const json::value* keys = answer->if_contains("keys");
-  return keys != nullptr && keys->is_array() ? acknowledge(context, *client, keys->get_array()) : Status(Done{});
+  return keys != nullptr && keys->is_array() ? acknowledge(context, *client, keys->get_array(), left())
+                                             : Status(Done{});
 }
 
 void explain(Context& context, const HookOptions& options, const Error& why) {
@@ -124,7 +129,7 @@ ExitCode wake(Context& context, ControlClient& client, const HookOptions& option
     return ExitCode::done;
   }
   if (const Status written = context.console.write_error(text + '\n'); !written.ok()) return ExitCode::done;
-  static_cast<void>(acknowledge(context, client, keys));  // or they come again, labelled
+  static_cast<void>(acknowledge(context, client, keys, acknowledge_within));  // or they come again, labelled
   return wakes;
 }
 

@@ -58,6 +58,11 @@ TEST_CASE("of an event that is cut off, the whole fields count, and never a tool
   CHECK(event->name == "PostToolUse");
   CHECK(event->tool_name == "Bash");
   CHECK(event->tool_input.empty());
+
+  // What follows was not read: it may make this no event at all.
+  const auto whole = decode_hook_event(R"({"hook_event_name":"PermissionRequest","tool_input":{"a":1}}   )", true);
+  REQUIRE(whole);
+  CHECK(whole->tool_input.empty());
 }
 
 TEST_CASE("an event that is written is read as the same") {
