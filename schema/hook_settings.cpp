@@ -117,8 +117,7 @@ bool is_ours(std::string_view handler_text) {
   const std::string command = decode_string(find_member(handler_text, "command").value_or("")).value_or("");
   const std::string_view args = find_member(handler_text, "args").value_or("");
   const ArrayScan list = scan_array(args);
-  return command.substr(command.rfind('/') + 1).starts_with("inbox-poller") && !list.elements.empty() &&
-         decode_string(list.elements.front().of(args)) == "hook";
+  return is_our_program(command) && !list.elements.empty() && decode_string(list.elements.front().of(args)) == "hook";
 }
 
 /// The settings' object, without what may stand before it.
@@ -295,6 +294,10 @@ Result<bool> is_there(std::string_view text, const HookProgram& program) {
 }
 
 }  // namespace
+
+bool is_our_program(std::string_view path) {
+  return path.substr(path.rfind('/') + 1).find("inbox-poller") != std::string_view::npos;
+}
 
 std::string hook_settings(const HookProgram& program) {
   return in_brackets('{', member("hooks", in_brackets('{', all_members(program), '}')), '}') + "\n";

@@ -1,6 +1,6 @@
 // Our hooks in the lead client's settings file, put in and taken out by changing only their own bytes. Source:
-// integrations.md C1 (client 2.1.240). Ours are the handlers whose command is a file called inbox-poller… with "hook"
-// as its first argument. Invariant: what with_hooks() adds, without_hooks() removes to the last byte.
+// integrations.md C1 (client 2.1.240). Ours are the handlers whose command is our program, by its name, with "hook" as
+// its first argument. Invariant: what with_hooks() adds, without_hooks() removes to the last byte.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,11 @@
 
 namespace inbox_poller::schema {
 
+/// The file's name holds "inbox-poller"; packagers put things around it.
+bool is_our_program(std::string_view path);
+
 struct HookProgram {
-  std::string path;                  // absolute
+  std::string path;                  // absolute; is_our_program(), or its hooks would never be found again
   std::vector<std::string> options;  // for each call, such as --team demo
 };
 

@@ -54,6 +54,9 @@ Result<std::string> program_path() {
 Result<schema::HookProgram> program_of(const Context& context) {
   auto path = program_path();
   if (!path) return path.error();
+  if (!schema::is_our_program(*path))
+    return fault(*path,
+                 "our hooks are known by the program's name; call it inbox-poller, or something with that in it");
   schema::HookProgram program{*std::move(path), {}};
   if (!context.socket.empty()) {
     auto socket = context.socket_path();

@@ -394,7 +394,7 @@ class Permissions(HookTest):
                good.replace("git status", "git status; make"), good.replace("git status", "git status" + " " * 70000),
                good.replace('"tool_input":', '"tool_input":{"command":"make"},"tool_input":{},"x":'),
                good.replace('"session_id"', '"session"'), "[" * 100000, "", "null", "[]", b"\xff\xfe", b"\x00" * 100,
-               good.replace('"cwd"', '"pad":"%s","cwd"' % ("p" * (1 << 20)))]
+               good.replace('"cwd"', '"pad":"%s","cwd"' % ("p" * (1 << 20))), good + " " * (1 << 20) + "x"]
         for text in odd:
             self.assertEqual(self.run_hook(text).stdout, b"", text[:300])
 
@@ -449,12 +449,35 @@ class Failing(HookTest):
             self.assertEqual(self.run_hook(self.asks()[0]).stdout, b"", answer)
         thread.join(10)
 
+    def test_an_input_that_does_not_end_is_not_waited_for(self):
+        self.start_team(Permissions.RULES)
+        for command, text in ((["hook"], wire.stringify(self.asks()[0])), (["hook"], ""), (["hook", "wait"], wire.stringify(stop(self.session)))):
+            process = subprocess.Popen([self.daemon.program, *command, "--verbose", "--socket", self.daemon.socket], env=self.daemon.env,
+                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.stops.append(lambda p=process: p.poll() is None and p.kill())
+            process.stdin.write(text.encode())
+            process.stdin.flush()
+            self.assertEqual(process.wait(60), 0)
+            self.assertEqual((process.stdout.read(), process.stderr.read()), (b"", b"inbox-poller: the input did not end in time\n"))
+            for stream in (process.stdin, process.stdout, process.stderr):
+                stream.close()
+
+    def test_a_client_that_does_not_know_a_hook_s_arguments_is_not_blocked(self):
+        self.start_team()
+        done = subprocess.run([self.daemon.program], env=self.daemon.env, capture_output=True, input=wire.stringify(self.asks()[2]).encode())
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertIn(b"--help", done.stderr)
+
     def test_a_wrong_command_line_does_not_block_the_client(self):
         self.start_team()
-        for arguments in (["--no-such-option"], ["nonsense"], ["--patience", "soon"], ["wait", "--timeout", "soon"], ["install", "--scope", "x"]):
+        for arguments in (["--no-such-option"], ["nonsense"], ["--patience", "soon"], ["wait", "--timeout", "soon"], ["install", "--scope", "x"],
+                          ["wait", "wait"], ["--socket"], ["--team"]):
             done = subprocess.run([self.daemon.program, "hook", *arguments], env=self.daemon.env, capture_output=True, input=b"")
             self.assertEqual((done.returncode, done.stdout), (1, b""), arguments)
             self.assertTrue(done.stderr, arguments)
+        for arguments in (["--socket", "hook"], ["--no-such-option", "hook"], ["--team", "demo", "hok", "hook"]):
+            done = subprocess.run([self.daemon.program, *arguments], env=self.daemon.env, capture_output=True, input=b"")
+            self.assertEqual((done.returncode, done.stdout), (1, b""), arguments)
 
 
 class Waiting(HookTest):
@@ -584,12 +607,12 @@ class Installing(ProcessTest):
         for text in (b"", b"{}", b"{}\n", b'{\n  "model": "opus"\n}\n', b'{\r\n\t"model": "opus",\r\n\t"hooks": {}\r\n}\r\n',
                      ('{"hooks":{"Stop":[%s],"PreToolUse":[]},"env":{"A":"1"}}' % other).encode(),
                      ('{\n\t"hooks": {\n\t\t"Stop": [\n\t\t\t%s\n\t\t],\n\t\t"PostToolUse": [ %s, %s ]\n\t}\n}' % (other, other, other)).encode(),
-                     '{"text": "ü\\ud800 \u2028", "n": 1e400}'.encode()):
+                     '{"text": "ü\\ud800 \u2028", "n": 1e400}'.encode(), b'\xef\xbb\xbf{\r\n  "model": "opus"\r\n}'):
             self.write(text)
             diff = self.run_cli("install", "--yes").stdout
             installed = self.settings.read_bytes()
             self.assertIn("inbox-poller", diff)
-            found = json.loads(installed)["hooks"]
+            found = json.loads(installed.decode("utf-8-sig"))["hooks"]
             self.assertEqual(set(found), {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest", "Stop",
                                           "StopFailure", "SessionEnd", "TeammateIdle", "TaskCompleted"})
             self.assertIn("nothing to change", self.run_cli("install", "--yes").stdout)
@@ -645,6 +668,43 @@ class Installing(ProcessTest):
         self.assertEqual((real.parent / "claude.json.inbox-poller-backup").read_text(), '{"model": "opus"}')
         real.unlink()
         self.assertIn("leads nowhere", self.run_cli("install", "--yes", expect=1).stderr)
+
+    def test_what_is_no_ordinary_file_is_refused(self):
+        self.settings.parent.mkdir()
+        for make in (os.mkdir, os.mkfifo, lambda path: os.symlink("settings.json", path), lambda path: os.symlink("/dev/null", path)):
+            make(self.settings)
+            for verb in ("install", "uninstall"):
+                self.assertIn("/", self.run_cli(verb, "--yes", expect=1).stderr)  # which file
+            self.assertEqual([p.name for p in self.settings.parent.iterdir()], ["settings.json"])
+            (os.rmdir if make is os.mkdir else os.unlink)(self.settings)
+        self.settings.write_bytes(b'{"a": "%s"}' % (b"x" * (5 << 20)))
+        self.assertIn("no settings file", self.run_cli("install", "--yes", expect=1).stderr)
+
+    def test_many_at_a_time_leave_one_whole_file(self):
+        before = b'{\n  "model": "opus"\n}\n'
+        self.write(before)
+        for verb in ("install", "uninstall"):
+            processes = [subprocess.Popen([self.program, "hook", verb, "--yes"], env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE, text=True) for _ in range(8)]
+            ends = [(p.communicate(timeout=60), p.returncode) for p in processes]
+            self.assertIn(0, [code for _, code in ends])
+            for (_, err), code in ends:
+                if code != 0:
+                    self.assertEqual(code, 1, err)
+                    self.assertIn("in the meantime", err)
+            self.assertIn("nothing to change", self.run_cli(verb, "--yes").stdout)
+            self.assertEqual(sorted(p.name for p in self.settings.parent.iterdir()), ["settings.json", "settings.json.inbox-poller-backup"])
+        self.assertEqual(self.settings.read_bytes(), before)
+
+    def test_a_program_by_another_name_would_not_know_its_hooks_again(self):
+        other = self.folder / "poller"
+        try:
+            os.link(os.path.realpath(self.program), other)
+        except OSError:
+            self.skipTest("the program cannot be linked from another file system")
+        self.program = str(other)
+        self.assertIn("call it inbox-poller", self.run_cli("install", "--yes", expect=1).stderr)
+        self.assertFalse(self.settings.exists())
 
     def test_scopes_and_what_the_hooks_are_called_with(self):
         project = self.folder / "project"

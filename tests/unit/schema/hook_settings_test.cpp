@@ -111,6 +111,17 @@ TEST_CASE("only our handlers go, from wherever somebody has put them") {
         R"({"hooks":{"Foo":[{"hooks":[)" + other + "]}]}}");
 }
 
+TEST_CASE("our program is known by its name, also where packagers put something around it") {
+  for (const auto* path :
+       {"inbox-poller", "/usr/bin/inbox-poller", "/opt/inbox-poller-0.1.0", "/nix/x/.inbox-poller-wrapped"})
+    CHECK(is_our_program(path));
+  for (const auto* path : {"", "/", "/opt/inbox-poller/", "/opt/inbox-poller/other", "poller"})
+    CHECK_FALSE(is_our_program(path));
+  const HookProgram wrapped{"/nix/x/.inbox-poller-wrapped", {}};
+  CHECK(added(added("{}", wrapped), wrapped) == added("{}", wrapped));
+  CHECK(removed(added("{}", wrapped)) == "{}");
+}
+
 TEST_CASE("one event's hooks that are missing are put back") {
   const auto with = added("{}", program);
   const auto at = with.find("\"PermissionRequest\"");
