@@ -171,14 +171,14 @@ class Ends(WithLead):
 
     def test_so_many_failures_in_a_row_end_it_and_a_turn_that_ended_counts_anew(self):
         self.begin("--restart", "1")
-        for text in ("one", "two"):
+        for text, turns in (("one", 1), ("two", 3)):  # the turn of what came again ends too
             self.team.say("ada", text)
-            wait_for("the turn ended", lambda: len(self.lead.events("turn_ended")) >= (1 if text == "one" else 2), 20)
+            wait_for("the turn ended", lambda: len(self.lead.events("turn_ended")) == turns, 20)
             self.lead.order("exit", b"7")
             self.team.say("ada", "end of " + text)
             wait_for("it was started again", lambda: len(self.lead.events("started")) == (2 if text == "one" else 3), 20)
             wait_for("what it had taken came again", lambda: self.lead.took()[-1] == ("ada", "end of " + text, True), 20)
-        wait_for("the turns ended", lambda: len(self.lead.events("turn_ended")) >= 4, 20)
+        wait_for("the turns ended", lambda: len(self.lead.events("turn_ended")) == 4, 20)
         self.lead.order("exit", b"7")
         self.team.say("ada", "end")
         wait_for("it was started again", lambda: len(self.lead.events("started")) == 4, 20)

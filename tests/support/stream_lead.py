@@ -7,7 +7,9 @@ begins; `assistant` lines, and `result` at the end of a turn; `can_use_tool` ask
 input ends it after the turns that are left. --resume goes on with that session.
 
 What it took stands as JSON lines in $LEAD_LOG, written before it says so: started (argv, session), took (uuid, content, origin),
-answer (to an ask), turn_ended. Everything that it wrote stands in $LEAD_LOG.out as well. Orders are files in $LEAD_ORDERS:
+answer (to an ask), turn_ended; written behind it: repeated (uuid, once the line is out), left (it ended by itself). Everything that it
+wrote stands in $LEAD_LOG.out as well. $LEAD_PAUSE is the longest pause in seconds, at random, before each step. Orders are files in
+$LEAD_ORDERS:
   crash_before_replay, crash_after_replay   it kills itself there, once
   think                                     a line is not repeated while it exists
   hold                                      turns do not end while it exists
@@ -22,6 +24,7 @@ import json
 import os
 import pathlib
 import queue
+import random
 import re
 import signal
 import subprocess
@@ -38,6 +41,7 @@ class Lead:
         self.log_path = os.environ["LEAD_LOG"]
         self.orders = pathlib.Path(os.environ["LEAD_ORDERS"])
         self.turn = float(os.environ.get("LEAD_TURN", "0.02"))
+        self.pause = float(os.environ.get("LEAD_PAUSE", "0"))
         self.replays = "--replay-user-messages" in argv
         resumed = argv.index("--resume") if "--resume" in argv else None
         self.session = argv[resumed + 1] if resumed is not None else str(uuid.uuid4())
@@ -58,6 +62,9 @@ class Lead:
 
     def say(self, **line):
         self.write((json.dumps(line) + "\n").encode())
+
+    def rest(self):
+        time.sleep(random.uniform(0, self.pause))
 
     def read(self):
         """Runs beside the turns: answers to asks come in the middle of one."""
@@ -104,11 +111,14 @@ class Lead:
             sys.exit(int(code))
         self.say(type="system", subtype="init", session_id=self.session, cwd=os.getcwd(), capabilities=["interrupt_receipt_v1"])
         self.crash_if("crash_before_replay")
+        self.rest()
         while (self.orders / "think").exists():
             time.sleep(PAUSE)
         if self.replays:
             self.say(**dict(line, isReplay=True, session_id=self.session))
+            self.log("repeated", uuid=line.get("uuid"))
         self.crash_if("crash_after_replay")
+        self.rest()
         self.say(type="assistant", message={"role": "assistant", "content": [{"type": "text", "text": "I see."}]}, session_id=self.session)
         noise = self.order("say")
         if noise is not None:
@@ -123,18 +133,21 @@ class Lead:
         self.say(type="result", subtype="success", is_error=False, session_id=self.session)
 
     def run(self):
+        self.rest()
         threading.Thread(target=self.read, daemon=True).start()
-        while True:
-            line = self.lines.get()
-            if line is None:
-                return
-            self.run_turn(line)
+        try:
+            while (line := self.lines.get()) is not None:
+                self.run_turn(line)
+        except BrokenPipeError:
+            pass  # nobody hears it any more
+        finally:
+            self.log("left")
 
 
 class LeadRun:
     """The test's handle on `inbox-poller lead run` with such a lead in it."""
 
-    def __init__(self, daemon, folder, *options, replay=True, turn=0.02, command=None, stdin=subprocess.PIPE, stdout=subprocess.PIPE):
+    def __init__(self, daemon, folder, *options, replay=True, turn=0.02, pause=0, command=None, stdin=subprocess.PIPE, stdout=subprocess.PIPE):
         self.folder = pathlib.Path(folder)
         self.orders = self.folder / "orders"
         self.orders.mkdir(parents=True, exist_ok=True)
@@ -143,7 +156,8 @@ class LeadRun:
         if command is None:
             command = [sys.executable, "-B", os.path.abspath(__file__), "-p", "--input-format", "stream-json", "--output-format",
                        "stream-json", "--verbose"] + (["--replay-user-messages"] if replay else [])
-        env = dict(daemon.env, LEAD_LOG=str(self.log_path), LEAD_ORDERS=str(self.orders), LEAD_TURN=str(turn))
+        env = dict(daemon.env, LEAD_LOG=str(self.log_path), LEAD_ORDERS=str(self.orders), LEAD_TURN=str(turn),
+                   LEAD_PAUSE=str(pause))
         with open(self.err_path, "ab") as err:
             self.process = subprocess.Popen([daemon.program, "lead", "run", "--socket", daemon.socket, *options, "--", *command],
                                             env=env, stdin=stdin, stdout=stdout, stderr=err)
