@@ -31,6 +31,16 @@ Status judge_exit(const std::string& program, const ChildResult& end) {
                "delivery.exec: " + program + " ended with " + how + ": the batch is kept and offered again"};
 }
 
+/// True where an earlier batch broke off half way, and where we cannot tell.
+bool ends_inside_a_line(FileSystem& files, const std::string& path, const FileStat& stat) {
+  if (stat.size == 0) return false;
+  const auto file = files.open_read(absolute, path);
+  char last = 0;
+  if (!file) return true;
+  const auto read = files.read_at(*file, &last, 1, stat.size - 1);
+  return !read || *read != 1 || last != '\n';
+}
+
 }  // namespace
 
 OutgoingMessage outgoing(const MessageRow& row, const schema::Roster& roster, config::Bytes limit) {
@@ -96,8 +106,7 @@ asio::awaitable<Status> deliver_exec(const config::ExecSink& sink, const std::st
 Status deliver_file(FileSystem& files, const std::string& path, const std::vector<OutgoingMessage>& messages) {
   const auto file = files.open_append(absolute, path);
   if (!file) return in_context("delivery.file", file.error());
-  // Starts a line of its own even where an earlier batch broke off half way.
-  std::string lines = file->stat.size == 0 ? "" : "\n";
+  std::string lines = ends_inside_a_line(files, path, file->stat) ? "\n" : "";
   for (const auto& message : messages) lines += json_line(message) + "\n";
   if (auto written = files.append(*file, lines); !written) return in_context("delivery.file", written.error());
   if (auto synced = files.sync(*file); !synced) return in_context("delivery.file", synced.error());
