@@ -1,0 +1,125 @@
+"""One short run of the daemon, again and again, with something else happening at another system call each time.
+
+A run takes in a workload that lies there complete (workload.py), answers, marks and delivers it to a file, and ends by itself after some
+polls. It is traced once; every call of it that touches the run's folder is a point. At each point a copy of the same folder is run with
+that call disturbed (strace's own injection), what must hold at every moment is judged, then a daemon runs on what is left with nothing in
+its way, and everything is judged (oracle.py).
+"""
+
+import collections
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import oracle
+import team as wire
+from daemon import Daemon, team_toml
+from workload import WORKERS, Workload, received
+
+POLLS = 3
+CALL = re.compile(r"(\d+)\s+(\w+)\((.*)")
+STALE_POLLS = 250  # more than the ten seconds after which a lock is taken over
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    call: str
+    number: int   # of the calls of that name in the main thread, which is how strace counts
+    about: str    # the beginning of its arguments, for a reader
+
+    def __str__(self):
+        return "%s #%d (%s)" % (self.call, self.number, self.about)
+
+
+class Scenario:
+    """A folder with a workload in it, made once."""
+
+    def __init__(self, seed, size=24, toml_more=""):
+        if not shutil.which("strace"):
+            raise unittest.SkipTest("strace is not installed")
+        self.seed, self.size, self.toml_more = seed, size, toml_more
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ip-"))
+
+    def stage(self):
+        """The world before the daemon's first look, in the same folder each time: paths are part of what is traced."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(mode=0o700)
+        team = wire.Team(self.folder / "teams", "demo", WORKERS)
+        sink = self.folder / "lead.jsonl"
+        self.daemon = Daemon(os.environ["INBOX_POLLER"], self.folder, team_toml(team, more='\n[delivery]\nvia = ["file"]\nfile = "%s"\n%s' % (
+            sink, self.toml_more)), polls=POLLS)
+        self.daemon.env["ASAN_OPTIONS"] = "detect_leaks=0:verify_asan_link_order=0"  # a traced process cannot look for leaks
+        self.world = Workload(self.seed, team, self.daemon.state, self.size).write()
+        self.world.sinks = {sink}
+        return self
+
+    def remove(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, wrapper=(), polls=POLLS, env=None, seconds=120):
+        """Runs the daemon to its end, or to its death; the exit code as a shell tells it."""
+        log = self.folder / ("run-%d.log" % len(self.world.runs))
+        self.daemon.extra = ["--polls", str(polls)]
+        with open(log, "wb") as out:
+            process = subprocess.Popen([*wrapper, *self.daemon.command()], env=dict(self.daemon.env, **(env or {})), stdin=subprocess.DEVNULL,
+                                       stdout=out, stderr=out, start_new_session=True)
+            try:
+                code = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, 9)
+                process.wait()
+                raise AssertionError("it did not end within %d s:\n%s" % (seconds, log.read_text("utf-8", "replace")[-2000:]))
+        code = 128 - code if code < 0 else code
+        self.world.runs.append((code, log.read_bytes()))
+        self.world.received = received(self.folder / "lead.jsonl")
+        return code
+
+    def points(self):
+        """Every call of one undisturbed run that names something in the folder, in order."""
+        self.stage()
+        trace = self.folder / "trace"
+        code = self.run(["strace", "-qq", "-f", "-y", "-s", "40", "-o", str(trace)])
+        assert code == 0, "the undisturbed run left with %d" % code
+        found, counts, main = [], collections.Counter(), None
+        for line in trace.read_text("utf-8", "replace").splitlines():
+            call = CALL.match(line)
+            if not call:
+                continue
+            main = main or call[1]
+            if call[1] != main:
+                continue
+            counts[call[2]] += 1
+            if str(self.folder) in call[3] and call[2] != "execve":
+                about = call[3].replace(str(self.folder) + "/", "")
+                found.append(Point(call[2], counts[call[2]], about[:60]))
+        return found
+
+    def judge(self, over):
+        return oracle.violations(self.world, over)
+
+    def disturbed(self, point, injection, persistent=False):
+        """Stages anew and runs with this call disturbed."""
+        self.stage()
+        when = "%d%s" % (point.number, "+" if persistent else "")
+        return self.run(["strace", "-qq", "-f", "-o", "/dev/null", "-e", "trace=" + point.call, "-e",
+                         "inject=%s:%s:when=%s" % (point.call, injection, when)])
+
+    def recover(self, waits_for_locks=False):
+        """A daemon with nothing in its way. A lock that the dead one left is waited out, or removed as any peer would after ten seconds."""
+        left = [p for folder in (self.world.team.folder, self.world.team.inboxes) for p in folder.glob("*.lock")]
+        if not waits_for_locks:
+            for path in left:
+                path.rmdir()
+        return self.run(polls=STALE_POLLS if left and waits_for_locks else POLLS)
+
+
+def spread(points, most):
+    """At most so many of them, evenly over the run."""
+    if most >= len(points):
+        return list(points)
+    return [points[i * len(points) // most] for i in range(most)]
