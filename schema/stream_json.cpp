@@ -56,7 +56,7 @@ StreamLine decode_stream_line(std::string_view text) {
   if (type == "user") return decode_user(line);
   if (type == "system") return decode_system(line);
   if (type == "assistant" || type == "stream_event" || type == "tool_progress") return StreamWork{};
-  if (type == "result") return StreamResult{};
+  if (type == "result") return StreamResult{line.token("is_error") == "true"};
   if (type == "control_request") return decode_control_request(line);
   if (type == "control_cancel_request") return ToolAskCancelled{line.string("request_id")};
   return StreamOther{};

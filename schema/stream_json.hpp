@@ -24,8 +24,10 @@ struct StreamReplay {
   std::string uuid;  // the one that the line was written with; empty when it had none
 };
 
-/// A turn has ended.
-struct StreamResult {};
+/// A turn has ended, or none could begin.
+struct StreamResult {
+  bool failed = false;
+};
 
 /// May it use this tool? (control_request, can_use_tool)
 struct ToolAsk {

@@ -40,6 +40,12 @@ class WithLead(ProcessTest):
         wait_for("the lead took %s" % texts, lambda: len(self.lead.took()) >= len(texts), 20)
         self.assertEqual(self.lead.texts(), texts)
 
+    def child_of(self, pid):
+        """The one child of this process."""
+        table = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+        child, = [int(line.split()[0]) for line in table.splitlines() if line.split()[1] == str(pid)]
+        return child
+
     def said(self, words):
         wait_for("it says: " + words, lambda: words in self.lead.errors(), 20)
 
@@ -123,6 +129,46 @@ class Messages(WithLead):
         self.assertIn(noise, self.lead.out)
         self.assertEqual(self.lead.out, self.lead.wrote())
 
+    def test_a_line_over_16_mib_goes_through_and_the_next_ones_are_understood(self):
+        self.begin()
+        noise = b"x" * (17 << 20) + b"\n"
+        self.lead.order("say", noise)
+        self.team.say("ada", "hello")
+        self.said("longer than 16 MiB: it was passed through, and not understood")
+        wait_for("the turn's end is understood", lambda: self.lead_state() == "idle", 20)
+        self.team.say("ada", "again")
+        self.delivered(2)
+        self.lead.process.terminate()
+        self.lead.wait()
+        self.assertIn(noise, self.lead.out)
+
+    def test_a_lead_that_does_not_read_holds_up_nobody_but_itself(self):
+        """Far more than a pipe holds."""
+        self.begin("--restart", "1", command=["/bin/sh", "-c", 'if [ -e "$LEAD_LOG" ]; then exec cat; fi; : > "$LEAD_LOG"; '
+                                              'while :; do echo tick; sleep 0.1; done'])
+        wait_for("it is up", lambda: b"tick" in self.lead.out)
+        for n in range(5):
+            self.team.say("ada", "message %d " % n + "x" * 100000)
+        wait_for("it is offered", lambda: self.chat()["offered"], 20)
+        seen = len(self.lead.out)
+        wait_for("its output goes through", lambda: len(self.lead.out) > seen + 10)
+        self.assertEqual(self.chat()["delivered"], 0)
+        self.lead.process.stdin.write(b"from the wrapper\n")
+        self.lead.process.stdin.flush()
+        self.daemon.cli("lead", "idle")
+        os.killpg(self.child_of(self.lead.process.pid), signal.SIGKILL)
+        wait_for("the next one gets all", lambda: b"message 4" in self.lead.out and b"from the wrapper" in self.lead.out, 20)
+        self.assertIn(b"may be a repeat", self.lead.out)
+        self.lead.process.terminate()
+        self.assertEqual(self.lead.wait(), 128 + signal.SIGTERM)
+
+    def test_a_lead_that_closed_its_input_is_told_of(self):
+        self.begin(command=["/bin/sh", "-c", "exec <&-; while :; do echo tick; sleep 0.1; done"])
+        wait_for("it is up", lambda: b"tick" in self.lead.out)
+        self.team.say("ada", "hello")
+        self.said("the lead has closed its standard input")
+        self.assertEqual(self.chat()["queued"], 1)
+
     def test_there_is_one_lead_in_a_team(self):
         self.begin()
         wait_for("the first stands", lambda: self.daemon.ask("lead")["by"] == "stream_opens")
@@ -198,6 +244,74 @@ class Ends(WithLead):
         run = self.start_run(command=["/nowhere/at/all"])
         self.assertEqual(run.wait(), 1)
         self.assertIn("/nowhere/at/all", run.errors())
+
+    def test_a_program_that_cannot_be_started_again_counts_as_a_failure(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        program = self.folder / "lead.sh"
+        script = "#!/bin/sh\necho up\nrm \"$0\"\nexit 3\n"
+        for back in (False, True):
+            with self.subTest(back=back):
+                program.write_text(script)
+                program.chmod(0o700)
+                run = self.start_run("--restart", "4", command=[str(program)])
+                if back:  # as when it is being replaced by a newer one
+                    wait_for("it is gone", lambda: not program.exists())
+                    (self.folder / "new.sh").write_text("#!/bin/sh\nexit 0\n")
+                    (self.folder / "new.sh").chmod(0o700)
+                    (self.folder / "new.sh").rename(program)
+                self.assertEqual(run.wait(), 0 if back else 1)
+                self.assertEqual(run.out, b"up\n")
+        self.assertIn("starting it again (4 of 4 in a row)", run.errors())
+
+    def test_a_session_that_cannot_be_resumed_ends_the_restarts_and_loses_nothing(self):
+        """The client then says so in a result, whatever it was given, and leaves."""
+        error = json.dumps({"type": "result", "subtype": "error_during_execution", "is_error": True, "session_id": "s-1"})
+        self.begin("--restart", "2", command=["/bin/sh", "-c", "read line; echo '%s'; exit 1" % error])
+        self.team.say("ada", "precious")
+        self.assertEqual(self.lead.wait(), 1)
+        self.assertEqual(self.lead.out.count(b"error_during_execution"), 3)
+        wait_for("it is queued", lambda: self.chat()["queued"] == 1)
+        self.assertEqual(self.chat()["delivered"], 0)
+
+    def test_a_session_id_never_becomes_an_option(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        for session, resumed in (("s-1", b"--resume s-1"), ("--danger", b""), ("a b", b""), ("x" * 70000, b"")):
+            with self.subTest(session[:10]):
+                init = json.dumps({"type": "system", "subtype": "init", "session_id": session})
+                (self.folder / "init").write_text(init + "\n")
+                run = self.start_run("--restart", "1", command=["/bin/sh", "-c", 'cat "$0"; echo "with $*"; exit 3',
+                                                                str(self.folder / "init")])
+                self.assertEqual(run.wait(), 3)
+                self.assertEqual([line for line in run.out.splitlines() if line.startswith(b"with")], [b"with ", b"with " + resumed])
+
+    def test_a_line_of_the_wrapper_that_was_half_written_reaches_the_next_one_whole(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        run = self.start_run("--restart", "1", command=["/bin/sh", "-c", 'if [ -e "$LEAD_LOG" ]; then exec cat; fi; : > "$LEAD_LOG"; '
+                                                        "head -c 1 > /dev/null; exit 3"])
+        line = b"<" + b"x" * 500000 + b">\n"
+        run.process.stdin.write(line)
+        run.process.stdin.close()
+        wait_for("it is there, once and whole", lambda: run.out == line, 20)
+
+    def test_it_runs_without_standard_descriptors_and_with_blocked_signals(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        command = [self.daemon.program, "lead", "run", "--socket", self.daemon.socket, "--", "/bin/sh", "-c",
+                   "exec >&-; sleep 0.5; exit 7"]  # its end is known from nothing but SIGCHLD
+        for close in ("<&-", "<&- >&-", "<&- >&- 2>&-"):
+            with self.subTest(close):
+                done = subprocess.run(["/bin/sh", "-c", 'exec "$@" ' + close, "sh", *command], env=self.daemon.env, timeout=60)
+                self.assertEqual(done.returncode, 7)
+        signals = {signal.SIGCHLD, signal.SIGTERM}
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+        try:
+            process = subprocess.Popen(command, env=self.daemon.env)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self.assertEqual(process.wait(60), 7)
 
     def test_arguments_reach_the_program_as_they_are(self):
         self.team = self.make_team()

@@ -1,7 +1,9 @@
 // The half of LeadHost that knows what the lines mean: batches, turns, asks to use a tool.
+#include <utility>
 #include <variant>
 
 #include "poller/cli/lead_run/host.hpp"
+#include "schema/ids.hpp"
 
 namespace inbox_poller::poller::cli {
 namespace {
@@ -68,7 +70,9 @@ void LeadHost::take_line(std::string_view line) {
 
 void LeadHost::take(const schema::StreamInit& init) {
   if (!init.cwd.empty()) cwd_ = init.cwd;
-  if (init.session_id.empty() || init.session_id == session_) return;
+  if (init.session_id == session_) return;
+  // It becomes an argument when the lead is started again: never one that is an option.
+  if (!schema::is_valid_request_id(init.session_id) || init.session_id.starts_with('-')) return;
   session_ = init.session_id;
   // Not a turn yet: some clients say this when they start.
   link_.report(in_turn_ || under_way_ ? "stream_works" : "stream_opens", session_);
@@ -83,17 +87,18 @@ void LeadHost::take(const schema::StreamWork&) {
 }
 
 void LeadHost::take(const schema::StreamReplay& replay) {
+  replays_ = true;  // also when it is somebody else's line
   if (!under_way_ || replay.uuid != under_way_->uuid) return;
-  replays_ = true;
   link_.acknowledge(under_way_->keys, false);
   under_way_.reset();
   take(schema::StreamWork{});
 }
 
-void LeadHost::take(const schema::StreamResult&) {
-  in_turn_ = false;
-  failures_ = 0;
-  if (under_way_ && --under_way_->turns <= 0) assume_taken();
+void LeadHost::take(const schema::StreamResult& result) {
+  // An error before any work was no turn: a session that cannot be resumed ends like this, whatever it was given.
+  const bool turn = std::exchange(in_turn_, false) || !result.failed;
+  if (turn) failures_ = 0;
+  if (turn && under_way_ && --under_way_->turns <= 0) assume_taken();
   link_.report("stream_result", session_);
 }
 

@@ -252,6 +252,8 @@ SteadyTime DaemonLink::watch(std::vector<pollfd>& descriptors) const {
   return wake;
 }
 
-bool DaemonLink::settled() const { return !mail_ || (told_ && acknowledgements_.empty() && side_state_ == Side::free); }
+bool DaemonLink::settled() const {
+  return acknowledgements_.empty() && (!mail_ || (told_ && side_state_ == Side::free));
+}
 
 }  // namespace inbox_poller::poller::cli

@@ -73,7 +73,8 @@ class DaemonLink {
 
   /// Adds what to wait for; returns when step() has something to do by itself.
   SteadyTime watch(std::vector<pollfd>& descriptors) const;
-  /// True when nothing is left to be told, or there is nobody to tell.
+  /// True when nothing is left to be told, or there is nobody to tell. What the lead took is worth waiting for
+  /// somebody.
   [[nodiscard]] bool settled() const;
 
  private:

@@ -21,6 +21,7 @@ constexpr std::size_t one_write = 4096;                      // what a pipe take
 constexpr milliseconds first_pause{100};
 constexpr milliseconds longest_pause{1000};
 constexpr milliseconds last_words{2000};
+constexpr int could_not_start = 1;  // as at the first start
 constexpr SteadyTime never = SteadyTime::max();
 
 SteadyTime now() { return std::chrono::steady_clock::now(); }
@@ -49,6 +50,7 @@ Result<int> LeadHost::run() {
     start_again();
     read_child(false);
     reap();
+    tell_deaf();
     read_input();
     write_child();
     step_link();  // behind all that leaves something to be told
@@ -75,6 +77,7 @@ void LeadHost::wait() {
   if (output_open_ && !output_.empty()) add(STDOUT_FILENO, POLLOUT);
   auto wake = link_.watch(descriptors);
   if (start_at_) wake = std::min(wake, *start_at_);
+  if (deaf_at_) wake = std::min(wake, *deaf_at_);
   if (leave_at_ && now() < *leave_at_) wake = std::min(wake, *leave_at_);
   int timeout = -1;
   if (wake != never)
@@ -100,10 +103,17 @@ Status LeadHost::start() {
 void LeadHost::start_again() {
   if (!start_at_ || *start_at_ > now()) return;
   start_at_.reset();
-  if (auto started = start(); !started.ok()) {
-    tell_(started.error().message);
-    exit_code_ = 127;
-  }
+  const auto started = start();
+  if (started.ok()) return;
+  fail(could_not_start, started.error().message);
+  if (exit_code_) tell_(started.error().message);
+}
+
+/// One that lives on without its input is told of; one that is ending closes it too.
+void LeadHost::tell_deaf() {
+  if (!deaf_at_ || *deaf_at_ > now()) return;
+  deaf_at_.reset();
+  if (!leaving_) tell_("the lead has closed its standard input: until it is started again it gets no messages");
 }
 
 void LeadHost::take_signals() {
@@ -137,26 +147,31 @@ void LeadHost::reap() {
 
 void LeadHost::ended(int status) {
   child_.reset();
+  deaf_at_.reset();
   from_child_.clear();
+  front_written_ = 0;  // the next one gets a line of somebody else's whole
   drop_ours();
-  if (front_written_ > 0) {  // half a line of somebody else's is of no use to the next one
-    to_child_bytes_ -= to_child_.front().text.size();
-    to_child_.pop_front();
-    front_written_ = 0;
-  }
   link_.withdraw_all();
   if (under_way_) give_back();  // it may have read them: they come again, and say so
   link_.report("stream_closes", session_);
   const bool failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  if (!failed || leaving_ || failures_ >= options_.restarts) {
+  if (failed)
+    fail(code, "the lead ended with " + how_it_ended(status));
+  else
+    exit_code_ = code;
+}
+
+/// Arranges for another start, or lets this be the end.
+void LeadHost::fail(int code, const std::string& why) {
+  if (leaving_ || failures_ >= options_.restarts) {
     exit_code_ = code;
     return;
   }
   start_at_ = now() + std::min(first_pause * (1 << std::min(failures_, 4)), longest_pause);
   ++failures_;
-  tell_("the lead ended with " + how_it_ended(status) + "; starting it again (" + std::to_string(failures_) + " of " +
-        std::to_string(options_.restarts) + " in a row)");
+  tell_(why + "; starting it again (" + std::to_string(failures_) + " of " + std::to_string(options_.restarts) +
+        " in a row)");
   command_ = options_.argv;
   if (!options_.lines && options_.resume && !session_.empty()) {
     command_.emplace_back("--resume");
@@ -195,16 +210,19 @@ void LeadHost::read_input() {
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (count <= 0) {
     input_open_ = false;
-    if (auto rest = from_input_.take_rest(); !rest.empty()) put(rest + '\n', false);
-    return;
+    if (const auto rest = from_input_.take_rest(); !rest.empty()) pass_on(rest);
+  } else {
+    from_input_.feed({buffer.data(), static_cast<std::size_t>(count)},
+                     [this](std::string_view line) { pass_on(line); });
   }
-  from_input_.feed({buffer.data(), static_cast<std::size_t>(count)}, [this](std::string_view line) {
-    // First answer wins: ours would be the second.
-    if (!options_.lines)
-      if (const auto id = schema::answered_request(line); !id.empty()) link_.withdraw(run_ + "-" + id);
-    put(std::string(line) + '\n', false);
-  });
   if (from_input_.take_left_out() > 0) tell_("a line of the input is longer than 16 MiB and was left out");
+}
+
+void LeadHost::pass_on(std::string_view line) {
+  // First answer wins: ours would be the second.
+  if (!options_.lines)
+    if (const auto id = schema::answered_request(line); !id.empty()) link_.withdraw(run_ + "-" + id);
+  put(std::string(line) + '\n', false);
 }
 
 void LeadHost::put(std::string line, bool ours) {
@@ -232,6 +250,7 @@ void LeadHost::write_child() {
     if (count < 0 && errno == EAGAIN) return;
     if (count < 0) {  // it reads no more, so nothing can reach it
       child_->input = Fd();
+      deaf_at_ = now() + last_words;
       if (under_way_) give_back();
       return;
     }

@@ -55,7 +55,10 @@ class LeadHost {
   void read_child(bool at_its_end);
   void reap();
   void ended(int status);
+  void fail(int code, const std::string& why);
+  void tell_deaf();
   void read_input();
+  void pass_on(std::string_view line);
   void step_link();
   void write_child();
   void write_output();
@@ -89,7 +92,8 @@ class LeadHost {
   int runs_ = 0;
   int failures_ = 0;  // in a row
   std::optional<SteadyTime> start_at_;
-  std::optional<int> exit_code_;  // set when it has ended for good
+  std::optional<SteadyTime> deaf_at_;  // when it is worth saying that it closed its input
+  std::optional<int> exit_code_;       // set when it has ended for good
   std::optional<SteadyTime> leave_at_;
   bool leaving_ = false;
 

@@ -34,7 +34,10 @@ class LineCutter {
   }
 
   /// What came behind the last newline.
-  [[nodiscard]] std::string take_rest() { return std::exchange(rest_, {}); }
+  [[nodiscard]] std::string take_rest() {
+    if (std::exchange(skipping_, false)) ++left_out_;
+    return std::exchange(rest_, {});
+  }
   void clear() {
     rest_.clear();
     skipping_ = false;

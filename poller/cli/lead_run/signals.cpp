@@ -41,6 +41,10 @@ Signals::Signals(const std::vector<int>& numbers) {
     if (::sigaction(number, nullptr, &before) != 0 || (before.sa_handler == SIG_IGN && number != SIGCHLD)) continue;
     ::sigaction(number, &action, nullptr);
     before_.emplace_back(number, before);
+    sigset_t mine;
+    sigemptyset(&mine);
+    sigaddset(&mine, number);
+    ::pthread_sigmask(SIG_UNBLOCK, &mine, nullptr);  // who started us may have blocked it; then we would wait for ever
   }
 }
 

@@ -35,7 +35,9 @@ TEST_CASE("a stream tells of the session, of work, of taken lines and of the end
   decoded<StreamWork>(R"({"type":"stream_event","event":{}})");
   CHECK(decoded<StreamReplay>(R"({"isReplay":true,"uuid":"u-1","type":"user","message":{}})").uuid == "u-1");
   CHECK(decoded<StreamReplay>(R"({"isReplay":true,"type":"user"})").uuid.empty());
-  decoded<StreamResult>(R"({"type":"result","subtype":"success","is_error":false})");
+  CHECK_FALSE(decoded<StreamResult>(R"({"type":"result","subtype":"success","is_error":false})").failed);
+  CHECK_FALSE(decoded<StreamResult>(R"({"type":"result"})").failed);
+  CHECK(decoded<StreamResult>(R"({"type":"result","subtype":"error_during_execution","is_error":true})").failed);
 }
 
 TEST_CASE("only a replay that says so is one") {
