@@ -35,6 +35,9 @@ std::string what_is_asked(const json::object& ask, const std::string& asker) {
   if (kind == "permission") return "  " + asker + " asks to use " + subject + " with\n" + input_text(body);
   if (kind == "sandbox")
     return "  " + asker + " asks to reach the host\n" + printable_block(body.empty() ? subject : body, "    | ");
+  if (kind == "stop")
+    return "  " + asker + " asks to stop; approving ends its process and takes it out of the team\n" +
+           claim("its reason", body);
   return "  " + asker + " asks for approval of a plan" + (subject.empty() ? "" : " (" + subject + ")") + "\n" +
          printable_block(body, "    | ");
 }

@@ -325,7 +325,7 @@ Watch::Frame Watch::frame(ScreenSize size, long long now) {
   Frame frame;
   if (size.rows < fewest_rows || size.columns < fewest_columns) {
     drawn_.clear();
-    frame.lines.push_back({std::string(fitting("the screen is too small; q quits", size.columns)), true});
+    frame.lines.push_back({std::string(fitting("too small; q quits", size.columns)), true});
     return frame;
   }
   frame.lines.push_back({std::string(fitting(title(), size.columns)), true});

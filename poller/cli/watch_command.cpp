@@ -56,7 +56,9 @@ class Screen {
   }
 
   bool draw() {
-    const Watch::Frame frame = watch_.frame(terminal_.size(), now_ms());
+    ScreenSize size = terminal_.size();
+    --size.columns;  // what clears the rest of a full line takes its last character along on some terminals
+    const Watch::Frame frame = watch_.frame(size, now_ms());
     std::string text = "\x1b[H";
     for (std::size_t i = 0; i < frame.lines.size(); ++i) {
       const Watch::Line& line = frame.lines[i];

@@ -82,6 +82,13 @@ TEST_CASE("a host is shown as it was written, what hides in it made visible") {
   CHECK(has(card, "alice asks to reach the host\n    | github.com<U+202E>.evil.com\n"));
 }
 
+TEST_CASE("a wish to stop says what approving does, and is no plan") {
+  const std::string card = shown({"pending"}, ask({{"kind", "stop"}, {"subject", "alice"}, {"body", "all\ndone"}}));
+  CHECK(has(card, "alice asks to stop; approving ends its process and takes it out of the team\n"));
+  CHECK(has(card, "its reason:\n    | all\n    | done\n"));
+  CHECK_FALSE(has(card, "plan"));
+}
+
 TEST_CASE("an id that a shell would obey is quoted in the commands to copy") {
   const std::string card = shown({"pending"}, ask({{"request_id", "-x; rm -rf ~"}}));
   CHECK(has(card, "-- '-x; rm -rf ~'\n"));
