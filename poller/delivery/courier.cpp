@@ -34,6 +34,12 @@ std::vector<long long> ids_of(const std::vector<OutgoingMessage>& messages) {
   return ids;
 }
 
+/// A composer may make other spaces of tabs and line ends.
+std::string without_spaces(std::string text) {
+  std::erase_if(text, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
+  return text;
+}
+
 Fields fields_of(const TeamContext& context, const schema::MessageKey& key, const std::string& from,
                  const std::string& sink) {
   return {{"team", context.name}, {"message_key", key.value}, {"from", from}, {"sink", sink}};
@@ -346,6 +352,8 @@ void Courier::give_back(const std::vector<OutgoingMessage>& messages, std::strin
   std::vector<OutgoingMessage> back;
   for (const auto& message : messages) {
     const auto row = context_.ledger.message(message.key);
+    if (const auto lent = lent_.find(message.id); !row && lent != lent_.end())
+      lent->second.until = context_.clock.steady();  // what became of it cannot be read now: settle() takes it back
     if (row && *row && (*row)->delivery == DeliveryState::offered) back.push_back(message);
   }
   if (back.empty()) return;
@@ -404,7 +412,7 @@ bool Courier::pushed(Rung rung, const std::vector<OutgoingMessage>& messages) {
   const bool confirms = rung == Rung::tmux && !row_.session.empty();
   if (confirms) {
     // Its hooks tell when the prompt went in; if they do not, it is offered again, labelled.
-    pasted_ = {tmux_.text_for(messages), keys};
+    pasted_ = {without_spaces(tmux_.text_for(messages)), keys};
     for (const auto& message : messages)
       lent_[message.id].until = context_.clock.steady() + context_.config.delivery.presumed_busy;
   } else if (auto taken = acknowledge(keys, rung == Rung::exec ? Confirmation::acknowledged : Confirmation::assumed);
@@ -447,7 +455,7 @@ void Courier::failed(Rung rung, const Error& why) {
 }
 
 void Courier::prompt_seen(const std::string& prompt) {
-  if (pasted_.keys.empty() || prompt.find(pasted_.text) == std::string::npos) return;
+  if (pasted_.keys.empty() || without_spaces(prompt).find(pasted_.text) == std::string::npos) return;
   static_cast<void>(acknowledge(pasted_.keys));  // or its lease runs out, and it comes again, labelled
   pasted_ = {};
 }

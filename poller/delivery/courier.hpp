@@ -120,7 +120,7 @@ class Courier {
     std::optional<SteadyTime> until = {};  // when it comes back by itself
   };
   struct Pasted {
-    std::string text;
+    std::string text;  // without its spaces
     std::vector<std::string> keys;
   };
   struct Backoff {

@@ -63,13 +63,15 @@ class TmuxDelivery(ProcessTest):
         self.serve(lead.pane, payload=False)
         self.team.say("ada", "not a word of this\n\x1b[201~\rrm -rf /")
         wait_for("the line is there", lambda: lead.typed().endswith(ENTER))
-        self.arrives(lead, START + pointer(1) + END + ENTER)
-        self.assertEqual(self.chat()["queued"], 1)
-        self.assertIn("not a word of this", self.daemon.cli("recv").stdout)
+        line = START + pointer(1) + END + ENTER
+        self.arrives(lead, line)
         self.team.say("ada", "more")
-        wait_for("it waits", lambda: self.chat()["queued"] == 1)
+        wait_for("both wait", lambda: self.chat()["queued"] == 2)
         time.sleep(0.5)
-        self.assertEqual(lead.typed().count(ENTER), 1)  # not again so soon
+        self.arrives(lead, line)  # not again while nobody has read
+        self.assertIn("not a word of this", self.daemon.cli("recv").stdout)
+        self.team.say("ada", "later")
+        self.arrives(lead, line + line)  # whoever read hears of what came afterwards
 
     def test_the_messages_themselves_are_pasted_where_that_is_configured(self):
         lead = self.program()
@@ -208,13 +210,15 @@ class TmuxDelivery(ProcessTest):
     def test_the_lead_s_hooks_tell_its_pane_and_confirm_what_was_pasted(self):
         lead = self.program()
         self.serve("")
-        self.team.say("ada", "hello")
+        self.team.say("ada", "hello:\n\tlead")
         wait_for("it waits", lambda: self.chat()["queued"] == 1)
         self.assertIn("no pane of the lead is known", self.status()["delivery"]["via"][0]["reason"])
         self.tell("SessionStart", pane=lead.pane, source="startup")
         wait_for("it is pasted", lambda: lead.typed().endswith(ENTER))
         self.assertEqual(self.chat()["delivered"], 0)
-        self.tell("UserPromptSubmit", pane=lead.pane, prompt=lead.typed()[len(START):-len(END + ENTER)].decode())
+        typed = lead.typed()[len(START):-len(END + ENTER)].decode()
+        self.assertIn("\t", typed)
+        self.tell("UserPromptSubmit", pane=lead.pane, prompt=typed.replace("\t", "    "))  # as its composer shows tabs
         self.delivered(1)
         self.assertEqual(self.chat()["assumed"], 0)
 

@@ -1,0 +1,83 @@
+// The courier with a clock that moves when told to: expiry, digests, what is given back.
+#include "poller/delivery/courier.hpp"
+
+#include <sqlite3.h>
+
+#include "tests/unit/poller/team_world.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::test;
+
+namespace {
+
+DeliveryState state_of(World& world, const OutgoingMessage& message) {
+  return (*world.ledger->message(message.key))->delivery;
+}
+
+std::vector<std::string> texts(const std::vector<OutgoingMessage>& messages) {
+  std::vector<std::string> texts;
+  for (const auto& message : messages) texts.push_back(message.text);
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("what was not delivered within delivery.expire_after is given up, and what is handed out is not") {
+  World world([](config::TeamConfig& config) { config.delivery.expire_after = std::chrono::minutes(10); });
+  world.write_lead({World::entry("w1", "handed out", 1)});
+  world.poll();
+  const auto lent = world.receive();
+  REQUIRE(texts(lent) == std::vector<std::string>{"handed out"});
+  REQUIRE(world.team->courier().report(LeadEvent::reports_busy, std::chrono::hours(1)));
+  world.write_lead({World::entry("w1", "handed out", 1), World::entry("w1", "waits", 2)});
+  world.poll();
+  world.clock.advance(std::chrono::minutes(10) - std::chrono::seconds(1));
+  world.poll();
+  CHECK_FALSE(world.logged("delivery.expired"));
+  world.clock.advance(std::chrono::seconds(1));
+  world.poll();
+  CHECK(world.ledger->chat_counts("t")->expired == 1);
+  CHECK(world.logged("delivery.expired"));
+  CHECK(state_of(world, lent[0]) == DeliveryState::offered);
+  world.team->courier().give_back(lent);
+  CHECK(state_of(world, lent[0]) == DeliveryState::queued);
+  world.poll();
+  CHECK(state_of(world, lent[0]) == DeliveryState::expired);
+  REQUIRE(world.team->courier().report(LeadEvent::reports_idle));
+  CHECK(world.receive().empty());
+}
+
+TEST_CASE("a lead that has gone gets nothing, however long it waited and however urgent it is") {
+  World world([](config::TeamConfig& config) {
+    config.delivery.max_wait = std::chrono::seconds(1);
+    config.delivery.urgent_max_wait = std::chrono::seconds(0);
+    config.delivery.urgent = {"w2"};
+  });
+  REQUIRE(world.team->courier().report(LeadEvent::reports_gone));
+  world.write_lead({World::entry("w1", "chat", 1), World::entry("w2", "urgent", 2)});
+  world.poll();
+  world.clock.advance(std::chrono::hours(1));
+  CHECK(world.receive().empty());
+  REQUIRE(world.team->courier().report(LeadEvent::reports_busy));
+  CHECK(texts(world.receive()) == std::vector<std::string>{"urgent", "chat"});
+}
+
+TEST_CASE("what cannot be given back because its row cannot be read comes back when it can") {
+  World world;
+  world.write_lead({World::entry("w1", "precious")});
+  world.poll();
+  const auto lent = world.receive();
+  REQUIRE(lent.size() == 1);
+  sqlite3* other = nullptr;
+  REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &other) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, "UPDATE messages SET sum = sum + 1", nullptr, nullptr, nullptr) == SQLITE_OK);
+  world.team->courier().give_back(lent);
+  REQUIRE(sqlite3_exec(other, "UPDATE messages SET sum = sum - 1", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(other);
+  CHECK(state_of(world, lent[0]) == DeliveryState::offered);
+  world.poll();
+  const auto again = world.receive();
+  REQUIRE(again.size() == 1);
+  CHECK(again[0].key == lent[0].key);
+  CHECK(again[0].attempts == 2);
+}
