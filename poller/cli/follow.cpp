@@ -226,6 +226,8 @@ class Follower {
     team_ = raw_text_of(**answer, "team");  // the same one after a restart, however many there are then
     if (waiting_) context_.console.complain("the daemon serves us again");
     waiting_ = false;
+    if (raw_text_of(**answer, "lead_state") == "gone" && !options_.even_busy)
+      context_.console.complain("the lead has gone, so messages wait; when it is back: inbox-poller lead idle");
   }
 
   void received(const json::object& answer) {

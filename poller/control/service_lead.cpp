@@ -66,6 +66,7 @@ asio::awaitable<json::object> Service::attach(TeamPtr team, Object request, Sess
                    {"team", team->context().name},
                    {"lead", team->context().lead},
                    {"rung", session->rung},
+                   {"lead_state", to_string(team->courier().lead_state())},
                    {"permissions", team->context().config.lead.permissions}};
 }
 

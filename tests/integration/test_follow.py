@@ -53,6 +53,16 @@ class Follow(ProcessTest):
         self.daemon.cli("lead", "idle")
         follower.wait_texts(["later"])
 
+    def test_of_a_lead_that_has_gone_it_says_why_nothing_comes(self):
+        self.daemon.cli("lead", "gone")
+        self.say("for whoever comes")
+        follower = self.follow()
+        wait_for("it is said", lambda: "the lead has gone, so messages wait" in follower.said())
+        self.chat(queued=1)
+        self.assertEqual(follower.texts(), [])
+        self.daemon.cli("lead", "idle")
+        follower.wait_texts(["for whoever comes"])
+
     def test_text_is_the_block_that_a_lead_reads(self):
         process = subprocess.Popen([self.daemon.program, "recv", "--follow", "--socket", self.daemon.socket], env=self.daemon.env,
                                    stdout=subprocess.PIPE)
