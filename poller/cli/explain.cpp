@@ -67,8 +67,7 @@ std::string delivery_sentence(const json::object& message, const json::object& t
            " and is not acknowledged yet" + again + "; it comes again if that does not happen";
   if (state == "delivered") {
     const std::string confirmed = raw_text_of(message, "confirmed");
-    if (confirmed == "assumed" && sink.empty())
-      return "was summed up in a digest for the lead " + ago(number_of(message, "delivered_ms"));
+    if (sink == "digest") return "was summed up in a digest for the lead " + ago(number_of(message, "delivered_ms"));
     return "was delivered through " + sink + ' ' + ago(number_of(message, "delivered_ms")) + again +
            (confirmed == "acknowledged" ? ", acknowledged"
             : confirmed == "assumed"    ? ", assumed: nothing comes back from there that tells"

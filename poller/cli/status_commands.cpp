@@ -39,7 +39,6 @@ std::string chat_text(const json::object& chat) {
          some(chat, "digest", "to be summed up");
 }
 
-/// The way to the lead; one that differs from what was used last is said with it.
 /// The way on which messages go to the lead, and below it one line for each better one that is not available.
 std::vector<Row> delivery_rows(const Console& console, const json::object& delivery) {
   const std::string last = text_of(delivery, "last_sink");

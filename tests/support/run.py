@@ -8,11 +8,13 @@ could not run counts as failed: CI has to have everything.
 import importlib.util
 import os
 import pathlib
+import signal
 import sys
 import unittest
 
 
 def main():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it is ignored, and children inherit that
     path = pathlib.Path(sys.argv[1]).resolve()
     sys.path[:0] = [str(path.parent), str(pathlib.Path(__file__).resolve().parent)]
     spec = importlib.util.spec_from_file_location(path.stem, path)
