@@ -16,15 +16,8 @@ using std::chrono::milliseconds;
 
 constexpr int rows_at_once = 64;
 constexpr int lock_rounds = 25;  // short waits for a held lock, about half a second in all
-constexpr milliseconds first_backoff{1'000};
-constexpr milliseconds longest_backoff{30'000};
 constexpr EpochMs give_up_after_ms = 24LL * 60 * 60 * 1000;
 constexpr int most_rewrites = 20;
-
-EpochMs backoff_ms(int attempts) {
-  const auto doubled = first_backoff.count() << std::min(attempts, 5);
-  return std::min<EpochMs>(doubled, longest_backoff.count());
-}
 
 bool worth_waiting(WriteOutcome outcome) {
   return outcome == WriteOutcome::lock_held || outcome == WriteOutcome::changed;
@@ -114,9 +107,8 @@ Status Outbox::record(std::vector<Attempt> attempts) {
       const std::string problem =
           std::string(describe(result.outcome)) + (result.detail.empty() ? "" : ": " + result.detail);
       const bool dead = now - row.created_ms > give_up_after_ms;
-      const auto next = now + backoff_ms(row.attempts);
       if (auto set = context_.ledger.set_effect(row.id, dead ? EffectState::dead : EffectState::pending,
-                                                row.attempts + 1, next, problem);
+                                                row.attempts + 1, now + Ledger::retry_after_ms, problem);
           !set)
         return set;
       fields.emplace_back("reason", problem);

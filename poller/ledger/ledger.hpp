@@ -152,6 +152,9 @@ struct ChatCounts {
 
 class Ledger {
  public:
+  /// A reply that could not be written is tried again after this; more would be felt once the fault is over.
+  static constexpr EpochMs retry_after_ms = 1000;
+
   /// Opens or creates the file (0600), checks it and migrates it. ":memory:" is allowed for tests. Errors:
   /// ledger.damaged, ledger.in_use (another daemon has it), ledger.newer (written by a later program), ledger.foreign
   /// (not a ledger), ledger.unsafe (a link, another owner, writable for others), ledger.io, ledger.full.
@@ -234,8 +237,6 @@ class Ledger {
   /// same bytes again. Rows still pending keep their place and their backoff.
   Status resend(std::string_view team, std::string_view request_id, EpochMs now);
   Result<long long> owed(std::string_view team);  // pending rows
-  /// When due() will next have something.
-  Result<std::optional<EpochMs>> next_due(std::string_view team);
 
   /// True when the entry with this key was written by us (or is about to be).
   Result<bool> wrote(const schema::MessageKey&);

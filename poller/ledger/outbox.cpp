@@ -71,8 +71,10 @@ Status Ledger::enqueue(const OutboxRow& row) {
 
 Result<std::vector<OutboxRow>> Ledger::due(std::string_view team, EpochMs now, int limit) {
   Database& database = *impl_->database;
-  const std::string sql = select_outbox + "WHERE " + heads + "AND next_ms <= ?2 ORDER BY id LIMIT ?3";
-  return all_rows(database.query(sql, team, now, limit), read_outbox, database);
+  // A moment further ahead than we ever set one was set by a clock that has been put back since.
+  const std::string sql =
+      select_outbox + "WHERE " + heads + "AND (next_ms <= ?2 OR next_ms > ?2 + ?4) ORDER BY id LIMIT ?3";
+  return all_rows(database.query(sql, team, now, limit, retry_after_ms), read_outbox, database);
 }
 
 Result<std::vector<OutboxRow>> Ledger::outbox_of_request(std::string_view team, std::string_view request_id) {
@@ -124,17 +126,6 @@ Status Ledger::resend(std::string_view team, std::string_view request_id, EpochM
 
 Result<long long> Ledger::owed(std::string_view team) {
   return impl_->database->value<long long>("SELECT count(*) FROM outbox WHERE team = ?1 AND state = 'pending'", team);
-}
-
-Result<std::optional<EpochMs>> Ledger::next_due(std::string_view team) {
-  Statement rows = impl_->database->query(
-      "SELECT next_ms FROM outbox WHERE " + std::string(heads) + "ORDER BY next_ms LIMIT 1", team);
-  auto row = rows.next();
-  if (!row) return row.error();
-  if (!*row) return std::optional<EpochMs>();
-  EpochMs moment = 0;
-  rows.read(moment);
-  return std::optional(moment);
 }
 
 Result<bool> Ledger::wrote(const schema::MessageKey& key) {

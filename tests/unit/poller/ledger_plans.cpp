@@ -79,7 +79,6 @@ void use_everything(Ledger& ledger) {
     must(ledger.set_effect(1, EffectState::done, 1, 0, ""));
     must(ledger.resend("red", "r-1", 1));
     must(ledger.owed("red"));
-    must(ledger.next_due("red"));
     must(ledger.put_member({"red", "ann", true, "", "", "", 1}));
     must(ledger.members("red"));
     must(ledger.add_rule({0, "red", "s", "permission", "allow", "Bash", "mona", 1}));
