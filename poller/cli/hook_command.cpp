@@ -26,7 +26,7 @@ struct HookOptions {
   bool verbose = false;
 };
 
-constexpr milliseconds default_patience{40};              // together with our own start: what a person does not feel
+constexpr milliseconds default_patience{35};              // with our own start well below 50 ms, which nobody feels
 constexpr milliseconds input_within{5000};                // the client writes at once; a terminal never
 constexpr milliseconds acknowledge_within{1000};          // nobody waits for a `hook wait` that has spoken
 constexpr std::size_t most_input = std::size_t{1} << 20;  // a tool's result may be longer, and nobody reads it
@@ -189,7 +189,7 @@ void add_hook(CLI::App& app, Context& context) {
       "Examples:\n"
       "  inbox-poller hook install\n"
       "  echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"…\"}' | inbox-poller hook --verbose");
-  add_duration(*command, "--patience", options->patience, "How long the daemon may take (default: 40ms)");
+  add_duration(*command, "--patience", options->patience, "How long the daemon may take (default: 35ms)");
   command->add_flag("--verbose", options->verbose, "Say on the error output why there was nothing to do");
   command->require_subcommand(0, 1);
   command->callback([command, options, &context] {

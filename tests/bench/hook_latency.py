@@ -27,8 +27,8 @@ from daemon import Daemon, team_toml, wait_for  # noqa: E402
 
 
 class Bench:
-    def __init__(self, program, folder, messages, size):
-        self.messages, self.size, self.said = messages, size, 0
+    def __init__(self, program, folder, messages, size, only):
+        self.messages, self.size, self.only, self.said = messages, size, only, 0
         self.team = wire.Team(folder / "teams", "demo", ("ada", "bob"), wire.ERA2)
         self.daemon = Daemon(os.path.abspath(program), folder, team_toml(self.team, more="[lead]\npermissions = true\n")).start()
         self.session = self.team.roster()["leadSessionId"]
@@ -55,6 +55,8 @@ class Bench:
         return passed, bool(done.stdout)
 
     def measure(self, name, calls, event, *arguments, before=lambda: None, speaks=None):
+        if self.only not in name:
+            return
         times, spoke = [], 0
         for _ in range(calls):
             before()
@@ -72,8 +74,9 @@ class Bench:
         self.fill()
 
 
-def run(program, folder, calls, messages, size):
-    bench = Bench(program, folder, messages, size)
+def run(program, folder, calls, messages, size, only):
+    bench = Bench(program, folder, messages, size, only)
+    bench.fill()
     tool = {"tool_name": "Bash", "tool_input": {"command": "git status"}, "tool_use_id": "toolu_01"}
     try:
         print("| %-44s | p50 ms | p99 ms | max ms |" % ("%d calls each, %d messages of %d bytes wait" % (calls, messages, size)))
@@ -104,11 +107,12 @@ def main():
     parser.add_argument("--calls", type=int, default=300)
     parser.add_argument("--messages", type=int, default=200)
     parser.add_argument("--size", type=int, default=1000, help="bytes of each message")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only the rows with this in their name")
     options = parser.parse_args()
     print("%s, %s, %d cores, load %.1f" % (time.strftime("%Y-%m-%d"), platform.platform(), os.cpu_count(), os.getloadavg()[0]))
     folder = pathlib.Path(tempfile.mkdtemp(prefix="ip-"))
     try:
-        run(options.program, folder, options.calls, options.messages, options.size)
+        run(options.program, folder, options.calls, options.messages, options.size, options.only)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
