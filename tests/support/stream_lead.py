@@ -108,7 +108,7 @@ class Lead:
         self.log("took", uuid=line.get("uuid"), content=line["message"]["content"], origin=line.get("origin"), session=self.session)
         code = self.order("exit")
         if code is not None:
-            sys.exit(int(code))
+            os._exit(int(code))
         self.say(type="system", subtype="init", session_id=self.session, cwd=os.getcwd(), capabilities=["interrupt_receipt_v1"])
         self.crash_if("crash_before_replay")
         self.rest()
@@ -140,8 +140,8 @@ class Lead:
                 self.run_turn(line)
         except BrokenPipeError:
             pass  # nobody hears it any more
-        finally:
-            self.log("left")
+        self.log("left")
+        os._exit(0)  # the interpreter's own end waits for who reads
 
 
 class LeadRun:
