@@ -34,6 +34,13 @@ std::vector<long long> ids_of(const std::vector<OutgoingMessage>& messages) {
   return ids;
 }
 
+std::vector<std::string> keys_of(const std::vector<OutgoingMessage>& messages) {
+  std::vector<std::string> keys;
+  keys.reserve(messages.size());
+  for (const auto& message : messages) keys.push_back(message.key.value);
+  return keys;
+}
+
 /// A composer may make other spaces of tabs and line ends.
 std::string without_spaces(std::string text) {
   std::erase_if(text, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
@@ -400,6 +407,7 @@ asio::awaitable<Status> Courier::deliver(Rung rung, const std::vector<OutgoingMe
   if (rung == Rung::file) co_return deliver_file(files_, context_.config.delivery.file, messages);
   if (rung == Rung::tmux) {
     auto text = tmux_.text_for(messages);
+    pasted_ = {without_spaces(text), keys_of(messages)};  // its hook may be faster than tmux's answer to us
     co_return co_await tmux_.paste(row_.pane, std::move(text));
   }
   const auto exec = context_.config.delivery.exec;  // a copy: the configuration may be replaced while we wait
@@ -407,15 +415,18 @@ asio::awaitable<Status> Courier::deliver(Rung rung, const std::vector<OutgoingMe
 }
 
 bool Courier::pushed(Rung rung, const std::vector<OutgoingMessage>& messages) {
-  std::vector<std::string> keys;
-  for (const auto& message : messages) keys.push_back(message.key.value);
-  const bool confirms = rung == Rung::tmux && !row_.session.empty();
-  if (confirms) {
+  if (rung == Rung::tmux && !row_.session.empty()) {
     // Its hooks tell when the prompt went in; if they do not, it is offered again, labelled.
-    pasted_ = {without_spaces(tmux_.text_for(messages)), keys};
-    for (const auto& message : messages)
-      lent_[message.id].until = context_.clock.steady() + context_.config.delivery.presumed_busy;
-  } else if (auto taken = acknowledge(keys, rung == Rung::exec ? Confirmation::acknowledged : Confirmation::assumed);
+    bool awaited = false;
+    for (const auto& message : messages) {
+      const auto lent = lent_.find(message.id);
+      if (lent == lent_.end()) continue;
+      lent->second.until = context_.clock.steady() + context_.config.delivery.presumed_busy;
+      awaited = true;
+    }
+    if (!awaited) return true;  // they have told already, of its turn too
+  } else if (auto taken = acknowledge(keys_of(messages),
+                                      rung == Rung::exec ? Confirmation::acknowledged : Confirmation::assumed);
              !taken) {
     give_back(messages);
     return false;

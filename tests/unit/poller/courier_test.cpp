@@ -8,6 +8,8 @@
 using namespace inbox_poller;
 using namespace inbox_poller::test;
 
+namespace asio = boost::asio;
+
 namespace {
 
 DeliveryState state_of(World& world, const OutgoingMessage& message) {
@@ -20,7 +22,60 @@ std::vector<std::string> texts(const std::vector<OutgoingMessage>& messages) {
   return texts;
 }
 
+asio::awaitable<bool> push_all(Courier& courier) {
+  co_await courier.push();
+  co_return true;
+}
+
+/// A pane whose program submits what was pasted, and whose hook tells so before tmux has answered.
+class EagerPane final : public Panes {
+ public:
+  std::function<void(const std::string&)> submitted;
+
+  asio::awaitable<Result<std::optional<Pane>>> find(std::string) override { co_return std::optional(seen_.pane); }
+  asio::awaitable<Result<std::vector<Pane>>> list() override { co_return std::vector<Pane>{}; }
+  asio::awaitable<Status> close(Pane) override { co_return Done{}; }
+  asio::awaitable<Result<std::optional<Front>>> front(std::string) override { co_return std::optional(seen_); }
+  asio::awaitable<Status> paste(Front, std::string, std::string text) override {
+    text_ = std::move(text);
+    co_return Done{};
+  }
+  asio::awaitable<Status> enter(Front) override {
+    submitted(text_);
+    co_return Done{};
+  }
+
+ private:
+  Front seen_{{"%1", {1, "a"}, {2, "b"}, false}, false, true, false, "claude"};
+  std::string text_;
+};
+
 }  // namespace
+
+TEST_CASE("a hook that tells of a pasted prompt before tmux has answered confirms it all the same") {
+  World world([](config::TeamConfig& config) {
+    config.delivery.via = {config::Rung::tmux};
+    config.delivery.tmux.payload = true;
+    config.delivery.tmux.settle = std::chrono::milliseconds(0);
+  });
+  EagerPane pane;
+  Courier courier(world.team->context(), world.files, pane);
+  const LeadSession session{"s", "%1"};
+  REQUIRE(courier.report(LeadEvent::session_starts, std::nullopt, &session));
+  pane.submitted = [&](const std::string& text) {
+    REQUIRE(courier.report(LeadEvent::prompt_submitted));
+    courier.prompt_seen(text);
+  };
+  world.write_lead({World::entry("w1", "hello\tlead")});
+  world.poll();
+  REQUIRE(world.run(push_all(courier)));
+  const auto counts = *world.ledger->chat_counts("t");
+  CHECK(counts.delivered == 1);
+  CHECK(counts.assumed == 0);
+  world.clock.advance(world.config.delivery.presumed_busy + std::chrono::seconds(1));
+  courier.settle();
+  CHECK(world.ledger->chat_counts("t")->queued == 0);
+}
 
 TEST_CASE("what was not delivered within delivery.expire_after is given up, and what is handed out is not") {
   World world([](config::TeamConfig& config) { config.delivery.expire_after = std::chrono::minutes(10); });
