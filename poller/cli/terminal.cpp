@@ -44,9 +44,9 @@ void KeyReader::take(char byte, std::vector<Key>& keys) {
         sequence_ = byte;
         return;
       }
-      state_ = State::plain;
-      keys.push_back({Key::Kind::escape, {}});
-      return take_plain(byte, keys);
+      if (byte == '\x1b') return keys.push_back({Key::Kind::escape, {}});  // and another, undecided
+      state_ = State::plain;  // a key together with Alt: it must not pass for Escape and that key
+      return;
     case State::sequence:
       sequence_ += byte;
       if (byte < 0x40 || byte > 0x7e) {
