@@ -477,6 +477,8 @@ class Digests(LadderTest):
             "Status of the team since the last digest (8 messages):", "- ada: 5 times idle; last: [to bob] step 4",
             "- bob: 3 times idle; last: [to bob] step 2"])
         self.chat(digest=0, queued=0)
+        summed = self.daemon.log("message.accepted", type="idle_notification")[0]["message_key"]
+        self.assertIn("was summed up in a digest for the lead", self.daemon.cli("trace", summed).stdout)
         self.say("nothing new")
         self.wait_lines([m["text"] for m in lines] + ["nothing new"])
 
