@@ -109,13 +109,13 @@ class Scenario:
         return self.run(["strace", "-qq", "-f", "-o", "/dev/null", "-e", "trace=" + point.call, "-e",
                          "inject=%s:%s:when=%s" % (point.call, injection, when)])
 
-    def recover(self, waits_for_locks=False):
+    def recover(self, waits_for_locks=False, polls=POLLS):
         """A daemon with nothing in its way. A lock that the dead one left is waited out, or removed as any peer would after ten seconds."""
         left = [p for folder in (self.world.team.folder, self.world.team.inboxes) for p in folder.glob("*.lock")]
         if not waits_for_locks:
             for path in left:
                 path.rmdir()
-        return self.run(polls=STALE_POLLS if left and waits_for_locks else POLLS)
+        return self.run(polls=STALE_POLLS if left and waits_for_locks else polls)
 
 
 def spread(points, most):

@@ -1,0 +1,78 @@
+"""Each system call of a run fails, once and for good: nothing crashes, nothing is claimed that is not so, and what waited goes on when
+the fault is over.
+
+FAULT_POINTS=all takes every call with every error that it can return (./deploy/test --long does); otherwise that many are taken, evenly
+over the run, each with an error chosen by the seed.
+"""
+
+import os
+import random
+import unittest
+
+from sweep import Scenario, spread
+
+SEED = int(os.environ.get("FAULT_SEED", "12"))
+POINTS = os.environ.get("FAULT_POINTS", "60")
+FULL = ("ENOSPC", "EDQUOT", "EIO", "EROFS")
+ERRORS = {
+    "openat": ("EMFILE", "ENFILE", "EACCES", "EROFS", "ENOMEM", "EINTR", "ELOOP", "ENOSPC", "ESTALE", "ENAMETOOLONG"),
+    "newfstatat": ("EIO", "EACCES", "ENOMEM", "ESTALE"),
+    "statx": ("EIO", "EACCES", "ENOMEM", "ESTALE"),
+    "read": ("EIO", "EINTR", "EAGAIN", "ESTALE"),
+    "pread64": ("EIO", "EINTR", "ESTALE"),
+    "write": FULL + ("EINTR", "EAGAIN"),
+    "pwrite64": FULL + ("EINTR",),
+    "fsync": FULL,
+    "fdatasync": FULL,
+    "ftruncate": FULL + ("EINTR",),
+    "rename": FULL + ("EACCES", "ESTALE"),
+    "renameat": FULL + ("EACCES", "ESTALE"),
+    "mkdirat": FULL + ("EACCES", "ENOMEM", "ESTALE"),
+    "unlinkat": ("EACCES", "EIO", "EROFS", "ESTALE"),
+    "unlink": ("EACCES", "EIO", "EROFS"),
+    "fchmod": ("EPERM", "EIO", "EROFS"),
+    "fchown": ("EPERM", "EIO", "EROFS"),
+    "fcntl": ("EAGAIN", "EINTR", "EIO", "ENOLCK"),
+    "close": ("EIO", "EINTR"),
+    "getdents64": ("EIO", "ENOMEM", "ESTALE"),
+    "bind": ("EADDRINUSE", "EACCES", "ENOMEM"),
+    "connect": ("ECONNREFUSED", "EACCES"),
+    "flock": ("EINTR", "ENOLCK", "EWOULDBLOCK"),
+    "chmod": ("EPERM", "EIO"),
+}
+AFTERWARDS = 30  # polls of 50 ms: the time of three polls of the default interval
+PASSING = ("EINTR", "EAGAIN")  # never from now on: who gets one tries again at once
+ENDS = (0, 1, 2)  # done; a fault, or a configuration that cannot be read, which its last line names. Anything else is a crash
+
+
+class CallErrors(unittest.TestCase):
+    def setUp(self):
+        self.scenario = Scenario(SEED)
+        self.addCleanup(self.scenario.remove)
+
+    def cases(self):
+        choose = random.Random(SEED)
+        points = [p for p in self.scenario.points() if p.call in ERRORS]
+        if POINTS == "all":
+            return [(p, e, lasts) for p in points for e in ERRORS[p.call] for lasts in {False, e not in PASSING}]
+        drawn = [(p, choose.choice(ERRORS[p.call]), choose.random() < 0.5) for p in spread(points, int(POINTS))]
+        return [(p, e, lasts and e not in PASSING) for p, e, lasts in drawn]
+
+    def test_an_error_of_any_call_is_survived_or_told_and_costs_nothing(self):
+        cases, ended = self.cases(), 0
+        for point, error, lasts in cases:
+            with self.subTest("%s at %s%s" % (error, point, " and from then on" if lasts else "")):
+                code = self.scenario.disturbed(point, "error=" + error, lasts)
+                log = self.scenario.world.runs[-1][1]
+                self.assertIn(code, ENDS, log[-2000:])
+                if "run-" in point.about:
+                    self.scenario.world.runs.clear()  # the log itself could not be written: it cannot have a last word
+                self.assertEqual(self.scenario.judge(over=False), [], log[-2000:])
+                ended += code != 0
+                self.assertEqual(self.scenario.recover(polls=AFTERWARDS), 0)
+                self.assertEqual(self.scenario.judge(over=True), [])
+        print("%d errors, %d of them ended the daemon with a word (seed %d)" % (len(cases), ended, SEED))
+
+
+if __name__ == "__main__":
+    unittest.main()
