@@ -363,7 +363,9 @@ TEST_CASE("bytes of a terminal become keys") {
   CHECK(reader.undecided());
   CHECK(kinds(reader.settle()) == "<escape>");
   CHECK_FALSE(reader.undecided());
-  CHECK(kinds(reader.feed("\x1bq")) == "<escape>q");
+  CHECK(kinds(reader.feed("\x1bq\x1b\x7fx")) == "x");  // with Alt: neither Escape nor that key
+  CHECK(kinds(reader.feed("\x1b\x1b")) == "<escape>");
+  CHECK(kinds(reader.settle()) == "<escape>");
   CHECK(kinds(reader.feed("\x1b[200~aq\x1b[")) == "");
   CHECK(kinds(reader.feed("2~\n\x1b[201~n")) == "<paste aq\x1b[2~\n>n");
   CHECK(kinds(reader.feed("\x1b[200~" + std::string(100'000, 'a') + "\x1b[201~b")).size() < 5000);
