@@ -7,6 +7,7 @@ namespace inbox_poller::schema {
 namespace {
 
 constexpr std::string_view white_space = " \t\r\n";
+constexpr std::size_t sector = 512;  // bytes that a disk writes in one piece
 
 bool is_blank(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
@@ -139,6 +140,7 @@ InboxDocument InboxDocument::scan(std::string bytes, const KeyScope& scope) {
 std::optional<InPlaceEdit> InboxDocument::mark_read_edit(std::size_t index) const {
   if (index >= entries_.size() || entries_[index].read != ReadFlag::unread) return std::nullopt;
   const InboxEntry& entry = entries_[index];
+  if (entry.read_value.begin / sector != (entry.read_value.end - 1) / sector) return std::nullopt;
   InPlaceEdit edit{entry.bytes.begin, std::string(entry_bytes(entry)), std::string(entry_bytes(entry))};
   edit.after.replace(entry.read_value.begin - entry.bytes.begin, entry.read_value.size(), "true ");
   return edit;

@@ -21,6 +21,7 @@ constexpr milliseconds effect_grace{30'000};
 constexpr EpochMs never = std::numeric_limits<EpochMs>::min();  // before everything
 constexpr std::chrono::minutes record_at_least{1};
 constexpr std::chrono::minutes point_again{5};
+constexpr int most_pastes = 3;  // of one text that no hook confirms; a terminal full of repeats helps nobody
 constexpr int expired_at_once = 1000;
 constexpr int digest_limit = 20'000;
 
@@ -415,7 +416,9 @@ asio::awaitable<Status> Courier::deliver(Rung rung, const std::vector<OutgoingMe
 }
 
 bool Courier::pushed(Rung rung, const std::vector<OutgoingMessage>& messages) {
-  if (rung == Rung::tmux && !row_.session.empty()) {
+  const bool pasted_often = std::any_of(messages.begin(), messages.end(),
+                                        [](const OutgoingMessage& message) { return message.attempts >= most_pastes; });
+  if (rung == Rung::tmux && !row_.session.empty() && !pasted_often) {
     // Its hooks tell when the prompt went in; if they do not, it is offered again, labelled.
     bool awaited = false;
     for (const auto& message : messages) {
@@ -456,9 +459,10 @@ asio::awaitable<bool> Courier::point() {
 
 void Courier::failed(Rung rung, const Error& why) {
   auto& backoff = backoff_[rung];
-  backoff.failures = std::min(backoff.failures + 1, 6);
+  // A file is looked at for next to nothing; a program or a terminal is not.
+  backoff.failures = std::min(backoff.failures + 1, rung == Rung::file ? 1 : 6);
   backoff.until = context_.clock.steady() + milliseconds(500LL << backoff.failures);
-  if (backoff.failures == 1 || backoff.why != why.message)  // the same again is no news
+  if (backoff.why != why.message)  // the same again is no news
     context_.telemetry.emit(
         Event::delivery_failed,
         {{"team", context_.name}, {"sink", std::string(config::to_string(rung))}, {"reason", why.message}});

@@ -77,6 +77,30 @@ TEST_CASE("a hook that tells of a pasted prompt before tmux has answered confirm
   CHECK(world.ledger->chat_counts("t")->queued == 0);
 }
 
+TEST_CASE("a text that no hook confirms is pasted three times, and is assumed then") {
+  World world([](config::TeamConfig& config) {
+    config.delivery.via = {config::Rung::tmux};
+    config.delivery.tmux.payload = true;
+    config.delivery.tmux.settle = std::chrono::milliseconds(0);
+  });
+  EagerPane pane;
+  Courier courier(world.team->context(), world.files, pane);
+  const LeadSession session{"s", "%1"};
+  REQUIRE(courier.report(LeadEvent::session_starts, std::nullopt, &session));
+  int pastes = 0;
+  pane.submitted = [&](const std::string&) { ++pastes; };
+  world.write_lead({World::entry("w1", "hello")});
+  world.poll();
+  for (int i = 0; i < 5; ++i) {
+    REQUIRE(world.run(push_all(courier)));
+    CHECK(world.ledger->chat_counts("t")->delivered == (i < 2 ? 0 : 1));
+    world.clock.advance(world.config.delivery.presumed_busy + std::chrono::seconds(1));
+    courier.settle();
+  }
+  CHECK(pastes == 3);
+  CHECK(world.ledger->chat_counts("t")->assumed == 1);
+}
+
 TEST_CASE("what was not delivered within delivery.expire_after is given up, and what is handed out is not") {
   World world([](config::TeamConfig& config) { config.delivery.expire_after = std::chrono::minutes(10); });
   world.write_lead({World::entry("w1", "handed out", 1)});

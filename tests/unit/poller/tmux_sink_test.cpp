@@ -24,7 +24,7 @@ TEST_CASE("bytes that are no UTF-8 are never pasted as they are") {
   }
 }
 
-TEST_CASE("a shell, a pager and an editor would obey what is pasted; a lead takes it as text") {
+TEST_CASE("a shell, a pager and an editor would obey what is pasted, a lead takes it as text") {
   for (const auto* name :
        {"sh",     "bash",  "-bash",   "/bin/zsh", "fish",    "dash", "ksh", "ksh93", "tcsh", "csh",  "nu", "pwsh",
         "elvish", "xonsh", "busybox", "bash-5.2", "zsh-5.9", "less", "man", "vim",   "nvim", "nano", "su"}) {

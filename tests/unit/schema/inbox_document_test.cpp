@@ -150,6 +150,18 @@ TEST_CASE("marking in place changes five bytes and keeps the length") {
   CHECK_FALSE(document.mark_read_edit(2));
 }
 
+TEST_CASE("a flag across the end of a sector is not written in place, for a power loss could tear it") {
+  const std::string before = R"([{"from":"a","text":")";
+  const std::string between = R"(","read":)";
+  for (std::size_t begin = 505; begin < 515; ++begin) {
+    const auto bytes = before + std::string(begin - before.size() - between.size(), 'x') + between + "false}]";
+    const auto document = scan(bytes);
+    REQUIRE(document.entries()[0].read_value.begin == begin);
+    const bool is_torn_by_a_sector = begin < 512 && begin + 5 > 512;
+    CHECK(document.mark_read_edit(0).has_value() != is_torn_by_a_sector);
+  }
+}
+
 TEST_CASE("marking in place changes the duplicate that counts") {
   const std::string bytes = R"([{"read":false,"from":"a","read":false}])";
   CHECK(edited(bytes, scan(bytes).mark_read_edit(0).value()) == R"([{"read":false,"from":"a","read":true }])");
