@@ -53,7 +53,8 @@ class Reload(ProcessTest):
         bad = team_toml(self.team).replace("[sandbox]", "[sandboxx]").replace('"Bash(echo:*)"', '"Bash("')
         self.write(bad)
         self.hang_up()
-        reasons = [e["reason"] for e in self.daemon.log("daemon.reload_refused")]
+        refused = lambda: [e["reason"] for e in self.daemon.log("daemon.reload_refused")]  # noqa: E731
+        reasons = wait_for("both mistakes are told", lambda: refused() if len(refused()) > 1 else None)
         self.assertEqual(len(reasons), 2, reasons)
         for reason in reasons:
             self.assertRegex(reason, r"team-0\.toml:\d+:\d+: ")
