@@ -11,7 +11,7 @@ import unittest
 from sweep import Scenario, spread
 
 SEED = int(os.environ.get("CRASH_SEED", "11"))
-POINTS = os.environ.get("CRASH_POINTS", "100")
+POINTS = os.environ.get("CRASH_POINTS", "80")
 CHANGES = {"pwrite64", "write", "writev", "openat", "open", "fsync", "fdatasync", "rename", "renameat", "renameat2", "mkdir", "mkdirat",
            "rmdir", "unlink", "unlinkat", "ftruncate", "fchmod", "fchown", "bind", "connect", "sendto", "sendmsg", "close"}
 

@@ -12,7 +12,7 @@ import unittest
 from sweep import Scenario, spread
 
 SEED = int(os.environ.get("FAULT_SEED", "12"))
-POINTS = os.environ.get("FAULT_POINTS", "60")
+POINTS = os.environ.get("FAULT_POINTS", "40")
 FULL = ("ENOSPC", "EDQUOT", "EIO", "EROFS")
 ERRORS = {
     "openat": ("EMFILE", "ENFILE", "EACCES", "EROFS", "ENOMEM", "EINTR", "ELOOP", "ENOSPC", "ESTALE", "ENAMETOOLONG"),

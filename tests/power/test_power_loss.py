@@ -16,7 +16,7 @@ import powerloss
 from sweep import Scenario, spread
 
 SEED = int(os.environ.get("POWER_SEED", "13"))
-STATES = os.environ.get("POWER_STATES", "80")
+STATES = os.environ.get("POWER_STATES", "60")
 PARTS = ("state", "teams", "lead.jsonl")
 
 
