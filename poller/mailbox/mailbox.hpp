@@ -115,8 +115,10 @@ class Mailbox {
   /// Reads the inbox. After a `document` outcome, later glances compare with the version read here.
   virtual ReadResult read(const std::string& inbox, ReadMode mode) = 0;
 
-  /// Sets the read flag of these entries of `document` (as returned by read()), under the lock, in place where the flag
-  /// is a literal, by replacement where it is absent. Holds the lock for a bounded number of entries at a time.
+  /// Sets the read flag of these entries of `document` (as returned by read()), under the lock, in place where that can
+  /// be done, and by replacement where the flag is absent or lies across a sector's end. Where both are needed, those in
+  /// place come first, and the outcome is `changed`: the others are set when the file has been read again. Holds the
+  /// lock for a bounded number of entries at a time.
   virtual WriteResult mark_read(const std::string& inbox, const schema::InboxDocument& document,
                                 std::span<const std::size_t> indexes) = 0;
 

@@ -128,23 +128,25 @@ WriteResult ClaudeMailbox::mark_read(const std::string& inbox, const schema::Inb
                                      std::span<const std::size_t> indexes) {
   if (!schema::is_valid_name(inbox)) return invalid_name(inbox);
   std::vector<schema::InPlaceEdit> edits;
-  bool in_place = true;
+  bool others = false;  // that cannot be marked in place
   for (const std::size_t index : indexes) {
     if (index >= document.entries().size() || !is_unread(document.entries()[index])) continue;
     if (auto edit = document.mark_read_edit(index))
       edits.push_back(*std::move(edit));
     else
-      in_place = false;
+      others = true;
   }
-  if (edits.empty() && in_place) return {};
+  if (edits.empty() && !others) return {};
 
   const Result<Directory> folder = open_inboxes();
   if (!folder) return stopped_by(folder.error());
   const Result<FileStat> found = files_.stat_at(*folder, file_name(inbox));
   if (!found) return stopped_by(found.error());
   // A file with a second name may be somebody's backup, or a trap: writing in place would reach it there.
-  if (found->links > 1) in_place = false;
-  return in_place ? mark_in_place(*folder, inbox, edits) : mark_by_replacement(*folder, inbox, document, indexes);
+  if (edits.empty() || found->links > 1) return mark_by_replacement(*folder, inbox, document, indexes);
+  WriteResult result = mark_in_place(*folder, inbox, edits);
+  if (others && result.outcome == WriteOutcome::done) result.outcome = WriteOutcome::changed;  // by us; read it again
+  return result;
 }
 
 WriteResult ClaudeMailbox::mark_in_place(const Directory& folder, const std::string& inbox,

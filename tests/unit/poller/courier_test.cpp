@@ -50,18 +50,21 @@ class EagerPane final : public Panes {
   std::string text_;
 };
 
+void pastes_whole_texts(config::TeamConfig& config) {
+  config.delivery.via = {config::Rung::tmux};
+  config.delivery.tmux.payload = true;
+  config.delivery.tmux.settle = std::chrono::milliseconds(0);
+}
+
+const LeadSession session_in_a_pane{"s", "%1"};
+
 }  // namespace
 
 TEST_CASE("a hook that tells of a pasted prompt before tmux has answered confirms it all the same") {
-  World world([](config::TeamConfig& config) {
-    config.delivery.via = {config::Rung::tmux};
-    config.delivery.tmux.payload = true;
-    config.delivery.tmux.settle = std::chrono::milliseconds(0);
-  });
+  World world(pastes_whole_texts);
   EagerPane pane;
   Courier courier(world.team->context(), world.files, pane);
-  const LeadSession session{"s", "%1"};
-  REQUIRE(courier.report(LeadEvent::session_starts, std::nullopt, &session));
+  REQUIRE(courier.report(LeadEvent::session_starts, std::nullopt, &session_in_a_pane));
   pane.submitted = [&](const std::string& text) {
     REQUIRE(courier.report(LeadEvent::prompt_submitted));
     courier.prompt_seen(text);
@@ -78,15 +81,10 @@ TEST_CASE("a hook that tells of a pasted prompt before tmux has answered confirm
 }
 
 TEST_CASE("a text that no hook confirms is pasted three times, and is assumed then") {
-  World world([](config::TeamConfig& config) {
-    config.delivery.via = {config::Rung::tmux};
-    config.delivery.tmux.payload = true;
-    config.delivery.tmux.settle = std::chrono::milliseconds(0);
-  });
+  World world(pastes_whole_texts);
   EagerPane pane;
   Courier courier(world.team->context(), world.files, pane);
-  const LeadSession session{"s", "%1"};
-  REQUIRE(courier.report(LeadEvent::session_starts, std::nullopt, &session));
+  REQUIRE(courier.report(LeadEvent::session_starts, std::nullopt, &session_in_a_pane));
   int pastes = 0;
   pane.submitted = [&](const std::string&) { ++pastes; };
   world.write_lead({World::entry("w1", "hello")});

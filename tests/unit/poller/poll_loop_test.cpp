@@ -1,11 +1,9 @@
 // Teams that come and go, and configurations that are replaced while teams are served: the loop with real files, a real
 // ledger and real timers.
-#include "poller/run/poll_loop.hpp"
-
 #include <algorithm>
 #include <chrono>
 
-#include "tests/unit/poller/team_world.hpp"
+#include "tests/unit/poller/served_world.hpp"
 
 namespace inbox_poller::test {
 namespace {
@@ -13,56 +11,11 @@ namespace {
 using std::chrono::milliseconds;
 using Configs = std::vector<config::TeamConfig>;
 
-void poll_often(config::TeamConfig& config) { config.team.poll_interval = milliseconds(50); }
-
-config::TeamConfig with(config::TeamConfig config, const std::function<void(config::TeamConfig&)>& adapt) {
-  adapt(config);
-  return config;
-}
-
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// A loop that serves the World's folder of teams.
-struct Served {
-  World world{poll_often};
-  ServiceManager manager;
-  PollLoop loop;
-  bool ended = false;
-  std::exception_ptr failure;
+struct Teams : Served {
+  using Served::Served;
 
-  explicit Served(const std::function<void(config::TeamConfig&)>& adapt = [](config::TeamConfig&) {})
-      : loop(*world.services, {with(world.config, adapt)}, manager) {
-    boost::asio::co_spawn(world.context, loop.run(std::nullopt), [this](std::exception_ptr thrown) {
-      failure = thrown;
-      ended = true;
-    });
-  }
-  Served(const Served&) = delete;
-  Served& operator=(const Served&) = delete;
-  ~Served() {
-    loop.stop();
-    until([this] { return ended; });
-  }
-
-  /// False when it has not become true after a long time.
-  bool until(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      if (world.context.stopped()) world.context.restart();
-      world.context.run_for(milliseconds(10));
-    }
-    return true;
-  }
-  void run_for(milliseconds time) {
-    const auto end = std::chrono::steady_clock::now() + time;
-    until([end] { return std::chrono::steady_clock::now() >= end; });
-  }
-
-  [[nodiscard]] Team* team(const std::string& name = "t") const {
-    const auto found = loop.teams().find(name);
-    return found == loop.teams().end() ? nullptr : found->second.get();
-  }
   /// The one Team of this name, kept alive so that no later one can have its address.
   std::shared_ptr<Team> adopted() {
     REQUIRE(until([this] { return team() != nullptr; }));
@@ -86,7 +39,7 @@ struct Served {
 };
 
 TEST_CASE("a reload's rules hold at the next poll, and the team is served without a break") {
-  Served served;
+  Teams served;
   const auto before = served.adopted();
   const auto report = served.loop.reload({with(served.world.config, [](config::TeamConfig& config) {
     config.permissions.rules.allow.push_back(*config::parse_permission_rule("Bash(make)"));
@@ -98,7 +51,7 @@ TEST_CASE("a reload's rules hold at the next poll, and the team is served withou
 }
 
 TEST_CASE("a team that no configuration names any more is let go, and found again when one does") {
-  Served served;
+  Teams served;
   const auto before = served.adopted();
   CHECK(served.loop.reload({}).removed == std::vector<std::string>{"t"});
   REQUIRE(served.until([&] { return served.team() == nullptr; }));
@@ -121,7 +74,7 @@ TEST_CASE("a team whose role, root, lead, tasks or tmux changed is found again u
       },
       [](config::TeamConfig& config) { config.limits.inbox_file.count /= 2; },
   };
-  Served served;
+  Teams served;
   for (const auto& change : changes) {
     const auto before = served.adopted();
     const auto fresh = with(served.world.config, change);
@@ -140,7 +93,7 @@ TEST_CASE("a team whose role, root, lead, tasks or tmux changed is found again u
 }
 
 TEST_CASE("a poll under way is finished before its team is let go") {
-  Served served;
+  Teams served;
   const auto team = served.adopted();
   const auto lock = served.world.inboxes() / "w1.json.lock";
   fs::create_directory(lock);  // somebody holds it: the answer has to wait
@@ -155,7 +108,7 @@ TEST_CASE("a poll under way is finished before its team is let go") {
 }
 
 TEST_CASE("what a reload changed is told by name or glob, and what is equal is not") {
-  Served served;
+  Teams served;
   served.adopted();
   const auto named = [&](const std::string& name) {
     return with(served.world.config, [&](config::TeamConfig& config) { config.team.name = name; });
@@ -173,7 +126,7 @@ TEST_CASE("what a reload changed is told by name or glob, and what is equal is n
 }
 
 TEST_CASE("a team that is named by a glob instead goes on without a break") {
-  Served served;
+  Teams served;
   const auto before = served.adopted();
   served.loop.reload({with(served.world.config, [](config::TeamConfig& config) { config.team.name = "t*"; })});
   served.run_for(milliseconds(700));
@@ -182,7 +135,7 @@ TEST_CASE("a team that is named by a glob instead goes on without a break") {
 }
 
 TEST_CASE("a sink that comes with a reload gets the chat that waits") {
-  Served served;
+  Teams served;
   served.adopted();
   served.world.write_lead({World::entry("w1", "good morning")});
   REQUIRE(served.until([&] { return served.world.all_read(); }));
@@ -193,7 +146,7 @@ TEST_CASE("a sink that comes with a reload gets the chat that waits") {
 }
 
 TEST_CASE("a push under way ends before its team is found again: nothing is handed over twice") {
-  Served served;
+  Teams served;
   const auto file = served.world.scratch.path("chat");
   const auto slowly = with(served.world.config, [&](config::TeamConfig& config) {
     config.delivery.exec.argv = {"/bin/sh", "-c", "sleep 1; cat >>" + file.string()};
@@ -212,7 +165,7 @@ TEST_CASE("a push under way ends before its team is found again: nothing is hand
 }
 
 TEST_CASE("a team that vanished is let go, and is a new one when it appears again") {
-  Served served;
+  Teams served;
   const auto before = served.adopted();
   const auto roster = served.world.scratch.path("teams/t/config.json");
   fs::remove(roster);
@@ -226,7 +179,7 @@ TEST_CASE("a team that vanished is let go, and is a new one when it appears agai
 }
 
 TEST_CASE("a folder without a roster is no team yet, whatever its name") {
-  Served served([](config::TeamConfig& config) { config.team.name = "*"; });
+  Teams served([](config::TeamConfig& config) { config.team.name = "*"; });
   fs::create_directories(served.world.scratch.path("teams/ghost/inboxes"));
   served.adopted();
   served.run_for(milliseconds(700));
@@ -236,7 +189,7 @@ TEST_CASE("a folder without a roster is no team yet, whatever its name") {
 }
 
 TEST_CASE("a folder that cannot be a team's is told of once while it is there, and again when it comes back") {
-  Served served([](config::TeamConfig& config) { config.team.name = "*"; });
+  Teams served([](config::TeamConfig& config) { config.team.name = "*"; });
   served.adopted();
   const auto odd = served.world.scratch.path("teams/no.team");
   const auto told = [&] { return served.times_logged("no.team"); };
@@ -251,7 +204,7 @@ TEST_CASE("a folder that cannot be a team's is told of once while it is there, a
 }
 
 TEST_CASE("a team whose name old clients do not find again is served, with a word about it") {
-  Served served([](config::TeamConfig& config) { config.team.name = "*"; });
+  Teams served([](config::TeamConfig& config) { config.team.name = "*"; });
   fs::create_directories(served.world.scratch.path("teams/Rig_Upper/inboxes"));
   spill(served.world.scratch.path("teams/Rig_Upper/config.json"), kRoster);
   REQUIRE(served.until([&] { return served.team("Rig_Upper") != nullptr && served.team() != nullptr; }));

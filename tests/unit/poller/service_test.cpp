@@ -4,47 +4,22 @@
 
 #include <chrono>
 
-#include "tests/unit/poller/team_world.hpp"
+#include "tests/unit/poller/served_world.hpp"
 
 namespace inbox_poller::test {
 namespace {
 
 using std::chrono::milliseconds;
 
-struct Serving {
-  World world;
-  ServiceManager manager;
-  PollLoop loop;
+struct Serving : Served {
   Result<ReloadReport> reloaded = ReloadReport{{"a"}, {"b"}, {"c"}, {"daemon.socket"}};
   Service service;
-  bool ended = false;
 
   explicit Serving(const std::function<void(config::TeamConfig&)>& adapt = [](config::TeamConfig&) {})
-      : world([&adapt](config::TeamConfig& config) {
-          config.team.poll_interval = milliseconds(20);
-          adapt(config);
-        }),
-        loop(*world.services, {world.config}, manager),
-        service(loop, *world.services, "/ledger", [this] { return reloaded; }) {
-    boost::asio::co_spawn(world.context, loop.run(std::nullopt), [this](std::exception_ptr) { ended = true; });
+      : Served(adapt), service(loop, *world.services, "/ledger", [this] { return reloaded; }) {
     REQUIRE(until([this] { return !loop.teams().empty() && team().inbox_report().state != "not polled yet"; }));
   }
-  Serving(const Serving&) = delete;
-  Serving& operator=(const Serving&) = delete;
-  ~Serving() {
-    loop.stop();
-    until([this] { return ended; });
-  }
 
-  bool until(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      if (world.context.stopped()) world.context.restart();
-      world.context.run_for(milliseconds(5));
-    }
-    return true;
-  }
   Team& team() { return *loop.teams().at("t"); }
 
   json::object ask(const std::string& verb, json::object fields = {}) {
