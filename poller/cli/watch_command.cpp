@@ -83,10 +83,11 @@ class Screen {
     const int ready = ::poll(wanted, 2, static_cast<int>(std::max<long long>(most.count(), 0)));
     if (ready == 0) press(keys_.settle());
     if (ready <= 0) return std::nullopt;
-    if (wanted[1].revents != 0)
+    if (wanted[1].revents != 0) {
       for (const int number : signals_.take())
         if (!obey(number)) return ExitCode::done;
-    if (wanted[0].revents == 0) return std::nullopt;
+      return std::nullopt;  // a return to the terminal drops what was typed: a read now would wait for more
+    }
     char bytes[256];
     const ssize_t count = ::read(context_.console.in(), bytes, sizeof bytes);
     if (count > 0) {

@@ -49,6 +49,7 @@ class Watching:
         return self.screen()
 
     def type(self, keys):
+        time.sleep(0.2)  # a person has to read first; what was typed while the frame was being drawn is thrown away
         os.write(self.outer, keys.encode())
 
     def is_restored(self):
