@@ -1,7 +1,7 @@
 """kill -9 at each system call of a run, one after the other: what was accepted is never lost, and nothing is done twice.
 
 strace kills before the call takes effect. Killed before the next call is the same as killed after this one, so the sweep over all calls
-has both. CRASH_POINTS=all takes every point (./deploy/test --long does); otherwise that many are taken, evenly over the run.
+has both. CRASH_POINTS=all takes every point; otherwise that many are taken, evenly over the run.
 """
 
 import os

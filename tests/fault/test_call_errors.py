@@ -1,7 +1,7 @@
 """Each system call of a run fails, once and for good: nothing crashes, nothing is claimed that is not so, and what waited goes on when
 the fault is over.
 
-FAULT_POINTS=all takes every call with every error that it can return (./deploy/test --long does); otherwise that many are taken, evenly
+FAULT_POINTS=all takes every call with every error that it can return; otherwise that many are taken, evenly
 over the run, each with an error chosen by the seed.
 """
 

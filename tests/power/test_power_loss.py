@@ -1,7 +1,7 @@
 """The power fails after each change that a run makes, with every fate of what was not synced: the daemon starts on what is left, and
 nothing that it had promised is gone.
 
-POWER_STATES=all takes every state (./deploy/test --long does); otherwise that many, evenly over the run. What peers write is taken for
+POWER_STATES=all takes every state; otherwise that many, evenly over the run. What peers write is taken for
 sure: they never sync, so the promise begins with the first poll that found it.
 """
 
