@@ -172,8 +172,12 @@ class Follow(ProcessTest):
 
     def test_two_followers_share_and_one_does_not_acknowledge_for_the_other(self):
         first, second = self.follow("--acks", "--max", "1"), self.follow("--acks", "--max", "1")
-        self.say(*[str(n) for n in range(20)])
         both = lambda: first.messages() + second.messages()  # noqa: E731
+        for stopped, said in ((first, range(10)), (second, range(10, 20))):  # which at most takes the one that it waits for
+            stopped.process.send_signal(signal.SIGSTOP)
+            self.say(*[str(n) for n in said])
+            wait_for("all but one at most came to the other", lambda: len(both()) >= said[-1], 20)
+            stopped.process.send_signal(signal.SIGCONT)
         wait_for("all came to one of them", lambda: len(both()) == 20, 20)
         self.assertEqual({m["text"] for m in both()}, {str(n) for n in range(20)})
         self.assertTrue(first.messages() and second.messages())
