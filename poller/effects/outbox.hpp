@@ -1,6 +1,6 @@
 // Carries out what the ledger owes: appends entries to workers' inboxes, and follows each until its owner has consumed
 // it. What a peer's unlocked write destroyed is written again with the same bytes. Each row is idempotent (the mailbox
-// looks before it writes) and recorded as written, done, deferred with back-off, or dead.
+// looks before it writes) and recorded as written, done, deferred, or dead.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

@@ -234,7 +234,7 @@ class Ledger {
   Result<std::vector<OutboxRow>> written(std::string_view team);
   Status set_effect(long long id, EffectState, int attempts, EpochMs next_ms, std::string_view problem);
   /// Puts what was written, finished or given up back to pending, owed from now: the same ask came again and gets the
-  /// same bytes again. Rows still pending keep their place and their backoff.
+  /// same bytes again. Rows still pending keep their place and their moment.
   Status resend(std::string_view team, std::string_view request_id, EpochMs now);
   Result<long long> owed(std::string_view team);  // pending rows
 

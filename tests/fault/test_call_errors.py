@@ -62,6 +62,7 @@ class CallErrors(unittest.TestCase):
         cases, ended = self.cases(), 0
         for point, error, lasts in cases:
             with self.subTest("%s at %s%s" % (error, point, " and from then on" if lasts else "")):
+                self.scenario.stage()
                 code = self.scenario.disturbed(point, "error=" + error, lasts)
                 log = self.scenario.world.runs[-1][1]
                 self.assertIn(code, ENDS, log[-2000:])

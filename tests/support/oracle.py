@@ -45,8 +45,6 @@ class World:
     expects_refusal: set = dataclasses.field(default_factory=set)  # texts that must not be obeyed
     runs: list = dataclasses.field(default_factory=list)          # (exit code, the bytes of its log)
     samples: list = dataclasses.field(default_factory=list)       # (seconds, resident KiB, open descriptors)
-    sinks: set = dataclasses.field(default_factory=set)           # files that are ours beside state and team
-    acknowledges: bool = False                                    # the sink tells what it took
 
     def __post_init__(self):
         self.rows = collections.defaultdict(list)
