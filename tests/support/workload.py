@@ -121,11 +121,19 @@ class Workload:
     def already_read(self):
         self.put(self.worker(), self.next("old"), is_sent=False, read=True)
 
+    def across_a_sector(self, begin):
+        """Chat whose flag lies across the end of a disk's sector when the entry begins there: the power may tear it."""
+        entry = wire.entry("ada", self.next("chat"), wire.ERA1, timestamp=self.time())
+        entry["text"] += "x" * ((510 - begin - wire.stringify(entry).index("false")) % 512)
+        self.entries.append(wire.stringify(entry))
+        self.world.sent.append(entry)
+
     # --- on the disk ---
 
     def write(self):
         """The lead's inbox as peers left it, and a worker's inbox with something of somebody else in it."""
         between = self.choose.choice((",\n  ", ",", " ,\r\n"))
+        self.across_a_sector(len(("[\n  " + between.join(self.entries + [""])).encode("utf-8", "surrogatepass")))
         data = ("[\n  " + between.join(self.entries) + "\n]").encode("utf-8", "surrogatepass")
         team = self.world.team
         team.lead_inbox.write_bytes(data)
