@@ -7,9 +7,10 @@ has both. CRASH_POINTS=all takes every point; otherwise that many are taken, eve
 import dataclasses
 import os
 import random
+import threading
 import unittest
 
-from sweep import Scenario, spread
+from sweep import Scenario, each, spread
 
 SEED = int(os.environ.get("CRASH_SEED", "11"))
 POINTS = os.environ.get("CRASH_POINTS", "80")
@@ -19,49 +20,65 @@ CHANGES = {"pwrite64", "write", "writev", "openat", "open", "fsync", "fdatasync"
 
 class EveryCall(unittest.TestCase):
     def setUp(self):
-        self.scenario = Scenario(SEED)
-        self.addCleanup(self.scenario.remove)
+        self.waited, self.waiting = set(), threading.Lock()
 
     def points(self):
-        every = self.scenario.points()
+        scenario = Scenario(SEED)
+        self.addCleanup(scenario.remove)
+        every = scenario.points()
         changing = [p for p in every if p.call in CHANGES]
         return every if POINTS == "all" else spread(changing, int(POINTS))
 
-    def killed_at(self, point):
+    def killed_at(self, scenario, point):
         """Whether a run on an untouched folder came to that call."""
-        self.scenario.stage()
-        code = self.scenario.disturbed(point, "signal=KILL")
-        self.assertIn(code, (0, 137), "killed at %s it left with %d:\n%s" % (point, code, self.scenario.world.runs[-1][1][-2000:]))
-        self.assertEqual(self.scenario.judge(over=False), [], "just after the kill at %s" % point)
+        scenario.stage()
+        code = scenario.disturbed(point, "signal=KILL")
+        self.assertIn(code, (0, 137), "it left with %d:\n%s" % (code, scenario.world.runs[-1][1][-2000:]))
+        self.assertEqual(scenario.judge(over=False), [], "just after the kill")
         return code == 137
 
+    def recovers(self, scenario, waits_for_locks=False):
+        self.assertEqual(scenario.recover(waits_for_locks), 0, scenario.world.runs[-1][1][-2000:])
+        self.assertEqual(scenario.judge(over=True), [], "restarted after the kill")
+
+    def is_new_lock(self, scenario):
+        """Whether a lock was left that no run has waited for: the first time at each it is left to the daemon, which takes ten seconds."""
+        locks = {p.name for p in scenario.world.team.inboxes.glob("*.lock")}
+        with self.waiting:
+            new = bool(locks - self.waited)
+            self.waited |= locks
+        return new
+
     def test_a_kill_before_any_call_loses_nothing(self):
-        points = self.points()
-        waited, reached = set(), 0
-        for point in points:
-            reached += self.killed_at(point)
-            locks = {p.name for p in self.scenario.world.team.inboxes.glob("*.lock")}
-            waits = bool(locks - waited)  # the first time at each lock it is left to the daemon, which takes ten seconds
-            waited |= locks
-            self.assertEqual(self.scenario.recover(waits), 0, "restarted after the kill at %s" % point)
-            self.assertEqual(self.scenario.judge(over=True), [], "restarted after the kill at %s" % point)
-        print("%d points, %d kills (seed %d)" % (len(points), reached, SEED))
-        self.assertGreaterEqual(reached, 0.9 * len(points), "the run is not the one that was traced")
+        def once(scenario, point):
+            reached = self.killed_at(scenario, point)
+            self.recovers(scenario, self.is_new_lock(scenario))
+            return reached
+
+        reached = each(self, self.points(), once, lambda: Scenario(SEED))
+        print("%d points, %d kills (seed %d)" % (len(reached), sum(reached), SEED))
+        self.assertGreaterEqual(sum(reached), 0.9 * len(reached), "the run is not the one that was traced")
 
     def test_a_second_kill_while_recovering_loses_nothing(self):
         choose = random.Random(SEED)
         points = self.points()
-        many = len(points) // 4 if POINTS == "all" else 10
-        for point in choose.sample([p for p in points if p.call in CHANGES], many):
-            self.killed_at(point)
-            second = choose.choice([p for p in points if p.call in CHANGES])
-            second = dataclasses.replace(second, number=max(1, second.number // 2))  # what is done already needs fewer calls
-            for path in self.scenario.world.team.inboxes.glob("*.lock"):
+        changing = [p for p in points if p.call in CHANGES]
+        pairs = []
+        for first in choose.sample(changing, len(points) // 4 if POINTS == "all" else 10):
+            second = choose.choice(changing)
+            pairs.append((first, dataclasses.replace(second, number=max(1, second.number // 4))))  # a recovery has fewer calls
+
+        def twice(scenario, pair):
+            reached = self.killed_at(scenario, pair[0])
+            for path in scenario.world.team.inboxes.glob("*.lock"):
                 path.rmdir()
-            self.scenario.disturbed(second, "signal=KILL")
-            self.assertEqual(self.scenario.judge(over=False), [], "after kills at %s, then %s" % (point, second))
-            self.assertEqual(self.scenario.recover(), 0)
-            self.assertEqual(self.scenario.judge(over=True), [], "after kills at %s, then %s" % (point, second))
+            reached += scenario.disturbed(pair[1], "signal=KILL") == 137
+            self.assertEqual(scenario.judge(over=False), [], "just after the second kill")
+            self.recovers(scenario)
+            return reached
+
+        reached = each(self, pairs, twice, lambda: Scenario(SEED))
+        print("%d pairs, %d of them killed twice (seed %d)" % (len(reached), reached.count(2), SEED))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
 """Each system call of a run fails, once and for good: nothing crashes, nothing is claimed that is not so, and what waited goes on when
 the fault is over.
 
-FAULT_POINTS=all takes every call with every error that it can return; otherwise that many are taken, evenly
-over the run, each with an error chosen by the seed.
+FAULT_POINTS=40 takes that many calls, evenly over the run, each with an error drawn by the seed; `all` takes each call with such an error
+twice, once and for good; `every` takes each call with every error that it can return, once and for good. SHARD and JOBS: see sweep.py.
 """
 
 import os
 import random
 import unittest
 
-from sweep import Scenario, spread
+from sweep import Scenario, each, spread
 
 SEED = int(os.environ.get("FAULT_SEED", "12"))
 POINTS = os.environ.get("FAULT_POINTS", "40")
@@ -46,35 +46,41 @@ ENDS = (0, 1, 2)  # done; a fault, or a configuration that cannot be read, which
 
 
 class CallErrors(unittest.TestCase):
-    def setUp(self):
-        self.scenario = Scenario(SEED)
-        self.addCleanup(self.scenario.remove)
-
     def cases(self):
+        """(point, error, whether it lasts)"""
         choose = random.Random(SEED)
-        points = [p for p in self.scenario.points() if p.call in ERRORS]
-        if POINTS == "all":
+        scenario = Scenario(SEED)
+        self.addCleanup(scenario.remove)
+        points = [p for p in scenario.points() if p.call in ERRORS]
+        if POINTS == "every":
             return [(p, e, lasts) for p in points for e in ERRORS[p.call] for lasts in {False, e not in PASSING}]
+        if POINTS == "all":
+            return [(p, choose.choice([e for e in ERRORS[p.call] if not (lasts and e in PASSING)]), lasts)
+                    for p in points for lasts in (False, True)]
         drawn = [(p, choose.choice(ERRORS[p.call]), choose.random() < 0.5) for p in spread(points, int(POINTS))]
         return [(p, e, lasts and e not in PASSING) for p, e, lasts in drawn]
 
+    def suffers(self, scenario, case):
+        """Whether the error ended the daemon."""
+        point, error, lasts = case
+        scenario.stage()
+        code = scenario.disturbed(point, "error=" + error, lasts)
+        log = scenario.world.runs[-1][1]
+        self.assertIn(code, ENDS, log[-2000:])
+        if "run-" in point.about:
+            scenario.world.runs.clear()  # the log itself could not be written: it cannot have a last word
+        self.assertEqual(scenario.judge(over=False), [], log[-2000:])
+        self.assertEqual(scenario.recover(), 0)
+        problems = scenario.judge(over=True)
+        if any(problem.startswith("I11") for problem in problems):
+            self.assertEqual(scenario.recover(polls=AFTERWARDS), 0)
+            problems = scenario.judge(over=True)
+        self.assertEqual(problems, [])
+        return code != 0
+
     def test_an_error_of_any_call_is_survived_or_told_and_costs_nothing(self):
-        cases, ended = self.cases(), 0
-        for point, error, lasts in cases:
-            with self.subTest("%s at %s%s" % (error, point, " and from then on" if lasts else "")):
-                self.scenario.stage()
-                code = self.scenario.disturbed(point, "error=" + error, lasts)
-                log = self.scenario.world.runs[-1][1]
-                self.assertIn(code, ENDS, log[-2000:])
-                if "run-" in point.about:
-                    self.scenario.world.runs.clear()  # the log itself could not be written: it cannot have a last word
-                self.assertEqual(self.scenario.judge(over=False), [], log[-2000:])
-                ended += code != 0
-                self.assertEqual(self.scenario.recover(), 0)
-                if any(problem.startswith("I11") for problem in self.scenario.judge(over=True)):
-                    self.assertEqual(self.scenario.recover(polls=AFTERWARDS), 0)
-                self.assertEqual(self.scenario.judge(over=True), [])
-        print("%d errors, %d of them ended the daemon with a word (seed %d)" % (len(cases), ended, SEED))
+        ended = each(self, self.cases(), self.suffers, lambda: Scenario(SEED))
+        print("%d errors, %d of them ended the daemon with a word (seed %d)" % (len(ended), sum(ended), SEED))
 
 
 if __name__ == "__main__":
