@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""The long form of the checks: every point instead of some, minutes instead of seconds. One night on two cores, or less.
+
+long.py [--list] [--only TEXT] [--jobs N]      called by `deploy/test --long`, which builds what it needs
+
+Jobs run side by side, one a core. Each writes build/long/<name>.log; at the end a table shows what was tried, and
+build/long/summary.json has the same with machine and commit. Leaves with 0 when all passed. A test tells its figures in lines
+"figures: …"; they are what the table shows.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OUT = ROOT / "build" / "long"
+DEV = ROOT / "build" / "dev"
+RELEASE = ROOT / "build" / "release"
+FUZZ = ROOT / "build" / "fuzz"
+
+
+@dataclasses.dataclass
+class Job:
+    name: str
+    command: list
+    env: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Outcome:
+    name: str
+    code: int
+    seconds: float
+    figures: list
+
+
+def process_test(name, path, program=DEV, **env):
+    env = dict(env, INBOX_POLLER=str(program / "inbox-poller"), INBOX_POLLER_PEERS=str(DEV / "peers"),
+               INBOX_POLLER_SHIMS=str(DEV / "tests" / "shim"), LONG="1", CI="true")
+    return Job(name, [sys.executable, "-B", "tests/support/run.py", "tests/" + path], env)
+
+
+def jobs():
+    """The longest first: two cores then end at about the same time."""
+    listed = [process_test("soak", "soak/test_soak.py", RELEASE, SOAK_SECONDS="900", SOAK_TEAMS="8", SOAK_WORKERS="16")]
+    for shard in ("1/2", "2/2"):
+        part = shard[0]
+        listed.append(process_test("fault-every-call-" + part, "fault/test_call_errors.py", FAULT_POINTS="all", SHARD=shard))
+        listed.append(process_test("kill-before-every-call-" + part, "crash/test_every_call.py", CRASH_POINTS="all", SHARD=shard))
+    listed.append(process_test("power-loss", "power/test_power_loss.py", POWER_STATES="all"))
+    for folder in ("crash", "fault", "hostile", "locks", "power"):
+        done = {job.command[-1] for job in listed}
+        for path in sorted((ROOT / "tests" / folder).glob("test_*.py")):
+            if "tests/%s/%s" % (folder, path.name) not in done:
+                listed.append(process_test(path.stem[5:].replace("_", "-"), "%s/%s" % (folder, path.name)))
+    fuzz = subprocess.run(["ctest", "--test-dir", str(FUZZ), "-N", "--show-only=json-v1"], capture_output=True, check=True)
+    for test in json.loads(fuzz.stdout)["tests"]:
+        listed.append(Job(test["name"].replace(": ", "-").replace(" ", "-"),
+                          ["ctest", "--test-dir", str(FUZZ), "--output-on-failure", "-R", "^%s$" % test["name"]]))
+    listed.append(Job("mutation", [sys.executable, "-B", "tests/mutation/run.py"]))
+    return listed
+
+
+def run(job):
+    log = OUT / (job.name + ".log")
+    print("%s  started  %s" % (time.strftime("%H:%M:%S"), job.name), flush=True)
+    start = time.monotonic()
+    with open(log, "wb") as out:
+        code = subprocess.run(["nice", *job.command], cwd=ROOT, env=dict(os.environ, **job.env), stdout=out, stderr=out,
+                              stdin=subprocess.DEVNULL).returncode
+    lines = log.read_text("utf-8", "replace").splitlines()
+    figures = [line.split("figures: ", 1)[1] for line in lines if "figures: " in line]
+    outcome = Outcome(job.name, code, time.monotonic() - start, figures)
+    print("%s  %s  %s, %d s%s" % (time.strftime("%H:%M:%S"), "passed " if code == 0 else "FAILED ", job.name, outcome.seconds,
+                                  "" if code == 0 else " (%s)" % log), flush=True)
+    return outcome
+
+
+def table(outcomes):
+    for outcome in outcomes:
+        print("%-32s %-7s %6d s  %s" % (outcome.name, "passed" if outcome.code == 0 else "FAILED", outcome.seconds,
+                                       ("\n" + 52 * " ").join(outcome.figures)))
+
+
+def summary(outcomes, seconds):
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    return {"commit": commit, "machine": platform.platform(), "cores": os.cpu_count(), "seconds": round(seconds),
+            "jobs": [dataclasses.asdict(outcome) for outcome in outcomes]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--list", action="store_true", help="what would run")
+    parser.add_argument("--only", default="", help="jobs whose name contains this")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at once (default: one a core)")
+    options = parser.parse_args()
+    chosen = [job for job in jobs() if options.only in job.name]
+    if options.list:
+        print("\n".join(job.name for job in chosen))
+        return 0
+    if not chosen:
+        print("no job is called so; --list shows them", file=sys.stderr)
+        return 2
+    OUT.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = list(pool.map(run, chosen))
+    seconds = time.monotonic() - start
+    (OUT / "summary.json").write_text(json.dumps(summary(outcomes, seconds), indent=1) + "\n", "utf-8")
+    print("\n%d jobs in %d min:\n" % (len(outcomes), seconds // 60))
+    table(outcomes)
+    failed = [outcome.name for outcome in outcomes if outcome.code != 0]
+    print("\nall passed" if not failed else "\nFAILED: " + ", ".join(failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
