@@ -42,11 +42,10 @@ std::string without_read_flag(std::string_view bytes, const std::vector<MemberSp
   return result;
 }
 
-/// What one entry is known by, not yet told apart from its equals.
-InboxEntry read_entry(std::string_view text, Span span, const KeyScope& scope) {
+/// What one entry is known by, not yet told apart from its equals. `at` is where it lies in the file.
+InboxEntry read_entry(std::string_view bytes, std::size_t at, const KeyScope& scope) {
   InboxEntry entry;
-  entry.bytes = span;
-  const std::string_view bytes = span.of(text);
+  entry.bytes = {at, at + bytes.size()};
   const auto members = scan_object(bytes);
   if (!members) {
     std::string compact;
@@ -55,7 +54,7 @@ InboxEntry read_entry(std::string_view text, Span span, const KeyScope& scope) {
     return entry;
   }
   if (const auto flag = find_member(bytes, *members, "read")) {
-    entry.read_value.begin = static_cast<std::size_t>(flag->data() - text.data());
+    entry.read_value.begin = at + static_cast<std::size_t>(flag->data() - bytes.data());
     entry.read_value.end = entry.read_value.begin + flag->size();
     entry.read = *flag == "false" ? ReadFlag::unread : *flag == "true" ? ReadFlag::read : ReadFlag::invalid;
   }
@@ -117,24 +116,47 @@ std::string restyled(std::string_view object, const ObjectStyle& style) {
 
 }  // namespace
 
-InboxDocument InboxDocument::scan(std::string bytes, const KeyScope& scope) {
+InboxDocument InboxDocument::scan(std::string bytes, const KeyScope& scope, FilePart part) {
   InboxDocument document;
   document.bytes_ = std::move(bytes);
-  if (is_blank(document.bytes_)) {
+  document.part_ = part;
+  if (part.from == ArrayFrom::beginning && is_blank(document.bytes_)) {
     document.array_ = {document.bytes_.size(), document.bytes_.size()};
     return document;
   }
-  ArrayScan scanned = scan_array(document.bytes_);
+  ArrayScan scanned = scan_array(document.bytes_, part.from);
   document.array_ = scanned.array;
   document.problem_ = std::move(scanned.problem);
+  if (document.problem_) document.problem_->offset += part.offset;
   document.entries_.reserve(scanned.elements.size());
-  std::unordered_map<std::string, std::size_t> seen;  // how often each identity has occurred
-  for (const Span& element : scanned.elements) {
-    InboxEntry entry = read_entry(document.bytes_, element, scope);
-    if (const std::size_t before = seen[entry.key.value]++; before > 0) entry.key = with_occurrence(entry.key, before);
-    document.entries_.push_back(std::move(entry));
-  }
+  for (const Span& element : scanned.elements)
+    document.entries_.push_back(read_entry(element.of(document.bytes_), part.offset + element.begin, scope));
+  document.number([](const MessageKey&) { return Occurrences{}; });
   return document;
+}
+
+void InboxDocument::number(const std::function<Occurrences(const MessageKey&)>& elsewhere) {
+  std::unordered_map<std::string, Occurrences> met;
+  met.reserve(entries_.size());
+  for (InboxEntry& entry : entries_) {
+    const MessageKey first = with_occurrence(entry.key, 0);
+    const auto [found, is_new] = met.try_emplace(first.value);
+    if (is_new) found->second = elsewhere(first);
+    const std::size_t before = found->second.before++;
+    entry.known = before < found->second.known;
+    if (before != occurrence_of(entry.key)) entry.key = with_occurrence(first, before);
+  }
+}
+
+void InboxDocument::append(InboxDocument next) {
+  entries_.insert(entries_.end(), std::make_move_iterator(next.entries_.begin()),
+                  std::make_move_iterator(next.entries_.end()));
+  problem_ = std::move(next.problem_);
+}
+
+void InboxDocument::show(std::string bytes, std::size_t offset) {
+  bytes_ = std::move(bytes);
+  part_.offset = offset;
 }
 
 std::optional<InPlaceEdit> InboxDocument::mark_read_edit(std::size_t index) const {
@@ -146,13 +168,26 @@ std::optional<InPlaceEdit> InboxDocument::mark_read_edit(std::size_t index) cons
   return edit;
 }
 
+void InboxDocument::set_read(std::size_t index) {
+  if (!mark_read_edit(index)) return;
+  InboxEntry& entry = entries_[index];
+  bytes_.replace(entry.read_value.begin - part_.offset, entry.read_value.size(), "true ");
+  --entry.read_value.end;
+  entry.read = ReadFlag::read;
+}
+
+bool InboxDocument::is_marked_in_place(const InboxEntry& entry) const {
+  return entry.read == ReadFlag::read && bytes_[entry.read_value.end - part_.offset] == ' ';
+}
+
 std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes) const {
   const std::vector<bool> marked = chosen(indexes, entries_.size());
   std::string result;
   std::size_t copied = 0;
   const auto replace = [&](Span span, std::string_view with) {
-    result.append(bytes_, copied, span.begin - copied).append(with);
-    copied = span.end;
+    const std::size_t begin = span.begin - part_.offset;
+    result.append(bytes_, copied, begin - copied).append(with);
+    copied = begin + span.size();
   };
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const InboxEntry& entry = entries_[i];
@@ -176,7 +211,7 @@ std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes
 }
 
 std::string InboxDocument::with_appended(std::string_view entry) const {
-  if (problem_) return bytes_;
+  if (problem_ || is_part()) return bytes_;
   const std::string newline = bytes_.find("\r\n") == std::string::npos ? "\n" : "\r\n";
   // As JSON.stringify(…, null, 2) does for an element of an array.
   const ObjectStyle indented{newline + "    ", "," + newline + "    ", ": ", newline + "  "};
@@ -196,7 +231,7 @@ std::string InboxDocument::with_appended(std::string_view entry) const {
 }
 
 std::string InboxDocument::with_removed(std::span<const std::size_t> indexes) const {
-  if (problem_ || entries_.empty()) return bytes_;
+  if (problem_ || is_part() || entries_.empty()) return bytes_;
   std::vector<Span> elements;
   elements.reserve(entries_.size());
   for (const InboxEntry& entry : entries_) elements.push_back(entry.bytes);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,11 +25,24 @@ enum class ReadFlag {
 };
 
 struct InboxEntry {
-  Span bytes;
+  Span bytes;  // in the file
   MessageKey
       key;  // of decoded values; of a bad entry, of its bytes without white space and `read`: marking changes no key
   ReadFlag read = ReadFlag::absent;
-  Span read_value;  // where the `read` value lies; empty unless present
+  bool known = false;  // the reader knew it from an earlier reading of the file
+  Span read_value;     // where in the file the `read` value lies; empty unless present
+};
+
+/// Which part of a file a text is: all of it, or what follows an element up to the end of a later one, or of the file.
+struct FilePart {
+  std::size_t offset = 0;
+  ArrayFrom from = ArrayFrom::beginning;
+};
+
+/// How often an identity occurs outside of a document.
+struct Occurrences {
+  std::size_t before = 0;  // in the same file, before what the document has of it
+  std::size_t known = 0;   // in the whole file, as its reader knew it
 };
 
 /// One change that keeps the file's length: write `after` over `before` at `offset`, if `before` is still what is
@@ -45,33 +59,53 @@ class InboxDocument {
   /// numbers, objects without `from`) have spans and keys too; decoding says what is wrong with them. A text of nothing
   /// but white space has neither entries nor a problem; whether it is an empty inbox or a write half done is for the
   /// mailbox to find out.
-  static InboxDocument scan(std::string bytes, const KeyScope& scope);
+  static InboxDocument scan(std::string bytes, const KeyScope& scope, FilePart part = {});
 
+  /// Tells equals apart where some of them lie before this document, and which entries are known. `elsewhere` is asked
+  /// once for each identity, which is the key of its first occurrence.
+  void number(const std::function<Occurrences(const MessageKey&)>& elsewhere);
+  /// The entries of the part of the file that follows. Its bytes are not kept, and equals are to be numbered again.
+  void append(InboxDocument next);
+  /// From here on these bytes are at hand, and no others.
+  void show(std::string bytes, std::size_t offset);
+
+  /// What is at hand: the whole text, unless show() said otherwise. All that follows is about entries that lie in it.
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
+  /// Where in the file they begin.
+  [[nodiscard]] std::size_t offset() const { return part_.offset; }
+  [[nodiscard]] bool is_part() const { return part_.offset > 0 || part_.from != ArrayFrom::beginning; }
   [[nodiscard]] const std::vector<InboxEntry>& entries() const { return entries_; }
   [[nodiscard]] const std::optional<ScanProblem>& problem() const { return problem_; }
-  [[nodiscard]] std::string_view entry_bytes(const InboxEntry& entry) const { return entry.bytes.of(bytes_); }
+  [[nodiscard]] std::string_view entry_bytes(const InboxEntry& entry) const {
+    return bytes().substr(entry.bytes.begin - part_.offset, entry.bytes.size());
+  }
 
   /// The edit that turns the entry's `"read": false` into `"read": true ` in place; its `before` is the whole entry, so
   /// that a file that changed meanwhile is noticed. Empty when the flag is not an unread literal, and when it lies
   /// across the end of a sector: a power loss could leave "trlse" there, and nobody could read the file any more.
   [[nodiscard]] std::optional<InPlaceEdit> mark_read_edit(std::size_t index) const;
 
-  /// The whole file with these entries' flags set to true; inserts the member where it is absent. For entries that
-  /// cannot be edited in place.
+  /// Follows that edit, once it was carried out in the file.
+  void set_read(std::size_t index);
+  /// True for `true` in the spelling of that edit, which the next client that writes the file will re-spell.
+  [[nodiscard]] bool is_marked_in_place(const InboxEntry& entry) const;
+
+  /// The bytes with these entries' flags set to true; inserts the member where it is absent. For entries that cannot be
+  /// edited in place.
   [[nodiscard]] std::string with_marked_read(std::span<const std::size_t> indexes) const;
 
   /// The whole file with one more entry (the output of encode_envelope) at its end, spaced like its last neighbour, or
-  /// as JSON.stringify(…, null, 2) does where there is none. An empty text counts as `[]`. With a problem(): the same
-  /// bytes.
+  /// as JSON.stringify(…, null, 2) does where there is none. An empty text counts as `[]`. With a problem(), and of a
+  /// part: the same bytes.
   [[nodiscard]] std::string with_appended(std::string_view entry) const;
 
-  /// The whole file without these entries (and without the commas that belonged to them). With a problem(): the same
-  /// bytes.
+  /// The whole file without these entries (and without the commas that belonged to them). With a problem(), and of a
+  /// part: the same bytes.
   [[nodiscard]] std::string with_removed(std::span<const std::size_t> indexes) const;
 
  private:
   std::string bytes_;
+  FilePart part_;  // of bytes_
   Span array_;
   std::vector<InboxEntry> entries_;
   std::optional<ScanProblem> problem_;

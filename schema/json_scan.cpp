@@ -1,7 +1,9 @@
 #include "schema/json_scan.hpp"
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 
 namespace inbox_poller::schema {
 
@@ -9,6 +11,21 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+/// Where the next quote or backslash is, or the end of the text; eight bytes at a time.
+std::size_t end_of_plain(std::string_view text, std::size_t at) {
+  constexpr std::uint64_t ones = 0x0101010101010101;
+  constexpr auto has = [](std::uint64_t word, char wanted) {  // a byte is 0 exactly where subtracting 1 borrows
+    const std::uint64_t difference = word ^ (ones * static_cast<unsigned char>(wanted));
+    return (difference - ones) & ~difference & (ones << 7);
+  };
+  for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    if ((has(word, '"') | has(word, '\\')) != 0) break;
+  }
+  while (at < text.size() && text[at] != '"' && text[at] != '\\') ++at;
+  return at;
+}
 
 /// Moves over one text. Every function that returns false has set problem_ and left position_ at it.
 class Scanner {
@@ -46,6 +63,12 @@ class Scanner {
     return value(parts);
   }
 
+  /// The same for what follows an element of an array that began before this text.
+  bool rest_of_array(std::vector<MemberSpan>& parts) {
+    open_.push_back(']');
+    return behind_value(parts) || (!problem_ && value(parts));
+  }
+
   bool end_of_text() {
     skip_space();
     return at_end() || fail("the end of the text");
@@ -77,24 +100,32 @@ class Scanner {
       if (depth == 1) part_.value.begin = position_;
       if (!scalar_or_open()) return false;
       if (open_.size() > depth) continue;
-      // A value has ended here: close what ends with it, until another one has to follow.
-      for (;;) {
-        if (open_.empty()) return true;
-        if (open_.size() == 1) {
-          part_.value.end = position_;
-          parts.push_back(part_);
-        }
-        skip_space();
-        const bool in_object = open_.back() == '}';
-        if (take(',')) {
-          skip_space();
-          if (in_object && !key()) return false;
-          break;
-        }
-        if (!take(open_.back())) return fail(in_object ? "',' or '}' after a member" : "',' or ']' after an element");
-        open_.pop_back();
-      }
+      if (open_.size() == 1) end_part(parts);
+      if (behind_value(parts)) return true;
+      if (problem_) return false;
     }
+  }
+
+  void end_part(std::vector<MemberSpan>& parts) {
+    part_.value.end = position_;
+    parts.push_back(part_);
+  }
+
+  /// A value has ended here: closes what ends with it, until another one has to follow (false, without a problem).
+  bool behind_value(std::vector<MemberSpan>& parts) {
+    while (!open_.empty()) {
+      skip_space();
+      const bool in_object = open_.back() == '}';
+      if (take(',')) {
+        skip_space();
+        if (in_object) key();
+        return false;
+      }
+      if (!take(open_.back())) return fail(in_object ? "',' or '}' after a member" : "',' or ']' after an element");
+      open_.pop_back();
+      if (open_.size() == 1) end_part(parts);
+    }
+    return true;
   }
 
   /// A scalar or an empty container as a whole, or the beginning of a container up to where its first value begins.
@@ -133,13 +164,11 @@ class Scanner {
 
   bool string() {
     const std::size_t begin = position_++;
-    while (!at_end()) {
+    for (;;) {
+      position_ = end_of_plain(text_, position_);
+      if (at_end()) break;
       if (take('"')) return true;
-      if (text_[position_] != '\\') {
-        ++position_;
-      } else if (!escape()) {
-        return false;
-      }
+      if (!escape()) return false;
     }
     problem_ = ScanProblem{position_, "the string that begins at byte " + std::to_string(begin) + " has no end"};
     return false;
@@ -186,14 +215,19 @@ class Scanner {
 
 }  // namespace
 
-ArrayScan scan_array(std::string_view text) {
+ArrayScan scan_array(std::string_view text, ArrayFrom from) {
   ArrayScan result;
   Scanner scanner(text);
-  scanner.skip_bom();
-  scanner.skip_space();
-  result.array.begin = scanner.position();
   std::vector<MemberSpan> parts;
-  const bool complete = scanner.container('[', parts);
+  bool complete = false;
+  if (from == ArrayFrom::element) {
+    complete = scanner.rest_of_array(parts);
+  } else {
+    scanner.skip_bom();
+    scanner.skip_space();
+    result.array.begin = scanner.position();
+    complete = scanner.container('[', parts);
+  }
   result.array.end = scanner.position();
   if (complete) scanner.end_of_text();
   for (const MemberSpan& part : parts) result.elements.push_back(part.value);
@@ -237,7 +271,9 @@ Result<std::vector<MemberSpan>> scan_object(std::string_view text) {
 std::optional<std::string_view> find_member(std::string_view text, const std::vector<MemberSpan>& members,
                                             std::string_view key) {
   for (auto member = members.rbegin(); member != members.rend(); ++member) {
-    if (decode_string(member->key.of(text)) == key) return member->value.of(text);
+    const std::string_view token = member->key.of(text);
+    const bool escaped = token.find('\\') != std::string_view::npos;
+    if (escaped ? decode_string(token) == key : token.substr(1, token.size() - 2) == key) return member->value.of(text);
   }
   return std::nullopt;
 }

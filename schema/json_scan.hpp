@@ -44,8 +44,12 @@ struct ArrayScan {
   std::optional<ScanProblem> problem;  // empty when the whole text is one well-formed array
 };
 
-/// Scans a text that should be one JSON array (leading BOM and white space, trailing white space allowed).
-ArrayScan scan_array(std::string_view text);
+/// Where a text begins: with the array, or behind an element of an array whose beginning is not in the text.
+enum class ArrayFrom { beginning, element };
+
+/// Scans a text that should be one JSON array (leading BOM and white space, trailing white space allowed), or the rest
+/// of one.
+ArrayScan scan_array(std::string_view text, ArrayFrom from = ArrayFrom::beginning);
 
 /// The text without the elements whose place in `dropped` is true, and without the commas that belonged to them.
 /// `elements` and `array` are of this text; every other byte stays, except that an array that becomes empty is written
@@ -65,8 +69,8 @@ struct ObjectScan {
 /// The same for whoever has a use for the beginning of a broken object, or for the place where it breaks.
 ObjectScan scan_members(std::string_view text);
 
-/// The raw bytes of the member `key` of the object in `text`; of duplicates the last. Empty when absent or not an
-/// object.
+/// The raw bytes of the member `key` (ASCII) of the object in `text`; of duplicates the last. Empty when absent or not
+/// an object.
 std::optional<std::string_view> find_member(std::string_view text, std::string_view key);
 
 std::optional<std::string_view> find_member(std::string_view text, const std::vector<MemberSpan>& members,
