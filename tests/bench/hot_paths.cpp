@@ -1,0 +1,148 @@
+// The hot paths, for valgrind --tool=callgrind --instr-atstart=no: one path a run, counting only between the two marks.
+// Instructions do not depend on how busy the machine is, so that a regression shows. Without valgrind the marks do
+// nothing.
+//
+//   hot_paths scan       one scan of an inbox of 1 MB
+//   hot_paths idle       one poll of a team with nothing new behind 1,000 read entries
+//   hot_paths take_in    one poll that takes in, records and marks one new message behind 1,000 read entries
+//   hot_paths decide     a permission ask decided by rule: from its text to the bytes of the answer
+#include <valgrind/callgrind.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstdio>
+#include <exception>
+#include <memory>
+
+#include "poller/team/team.hpp"
+#include "tests/bench/material.hpp"
+
+namespace inbox_poller::bench {
+namespace {
+
+using namespace poller;
+namespace fs = std::filesystem;
+
+constexpr const char* roster = R"({
+  "name": "t", "leadAgentId": "team-lead@t", "leadSessionId": "s", "members": [
+    {"agentId": "team-lead@t", "name": "team-lead"},
+    {"agentId": "w1@t", "name": "w1", "color": "blue", "cwd": "/repo"},
+    {"agentId": "w2@t", "name": "w2"}]})";
+
+/// A team as the daemon serves it, with a clock that moves when told to.
+class Served {
+ public:
+  Served() {
+    config_.team.name = "t";
+    config_.team.root = scratch_.path("teams").string();
+    fs::create_directories(inboxes());
+    test::spill(scratch_.path("teams/t/config.json"), roster);
+    config::LogSettings log;
+    log.file = scratch_.path("log").string();
+    telemetry_ = std::move(*Telemetry::open(log));
+    services_ = std::make_unique<Services>(Services{files_, *ledger_, *telemetry_, clock_, quarantine_, processes_,
+                                                    context_.get_executor(), pool_, "/home/u"});
+    team_ = std::make_unique<Team>(*services_, config_, "t");
+    if (!team_->restore()) give_up("the team could not be restored");
+  }
+
+  void put(const std::vector<std::string>& entries) const {
+    test::replace(inboxes() / "team-lead.json", test::inbox_of(entries));
+  }
+  /// Old enough to be known by its time stamps, at the next look.
+  void settle() { clock_.advance(std::chrono::seconds(10)); }
+
+  void poll() {
+    std::exception_ptr failure;
+    bool served = false;
+    boost::asio::co_spawn(context_, team_->poll(), [&](std::exception_ptr thrown, Team::Polled polled) {
+      failure = thrown;
+      served = polled == Team::Polled::served;
+    });
+    context_.restart();
+    context_.run();
+    if (failure) std::rethrow_exception(failure);
+    if (!served) give_up("the team was not served");
+  }
+  [[nodiscard]] std::string inbox() const { return test::slurp(inboxes() / "team-lead.json"); }
+
+ private:
+  [[nodiscard]] fs::path inboxes() const { return scratch_.path("teams/t/inboxes"); }
+
+  test::ScratchDir scratch_;
+  config::TeamConfig config_;
+  PosixFileSystem files_;
+  test::ManualClock clock_;
+  std::unique_ptr<Ledger> ledger_ = std::move(*Ledger::open(scratch_.path("ledger.db").string()));
+  std::unique_ptr<Telemetry> telemetry_;
+  SystemProcesses processes_;
+  Quarantine quarantine_{files_, scratch_.path("quarantine").string()};
+  boost::asio::io_context context_{1};
+  boost::asio::thread_pool pool_{1};
+  std::unique_ptr<Services> services_;
+  std::unique_ptr<Team> team_;
+};
+
+std::vector<std::string> history() {
+  std::vector<std::string> entries;
+  for (int n = 0; n < 1000; ++n)
+    entries.push_back(test::entry("message " + std::to_string(n) + " " + std::string(280, 'x'), "true", "w1"));
+  return entries;
+}
+
+template <class Work>
+void count(Work work) {
+  CALLGRIND_START_INSTRUMENTATION;
+  work();
+  CALLGRIND_STOP_INSTRUMENTATION;
+}
+
+void scan() {
+  std::string bytes = inbox_of_bytes(1'000'000);
+  std::size_t found = 0;
+  count([&] { found = schema::InboxDocument::scan(std::move(bytes), {"t", "team-lead"}).entries().size(); });
+  if (found < 2000) give_up("entries are missing");
+}
+
+void poll(bool with_news) {
+  Served served;
+  auto entries = history();
+  served.put(entries);
+  served.settle();
+  served.poll();
+  served.settle();
+  served.poll();
+  if (with_news) {
+    entries.push_back(test::entry("the news " + std::string(280, 'x'), "false", "w1"));
+    served.put(entries);
+    served.settle();
+  }
+  count([&] { served.poll(); });
+  if (served.inbox().find("\"read\": false") != std::string::npos) give_up("the message was not marked");
+}
+
+void decide() {
+  const Decision decision;
+  std::size_t size = decision.take();  // what is built once is not counted
+  count([&] { size = decision.take(); });
+  if (size == 0) give_up("no answer");
+}
+
+}  // namespace
+}  // namespace inbox_poller::bench
+
+int main(int argc, char** argv) {
+  using namespace inbox_poller::bench;
+  const std::string path = argc > 1 ? argv[1] : "";
+  if (path == "scan")
+    scan();
+  else if (path == "idle")
+    poll(false);
+  else if (path == "take_in")
+    poll(true);
+  else if (path == "decide")
+    decide();
+  else
+    give_up("expected scan, idle, take_in or decide, found \"" + path + "\"");
+  return 0;
+}
