@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/json.hpp>
 #include <csignal>
 #include <iostream>
@@ -169,7 +170,7 @@ json::object report(std::span<const Slot> slots, const std::vector<std::string>&
     }
     ++written;
     complete_utc.push_back(json::array{id, slot.complete_utc});
-    if (slot.cpu_after != 0) cpu.push_back(slot.cpu_after - slot.cpu_before);
+    if (slot.cpu_after != 0) cpu.push_back(json::array{slot.cpu_after - slot.cpu_before, slot.window});
     if (slot.wrong_stamp > 0) wrong.push_back(json::string("another stamp: " + std::to_string(id)));
     if (slot.times == 0) {
       missing.push_back(id);
@@ -215,8 +216,13 @@ void write_messages(const Options& options, std::span<Slot> slots, std::size_t w
     append(file, entry_of(writer_name(writer), text, false, id), style_of(options, writer), slot);
     if (slot.fate == Fate::written) bell.ring(static_cast<std::int64_t>(id));
     if (measured == 0) continue;
+    // A message that takes long has its work counted, too: the pause begins when it has arrived.
+    const Nanoseconds end = now_ns() + options.number("patience-s", 30) * second;
+    while (slot.fate == Fate::written && now_ns() < end && std::atomic_ref(slot.times).load() == 0)
+      pause_for(1'000'000);
     pauses.take();
     slot.cpu_after = cpu_ns(measured);
+    slot.window = now_ns() - slot.stamp;
   }
 }
 

@@ -127,8 +127,8 @@ void append(const PeerFile& file, const std::string& entry, Style style, Slot& s
     slot.complete = now_ns();
     slot.complete_utc = read_clock(CLOCK_REALTIME);
   }
-  slot.unlocked = now_ns();
   ::rmdir(file.lock().c_str());
+  slot.unlocked = now_ns();
   slot.fate = Fate::written;
 }
 

@@ -62,7 +62,7 @@ def checked(result, subject, what):
     if result["written"] != result["received"] + len(result["missing"]):
         wrong.append("%d written, %d received" % (result["written"], result["received"]))
     if subject.marks and result.get("unread"):
-        wrong.append("%d entries are still unread" % result["unread"])
+        wrong.append("%d entries are still unread when our patience ends" % result["unread"])
     if not result["written"]:
         wrong.append("nothing was written")
     if wrong:
@@ -203,10 +203,12 @@ def drain(bench):
             for _ in range(bench.pick(1, 3)):
                 place = Place(bench)
                 result = measured(bench, subject, "drain of %d" % count, "drain", place, settle=False, count=count, size=1000,
-                                  marks=int(subject.marks), cpu=True, patience_s=120)
+                                  marks=int(subject.marks), cpu=True, patience_s=240)
                 tries.append({"all": max(result["delivered_ns"], result["marked_ns"]), "delivered": result["delivered_ns"],
                               "marked": result["marked_ns"], "cpu": result["drain_cpu_ns"], "told": result["told"]})
                 bench.say("  %5d, %-10s all after %s ms, CPU %s ms" % (count, subject.name, milliseconds(tries[-1]["all"]), milliseconds(tries[-1]["cpu"])))
+                if tries[-1]["all"] > 20e9:
+                    break  # once is enough to see that; the others have their time, too
             tries.sort(key=lambda one: one["all"])
             found[subject.name] = dict(tries[len(tries) // 2], tries=[{k: v for k, v in one.items() if k != "told"} for one in tries])
         bench.keep("drain_%d" % count, found)
@@ -227,7 +229,7 @@ def drain(bench):
 
 def history(bench):
     sizes, messages = bench.pick((0, 10_000), (0, 1000, 10_000, 50_000)), bench.pick(1, 3)
-    found = {}
+    found, idle_us = {}, bench.pick(POLL_WINDOW_US // 3, POLL_WINDOW_US)
     for size in sizes:
         place = Place(bench, history=size)
         read = bench.tools.run(bench.tools.floor, "read", path=place.inbox(), times=bench.pick(10, 30))["read_cpu_ns"]
@@ -238,10 +240,12 @@ def history(bench):
         for subject in subjects:
             place = Place(bench, history=size)
             result = measured(bench, subject, "history", "chat", place, count=messages, writers=1, style="replace", size=ENTRY_TEXT, cpu=True,
-                              lead_us=1_000_000, gap_us=POLL_WINDOW_US, idle_us=bench.pick(POLL_WINDOW_US // 3, POLL_WINDOW_US))
-            idle = result["idle_cpu_ns"] * bench.pick(3, 1)
-            found.setdefault(subject.name, {})[size] = {"cpu": max(0, percentile(result["cpu_ns"], 50) - idle), "idle": idle,
-                                                        "busy": percentile(result["cpu_ns"], 50), "latency": percentile(result["latency_ns"], 50)}
+                              lead_us=1_000_000, gap_us=POLL_WINDOW_US, idle_us=idle_us)
+            at_rest_share = result["idle_cpu_ns"] / (idle_us * 1000)
+            cost = percentile([max(0, cpu - at_rest_share * window) for cpu, window in result["cpu_ns"]], 50)
+            at_rest_cpu = at_rest_share * POLL_WINDOW_US * 1000
+            found.setdefault(subject.name, {})[size] = {"cpu": cost, "idle": at_rest_cpu, "busy": cost + at_rest_cpu,
+                                                        "latency": percentile(result["latency_ns"], 50)}
             bench.say("  behind %6d, %-26s CPU %s ms (at rest %s), latency %s ms" % (size, subject.name, *(
                 milliseconds(found[subject.name][size][k]) for k in ("busy", "idle", "latency"))))
     bench.keep("history", found)
@@ -352,7 +356,7 @@ def locks(bench):
     bench.keep("locks", found)
     mine, other = best(bench, found), found["reference"]
     row = Row("lock held per marking, 10,000 entries in the file: p50 / p99", "<= 0.3 ms / 1 ms")
-    row.result = pair(mine["own"]) + ("; from outside " + pair(mine["outside"]) if mine["outside"]["count"] else "")
+    row.result = "%s (%d locks)" % (pair(mine["own"]), mine["own"]["count"]) + ("; from outside " + "%s (%d seen)" % (pair(mine["outside"]), mine["outside"]["count"]) if mine["outside"]["count"] else "")
     row.reference = "%s shorter / %s" % (times(other["own"]["p50"] / mine["own"]["p50"]), times(other["own"]["p99"] / mine["own"]["p99"]))
     return [row.judge(mine["own"]["p50"] <= 0.3e6).judge(mine["own"]["p99"] <= 1e6)]
 

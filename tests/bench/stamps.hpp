@@ -36,10 +36,11 @@ struct Slot {
   Nanoseconds locked;        // when the writer had the lock
   Nanoseconds complete;      // just before the rename of a complete file, or just after the write of one in place
   Nanoseconds complete_utc;  // the same moment by the wall clock
-  Nanoseconds unlocked;
-  Nanoseconds received;    // first time
-  Nanoseconds cpu_before;  // of the measured process, before the message was written
-  Nanoseconds cpu_after;   // one pause later
+  Nanoseconds unlocked;      // when the lock had gone
+  Nanoseconds received;      // first time
+  Nanoseconds cpu_before;    // of the measured process, before the message was written
+  Nanoseconds cpu_after;     // one pause after it arrived
+  Nanoseconds window;        // between the two
   Fate fate;
   std::int32_t times;        // received
   std::int32_t wrong_stamp;  // received with another stamp than was written

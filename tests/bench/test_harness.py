@@ -94,7 +94,7 @@ class Checks(unittest.TestCase):
             self.run_with(lambda text: [text, "hello"])
 
     def test_a_message_that_stays_unread_is_noticed(self):
-        with self.assertRaisesRegex(Lost, "6 entries are still unread"):
+        with self.assertRaisesRegex(Lost, "6 entries are still unread when our patience ends"):
             self.run_with(lambda text: [text], marks=True)
 
 
