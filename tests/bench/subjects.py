@@ -118,14 +118,23 @@ class Product:
         self.settings.update((features.compaction_soon if compaction else features.compaction_off) or {})
 
     def start(self, place, name="demo"):
-        self.daemon = Daemon(self.tools.product, place.folder, toml(self.settings, name, place.root)).start(60)
+        self.daemon = Daemon(self.tools.product, place.folder, toml(self.settings, name, place.root))
+        self.daemon.start(300)
         self.pid = self.daemon.process.pid
-        wait_for("all teams are served", lambda: len(self.status()) >= place.teams, 120)
-        wait_for("all inboxes were looked at", lambda: all(t["inbox"]["state"] != "not polled yet" for t in self.status()), 300)
+        wait_for("all teams are served and their inboxes looked at", lambda: self.serves(place.teams), 300, pause=0.2)
         return {"consumer": "control", "socket": self.daemon.socket, "team": "demo"}
 
     def status(self):
         return self.daemon.ask("status")["teams"]
+
+    def serves(self, teams):
+        try:
+            found = self.status()
+        except OSError as problem:  # while it takes in what many teams have, an answer may take longer than the connection lives
+            if not self.daemon.running():
+                raise Lost("the daemon has left: %s\n%s" % (problem, self.daemon.tail()))
+            return False
+        return len(found) >= teams and all(team["inbox"]["state"] != "not polled yet" for team in found)
 
     def locks(self):
         found = self.status()[0]["locks"]
