@@ -13,6 +13,7 @@ import pathlib
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -164,6 +165,7 @@ def parse():
 
 def main():
     options = parse()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended, what was written is removed
     folder = tempfile.mkdtemp(prefix="ip-", dir=options.folder)
     try:
         bench = Bench(options, folder)

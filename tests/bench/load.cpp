@@ -358,6 +358,7 @@ json::object drain(const Options& options) {
 void write_to_teams(const Options& options, std::span<Slot> slots, std::size_t writer, std::size_t writers) {
   const auto teams = static_cast<std::size_t>(options.number("teams"));
   const Nanoseconds begin = now_ns();
+  const Nanoseconds end = begin + (options.number("seconds") + 5) * second;
   std::mt19937_64 random(7 + writer);
   std::vector<std::pair<Nanoseconds, std::size_t>> order;
   for (std::size_t team = writer; team < teams; team += writers)
@@ -367,6 +368,7 @@ void write_to_teams(const Options& options, std::span<Slot> slots, std::size_t w
     for (const auto& [phase, team] : order) {
       const Nanoseconds due = begin + static_cast<Nanoseconds>(round) * second + phase;
       if (const Nanoseconds early = due - now_ns(); early > 0) pause_for(early);
+      if (now_ns() > end) return;  // held locks kept us so long that the load is no more what it should be
       const std::size_t id = round * teams + team;
       Slot& slot = slots[id];
       slot.stamp = now_ns();
@@ -395,6 +397,7 @@ json::object scale(const Options& options) {
     consumer->take(5);
   json::object result = report(slots, consumer ? consumer->problems() : std::vector<std::string>{}, running.failed());
   result["took_ns"] = took;
+  result["planned"] = slots.size();
   result["load_cpu_ns"] = cpu_spent;
   return result;
 }
