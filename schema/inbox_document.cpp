@@ -127,6 +127,9 @@ InboxDocument InboxDocument::scan(std::string bytes, const KeyScope& scope, File
   ArrayScan scanned = scan_array(document.bytes_, part.from);
   document.array_ = scanned.array;
   document.problem_ = std::move(scanned.problem);
+  const std::size_t end = document.bytes_.size();
+  if (part.goes_on && document.problem_ && document.problem_->offset == end) document.problem_.reset();
+  if (part.goes_on && !scanned.elements.empty() && scanned.elements.back().end == end) scanned.elements.pop_back();
   if (document.problem_) document.problem_->offset += part.offset;
   document.entries_.reserve(scanned.elements.size());
   for (const Span& element : scanned.elements)
@@ -152,6 +155,7 @@ void InboxDocument::append(InboxDocument next) {
   entries_.insert(entries_.end(), std::make_move_iterator(next.entries_.begin()),
                   std::make_move_iterator(next.entries_.end()));
   problem_ = std::move(next.problem_);
+  part_.goes_on = true;
 }
 
 void InboxDocument::show(std::string bytes, std::size_t offset) {
@@ -211,7 +215,7 @@ std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes
 }
 
 std::string InboxDocument::with_appended(std::string_view entry) const {
-  if (problem_ || is_part()) return bytes_;
+  if (problem_ || (is_part() && entries_.empty())) return bytes_;
   const std::string newline = bytes_.find("\r\n") == std::string::npos ? "\n" : "\r\n";
   // As JSON.stringify(…, null, 2) does for an element of an array.
   const ObjectStyle indented{newline + "    ", "," + newline + "    ", ": ", newline + "  "};
@@ -220,10 +224,14 @@ std::string InboxDocument::with_appended(std::string_view entry) const {
     return bytes_.substr(0, array_.begin) + array + bytes_.substr(array_.end);
   }
 
-  const Span last = entries_.back().bytes;
-  const bool single = entries_.size() == 1;
-  const std::size_t gap_begin = single ? array_.begin + 1 : entries_[entries_.size() - 2].bytes.end;
-  std::string separator = (single ? "," : "") + bytes_.substr(gap_begin, last.begin - gap_begin);
+  const auto here = [&](std::size_t in_file) { return in_file - part_.offset; };
+  const Span last{here(entries_.back().bytes.begin), here(entries_.back().bytes.end)};
+  // What stands before the last one: a gap with a comma, unless it is the first of all.
+  const bool first_of_all = entries_.size() == 1 && part_.from == ArrayFrom::beginning;
+  const std::size_t gap_begin = first_of_all           ? array_.begin + 1
+                                : entries_.size() == 1 ? 0
+                                                       : here(entries_[entries_.size() - 2].bytes.end);
+  std::string separator = (first_of_all ? "," : "") + bytes_.substr(gap_begin, last.begin - gap_begin);
   const ObjectStyle usual = separator.find('\n') == std::string::npos ? ObjectStyle{"", ",", ":", ""} : indented;
   if (separator.size() > 256) separator = "," + newline + "  ";
   const ObjectStyle style = style_worth_imitating(last.of(bytes_)).value_or(usual);

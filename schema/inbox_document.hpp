@@ -33,10 +33,11 @@ struct InboxEntry {
   Span read_value;     // where in the file the `read` value lies; empty unless present
 };
 
-/// Which part of a file a text is: all of it, or what follows an element up to the end of a later one, or of the file.
+/// Which part of a file a text is.
 struct FilePart {
   std::size_t offset = 0;
   ArrayFrom from = ArrayFrom::beginning;
+  bool goes_on = false;  // there is more behind it: it may break off anywhere, and what may be half an entry is none
 };
 
 /// How often an identity occurs outside of a document.
@@ -69,11 +70,11 @@ class InboxDocument {
   /// From here on these bytes are at hand, and no others.
   void show(std::string bytes, std::size_t offset);
 
-  /// What is at hand: the whole text, unless show() said otherwise. All that follows is about entries that lie in it.
+  /// What is at hand: the whole text, unless show() said otherwise. What follows is about entries that lie in it.
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
   /// Where in the file they begin.
   [[nodiscard]] std::size_t offset() const { return part_.offset; }
-  [[nodiscard]] bool is_part() const { return part_.offset > 0 || part_.from != ArrayFrom::beginning; }
+  [[nodiscard]] bool is_part() const { return part_.offset > 0 || part_.from != ArrayFrom::beginning || part_.goes_on; }
   [[nodiscard]] const std::vector<InboxEntry>& entries() const { return entries_; }
   [[nodiscard]] const std::optional<ScanProblem>& problem() const { return problem_; }
   [[nodiscard]] std::string_view entry_bytes(const InboxEntry& entry) const {
@@ -95,8 +96,8 @@ class InboxDocument {
   [[nodiscard]] std::string with_marked_read(std::span<const std::size_t> indexes) const;
 
   /// The whole file with one more entry (the output of encode_envelope) at its end, spaced like its last neighbour, or
-  /// as JSON.stringify(…, null, 2) does where there is none. An empty text counts as `[]`. With a problem(), and of a
-  /// part: the same bytes.
+  /// as JSON.stringify(…, null, 2) does where there is none. An empty text counts as `[]`. Of a part that has an
+  /// entry: that part. With a problem(): the same bytes.
   [[nodiscard]] std::string with_appended(std::string_view entry) const;
 
   /// The whole file without these entries (and without the commas that belonged to them). With a problem(), and of a

@@ -131,13 +131,13 @@ Status Outbox::record(std::vector<Attempt> attempts) {
   return Done{};
 }
 
-void Outbox::look(const std::string& inbox, const schema::InboxDocument* document) {
+void Outbox::look(const std::string& inbox, const ReadResult* reading) {
   const auto watched = watched_.find(inbox);
   if (watched == watched_.end()) return;
   std::vector<Watched> still;
   std::vector<std::pair<Watched, Ending>> ended;
   for (auto& one : watched->second) {
-    switch (document == nullptr ? Presence::gone : presence_in(*document, one.receipt)) {
+    switch (reading == nullptr ? Presence::gone : presence_in(*reading, mailbox_.known(inbox), one.receipt)) {
       case Presence::unread: still.push_back(std::move(one)); break;
       case Presence::read:
       case Presence::gone: ended.emplace_back(std::move(one), Ending::consumed); break;

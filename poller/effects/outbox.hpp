@@ -25,7 +25,7 @@ class Outbox {
   boost::asio::awaitable<void> run();
 
   /// A new reading of a member's inbox; null when there is no such file. Tells which of ours are consumed or lost.
-  void look(const std::string& inbox, const schema::InboxDocument* document);
+  void look(const std::string& inbox, const ReadResult* reading);
   /// The answers to this ask are owed once more: what became of the earlier writing does not matter now.
   void owed_again(const std::string& request_id);
   /// Nobody reads this inbox any more: its owner has left.

@@ -18,16 +18,18 @@ std::string_view to_string(ReadOutcome outcome) {
   return "fault";
 }
 
-Presence presence_in(const schema::InboxDocument& document, const AppendReceipt& receipt) {
+Presence presence_in(const ReadResult& reading, const KnownEntries& known, const AppendReceipt& receipt) {
   const auto& before = receipt.unread_before;
   bool earlier_still_unread = false;
-  for (const schema::InboxEntry& there : document.entries()) {
+  for (const schema::InboxEntry& there : reading.document.entries()) {
     const bool unread = there.read != schema::ReadFlag::read;
     if (there.key == receipt.key) return unread ? Presence::unread : Presence::read;
     if (unread && std::find(before.begin(), before.end(), there.key) != before.end()) earlier_still_unread = true;
   }
+  // It was read once; whether it is there still or was cleared away since makes no difference.
+  if (known.contains(receipt.key, known.size())) return Presence::read;
   // An owner that only marks takes nothing out; a person who clears an inbox does, and leaves it empty.
-  const bool vanished = receipt.keeps_read && !document.entries().empty();
+  const bool vanished = receipt.keeps_read && reading.skipped + reading.document.entries().size() > 0;
   return earlier_still_unread || vanished ? Presence::overwritten : Presence::gone;
 }
 

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "poller/filesystem.hpp"
+#include "poller/mailbox/known_entries.hpp"
 #include "schema/error.hpp"
 #include "schema/ids.hpp"
 #include "schema/inbox_document.hpp"
@@ -40,12 +43,33 @@ enum class ReadOutcome {
 /// "ok", "torn" and the like, for people and `status`.
 std::string_view to_string(ReadOutcome);
 
+/// What one look at all inboxes found of one.
+struct InboxGlance {
+  std::string inbox;
+  GlanceResult result;
+};
+
+/// A part of a file of which not everything is held at once.
+struct Window {
+  std::size_t first = 0;  // entries of the document: [first, last)
+  std::size_t last = 0;
+  schema::Span bytes;  // in the file
+  ByteHash::Value hash;
+};
+
 struct ReadResult {
   ReadOutcome outcome = ReadOutcome::missing;
   /// With `document`: the entries. With `torn`: what could be salvaged (complete entries before the damage) and the raw
   /// bytes.
   schema::InboxDocument document;
   std::string detail;  // for people; empty when there is nothing to say
+
+  // Of read_news() with a `document` outcome:
+  Head head;                         // what was recognised and left out; then what remember() put behind it
+  std::size_t skipped = 0;           // entries that were left out
+  std::size_t knew = 0;              // entries that were known before
+  std::vector<Window> windows;       // the document; the first one is at hand
+  std::shared_ptr<const File> file;  // with several windows
 };
 
 enum class ReadMode {
@@ -93,7 +117,8 @@ struct AppendReceipt {
 };
 
 /// Where something we appended is, going by a later reading of the inbox; `missing` inboxes have consumed everything.
-Presence presence_in(const schema::InboxDocument& document, const AppendReceipt& receipt);
+/// `known` is what was known before that reading.
+Presence presence_in(const ReadResult& reading, const KnownEntries& known, const AppendReceipt& receipt);
 
 /// How long locks were held and how often they were met; microseconds. For `status` and the benchmark.
 struct LockStatistics {
@@ -115,9 +140,23 @@ class Mailbox {
   /// Reads the inbox. After a `document` outcome, later glances compare with the version read here.
   virtual ReadResult read(const std::string& inbox, ReadMode mode) = 0;
 
+  /// read() for whoever comes again and again: entries that remember() covers are left out while their bytes are the
+  /// same, and only a window of a large file is at hand.
+  virtual ReadResult read_news(const std::string& inbox, ReadMode mode) = 0;
+  /// Puts the bytes of that window at hand. False when they are not there any more: the reading ends here.
+  virtual bool show(ReadResult& reading, std::size_t window) = 0;
+  /// The entries of the window that is at hand are dealt with: of those that follow the head without a gap, the ones
+  /// that are marked read need not be shown again. To be called for one window after the other. Returns how many
+  /// entries of the document are known now.
+  virtual std::size_t remember(const std::string& inbox, ReadResult& reading, std::size_t window) = 0;
+  /// What remember() covers.
+  [[nodiscard]] virtual const KnownEntries& known(const std::string& inbox) const = 0;
+  /// Whoever reads this inbox next has never seen it.
+  virtual void forget(const std::string& inbox) = 0;
+
   /// Sets the read flag of these entries of `document` (as returned by read()), under the lock, in place where that can
-  /// be done, and by replacement where the flag is absent or lies across a sector's end. Where both are needed, those in
-  /// place come first, and the outcome is `changed`: the others are set when the file has been read again. Holds the
+  /// be done, and by replacement where the flag is absent or lies across a sector's end. Where both are needed, those
+  /// in place come first, and the outcome is `changed`: the others are set when the file has been read again. Holds the
   /// lock for a bounded number of entries at a time.
   virtual WriteResult mark_read(const std::string& inbox, const schema::InboxDocument& document,
                                 std::span<const std::size_t> indexes) = 0;
@@ -134,6 +173,12 @@ class Mailbox {
 
   /// Names of all inboxes of the team (valid names only), sorted.
   virtual Result<std::vector<std::string>> inboxes() = 0;
+
+  /// A glance at each of them, sorted by name; valid until the next call.
+  virtual Result<std::span<const InboxGlance>> glances() = 0;
+
+  /// One stat, no open: false while what roster() last returned is certainly still what is there.
+  virtual bool roster_changed() = 0;
 
   /// The team's roster. An error "roster.missing" means that this is not a team (yet).
   virtual Result<schema::Roster> roster() = 0;

@@ -1,6 +1,8 @@
 #include "poller/team/intake.hpp"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 #include <variant>
 
 #include "handlers/dispatch.hpp"
@@ -23,10 +25,16 @@ constexpr std::chrono::milliseconds one_breath{60'000};
 
 }  // namespace
 
-Status Intake::take(const std::string& inbox, const InboxDocument& document, std::vector<std::size_t>& to_mark) {
+Status Intake::take(const std::string& inbox, const InboxDocument& document, const Window& window,
+                    std::vector<std::size_t>& to_mark) {
+  if (window.first == 0) {
+    anew_ = std::exchange(forgotten_, false);
+    left_out_ = false;
+  }
+  const auto entries = std::span(document.entries()).subspan(window.first, window.last - window.first);
   std::vector<const InboxEntry*> unknown;
-  for (const auto& entry : document.entries())
-    if (!present_.contains(entry.key.value)) unknown.push_back(&entry);
+  for (const auto& entry : entries)
+    if (!is_present(entry)) unknown.push_back(&entry);
 
   const auto role = context_.config.team.role;
   Fresh fresh;
@@ -50,7 +58,7 @@ Status Intake::take(const std::string& inbox, const InboxDocument& document, std
       }
       for (const auto& [name, member] : fresh.members)
         if (auto put = context_.ledger.put_member(member); !put) return put;
-      if (fresh.full && !left_out_)
+      if (fresh.full && !full_told_)
         events.add(Event::inbox_full,
                    {{"team", context_.name},
                     {"inbox", inbox},
@@ -73,24 +81,36 @@ Status Intake::take(const std::string& inbox, const InboxDocument& document, std
     ours_.insert(fresh.ours.begin(), fresh.ours.end());
   }
 
-  std::unordered_set<std::string> now_present;
-  now_present.reserve(document.entries().size());
-  for (auto& key : fresh.keys) now_present.insert(std::move(key));
-  for (std::size_t i = 0; i < document.entries().size(); ++i) {
+  present_.add(std::move(fresh.keys));
+  for (std::size_t i = window.first; i < window.last; ++i) {
     const auto& entry = document.entries()[i];
-    if (present_.contains(entry.key.value)) now_present.insert(entry.key.value);
     const bool unread = entry.read == ReadFlag::unread || entry.read == ReadFlag::absent;
     // An entry whose flag is not a boolean, or that is no object, has no flag to set: it stays, and stays known.
     const bool may_mark =
         role == config::Role::leader || (role == config::Role::front && ours_.contains(entry.key.value));
-    if (unread && may_mark && now_present.contains(entry.key.value) && document.entry_bytes(entry).starts_with('{'))
-      to_mark.push_back(i);
+    if (unread && may_mark && is_present(entry) && document.entry_bytes(entry).starts_with('{')) to_mark.push_back(i);
   }
-  std::erase_if(ours_, [&](const std::string& key) { return !now_present.contains(key); });
-  present_ = std::move(now_present);
-  left_out_ = fresh.full;
+  left_out_ = left_out_ || fresh.full;
+  full_told_ = full_told_ || fresh.full;
   looked_ = true;
   return Done{};
+}
+
+void Intake::finish(const InboxDocument& document, std::size_t known, bool whole) {
+  std::vector<Fingerprint> still;
+  std::unordered_set<std::string> still_ours;
+  for (std::size_t i = 0; i < document.entries().size(); ++i) {
+    const auto& key = document.entries()[i].key;
+    if (i >= known && is_present(document.entries()[i])) still.push_back(fingerprint(key));
+    if (ours_.contains(key.value)) still_ours.insert(key.value);
+  }
+  present_ = KeySet(std::move(still));
+  if (whole) ours_ = std::move(still_ours);
+  full_told_ = left_out_;
+}
+
+bool Intake::is_present(const InboxEntry& entry) const {
+  return (entry.known && !anew_) || present_.contains(entry.key);
 }
 
 Status Intake::accept(const InboxDocument& document, const InboxEntry& entry, EventBatch& events, Fresh& fresh) {
@@ -313,7 +333,7 @@ Status Intake::leave(MessageRow& row, Disposition disposition, EventBatch& event
 }
 
 Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fresh) const {
-  fresh.keys.push_back(entry.key.value);
+  fresh.keys.push_back(fingerprint(entry.key));
   const auto role = context_.config.team.role;
   if (role == config::Role::observer || entry.read == ReadFlag::read) return Done{};
   const auto found = context_.ledger.message(entry.key);
@@ -350,7 +370,7 @@ Result<bool> Intake::answered_by_us(const std::string& request_id) const {
 
 Status Intake::record(const MessageRow& row, Event event, EventBatch& events, Fresh& fresh) const {
   if (auto inserted = context_.ledger.insert(row); !inserted) return inserted.error();
-  fresh.keys.push_back(row.key.value);
+  fresh.keys.push_back(fingerprint(row.key));
   Fields fields{{"team", context_.name},
                 {"inbox", row.inbox},
                 {"from", row.sender},

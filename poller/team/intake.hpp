@@ -10,6 +10,7 @@
 
 #include "poller/context/team_context.hpp"
 #include "poller/effects/outbox.hpp"
+#include "poller/mailbox/mailbox.hpp"
 #include "poller/team/asks.hpp"
 #include "poller/team/shutdowns.hpp"
 #include "schema/inbox_document.hpp"
@@ -21,16 +22,23 @@ class Intake {
   Intake(TeamContext& context, Asks& asks, Shutdowns& shutdowns, Outbox& outbox, handlers::Place place)
       : context_(context), asks_(asks), shutdowns_(shutdowns), outbox_(outbox), place_(place) {}
 
-  /// Takes in what is new in the document. After success, every entry that may be marked read is in `to_mark` (indexes
-  /// of unread entries whose rows are committed). Entries that do not fit now (the queue for the lead is full) stay out
-  /// and unread.
-  Status take(const std::string& inbox, const schema::InboxDocument&, std::vector<std::size_t>& to_mark);
+  /// Takes in what is new in one window of a reading, whose bytes are at hand. After success, every entry that may be
+  /// marked read is in `to_mark` (indexes of unread entries whose rows are committed). Entries that do not fit now (the
+  /// queue for the lead is full) stay out and unread.
+  Status take(const std::string& inbox, const schema::InboxDocument&, const Window&, std::vector<std::size_t>& to_mark);
+  /// All windows were taken in; the mailbox knows the first `known` entries of the document. `whole`: nothing was left
+  /// out of it.
+  void finish(const schema::InboxDocument&, std::size_t known, bool whole);
 
   /// There is no inbox yet: whatever comes into it comes from now on.
   void missing() { looked_ = true; }
 
-  /// The role changed: the whole inbox is looked at again.
-  void forget() { present_.clear(); }
+  /// The role changed: the whole inbox is looked at again. What the mailbox leaves out is marked read, and says nothing
+  /// new to any role.
+  void forget() {
+    present_.clear();
+    forgotten_ = true;
+  }
 
   /// True when something had to stay out: the inbox must be taken in again although it does not change.
   [[nodiscard]] bool left_out() const { return left_out_; }
@@ -38,8 +46,9 @@ class Intake {
   /// Role front: true for an ask that a rule answered and that is still ours to mark.
   [[nodiscard]] bool answered(const schema::MessageKey& key) const { return ours_.contains(key.value); }
 
-  /// True for messages that were in the inbox when it was last taken in; their rows must not be pruned.
-  [[nodiscard]] bool in_inbox(const schema::MessageKey& key) const { return present_.contains(key.value); }
+  /// True for messages that were in the inbox when it was last taken in and that the mailbox does not know; their rows
+  /// must not be pruned.
+  [[nodiscard]] bool in_inbox(const schema::MessageKey& key) const { return present_.contains(key); }
 
  private:
   struct Fresh {  // of one transaction; applied to memory after its commit
@@ -51,11 +60,13 @@ class Intake {
     std::vector<handlers::Request> moot;   // nobody waits for them any more
     std::unordered_set<std::string> ours;  // keys that a front may mark
     std::map<std::string, MemberRow> members;
-    std::vector<std::string> keys;
+    std::vector<Fingerprint> keys;
     long long queued_chat = 0;
     bool full = false;
   };
 
+  /// True for what was committed before.
+  [[nodiscard]] bool is_present(const schema::InboxEntry&) const;
   Status accept(const schema::InboxDocument&, const schema::InboxEntry&, EventBatch&, Fresh&);
   Status judge(const schema::InboxEntry&, const schema::Envelope&, MessageRow&, EventBatch&, Fresh&);
   Status apply(const handlers::ToLead&, const schema::InboxEntry&, MessageRow&, EventBatch&, Fresh&);
@@ -79,10 +90,13 @@ class Intake {
   Shutdowns& shutdowns_;
   Outbox& outbox_;
   handlers::Place place_;
-  std::unordered_set<std::string> present_;
+  KeySet present_;                        // what is committed, of what the mailbox does not know
   std::unordered_set<std::string> ours_;  // role front: what may be marked
+  bool forgotten_ = false;                // since the last reading began
+  bool anew_ = false;                     // in this reading nothing counts as seen before
   bool left_out_ = false;
-  bool looked_ = false;  // at least once, so what is new and read already was read just now
+  bool full_told_ = false;  // that something is left out
+  bool looked_ = false;     // at least once, so what is new and read already was read just now
 };
 
 }  // namespace inbox_poller::poller

@@ -43,29 +43,39 @@ bool Lookout::is_somebody(const std::string& inbox) const {
 
 std::vector<Lookout::Changed> Lookout::changed() {
   std::vector<Changed> changed;
-  const auto inboxes = mailbox_.inboxes();
-  if (!inboxes) return changed;  // the lead's inbox lies in the same folder and tells of it
-  if (!old_) old_.emplace(inboxes->begin(), inboxes->end());
+  const auto glances = mailbox_.glances();
+  if (!glances) return changed;  // the lead's inbox lies in the same folder and tells of it
+  const auto exists = [&](const std::string& inbox) {
+    const auto found =
+        std::lower_bound(glances->begin(), glances->end(), inbox,
+                         [](const InboxGlance& one, const std::string& name) { return one.inbox < name; });
+    return found != glances->end() && found->inbox == inbox;
+  };
+  if (!old_) {
+    old_.emplace();
+    for (const auto& one : *glances) old_->insert(one.inbox);
+  }
   aliases_.clear();
-  std::erase_if(phantoms_, [&](const auto& phantom) {
-    return is_somebody(phantom.first) || !std::binary_search(inboxes->begin(), inboxes->end(), phantom.first);
-  });
+  std::erase_if(phantoms_, [&](const auto& phantom) { return is_somebody(phantom.first) || !exists(phantom.first); });
   std::erase_if(seen_, [&](const auto& inbox) {
-    const bool gone = !std::binary_search(inboxes->begin(), inboxes->end(), inbox.first);
-    if (gone) outbox_.look(inbox.first, nullptr);
-    return gone;
+    if (exists(inbox.first)) return false;
+    outbox_.look(inbox.first, nullptr);
+    mailbox_.forget(inbox.first);
+    return true;
   });
-  for (const auto& inbox : *inboxes) {
+  for (const auto& [inbox, glance] : *glances) {
     if (inbox == context_.lead) continue;
     if (named_in(context_.config.team.aliases, inbox)) {
       aliases_.push_back(inbox);
+      seen_.erase(inbox);
       continue;
     }
     if (context_.has_left(inbox)) outbox_.abandon(inbox);
     if (!is_somebody(inbox)) phantoms_.try_emplace(inbox, Phantom{0, 0, context_.clock.steady(), false});
-    const auto glance = mailbox_.glance(inbox);
     if (glance.glance == Glance::changed) changed.push_back({inbox, glance.size});
   }
+  for (const auto& [inbox, size] : changed)
+    if (!seen_.contains(inbox)) mailbox_.forget(inbox);  // what somebody else has seen there is new to us
   for (auto& [inbox, phantom] : phantoms_) {
     if (phantom.told || context_.clock.steady() - phantom.since < phantom_grace) continue;
     phantom.told = true;
@@ -80,42 +90,52 @@ std::vector<Lookout::Changed> Lookout::changed() {
   return changed;
 }
 
-void Lookout::take(const std::string& inbox, const ReadResult& result) {
+void Lookout::take(const std::string& inbox, ReadResult& result) {
   if (result.outcome == ReadOutcome::missing) return outbox_.look(inbox, nullptr);
   if (result.outcome != ReadOutcome::document) return;
   const auto& entries = result.document.entries();
   if (const auto phantom = phantoms_.find(inbox); phantom != phantoms_.end()) {
-    phantom->second.entries = entries.size();
+    phantom->second.entries = result.skipped + entries.size();
     phantom->second.unread = static_cast<std::size_t>(std::count_if(
         entries.begin(), entries.end(), [](const auto& entry) { return entry.read != schema::ReadFlag::read; }));
     return;
   }
-  outbox_.look(inbox, &result.document);
+  outbox_.look(inbox, &result);
   const bool first_look = old_ && old_->contains(inbox);
-  auto& seen = seen_[inbox];
-  std::unordered_set<std::string> now;
-  std::vector<Finding> findings;
-  for (const auto& entry : entries) {
-    now.insert(entry.key.value);
-    if (!seen.contains(entry.key.value)) judge(inbox, result.document, entry, first_look, findings);
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < result.windows.size(); ++i) {
+    // What stays unseen is judged at the next change.
+    if (!mailbox_.show(result, i) || !take_window(inbox, result, result.windows[i], first_look)) return;
+    known = mailbox_.remember(inbox, result, i);
   }
-  if (!findings.empty()) {
-    const auto told = context_.commit([&](EventBatch& events) -> Status {
-      for (const auto& finding : findings) events.add(finding.event, finding.fields);
-      return Done{};
-    });
-    if (!told) return;  // the keys stay unseen: judged again at the next change
-    for (const auto& finding : findings) {
-      if (!finding.closes) continue;
-      handlers::Answer answer;
-      answer.event = handlers::RequestEvent::answered_by_other;
-      answer.by = finding.by;
-      answer.reason = finding.reason;
-      static_cast<void>(asks_.answer(*finding.closes, answer, false));
-    }
-  }
-  seen = std::move(now);
+  std::vector<Fingerprint> still;
+  for (std::size_t i = known; i < entries.size(); ++i) still.push_back(fingerprint(entries[i].key));
+  seen_[inbox] = KeySet(std::move(still));
   old_->erase(inbox);
+}
+
+bool Lookout::take_window(const std::string& inbox, const ReadResult& result, const Window& window, bool first_look) {
+  const auto& seen = seen_[inbox];
+  std::vector<Finding> findings;
+  for (std::size_t i = window.first; i < window.last; ++i) {
+    const auto& entry = result.document.entries()[i];
+    if (!entry.known && !seen.contains(entry.key)) judge(inbox, result.document, entry, first_look, findings);
+  }
+  if (findings.empty()) return true;
+  const auto told = context_.commit([&](EventBatch& events) -> Status {
+    for (const auto& finding : findings) events.add(finding.event, finding.fields);
+    return Done{};
+  });
+  if (!told) return false;
+  for (const auto& finding : findings) {
+    if (!finding.closes) continue;
+    handlers::Answer answer;
+    answer.event = handlers::RequestEvent::answered_by_other;
+    answer.by = finding.by;
+    answer.reason = finding.reason;
+    static_cast<void>(asks_.answer(*finding.closes, answer, false));
+  }
+  return true;
 }
 
 void Lookout::judge(const std::string& inbox, const schema::InboxDocument& document, const schema::InboxEntry& entry,

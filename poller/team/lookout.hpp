@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "poller/context/team_context.hpp"
@@ -38,7 +37,7 @@ class Lookout {
   /// fresh roster.
   std::vector<Changed> changed();
   /// What one of them holds now. A reading that failed is tried again next time.
-  void take(const std::string& inbox, const ReadResult&);
+  void take(const std::string& inbox, ReadResult&);
 
   /// By inbox name; those that lasted long enough to be told of.
   [[nodiscard]] std::map<std::string, Phantom> phantoms() const;
@@ -54,6 +53,8 @@ class Lookout {
     std::string by;
     std::string reason;
   };
+  /// Judges what is new in the window at hand, and carries that out. False when it could not be recorded.
+  bool take_window(const std::string& inbox, const ReadResult&, const Window&, bool first_look);
   [[nodiscard]] bool is_somebody(const std::string& inbox) const;
   void judge(const std::string& inbox, const schema::InboxDocument&, const schema::InboxEntry&, bool first_look,
              std::vector<Finding>&) const;
@@ -64,7 +65,7 @@ class Lookout {
   Mailbox& mailbox_;
   Asks& asks_;
   Outbox& outbox_;
-  std::map<std::string, std::unordered_set<std::string>> seen_;  // keys by inbox
+  std::map<std::string, KeySet> seen_;        // by inbox; what the mailbox does not know
   std::optional<std::set<std::string>> old_;  // inboxes from before our first look, until they were taken in
   std::map<std::string, Phantom> phantoms_;
   std::vector<std::string> aliases_;

@@ -1,6 +1,7 @@
 #include "poller/team/team.hpp"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <span>
@@ -20,6 +21,7 @@ constexpr std::uint64_t big_file = std::uint64_t{1} << 20;  // read on the pool 
 constexpr int reads_a_poll = 4;                             // a torn file is looked at this often before the next poll
 constexpr int mark_rounds = 20;
 constexpr std::size_t marks_at_once = 64;
+constexpr milliseconds between_hinted_polls{5};  // a burst is a few big polls, and a flood of hints no busy loop
 constexpr std::chrono::hours prune_every{1};
 constexpr std::size_t signs_that_convince = 2;  // one may be a tool that a person used
 constexpr std::chrono::minutes sign_lasts{10};  // two such tools in a month are no consumer
@@ -94,17 +96,23 @@ asio::awaitable<Team::Polled> Team::poll() {
     co_await shutdowns_.settle();
   }
   if (standing_.role != config::Role::observer) co_await outbox_.run();
+  chat_.raise();  // what waited for the effects of its batch
   locks_ = mailbox_->lock_statistics();
   prune_now_and_then();
   co_return Polled::served;
 }
 
 std::optional<Team::Polled> Team::look_at_roster() {
+  if (roster_adopted_ && !mailbox_->roster_changed()) {
+    warn_of_lead_process();
+    return std::nullopt;
+  }
   auto roster = mailbox_->roster();
+  roster_adopted_ = false;
   if (roster) {
     roster_problem_.clear();
     has_roster_ = true;
-    static_cast<void>(context_.adopt(std::move(*roster)));  // a failing ledger is reported there; found again next time
+    roster_adopted_ = context_.adopt(std::move(*roster)).ok();  // a failing ledger is reported there
     warn_of_lead_process();
     return std::nullopt;
   }
@@ -133,23 +141,26 @@ void Team::warn_of_lead_process() {
 }
 
 asio::awaitable<void> Team::look_at_lead() {
+  if (std::exchange(lead_, context_.lead) != context_.lead) mailbox_->forget(context_.lead);
   const auto glance = mailbox_->glance(context_.lead);
   if (glance.glance == Glance::missing) {
     report(ReadOutcome::missing, "");
     witness_.forget();
+    mailbox_->forget(context_.lead);
     intake_.missing();
     co_return;
   }
   if (glance.glance != Glance::changed && !must_read_) co_return;
   auto result = co_await read_patiently(context_.lead, glance.size);
   report(result.outcome, result.detail);
-  const auto seen = std::hash<std::string_view>{}(result.document.bytes());
-  if (!may_pass_by_itself(result.outcome) || seen != torn_bytes_) torn_polls_ = 0;  // other damage is a new case
-  if (may_pass_by_itself(result.outcome)) ++torn_polls_;
+  const bool may_pass = may_pass_by_itself(result.outcome);
+  const auto seen = may_pass ? std::hash<std::string_view>{}(result.document.bytes()) : std::size_t{0};
+  if (!may_pass || seen != torn_bytes_) torn_polls_ = 0;  // other damage is a new case
+  if (may_pass) ++torn_polls_;
   torn_bytes_ = seen;
   if (result.outcome == ReadOutcome::not_regular) witness_.forget();
   if (result.outcome == ReadOutcome::document) {
-    witness(result.document);
+    witness(result);
     if (!standing_.stopped) co_await take_in(std::move(result));
   } else if (result.outcome == ReadOutcome::torn && torn_polls_ == context_.config.limits.torn_polls &&
              standing_.role == config::Role::leader) {
@@ -158,27 +169,27 @@ asio::awaitable<void> Team::look_at_lead() {
 }
 
 asio::awaitable<void> Team::look_at_alias(std::string inbox) {
+  const auto known = alias_intakes_.find(inbox);
+  if (known == alias_intakes_.end()) mailbox_->forget(inbox);  // what others saw there is new here
   const auto glance = mailbox_->glance(inbox);
   if (glance.glance != Glance::changed) co_return;
   auto result = co_await read_patiently(inbox, glance.size);
   if (result.outcome != ReadOutcome::document) co_return;
   auto& intake =
       alias_intakes_.try_emplace(inbox, context_, asks_, shutdowns_, outbox_, handlers::Place::alias).first->second;
-  std::vector<std::size_t> to_mark;
-  if (!intake.take(inbox, result.document, to_mark) || to_mark.empty()) co_return;
-  static_cast<void>(co_await mark(inbox, result.document, std::move(to_mark)));
+  static_cast<void>(co_await take_windows(std::move(inbox), intake, result));
 }
 
 asio::awaitable<void> Team::look_at_workers() {
   for (const auto& [inbox, size] : lookout_.changed()) {
-    const auto result = co_await read_once(inbox, size, ReadMode::unlocked);
+    auto result = co_await read_once(inbox, size, ReadMode::unlocked);
     lookout_.take(inbox, result);
   }
 }
 
 asio::awaitable<ReadResult> Team::read_once(std::string inbox, std::uint64_t size, ReadMode mode) {
-  if (size < big_file) co_return mailbox_->read(inbox, mode);
-  auto work = [this, inbox, mode] { return mailbox_->read(inbox, mode); };
+  if (size < big_file) co_return mailbox_->read_news(inbox, mode);
+  auto work = [this, inbox, mode] { return mailbox_->read_news(inbox, mode); };
   co_return co_await offload(services_.pool, std::move(work));
 }
 
@@ -196,21 +207,40 @@ asio::awaitable<ReadResult> Team::read_patiently(std::string inbox, std::uint64_
 }
 
 asio::awaitable<void> Team::take_in(ReadResult result) {
-  std::vector<std::size_t> to_mark;
-  if (!intake_.take(context_.lead, result.document, to_mark)) {
-    must_read_ = true;
-    co_return;  // not committed, so not ours: nothing is marked
+  must_read_ = false;
+  const bool all = co_await take_windows(context_.lead, intake_, result);
+  must_read_ = must_read_ || !all || intake_.left_out();
+}
+
+/// Everything that is new in a reading, window by window. False when something was left undone.
+asio::awaitable<bool> Team::take_windows(std::string inbox, Intake& intake, ReadResult& result) {
+  const bool is_lead = &intake == &intake_;
+  const bool whole = result.skipped == 0;
+  bool all_marked = true;
+  std::size_t known = 0;
+  for (std::size_t i = 0; i < result.windows.size(); ++i) {
+    std::vector<std::size_t> to_mark;
+    // Not there any more, or not committed and so not ours: nothing is marked.
+    if (!mailbox_->show(result, i) || !intake.take(inbox, result.document, result.windows[i], to_mark)) co_return false;
+    if (!to_mark.empty() && is_lead) {
+      // Committed: who hands it over goes first, the flags can wait their turn.
+      chat_.raise();
+      co_await asio::post(services_.executor, asio::use_awaitable);
+      // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's inbox.
+      if (standing_.role == config::Role::front) co_await outbox_.run();
+    }
+    const bool marked = co_await mark(inbox, result.document, to_mark);
+    for (const auto index : to_mark) {
+      if (!marked) break;
+      if (is_lead) witness_.marked_by_us(result.document.entries()[index].key);
+      result.document.set_read(index);
+    }
+    all_marked = all_marked && marked;
+    known = mailbox_->remember(inbox, result, i);
   }
-  must_read_ = intake_.left_out();
-  if (to_mark.empty()) co_return;
-  // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's inbox.
-  if (standing_.role == config::Role::front) co_await outbox_.run();
-  const auto indexes = to_mark;
-  if (co_await mark(context_.lead, result.document, std::move(to_mark))) {
-    for (const auto index : indexes) witness_.marked_by_us(result.document.entries()[index].key);
-  } else {
-    must_read_ = true;
-  }
+  intake.finish(result.document, known, whole);
+  if (is_lead) witness_.leave_to_mailbox(result.document, known);
+  co_return all_marked;
 }
 
 asio::awaitable<bool> Team::mark(std::string inbox, const schema::InboxDocument& document,
@@ -256,8 +286,8 @@ asio::awaitable<bool> Team::mark_some(const std::string& inbox, const schema::In
   std::abort();
 }
 
-void Team::witness(const schema::InboxDocument& document) {
-  const auto sighting = witness_.look(document, services_.clock.wall_ms());
+void Team::witness(const ReadResult& result) {
+  const auto sighting = witness_.look(result.document, services_.clock.wall_ms(), {result.knew, result.skipped});
   if (standing_.role == config::Role::leader) {
     if (sighting.flipped > 0) foreign_consumer("flipped", sighting.flipped);
     if (sighting.swept) foreign_consumer("removed", 1);
@@ -329,6 +359,7 @@ void Team::resume() {
 
 void Team::reconfigure(const config::TeamConfig& config) {
   context_.reconfigure(config);
+  roster_adopted_ = false;
   configured_role_ = config.team.role;
   context_.config.team.role = standing_.role;  // a stop or a fallback to observing ends by `resume`
   poke();
@@ -354,7 +385,8 @@ void Team::quarantine_torn(const ReadResult& result) {
                                                       {"count", std::to_string(result.document.entries().size())}});
   // The file stays as it is; what stands complete before the damage is taken in. Nothing in a damaged file is marked.
   std::vector<std::size_t> not_marked;
-  static_cast<void>(intake_.take(context_.lead, result.document, not_marked));
+  if (intake_.take(context_.lead, result.document, result.windows.front(), not_marked))
+    intake_.finish(result.document, 0, true);
 }
 
 void Team::report(ReadOutcome outcome, const std::string& detail) {
@@ -384,23 +416,36 @@ void Team::prune_now_and_then() {
   if (report_.state != to_string(ReadOutcome::document) || must_read_) return;
   pruned_ = now;
   const auto cutoff = services_.clock.wall_ms() - context_.config.limits.retention.count();
-  const auto keep = [this](const schema::MessageKey& key) { return intake_.in_inbox(key); };
+  const auto keep = [this, known = mailbox_->known(context_.lead).identities()](const schema::MessageKey& key) {
+    return intake_.in_inbox(key) || known.contains(schema::with_occurrence(key, 0));
+  };
   const auto gone = services_.ledger.prune(context_.name, cutoff, keep);
   if (gone && *gone > 0)
     services_.telemetry.emit(Event::ledger_pruned, {{"team", context_.name}, {"count", std::to_string(*gone)}});
 }
 
 asio::awaitable<void> Team::wait() {
-  if (!std::exchange(poked_, false)) {
-    timer_.expires_after(context_.config.team.poll_interval);
-    boost::system::error_code cancelled;
-    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
-    poked_ = false;
+  using Timer = asio::steady_timer;
+  const auto due = Timer::clock_type::now() + context_.config.team.poll_interval;
+  for (;;) {
+    const auto until = hinted_ ? std::min(due, polled_at_ + between_hinted_polls) : due;
+    if (poked_ || Timer::clock_type::now() >= until) break;
+    timer_.expires_at(until);
+    boost::system::error_code woken;
+    co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
   }
+  poked_ = false;
+  hinted_ = false;
+  polled_at_ = Timer::clock_type::now();
 }
 
 void Team::poke() {
   poked_ = true;
+  timer_.cancel();
+}
+
+void Team::hint() {
+  hinted_ = true;
   timer_.cancel();
 }
 

@@ -17,6 +17,7 @@
 #include "poller/delivery/courier.hpp"
 #include "poller/effects/outbox.hpp"
 #include "poller/mailbox/mailbox.hpp"
+#include "poller/pause.hpp"
 #include "poller/team/asks.hpp"
 #include "poller/team/intake.hpp"
 #include "poller/team/lookout.hpp"
@@ -77,10 +78,15 @@ class Team {
     return notifier_.tell_next(std::move(given_up));
   }
 
-  /// Waits for the poll interval or until somebody pokes.
+  /// Waits for the poll interval, or until somebody pokes or hints.
   boost::asio::awaitable<void> wait();
   /// Something is to be done now (a person answered, the lead went idle): do not wait for the interval.
   void poke();
+  /// Something may have changed in the inboxes: poll soon. However many hints come, polls stay a few milliseconds apart.
+  void hint();
+
+  /// Raised when there may be something new for the lead to take.
+  Signal& chat() { return chat_; }
 
   /// Puts a message of ours into a member's inbox by way of the ledger. The recipient must be a member.
   Result<schema::MessageKey> send(const std::string& to, const std::string& text, const std::string& summary);
@@ -119,12 +125,13 @@ class Team {
   boost::asio::awaitable<ReadResult> read_patiently(std::string inbox, std::uint64_t size);
   boost::asio::awaitable<ReadResult> read_once(std::string inbox, std::uint64_t size, ReadMode mode);
   boost::asio::awaitable<void> take_in(ReadResult result);
+  boost::asio::awaitable<bool> take_windows(std::string inbox, Intake& intake, ReadResult& result);
   boost::asio::awaitable<bool> mark(std::string inbox, const schema::InboxDocument& document,
                                     std::vector<std::size_t> indexes);
   boost::asio::awaitable<bool> mark_some(const std::string& inbox, const schema::InboxDocument& document,
                                          std::span<const std::size_t> indexes);
   /// What the lead or somebody else did with the inbox since the last reading.
-  void witness(const schema::InboxDocument&);
+  void witness(const ReadResult&);
   void foreign_consumer(std::string code, std::size_t count);
   void stand(Standing);
   void warn_of_lead_process();
@@ -154,12 +161,17 @@ class Team {
   bool retired_ = false;
   boost::asio::steady_timer timer_;
   bool poked_ = false;
+  bool hinted_ = false;
+  boost::asio::steady_timer::time_point polled_at_;  // when the poll under way or the last one began
+  Signal chat_;
   bool must_read_ = true;  // something was left undone: read although the file does not change
   std::uint32_t torn_polls_ = 0;
   std::size_t torn_bytes_ = 0;  // a hash of what was read then
   std::string lead_process_told_;
   std::string roster_problem_;
   bool has_roster_ = false;
+  bool roster_adopted_ = false;  // what the mailbox read last
+  std::string lead_;             // whose inbox it was that we looked at
   InboxReport report_;
   std::string mark_detail_;
   LockStatistics locks_;

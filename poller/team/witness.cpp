@@ -6,23 +6,25 @@ namespace inbox_poller::poller {
 
 using schema::ReadFlag;
 
-Witness::Sighting Witness::look(const schema::InboxDocument& document, EpochMs now_ms) {
+Witness::Sighting Witness::look(const schema::InboxDocument& document, EpochMs now_ms, Recognised recognised) {
   Sighting sighting;
   std::unordered_map<std::string, Entry> now;
-  bool any_read = false;
+  bool any_read = recognised.left_out > 0;
+  std::size_t known_here = recognised.left_out;
   for (const auto& entry : document.entries()) {
     const bool read = entry.read == ReadFlag::read;
     any_read = any_read || read;
-    const auto before = before_.find(entry.key.value);
-    const bool is_new = before == before_.end();
+    if (entry.known) ++known_here;
+    const auto found = before_.find(entry.key.value);
+    const bool is_new = found == before_.end() && !entry.known;
+    const Entry before = found != before_.end() ? found->second : Entry{now_ms, entry.known};
     if (is_new && looked_ && read) ++sighting.flipped;
     // What we marked stays ours, also when a peer's unlocked write takes the flag back.
-    now[entry.key.value] = {is_new ? now_ms : before->second.first_seen_ms, read || (!is_new && before->second.read)};
-    if (!is_new && read && !before->second.read)
-      sighting.consumed.push_back({entry.key, now_ms - before->second.first_seen_ms});
+    now[entry.key.value] = {before.first_seen_ms, read || before.read};
+    if (!is_new && read && !before.read) sighting.consumed.push_back({entry.key, now_ms - before.first_seen_ms});
   }
-  std::size_t read_gone = 0;
-  std::size_t read_before = 0;
+  std::size_t read_gone = recognised.knew - std::min(recognised.knew, known_here);
+  std::size_t read_before = recognised.knew;
   for (const auto& [key, entry] : before_) {
     if (entry.read) ++read_before;
     if (now.contains(key)) continue;
@@ -38,6 +40,11 @@ Witness::Sighting Witness::look(const schema::InboxDocument& document, EpochMs n
   before_ = std::move(now);
   looked_ = true;
   return sighting;
+}
+
+void Witness::leave_to_mailbox(const schema::InboxDocument& document, std::size_t entries) {
+  for (std::size_t i = 0; i < entries; ++i) before_.erase(document.entries()[i].key.value);
+  before_.rehash(0);
 }
 
 void Witness::forget() {

@@ -25,8 +25,15 @@ class Witness {
     bool swept = false;              // every read entry has gone at once: what a consumer that deletes does
   };
 
+  /// Of the entries that the mailbox knew, all read, so many were left out of the document, being as they were.
+  struct Recognised {
+    std::size_t knew = 0;
+    std::size_t left_out = 0;
+  };
   /// Compares with the reading before.
-  Sighting look(const schema::InboxDocument&, EpochMs now_ms);
+  Sighting look(const schema::InboxDocument&, EpochMs now_ms, Recognised = {0, 0});
+  /// The mailbox knows the first so many entries of the document now, all read, and tells them from new ones.
+  void leave_to_mailbox(const schema::InboxDocument&, std::size_t entries);
   /// The file itself has gone or is none any more: no client consumes like that, so what follows is a first reading.
   void forget();
   /// We have marked these read; their going is no surprise.
@@ -45,7 +52,7 @@ class Witness {
     EpochMs first_seen_ms = 0;
     bool read = false;
   };
-  std::unordered_map<std::string, Entry> before_;  // by key
+  std::unordered_map<std::string, Entry> before_;  // by key; without what the mailbox knows
   bool looked_ = false;
   std::uint64_t consumed_ = 0;
   EpochMs longest_ms_ = 0;

@@ -9,6 +9,7 @@ namespace inbox_poller::poller {
 namespace {
 
 constexpr std::string_view inbox_suffix = ".json";
+constexpr const char* roster_file = "config.json";
 constexpr int optimistic_rounds = 3;
 constexpr std::size_t keys_in_receipt = 32;
 // What one hold of the lock may cost: a few system calls for each flag, and the comparing of whole entries.
@@ -23,7 +24,7 @@ WriteResult invalid_name(const std::string& inbox) {
 }
 
 bool is_blank(const schema::InboxDocument& document) {
-  return !document.problem() && document.bytes().find('[') == std::string_view::npos;
+  return !document.problem() && !document.is_part() && document.bytes().find('[') == std::string_view::npos;
 }
 
 std::string describe(const schema::ScanProblem& problem) {
@@ -75,53 +76,85 @@ Result<Directory> ClaudeMailbox::open_or_make_inboxes() {
 GlanceResult ClaudeMailbox::glance(const std::string& inbox) {
   if (!schema::is_valid_name(inbox)) return {};
   const Result<Directory> folder = open_inboxes();
-  const Result<FileStat> found = folder ? files_.stat_at(*folder, file_name(inbox)) : Result<FileStat>(folder.error());
+  return compare(inbox, folder ? files_.stat_at(*folder, file_name(inbox)) : Result<FileStat>(folder.error()));
+}
+
+GlanceResult ClaudeMailbox::compare(const std::string& inbox, const Result<FileStat>& found) {
   if (!found) {
     last_reads_.erase(inbox);
     // Anything but "not there" is for read() to tell about.
     return {is_errno(found.error(), ENOENT) ? Glance::missing : Glance::changed, 0};
   }
   const auto last = last_reads_.find(inbox);
-  const bool same = last != last_reads_.end() && last->second.settled && last->second.version == version_of(*found);
+  const bool same = last != last_reads_.end() && last->second.is(version_of(*found));
   return {same ? Glance::unchanged : Glance::changed, found->size};
 }
 
-ReadResult ClaudeMailbox::read(const std::string& inbox, ReadMode mode) {
+ReadResult ClaudeMailbox::read(const std::string& inbox, ReadMode mode) { return read_as(inbox, mode, nullptr); }
+
+ReadResult ClaudeMailbox::read_news(const std::string& inbox, ReadMode mode) {
+  return read_as(inbox, mode, &known(inbox));
+}
+
+ReadResult ClaudeMailbox::read_as(const std::string& inbox, ReadMode mode, const KnownEntries* known) {
   last_reads_.erase(inbox);
-  if (!schema::is_valid_name(inbox)) return {ReadOutcome::fault, {}, invalid_name(inbox).detail};
+  const auto fault = [](ReadOutcome outcome, std::string detail) {
+    ReadResult result;
+    result.outcome = outcome;
+    result.detail = std::move(detail);
+    return result;
+  };
+  if (!schema::is_valid_name(inbox)) return fault(ReadOutcome::fault, invalid_name(inbox).detail);
   const Result<Directory> folder = open_inboxes();
   if (!folder) {
     const bool missing = is_errno(folder.error(), ENOENT);
-    return {missing ? ReadOutcome::missing : ReadOutcome::fault, {}, folder.error().message};
+    return fault(missing ? ReadOutcome::missing : ReadOutcome::fault, folder.error().message);
   }
   const std::string file = file_name(inbox);
   std::string note;
   std::optional<HeldLock> lock;
   if (mode == ReadMode::under_lock) {
     LockAttempt attempt = locks_.try_acquire(*folder, lock_name(file));
-    if (attempt.outcome == LockOutcome::fault) return {ReadOutcome::fault, {}, attempt.detail};
-    if (attempt.outcome != LockOutcome::acquired) return {ReadOutcome::lock_held, {}, attempt.detail};
+    if (attempt.outcome == LockOutcome::fault) return fault(ReadOutcome::fault, attempt.detail);
+    if (attempt.outcome != LockOutcome::acquired) return fault(ReadOutcome::lock_held, attempt.detail);
     note = std::move(attempt.detail);
     lock.emplace(std::move(*attempt.lock));
   }
-  Snapshot snapshot = take_snapshot(files_, clock_, *folder, file, size_limit_);
+  Snapshot snapshot;
+  const InboxSource source{files_, clock_, *folder, file, scope(inbox), size_limit_};
+  ReadResult result = known != nullptr ? read_behind(source, *known, snapshot) : read_whole(source, snapshot);
   if (lock) add_detail(note, lock->release().detail);
-
-  ReadResult result{snapshot.outcome, {}, std::move(note)};
-  add_detail(result.detail, snapshot.detail);
-  if (snapshot.outcome != ReadOutcome::document && snapshot.outcome != ReadOutcome::torn) return result;
-  result.document = schema::InboxDocument::scan(std::move(snapshot.bytes), scope(inbox));
-  if (snapshot.outcome == ReadOutcome::torn) return result;
-  if (result.document.problem()) {
-    result.outcome = ReadOutcome::torn;
-    add_detail(result.detail,
-               folder->path + "/" + file + " is not one JSON array: " + describe(*result.document.problem()));
-  } else if (is_blank(result.document)) {
-    result.outcome = ReadOutcome::empty;
-  } else {
+  add_detail(note, result.detail);
+  result.detail = std::move(note);
+  if (result.outcome == ReadOutcome::document)
     last_reads_.insert_or_assign(inbox, LastRead{snapshot.version, snapshot.settled});
-  }
   return result;
+}
+
+bool ClaudeMailbox::show(ReadResult& reading, std::size_t window) { return show_window(files_, reading, window); }
+
+std::size_t ClaudeMailbox::remember(const std::string& inbox, ReadResult& reading, std::size_t window) {
+  KnownEntries& known = known_[inbox];
+  if (window == 0) known.cut(reading.head);
+  const auto& entries = reading.document.entries();
+  const std::size_t first = reading.head.entries - reading.skipped;  // of those that follow the head
+  const Window& range = reading.windows[window];
+  if (first < range.first) return first;  // one of an earlier window is still unread
+  std::size_t last = first;
+  while (last < range.last && entries[last].read == schema::ReadFlag::read) ++last;
+  known.add(reading.head, reading.document, std::span(entries).subspan(first, last - first));
+  return last;
+}
+
+const KnownEntries& ClaudeMailbox::known(const std::string& inbox) const {
+  static const KnownEntries nothing;
+  const auto found = known_.find(inbox);
+  return found == known_.end() ? nothing : found->second;
+}
+
+void ClaudeMailbox::forget(const std::string& inbox) {
+  known_.erase(inbox);
+  last_reads_.erase(inbox);
 }
 
 WriteResult ClaudeMailbox::mark_read(const std::string& inbox, const schema::InboxDocument& document,
@@ -239,11 +272,19 @@ WriteResult ClaudeMailbox::rewrite(const Directory& folder, const std::string& i
   const std::string file = file_name(inbox);
   const Snapshot snapshot = take_snapshot(files_, clock_, folder, file, size_limit_);
   if (snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
-  if (snapshot.bytes != document.bytes()) {
+  const std::string_view bytes = snapshot.bytes;
+  const std::size_t begin = std::min(document.offset(), bytes.size());
+  const std::size_t end = document.is_part() ? begin + document.bytes().size() : bytes.size();
+  const std::string_view there = bytes.substr(begin, end - begin);
+  // What surrounds a part may be new, but it must be whole.
+  if (there != document.bytes() || (document.is_part() && schema::scan_array(bytes).problem)) {
     return stopped(WriteOutcome::changed, folder.path + "/" + file + " was rewritten by a peer");
   }
-  if (wanted == snapshot.bytes) return {};
-  return replace(files_, locks_, folder, file, snapshot, wanted);
+  if (wanted == there) return {};
+  if (!document.is_part()) return replace(files_, locks_, folder, file, snapshot, wanted);
+  std::string all(bytes.substr(0, begin));
+  all.append(wanted).append(bytes.substr(end));
+  return replace(files_, locks_, folder, file, snapshot, all);
 }
 
 WriteResult ClaudeMailbox::remove(const std::string& inbox, const schema::InboxDocument& document,
@@ -298,7 +339,13 @@ WriteResult ClaudeMailbox::append_once(const Directory& folder, const std::strin
   const bool exists = snapshot.outcome != ReadOutcome::missing;
   if (exists && snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
 
-  const auto document = schema::InboxDocument::scan(snapshot.bytes, scope(inbox));
+  // Of what is known only the last entry is looked at, for its spelling.
+  const KnownEntries& known = this->known(inbox);
+  const Head head = recognise(snapshot.bytes, known);
+  const KnownEntries::Border& border = head.entries == known.size() ? known.whole() : known.settled();
+  const std::size_t begin = head.entries > 0 ? border.last_begins : 0;
+  const auto from = begin > 0 ? schema::ArrayFrom::element : schema::ArrayFrom::beginning;
+  const auto document = schema::InboxDocument::scan(snapshot.bytes.substr(begin), scope(inbox), {begin, from});
   const std::string path = folder.path + "/" + file;
   // A young file without a parsable array may be in the middle of a peer's unlocked write. An old one stays as it is:
   // white space is what a writer that died between truncating and writing leaves, and nothing is lost by counting it as
@@ -313,46 +360,83 @@ WriteResult ClaudeMailbox::append_once(const Directory& folder, const std::strin
 
   receipt.unread_before.clear();
   receipt.keeps_read = false;
+  if (known.contains(receipt.key, head.entries)) return stopped(WriteOutcome::already_there, {});
   for (const schema::InboxEntry& there : document.entries()) {
     if (there.key == receipt.key) return stopped(WriteOutcome::already_there, {});
     // The oldest are enough: whoever consumes ours has consumed them, whoever overwrites ours most likely kept them.
     if (!is_unread(there)) receipt.keeps_read = true;
     if (is_unread(there) && receipt.unread_before.size() < keys_in_receipt) receipt.unread_before.push_back(there.key);
   }
-  return replace(files_, locks_, folder, file, snapshot, document.with_appended(entry), std::move(lock));
+  const std::string wanted = snapshot.bytes.substr(0, begin) + document.with_appended(entry);
+  return replace(files_, locks_, folder, file, snapshot, wanted, std::move(lock));
 }
 
 Result<std::vector<std::string>> ClaudeMailbox::inboxes() {
-  const Result<Directory> folder = open_inboxes();
-  if (!folder && is_errno(folder.error(), ENOENT)) return std::vector<std::string>{};
-  if (!folder) return folder.error();
-  Result<std::vector<std::string>> names = files_.list(*folder);
-  if (!names) return names;
-  if (!std::exchange(litter_removed_, true)) remove_litter(files_, *folder, *names);
+  const Result<std::span<const InboxGlance>> found = glances();
+  if (!found) return found.error();
+  std::vector<std::string> names;
+  for (const InboxGlance& glance : *found) names.push_back(glance.inbox);
+  return names;
+}
 
-  std::vector<std::string> out;
+Result<std::span<const InboxGlance>> ClaudeMailbox::glances() {
+  const Result<Directory> folder = open_inboxes();
+  if (!folder && !is_errno(folder.error(), ENOENT)) return folder.error();
+  if (!folder) {
+    glances_.clear();
+    listed_.reset();
+    return std::span<const InboxGlance>{};
+  }
+  const FileVersion version = version_of(folder->stat);
+  if (!listed_ || !listed_->is(version)) {
+    listed_.reset();
+    const EpochMs wall_before = clock_.wall_ms();
+    if (const Status listed = list(*folder); !listed.ok()) return listed.error();
+    listed_ = LastRead{version, is_settled(version, wall_before)};
+  }
+  for (InboxGlance& glance : glances_)
+    glance.result = compare(glance.inbox, files_.stat_at(*folder, file_name(glance.inbox)));
+  return std::span<const InboxGlance>(glances_);
+}
+
+Status ClaudeMailbox::list(const Directory& folder) {
+  const Result<std::vector<std::string>> names = files_.list(folder);
+  if (!names) return names.error();
+  if (!std::exchange(litter_removed_, true)) remove_litter(files_, folder, *names);
+  glances_.clear();
   for (const std::string_view name : *names) {
     if (!name.ends_with(inbox_suffix)) continue;
     const std::string_view inbox = name.substr(0, name.size() - inbox_suffix.size());
-    if (schema::is_valid_name(inbox)) out.emplace_back(inbox);
+    if (schema::is_valid_name(inbox)) glances_.push_back({std::string(inbox), {}});
   }
-  std::sort(out.begin(), out.end());
-  std::erase_if(last_reads_, [&](const auto& last) { return !std::binary_search(out.begin(), out.end(), last.first); });
-  return out;
+  std::sort(glances_.begin(), glances_.end(), [](const auto& a, const auto& b) { return a.inbox < b.inbox; });
+  std::erase_if(last_reads_, [&](const auto& last) {
+    return !std::binary_search(glances_.begin(), glances_.end(), InboxGlance{last.first, {}},
+                               [](const auto& a, const auto& b) { return a.inbox < b.inbox; });
+  });
+  return Done{};
+}
+
+bool ClaudeMailbox::roster_changed() {
+  const Result<Directory> team = open_team();
+  const Result<FileStat> found = team ? files_.stat_at(*team, roster_file) : Result<FileStat>(team.error());
+  return !found || !roster_read_ || !roster_read_->is(version_of(*found));
 }
 
 Result<schema::Roster> ClaudeMailbox::roster() {
   constexpr const char* missing = "roster.missing";
+  roster_read_.reset();
   const Result<Directory> team = open_team();
   if (!team && is_errno(team.error(), ENOENT)) return Error{missing, team.error().message};
   if (!team) return team.error();
-  const Snapshot snapshot = take_snapshot(files_, clock_, *team, "config.json", size_limit_);
-  const std::string path = team->path + "/config.json";
+  const Snapshot snapshot = take_snapshot(files_, clock_, *team, roster_file, size_limit_);
+  const std::string path = team->path + "/" + roster_file;
   if (snapshot.outcome == ReadOutcome::missing)
     return Error{missing, path + " does not exist, so this is no team (yet)"};
   if (snapshot.outcome != ReadOutcome::document) return Error{"roster.unreadable", snapshot.detail};
   Result<schema::Roster> roster = schema::decode_roster(snapshot.bytes);
   if (!roster) return in_context(path, roster.error());
+  roster_read_ = LastRead{snapshot.version, snapshot.settled};
   return roster;
 }
 

@@ -14,6 +14,7 @@
 #include "config/config.hpp"
 #include "poller/clock.hpp"
 #include "poller/filesystem.hpp"
+#include "poller/mailbox/claude/inbox_reading.hpp"
 #include "poller/mailbox/claude/replacement.hpp"
 #include "poller/mailbox/claude/team_files.hpp"
 #include "poller/mailbox/mailbox.hpp"
@@ -29,6 +30,11 @@ class ClaudeMailbox final : public Mailbox {
 
   GlanceResult glance(const std::string& inbox) override;
   ReadResult read(const std::string& inbox, ReadMode mode) override;
+  ReadResult read_news(const std::string& inbox, ReadMode mode) override;
+  bool show(ReadResult& reading, std::size_t window) override;
+  std::size_t remember(const std::string& inbox, ReadResult& reading, std::size_t window) override;
+  [[nodiscard]] const KnownEntries& known(const std::string& inbox) const override;
+  void forget(const std::string& inbox) override;
   WriteResult mark_read(const std::string& inbox, const schema::InboxDocument& document,
                         std::span<const std::size_t> indexes) override;
   WriteResult append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) override;
@@ -36,6 +42,8 @@ class ClaudeMailbox final : public Mailbox {
                      std::span<const std::size_t> indexes) override;
   /// The first call also removes temporary files that a killed predecessor left.
   Result<std::vector<std::string>> inboxes() override;
+  Result<std::span<const InboxGlance>> glances() override;
+  bool roster_changed() override;
   Result<schema::Roster> roster() override;
   WriteResult remove_member(const std::string& name) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
@@ -51,11 +59,18 @@ class ClaudeMailbox final : public Mailbox {
   struct LastRead {
     FileVersion version;
     bool settled = false;
+    /// True while the file is certainly as it was read.
+    [[nodiscard]] bool is(const FileVersion& now) const { return settled && version == now; }
   };
 
   Result<Directory> open_team();
   Result<Directory> open_inboxes();
   Result<Directory> open_or_make_inboxes();
+  GlanceResult compare(const std::string& inbox, const Result<FileStat>& found);
+  /// Reads the folder's names anew.
+  Status list(const Directory& folder);
+  /// `known` null: all of it.
+  ReadResult read_as(const std::string& inbox, ReadMode mode, const KnownEntries* known);
   [[nodiscard]] schema::KeyScope scope(const std::string& inbox) const { return {team_, inbox}; }
 
   WriteResult mark_in_place(const Directory& folder, const std::string& inbox,
@@ -79,6 +94,10 @@ class ClaudeMailbox final : public Mailbox {
   LockDirectory locks_;
   TeamFiles team_files_;
   std::map<std::string, LastRead> last_reads_;  // by inbox; what glance() compares with
+  std::map<std::string, KnownEntries> known_;   // by inbox
+  std::vector<InboxGlance> glances_;            // of all inboxes, as they were listed
+  std::optional<LastRead> listed_;              // the folder
+  std::optional<LastRead> roster_read_;
   bool litter_removed_ = false;
 };
 

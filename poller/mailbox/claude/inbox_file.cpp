@@ -47,7 +47,7 @@ bool is_settled(const FileVersion& version, EpochMs wall_now) {
   return wall_now - version.ctime_ns / 1'000'000 >= longest_tick_ms;
 }
 
-Snapshot take_snapshot(FileSystem& files, const Clock& clock, const Directory& at, const std::string& name,
+Snapshot open_snapshot(FileSystem& files, const Clock& clock, const Directory& at, const std::string& name,
                        std::uint64_t limit) {
   const EpochMs wall_before = clock.wall_ms();
   // Looked at before it is opened: opening a device can do things.
@@ -65,23 +65,34 @@ Snapshot take_snapshot(FileSystem& files, const Clock& clock, const Directory& a
                                                      " bytes, over the limit of " + std::to_string(limit) +
                                                      " (limits.inbox_file); nothing was read");
   }
-  Result<std::string> bytes = read_all(files, *file);
-  if (!bytes) return failed(bytes.error());
-  const Result<FileStat> after = files.stat(*file);
-  if (!after) return failed(after.error());
-
   Snapshot out;
-  out.bytes = *std::move(bytes);
   out.version = version_of(file->stat);
   out.settled = is_settled(out.version, wall_before);
   out.mode = file->stat.mode & 0777U;
   out.links = file->stat.links;
   out.outcome = ReadOutcome::document;
-  if (version_of(*after) != out.version || out.bytes.size() != out.version.size) {
-    out.outcome = ReadOutcome::torn;
-    out.detail = path + " changed while it was read";
-  }
   out.file = *std::move(file);
+  return out;
+}
+
+void close_snapshot(FileSystem& files, std::uint64_t bytes_read, Snapshot& snapshot) {
+  const Result<FileStat> after = files.stat(*snapshot.file);
+  if (!after) {
+    snapshot = failed(after.error());
+  } else if (version_of(*after) != snapshot.version || bytes_read != snapshot.version.size) {
+    snapshot.outcome = ReadOutcome::torn;
+    snapshot.detail = snapshot.file->path + " changed while it was read";
+  }
+}
+
+Snapshot take_snapshot(FileSystem& files, const Clock& clock, const Directory& at, const std::string& name,
+                       std::uint64_t limit) {
+  Snapshot out = open_snapshot(files, clock, at, name, limit);
+  if (out.outcome != ReadOutcome::document) return out;
+  Result<std::string> bytes = read_all(files, *out.file);
+  if (!bytes) return failed(bytes.error());
+  out.bytes = *std::move(bytes);
+  close_snapshot(files, out.bytes.size(), out);
   return out;
 }
 

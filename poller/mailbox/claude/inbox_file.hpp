@@ -45,7 +45,14 @@ struct Snapshot {
   std::string detail;
 };
 
-/// Reads the file if it is regular and not larger than `limit`; `torn` when it changed meanwhile.
+/// Opens the file if it is regular and not larger than `limit`; nothing is read yet.
+Snapshot open_snapshot(FileSystem& files, const Clock& clock, const Directory& at, const std::string& name,
+                       std::uint64_t limit);
+
+/// After so many bytes were read, the last one included: `torn` when the file changed since it was opened.
+void close_snapshot(FileSystem& files, std::uint64_t bytes_read, Snapshot& snapshot);
+
+/// Both, and all bytes between.
 Snapshot take_snapshot(FileSystem& files, const Clock& clock, const Directory& at, const std::string& name,
                        std::uint64_t limit);
 

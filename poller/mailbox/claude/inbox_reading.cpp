@@ -1,0 +1,185 @@
+#include "poller/mailbox/claude/inbox_reading.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "poller/mailbox/claude/replacement.hpp"
+
+namespace inbox_poller::poller {
+
+namespace {
+
+using schema::ArrayFrom;
+using schema::InboxDocument;
+using schema::InboxEntry;
+
+constexpr std::size_t chunk_size = std::size_t{64} << 10;  // in the processor's cache, and no page of its own to map
+
+bool is_blank(const InboxDocument& document) {
+  return !document.problem() && document.bytes().find('[') == std::string_view::npos;
+}
+
+void judge(ReadResult& result, const std::string& path) {
+  if (result.document.problem()) {
+    result.outcome = ReadOutcome::torn;
+    const schema::ScanProblem& problem = *result.document.problem();
+    add_detail(result.detail,
+               path + " is not one JSON array: " + problem.what + " at byte " + std::to_string(problem.offset));
+  } else if (result.skipped == 0 && result.document.entries().empty() && is_blank(result.document)) {
+    result.outcome = ReadOutcome::empty;
+  }
+}
+
+Result<std::string> read_range(FileSystem& files, const File& file, std::uint64_t offset, std::size_t size) {
+  std::string bytes(size, '\0');
+  const Result<std::size_t> count = files.read_at(file, bytes.data(), size, offset);
+  if (!count) return count.error();
+  bytes.resize(*count);
+  return bytes;
+}
+
+/// Follows the borders of what is known as long as the bytes agree. `next` gives at most so many of them, in order;
+/// nothing where there are no more.
+template <typename Next>
+Head recognise_by(Next next, std::uint64_t size, const KnownEntries& known) {
+  Head best;
+  Head running;
+  for (const KnownEntries::Border* border : {&known.settled(), &known.whole()}) {
+    if (border->entries == running.entries) continue;
+    if (border->offset > size) break;
+    while (running.offset < border->offset) {
+      const std::string_view bytes = next(border->offset - running.offset);
+      if (bytes.empty()) return best;
+      running.hash.add(bytes);
+      running.offset += bytes.size();
+    }
+    if (running.hash.value() != border->hash) break;
+    running.entries = border->entries;
+    best = running;
+  }
+  return best;
+}
+
+Result<Head> recognise_file(FileSystem& files, const File& file, const KnownEntries& known) {
+  std::optional<Error> fault;
+  const auto buffer = std::make_unique_for_overwrite<char[]>(known.size() > 0 ? chunk_size : 0);
+  std::uint64_t offset = 0;
+  const auto next = [&](std::uint64_t most) -> std::string_view {
+    const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(most, chunk_size));
+    const Result<std::size_t> count = files.read_at(file, buffer.get(), size, offset);
+    if (!count) fault = count.error();
+    if (!count) return {};
+    offset += *count;
+    return {buffer.get(), *count};
+  };
+  Head head = recognise_by(next, file.stat.size, known);
+  if (fault) return *fault;
+  return head;
+}
+
+/// Scans from the head to the end of the file, a piece at a time. An entry that does not fit makes the next piece
+/// larger. What remains as a problem is the last piece's.
+Status scan_pieces(FileSystem& files, const File& file, const schema::KeyScope& scope, std::size_t window,
+                   ReadResult& result) {
+  std::uint64_t offset = result.head.offset;
+  for (std::size_t wanted = window;;) {
+    const std::uint64_t rest = file.stat.size - offset;
+    const bool is_last = rest <= wanted;
+    Result<std::string> bytes = read_range(files, file, offset, is_last ? static_cast<std::size_t>(rest) : wanted);
+    if (!bytes) return bytes.error();
+    const ArrayFrom from = offset > 0 ? ArrayFrom::element : ArrayFrom::beginning;
+    InboxDocument piece = InboxDocument::scan(*std::move(bytes), scope, {offset, from, !is_last});
+    if (is_last && result.windows.empty()) {  // all of it is at hand
+      result.windows.push_back({0, piece.entries().size(), {offset, offset + piece.bytes().size()}, {}});
+      result.document = std::move(piece);
+      return Done{};
+    }
+    if (!is_last && !piece.problem() && piece.entries().empty()) {
+      wanted *= 2;
+      continue;
+    }
+    std::uint64_t end = offset + piece.bytes().size();
+    if (!is_last && !piece.entries().empty()) end = piece.entries().back().bytes.end;
+    ByteHash hash;
+    hash.add(piece.bytes().substr(0, end - offset));
+    const std::size_t first = result.document.entries().size();
+    result.windows.push_back({first, first + piece.entries().size(), {offset, end}, hash.value()});
+    result.document.append(std::move(piece));
+    if (is_last || result.document.problem()) return Done{};
+    offset = end;
+    wanted = window;
+  }
+}
+
+}  // namespace
+
+ReadResult read_whole(const InboxSource& source, Snapshot& snapshot) {
+  snapshot = take_snapshot(source.files, source.clock, source.folder, source.file, source.limit);
+  ReadResult result;
+  result.outcome = snapshot.outcome;
+  result.detail = snapshot.detail;
+  if (snapshot.outcome != ReadOutcome::document && snapshot.outcome != ReadOutcome::torn) return result;
+  result.document = InboxDocument::scan(std::move(snapshot.bytes), source.scope);
+  result.windows.push_back({0, result.document.entries().size(), {0, result.document.bytes().size()}, {}});
+  if (snapshot.outcome == ReadOutcome::document) judge(result, source.folder.path + "/" + source.file);
+  return result;
+}
+
+ReadResult read_behind(const InboxSource& source, const KnownEntries& known, Snapshot& snapshot, std::size_t window) {
+  FileSystem& files = source.files;
+  snapshot = open_snapshot(files, source.clock, source.folder, source.file, source.limit);
+  ReadResult result;
+  result.outcome = snapshot.outcome;
+  result.detail = snapshot.detail;
+  result.knew = known.size();
+  if (snapshot.outcome != ReadOutcome::document) return result;
+  const auto fault = [&](const Error& error) {
+    result.outcome = ReadOutcome::fault;
+    result.detail = error.message;
+    return std::move(result);
+  };
+
+  Result<Head> head = recognise_file(files, *snapshot.file, known);
+  if (!head) return fault(head.error());
+  result.head = *std::move(head);
+  result.skipped = result.head.entries;
+  if (Status scanned = scan_pieces(files, *snapshot.file, source.scope, window, result); !scanned.ok())
+    return fault(scanned.error());
+  close_snapshot(files, result.windows.back().bytes.end, snapshot);
+  if (snapshot.outcome == ReadOutcome::document) judge(result, source.folder.path + "/" + source.file);
+  bool whole = snapshot.outcome != ReadOutcome::document || result.outcome == ReadOutcome::torn;
+  if (!whole && result.windows.size() > 1) {
+    result.file = std::make_shared<const File>(*std::move(snapshot.file));
+    whole = !show_window(files, result, 0);
+  }
+  if (whole) {
+    result = read_whole(source, snapshot);
+    result.knew = known.size();
+  }
+  known.number(result.document, result.skipped);
+  return result;
+}
+
+bool show_window(FileSystem& files, ReadResult& reading, std::size_t window) {
+  if (reading.windows.size() == 1) return true;
+  const schema::Span& range = reading.windows[window].bytes;
+  Result<std::string> bytes = read_range(files, *reading.file, range.begin, range.size());
+  if (!bytes) return false;
+  ByteHash hash;
+  hash.add(*bytes);
+  if (hash.value() != reading.windows[window].hash) return false;
+  reading.document.show(*std::move(bytes), range.begin);
+  return true;
+}
+
+Head recognise(std::string_view bytes, const KnownEntries& known) {
+  const std::size_t size = bytes.size();
+  const auto next = [&](std::uint64_t most) {
+    const std::string_view some = bytes.substr(0, static_cast<std::size_t>(most));
+    bytes.remove_prefix(some.size());
+    return some;
+  };
+  return recognise_by(next, size, known);
+}
+
+}  // namespace inbox_poller::poller

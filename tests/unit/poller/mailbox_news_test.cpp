@@ -1,0 +1,341 @@
+// The known head of an inbox: what has the same bytes is not shown again, and whatever else happens to the file, a
+// reading tells the same as one of the whole file. And windows: any size of them tells the same.
+#include <cstdint>
+#include <random>
+
+#include "poller/mailbox/claude/inbox_reading.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/mailbox_setting.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+using test::entry;
+using test::inbox_of;
+using test::MailboxSetting;
+
+namespace {
+
+struct NewsSetting : MailboxSetting {
+  ReadResult news() { return mailbox.read_news(lead, ReadMode::unlocked); }
+  /// Reads what is new, and deals with all of it; returns how many entries were shown.
+  std::size_t take() {
+    ReadResult reading = news();
+    REQUIRE(reading.outcome == ReadOutcome::document);
+    for (std::size_t i = 0; i < reading.windows.size(); ++i) {
+      REQUIRE(mailbox.show(reading, i));
+      mailbox.remember(lead, reading, i);
+    }
+    return reading.document.entries().size();
+  }
+  /// Marks all that is unread, as the service does.
+  void take_and_mark() {
+    ReadResult reading = news();
+    for (std::size_t i = 0; i < reading.document.entries().size(); ++i) {
+      const std::vector<std::size_t> one{i};
+      REQUIRE(mailbox.mark_read(lead, reading.document, one).outcome == WriteOutcome::done);
+      reading.document.set_read(i);
+    }
+    mailbox.remember(lead, reading, 0);
+  }
+  /// A reading of what is new, compared with one of everything.
+  void check_news() {
+    const ReadResult whole = read();
+    const ReadResult news = this->news();
+    REQUIRE(news.outcome == whole.outcome);
+    const auto& all = whole.document.entries();
+    const auto& shown = news.document.entries();
+    REQUIRE(news.skipped + shown.size() == all.size());
+    for (std::size_t i = 0; i < news.skipped; ++i) CHECK(all[i].read == schema::ReadFlag::read);
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const auto& other = all[news.skipped + i];
+      CHECK(shown[i].key == other.key);
+      CHECK(shown[i].read == other.read);
+      CHECK(shown[i].bytes == other.bytes);
+      CHECK(shown[i].read_value == other.read_value);
+      CHECK(news.document.entry_bytes(shown[i]) == whole.document.entry_bytes(other));
+    }
+  }
+};
+
+std::string read_entry(const std::string& text) { return entry(text, "true"); }
+
+}  // namespace
+
+TEST_CASE("entries that are read and dealt with are not shown again, whatever is written behind them") {
+  NewsSetting at;
+  at.put(inbox_of({read_entry("a"), read_entry("b")}));
+  CHECK(at.take() == 2);
+  CHECK(at.take() == 0);
+  at.put(inbox_of({read_entry("a"), read_entry("b"), entry("c")}));
+  const ReadResult news = at.news();
+  CHECK(news.skipped == 2);
+  CHECK(news.knew == 2);
+  REQUIRE(news.document.entries().size() == 1);
+  CHECK(news.document.entry_bytes(news.document.entries()[0]) == entry("c"));
+  at.check_news();
+}
+
+TEST_CASE("what is unread is shown again, and everything behind it") {
+  NewsSetting at;
+  at.put(inbox_of({read_entry("a"), entry("b"), read_entry("c")}));
+  CHECK(at.take() == 3);
+  CHECK(at.take() == 2);
+  CHECK(at.mailbox.known(at.lead).size() == 1);
+}
+
+TEST_CASE("a file that was put in the place of another and has its bytes is known") {
+  NewsSetting at;
+  at.put(inbox_of({read_entry("a")}));
+  at.take();
+  std::filesystem::remove(at.inbox());
+  at.put(inbox_of({read_entry("a"), entry("b")}));
+  CHECK(at.take() == 1);
+}
+
+TEST_CASE("one other byte anywhere in the known head is noticed") {
+  NewsSetting at;
+  const std::string bytes = inbox_of({read_entry("a"), read_entry("b"), read_entry("c")});
+  at.put(bytes);
+  at.take();
+  for (std::size_t i = 0; i < bytes.rfind('}') + 1; ++i) {
+    std::string other = bytes;
+    other[i] = static_cast<char>(other[i] ^ 1);
+    at.put(other);
+    const ReadResult news = at.news();
+    CAPTURE(i, other);
+    CHECK(news.skipped == 0);
+    CHECK(news.document.bytes() == other);
+  }
+  at.put(bytes);
+  CHECK(at.take() == 0);
+}
+
+TEST_CASE("removals, insertions and other orders in the known head are noticed") {
+  NewsSetting at;
+  const std::vector<std::string> entries{read_entry("a"), read_entry("b"), read_entry("c")};
+  const auto changed =
+      GENERATE_COPY(std::vector<std::string>{entries[0], entries[1]}, std::vector<std::string>{entries[1], entries[2]},
+                    std::vector<std::string>{entries[0], entries[2]}, std::vector<std::string>{},
+                    std::vector<std::string>{entry("new"), entries[0], entries[1], entries[2]},
+                    std::vector<std::string>{entries[0], entries[2], entries[1]},
+                    std::vector<std::string>{entries[0], entry("b"), entries[2]},
+                    std::vector<std::string>{entries[0], entries[0], entries[1], entries[2]});
+  at.put(inbox_of(entries));
+  at.take();
+  at.put(inbox_of(changed));
+  at.check_news();
+  const ReadResult news = at.news();
+  CHECK(news.skipped == 0);
+  for (const auto& shown : news.document.entries()) {
+    const bool is_old =
+        news.document.entry_bytes(shown).find("new") == std::string_view::npos && schema::occurrence_of(shown.key) == 0;
+    CHECK(shown.known == is_old);
+  }
+}
+
+TEST_CASE("marks of ours are known at once, and stay so when a client spells them in its own way") {
+  NewsSetting at;
+  at.put(inbox_of({read_entry("a"), entry("b"), entry("c")}));
+  at.take_and_mark();
+  CHECK(at.news().document.entries().empty());
+  CHECK(at.mailbox.known(at.lead).size() == 3);
+  SECTION("a client that parses and writes anew") {
+    at.put(inbox_of({read_entry("a"), read_entry("b"), read_entry("c"), entry("d")}));
+    const ReadResult news = at.news();
+    CHECK(news.skipped == 1);
+    CHECK(news.knew == 3);
+    REQUIRE(news.document.entries().size() == 3);
+    CHECK(news.document.entries()[1].known);
+    CHECK_FALSE(news.document.entries()[2].known);
+    at.check_news();
+    at.take_and_mark();
+    CHECK(at.news().skipped == 4);
+  }
+  SECTION("a client that leaves bytes alone") {
+    std::string bytes = at.bytes();
+    bytes.insert(bytes.rfind('}') + 1, ",\n  " + entry("d"));
+    at.put(bytes);
+    CHECK(at.news().skipped == 3);
+    at.check_news();
+  }
+}
+
+TEST_CASE("equals are numbered over the known head and what follows it") {
+  NewsSetting at;
+  at.put(inbox_of({read_entry("a"), read_entry("b"), read_entry("a"), entry("c")}));
+  at.take();
+  at.put(inbox_of({read_entry("a"), read_entry("b"), read_entry("a"), entry("c"), entry("a"), entry("b"), entry("a")}));
+  const ReadResult news = at.news();
+  REQUIRE(news.skipped == 3);
+  std::vector<std::size_t> occurrences;
+  for (const auto& shown : news.document.entries()) occurrences.push_back(schema::occurrence_of(shown.key));
+  CHECK(occurrences == std::vector<std::size_t>{0, 2, 1, 3});
+  at.check_news();
+}
+
+TEST_CASE("numbers of equals are right when only a part of the known head was recognised") {
+  NewsSetting at;
+  at.put(inbox_of({read_entry("a"), entry("a"), entry("b")}));
+  at.take_and_mark();
+  REQUIRE(at.mailbox.known(at.lead).size() == 3);
+  at.put(inbox_of({read_entry("a"), read_entry("a"), read_entry("b"), entry("a")}));
+  CHECK(at.news().skipped == 1);
+  at.check_news();
+}
+
+TEST_CASE("forgotten is forgotten, and another inbox is another matter") {
+  NewsSetting at;
+  at.put(inbox_of({read_entry("a")}));
+  at.take();
+  test::spill(at.folder() / "other.json", at.bytes());
+  CHECK(at.mailbox.read_news("other", ReadMode::unlocked).skipped == 0);
+  at.mailbox.forget(at.lead);
+  CHECK(at.take() == 1);
+}
+
+TEST_CASE("a file that is damaged behind the known head is read as a whole, for those who salvage") {
+  NewsSetting at;
+  const std::string bytes = inbox_of({read_entry("a"), entry("b")});
+  at.put(bytes);
+  at.take();
+  at.put(bytes.substr(0, bytes.size() - 10));
+  const ReadResult news = at.news();
+  CHECK(news.outcome == ReadOutcome::torn);
+  CHECK(news.document.bytes() == bytes.substr(0, bytes.size() - 10));
+  CHECK(news.document.entries().size() == 1);
+  CHECK(news.document.entries()[0].known);
+}
+
+TEST_CASE("a file that moves under a reading of what is new gives no torn entries") {
+  NewsSetting at;
+  const std::string bytes = inbox_of({read_entry("a"), entry("b")});
+  at.put(bytes);
+  at.take();
+  at.clock.advance(std::chrono::seconds(10));
+  const std::string later =
+      GENERATE_COPY(std::string(), bytes.substr(0, 30), bytes + std::string(100, ' '), inbox_of({}));
+  const int nth = GENERATE(1, 2);
+  int reads = 0;
+  at.files.before(test::Call::read_at, [&](const std::string&) {
+    if (++reads == nth) at.put(later);
+  });
+  const ReadResult news = at.news();
+  at.files.before(test::Call::read_at, [](const std::string&) {});
+  CHECK(news.document.bytes() == (news.outcome == ReadOutcome::missing ? "" : later));
+  CHECK(news.skipped == 0);
+}
+
+TEST_CASE("appending to an inbox whose head is known looks at what is there, and keeps its style") {
+  NewsSetting at;
+  const std::string line_end = GENERATE("\n", "\r\n");
+  std::string bytes = inbox_of({read_entry("a"), read_entry("b")});
+  for (std::size_t i = bytes.find('\n'); i != std::string::npos; i = bytes.find('\n', i + 2))
+    bytes.replace(i, 1, line_end);
+  at.put(bytes);
+  SECTION("known or not, the same file comes out") {
+    REQUIRE(at.append(entry("c")).outcome == WriteOutcome::done);
+    const std::string without = at.bytes();
+    at.put(bytes);
+    at.take();
+    REQUIRE(at.append(entry("c")).outcome == WriteOutcome::done);
+    CHECK(at.bytes() == without);
+  }
+  SECTION("what is there already is found in the known head, too") {
+    at.take();
+    CHECK(at.append(entry("a")).outcome == WriteOutcome::already_there);
+    CHECK(at.append(entry("b")).outcome == WriteOutcome::already_there);
+    CHECK(at.bytes() == bytes);
+  }
+  SECTION("read entries in the known head mean that the owner marks") {
+    at.take();
+    AppendReceipt receipt;
+    REQUIRE(at.mailbox.append(at.lead, entry("c"), receipt).outcome == WriteOutcome::done);
+    CHECK(receipt.keeps_read);
+  }
+}
+
+TEST_CASE("what we appended and was read since is found in the known head") {
+  NewsSetting at;
+  at.put(inbox_of({read_entry("a")}));
+  at.take();
+  AppendReceipt receipt;
+  REQUIRE(at.mailbox.append(at.lead, entry("mine"), receipt).outcome == WriteOutcome::done);
+  const auto found = [&] { return presence_in(at.news(), at.mailbox.known(at.lead), receipt); };
+  CHECK(found() == Presence::unread);
+  at.put(inbox_of({read_entry("a"), read_entry("mine")}));
+  CHECK(found() == Presence::read);
+  at.take();
+  CHECK(at.news().document.entries().empty());
+  CHECK(found() == Presence::read);
+  at.put(inbox_of({read_entry("a")}));
+  CHECK(found() == Presence::read);
+}
+
+TEST_CASE("an entry behind a known head that cannot be marked in place is marked by replacement") {
+  NewsSetting at;
+  at.put(inbox_of({read_entry("a"), entry("b", "")}));
+  at.take();
+  const ReadResult news = at.news();
+  REQUIRE(news.skipped == 1);
+  const std::vector<std::size_t> one{0};
+  CHECK(at.mailbox.mark_read(at.lead, news.document, one).marked == 1);
+  CHECK(at.bytes() == inbox_of({read_entry("a"), read_entry("b")}));
+  at.check_news();
+}
+
+TEST_CASE("a part of a file is not marked by replacement when what surrounds it is broken") {
+  NewsSetting at;
+  const std::string bytes = inbox_of({read_entry("a"), entry("b", "")});
+  at.put(bytes);
+  at.take();
+  const ReadResult news = at.news();
+  at.put(bytes.substr(0, bytes.size() - 1) + ",");
+  const std::vector<std::size_t> one{0};
+  CHECK(at.mailbox.mark_read(at.lead, news.document, one).outcome == WriteOutcome::changed);
+}
+
+TEST_CASE("a glance at all inboxes tells of each what a glance at it tells") {
+  NewsSetting at;
+  at.put(inbox_of({entry("a")}));
+  test::spill(at.folder() / "other.json", "[]");
+  at.settle();
+  CHECK(at.read().outcome == ReadOutcome::document);
+  const auto glances = at.mailbox.glances();
+  REQUIRE(glances.ok());
+  REQUIRE(glances->size() == 2);
+  CHECK((*glances)[0].inbox == "other");
+  CHECK((*glances)[0].result.glance == Glance::changed);
+  CHECK((*glances)[1].inbox == at.lead);
+  CHECK((*glances)[1].result.glance == Glance::unchanged);
+  CHECK((*glances)[1].result.size == at.bytes().size());
+}
+
+TEST_CASE("a folder that is at rest is not listed again") {
+  NewsSetting at;
+  at.put("[]");
+  at.settle();
+  REQUIRE(at.mailbox.glances().ok());
+  int lists = 0;
+  at.files.before(test::Call::list, [&](const std::string&) { ++lists; });
+  CHECK(at.mailbox.glances()->size() == 1);
+  CHECK(lists == 0);
+  test::spill(at.folder() / "other.json", "[]");
+  CHECK(at.mailbox.glances()->size() == 2);
+  CHECK(lists == 1);
+}
+
+TEST_CASE("a roster counts as changed until one that is at rest was read") {
+  NewsSetting at;
+  const std::string roster = R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"team-lead"}]})";
+  CHECK(at.mailbox.roster_changed());
+  test::spill(at.team() / "config.json", roster);
+  REQUIRE(at.mailbox.roster().ok());
+  CHECK(at.mailbox.roster_changed());  // too young to be told from the next version
+  at.settle();
+  REQUIRE(at.mailbox.roster().ok());
+  CHECK_FALSE(at.mailbox.roster_changed());
+  test::spill(at.team() / "config.json", roster + "\n");
+  CHECK(at.mailbox.roster_changed());
+  std::filesystem::remove(at.team() / "config.json");
+  CHECK(at.mailbox.roster_changed());
+}
