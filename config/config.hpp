@@ -59,6 +59,7 @@ struct TeamSettings {
   Role role = Role::leader;
   Transport transport = Transport::claude;
   Duration poll_interval{500};       // role front: 100 ms unless set
+  bool watch = true;                 // poll early when the inboxes folder changes
   std::vector<std::string> aliases;  // misspelt names of the lead: chat in their inboxes is the lead's
   std::string tasks;                 // absolute; the team's task folder; empty: <root>/../tasks/<team>
   ForeignConsumer foreign_consumer = ForeignConsumer::stop;

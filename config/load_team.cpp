@@ -145,6 +145,7 @@ struct TeamReader {
     team.choice("transport", to.transport, {{"claude", Transport::claude}});
     if (to.role == Role::front) to.poll_interval = Duration(100);  // there is a lead to be ahead of
     team.duration("poll_interval", to.poll_interval, Duration(50), minutes(1));
+    team.flag("watch", to.watch);
     team.list("aliases", to.aliases, [&](const std::string& text) { return alias_of(to.lead, text); });
     team.path("tasks", to.tasks, environment.home);
     if (!to.tasks.empty() && to.name.find('*') != std::string::npos)

@@ -3,11 +3,14 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace inbox_poller::poller {
 
@@ -16,6 +19,20 @@ boost::asio::awaitable<void> pause(std::chrono::milliseconds);
 
 /// Waits for a random time between the two, so that contenders for one lock do not march in step.
 boost::asio::awaitable<void> pause_jittered(std::chrono::milliseconds least, std::chrono::milliseconds most);
+
+/// Says to whoever waits that something is new, without saying what. Nothing is lost between a look and the wait after
+/// it: who waits names the count that he saw before he looked. Waiters end before the Signal does.
+class Signal {
+ public:
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  void raise();
+  /// Until the count is no longer `seen`, and at most this long.
+  boost::asio::awaitable<void> wait(std::uint64_t seen, std::chrono::milliseconds most);
+
+ private:
+  std::uint64_t count_ = 0;
+  std::vector<boost::asio::steady_timer*> waiting_;
+};
 
 /// Runs `work` on the pool and comes back to the caller's executor with its result. Exceptions travel along.
 template <class Work>

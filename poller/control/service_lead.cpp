@@ -88,11 +88,12 @@ asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, Ses
     if (team->retired())
       co_return refuse("team.unknown",
                        "team \"" + team->context().name + "\" is no longer served; its messages are kept");
+    const auto seen = team->chat().count();
     auto offered = team->courier().offer(take);
     if (!offered) co_return refuse(offered.error());
     messages = std::move(*offered);
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
-    co_await pause(recv_look);
+    co_await team->chat().wait(seen, recv_look);
   }
   if (!messages.empty() && !take.lease) lend(team, session, messages);
   if (!messages.empty() && !take.by_hand && take.rung != config::Rung::socket)

@@ -14,6 +14,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::chrono::milliseconds look_for_teams_every{500};
+constexpr std::chrono::milliseconds look_for_chat_every{200};
 constexpr std::chrono::milliseconds look_for_errands_every{200};
 
 bool is_glob(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
@@ -31,12 +32,13 @@ const config::TeamConfig* find(const std::vector<config::TeamConfig>& configs, c
   return nullptr;
 }
 
+std::string inboxes_of(Team& team) { return team.context().config.team.root + "/" + team.context().name + "/inboxes"; }
+
 /// Equal in what a Team keeps from the day it was made. Everything else may be replaced while it runs.
 bool same_foundation(const config::TeamConfig& a, const config::TeamConfig& b) {
   return a.team.root == b.team.root && a.team.transport == b.team.transport && a.team.lead == b.team.lead &&
          a.team.role == b.team.role && a.team.tasks == b.team.tasks && a.shutdown.tmux == b.shutdown.tmux &&
-         a.delivery.tmux.command == b.delivery.tmux.command &&
-         a.limits.inbox_file == b.limits.inbox_file;
+         a.delivery.tmux.command == b.delivery.tmux.command && a.limits.inbox_file == b.limits.inbox_file;
 }
 
 /// By team name or glob. Two files may have one name, for teams below different roots.
@@ -64,7 +66,8 @@ PollLoop::PollLoop(Services& services, std::vector<config::TeamConfig> configs, 
       configs_(std::move(configs)),
       manager_(manager),
       timer_(services.executor),
-      tasks_(services.executor, [this] { stop(); }) {}
+      tasks_(services.executor, [this] { stop(); }),
+      watch_(make_folder_watch(services.executor)) {}
 
 asio::awaitable<void> PollLoop::run(std::optional<unsigned> polls) {
   discover(polls);
@@ -173,6 +176,7 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
 asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<unsigned> polls) {
   const auto name = team->context().name;
   for (unsigned done = 0; !stopping_ && (!polls || done < *polls); ++done) {
+    if (!polls) keep_watch(team);  // a bounded run goes by its interval
     if (done > 0) co_await team->wait();
     if (leaving_.contains(name)) break;
     const auto started = services_.clock.steady();
@@ -184,6 +188,8 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
     if (took > std::max<std::chrono::milliseconds>(team->context().config.team.poll_interval, std::chrono::seconds(1)))
       services_.telemetry.emit(Event::poll_slow, {{"team", name}, {"latency_ms", std::to_string(took.count())}});
   }
+  watch_->forget(inboxes_of(*team));
+  unwatched_.erase(name);
   if (polls) co_await team->deliver();  // a bounded run also hands over what it took in
   const std::function<bool()> given_up = [this] { return stopping_; };
   for (bool more = polls.has_value(); more && !stopping_;) more = co_await team->errands(given_up);
@@ -210,9 +216,11 @@ void PollLoop::ended_beside(const std::string& name) {
 
 asio::awaitable<void> PollLoop::deliver(std::shared_ptr<Team> team) {
   while (goes_on(*team)) {
+    const auto seen = team->chat().count();
     co_await team->deliver();
-    co_await pause(
-        std::min<std::chrono::milliseconds>(team->context().config.team.poll_interval, std::chrono::milliseconds(200)));
+    const auto most =
+        std::min<std::chrono::milliseconds>(team->context().config.team.poll_interval, look_for_chat_every);
+    co_await team->chat().wait(seen, most);
   }
   ended_beside(team->context().name);
 }
@@ -224,6 +232,25 @@ asio::awaitable<void> PollLoop::run_errands(std::shared_ptr<Team> team) {
     if (!more) co_await pause(look_for_errands_every);
   }
   ended_beside(team->context().name);
+}
+
+void PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
+  const auto& name = team->context().name;
+  const auto folder = inboxes_of(*team);
+  if (!team->context().config.team.watch) return watch_->forget(folder);
+  const auto watched = watch_->watch(folder, [team] { team->hint(); });
+  if (!watched && watched.error().code == "watch.ENOENT") return;  // nobody has written to anybody yet
+  const auto [told, first] = unwatched_.try_emplace(name);
+  std::string reason;
+  if (!watched) {
+    reason = watched.error().message;
+  } else if (const auto kind = first ? network_file_system(folder) : std::string(); !kind.empty()) {
+    reason = folder + " lies on " + kind + ", where only changes made on this machine are told at once";
+  }
+  if (!reason.empty() && reason != told->second)
+    services_.telemetry.emit(Event::daemon_warning,
+                             {{"team", name}, {"reason", reason + "; all others are seen at the next poll_interval"}});
+  told->second = reason;
 }
 
 void PollLoop::warn_once(const std::string& text) {

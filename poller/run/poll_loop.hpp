@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "poller/folder_watch.hpp"
 #include "poller/run/service_manager.hpp"
 #include "poller/run/task_group.hpp"
 #include "poller/team/team.hpp"
@@ -49,6 +50,8 @@ class PollLoop {
   boost::asio::awaitable<void> deliver(std::shared_ptr<Team> team);
   boost::asio::awaitable<void> run_errands(std::shared_ptr<Team> team);
   [[nodiscard]] bool goes_on(Team& team) const;
+  /// Has the team's next poll called early when its inboxes change, if that is wanted and can be.
+  void keep_watch(const std::shared_ptr<Team>& team);
   /// One of the coroutines beside this team's polls has ended.
   void ended_beside(const std::string& name);
   /// Ends the service of this team after its poll under way.
@@ -61,13 +64,15 @@ class PollLoop {
   ServiceManager& manager_;
   boost::asio::steady_timer timer_;
   TaskGroup tasks_;
+  std::unique_ptr<FolderWatch> watch_;
+  std::map<std::string, std::string> unwatched_;  // by team: why only the timer sees what changes, as was told
   std::map<std::string, std::shared_ptr<Team>> teams_;
-  std::set<std::string> leaving_;  // let go, with a poll still under way
+  std::set<std::string> leaving_;       // let go, with a poll still under way
   std::map<std::string, int> pushing_;  // how much runs beside a team's polls; no second Team of this name before all
                                         // of it has ended
-  std::set<std::string> warned_;   // what was wrong at the last look at the teams
-  std::set<std::string> wrong_;    // what is wrong at this one
-  bool started_ = false;           // the first look is over
+  std::set<std::string> warned_;        // what was wrong at the last look at the teams
+  std::set<std::string> wrong_;         // what is wrong at this one
+  bool started_ = false;                // the first look is over
   bool stopping_ = false;
 };
 

@@ -231,9 +231,8 @@ asio::awaitable<bool> Team::take_windows(std::string inbox, Intake& intake, Read
     }
     const bool marked = co_await mark(inbox, result.document, to_mark);
     for (const auto index : to_mark) {
-      if (!marked) break;
-      if (is_lead) witness_.marked_by_us(result.document.entries()[index].key);
-      result.document.set_read(index);
+      const auto& entry = result.document.entries()[index];
+      if (is_lead && (marked || entry.read == schema::ReadFlag::read)) witness_.marked_by_us(entry.key);
     }
     all_marked = all_marked && marked;
     known = mailbox_->remember(inbox, result, i);
@@ -243,15 +242,21 @@ asio::awaitable<bool> Team::take_windows(std::string inbox, Intake& intake, Read
   co_return all_marked;
 }
 
-asio::awaitable<bool> Team::mark(std::string inbox, const schema::InboxDocument& document,
-                                 std::vector<std::size_t> indexes) {
-  // A few at a time, with a pause between, so that writers who wait for the lock get their turn.
+asio::awaitable<bool> Team::mark(std::string inbox, schema::InboxDocument& document, std::vector<std::size_t> indexes) {
+  // What cannot be marked in place comes last and all at once: the file is replaced for it.
+  const auto others = std::stable_partition(indexes.begin(), indexes.end(),
+                                            [&](std::size_t index) { return document.can_mark_in_place(index); });
+  auto in_place = static_cast<std::size_t>(others - indexes.begin());
   bool all = true;
   for (std::span<const std::size_t> rest(indexes); all && !rest.empty();) {
-    const auto some = rest.first(std::min(rest.size(), marks_at_once));
+    // A few at a time, with a pause between, so that writers who wait for the lock get their turn.
+    const auto some = rest.first(in_place > 0 ? std::min(in_place, marks_at_once) : rest.size());
     rest = rest.subspan(some.size());
+    in_place -= std::min(in_place, some.size());
     all = co_await mark_some(inbox, document, some);
-    if (!rest.empty()) co_await pause_jittered(milliseconds(1), milliseconds(4));
+    for (const auto index : some)
+      if (all) document.set_read(index);
+    if (!rest.empty()) co_await pause_jittered(milliseconds(0), milliseconds(1));
   }
   co_return all;
 }

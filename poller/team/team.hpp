@@ -82,7 +82,8 @@ class Team {
   boost::asio::awaitable<void> wait();
   /// Something is to be done now (a person answered, the lead went idle): do not wait for the interval.
   void poke();
-  /// Something may have changed in the inboxes: poll soon. However many hints come, polls stay a few milliseconds apart.
+  /// Something may have changed in the inboxes: poll soon. However many hints come, polls stay a few milliseconds
+  /// apart.
   void hint();
 
   /// Raised when there may be something new for the lead to take.
@@ -126,7 +127,7 @@ class Team {
   boost::asio::awaitable<ReadResult> read_once(std::string inbox, std::uint64_t size, ReadMode mode);
   boost::asio::awaitable<void> take_in(ReadResult result);
   boost::asio::awaitable<bool> take_windows(std::string inbox, Intake& intake, ReadResult& result);
-  boost::asio::awaitable<bool> mark(std::string inbox, const schema::InboxDocument& document,
+  boost::asio::awaitable<bool> mark(std::string inbox, schema::InboxDocument& document,
                                     std::vector<std::size_t> indexes);
   boost::asio::awaitable<bool> mark_some(const std::string& inbox, const schema::InboxDocument& document,
                                          std::span<const std::size_t> indexes);
