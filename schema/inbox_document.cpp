@@ -163,17 +163,22 @@ void InboxDocument::show(std::string bytes, std::size_t offset) {
   part_.offset = offset;
 }
 
+bool InboxDocument::can_mark_in_place(std::size_t index) const {
+  if (index >= entries_.size() || entries_[index].read != ReadFlag::unread) return false;
+  const Span& flag = entries_[index].read_value;
+  return flag.begin / sector == (flag.end - 1) / sector;
+}
+
 std::optional<InPlaceEdit> InboxDocument::mark_read_edit(std::size_t index) const {
-  if (index >= entries_.size() || entries_[index].read != ReadFlag::unread) return std::nullopt;
+  if (!can_mark_in_place(index)) return std::nullopt;
   const InboxEntry& entry = entries_[index];
-  if (entry.read_value.begin / sector != (entry.read_value.end - 1) / sector) return std::nullopt;
   InPlaceEdit edit{entry.bytes.begin, std::string(entry_bytes(entry)), std::string(entry_bytes(entry))};
   edit.after.replace(entry.read_value.begin - entry.bytes.begin, entry.read_value.size(), "true ");
   return edit;
 }
 
 void InboxDocument::set_read(std::size_t index) {
-  if (!mark_read_edit(index)) return;
+  if (index >= entries_.size() || entries_[index].read != ReadFlag::unread) return;
   InboxEntry& entry = entries_[index];
   bytes_.replace(entry.read_value.begin - part_.offset, entry.read_value.size(), "true ");
   --entry.read_value.end;
@@ -197,7 +202,7 @@ std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes
     const InboxEntry& entry = entries_[i];
     if (!marked[i] || entry.read == ReadFlag::read) continue;
     if (entry.read != ReadFlag::absent) {
-      replace(entry.read_value, "true");
+      replace(entry.read_value, entry.read == ReadFlag::unread ? "true " : "true");  // nothing behind it moves
       continue;
     }
     const std::string_view object = entry_bytes(entry);

@@ -85,14 +85,15 @@ class InboxDocument {
   /// that a file that changed meanwhile is noticed. Empty when the flag is not an unread literal, and when it lies
   /// across the end of a sector: a power loss could leave "trlse" there, and nobody could read the file any more.
   [[nodiscard]] std::optional<InPlaceEdit> mark_read_edit(std::size_t index) const;
+  [[nodiscard]] bool can_mark_in_place(std::size_t index) const;
 
-  /// Follows that edit, once it was carried out in the file.
+  /// Follows that edit, or with_marked_read(), once it was carried out in the file.
   void set_read(std::size_t index);
-  /// True for `true` in the spelling of that edit, which the next client that writes the file will re-spell.
+  /// True for `true` in our spelling, which the next client that writes the file will re-spell.
   [[nodiscard]] bool is_marked_in_place(const InboxEntry& entry) const;
 
   /// The bytes with these entries' flags set to true; inserts the member where it is absent. For entries that cannot be
-  /// edited in place.
+  /// edited in place. An unread literal becomes `true ` here too, so that all other bytes stay where they are.
   [[nodiscard]] std::string with_marked_read(std::span<const std::size_t> indexes) const;
 
   /// The whole file with one more entry (the output of encode_envelope) at its end, spaced like its last neighbour, or

@@ -20,9 +20,8 @@ constexpr std::array<std::uint32_t, 64> round_constants = {
 constexpr std::size_t block_size = 64;
 
 std::uint32_t big_endian_word(const char* bytes) {
-  std::uint32_t word = 0;
-  for (int i = 0; i < 4; ++i) word = (word << 8) | static_cast<std::uint8_t>(bytes[i]);
-  return word;
+  const auto byte = [bytes](int i) { return std::uint32_t{static_cast<std::uint8_t>(bytes[i])}; };
+  return byte(0) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
 }
 
 using State = std::array<std::uint32_t, 8>;
@@ -35,15 +34,27 @@ void compress(State& state, const char* block) {
     const std::uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
     w[i] = w[i - 16] + s0 + w[i - 7] + s1;
   }
-  State mixed = state;
-  for (std::size_t i = 0; i < 64; ++i) {
-    const auto [a, b, c, d, e, f, g, h] = mixed;
-    const std::uint32_t sum1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    const std::uint32_t t1 = h + sum1 + ((e & f) ^ (~e & g)) + round_constants[i] + w[i];
-    const std::uint32_t sum0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
-    const std::uint32_t t2 = sum0 + ((a & b) ^ (a & c) ^ (b & c));
-    mixed = {t1 + t2, a, b, c, d + t1, e, f, g};
+  using Word = std::uint32_t;
+  const auto round = [&w](Word a, Word b, Word c, Word& d, Word e, Word f, Word g, Word& h, std::size_t i) {
+    const Word sum1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
+    const Word t1 = h + sum1 + (g ^ (e & (f ^ g))) + round_constants[i] + w[i];
+    const Word sum0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
+    d += t1;
+    h = t1 + sum0 + ((a & b) | (c & (a | b)));
+  };
+  // The letters move through the words instead of the words through the letters; after eight rounds all are at home.
+  auto [a, b, c, d, e, f, g, h] = state;
+  for (std::size_t i = 0; i < 64; i += 8) {
+    round(a, b, c, d, e, f, g, h, i);
+    round(h, a, b, c, d, e, f, g, i + 1);
+    round(g, h, a, b, c, d, e, f, i + 2);
+    round(f, g, h, a, b, c, d, e, i + 3);
+    round(e, f, g, h, a, b, c, d, i + 4);
+    round(d, e, f, g, h, a, b, c, i + 5);
+    round(c, d, e, f, g, h, a, b, i + 6);
+    round(b, c, d, e, f, g, h, a, i + 7);
   }
+  const State mixed = {a, b, c, d, e, f, g, h};
   for (std::size_t i = 0; i < 8; ++i) state[i] += mixed[i];
 }
 

@@ -173,7 +173,7 @@ TEST_CASE("nothing can be marked in place that is not an unread literal") {
 }
 
 TEST_CASE("marking by rewriting sets, replaces or inserts the member, spaced like its neighbours") {
-  CHECK(marked(two_entries, {0, 1}) == replaced(two_entries, "\"read\": false", "\"read\": true"));
+  CHECK(marked(two_entries, {0, 1}) == replaced(two_entries, "\"read\": false", "\"read\": true "));
   CHECK(marked(two_entries, {}) == two_entries);
   CHECK(marked(two_entries, {1, 99}) == two_entries);
   CHECK(marked(R"([{"a":1},{"a":1,"read":"x"},{},{ },null,{"read":null}])", {0, 1, 2, 3, 4, 5}) ==
