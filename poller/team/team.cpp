@@ -158,7 +158,10 @@ asio::awaitable<void> Team::look_at_lead() {
   if (!may_pass || seen != torn_bytes_) torn_polls_ = 0;  // other damage is a new case
   if (may_pass) ++torn_polls_;
   torn_bytes_ = seen;
-  if (result.outcome == ReadOutcome::not_regular) witness_.forget();
+  if (result.outcome == ReadOutcome::not_regular) {
+    witness_.forget();
+    mailbox_->forget(context_.lead);
+  }
   if (result.outcome == ReadOutcome::document) {
     witness(result);
     if (!standing_.stopped) co_await take_in(std::move(result));

@@ -7,6 +7,7 @@ namespace inbox_poller::poller {
 using schema::ReadFlag;
 
 Witness::Sighting Witness::look(const schema::InboxDocument& document, EpochMs now_ms, Recognised recognised) {
+  if (!looked_) recognised.knew = 0;
   Sighting sighting;
   std::unordered_map<std::string, Entry> now;
   bool any_read = recognised.left_out > 0;

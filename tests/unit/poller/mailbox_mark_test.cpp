@@ -215,7 +215,7 @@ TEST_CASE("a file with a second name is marked by replacement, so that the other
   const ReadResult read = at.read();
   SECTION("all the time") {
     CHECK(at.mailbox.mark_read(at.lead, read.document, std::vector<std::size_t>{0}).outcome == WriteOutcome::done);
-    CHECK(at.bytes() == inbox_of({entry("one", "true")}));
+    CHECK(at.bytes() == inbox_of({entry("one", "true ")}));
   }
   SECTION("since just now") {
     fs::remove(at.scratch.path("backup"));

@@ -79,3 +79,28 @@ TEST_CASE("a file that was taken away was consumed by nobody: what follows is a 
   CHECK(sighting.consumed.empty());
   CHECK_FALSE(sighting.swept);
 }
+
+TEST_CASE("what the mailbox knows and left out is there, read, and nothing new") {
+  Witness witness;
+  const auto first = inbox({{"a", true}, {"b", true}});
+  static_cast<void>(witness.look(first, 1000));
+  witness.leave_to_mailbox(first, 2);
+  const auto sighting = witness.look(inbox({{"c"}}), 1500, {2, 2});
+  CHECK(sighting.flipped == 0);
+  CHECK(sighting.consumed.empty());
+  CHECK_FALSE(sighting.swept);
+  CHECK(witness.totals().waiting == 1);
+}
+
+TEST_CASE("of what the mailbox knew, all of it going at once is noticed, and a part of it is not") {
+  Witness witness;
+  const auto first = inbox({{"a", true}, {"b", true}});
+  static_cast<void>(witness.look(first, 1000));
+  witness.leave_to_mailbox(first, 2);
+  SECTION("all") { CHECK(witness.look(inbox({{"c"}}), 1500, {2, 0}).swept); }
+  SECTION("a part") { CHECK_FALSE(witness.look(inbox({{"c"}}), 1500, {2, 1}).swept); }
+  SECTION("all, while the file itself was away") {
+    witness.forget();
+    CHECK_FALSE(witness.look(inbox({{"c"}}), 1500, {2, 0}).swept);
+  }
+}
