@@ -61,9 +61,13 @@ std::optional<std::string> read_file(const std::string& path, std::vector<std::s
     if (const auto reason = distrust(folder, above)) return give_up(*reason);
   }
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
-  const ssize_t count = read(descriptor, text.data(), text.size());  // whole: a small regular file
-  if (count < 0) return give_up(path + ": cannot be read: " + std::strerror(errno));
-  if (static_cast<std::size_t>(count) < text.size()) return give_up(path + ": changed while it was read; try again");
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = read(descriptor, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return give_up(path + ": cannot be read: " + std::strerror(errno));
+    if (count == 0) return give_up(path + ": changed while it was read; try again");
+    done += static_cast<std::size_t>(count);
+  }
   return text;
 }
 
