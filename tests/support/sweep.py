@@ -48,9 +48,11 @@ class Point:
 class Scenario:
     """A folder with a workload in it, made once."""
 
+    needs = "strace"
+
     def __init__(self, seed, size=24):
-        if not shutil.which("strace"):
-            raise unittest.SkipTest("strace is not installed")
+        if self.needs and not shutil.which(self.needs):
+            raise unittest.SkipTest("%s is not installed" % self.needs)
         self.seed, self.size = seed, size
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ip-", dir=MEMORY if os.access(MEMORY, os.W_OK) else None))
 
@@ -129,6 +131,40 @@ class Scenario:
             if path.exists():  # nobody needed it; the next peer who does takes it over
                 path.rmdir()
         return code
+
+
+class Preloaded(Scenario):
+    """The same without ptrace: a library is put between the daemon and the C library (tests/shim/calls.cpp)."""
+
+    needs = None
+    # The sanitizer wants to be first; it works behind a library that calls what comes after it.
+    LIBRARY = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
+
+    def run_with(self, **options):
+        """Runs with these variables for the library; the exit code."""
+        library = str(pathlib.Path(os.environ["INBOX_POLLER_SHIMS"]) / "calls.so")
+        before = self.daemon.env
+        self.daemon.env = dict(before, **self.LIBRARY, LD_PRELOAD=library, **{k: str(v) for k, v in options.items()})
+        try:
+            return self.run()
+        finally:
+            self.daemon.env = before
+
+    def calls(self):
+        """The numbers of an undisturbed run's calls that touch the folder."""
+        self.stage()
+        trace = self.folder / "trace"
+        code = self.run_with(CALLS_TRACE=trace)
+        assert code == 0, "the undisturbed run left with %d" % code
+        lines = [line.split(" ", 2) for line in trace.read_text("utf-8", "replace").splitlines()]
+        return [int(number) for number, _, place in lines if str(self.folder) in place]
+
+    def told(self):
+        """What a run made of the workload, without what differs from run to run: each message's fate, each ask's, and each answer."""
+        rows = self.world.rows
+        return ([(r["sender"], r["type"], r["disposition"], r["code"], r["delivery"]) for r in rows["messages"]],
+                [(r["request_id"], r["state"]) for r in rows["requests"]], self.world.replies(),
+                [(m["from"], m["text"]) for m in self.world.received])
 
 
 def each(test, items, work, make):
