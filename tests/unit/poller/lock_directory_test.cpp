@@ -89,6 +89,22 @@ TEST_CASE("a holder that touches its lock every five seconds is never robbed") {
   }
 }
 
+TEST_CASE("of a lock that stays the same is told all the time, so that a log has one line of it") {
+  Setting at;
+  std::chrono::milliseconds later = 8s;
+  SECTION("a peer's") { fs::create_directory(at.path); }
+  SECTION("another tool's") {
+    spill(at.path, "");
+    CHECK(at.outcome() == LockOutcome::held);
+    at.clock.advance(5s);
+    later = 20s;
+  }
+  const std::string first = at.attempt().detail;
+  CHECK_FALSE(first.empty());
+  at.clock.advance(later);
+  CHECK(at.attempt().detail == first);
+}
+
 TEST_CASE("a lock that another waiter took over just before us is left to it") {
   Setting at;
   fs::create_directory(at.path);
