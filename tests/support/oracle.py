@@ -351,8 +351,8 @@ def i12_last_words(world):
         if code < 0 or code == 137:
             continue  # killed: nobody could say anything
         lines = [line for line in log.split(b"\n") if line]
-        if code == 2 and lines and b".toml: " in lines[-1]:
-            continue  # the command line's own words: which file, and what about it
+        if code == 2 and lines and re.match(rb"/[^:]+: ", lines[-1]):
+            continue  # the command line's own words: which file or folder, and what about it
         try:
             last = json.loads(lines[-1]).get("event") if lines else None
         except ValueError:
