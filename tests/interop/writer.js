@@ -25,6 +25,8 @@ const kinds = {
   '2.1.50': { options: null, write: inPlace },
   '2.1.329': { options: { retries: ladder }, write: byRename },
   'once': { options: {}, write: byRename },
+  'once in place': { options: { stale: 5000 }, write: inPlace },
+  'once anywhere': { options: { realpath: false, stale: 30000, update: 1000 }, write: byRename },
   'controller': { options: { retries: { retries: 5, minTimeout: 50, maxTimeout: 500 } }, write: inPlace },
   'qwen': { options: { retries: ladder, stale: 5000 }, write: (inbox, bytes) => inPlace(inbox, bytes + '\n') },
   'patient': { options: { retries: { retries: 600, minTimeout: 20, maxTimeout: 50 }, stale: 12000, update: 2000, realpath: false }, write: byRename },

@@ -4,7 +4,7 @@ One team for each thing that may stand there, all served by one daemon. It stand
 worker's, from before the daemon's first look. Reading needs no lock, so all is accepted at once; nothing is marked and nothing is
 answered while the thing stands. In the end everything is marked and answered, and the oracle is asked of each team.
 
-LOCK_HELD=60 holds the lock of a living peer for so many seconds (13 otherwise), and waits for the removal of forgotten lock files.
+A living peer holds its lock for 13 seconds; in the long form (LONG=1) for 60, and the removal of forgotten lock files is waited for.
 """
 
 import os
@@ -22,7 +22,7 @@ from case import ProcessTest
 from daemon import team_toml, wait_for
 from workload import received
 
-HELD = float(os.environ.get("LOCK_HELD", "13"))
+HELD = 60.0 if os.environ.get("LONG") == "1" else 13.0  # seconds
 STALE, PATIENCE, FORGOTTEN = 10.0, 5.0, 30.0  # seconds of the daemon's own clock
 EFFECT_GRACE = 30.0                           # after so long a blocked answer holds chat back no longer (poller/delivery/courier.cpp)
 STRANGER = 12345                              # a user that is not us
@@ -226,7 +226,8 @@ class LockPath(ProcessTest):
             self.assertEqual(place.problems, [])
             if place.words:
                 self.assertTrue(place.told(self.daemon), "%s: nothing told" % place.name)
-        print("\nremoved after (s): %s" % {p.name: [round(g, 1) for g in p.gone_at] for p in removable})
+        print("\nfigures: %d things at a lock's path; removed after (s): %s" % (
+            len(places), ", ".join("%s %.1f" % (p.name, min(p.gone_at)) for p in removable)))
 
         for place in places.values():
             if place not in removable:

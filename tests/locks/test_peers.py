@@ -6,8 +6,9 @@ ladder as 2.1.329, with the options of two other tools), this project's stand-in
 file that names its process. The library comes with CTest's "interop setup".
 
 How polite the daemon is, is measured with one writer an inbox that tries once: whom else could it have met? It polls at 500 ms, and
-each writer writes some times a second. At most one write in a thousand may be refused. LOCK_WRITES=40000 LOCK_WRITERS=4 asks for just
-that; the short form (2,400) can only tell that the share is not higher, so it leaves chance its room.
+each writer writes some times a second. At most one write in a thousand may be refused. The long form (LONG=1: 40,000 writes of four
+peers, each with ten inboxes) asks for just that; the short one (2,400) can only tell that the share is not higher, so it leaves chance
+its room. LOCK_WRITES=… and LOCK_WRITERS=… set other numbers, LOCK_PAUSE_MS=… another pace.
 """
 
 import json
@@ -30,11 +31,12 @@ from workload import received
 
 PEERS = os.environ.get("INBOX_POLLER_PEERS", "")
 WRITER = str(pathlib.Path(__file__).resolve().parent.parent / "interop" / "writer.js")
-WRITES = int(os.environ.get("LOCK_WRITES", "2400"))
-WRITERS = int(os.environ.get("LOCK_WRITERS", "24"))
+LONG = os.environ.get("LONG") == "1"
+WRITES = int(os.environ.get("LOCK_WRITES", "40000" if LONG else "2400"))
+WRITERS = int(os.environ.get("LOCK_WRITERS", "40" if LONG else "24"))
 PAUSE_MS = int(os.environ.get("LOCK_PAUSE_MS", "100"))  # between two writes of one writer, on average
 MOST = 0.001                                            # of the writes
-EACH = 40                                               # messages of each peer where all share one inbox
+EACH = 400 if LONG else 40                              # messages of each peer where all share one inbox
 HOLD = 12                                               # seconds, longer than a lock may be without a touch
 
 
@@ -118,7 +120,7 @@ class Peers(ProcessTest):
         for number in range(EACH):
             worker.do("say", text="message %d of %s" % (number, name))
             time.sleep(random.uniform(0, 0.1))
-        wait_for("all is said", lambda: len(worker.events("said", "lost")) == EACH, 60)
+        wait_for("all is said", lambda: len(worker.events("said", "lost")) == EACH, 300)
         self.said[name] = [(e["text"], e["event"] == "said") for e in worker.events("said", "lost")]
 
     def file_locker(self, team, name):
@@ -161,7 +163,8 @@ class Peers(ProcessTest):
         self.judge(team, sent)
         refused = {name: sum(not line["ok"] for line in told) for name, told in lines.items()}
         refused.update({name: sum(not ok for _, ok in said) for name, said in self.said.items()})
-        print("\n%d written, all there, once; refused (nearly all by each other): %s" % (len(sent), {k: v for k, v in refused.items() if v}))
+        print("\nfigures: %d written by eight kinds of peers, all there, once; refused (nearly all by each other): %s" % (
+            len(sent), {k: v for k, v in refused.items() if v}))
 
     # --- one writer an inbox ---
 
@@ -178,9 +181,8 @@ class Peers(ProcessTest):
         self.make_daemon(*(self.toml(t, "500ms") for t in [*teams, held, killed])).start(60)
         dying = self.node([killed.lead_inbox], "worker", 1, 0, "die")
         began = time.monotonic()
-        half = len(teams) // 2
-        writers = [self.node([t.lead_inbox for t in part], "worker", WRITES // WRITERS, PAUSE_MS, kind, 20)
-                   for part, kind in ((teams[:half], "2.1.50"), (teams[half:], "once"))]
+        writers = [self.node([t.lead_inbox for t in teams[number::4]], "worker", WRITES // WRITERS, PAUSE_MS, kind, 20)
+                   for number, kind in enumerate(("2.1.50", "once", "once in place", "once anywhere"))]
         lines = [line for writer in writers for line in self.lines(writer)]
         seconds = time.monotonic() - began
         refused = [line for line in lines if not line["ok"]]
@@ -189,7 +191,7 @@ class Peers(ProcessTest):
         states = [t for t in self.daemon.ask("status")["teams"] if t["team"].startswith("team-")]
         locks = [t["locks"] for t in states]
         busy = sum(l["acquired"] * l["median_us"] for l in locks) / 1e6 / WRITERS / seconds
-        print("\n%d writes of %d writers in %.0f s, %d refused because of us (%.3f %%); our locks: %d, p50 %d us, p99 %d us "
+        print("\nfigures: %d writes of %d writers in %.0f s, %d refused because of us (%.3f %%); our locks: %d, p50 %d us, p99 %d us "
               "(the worst inbox %d us); held for %.3f %% of the time" % (
                   len(lines), WRITERS, seconds, len(refused), 100.0 * len(refused) / len(lines), sum(l["acquired"] for l in locks),
                   sorted(l["median_us"] for l in locks)[WRITERS // 2], sorted(l["p99_us"] for l in locks)[WRITERS // 2],
