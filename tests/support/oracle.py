@@ -46,6 +46,7 @@ class World:
     runs: list = dataclasses.field(default_factory=list)          # (exit code, the bytes of its log)
     samples: list = dataclasses.field(default_factory=list)       # (seconds, resident KiB, open descriptors)
 
+    chat_waits_ms: float = float("inf")                           # for an answer that cannot be written: for good, or as documented
     taken: set = dataclasses.field(default_factory=set)           # (worker, id, text) of answers that workers took and deleted
 
     def __post_init__(self):
@@ -218,10 +219,11 @@ def i2_one_decision(world):
 
 
 def i3_answers_first(world):
-    """A batch's answers are on the disk before its chat is offered."""
-    moments = {}
+    """A batch's answers are on the disk before its chat is offered, or have been tried for as long as chat waits."""
+    moments, times = {}, {}
     for row in world.rows["history"]:
         moments.setdefault((row["event"], row["message_key"]), row["id"])
+        times.setdefault((row["event"], row["message_key"]), row["at_ms"])
     owed = [(row["batch"], moments.get(("effect.written", row["key"]), float("inf")), row) for row in world.rows["outbox"]
             if wire.as_payload(decoded(row["entry"]).get("text"))]
     problems = []
@@ -229,7 +231,8 @@ def i3_answers_first(world):
         offered = moments.get(("delivery.offered", message["key"]))
         if offered is None or message["disposition"] != "chat":
             continue
-        late = [row for batch, written, row in owed if batch <= message["batch"] and written > offered]
+        latest = times["delivery.offered", message["key"]] - world.chat_waits_ms
+        late = [row for batch, written, row in owed if batch <= message["batch"] and written > offered and row["created_ms"] > latest]
         problems += ["chat %s went out before the answer to %s" % (message["key"], row["request_id"]) for row in late]
     return problems
 
