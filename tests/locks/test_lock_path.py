@@ -183,8 +183,9 @@ class LockPath(ProcessTest):
         while not self.over.wait(0.05) and time.monotonic() - place.began < HELD:
             if time.monotonic() - last >= 5.0:
                 last = time.monotonic()
-                self.look(place)
-                place.beat()
+                with self.looking:
+                    place.look()
+                    place.beat()
         self.look(place)
 
     def look(self, place):
