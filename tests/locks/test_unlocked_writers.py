@@ -7,7 +7,8 @@ violation at once, whoever reads the file next. In the end every entry that stoo
 exactly once, and what is marked is recorded.
 
 What no program can give without a lock: a flag is compared and set by two calls of the system, a few microseconds apart. A writer
-that moves entries *in place* within just these finds five bytes where the flag was before. How often that happens is counted.
+that moves entries *in place* within just these finds five bytes where the flag was before, or behind the end of a shorter file. How often that happens is counted (once in some thousand
+writes, at twenty polls a second); that the daemon goes on when the file is replaced is required.
 
 The seed is printed; LOCK_SEED=… repeats a run as far as processes can be repeated. A story takes 3 seconds, in the long form (LONG=1)
 120.
@@ -172,8 +173,9 @@ class UnlockedWriters(ProcessTest):
             damaged += writer.problems
         print("figures: %d writes in place that moved entries, %d of them met a flag on its way: %s" % (
             writes, len(damaged), [d[:200] for d in damaged]))
-        self.assertLess(len(damaged), 1 + writes / 1000)
-        self.assertTrue(self.daemon.running())
+        self.assertLess(len(damaged), 3 + writes / 1000)
+        wire.replace(self.team.lead_inbox, wire.stringify([wire.entry("ada", "the last one")], 2))
+        wait_for("it goes on", lambda: received(self.sink)[-1]["text"] == "the last one")
 
 
 if __name__ == "__main__":
