@@ -1,7 +1,7 @@
 """A run ends before or after a call of the C library, of whichever thread, and whole runs whose reads and writes move only a part each.
 
 The same oracle as of test_every_call.py, without ptrace: a library between the program and the C library (tests/shim/calls.cpp) counts
-the calls that change something. CRASH_POINTS=all takes every call, before and after it; otherwise that many are taken, evenly over the
+the calls that change something. CRASH_POINTS=all (or LONG=1) takes every call, before and after it; otherwise that many are taken, evenly over the
 run, after the call. SHORT_RUNS=… says how many drawn granularities are tried beside the fixed ones. SHARD and JOBS: see sweep.py.
 """
 
@@ -11,8 +11,9 @@ import unittest
 from sweep import Preloaded, each, spread
 
 SEED = int(os.environ.get("CRASH_SEED", "14"))
-POINTS = os.environ.get("CRASH_POINTS", "60")
-SHORT_RUNS = int(os.environ.get("SHORT_RUNS", "4"))
+LONG = "LONG" in os.environ
+POINTS = os.environ.get("CRASH_POINTS", "all" if LONG else "60")
+SHORT_RUNS = int(os.environ.get("SHORT_RUNS", "200" if LONG else "4"))
 PARTS = ("1", "7", "511", "4096")
 
 
@@ -31,11 +32,11 @@ class AfterCall(unittest.TestCase):
     def test_a_run_that_ends_after_any_call_loses_nothing(self):
         scenario = Preloaded(SEED)
         self.addCleanup(scenario.remove)
-        numbers = scenario.calls()
+        numbers = [number for number, _, _ in scenario.calls()]
         cases = [(n, m) for n in numbers for m in ("before", "after")] if POINTS == "all" else [
             (n, "after") for n in spread(numbers, int(POINTS))]
         reached = each(self, cases, self.killed_at, lambda: Preloaded(SEED))
-        print("%d calls, %d ends of %d tried (seed %d)" % (len(numbers), sum(reached), len(cases), SEED))
+        print("figures: %d calls, ended %d times at one of them (seed %d)" % (len(numbers), sum(reached), SEED))
         self.assertGreaterEqual(sum(reached), 0.9 * len(reached), "the run is not the one that was counted")
 
 
@@ -55,7 +56,7 @@ class ShortTransfers(unittest.TestCase):
         whole, *parts = each(self, cases, self.whole_run, lambda: Preloaded(SEED))
         for told in parts:
             self.assertEqual(told, whole, "something else happened than in a run whose transfers are whole")
-        print("%d runs (seed %d)" % (len(cases), SEED))
+        print("figures: %d runs whose reads and writes were cut short (seed %d)" % (len(parts), SEED))
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ class EveryCall(unittest.TestCase):
             return reached
 
         reached = each(self, self.points(), once, lambda: Scenario(SEED))
-        print("%d points, %d kills (seed %d)" % (len(reached), sum(reached), SEED))
+        print("figures: %d points, %d kills (seed %d)" % (len(reached), sum(reached), SEED))
         self.assertGreaterEqual(sum(reached), 0.9 * len(reached), "the run is not the one that was traced")
 
     def test_a_second_kill_while_recovering_loses_nothing(self):
@@ -78,7 +78,7 @@ class EveryCall(unittest.TestCase):
             return reached
 
         reached = each(self, pairs, twice, lambda: Scenario(SEED))
-        print("%d pairs, %d of them killed twice (seed %d)" % (len(reached), reached.count(2), SEED))
+        print("figures: %d pairs, %d of them killed twice (seed %d)" % (len(reached), reached.count(2), SEED))
 
 
 if __name__ == "__main__":

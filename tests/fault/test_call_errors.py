@@ -82,7 +82,7 @@ class CallErrors(unittest.TestCase):
 
     def test_an_error_of_any_call_is_survived_or_told_and_costs_nothing(self):
         ended = each(self, self.cases(), self.suffers, lambda: Scenario(SEED))
-        print("%d errors, %d of them ended the daemon with a word (seed %d)" % (len(ended), sum(ended), SEED))
+        print("figures: %d errors, %d of them ended the daemon with a word (seed %d)" % (len(ended), sum(ended), SEED))
 
 
 if __name__ == "__main__":

@@ -135,10 +135,15 @@ class Scenario:
         return code
 
 
-class Preloaded(Scenario):
-    """The same without ptrace: a library is put between the daemon and the C library (tests/shim/calls.cpp)."""
+class Plain(Scenario):
+    """The same for what needs no strace."""
 
     needs = None
+
+
+class Preloaded(Plain):
+    """The same without ptrace: a library is put between the daemon and the C library (tests/shim/calls.cpp)."""
+
     # The sanitizer wants to be first; it works behind a library that calls what comes after it.
     LIBRARY = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
 
@@ -153,13 +158,13 @@ class Preloaded(Scenario):
             self.daemon.env = before
 
     def calls(self):
-        """The numbers of an undisturbed run's calls that touch the folder."""
+        """(number, name, path) of an undisturbed run's calls that touch the folder."""
         self.stage()
         trace = self.folder / "trace"
         code = self.run_with(CALLS_TRACE=trace)
         assert code == 0, "the undisturbed run left with %d" % code
         lines = [line.split(" ", 2) for line in trace.read_text("utf-8", "replace").splitlines()]
-        return [int(number) for number, _, place in lines if str(self.folder) in place]
+        return [(int(number), name, place) for number, name, place in lines if str(self.folder) in place]
 
     def told(self):
         """What a run made of the workload, without what differs from run to run: each message's fate, each ask's, and each answer."""
