@@ -168,8 +168,9 @@ LockRelease LockDirectory::release(HeldLock& lock) {
 
   if (!out.intact) out.detail = lock_path(at, lock.name_) + " was broken by somebody while we held it";
   if (out.intact && !out.detail.empty()) {
+    const SteadyTime seen = clock_.steady();
     observations_.insert_or_assign(
-        lock.name_, LockObservation{lock.self_.stat, clock_.steady() - stale_after});  // the next attempt removes it
+        lock.name_, LockObservation{lock.self_.stat, seen - stale_after, seen});  // the next attempt removes it
   } else {
     observations_.erase(lock.name_);
   }
