@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr int rows_at_once = 64;
 constexpr int lock_rounds = 25;  // short waits for a held lock, about half a second in all
-constexpr EpochMs give_up_after_ms = 24LL * 60 * 60 * 1000;
+constexpr int most_attempts = 24 * 60 * 60;  // one a second: no clock that jumps, and no weekend without us, gives up
 constexpr int most_rewrites = 20;
 
 bool worth_waiting(WriteOutcome outcome) {
@@ -106,7 +106,7 @@ Status Outbox::record(std::vector<Attempt> attempts) {
       }
       const std::string problem =
           std::string(describe(result.outcome)) + (result.detail.empty() ? "" : ": " + result.detail);
-      const bool dead = now - row.created_ms > give_up_after_ms;
+      const bool dead = row.attempts + 1 >= most_attempts;
       if (auto set = context_.ledger.set_effect(row.id, dead ? EffectState::dead : EffectState::pending,
                                                 row.attempts + 1, now + Ledger::retry_after_ms, problem);
           !set)

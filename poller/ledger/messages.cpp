@@ -167,9 +167,11 @@ Result<long long> Ledger::quarantined_count(std::string_view team) {
 
 namespace {
 
-/// A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one.
+/// A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one. What seems
+/// to come from the future was recorded before the clock was put back while we were down: it is old.
 const std::string may_go =
-    " AND batch < coalesce((SELECT min(batch) FROM outbox WHERE team = ?1 AND state = 'pending' AND created_ms > ?2), "
+    " AND batch < coalesce((SELECT min(batch) FROM outbox WHERE team = ?1 AND state = 'pending' AND created_ms > ?2 "
+    "AND created_ms <= ?2 + 60000), "
     "9223372036854775807) ";
 
 }  // namespace
@@ -189,7 +191,8 @@ Result<std::vector<MessageRow>> Ledger::offerable(std::string_view team, EpochMs
   const std::string sql =
       select_messages +
       "JOIN (SELECT id AS ranked, max(priority) OVER later AS rank, "
-      "max(received_ms <= CASE priority WHEN 2 THEN ?4 ELSE ?3 END) OVER later AS overdue FROM messages "
+      "max(CASE WHEN received_ms > ?2 + 60000 THEN 0 ELSE received_ms END <= CASE priority WHEN 2 THEN ?4 ELSE ?3 END) "
+      "OVER later AS overdue FROM messages "
       "WHERE team = ?1 AND delivery = 'queued' AND priority > 0" +
       may_go +
       "WINDOW later AS (PARTITION BY sender ORDER BY id DESC)) ON id = ranked "

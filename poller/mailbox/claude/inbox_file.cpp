@@ -49,7 +49,7 @@ bool is_settled(const FileVersion& version, EpochMs wall_now) {
 
 Snapshot take_snapshot(FileSystem& files, const Clock& clock, const Directory& at, const std::string& name,
                        std::uint64_t limit) {
-  const EpochMs wall_before = clock.wall_ms();
+  const EpochMs wall_before = clock.system_ms();  // what files are stamped with
   // Looked at before it is opened: opening a device can do things.
   const Result<FileStat> found = files.stat_at(at, name);
   if (!found) return failed(found.error());
