@@ -55,7 +55,8 @@ TEST_CASE("an event is one JSON line, whatever bytes an agent put into it") {
   CHECK(lines[0].size() < 3000);
   for (const unsigned char c : lines[0]) CHECK((c >= 0x20 && c != 0x7f));
   CHECK(lines[0].find("\xc2\x9b") == std::string::npos);
-  CHECK(lines[0].find("\xe2\x80") == std::string::npos);
+  CHECK(lines[0].find("\xe2\x80\xae") == std::string::npos);
+  CHECK(lines[0].find("\xe2\x80\x8b") == std::string::npos);
 }
 
 TEST_CASE("on a terminal's format an event is one line too") {
