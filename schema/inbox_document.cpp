@@ -137,10 +137,15 @@ InboxDocument InboxDocument::scan(std::string bytes, const KeyScope& scope) {
   return document;
 }
 
+bool InboxDocument::can_mark_in_place(std::size_t index) const {
+  if (index >= entries_.size() || entries_[index].read != ReadFlag::unread) return false;
+  const Span& flag = entries_[index].read_value;
+  return flag.begin / sector == (flag.end - 1) / sector;
+}
+
 std::optional<InPlaceEdit> InboxDocument::mark_read_edit(std::size_t index) const {
-  if (index >= entries_.size() || entries_[index].read != ReadFlag::unread) return std::nullopt;
+  if (!can_mark_in_place(index)) return std::nullopt;
   const InboxEntry& entry = entries_[index];
-  if (entry.read_value.begin / sector != (entry.read_value.end - 1) / sector) return std::nullopt;
   InPlaceEdit edit{entry.bytes.begin, std::string(entry_bytes(entry)), std::string(entry_bytes(entry))};
   edit.after.replace(entry.read_value.begin - entry.bytes.begin, entry.read_value.size(), "true ");
   return edit;

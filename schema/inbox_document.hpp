@@ -52,9 +52,12 @@ class InboxDocument {
   [[nodiscard]] const std::optional<ScanProblem>& problem() const { return problem_; }
   [[nodiscard]] std::string_view entry_bytes(const InboxEntry& entry) const { return entry.bytes.of(bytes_); }
 
+  /// True for an unread literal, unless it lies across the end of a sector: a power loss could leave "trlse" there, and
+  /// nobody could read the file any more.
+  [[nodiscard]] bool can_mark_in_place(std::size_t index) const;
+
   /// The edit that turns the entry's `"read": false` into `"read": true ` in place; its `before` is the whole entry, so
-  /// that a file that changed meanwhile is noticed. Empty when the flag is not an unread literal, and when it lies
-  /// across the end of a sector: a power loss could leave "trlse" there, and nobody could read the file any more.
+  /// that a file that changed meanwhile is noticed. Empty when it cannot be marked in place.
   [[nodiscard]] std::optional<InPlaceEdit> mark_read_edit(std::size_t index) const;
 
   /// The whole file with these entries' flags set to true; inserts the member where it is absent. For entries that

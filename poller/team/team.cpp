@@ -215,15 +215,23 @@ asio::awaitable<void> Team::take_in(ReadResult result) {
 
 asio::awaitable<bool> Team::mark(std::string inbox, const schema::InboxDocument& document,
                                  std::vector<std::size_t> indexes) {
+  // What can be set in place first: it leaves the other bytes as they were read, so that all of it is done in one
+  // round.
+  const auto others = std::stable_partition(indexes.begin(), indexes.end(),
+                                            [&](std::size_t index) { return document.can_mark_in_place(index); });
+  const std::span<const std::size_t> in_place(indexes.begin(), others);
+  const std::span<const std::size_t> by_replacement(others, indexes.end());
   // A few at a time, with a pause between, so that writers who wait for the lock get their turn.
   bool all = true;
-  for (std::span<const std::size_t> rest(indexes); all && !rest.empty();) {
+  for (auto rest = in_place; all && !rest.empty();) {
     const auto some = rest.first(std::min(rest.size(), marks_at_once));
     rest = rest.subspan(some.size());
     all = co_await mark_some(inbox, document, some);
     if (!rest.empty()) co_await pause_jittered(milliseconds(1), milliseconds(4));
   }
-  co_return all;
+  if (!all || by_replacement.empty()) co_return all;
+  if (!in_place.empty()) co_return false;  // by us it is another file now: it has to be read again
+  co_return co_await mark_some(inbox, document, by_replacement);
 }
 
 asio::awaitable<bool> Team::mark_some(const std::string& inbox, const schema::InboxDocument& document,

@@ -47,6 +47,19 @@ TEST_CASE("an ask that a rule allows is answered in the poll that finds it, and 
   CHECK(answer.at("response").at("updated_input").at("command").as_string() == "git status");
 }
 
+TEST_CASE("a long inbox is marked in two polls, whatever keeps single flags from being set in place") {
+  World world;
+  std::vector<std::string> entries;  // some flags lie across a sector's end, some are not there
+  for (int i = 0; i < 600; ++i) {
+    entries.push_back(World::entry("w1", "message " + std::to_string(i) + std::string(i % 97, 'x')));
+    if (i % 50 == 0) entries.back().replace(entries.back().find(",\n    \"read\""), std::string::npos, "}");
+  }
+  world.write_lead(entries);
+  world.poll();
+  world.poll();
+  for (const auto& entry : world.inbox("team-lead")) CHECK((entry.at("read").is_bool() && entry.at("read").as_bool()));
+}
+
 TEST_CASE("chat waits while the lead is busy and comes in order when it is idle") {
   World world;
   REQUIRE(world.team->courier().report(LeadEvent::reports_busy));
