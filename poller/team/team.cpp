@@ -350,16 +350,15 @@ void Team::retire() {
 
 void Team::quarantine_torn(const ReadResult& result) {
   const auto kept = services_.quarantine.keep(context_.name, context_.lead, result.document.bytes());
-  if (!kept) {
+  if (kept)
+    services_.telemetry.emit(Event::inbox_quarantined, {{"team", context_.name},
+                                                        {"inbox", context_.lead},
+                                                        {"path", *kept},
+                                                        {"reason", result.detail},
+                                                        {"count", std::to_string(result.document.entries().size())}});
+  else
     services_.telemetry.emit(Event::daemon_fault,
                              {{"team", context_.name}, {"inbox", context_.lead}, {"reason", kept.error().message}});
-    return;
-  }
-  services_.telemetry.emit(Event::inbox_quarantined, {{"team", context_.name},
-                                                      {"inbox", context_.lead},
-                                                      {"path", *kept},
-                                                      {"reason", result.detail},
-                                                      {"count", std::to_string(result.document.entries().size())}});
   // The file stays as it is; what stands complete before the damage is taken in. Nothing in a damaged file is marked.
   std::vector<std::size_t> not_marked;
   static_cast<void>(intake_.take(context_.lead, result.document, not_marked));

@@ -294,6 +294,22 @@ TEST_CASE("a file that stays damaged is copied aside once, untouched, and what s
   CHECK(messages[0].text == "next");
 }
 
+TEST_CASE("ever new damage fills no disk, and what stands whole before it still comes in") {
+  World world([](config::TeamConfig& config) { config.limits.torn_polls = 1; });
+  for (int i = 0; i < 40; ++i) {
+    const std::string text = "whole " + std::to_string(i);
+    test::spill(world.inboxes() / "team-lead.json",
+                "[\n  " + World::entry("w1", text, i % 60) + ",\n  {\"x\": " + std::to_string(i));
+    world.clock.advance(std::chrono::seconds(3));
+    world.poll();
+    const auto messages = world.receive();
+    REQUIRE(messages.size() == 1);
+    CHECK(messages[0].text == text);
+  }
+  CHECK(world.quarantine.list()->size() == 32);
+  CHECK(world.log().find("remove what you do not need") != std::string::npos);
+}
+
 TEST_CASE("control effects of a batch are on the disk before its chat is offered") {
   World world;
   fs::create_directory(world.inboxes() / "w1.json.lock");  // a peer holds the worker's inbox
