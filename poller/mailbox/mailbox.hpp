@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "schema/error.hpp"
@@ -92,8 +93,20 @@ struct AppendReceipt {
   bool keeps_read = false;                        // read entries stood there: its owner marks and never removes
 };
 
+/// The entries of one reading by their keys, for whoever has many to look up. Refers to the document.
+class EntryIndex {
+ public:
+  explicit EntryIndex(const schema::InboxDocument& document);
+  [[nodiscard]] bool empty() const { return unread_.empty(); }
+  /// Empty when there is no such entry.
+  [[nodiscard]] std::optional<bool> is_unread(const schema::MessageKey& key) const;
+
+ private:
+  std::unordered_map<std::string_view, bool> unread_;
+};
+
 /// Where something we appended is, going by a later reading of the inbox; `missing` inboxes have consumed everything.
-Presence presence_in(const schema::InboxDocument& document, const AppendReceipt& receipt);
+Presence presence_in(const EntryIndex& entries, const AppendReceipt& receipt);
 
 /// How long locks were held and how often they were met; microseconds. For `status` and the benchmark.
 struct LockStatistics {
@@ -116,8 +129,8 @@ class Mailbox {
   virtual ReadResult read(const std::string& inbox, ReadMode mode) = 0;
 
   /// Sets the read flag of these entries of `document` (as returned by read()), under the lock, in place where that can
-  /// be done, and by replacement where the flag is absent or lies across a sector's end. Where both are needed, those in
-  /// place come first, and the outcome is `changed`: the others are set when the file has been read again. Holds the
+  /// be done, and by replacement where the flag is absent or lies across a sector's end. Where both are needed, those
+  /// in place come first, and the outcome is `changed`: the others are set when the file has been read again. Holds the
   /// lock for a bounded number of entries at a time.
   virtual WriteResult mark_read(const std::string& inbox, const schema::InboxDocument& document,
                                 std::span<const std::size_t> indexes) = 0;
