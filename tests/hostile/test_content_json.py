@@ -9,7 +9,7 @@ import json
 import os
 import pathlib
 import re
-import subprocess
+import sqlite3
 import unittest
 
 import attack
@@ -157,14 +157,15 @@ class Files(ProcessTest):
         self.make_daemon('[team]\nname = "*"\nroot = "%s"\npoll_interval = "50ms"\n[permissions]\nallow = ["Bash(git status:*)"]\n' % (
             self.folder / "teams"), polls=12)
         self.assertEqual(self.daemon.spawn().process.wait(240), 0, self.daemon.tail())
-        world = oracle.World(teams["none"], self.daemon.state).read_ledger()
+        with sqlite3.connect(self.daemon.state / "ledger.sqlite3") as ledger:  # the oracle's reader cannot hold what is this deep
+            found = ledger.execute("SELECT team, disposition, code FROM messages ORDER BY id").fetchall()
+        ledger.close()
         kept = {path.name.split(".")[0]: path.read_bytes() for path in (self.daemon.state / "quarantine").iterdir()}
         self.assertEqual(len(list((self.daemon.state / "quarantine").iterdir())), len(kept), "one copy of each")
         for name, (before, taken, damaged) in FILES.items():
             with self.subTest(name):
                 team = teams[name]
-                rows = [r for r in world.rows["messages"] if r["team"] == name]
-                self.assertEqual(len(rows), taken)
+                self.assertEqual(sum(row[0] == name for row in found), taken)
                 self.assertEqual(len(team.replies("ada", "perm-good")), min(taken, 1))
                 self.assertEqual(len(self.daemon.log("inbox.quarantined", team=name)), damaged)
                 self.assertEqual(kept.get(name), before if damaged else None)
@@ -174,7 +175,7 @@ class Files(ProcessTest):
                 if damaged:
                     self.assertEqual(after, before, "a file that does not parse is never written")
         self.assertEqual(teams["none"].lead_inbox.read_bytes(), b"")
-        ends = {name: [(r["disposition"], r["code"]) for r in world.rows["messages"] if r["team"] == name][1:] for name in FILES}
+        ends = {name: [row[1:] for row in found if row[0] == name][1:] for name in FILES}
         self.assertEqual((ends["deep"], ends["deepfield"], ends["deepinput"]), (
             [("bad", "entry.not_object")], [("chat", "")], [("refused", "payload.malformed")]))
         self.assertLess(max(len(line) for line in self.daemon.log_path.read_bytes().splitlines()), 8000)
@@ -228,7 +229,6 @@ class Sizes(ProcessTest):
     def test_a_file_beyond_the_limit_is_told_and_read_when_it_is_small_again(self):
         self.begin()
         self.daemon.stop()
-        self.daemon.configs[0] = self.daemon.configs[0]
         path = pathlib.Path(self.daemon.configs[0])
         path.write_text(path.read_text().replace('inbox_file = "1GiB"', 'inbox_file = "64KiB"\nmessage = "64KiB"'))
         self.daemon.start()

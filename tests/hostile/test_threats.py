@@ -282,7 +282,8 @@ class Threats(ProcessTest):
     def test_row_15_a_peer_that_replays_the_whole_inbox_gets_nothing_new(self):
         team = self.make_team()
         sink = self.folder / "lead.jsonl"
-        self.start_daemon(team, '\n[delivery]\nvia = ["file"]\nfile = "%s"\n' % sink)
+        # Left to itself a leader stops when it sees this; here it has to stand it.
+        self.start_daemon(team, '\n[delivery]\nvia = ["file"]\nfile = "%s"\n' % sink, team_more='foreign_consumer = "ignore"')
         asks = [wire.permission_request("ada", "Bash", {"command": command}, "perm-%d" % n) for n, command in enumerate(("git status", "rm x", "make"))]
         for ask in asks:
             team.say("ada", ask)
