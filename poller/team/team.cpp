@@ -24,17 +24,11 @@ constexpr std::chrono::hours prune_every{1};
 constexpr std::size_t signs_that_convince = 2;  // one may be a tool that a person used
 constexpr std::chrono::minutes sign_lasts{10};  // two such tools in a month are no consumer
 
-/// `tasks/` lies beside the folder of all teams.
-std::string tasks_of(const config::TeamConfig& config, const std::string& name) {
-  if (!config.team.tasks.empty()) return config.team.tasks;
-  return config.team.root.substr(0, config.team.root.rfind('/')) + "/tasks/" + name;
-}
-
 std::unique_ptr<Mailbox> open_mailbox(Services& services, const config::TeamConfig& config, const std::string& name) {
   switch (config.team.transport) {
     case config::Transport::claude:
       return std::make_unique<ClaudeMailbox>(services.files, services.clock, config.team.root + "/" + name, name,
-                                             config.limits, tasks_of(config, name));
+                                             config.limits, config.team.task_folder(name));
   }
   std::abort();
 }
