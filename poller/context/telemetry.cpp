@@ -1,10 +1,8 @@
 #include "poller/context/telemetry.hpp"
 
-#include <fcntl.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "poller/filesystem.hpp"
 #include "schema/ids.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/printable.hpp"
@@ -246,14 +245,14 @@ schema::Span secret_at(std::string_view text, std::string_view lower, std::size_
 
 /// A log file we are willing to append to: created 0600 by us, or an existing regular file that is no link.
 Status check_log_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
-  struct stat st {};
-  const bool good = fd >= 0 && ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-  if (fd >= 0) ::close(fd);
-  if (good) return Done{};
-  return Error{"log.file", path +
-                               ": cannot be used as a log file: it must be a regular file (no link) that we may write, "
-                               "in a folder that exists"};
+  PosixFileSystem files;
+  Status usable = require_trusted_above(path);
+  if (usable.ok()) {
+    const auto file = files.open_append(absolute, path);
+    usable = file ? require_trusted(file->stat, path) : Status(file.error());
+  }
+  if (usable.ok()) return Done{};
+  return Error{"log.file", "log.file cannot be used: " + usable.error().message};
 }
 
 }  // namespace

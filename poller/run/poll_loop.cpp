@@ -35,8 +35,7 @@ const config::TeamConfig* find(const std::vector<config::TeamConfig>& configs, c
 bool same_foundation(const config::TeamConfig& a, const config::TeamConfig& b) {
   return a.team.root == b.team.root && a.team.transport == b.team.transport && a.team.lead == b.team.lead &&
          a.team.role == b.team.role && a.team.tasks == b.team.tasks && a.shutdown.tmux == b.shutdown.tmux &&
-         a.delivery.tmux.command == b.delivery.tmux.command &&
-         a.limits.inbox_file == b.limits.inbox_file;
+         a.delivery.tmux.command == b.delivery.tmux.command && a.limits.inbox_file == b.limits.inbox_file;
 }
 
 /// By team name or glob. Two files may have one name, for teams below different roots.
@@ -146,9 +145,13 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
   }
   if (!schema::is_valid_name(name))
     return warn_once("\"" + name + "\" below " + config.team.root + " is not a name a team can have: left alone");
+  const auto root = services_.files.open_dir(absolute, config.team.root);
+  const auto folder = root ? services_.files.open_dir(*root, name) : Result<Directory>(root.error());
+  if (!folder && !is_errno(folder.error(), ENOENT)) return warn_once(folder.error().message);
   // A folder without a roster is not a team (yet).
-  auto folder = services_.files.open_dir(absolute, config.team.root + "/" + name);
   if (!folder || !services_.files.stat_at(*folder, "config.json")) return;
+  if (auto way = require_trusted_above(folder->path); !way)
+    return warn_once("team \"" + name + "\" is not served: " + way.error().message);
 
   auto team = std::make_shared<Team>(services_, config, name);
   if (auto restored = team->restore(); !restored) {

@@ -60,6 +60,7 @@ Snapshot take_snapshot(FileSystem& files, const Clock& clock, const Directory& a
   }
   Result<File> file = files.open_read(at, name);
   if (!file) return failed(file.error());
+  if (Status trusted = require_trusted(file->stat, path); !trusted.ok()) return failed(trusted.error());
   if (file->stat.size > limit) {
     return without_bytes(ReadOutcome::too_large, path + " has " + std::to_string(file->stat.size) +
                                                      " bytes, over the limit of " + std::to_string(limit) +
