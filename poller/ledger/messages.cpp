@@ -118,8 +118,8 @@ Result<long long> Ledger::insert(const MessageRow& row) {
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
       row.team, row.inbox, row.key.value, row.sender, row.timestamp, row.type, Blob{row.entry},
       to_string(row.disposition), row.code, row.reason, row.request_id, row.received_ms, row.batch, sum_of(row),
-      to_string(row.delivery), row.sink, row.offered_ms, row.delivered_ms, row.attempts,
-      to_string(row.confirmed), static_cast<int>(row.priority));
+      to_string(row.delivery), row.sink, row.offered_ms, row.delivered_ms, row.attempts, to_string(row.confirmed),
+      static_cast<int>(row.priority));
   if (!inserted) return inserted.error();
   return impl_->database->last_id();
 }
@@ -276,13 +276,31 @@ Result<ChatCounts> Ledger::chat_counts(std::string_view team) {
   }
   for (const int priority : {1, 2}) {
     const auto oldest = database.value<long long>(
-        "SELECT received_ms FROM messages WHERE delivery = 'queued' AND team = ?1 AND priority = ?2 ORDER BY id LIMIT 1",
+        "SELECT received_ms FROM messages WHERE delivery = 'queued' AND team = ?1 AND priority = ?2 ORDER BY id LIMIT "
+        "1",
         team, priority);
     if (!oldest) return oldest.error();
     if (*oldest != 0 && (counts.oldest_queued_ms == 0 || *oldest < counts.oldest_queued_ms))
       counts.oldest_queued_ms = *oldest;
   }
   return counts;
+}
+
+Result<std::map<std::string, long long>> Ledger::waiting_by_sender(std::string_view team) {
+  Statement rows = impl_->database->query(
+      "SELECT sender, count(*) FROM messages WHERE delivery IN ('queued', 'offered') AND team = ?1 AND priority > 0 "
+      "GROUP BY sender",
+      team);
+  std::map<std::string, long long> waiting;
+  for (;;) {
+    auto row = rows.next();
+    if (!row) return row.error();
+    if (!*row) return waiting;
+    std::string sender;
+    long long count = 0;
+    rows.read(sender, count);
+    waiting[sender] = count;
+  }
 }
 
 }  // namespace inbox_poller::poller

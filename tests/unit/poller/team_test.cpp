@@ -93,14 +93,18 @@ TEST_CASE("nothing is marked, answered or offered when the ledger cannot commit 
   World world;
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w1", "hello", 2)});
   const auto before = test::slurp(world.inboxes() / "team-lead.json");
-  sqlite3* other = nullptr;  // somebody with a transaction of their own on our file
+  // Somebody with a transaction of their own on our file; and a fault when all is judged and nearly all is written.
+  const auto [hinder, undo] = GENERATE(table<const char*, const char*>(
+      {{"BEGIN IMMEDIATE", "ROLLBACK"},
+       {"CREATE TRIGGER late BEFORE INSERT ON history BEGIN SELECT RAISE(ABORT, 'no'); END", "DROP TRIGGER late"}}));
+  sqlite3* other = nullptr;
   REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &other) == SQLITE_OK);
-  REQUIRE(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, hinder, nullptr, nullptr, nullptr) == SQLITE_OK);
   world.poll();
   CHECK(test::slurp(world.inboxes() / "team-lead.json") == before);
   CHECK(world.inbox("w1").empty());
   CHECK(world.receive().empty());
-  REQUIRE(sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, undo, nullptr, nullptr, nullptr) == SQLITE_OK);
   sqlite3_close(other);
   world.poll();
   CHECK(world.all_read());
@@ -354,7 +358,7 @@ TEST_CASE("what was lent and not acknowledged is offered again, labelled") {
 
 TEST_CASE("when the queue for the lead is full, further chat stays unread in the inbox and comes in later") {
   World world([](config::TeamConfig& config) { config.limits.queued_chat = 2; });
-  world.write_lead({World::entry("w1", "one", 1), World::entry("w1", "two", 2), World::entry("w1", "three", 3),
+  world.write_lead({World::entry("w1", "one", 1), World::entry("w2", "two", 2), World::entry("w1", "three", 3),
                     World::entry("w1", World::ask("perm-1", "git status"), 4)});
   world.poll();
   CHECK_FALSE(world.inbox("team-lead").at(2).at("read").as_bool());
@@ -369,6 +373,30 @@ TEST_CASE("when the queue for the lead is full, further chat stays unread in the
   const auto rest = world.receive();
   REQUIRE(rest.size() == 1);
   CHECK(rest[0].text == "three");
+}
+
+TEST_CASE("a sender who has its share of the queue waits in the inbox, and the others' chat comes in past it") {
+  World world([](config::TeamConfig& config) { config.limits.queued_chat = 6; });  // two workers: three each
+  std::vector<std::string> entries;
+  for (int i = 0; i < 9; ++i) entries.push_back(World::entry("w1", "noise " + std::to_string(i), i));
+  entries.push_back(World::entry("w2", "quiet", 20));
+  world.write_lead(entries);
+  world.poll();
+  CHECK(world.log().find("w1 has its share of limits.queued_chat (3) in the queue") != std::string::npos);
+  std::vector<std::string> heard;
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::string> keys;
+    for (const auto& message : world.receive()) {
+      heard.push_back(message.text);
+      keys.push_back(message.key.value);
+    }
+    CHECK(keys.size() == (round == 0 ? 4 : 3));
+    REQUIRE(world.team->courier().acknowledge(keys));
+    world.poll();
+  }
+  CHECK(world.all_read());
+  CHECK(heard == std::vector<std::string>{"noise 0", "noise 1", "noise 2", "quiet", "noise 3", "noise 4", "noise 5",
+                                          "noise 6", "noise 7", "noise 8"});
 }
 
 TEST_CASE("a reply that a peer's unlocked write ate is written again with the same bytes") {
