@@ -7,11 +7,36 @@ namespace inbox_poller::schema {
 namespace {
 
 constexpr std::string_view white_space = " \t\r\n";
-constexpr std::size_t sector = 512;  // bytes that a disk writes in one piece
+constexpr std::size_t sector = 512;            // bytes that a disk writes in one piece
+constexpr std::size_t most_entries = 200'000;  // two bytes can be an entry, and each costs a thousand of memory
 
 bool is_blank(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   return text.find_first_not_of(white_space) == std::string_view::npos;
+}
+
+/// Where the entries end that we read: the end of the text, or the comma behind the last one. Takes no memory, however
+/// many there are.
+std::size_t end_of_entries(std::string_view text) {
+  std::size_t entries = 0;
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ']' || c == '}') {
+      if (depth > 0) --depth;
+    } else if (c == ',' && depth == 1 && ++entries == most_entries) {
+      return i;
+    }
+  }
+  return text.size();
 }
 
 /// Appends the token without the white space between its parts, so that a peer's re-indenting does not change it.
@@ -124,7 +149,10 @@ InboxDocument InboxDocument::scan(std::string bytes, const KeyScope& scope) {
     document.array_ = {document.bytes_.size(), document.bytes_.size()};
     return document;
   }
-  ArrayScan scanned = scan_array(document.bytes_);
+  const std::size_t end = end_of_entries(document.bytes_);
+  ArrayScan scanned = scan_array(document.bytes().substr(0, end));
+  if (end < document.bytes_.size() && scanned.elements.size() == most_entries)
+    scanned.problem = ScanProblem{end, "more than " + std::to_string(most_entries) + " entries"};
   document.array_ = scanned.array;
   document.problem_ = std::move(scanned.problem);
   document.entries_.reserve(scanned.elements.size());
