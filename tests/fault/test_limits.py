@@ -54,7 +54,6 @@ class Limits(unittest.TestCase):
         self.assertNotEqual(set(ends), {0}, "no limit was tight enough to show anything")
 
     def test_short_files(self):
-        """0 is returned under every limit that lets the daemon start: a commit that fails is no end."""
         self.tried("fsize", FILE_SIZES)
 
     if BARE:
