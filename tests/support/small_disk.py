@@ -69,7 +69,7 @@ class SmallDisk:
         self.fillers.clear()
 
     def grow(self, kib):
-        subprocess.run(["mount", "-o", "remount,size=%dk" % kib, str(self.place)], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "remount,size=%dk" % kib, "none", str(self.place)], check=True)
 
     def unmount(self):
         subprocess.run(["umount", "-l", str(self.place)], check=True)
