@@ -15,6 +15,7 @@ import io
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tarfile
@@ -25,7 +26,7 @@ from mutations import MUTATIONS, Script, Unit
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COPY = ROOT / "build" / "mutation" / "src"
 BUILD = COPY / "build" / "dev"
-PATIENCE = 600  # seconds for one test; the mutant may hang
+PATIENCE = 180  # seconds for one test; without its protection it may wait for ever
 
 
 def shown(test):
@@ -105,16 +106,19 @@ def run_test(test):
         environment.update(INBOX_POLLER=str(BUILD / "inbox-poller"), INBOX_POLLER_SHIMS=str(BUILD / "tests/shim"),
                            INBOX_POLLER_PEERS=str(BUILD / "peers"))
         environment.pop("CI", None)
-    try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace", env=environment,
-                              timeout=PATIENCE, check=False)
-    except subprocess.TimeoutExpired:
-        return "failed", f"did not end within {PATIENCE} s"
-    if "No test cases matched" in done.stdout or "No tests ran" in done.stdout:
-        return "missing", done.stdout
-    if done.returncode == 77 or (done.returncode == 0 and "SKIPPED: " in done.stdout):
-        return "skipped", done.stdout
-    return ("passed" if done.returncode == 0 else "failed"), done.stdout
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace", env=environment,
+                          start_new_session=True) as process:
+        try:
+            output, _ = process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)  # what it has started, too
+            process.communicate()
+            return "failed", f"did not end within {PATIENCE} s"
+    if "No test cases matched" in output or "No tests ran" in output:
+        return "missing", output
+    if process.returncode == 77 or (process.returncode == 0 and "SKIPPED: " in output):
+        return "skipped", output
+    return ("passed" if process.returncode == 0 else "failed"), output
 
 
 def try_one(mutation):
