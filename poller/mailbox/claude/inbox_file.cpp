@@ -112,13 +112,21 @@ TemporaryFile::~TemporaryFile() {
 Status TemporaryFile::write(std::string_view bytes, unsigned mode) {
   Status status = create_durable(files_, at_, name_, bytes, mode);
   exists_ = status.ok();
-  return status;
+  return told(std::move(status));
 }
 
 Status TemporaryFile::replace_target() {
   Status status = files_.rename_at(at_, name_, target_);
   if (status.ok()) exists_ = false;
-  return status;
+  return told(std::move(status));
+}
+
+Status TemporaryFile::told(Status status) const {
+  if (status.ok()) return status;
+  Error problem = status.error();
+  if (const auto at = problem.message.find(name_); at != std::string::npos)
+    problem.message.replace(at, name_.size(), target_ + " anew");
+  return problem;
 }
 
 std::optional<int> TemporaryFile::owner(std::string_view name) {
