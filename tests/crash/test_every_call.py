@@ -1,7 +1,8 @@
 """kill -9 at each system call of a run, one after the other: what was accepted is never lost, and nothing is done twice.
 
 strace kills before the call takes effect. Killed before the next call is the same as killed after this one, so the sweep over all calls
-has both. CRASH_POINTS=all takes every point; otherwise that many are taken, evenly over the run.
+has both. CRASH_POINTS=all takes every point; otherwise that many are taken, evenly over the run. SHARD and JOBS: see sweep.py.
+Beside much other work, 2 cores, ASan: 80 and 10 pairs take 40 s.
 """
 
 import dataclasses
