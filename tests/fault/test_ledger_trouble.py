@@ -125,7 +125,7 @@ class BetweenRuns(unittest.TestCase):
         self.sound = self.path.read_bytes()
 
     def replace(self, make):
-        self.path.unlink()
+        self.path.rmdir() if self.path.is_dir() else self.path.unlink()
         make()
 
     def garbage(self):
@@ -166,8 +166,8 @@ class BetweenRuns(unittest.TestCase):
         database.close()
 
     CASES = {"garbage": "--new-ledger", "half": "--new-ledger", "empty": "--new-ledger", "newer": "install the newer inbox-poller",
-             "another_database": "not a ledger of inbox-poller; choose another path", "folder": "choose another path",
-             "link": "symbolic link; name the file itself", "fifo": "choose another path", "open_to_others": "chmod 600"}
+             "another_database": "not a ledger of inbox-poller; choose another path", "folder": "move it away",
+             "link": "symbolic link; put the file itself there", "fifo": "move it away", "open_to_others": "chmod 600"}
 
     def test_something_else_in_its_place_is_refused_and_nothing_is_lost(self):
         for name, word in self.CASES.items():
@@ -179,8 +179,7 @@ class BetweenRuns(unittest.TestCase):
                 log = self.scenario.world.runs[-1][1].decode()
                 self.assertIn(word, log)
                 self.assertIn(str(self.path), log)
-                self.path.rmdir() if name == "folder" else self.path.unlink()
-                self.path.write_bytes(self.sound)
+                self.replace(lambda: self.path.write_bytes(self.sound))
                 self.path.chmod(0o600)
                 self.assertEqual(self.scenario.run(), 0)
                 self.assertEqual(self.scenario.judge(over=True), [])
