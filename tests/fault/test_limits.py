@@ -3,7 +3,7 @@ and loses nothing once the limit is gone.
 
 LIMITS=all (LONG=1) takes every limit in a range; otherwise some of them. Sanitizers reserve terabytes of memory, and look at memory
 through pipes of their own: memory and descriptors are limited for a program without them, which is INBOX_POLLER itself or a release
-build beside it (build/release). Without either, these two tests do not exist. SHARD and JOBS: see sweep.py.
+build beside it (build/release). Without either, these two tests do not exist, which is said. SHARD and JOBS: see sweep.py.
 """
 
 import os
@@ -20,6 +20,8 @@ MEMORY = range(1 << 20, 48 << 20, 1 << 19) if LONG else [n << 20 for n in (1, 2,
 GIVEN = pathlib.Path(os.environ["INBOX_POLLER"])
 BARE = next((p for p in (GIVEN, GIVEN.parent.parent / "release" / "inbox-poller")
              if p.is_file() and b"__ubsan_handle" not in p.read_bytes()), None)
+if BARE is None:
+    print("NOT TRIED: limits of descriptors and of memory, for want of a program without sanitizers (deploy/build makes one)")
 ENDS = (0, 1, 2)
 NO_START = (127,)  # of the dynamic loader, before there is a program
 
