@@ -49,8 +49,11 @@ std::optional<std::string> distrust(const std::string& path, const struct stat& 
 }
 
 std::optional<std::string> distrust_above(const std::string& path) {
-  std::error_code failure;
-  for (const auto& way : {std::filesystem::absolute(path, failure), std::filesystem::weakly_canonical(path, failure)}) {
+  for (const bool resolved : {false, true}) {  // as it is written, and behind all links
+    std::error_code failure;
+    const auto way =
+        resolved ? std::filesystem::weakly_canonical(path, failure) : std::filesystem::absolute(path, failure);
+    if (failure) return path + ": cannot be examined: " + failure.message();
     for (auto folder = way.parent_path();; folder = folder.parent_path()) {
       struct stat status {};
       if (lstat(folder.c_str(), &status) != 0) return folder.string() + ": cannot be examined: " + std::strerror(errno);
