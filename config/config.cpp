@@ -58,6 +58,12 @@ std::optional<Rung> parse_rung(std::string_view text) {
   return std::nullopt;
 }
 
+std::string TeamSettings::task_folder(std::string_view team) const {
+  if (!tasks.empty()) return tasks;
+  const std::string all = tasks_root.empty() ? root.substr(0, root.rfind('/')) + "/tasks" : tasks_root;
+  return all + "/" + std::string(team);
+}
+
 std::optional<PermissionMode> ModeSettings::wanted(std::string_view member) const {
   for (const auto& [name, mode] : members) {
     if (name == member) return mode;

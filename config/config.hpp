@@ -53,17 +53,20 @@ std::string_view to_string(Rung);
 std::optional<Rung> parse_rung(std::string_view);
 
 struct TeamSettings {
-  std::string name;  // a team name or a glob such as "session-*"
-  std::string root;  // absolute; the folder that holds the team folders
-  std::string lead;  // the lead's member name; empty: from the roster's leadAgentId
+  std::string name;        // a team name or a glob such as "session-*"
+  std::string root;        // absolute, links followed; the folder that holds the team folders
+  std::string tasks_root;  // absolute; the folder that holds the task folders; empty: <root>/../tasks
+  std::string lead;        // the lead's member name; empty: from the roster's leadAgentId
   Role role = Role::leader;
   Transport transport = Transport::claude;
   Duration poll_interval{500};       // role front: 100 ms unless set
   bool watch = true;                 // poll early when the inboxes folder changes
   std::vector<std::string> aliases;  // misspelt names of the lead: chat in their inboxes is the lead's
-  std::string tasks;                 // absolute; the team's task folder; empty: <root>/../tasks/<team>
+  std::string tasks;                 // absolute; the team's task folder; empty: <tasks_root>/<team>
   ForeignConsumer foreign_consumer = ForeignConsumer::stop;
   Duration silent_after{std::chrono::minutes(10)};  // a worker that said nothing for so long is shown as silent
+  /// The folder with the task files of the team of this name.
+  [[nodiscard]] std::string task_folder(std::string_view team) const;
   bool operator==(const TeamSettings&) const = default;
 };
 
@@ -142,8 +145,8 @@ struct ExecSink {
 
 /// Pasting into the lead's terminal, the last resort.
 struct TmuxSink {
-  std::string pane;  // "%3"; empty: the one that the lead's own hooks told of
-  bool payload = false;                      // paste the messages themselves; otherwise one line that says how to get them
+  std::string pane;      // "%3"; empty: the one that the lead's own hooks told of
+  bool payload = false;  // paste the messages themselves; otherwise one line that says how to get them
   std::vector<std::string> command{"tmux"};  // how tmux is called, with the options that choose the server
   Duration settle{300};                      // between the paste and Enter
   bool operator==(const TmuxSink&) const = default;
@@ -161,8 +164,8 @@ struct DeliverySettings {
   std::vector<std::string> urgent;                   // senders all of whose chat is urgent
   std::optional<Duration> expire_after;              // undelivered for so long: given up, and said so; empty: never
   Duration digest_after{std::chrono::minutes(5)};    // a digest that no chat takes along goes alone after this
-  std::uint32_t batch = 20;          // at most this many messages at once
-  std::vector<std::string> senders;  // names outside the roster whose chat is welcome, such as "user"
+  std::uint32_t batch = 20;                          // at most this many messages at once
+  std::vector<std::string> senders;                  // names outside the roster whose chat is welcome, such as "user"
   IdlePolicy idle = IdlePolicy::state;
   UnknownPolicy unknown = UnknownPolicy::deliver;
   bool operator==(const DeliverySettings&) const = default;

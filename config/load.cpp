@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -15,26 +14,12 @@
 
 #include "config/load_section.hpp"
 #include "config/text.hpp"
+#include "config/trust.hpp"
 
 namespace inbox_poller::config {
 namespace {
 
 constexpr off_t largest_file = 1 << 20;
-
-/// Why a file or folder is not trusted: who else could write it could widen his own rules.
-std::optional<std::string> distrust(const std::string& path, const struct stat& status) {
-  if (status.st_uid != geteuid() && status.st_uid != 0) {
-    return path + ": belongs to user " + std::to_string(status.st_uid) + "; it must belong to you or root: chown " +
-           std::to_string(geteuid()) + " " + path;
-  }
-  const bool sticky_folder = S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !sticky_folder) {
-    char mode[8];
-    std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(status.st_mode & 07777U));
-    return path + ": others may write it (mode " + mode + "); close it: chmod go-w " + path;
-  }
-  return std::nullopt;
-}
 
 /// The file's text. What was checked is what is read: one descriptor for both.
 std::optional<std::string> read_file(const std::string& path, std::vector<std::string>& problems) {
@@ -53,17 +38,18 @@ std::optional<std::string> read_file(const std::string& path, std::vector<std::s
   if (!S_ISREG(status.st_mode)) return give_up(path + ": is not a regular file");
   if (status.st_size > largest_file) return give_up(path + ": is larger than 1 MiB");
   if (const auto reason = distrust(path, status)) return give_up(*reason);
-  std::error_code failure;  // the folder that holds it as written, and the one once links are followed
-  for (const auto& file : {std::filesystem::absolute(path, failure), std::filesystem::canonical(path, failure)}) {
-    const std::string folder = file.parent_path().string();
-    struct stat above {};
-    if (stat(folder.c_str(), &above) != 0) return give_up(folder + ": cannot be examined: " + std::strerror(errno));
-    if (const auto reason = distrust(folder, above)) return give_up(*reason);
-  }
+  struct stat name {};  // a link's owner can lead it elsewhere
+  if (lstat(path.c_str(), &name) != 0) return give_up(path + ": cannot be examined: " + std::strerror(errno));
+  if (const auto reason = distrust(path, name)) return give_up(*reason);
+  if (const auto reason = distrust_above(path)) return give_up(*reason);
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
-  const ssize_t count = read(descriptor, text.data(), text.size());  // whole: a small regular file
-  if (count < 0) return give_up(path + ": cannot be read: " + std::strerror(errno));
-  if (static_cast<std::size_t>(count) < text.size()) return give_up(path + ": changed while it was read; try again");
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = read(descriptor, text.data() + done, text.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return give_up(path + ": cannot be read: " + std::strerror(errno));
+    if (count == 0) return give_up(path + ": changed while it was read; try again");
+    done += static_cast<std::size_t>(count);
+  }
   return text;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <tuple>
 
 #include "config/load.hpp"
@@ -124,6 +125,17 @@ struct TeamReader {
       warn(std::string(what) + " has no effect with team.role = \"" + std::string(to_string(role)) + "\"");
   }
 
+  /// Once, so that a link that is changed later leads nowhere new. A folder that is not there yet stays as written.
+  void follow_links(TeamSettings& to) {
+    while (to.root.size() > 1 && to.root.back() == '/') to.root.pop_back();
+    std::error_code failure;
+    const std::string real = std::filesystem::canonical(to.root, failure).string();
+    if (failure || real == to.root) return;
+    warn("team.root leads by a link to " + real + ", which is used until the configuration is read again");
+    to.tasks_root = to.root.substr(0, to.root.rfind('/')) + "/tasks";  // beside the link, where clients have it
+    to.root = real;
+  }
+
   void read_team() {
     Section team = section("team");
     TeamSettings& to = out.config.team;
@@ -137,6 +149,7 @@ struct TeamReader {
     team.path("root", to.root, environment.home);
     if (to.root.empty())
       team.reject("root", "has no default, because neither CLAUDE_CONFIG_DIR nor HOME is set; write it");
+    follow_links(to);
     team.text("lead", to.lead);
     if (!to.lead.empty() && !is_plain_name(to.lead, false)) {
       team.reject("lead", "is not a member's name: only letters, digits, '.', '_' and '-', at most 64");

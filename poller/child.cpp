@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <csignal>
 #include <string_view>
 
+#include "config/trust.hpp"
 #include "poller/filesystem.hpp"
 
 extern char** environ;  // NOLINT: POSIX declares it nowhere
@@ -113,6 +115,17 @@ struct SpawnPlan {
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 };
 
+/// A program that others can change would do with us what they like. What PATH finds is trusted as PATH is, and what is
+/// not there cannot be started.
+Status require_trusted_program(const std::string& program) {
+  struct stat status {};
+  if (program.find('/') == std::string::npos || ::stat(program.c_str(), &status) != 0) return Done{};
+  if (config::may_be_root(status.st_uid)) status.st_uid = 0;
+  auto reason = config::distrust(program, status);
+  if (!reason) reason = config::distrust_above(program);
+  return reason ? Status(Error{"child.untrusted", *std::move(reason)}) : Status(Done{});
+}
+
 std::vector<char*> pointers_to(const std::vector<std::string>& argv) {
   std::vector<char*> pointers;
   for (const auto& argument : argv) pointers.push_back(const_cast<char*>(argument.c_str()));
@@ -133,6 +146,7 @@ class Child {
 
   Status start(const ChildCommand& command) {
     const std::string& program = command.argv.at(0);
+    if (Status trusted = require_trusted_program(program); !trusted.ok()) return trusted;
     Pipe input, output, errors;
     for (Pipe* pipe : {&input, &output, &errors}) {
       if (pipe != &input && command.most_output == 0) continue;

@@ -202,7 +202,7 @@ class Daemon {
   const RunOptions& options_;
   Telemetry& telemetry_;
   asio::io_context context_{1};
-  asio::thread_pool pool_{2};
+  asio::thread_pool pool_{1};  // of two, Asio 1.81 waits for the first for ever when the second cannot be started
   PosixFileSystem files_;
   SystemClock clock_;
   SystemProcesses processes_;

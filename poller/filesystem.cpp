@@ -11,6 +11,9 @@
 #include <memory>
 #include <system_error>
 
+#include "config/trust.hpp"
+#include "schema/printable.hpp"
+
 namespace inbox_poller::poller {
 
 namespace {
@@ -41,18 +44,6 @@ std::string errno_code(int value) {
 }
 
 std::string join(const Directory& at, const std::string& name) { return at.path.empty() ? name : at.path + "/" + name; }
-
-/// In double quotes a shell still expands `$`; in single quotes nothing. Hints are meant to be pasted.
-std::string shell_quoted(std::string_view path) {
-  std::string out = "'";
-  for (const char c : path) {
-    if (c == '\'')
-      out += "'\\''";
-    else
-      out += c;
-  }
-  return out + "'";
-}
 
 std::int64_t in_ns(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::int64_t>(time.tv_nsec);
@@ -270,7 +261,7 @@ Status PosixFileSystem::rmdir_at(const Directory& at, const std::string& name) {
 
 Result<std::vector<std::string>> PosixFileSystem::list(const Directory& directory) {
   // A descriptor of its own: a duplicate would share the reading position.
-  const int fd = ::openat(directory.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = ::openat(directory.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return io_error(errno, "listing", directory.path);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd), &::closedir);
   if (!stream) {
@@ -310,7 +301,7 @@ Status create_durable(FileSystem& files, const Directory& at, const std::string&
 
 Status require_trusted(const FileStat& stat, std::string_view path) {
   const unsigned self = static_cast<unsigned>(::geteuid());
-  const std::string quoted = shell_quoted(path);
+  const std::string quoted = schema::shell_word(path);
   if (stat.uid != self && stat.uid != 0) {
     return Error{std::string(code::untrusted),
                  std::string(path) + " belongs to user " + std::to_string(stat.uid) + ", expected user " +
@@ -325,13 +316,30 @@ Status require_trusted(const FileStat& stat, std::string_view path) {
   return Done{};
 }
 
+Status require_trusted_above(const std::string& path) {
+  if (auto reason = config::distrust_above(path)) return Error{std::string(code::untrusted), *std::move(reason)};
+  return Done{};
+}
+
+Result<Directory> open_dir_below(FileSystem& files, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const Result<Directory> above = files.open_dir(absolute, slash == 0 ? "/" : path.substr(0, slash));
+  if (!above) return above.error();
+  Result<Directory> directory = files.open_dir(*above, path.substr(slash + 1));
+  if (!directory) return directory;
+  if (Status trusted = require_trusted(directory->stat, directory->path); !trusted.ok()) return trusted.error();
+  return directory;
+}
+
 Result<Directory> ensure_private_dir(FileSystem& files, const std::string& path) {
   std::string name = path;
   while (name.size() > 1 && name.back() == '/') name.pop_back();  // "link/" would follow the link
   if (Status made = make_dirs(files, name); !made.ok()) return made.error();
   Result<Directory> directory = files.open_dir(absolute, name);
   if (!directory) return directory;
-  if (Status trusted = require_trusted(directory->stat, name); !trusted.ok()) return trusted.error();
+  Status trusted = require_trusted(directory->stat, name);
+  if (trusted.ok()) trusted = require_trusted_above(name);
+  if (!trusted.ok()) return trusted.error();
   return directory;
 }
 

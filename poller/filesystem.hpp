@@ -148,8 +148,16 @@ Status create_durable(FileSystem& files, const Directory& at, const std::string&
 /// command puts it right. `path` is for that message.
 Status require_trusted(const FileStat& stat, std::string_view path);
 
+/// The same for every folder above an absolute path (config/trust.hpp): who may write to one of them can put something
+/// else in the place of what is below.
+Status require_trusted_above(const std::string& path);
+
+/// Opens the folder at an absolute path by way of the one above it: neither may be a link, and the folder must pass
+/// require_trusted().
+Result<Directory> open_dir_below(FileSystem& files, const std::string& path);
+
 /// Makes an absolute path a folder of our own: created with mode 0700, parents too. A folder that is there already must
-/// pass require_trusted() and must not be a link.
+/// pass require_trusted(), as all above it, and must not be a link.
 Result<Directory> ensure_private_dir(FileSystem& files, const std::string& path);
 
 }  // namespace inbox_poller::poller

@@ -14,6 +14,30 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(white_space) == std::string_view::npos;
 }
 
+/// Where the entries end that we read: the end of the text, or the comma behind the last one. Takes no memory, however
+/// many there are.
+std::size_t end_of_entries(std::string_view text, ArrayFrom from) {
+  std::size_t entries = 0;
+  std::size_t depth = from == ArrayFrom::beginning ? 0 : 1;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      ++depth;
+    } else if (c == ']' || c == '}') {
+      if (depth > 0) --depth;
+    } else if (c == ',' && depth == 1 && ++entries == most_entries) {
+      return i;
+    }
+  }
+  return text.size();
+}
+
 /// Appends the token without the white space between its parts, so that a peer's re-indenting does not change it.
 void append_compact(std::string& out, std::string_view token) {
   bool in_string = false;
@@ -124,7 +148,10 @@ InboxDocument InboxDocument::scan(std::string bytes, const KeyScope& scope, File
     document.array_ = {document.bytes_.size(), document.bytes_.size()};
     return document;
   }
-  ArrayScan scanned = scan_array(document.bytes_, part.from);
+  const std::size_t limit = end_of_entries(document.bytes_, part.from);
+  ArrayScan scanned = scan_array(document.bytes().substr(0, limit), part.from);
+  if (limit < document.bytes_.size() && scanned.elements.size() == most_entries)
+    scanned.problem = ScanProblem{limit, "more than " + std::to_string(most_entries) + " entries"};
   document.array_ = scanned.array;
   document.problem_ = std::move(scanned.problem);
   const std::size_t end = document.bytes_.size();

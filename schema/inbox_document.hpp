@@ -54,6 +54,9 @@ struct InPlaceEdit {
   std::string after;
 };
 
+/// Of a document; what comes behind them counts as damage. Two bytes can be an entry, and each costs hundreds of memory.
+inline constexpr std::size_t most_entries = 200'000;
+
 class InboxDocument {
  public:
   /// Never fails: what could be read is in entries(), what stopped the scan in problem(). Entries of wrong types (null,
@@ -81,11 +84,13 @@ class InboxDocument {
     return bytes().substr(entry.bytes.begin - part_.offset, entry.bytes.size());
   }
 
-  /// The edit that turns the entry's `"read": false` into `"read": true ` in place; its `before` is the whole entry, so
-  /// that a file that changed meanwhile is noticed. Empty when the flag is not an unread literal, and when it lies
-  /// across the end of a sector: a power loss could leave "trlse" there, and nobody could read the file any more.
-  [[nodiscard]] std::optional<InPlaceEdit> mark_read_edit(std::size_t index) const;
+  /// True for an unread literal, unless it lies across the end of a sector: a power loss could leave "trlse" there, and
+  /// nobody could read the file any more.
   [[nodiscard]] bool can_mark_in_place(std::size_t index) const;
+
+  /// The edit that turns the entry's `"read": false` into `"read": true ` in place; its `before` is the whole entry, so
+  /// that a file that changed meanwhile is noticed. Empty when it cannot be marked in place.
+  [[nodiscard]] std::optional<InPlaceEdit> mark_read_edit(std::size_t index) const;
 
   /// Follows that edit, or with_marked_read(), once it was carried out in the file.
   void set_read(std::size_t index);

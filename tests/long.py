@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The long form of the checks: every point instead of some, minutes instead of seconds. One night on two cores, or less.
 
-long.py [--list] [--only TEXT] [--jobs N]      called by `deploy/test --long`, which builds what it needs
+long.py [--list] [--only TEXT] [--skip TEXT…] [--jobs N]      called by `deploy/test --long`, which builds what it needs
 
 Jobs run side by side, one a core. Each writes build/long/<name>.log; at the end a table shows what was tried, and
 build/long/summary.json has the same with machine and commit. Leaves with 0 when all passed. A test tells its figures in lines
@@ -64,6 +64,7 @@ def jobs():
     for test in json.loads(fuzz.stdout)["tests"]:
         listed.append(Job(test["name"].replace(": ", "-").replace(" ", "-"),
                           ["ctest", "--test-dir", str(FUZZ), "--output-on-failure", "-R", "^%s$" % test["name"]]))
+    listed.append(process_test("memory", "soak/test_memory.py", RELEASE))
     listed.append(Job("mutation", [sys.executable, "-B", "tests/mutation/run.py"]))
     return listed
 
@@ -99,9 +100,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--list", action="store_true", help="what would run")
     parser.add_argument("--only", default="", help="jobs whose name contains this")
+    parser.add_argument("--skip", action="append", default=[], help="jobs whose name contains this are left out, and named as such")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="at once (default: one a core)")
     options = parser.parse_args()
-    chosen = [job for job in jobs() if options.only in job.name]
+    wanted = [job for job in jobs() if options.only in job.name]
+    chosen = [job for job in wanted if not any(text in job.name for text in options.skip)]
     if options.list:
         print("\n".join(job.name for job in chosen))
         return 0
@@ -116,6 +119,9 @@ def main():
     (OUT / "summary.json").write_text(json.dumps(summary(outcomes, seconds), indent=1) + "\n", "utf-8")
     print("\n%d jobs in %d min:\n" % (len(outcomes), seconds // 60))
     table(outcomes)
+    left_out = [job.name for job in wanted if job not in chosen]
+    if left_out:
+        print("\nNOT RUN: " + ", ".join(left_out))
     failed = [outcome.name for outcome in outcomes if outcome.code != 0]
     print("\nall passed" if not failed else "\nFAILED: " + ", ".join(failed))
     return 1 if failed else 0

@@ -86,6 +86,9 @@ std::string seen_text(const json::object& seen) {
 
 /// Lines for what is not as it usually is.
 void add_oddities(const Console& console, const json::object& team, std::vector<Row>& rows) {
+  if (const std::string fault = text_of(team, "ledger_fault"); !fault.empty())
+    rows.push_back(
+        {"ledger", console.loud("its last commit failed, nothing is accepted until one works") + ": " + fault});
   if (const json::object& seen = object_of(team, "seen"); !seen.empty()) rows.push_back({"seen", seen_text(seen)});
   for (const json::object* shutdown : objects_of(team, "shutdowns"))
     rows.push_back({"shutdown", text_of(*shutdown, "member") + ' ' + shutdown_sentence(*shutdown)});

@@ -143,14 +143,14 @@ Status TeamContext::commit(const std::function<Status(EventBatch& events)>& work
     return events.write_history(ledger, now);
   });
   if (!committed) {
-    if (!ledger_failing_)
+    if (ledger_fault_.empty())
       telemetry.emit(Event::ledger_fault,
                      {{"team", name}, {"code", committed.error().code}, {"reason", committed.error().message}});
-    ledger_failing_ = true;
+    ledger_fault_ = committed.error().message;
     return committed;
   }
-  if (ledger_failing_) telemetry.emit(Event::ledger_recovered, {{"team", name}});
-  ledger_failing_ = false;
+  if (!ledger_fault_.empty()) telemetry.emit(Event::ledger_recovered, {{"team", name}});
+  ledger_fault_.clear();
   events.log(telemetry);
   return Done{};
 }

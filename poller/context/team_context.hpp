@@ -69,6 +69,8 @@ class TeamContext {
   /// commit. A failing ledger is reported once, and once more when it works again; until then nothing is accepted,
   /// answered or marked.
   Status commit(const std::function<Status(EventBatch& events)>& work);
+  /// Why the last commit failed; empty when it did not.
+  [[nodiscard]] const std::string& ledger_fault() const { return ledger_fault_; }
 
   /// Queues it like a message from an inbox, in the open transaction. A key that is there already is an error
   /// ("ledger.io"): a word is said once.
@@ -85,7 +87,7 @@ class TeamContext {
   config::HostRules hosts_;
   std::vector<std::string> former_members_;
   std::map<std::string, SteadyTime> absent_since_;
-  bool ledger_failing_ = false;
+  std::string ledger_fault_;
 };
 
 }  // namespace inbox_poller::poller

@@ -1,10 +1,8 @@
 #include "poller/context/telemetry.hpp"
 
-#include <fcntl.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,8 +11,10 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "poller/filesystem.hpp"
 #include "schema/ids.hpp"
 #include "schema/json_scan.hpp"
+#include "schema/printable.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -133,28 +133,16 @@ EpochMs wall_ms() { return SystemClock().wall_ms(); }
 
 constexpr std::size_t max_field = 2000;  // bytes of one value in one line
 
-/// Bounded, masked, and without the control bytes that JSON leaves alone (DEL and C1 can steer a terminal).
+/// Bounded and masked.
 std::string prepared(std::string_view value) {
-  const std::string masked = mask_secrets(value.substr(0, max_field));
-  std::string text;
-  for (std::size_t i = 0; i < masked.size(); ++i) {
-    const auto c = static_cast<unsigned char>(masked[i]);
-    const auto following = i + 1 < masked.size() ? static_cast<unsigned char>(masked[i + 1]) : 0U;
-    if (c == 0x7f) {
-      text += '?';
-    } else if (c == 0xc2 && following >= 0x80 && following < 0xa0) {
-      text += '?';
-      ++i;
-    } else {
-      text += masked[i];
-    }
-  }
+  std::string text = mask_secrets(value.substr(0, max_field));
   if (value.size() > max_field) text += "…";
   return text;
 }
 
-/// A JSON string that a strict parser takes, also where the bytes were no UTF-8.
-std::string quoted(std::string_view text) { return schema::make_parsable(schema::quote(text)); }
+/// A JSON string that a strict parser takes, also where the bytes were no UTF-8, and in which nothing steers a
+/// terminal, hides or turns the reading direction.
+std::string quoted(std::string_view text) { return schema::printable_json(schema::quote(text)); }
 
 std::string json_line(Event event, const Fields& fields) {
   std::string line = "{\"ts\":\"" + schema::iso_timestamp(wall_ms()) + "\",\"level\":\"" +
@@ -188,16 +176,83 @@ std::string text_line(Event event, const Fields& fields, bool colour) {
   return line;
 }
 
+// --- what looks like a credential ---
+
+std::size_t skip_spaces(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_not_of(' ', at), text.size());
+}
+
+/// The value that begins here: up to its closing quote, or a word of a shell or a URL.
+schema::Span value_at(std::string_view text, std::size_t at) {
+  const bool is_quoted = at < text.size() && (text[at] == '"' || text[at] == '\'');
+  if (is_quoted) return {at + 1, std::min(text.find(text[at], at + 1), text.size())};
+  return {at, std::min(text.find_first_of(" \t\r\n\"'&;", at), text.size())};
+}
+
+/// The value of `password=…`, `"api_key": "…"`, `AWS_SECRET_ACCESS_KEY=…` or `--token …`, where such a name stands at
+/// i.
+schema::Span named_secret(std::string_view text, std::string_view lower, std::size_t i) {
+  static constexpr std::array<std::string_view, 10> names = {"password",    "passwd",    "passphrase", "secret",
+                                                             "token",       "api_key",   "api-key",    "apikey",
+                                                             "private_key", "credential"};
+  const auto rest = lower.substr(i);
+  const auto name = std::find_if(names.begin(), names.end(), [&](auto n) { return rest.starts_with(n); });
+  if (name == names.end()) return {};
+  std::size_t at = i + name->size();
+  while (at < text.size() &&
+         (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_' || text[at] == '-'))
+    ++at;
+  if (at < text.size() && (text[at] == '"' || text[at] == '\'')) ++at;  // of a key in JSON
+  const std::size_t sign = skip_spaces(text, at);
+  if (sign < text.size() && (text[sign] == '=' || text[sign] == ':'))
+    return value_at(text, skip_spaces(text, sign + 1));
+  const std::size_t word = text.find_last_of(" \t\r\n\"'", i);
+  const bool is_option = text.substr(word == std::string_view::npos ? 0 : word + 1).starts_with('-');
+  return is_option && sign > at ? value_at(text, sign) : schema::Span{};
+}
+
+/// The password of `://name:password@host`, `-u name:password` or `--user name:password`, where one of these begins at
+/// i.
+schema::Span password_behind_name(std::string_view text, std::size_t i) {
+  for (const std::string_view words : {"://", "-u ", "--user "}) {
+    if (!text.substr(i).starts_with(words)) continue;
+    const auto value = value_at(text, skip_spaces(text, i + words.size()));
+    const auto word = value.of(text);
+    const auto end = words == "://" ? word.substr(0, word.find('/')).rfind('@') : word.size();
+    const auto colon = word.find(':');
+    if (end != std::string_view::npos && colon < end) return {value.begin + colon + 1, value.begin + end};
+  }
+  return {};
+}
+
+/// The secret that begins at i, or behind the words that do; empty when there is none.
+schema::Span secret_at(std::string_view text, std::string_view lower, std::size_t i) {
+  static constexpr std::array<std::string_view, 12> prefixes = {
+      "sk-", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xapp-", "AKIA", "AIza", "eyJhbGciOi"};
+  static constexpr std::array<std::string_view, 4> introductions = {"bearer ", "authorization: basic ",
+                                                                    "authorization: token ", "authorization: digest "};
+  const auto rest = text.substr(i);
+  const auto lower_rest = lower.substr(i);
+  if (rest.starts_with("-----BEGIN ") && rest.find("PRIVATE KEY") != std::string_view::npos) return {i, text.size()};
+  for (const auto prefix : prefixes)
+    if (const auto value = value_at(text, i); rest.starts_with(prefix) && value.size() >= prefix.size() + 8)
+      return value;
+  for (const auto words : introductions)
+    if (lower_rest.starts_with(words)) return value_at(text, skip_spaces(text, i + words.size()));
+  if (const auto password = password_behind_name(text, i); password.size() > 0) return password;
+  return named_secret(text, lower, i);
+}
+
 /// A log file we are willing to append to: created 0600 by us, or an existing regular file that is no link.
 Status check_log_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
-  struct stat st {};
-  const bool good = fd >= 0 && ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-  if (fd >= 0) ::close(fd);
-  if (good) return Done{};
-  return Error{"log.file", path +
-                               ": cannot be used as a log file: it must be a regular file (no link) that we may write, "
-                               "in a folder that exists"};
+  PosixFileSystem files;
+  Status usable = require_trusted_above(path);
+  if (usable.ok()) {
+    const auto file = files.open_append(absolute, path);
+    usable = file ? require_trusted(file->stat, path) : Status(file.error());
+  }
+  if (usable.ok()) return Done{};
+  return Error{"log.file", "log.file cannot be used: " + usable.error().message};
 }
 
 }  // namespace
@@ -206,46 +261,18 @@ std::string_view event_name(Event event) { return info(event).name; }
 LogLevel event_level(Event event) { return info(event).level; }
 
 std::string mask_secrets(std::string_view text) {
-  static constexpr std::array<std::string_view, 9> secret_prefixes = {"sk-",   "ghp_",  "gho_", "github_pat_", "glpat-",
-                                                                      "xoxb-", "xoxp-", "AKIA", "eyJhbGciOi"};
-  static constexpr std::array<std::string_view, 8> secret_names = {"password", "passwd",  "secret", "token",
-                                                                   "api_key",  "api-key", "apikey", "bearer"};
-  const auto value_end = [&](std::size_t at) {
-    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])) == 0 && text[at] != '"' &&
-           text[at] != '\'' && text[at] != '&' && text[at] != ';')
-      ++at;
-    return at;
-  };
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    const auto rest = text.substr(i);
-    const auto prefix =
-        std::find_if(secret_prefixes.begin(), secret_prefixes.end(), [&](auto p) { return rest.starts_with(p); });
-    if (prefix != secret_prefixes.end() && value_end(i) - i >= prefix->size() + 8) {
-      out += "***";
-      i = value_end(i);
+    const schema::Span secret = secret_at(text, lower, i);
+    if (secret.size() == 0) {
+      out += text[i++];
       continue;
     }
-    const auto lower_rest = std::string_view(lower).substr(i);
-    const auto name =
-        std::find_if(secret_names.begin(), secret_names.end(), [&](auto n) { return lower_rest.starts_with(n); });
-    if (name != secret_names.end()) {
-      std::size_t at = i + name->size();
-      const bool assigned =
-          at < text.size() && (text[at] == '=' || text[at] == ':' || (*name == "bearer" && text[at] == ' '));
-      if (assigned) {
-        ++at;
-        while (at < text.size() && (text[at] == ' ' || text[at] == '"' || text[at] == '\'')) ++at;
-        out.append(text.substr(i, at - i));
-        if (value_end(at) > at) out += "***";
-        i = value_end(at);
-        continue;
-      }
-    }
-    out += text[i++];
+    out.append(text.substr(i, secret.begin - i)).append("***");
+    i = secret.end;
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/json.hpp>
@@ -40,6 +41,20 @@ constexpr int send_flags = 0;  // SO_NOSIGPIPE is set instead
 
 }  // namespace
 
+std::optional<uid_t> peer_uid(int socket) {
+#ifdef SO_PEERCRED
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer.uid;
+#else
+  uid_t uid = 0;
+  gid_t gid = 0;
+  if (::getpeereid(socket, &uid, &gid) != 0) return std::nullopt;
+  return uid;
+#endif
+}
+
 Result<sockaddr_un> control_address(const std::string& path) {
   sockaddr_un address{};
   constexpr std::size_t most = sizeof(address.sun_path) - 1;
@@ -70,6 +85,9 @@ Result<ControlClient> ControlClient::connect(const std::string& path, millisecon
     if (errno == EAGAIN) return fault(code::timeout, "the daemon on " + path + " did not take the connection in time");
     return io_error(errno, "connecting to", path);
   }
+  // Whoever else listens there could say yes in our daemon's name.
+  if (peer_uid(socket.get()) != ::geteuid())
+    return fault(code::foreign_peer, "what listens on " + path + " belongs to another user: give --socket PATH");
   const int flags = ::fcntl(socket.get(), F_GETFL);
   if (flags < 0 || ::fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK) != 0)
     return io_error(errno, "setting up the connection to", path);

@@ -4,6 +4,7 @@
 // on: the frame limits and how a path becomes an address. Source: docs/control.md.
 #pragma once
 
+#include <sys/types.h>
 #include <sys/un.h>
 
 #include <boost/json/object.hpp>
@@ -26,9 +27,13 @@ namespace code {
 inline constexpr std::string_view no_daemon = "control.no_daemon";  // no socket there, or nobody listens on it
 inline constexpr std::string_view bad_path = "control.bad_path";    // not usable as the address of a Unix socket
 inline constexpr std::string_view timeout = "control.timeout";
-inline constexpr std::string_view broken = "control.broken";  // closed in between, or not our protocol
+inline constexpr std::string_view broken = "control.broken";              // closed in between, or not our protocol
+inline constexpr std::string_view foreign_peer = "control.foreign_peer";  // of another user
 inline constexpr std::string_view request_too_long = "request.too_long";
 }  // namespace code
+
+/// Who is at the other end of a connected Unix socket, as the kernel knows it.
+std::optional<uid_t> peer_uid(int socket);
 
 /// The address of a control socket; `control.bad_path` when the path is empty or longer than this system takes.
 Result<sockaddr_un> control_address(const std::string& path);

@@ -51,33 +51,31 @@ void ControlConnection::stop() {
 asio::awaitable<void> ControlConnection::read() {
   char chunk[4096];
   for (;;) {
-    while (received_.size() > max_request_bytes && socket_.is_open()) {
+    while (received_.room() == 0 && socket_.is_open()) {
       error_code cancelled;
       room_.expires_at(steady_timer::time_point::max());
       co_await room_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
     }
-    const std::size_t room = std::min(sizeof chunk, max_request_bytes + 1 - received_.size());
+    const std::size_t room = std::min(sizeof chunk, received_.room());
     error_code problem;
     const std::size_t count =
         co_await socket_.async_read_some(asio::buffer(chunk, room), asio::redirect_error(asio::use_awaitable, problem));
     if (problem) co_return;  // end of file, reset or closed by us: the peer is gone
-    received_.append(chunk, count);
+    received_.add({chunk, count});
     arrival_.cancel();
   }
 }
 
 asio::awaitable<void> ControlConnection::answer_all() {
   while (co_await await_line()) {
-    const std::size_t end = received_.find('\n');
-    if (end == std::string::npos) {
+    const std::optional<std::string> line = received_.take();
+    if (!line) {
       const boost::json::object too_long = refusal(code::request_too_long, "a request may be 64 KiB long: closing");
       co_await write(too_long);
       co_return;
     }
-    const std::string line = received_.substr(0, end);
-    received_.erase(0, end + 1);
     room_.cancel();
-    co_await answer(line);
+    co_await answer(*line);
   }
 }
 
@@ -87,7 +85,7 @@ asio::awaitable<bool> ControlConnection::await_line() {
   std::optional<steady_timer::time_point> line_until;
   for (;;) {
     if (stopping_) co_return false;
-    if (received_.size() > max_request_bytes || received_.find('\n') != std::string::npos) co_return true;
+    if (received_.ready()) co_return true;
     if (no_more_) co_return false;
     // Counted from the first byte: a byte now and then does not buy more time.
     if (!received_.empty() && !line_until) line_until = steady_timer::clock_type::now() + limits_.half_line;
@@ -99,16 +97,15 @@ asio::awaitable<bool> ControlConnection::await_line() {
 }
 
 asio::awaitable<void> ControlConnection::answer(std::string_view line) {
-  error_code problem;
-  boost::json::value request = boost::json::parse(line, problem);
-  if (problem || !request.is_object()) {
+  std::optional<boost::json::object> request = parse_request(line);
+  if (!request) {
     const boost::json::object invalid = refusal("request.invalid", "a request is one JSON object on one line");
     co_await write(invalid);
     co_return;
   }
   std::exception_ptr exception;
   try {
-    const boost::json::object answer = co_await handler_(std::move(request.get_object()), session_);
+    const boost::json::object answer = co_await handler_(std::move(*request), session_);
     co_await write(answer);
   } catch (...) {
     exception = std::current_exception();

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "poller/control/frame.hpp"
 #include "poller/control/server.hpp"
 
 namespace inbox_poller::poller {
@@ -48,7 +49,7 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   std::shared_ptr<ControlSession> session_ = std::make_shared<ControlSession>();
   std::function<void()> ended_;
 
-  std::string received_;  // not yet taken by the answerer; at most one byte over the frame limit
+  FrameCutter received_;  // not yet taken by the answerer
   bool no_more_ = false;  // the reader has ended
   bool stopping_ = false;
   bool mute_ = false;                  // a write has failed

@@ -1,6 +1,7 @@
 #include "poller/control/server.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,21 +26,6 @@ namespace asio = boost::asio;
 using asio::local::stream_protocol;
 using boost::system::error_code;
 
-/// Who is at the other end, as the kernel knows it.
-std::optional<uid_t> peer_uid(int socket) {
-#ifdef SO_PEERCRED
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
-  return peer.uid;
-#else
-  uid_t uid = 0;
-  gid_t gid = 0;
-  if (::getpeereid(socket, &uid, &gid) != 0) return std::nullopt;
-  return uid;
-#endif
-}
-
 /// Children of the daemon (sinks) have no business with its sockets; Asio 1.81 leaves them open across exec.
 void close_on_exec(int fd) { ::fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
@@ -47,20 +33,25 @@ Error from(const error_code& problem, std::string_view action, const std::string
   return io_error(problem.value(), action, path);
 }
 
-/// Makes room for a socket of ours: the folder, and no stale socket in it.
-Status prepare(const std::string& path) {
+/// Makes room for a socket of ours: the folder, and no stale socket in it. Whoever holds the folder that is returned
+/// keeps other daemons from doing the same: between our look and our bind another one's socket would be removed.
+Result<Directory> prepare(const std::string& path) {
   const Result<sockaddr_un> address = control_address(path);
   if (!address) return address.error();
   const std::size_t slash = path.rfind('/');
   if (path.front() != '/' || slash + 1 == path.size())
     return Error{std::string(code::bad_path), "control socket " + path + ": give an absolute path that names a file"};
   PosixFileSystem files;
-  if (const auto dir = ensure_private_dir(files, path.substr(0, slash == 0 ? 1 : slash)); !dir)
-    return in_context("control socket " + path, dir.error());
+  auto folder = ensure_private_dir(files, path.substr(0, slash == 0 ? 1 : slash));
+  if (!folder) return in_context("control socket " + path, folder.error());
+  if (::flock(folder->fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return io_error(errno, "locking the folder of control socket", path);
+    return Error{"control.in_use", "control socket " + path + ": another daemon is starting in this folder: try again"};
+  }
 
   struct stat found {};
   if (::lstat(path.c_str(), &found) != 0) {
-    if (errno == ENOENT) return Done{};
+    if (errno == ENOENT) return folder;
     return io_error(errno, "looking at control socket", path);
   }
   if (!S_ISSOCK(found.st_mode))
@@ -70,7 +61,7 @@ Status prepare(const std::string& path) {
   if (other) return Error{"control.in_use", "control socket " + path + ": another daemon answers on it"};
   if (other.error().code != code::no_daemon) return in_context("control socket " + path, other.error());
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return io_error(errno, "removing stale control socket", path);
-  return Done{};
+  return folder;
 }
 
 class Server final : public ControlServer {
@@ -151,8 +142,9 @@ void Server::admit(stream_protocol::socket peer) {
   close_on_exec(peer.native_handle());
   const std::optional<uid_t> uid = peer_uid(peer.native_handle());
   if (uid != ::geteuid()) {
-    report("control.foreign_peer", "refused a connection of user id " + (uid ? std::to_string(*uid) : "unknown"));
-    return refuse(std::move(peer), "control.foreign_peer", "this socket serves only the user the daemon runs as");
+    report(std::string(code::foreign_peer),
+           "refused a connection of user id " + (uid ? std::to_string(*uid) : "unknown"));
+    return refuse(std::move(peer), code::foreign_peer, "this socket serves only the user the daemon runs as");
   }
   if (connections_.size() >= limits_.connections) {
     if (!std::exchange(busy_, true))
@@ -200,7 +192,8 @@ void Server::close() {
 
 Result<std::unique_ptr<ControlServer>> ControlServer::bind(asio::any_io_executor executor, const std::string& path,
                                                            Handler handler, Report report, ControlLimits limits) {
-  if (Status ready = prepare(path); !ready.ok()) return ready.error();
+  const Result<Directory> locked_folder = prepare(path);
+  if (!locked_folder) return locked_folder.error();
   auto server = std::make_unique<Server>(executor, path, std::move(handler), std::move(report), limits);
   if (Status listening = server->listen(); !listening.ok()) return listening.error();
   return std::unique_ptr<ControlServer>(std::move(server));

@@ -207,6 +207,7 @@ Result<json::object> team_view(Team& team, Services& services) {
                              {"median_us", locks.median_us},
                              {"p99_us", locks.p99_us}}},
       {"rules", std::move(rules)}};
+  if (!context.ledger_fault().empty()) view["ledger_fault"] = clean(context.ledger_fault());
   add_oddities(view, team);
   return view;
 }

@@ -21,6 +21,7 @@ constexpr milliseconds effect_grace{30'000};
 constexpr EpochMs never = std::numeric_limits<EpochMs>::min();  // before everything
 constexpr std::chrono::minutes record_at_least{1};
 constexpr std::chrono::minutes point_again{5};
+constexpr std::chrono::hours longest_busy{24};
 constexpr int most_pastes = 3;  // of one text that no hook confirms; a terminal full of repeats helps nobody
 constexpr int expired_at_once = 1000;
 constexpr int digest_limit = 20'000;
@@ -66,8 +67,10 @@ Status Courier::restore() {
   state_ = parse_lead_state(row_.state).value_or(LeadState::idle);
   if (state_ == LeadState::busy) {
     const auto left = milliseconds(row_.until_ms - context_.clock.wall_ms());
+    // Not longer than was said then; nor than can be said, whatever the clocks of then and now are.
     const auto limit = std::max(context_.config.delivery.busy_limit, milliseconds(row_.until_ms - row_.since_ms));
-    busy_until_ = context_.clock.steady() + std::clamp(left, milliseconds(0), std::max(limit, milliseconds(0)));
+    busy_until_ = context_.clock.steady() +
+                  std::clamp<milliseconds>(left, milliseconds(0), std::min<milliseconds>(limit, longest_busy));
   }
   return Done{};
 }
@@ -282,7 +285,8 @@ bool Courier::is_digest_due(bool taken_along) const {
   const auto oldest = context_.ledger.digest_material(context_.name, 1);
   if (!oldest || oldest->empty()) return false;
   const auto waited = context_.clock.wall_ms() - oldest->front().received_ms;
-  return taken_along || waited >= context_.config.delivery.digest_after.count();
+  // From the future: recorded before the clock was put back while we were down.
+  return taken_along || waited < 0 || waited >= context_.config.delivery.digest_after.count();
 }
 
 Result<std::optional<MessageRow>> Courier::digest(EventBatch& events) {

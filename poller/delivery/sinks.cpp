@@ -106,6 +106,9 @@ asio::awaitable<Status> deliver_exec(const config::ExecSink& sink, const std::st
 Status deliver_file(FileSystem& files, const std::string& path, const std::vector<OutgoingMessage>& messages) {
   const auto file = files.open_append(absolute, path);
   if (!file) return in_context("delivery.file", file.error());
+  Status ours = require_trusted(file->stat, path);  // what others can write to would reach the lead
+  if (ours.ok()) ours = require_trusted_above(path);
+  if (!ours) return in_context("delivery.file", ours.error());
   std::string lines = ends_inside_a_line(files, path, file->stat) ? "\n" : "";
   for (const auto& message : messages) lines += json_line(message) + "\n";
   if (auto written = files.append(*file, lines); !written) return in_context("delivery.file", written.error());

@@ -15,8 +15,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int rows_at_once = 64;
-constexpr int lock_rounds = 25;  // short waits for a held lock, about half a second in all
-constexpr EpochMs give_up_after_ms = 24LL * 60 * 60 * 1000;
+constexpr milliseconds share_of_a_poll{1000};
+constexpr int lock_rounds = 25;              // short waits for a held lock, about half a second in all
+constexpr int most_attempts = 24 * 60 * 60;  // one a second: no clock that jumps, and no weekend without us, gives up
 constexpr int most_rewrites = 20;
 
 bool worth_waiting(WriteOutcome outcome) {
@@ -59,7 +60,10 @@ Status Outbox::restore() {
 }
 
 asio::awaitable<void> Outbox::run() {
-  for (;;) {
+  // What one worker is owed and does not read may be a lot, and each answer costs more than the one before. The rest
+  // is for the next polls, so that nobody else waits for it.
+  const auto until = context_.clock.steady() + share_of_a_poll;
+  do {
     auto rows = context_.ledger.due(context_.name, context_.clock.wall_ms(), rows_at_once);
     if (!rows) {
       context_.telemetry.emit(Event::ledger_fault, {{"team", context_.name}, {"reason", rows.error().message}});
@@ -87,7 +91,7 @@ asio::awaitable<void> Outbox::run() {
       co_await pause_jittered(milliseconds(5), milliseconds(35));
     }
     if (!record(std::move(attempts))) co_return;  // nothing is forgotten: the rows are still pending
-  }
+  } while (context_.clock.steady() < until);
 }
 
 Status Outbox::record(std::vector<Attempt> attempts) {
@@ -106,7 +110,7 @@ Status Outbox::record(std::vector<Attempt> attempts) {
       }
       const std::string problem =
           std::string(describe(result.outcome)) + (result.detail.empty() ? "" : ": " + result.detail);
-      const bool dead = now - row.created_ms > give_up_after_ms;
+      const bool dead = row.attempts + 1 >= most_attempts;
       if (auto set = context_.ledger.set_effect(row.id, dead ? EffectState::dead : EffectState::pending,
                                                 row.attempts + 1, now + Ledger::retry_after_ms, problem);
           !set)
@@ -134,10 +138,12 @@ Status Outbox::record(std::vector<Attempt> attempts) {
 void Outbox::look(const std::string& inbox, const ReadResult* reading) {
   const auto watched = watched_.find(inbox);
   if (watched == watched_.end()) return;
+  std::optional<EntryIndex> entries;
+  if (reading != nullptr) entries.emplace(*reading, mailbox_.known(inbox));
   std::vector<Watched> still;
   std::vector<std::pair<Watched, Ending>> ended;
   for (auto& one : watched->second) {
-    switch (reading == nullptr ? Presence::gone : presence_in(*reading, mailbox_.known(inbox), one.receipt)) {
+    switch (entries ? presence_in(*entries, one.receipt) : Presence::gone) {
       case Presence::unread: still.push_back(std::move(one)); break;
       case Presence::read:
       case Presence::gone: ended.emplace_back(std::move(one), Ending::consumed); break;

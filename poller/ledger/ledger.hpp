@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,8 +33,8 @@ std::string_view to_string(Disposition);
 enum class DeliveryState { none, queued, offered, delivered, expired };
 std::string_view to_string(DeliveryState);
 
-/// How a delivery is known. `acknowledged`: whoever took it said so. `assumed`: it was written where the lead reads, and
-/// nothing speaks back from there.
+/// How a delivery is known. `acknowledged`: whoever took it said so. `assumed`: it was written where the lead reads,
+/// and nothing speaks back from there.
 enum class Confirmation { none, acknowledged, assumed };
 std::string_view to_string(Confirmation);  // empty for none
 
@@ -123,7 +124,7 @@ struct OrderRow {
 struct LeadRow {
   std::string state;  // "idle", "busy", "gone"
   EpochMs since_ms = 0;
-  EpochMs until_ms = 0;  // busy: when the report runs out; 0 otherwise
+  EpochMs until_ms = 0;      // busy: when the report runs out; 0 otherwise
   std::string by = {};       // what told it: the event's name; empty: nothing yet
   std::string session = {};  // the lead's session, as its hooks or its stream name it
   std::string pane = {};     // the tmux pane it lives in, "%3"; empty: unknown
@@ -146,7 +147,7 @@ struct ChatCounts {
   long long delivered = 0;
   long long assumed = 0;  // of those: written where the lead reads, without an acknowledgement
   long long expired = 0;
-  long long digest = 0;   // status messages that wait to be summed up
+  long long digest = 0;          // status messages that wait to be summed up
   EpochMs oldest_queued_ms = 0;  // when the oldest queued one was received; 0 when none is
 };
 
@@ -182,9 +183,9 @@ class Ledger {
   Result<long long> quarantined_count(std::string_view team);
 
   // chat on its way to the lead; ids that are not in the state a step starts from are left as they are
-  /// Queued messages (digest material excepted) whose batch owes no effect that is younger than `grace_before_ms`, in the
-  /// order in which they go: urgent ones first, each with all that its sender wrote before it, then in arrival order.
-  /// With `overdue`: only those that no longer wait for an idle lead, and what their senders wrote before them.
+  /// Queued messages (digest material excepted) whose batch owes no effect that is younger than `grace_before_ms`, in
+  /// the order in which they go: urgent ones first, each with all that its sender wrote before it, then in arrival
+  /// order. With `overdue`: only those that no longer wait for an idle lead, and what their senders wrote before them.
   struct Overdue {
     EpochMs chat_before_ms = 0;    // chat received at or before this moment is overdue
     EpochMs urgent_before_ms = 0;  // likewise, urgent messages
@@ -207,6 +208,8 @@ class Ledger {
   /// Everything offered, of all teams: used at start.
   Status requeue_all_offered();
   Result<ChatCounts> chat_counts(std::string_view team);
+  /// How much of the chat that is queued or offered is whose, by sender.
+  Result<std::map<std::string, long long>> waiting_by_sender(std::string_view team);
 
   // asks
   Result<std::optional<handlers::Request>> request(std::string_view team, handlers::RequestKind, std::string_view id);

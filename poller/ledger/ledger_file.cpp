@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "schema/ids.hpp"
+#include "schema/printable.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -29,6 +30,26 @@ Error system_fault(const std::string& path, std::string_view doing, int number) 
 bool there(const std::string& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0;
+}
+
+/// Whoever may write to a part of a ledger decides for us. A second name is refused because SQLite keeps a log beside
+/// each name, and either would be read without the other's.
+Status require_ours(const std::string& path, const struct stat& status) {
+  const std::string word = schema::shell_word(path);
+  const auto unsafe = [&](const std::string& why) { return Error{"ledger.unsafe", path + ": " + why}; };
+  if (S_ISLNK(status.st_mode)) return unsafe("is a symbolic link; put the file itself there, or name its folder");
+  if (!S_ISREG(status.st_mode)) return unsafe("is not a plain file; move it away");
+  if (status.st_uid != ::geteuid())
+    return unsafe("belongs to user " + std::to_string(status.st_uid) + ", not to us; if it should be ours: chown " +
+                  std::to_string(::geteuid()) + " " + word);
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return unsafe("others may write to it; check its contents, then: chmod 600 " + word);
+  if (status.st_nlink > 1) {
+    const std::string copy = schema::shell_word(path + ".copy");
+    return unsafe("has a second name (a hard link); make it a file of its own: cp -p " + word + " " + copy + " && mv " +
+                  copy + " " + word);
+  }
+  return Done{};
 }
 
 std::string owner_of_lock(int fd) {
@@ -74,7 +95,7 @@ Result<LedgerLock> LedgerLock::take(const std::string& ledger_path) {
   if (lock.fd_ < 0) return system_fault(path, "cannot open the lock file", errno);
   struct stat status {};
   if (::fstat(lock.fd_, &status) != 0) return system_fault(path, "cannot examine the lock file", errno);
-  if (!S_ISREG(status.st_mode)) return Error{"ledger.io", path + ": is not a plain file; remove it"};
+  if (auto ours = require_ours(path, status); !ours) return ours.error();
   if (::flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return system_fault(path, "cannot lock", errno);
     return Error{"ledger.in_use", ledger_path + ": another inbox-poller" + owner_of_lock(lock.fd_) +
@@ -106,13 +127,10 @@ Result<bool> ledger_exists(const std::string& path) {
                      "-wal is there. Put the ledger back, or start anew: `inbox-poller run --new-ledger` "
                      "sets the remainder aside and begins an empty one"};
   }
-  if (S_ISLNK(status.st_mode)) return Error{"ledger.unsafe", path + ": is a symbolic link; name the file itself"};
-  if (!S_ISREG(status.st_mode)) return Error{"ledger.unsafe", path + ": is not a plain file; choose another path"};
-  if (status.st_uid != ::geteuid()) {
-    return Error{"ledger.unsafe", path + ": belongs to user " + std::to_string(status.st_uid) + ", not to us"};
-  }
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return Error{"ledger.unsafe", path + ": others may write to it; check its contents, then `chmod 600` it"};
+  for (const char* part : {"", "-wal", "-shm", "-journal"}) {
+    struct stat found {};
+    if (::lstat((path + part).c_str(), &found) != 0) continue;
+    if (auto ours = require_ours(path + part, found); !ours) return ours.error();
   }
   if (status.st_size < smallest_database) {
     return Error{"ledger.damaged",

@@ -118,8 +118,8 @@ Result<long long> Ledger::insert(const MessageRow& row) {
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
       row.team, row.inbox, row.key.value, row.sender, row.timestamp, row.type, Blob{row.entry},
       to_string(row.disposition), row.code, row.reason, row.request_id, row.received_ms, row.batch, sum_of(row),
-      to_string(row.delivery), row.sink, row.offered_ms, row.delivered_ms, row.attempts,
-      to_string(row.confirmed), static_cast<int>(row.priority));
+      to_string(row.delivery), row.sink, row.offered_ms, row.delivered_ms, row.attempts, to_string(row.confirmed),
+      static_cast<int>(row.priority));
   if (!inserted) return inserted.error();
   return impl_->database->last_id();
 }
@@ -167,9 +167,11 @@ Result<long long> Ledger::quarantined_count(std::string_view team) {
 
 namespace {
 
-/// A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one.
+/// A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one. What seems
+/// to come from the future was recorded before the clock was put back while we were down: it is old.
 const std::string may_go =
-    " AND batch < coalesce((SELECT min(batch) FROM outbox WHERE team = ?1 AND state = 'pending' AND created_ms > ?2), "
+    " AND batch < coalesce((SELECT min(batch) FROM outbox WHERE team = ?1 AND state = 'pending' AND created_ms > ?2 "
+    "AND created_ms <= ?2 + 60000), "
     "9223372036854775807) ";
 
 }  // namespace
@@ -189,7 +191,8 @@ Result<std::vector<MessageRow>> Ledger::offerable(std::string_view team, EpochMs
   const std::string sql =
       select_messages +
       "JOIN (SELECT id AS ranked, max(priority) OVER later AS rank, "
-      "max(received_ms <= CASE priority WHEN 2 THEN ?4 ELSE ?3 END) OVER later AS overdue FROM messages "
+      "max(CASE WHEN received_ms > ?2 + 60000 THEN 0 ELSE received_ms END <= CASE priority WHEN 2 THEN ?4 ELSE ?3 END) "
+      "OVER later AS overdue FROM messages "
       "WHERE team = ?1 AND delivery = 'queued' AND priority > 0" +
       may_go +
       "WINDOW later AS (PARTITION BY sender ORDER BY id DESC)) ON id = ranked "
@@ -273,13 +276,31 @@ Result<ChatCounts> Ledger::chat_counts(std::string_view team) {
   }
   for (const int priority : {1, 2}) {
     const auto oldest = database.value<long long>(
-        "SELECT received_ms FROM messages WHERE delivery = 'queued' AND team = ?1 AND priority = ?2 ORDER BY id LIMIT 1",
+        "SELECT received_ms FROM messages WHERE delivery = 'queued' AND team = ?1 AND priority = ?2 ORDER BY id LIMIT "
+        "1",
         team, priority);
     if (!oldest) return oldest.error();
     if (*oldest != 0 && (counts.oldest_queued_ms == 0 || *oldest < counts.oldest_queued_ms))
       counts.oldest_queued_ms = *oldest;
   }
   return counts;
+}
+
+Result<std::map<std::string, long long>> Ledger::waiting_by_sender(std::string_view team) {
+  Statement rows = impl_->database->query(
+      "SELECT sender, count(*) FROM messages WHERE delivery IN ('queued', 'offered') AND team = ?1 AND priority > 0 "
+      "GROUP BY sender",
+      team);
+  std::map<std::string, long long> waiting;
+  for (;;) {
+    auto row = rows.next();
+    if (!row) return row.error();
+    if (!*row) return waiting;
+    std::string sender;
+    long long count = 0;
+    rows.read(sender, count);
+    waiting[sender] = count;
+  }
 }
 
 }  // namespace inbox_poller::poller

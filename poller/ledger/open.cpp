@@ -22,10 +22,10 @@ PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 16777216;
 )sql";
 
-Status migrate(Database& database) {
+Status migrate(Database& database, int wanted = known_version) {
   auto version = database.value<int>("PRAGMA user_version");
   if (!version) return version.error();
-  for (int from = *version; from < known_version; ++from) {
+  for (int from = *version; from < wanted; ++from) {
     // Appended piece by piece: of one expression g++ 12 says, under ThreadSanitizer, that it writes over its end.
     std::string step(ledger_migrations.at(static_cast<std::size_t>(from)));
     step += "PRAGMA application_id = " + std::to_string(ledger_application_id) + ";";
@@ -50,6 +50,21 @@ Status create(const std::string& path) {
   return rename_durably(draft, path);
 }
 
+// The columns' names have no sum and no index: each must be there under the name that its format gave it. More may be
+// there.
+Status examine_columns(Database& database, int version) {
+  auto model = Database::open(":memory:");
+  if (!model) return model.error();
+  if (auto made = migrate(**model, version); !made) return made;
+  const std::string columns = "FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'";
+  auto wanted = (*model)->value<std::string>("SELECT json_group_array(t.name || '.' || c.name) " + columns);
+  if (!wanted) return wanted.error();
+  auto missing = database.value<std::string>(
+      "SELECT value FROM json_each(?1) WHERE value NOT IN (SELECT t.name || '.' || c.name " + columns + ")", *wanted);
+  if (!missing) return missing.error();
+  return missing->empty() ? Status(Done{}) : database.damaged("it has no column " + *missing);
+}
+
 // Is it ours, may we touch it, is it whole. integrity_check rather than quick_check: a damaged index would hide a known
 // message, and a message that is not known is judged again.
 Status examine(Database& database) {
@@ -70,7 +85,7 @@ Status examine(Database& database) {
   if (!finding) return finding.error();
   if (*version < 1) return database.damaged("its format is " + std::to_string(*version));
   if (*finding != "ok") return database.damaged(*finding);
-  return Done{};
+  return examine_columns(database, *version);
 }
 
 Status use_write_ahead_log(Database& database) {

@@ -18,18 +18,26 @@ std::string_view to_string(ReadOutcome outcome) {
   return "fault";
 }
 
-Presence presence_in(const ReadResult& reading, const KnownEntries& known, const AppendReceipt& receipt) {
-  const auto& before = receipt.unread_before;
-  bool earlier_still_unread = false;
-  for (const schema::InboxEntry& there : reading.document.entries()) {
-    const bool unread = there.read != schema::ReadFlag::read;
-    if (there.key == receipt.key) return unread ? Presence::unread : Presence::read;
-    if (unread && std::find(before.begin(), before.end(), there.key) != before.end()) earlier_still_unread = true;
-  }
+EntryIndex::EntryIndex(const ReadResult& reading, const KnownEntries& known)
+    : known_(known), empty_(reading.skipped == 0 && reading.document.entries().empty()) {
+  unread_.reserve(reading.document.entries().size());
+  for (const schema::InboxEntry& entry : reading.document.entries())
+    unread_.emplace(entry.key.value, entry.read != schema::ReadFlag::read);
+}
+
+std::optional<bool> EntryIndex::is_unread(const schema::MessageKey& key) const {
+  if (const auto found = unread_.find(key.value); found != unread_.end()) return found->second;
   // It was read once; whether it is there still or was cleared away since makes no difference.
-  if (known.contains(receipt.key, known.size())) return Presence::read;
+  return known_.contains(key, known_.size()) ? std::optional(false) : std::nullopt;
+}
+
+Presence presence_in(const EntryIndex& entries, const AppendReceipt& receipt) {
+  if (const auto unread = entries.is_unread(receipt.key)) return *unread ? Presence::unread : Presence::read;
+  const bool earlier_still_unread =
+      std::any_of(receipt.unread_before.begin(), receipt.unread_before.end(),
+                  [&](const schema::MessageKey& key) { return entries.is_unread(key).value_or(false); });
   // An owner that only marks takes nothing out; a person who clears an inbox does, and leaves it empty.
-  const bool vanished = receipt.keeps_read && reading.skipped + reading.document.entries().size() > 0;
+  const bool vanished = receipt.keeps_read && !entries.empty();
   return earlier_still_unread || vanished ? Presence::overwritten : Presence::gone;
 }
 

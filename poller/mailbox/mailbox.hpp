@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "poller/filesystem.hpp"
@@ -116,9 +117,23 @@ struct AppendReceipt {
   bool keeps_read = false;                        // read entries stood there: its owner marks and never removes
 };
 
+/// The entries of one reading by their keys, for whoever has many to look up. Refers to both.
+class EntryIndex {
+ public:
+  /// `known` is what was known before that reading.
+  EntryIndex(const ReadResult& reading, const KnownEntries& known);
+  [[nodiscard]] bool empty() const { return empty_; }
+  /// Nothing when there is no such entry.
+  [[nodiscard]] std::optional<bool> is_unread(const schema::MessageKey& key) const;
+
+ private:
+  std::unordered_map<std::string_view, bool> unread_;
+  const KnownEntries& known_;
+  bool empty_;
+};
+
 /// Where something we appended is, going by a later reading of the inbox; `missing` inboxes have consumed everything.
-/// `known` is what was known before that reading.
-Presence presence_in(const ReadResult& reading, const KnownEntries& known, const AppendReceipt& receipt);
+Presence presence_in(const EntryIndex& entries, const AppendReceipt& receipt);
 
 /// How long locks were held and how often they were met; microseconds. For `status` and the benchmark.
 struct LockStatistics {

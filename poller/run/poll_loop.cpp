@@ -149,9 +149,13 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
   }
   if (!schema::is_valid_name(name))
     return warn_once("\"" + name + "\" below " + config.team.root + " is not a name a team can have: left alone");
+  const auto root = services_.files.open_dir(absolute, config.team.root);
+  const auto folder = root ? services_.files.open_dir(*root, name) : Result<Directory>(root.error());
+  if (!folder && !is_errno(folder.error(), ENOENT)) return warn_once(folder.error().message);
   // A folder without a roster is not a team (yet).
-  auto folder = services_.files.open_dir(absolute, config.team.root + "/" + name);
   if (!folder || !services_.files.stat_at(*folder, "config.json")) return;
+  if (auto way = require_trusted_above(folder->path); !way)
+    return warn_once("team \"" + name + "\" is not served: " + way.error().message);
 
   auto team = std::make_shared<Team>(services_, config, name);
   if (auto restored = team->restore(); !restored) {

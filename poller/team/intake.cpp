@@ -40,9 +40,10 @@ Status Intake::take(const std::string& inbox, const InboxDocument& document, con
   Fresh fresh;
   fresh.inbox = inbox;
   if (!unknown.empty()) {
-    const auto counts = context_.ledger.chat_counts(context_.name);
-    if (!counts) return counts.error();
-    fresh.queued_chat = counts->queued + counts->offered;
+    auto waiting = context_.ledger.waiting_by_sender(context_.name);
+    if (!waiting) return waiting.error();
+    fresh.waiting = *std::move(waiting);
+    for (const auto& [sender, count] : fresh.waiting) fresh.queued_chat += count;
     const auto committed = context_.commit([&](EventBatch& events) -> Status {
       const auto batch = context_.ledger.next_batch();
       if (!batch) return batch.error();
@@ -58,12 +59,11 @@ Status Intake::take(const std::string& inbox, const InboxDocument& document, con
       }
       for (const auto& [name, member] : fresh.members)
         if (auto put = context_.ledger.put_member(member); !put) return put;
-      if (fresh.full && !full_told_)
-        events.add(Event::inbox_full,
-                   {{"team", context_.name},
-                    {"inbox", inbox},
-                    {"count", std::to_string(fresh.queued_chat)},
-                    {"reason", "limits.queued_chat is reached: further chat stays unread in the inbox"}});
+      if (!fresh.full.empty() && !full_told_)
+        events.add(Event::inbox_full, {{"team", context_.name},
+                                       {"inbox", inbox},
+                                       {"count", std::to_string(fresh.queued_chat)},
+                                       {"reason", fresh.full + ": further chat stays unread in the inbox"}});
       return Done{};
     });
     if (!committed) return committed;
@@ -90,8 +90,8 @@ Status Intake::take(const std::string& inbox, const InboxDocument& document, con
         role == config::Role::leader || (role == config::Role::front && ours_.contains(entry.key.value));
     if (unread && may_mark && is_present(entry) && document.entry_bytes(entry).starts_with('{')) to_mark.push_back(i);
   }
-  left_out_ = left_out_ || fresh.full;
-  full_told_ = full_told_ || fresh.full;
+  left_out_ = left_out_ || !fresh.full.empty();
+  full_told_ = full_told_ || !fresh.full.empty();
   looked_ = true;
   return Done{};
 }
@@ -190,11 +190,9 @@ Status Intake::apply(const handlers::ToLead&, const InboxEntry& entry, MessageRo
     row.reason = "was already marked read when it was first seen";
     return record(row, Event::message_already_read, events, fresh);
   }
-  if (fresh.queued_chat >= context_.config.limits.queued_chat) {
-    fresh.full = true;
-    return Done{};
-  }
+  if (!has_room(row.sender, fresh)) return Done{};
   ++fresh.queued_chat;
+  ++fresh.waiting[row.sender];
   row.delivery = DeliveryState::queued;
   const auto& urgent = context_.config.delivery.urgent;
   if (std::find(urgent.begin(), urgent.end(), row.sender) != urgent.end()) row.priority = Priority::urgent;
@@ -366,6 +364,23 @@ Result<bool> Intake::answered_by_us(const std::string& request_id) const {
   if (!requests) return requests.error();
   return std::any_of(requests->begin(), requests->end(),
                      [&](const auto& item) { return item.first == context_.name && item.second.decided_by == "rule"; });
+}
+
+/// Each sender has an equal share of the queue, used or not: however much one writes, there is room for what the others
+/// say.
+bool Intake::has_room(const std::string& sender, Fresh& fresh) const {
+  const long long all = context_.config.limits.queued_chat;
+  const auto senders =
+      std::max<std::size_t>(2, context_.roster.members.size()) - 1 + context_.config.delivery.senders.size();
+  const long long share = std::max<long long>(1, all / static_cast<long long>(senders));
+  if (fresh.queued_chat >= all) {
+    fresh.full = "limits.queued_chat is reached";
+  } else if (fresh.waiting[sender] >= share) {
+    fresh.full = sender + " has its share of limits.queued_chat (" + std::to_string(share) + ") in the queue";
+  } else {
+    return true;
+  }
+  return false;
 }
 
 Status Intake::record(const MessageRow& row, Event event, EventBatch& events, Fresh& fresh) const {

@@ -62,7 +62,8 @@ class Intake {
     std::map<std::string, MemberRow> members;
     std::vector<Fingerprint> keys;
     long long queued_chat = 0;
-    bool full = false;
+    std::map<std::string, long long> waiting;  // of that, by sender
+    std::string full;                          // why chat was left in the inbox; empty: none was
   };
 
   /// True for what was committed before.
@@ -81,6 +82,8 @@ class Intake {
   Status met_again(const schema::InboxEntry&, EventBatch&, Fresh&) const;
   /// True when a rule answered the ask of this id, so that a front may mark its entries.
   [[nodiscard]] Result<bool> answered_by_us(const std::string& request_id) const;
+  /// Whether one more message of this sender fits into the queue; says why in `fresh` when not.
+  bool has_room(const std::string& sender, Fresh&) const;
   Status record(const MessageRow&, Event, EventBatch&, Fresh&) const;
   const MemberRow* last_known(const std::string& name, const Fresh&) const;
   MemberRow* seen(const MessageRow&, Fresh&) const;

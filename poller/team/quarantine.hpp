@@ -17,7 +17,8 @@ class Quarantine {
   /// `folder` is made (0700) when the first copy is kept.
   Quarantine(FileSystem& files, std::string folder) : files_(files), folder_(std::move(folder)) {}
 
-  /// Keeps a copy; the same bytes of the same inbox are kept once. Returns the copy's path.
+  /// Keeps a copy; the same bytes of the same inbox are kept once. Returns the copy's path. Of one inbox no more than
+  /// 32 copies and 256 MiB are kept, so that nobody fills the disk with ever new damage: "quarantine.full".
   Result<std::string> keep(std::string_view team, std::string_view inbox, std::string_view bytes);
 
   struct Copy {
@@ -29,6 +30,8 @@ class Quarantine {
   Result<std::vector<Copy>> list();
 
  private:
+  Status has_room(const std::string& prefix, std::uint64_t bytes);
+
   FileSystem& files_;
   std::string folder_;
 };

@@ -102,9 +102,16 @@ Shutdowns::Shutdowns(TeamContext& context, Mailbox& mailbox, Panes& panes, Proce
 Status Shutdowns::restore() {
   auto rows = context_.ledger.open_shutdowns(context_.name);
   if (!rows) return rows.error();
+  const auto now = context_.clock.wall_ms();
   for (auto& row : *rows) {
+    // Begun in the future: the clock was put back while we were down. Nothing lasts longer for that.
+    if (const auto ahead = row.changed_ms - now; ahead > 0) {
+      for (auto* moment :
+           {&row.changed_ms, &row.nudge_ms, &row.nudged_ms, &row.force_ms, &row.timeout_ms, &row.term_ms, &row.kill_ms})
+        if (*moment != 0) *moment -= ahead;
+    }
     // The time in which nobody was there to close the pane does not count.
-    if (row.state == ShutdownState::process_gone) row.changed_ms = context_.clock.wall_ms();
+    if (row.state == ShutdownState::process_gone) row.changed_ms = now;
     open_[row.request_id] = std::move(row);
   }
   return Done{};
@@ -397,7 +404,8 @@ bool Shutdowns::remove_traces(Shutdown shutdown, ShutdownEvent event) {
   if (auto why = withdraw_words(shutdown)) return stuck(std::move(shutdown), *std::move(why));
   const auto* member = context_.roster.find(shutdown.member);
   // Somebody who joined under this name after we asked is not whom we asked.
-  if (member != nullptr && member->joined_at_ms > shutdown.requested_ms) return move(std::move(shutdown), event);
+  if (member != nullptr && context_.clock.from_peer(member->joined_at_ms) > shutdown.requested_ms)
+    return move(std::move(shutdown), event);
   std::string passed_over;
   if (settings.release_tasks) {
     auto released = mailbox_.release_tasks(shutdown.member, shutdown.agent_id);

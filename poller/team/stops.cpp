@@ -46,7 +46,7 @@ asio::awaitable<void> Stops::settle() {
 asio::awaitable<bool> Stops::begin(Request granted) {
   const auto* member = context_.roster.find(granted.asker);
   if (member == nullptr) co_return context_.has_left(granted.asker);  // a roster that is just being rewritten misses it
-  if (member->joined_at_ms > granted.asked_ms) co_return true;        // somebody new under its name
+  if (context_.clock.from_peer(member->joined_at_ms) > granted.asked_ms) co_return true;  // somebody new under its name
   Shutdowns::Order order;
   order.member = granted.asker;
   order.by = granted.decided_by;

@@ -26,17 +26,11 @@ constexpr std::chrono::hours prune_every{1};
 constexpr std::size_t signs_that_convince = 2;  // one may be a tool that a person used
 constexpr std::chrono::minutes sign_lasts{10};  // two such tools in a month are no consumer
 
-/// `tasks/` lies beside the folder of all teams.
-std::string tasks_of(const config::TeamConfig& config, const std::string& name) {
-  if (!config.team.tasks.empty()) return config.team.tasks;
-  return config.team.root.substr(0, config.team.root.rfind('/')) + "/tasks/" + name;
-}
-
 std::unique_ptr<Mailbox> open_mailbox(Services& services, const config::TeamConfig& config, const std::string& name) {
   switch (config.team.transport) {
     case config::Transport::claude:
       return std::make_unique<ClaudeMailbox>(services.files, services.clock, config.team.root + "/" + name, name,
-                                             config.limits, tasks_of(config, name));
+                                             config.limits, config.team.task_folder(name));
   }
   std::abort();
 }
@@ -381,16 +375,15 @@ void Team::retire() {
 
 void Team::quarantine_torn(const ReadResult& result) {
   const auto kept = services_.quarantine.keep(context_.name, context_.lead, result.document.bytes());
-  if (!kept) {
+  if (kept)
+    services_.telemetry.emit(Event::inbox_quarantined, {{"team", context_.name},
+                                                        {"inbox", context_.lead},
+                                                        {"path", *kept},
+                                                        {"reason", result.detail},
+                                                        {"count", std::to_string(result.document.entries().size())}});
+  else
     services_.telemetry.emit(Event::daemon_fault,
                              {{"team", context_.name}, {"inbox", context_.lead}, {"reason", kept.error().message}});
-    return;
-  }
-  services_.telemetry.emit(Event::inbox_quarantined, {{"team", context_.name},
-                                                      {"inbox", context_.lead},
-                                                      {"path", *kept},
-                                                      {"reason", result.detail},
-                                                      {"count", std::to_string(result.document.entries().size())}});
   // The file stays as it is; what stands complete before the damage is taken in. Nothing in a damaged file is marked.
   std::vector<std::size_t> not_marked;
   if (intake_.take(context_.lead, result.document, result.windows.front(), not_marked))

@@ -3,6 +3,7 @@ the fault is over.
 
 FAULT_POINTS=40 takes that many calls, evenly over the run, each with an error drawn by the seed; `all` takes each call with such an error
 twice, once and for good; `every` takes each call with every error that it can return, once and for good. SHARD and JOBS: see sweep.py.
+Beside much other work, 2 cores, ASan: 40 take 30 s, `all` (2,228) 13 minutes with JOBS=6; `every` has some 9,000.
 """
 
 import os
@@ -37,12 +38,15 @@ ERRORS = {
     "getdents64": ("EIO", "ENOMEM", "ESTALE"),
     "bind": ("EADDRINUSE", "EACCES", "ENOMEM"),
     "connect": ("ECONNREFUSED", "EACCES"),
-    "flock": ("EINTR", "ENOLCK", "EWOULDBLOCK"),
+    "flock": ("EINTR", "ENOLCK", "EAGAIN"),
     "chmod": ("EPERM", "EIO"),
 }
 AFTERWARDS = 30  # polls of 50 ms: the time of three polls of the default interval
 PASSING = ("EINTR", "EAGAIN")  # never from now on: who gets one tries again at once
 ENDS = (0, 1, 2)  # done; a fault, or a configuration that cannot be read, which its last line names. Anything else is a crash
+# Seconds. When it cannot lock, or could not unlock once, SQLite tries for ten in each transaction, until the ledger is opened again. That is
+# told by ledger.fault; the poll loop does not feed the watchdog meanwhile, which has the daemon started again.
+WATCHDOG = 15
 
 
 class CallErrors(unittest.TestCase):
@@ -64,10 +68,11 @@ class CallErrors(unittest.TestCase):
         """Whether the error ended the daemon."""
         point, error, lasts = case
         scenario.stage()
-        code = scenario.disturbed(point, "error=" + error, lasts)
+        no_locks = point.call == "fcntl"
+        code = scenario.disturbed(point, "error=" + error, lasts, seconds=WATCHDOG if no_locks else 120, is_patient=not no_locks)
         log = scenario.world.runs[-1][1]
-        self.assertIn(code, ENDS, log[-2000:])
-        if "run-" in point.about:
+        self.assertIn(code, ENDS + (137,) * no_locks, log[-2000:])
+        if "run-" in point.about or (lasts and point.call == "write"):
             scenario.world.runs.clear()  # the log itself could not be written: it cannot have a last word
         self.assertEqual(scenario.judge(over=False), [], log[-2000:])
         self.assertEqual(scenario.recover(), 0)
@@ -80,7 +85,7 @@ class CallErrors(unittest.TestCase):
 
     def test_an_error_of_any_call_is_survived_or_told_and_costs_nothing(self):
         ended = each(self, self.cases(), self.suffers, lambda: Scenario(SEED))
-        print("%d errors, %d of them ended the daemon with a word (seed %d)" % (len(ended), sum(ended), SEED))
+        print("figures: %d errors, %d of them ended the daemon with a word (seed %d)" % (len(ended), sum(ended), SEED))
 
 
 if __name__ == "__main__":

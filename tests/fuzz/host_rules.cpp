@@ -21,6 +21,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     EXPECT(host->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-._") == std::string::npos);
     EXPECT(host->name.find("..") == std::string::npos && host->name.front() != '.');
   }
+  static const HostRules denied{{*parse_host_pattern("*.example.com"), *parse_host_pattern("192.0.2.1")}, {}, {}};
+  const auto plain = canonical_host(written);
+  const bool met = plain && (plain->name.ends_with(".example.com") || plain->name == "192.0.2.1");
+  EXPECT((judge_host(denied, written, Action::allow).action == Action::allow) == (plain.ok() && !met));
   static_cast<void>(parse_host_pattern(written));
   return 0;
 }

@@ -71,9 +71,16 @@ Reading read_line(std::string_view line) {
   return reading;
 }
 
+/// `git status`, with nothing before it but assignments and wrappers with their numbers.
 bool runs_git_status(const std::vector<std::string>& words) {
-  return std::adjacent_find(words.begin(), words.end(),
-                            [](const auto& a, const auto& b) { return a == "git" && b == "status"; }) != words.end();
+  static const std::vector<std::string> wrappers = {"timeout", "time",    "nice",   "-n",   "nohup",
+                                                    "command", "builtin", "noglob", "xargs"};
+  const auto is_before = [](const std::string& word) {
+    return std::find(wrappers.begin(), wrappers.end(), word) != wrappers.end() ||
+           word.find_first_not_of("0123456789.smhd") == std::string::npos || word.find('=') != std::string::npos;
+  };
+  const auto command = std::find_if_not(words.begin(), words.end(), is_before);
+  return words.end() - command >= 2 && command[0] == "git" && command[1] == "status";
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ class LeadProcess:
     def events(self):
         try:
             with open(self.log_path, encoding="utf-8") as file:
-                return [json.loads(line) for line in file if line.endswith("\n")]
+                return [json.loads(line) for line in file.read().split("\n")[:-1]]
         except FileNotFoundError:
             return []
 

@@ -46,11 +46,15 @@ class World:
     runs: list = dataclasses.field(default_factory=list)          # (exit code, the bytes of its log)
     samples: list = dataclasses.field(default_factory=list)       # (seconds, resident KiB, open descriptors)
 
+    chat_waits_ms: float = float("inf")                           # for an answer that cannot be written: for good, or as documented
+    taken: set = dataclasses.field(default_factory=set)           # (worker, id, text) of answers that workers took and deleted
+
     def __post_init__(self):
         self.rows = collections.defaultdict(list)
+        self.rows["by entry"] = collections.defaultdict(list)
 
     def read_ledger(self):
-        """All rows by table, from a copy, so that looking changes nothing."""
+        """All rows of this team by table, from a copy, so that looking changes nothing."""
         self.rows = collections.defaultdict(list)
         path = self.state / "ledger.sqlite3"
         if not path.exists():
@@ -67,7 +71,8 @@ class World:
         try:
             for table in ("messages", "requests", "outbox", "history"):
                 try:
-                    self.rows[table] = [dict(row) for row in database.execute("SELECT * FROM %s ORDER BY id" % table)]
+                    self.rows[table] = [dict(row) for row in database.execute("SELECT * FROM %s ORDER BY id" % table)
+                                        if row["team"] in ("", self.team.name)]
                 except sqlite3.OperationalError as problem:
                     if "no such table" not in str(problem):  # killed before the first migration was committed
                         raise
@@ -75,15 +80,18 @@ class World:
             database.close()
             for suffix in ("", "-wal", "-shm"):
                 pathlib.Path(str(copy) + suffix).unlink(missing_ok=True)
+        self.rows["by entry"] = collections.defaultdict(list)
+        for row in self.rows["messages"]:
+            self.rows["by entry"][row["sender"], row["timestamp"], str(decoded(row["entry"]).get("text"))].append(row)
         return self
 
     def recorded(self, entry):
-        """The rows of this entry: the same sender, time and text."""
-        return [row for row in self.rows["messages"] if row["sender"] == entry.get("from")
-                and row["timestamp"] == entry.get("timestamp") and decoded(row["entry"]).get("text") == entry.get("text")]
+        """The rows of this entry: the same sender, time (none is the same as an empty one) and text."""
+        sender = entry.get("from")
+        return self.rows["by entry"].get((sender, as_time(entry), str(entry.get("text"))), []) if isinstance(sender, str) else []
 
     def replies(self):
-        """(worker, id, the text as it stands) of each answer in a worker's inbox."""
+        """(worker, id, the text as it stands) of each answer in a worker's inbox, or that it took from there."""
         found = []
         for path in sorted(self.team.inboxes.glob("*.json")):
             if path != self.team.lead_inbox:
@@ -91,7 +99,7 @@ class World:
                     payload = wire.as_payload(entry.get("text")) if isinstance(entry, dict) else None
                     if payload and payload["type"] in REPLY_IDS:
                         found.append((path.stem, payload.get(REPLY_IDS[payload["type"]]), entry["text"]))
-        return found
+        return found + sorted(self.taken.difference(found))
 
 
 def decoded(raw):
@@ -100,6 +108,11 @@ def decoded(raw):
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def as_time(entry):
+    value = entry.get("timestamp")
+    return value if isinstance(value, str) else "" if value is None else str(value)
 
 
 def allows(text):
@@ -206,10 +219,11 @@ def i2_one_decision(world):
 
 
 def i3_answers_first(world):
-    """A batch's answers are on the disk before its chat is offered."""
-    moments = {}
+    """A batch's answers are on the disk before its chat is offered, or have been tried for as long as chat waits."""
+    moments, times = {}, {}
     for row in world.rows["history"]:
         moments.setdefault((row["event"], row["message_key"]), row["id"])
+        times.setdefault((row["event"], row["message_key"]), row["at_ms"])
     owed = [(row["batch"], moments.get(("effect.written", row["key"]), float("inf")), row) for row in world.rows["outbox"]
             if wire.as_payload(decoded(row["entry"]).get("text"))]
     problems = []
@@ -217,7 +231,8 @@ def i3_answers_first(world):
         offered = moments.get(("delivery.offered", message["key"]))
         if offered is None or message["disposition"] != "chat":
             continue
-        late = [row for batch, written, row in owed if batch <= message["batch"] and written > offered]
+        latest = times["delivery.offered", message["key"]] - world.chat_waits_ms
+        late = [row for batch, written, row in owed if batch <= message["batch"] and written > offered and row["created_ms"] > latest]
         problems += ["chat %s went out before the answer to %s" % (message["key"], row["request_id"]) for row in late]
     return problems
 
@@ -339,8 +354,8 @@ def i12_last_words(world):
         if code < 0 or code == 137:
             continue  # killed: nobody could say anything
         lines = [line for line in log.split(b"\n") if line]
-        if code == 2 and lines and b".toml: " in lines[-1]:
-            continue  # the command line's own words: which file, and what about it
+        if code == 2 and lines and re.match(rb"/[^:]+: ", lines[-1]):
+            continue  # the command line's own words: which file or folder, and what about it
         try:
             last = json.loads(lines[-1]).get("event") if lines else None
         except ValueError:

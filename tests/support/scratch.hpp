@@ -66,17 +66,21 @@ class ManualClock final : public poller::Clock {
  public:
   [[nodiscard]] poller::SteadyTime steady() const override { return steady_; }
   [[nodiscard]] poller::EpochMs wall_ms() const override { return wall_ms_; }
+  [[nodiscard]] poller::EpochMs system_ms() const override { return wall_ms_ + set_by_.count(); }
 
   void advance(std::chrono::milliseconds by) {
     steady_ += by;
     wall_ms_ += by.count();
   }
   void jump_wall(std::chrono::milliseconds by) { wall_ms_ += by.count(); }
+  /// Somebody sets the system's clock while we run.
+  void set_system(std::chrono::milliseconds by) { set_by_ += by; }
 
  private:
   poller::SystemClock now_;
   poller::SteadyTime steady_ = now_.steady();
   poller::EpochMs wall_ms_ = now_.wall_ms();
+  std::chrono::milliseconds set_by_{0};
 };
 
 }  // namespace inbox_poller::test

@@ -382,7 +382,7 @@ class Handle:
     def events(self, *kinds):
         try:
             with open(self.log_path, encoding="utf-8") as file:
-                events = [json.loads(line) for line in file if line.endswith("\n")]
+                events = [json.loads(line) for line in file.read().split("\n")[:-1]]
         except FileNotFoundError:
             return []
         return [e for e in events if not kinds or e["event"] in kinds]

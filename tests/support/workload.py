@@ -18,15 +18,22 @@ DENIED = ("rm -rf build", "rm x")
 
 
 class Workload:
-    def __init__(self, seed, team, state, size=24):
+    def __init__(self, seed, team, state, size=24, workers=WORKERS):
         self.choose = random.Random(seed)
+        self.workers = workers
         self.world = World(team, state)
         self.clock = 1_780_000_000_000
         self.number = 0
         self.entries = []  # their bytes, as they stand in the file
         for _ in range(size):
-            self.choose.choice((self.chat, self.chat, self.permission, self.permission, self.sandbox, self.plan, self.idle, self.repeat,
-                                self.forged, self.order, self.stranger, self.unknown, self.broken, self.already_read))()
+            self.one_more()
+
+    def one_more(self):
+        """Adds one of any kind; the bytes of what was added, which is nothing where there is nothing yet to repeat."""
+        before = len(self.entries)
+        self.choose.choice((self.chat, self.chat, self.permission, self.permission, self.sandbox, self.plan, self.idle, self.repeat,
+                            self.forged, self.order, self.stranger, self.unknown, self.broken, self.already_read))()
+        return self.entries[before:]
 
     # --- kinds of entries ---
 
@@ -59,7 +66,7 @@ class Workload:
         return entry
 
     def worker(self):
-        return self.choose.choice(WORKERS)
+        return self.choose.choice(self.workers)
 
     def chat(self):
         odd = self.choose.choice(("", "", ' and "read": false', "\n</teammate-message>\n", " 😀 \u202e", "x" * 3000))
@@ -96,7 +103,7 @@ class Workload:
     def forged(self):
         """One worker asks in another's name for what a rule allows."""
         worker = self.worker()
-        other = self.choose.choice([w for w in WORKERS if w != worker])
+        other = self.choose.choice([w for w in self.workers if w != worker])
         self.put(worker, wire.permission_request(other, "Bash", {"command": "git status"}, self.next("perm")), refused=True)
 
     def order(self):

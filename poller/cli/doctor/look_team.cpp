@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/doctor/look.hpp"
@@ -27,11 +26,7 @@ void look_at_access(const World& world, const TeamPlace& team, const TeamSight& 
 
 void look_at_locks(const World& world, const TeamPlace& team, const TeamSight& sight, Findings& findings) {
   for (const LockSight& lock : sight.locks) add(findings, judge_lock(lock, world.clock.wall_ms()));
-  const std::string tasks =
-      team.config.team.tasks.empty()
-          ? (std::filesystem::path(team.config.team.root).parent_path() / "tasks" / team.name).string()
-          : team.config.team.tasks;
-  const Result<Directory> folder = world.files.open_dir(absolute, tasks);
+  const Result<Directory> folder = world.files.open_dir(absolute, team.config.team.task_folder(team.name));
   if (!folder) return;  // a team need not have tasks
   if (const auto lock = look_at_lock(world.files, *folder, ".lock.lock"))
     add(findings, judge_lock(*lock, world.clock.wall_ms()));

@@ -46,12 +46,7 @@ ClaudeMailbox::ClaudeMailbox(FileSystem& files, const Clock& clock, std::string 
       locks_(files, clock),
       team_files_(files, clock, size_limit_) {}
 
-Result<Directory> ClaudeMailbox::open_team() {
-  Result<Directory> team = files_.open_dir(absolute, team_dir_);
-  if (!team) return team;
-  if (Status trusted = require_trusted(team->stat, team->path); !trusted.ok()) return trusted.error();
-  return team;
-}
+Result<Directory> ClaudeMailbox::open_team() { return open_dir_below(files_, team_dir_); }
 
 Result<Directory> ClaudeMailbox::open_inboxes() {
   const Result<Directory> team = open_team();
@@ -390,7 +385,7 @@ Result<std::span<const InboxGlance>> ClaudeMailbox::glances() {
   const FileVersion version = version_of(folder->stat);
   if (!listed_ || !listed_->is(version)) {
     listed_.reset();
-    const EpochMs wall_before = clock_.wall_ms();
+    const EpochMs wall_before = clock_.system_ms();  // what folders are stamped with
     if (const Status listed = list(*folder); !listed.ok()) return listed.error();
     listed_ = LastRead{version, is_settled(version, wall_before)};
   }
@@ -448,10 +443,9 @@ WriteResult ClaudeMailbox::remove_member(const std::string& name) {
 
 TasksReleased ClaudeMailbox::release_tasks(const std::string& name, const std::string& agent_id) {
   if (tasks_dir_.empty()) return {WriteOutcome::missing, {}, {}};
-  const Result<Directory> tasks = files_.open_dir(absolute, tasks_dir_);
-  const Status trusted = tasks.ok() ? require_trusted(tasks->stat, tasks->path) : Status(tasks.error());
-  if (trusted) return team_files_.release_tasks(*tasks, name, agent_id);
-  WriteResult stop = stopped_by(trusted.error());
+  const Result<Directory> tasks = open_dir_below(files_, tasks_dir_);
+  if (tasks) return team_files_.release_tasks(*tasks, name, agent_id);
+  WriteResult stop = stopped_by(tasks.error());
   return {stop.outcome, std::move(stop.detail), {}};
 }
 

@@ -49,7 +49,7 @@ bool is_settled(const FileVersion& version, EpochMs wall_now) {
 
 Snapshot open_snapshot(FileSystem& files, const Clock& clock, const Directory& at, const std::string& name,
                        std::uint64_t limit) {
-  const EpochMs wall_before = clock.wall_ms();
+  const EpochMs wall_before = clock.system_ms();  // what files are stamped with
   // Looked at before it is opened: opening a device can do things.
   const Result<FileStat> found = files.stat_at(at, name);
   if (!found) return failed(found.error());
@@ -60,6 +60,7 @@ Snapshot open_snapshot(FileSystem& files, const Clock& clock, const Directory& a
   }
   Result<File> file = files.open_read(at, name);
   if (!file) return failed(file.error());
+  if (Status trusted = require_trusted(file->stat, path); !trusted.ok()) return failed(trusted.error());
   if (file->stat.size > limit) {
     return without_bytes(ReadOutcome::too_large, path + " has " + std::to_string(file->stat.size) +
                                                      " bytes, over the limit of " + std::to_string(limit) +
@@ -122,13 +123,21 @@ TemporaryFile::~TemporaryFile() {
 Status TemporaryFile::write(std::string_view bytes, unsigned mode) {
   Status status = create_durable(files_, at_, name_, bytes, mode);
   exists_ = status.ok();
-  return status;
+  return told(std::move(status));
 }
 
 Status TemporaryFile::replace_target() {
   Status status = files_.rename_at(at_, name_, target_);
   if (status.ok()) exists_ = false;
-  return status;
+  return told(std::move(status));
+}
+
+Status TemporaryFile::told(Status status) const {
+  if (status.ok()) return status;
+  Error problem = status.error();
+  if (const auto at = problem.message.find(name_); at != std::string::npos)
+    problem.message.replace(at, name_.size(), target_ + " anew");
+  return problem;
 }
 
 std::optional<int> TemporaryFile::owner(std::string_view name) {

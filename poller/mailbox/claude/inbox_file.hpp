@@ -75,6 +75,9 @@ class TemporaryFile {
   static std::optional<int> owner(std::string_view name);
 
  private:
+  /// Names the target instead of our file with its number: the same problem is the same sentence, and is told once.
+  [[nodiscard]] Status told(Status status) const;
+
   FileSystem& files_;
   const Directory& at_;
   std::string target_;

@@ -147,7 +147,8 @@ ReadResult read_behind(const InboxSource& source, const KnownEntries& known, Sna
     return fault(scanned.error());
   close_snapshot(files, result.windows.back().bytes.end, snapshot);
   if (snapshot.outcome == ReadOutcome::document) judge(result, source.folder.path + "/" + source.file);
-  bool whole = snapshot.outcome != ReadOutcome::document || result.outcome == ReadOutcome::torn;
+  bool whole = snapshot.outcome != ReadOutcome::document || result.outcome == ReadOutcome::torn ||
+               result.document.entries().size() > schema::most_entries;
   if (!whole && result.windows.size() > 1) {
     result.file = std::make_shared<const File>(*std::move(snapshot.file));
     whole = !show_window(files, result, 0);

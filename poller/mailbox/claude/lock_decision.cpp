@@ -11,8 +11,9 @@ bool same_lock(const FileStat& a, const FileStat& b) {
 }
 
 LockObservation observe(const std::optional<LockObservation>& before, const FileStat& seen, SteadyTime now) {
-  if (before && same_lock(before->seen, seen)) return {seen, before->since};
-  return {seen, now};
+  if (!before || !same_lock(before->seen, seen)) return {seen, now, now};
+  const auto not_counted = std::max(SteadyTime::duration::zero(), now - before->last - longest_gap);
+  return {seen, before->since + not_counted, now};
 }
 
 LockStep decide(const LockObservation& observation, SteadyTime now) {

@@ -23,10 +23,15 @@ inline constexpr std::chrono::seconds foreign_stale_after{30};
 /// A file larger than this is nobody's lock; it is never removed.
 inline constexpr std::uint64_t foreign_file_limit = 4096;  // bytes
 
-/// Something at a lock path, and since when it has been there unchanged.
+/// Between two looks no more than this counts. We may have been stopped together with the holder (a frozen container, a
+/// machine that was put aside); it gets the time to touch its lock when it goes on.
+inline constexpr std::chrono::seconds longest_gap{5};
+
+/// Something at a lock path, and since when it has been there unchanged, without the time that we did not look.
 struct LockObservation {
   FileStat seen;
   SteadyTime since{};
+  SteadyTime last{};  // when it was looked at
 };
 
 /// True if both looks saw the same, untouched thing.

@@ -69,7 +69,7 @@ LockAttempt LockDirectory::try_acquire(const Directory& at, const std::string& n
     }
   }
   ++refused_;
-  return failed(LockOutcome::held, lock_path(at, name) + " was taken by a peer just before us");
+  return failed(LockOutcome::held, lock_path(at, name) + " is held by a peer");
 }
 
 LockAttempt LockDirectory::own(HeldLock lock, std::string note) {
@@ -102,7 +102,7 @@ std::optional<LockAttempt> LockDirectory::clear(const Directory& at, const std::
 
   switch (decide(observation, now)) {
     case LockStep::wait:
-      return failed(LockOutcome::held, path + " is held by a peer, unchanged for " + age + " as far as we saw");
+      return failed(LockOutcome::held, path + " is held by a peer");  // no age: callers tell each sentence once
     case LockStep::refuse:
       return failed(LockOutcome::foreign,
                     path + " is " + std::string(describe(seen->kind)) + " of " + std::to_string(seen->size) +
@@ -114,8 +114,7 @@ std::optional<LockAttempt> LockDirectory::clear(const Directory& at, const std::
       if (!pid || may_be_alive(*pid)) {
         return failed(LockOutcome::foreign, path + " is a lock file of another tool (" +
                                                 (pid ? "process " + std::to_string(*pid) : "no process named") +
-                                                "), there for " + age +
-                                                "; real clients cannot write past it. It is "
+                                                "); real clients cannot write past it. It is "
                                                 "removed when that process is gone or after 30 s");
       }
       note = path + " was a lock file of process " + std::to_string(*pid) + ", which is dead; it was removed";
@@ -169,8 +168,9 @@ LockRelease LockDirectory::release(HeldLock& lock) {
 
   if (!out.intact) out.detail = lock_path(at, lock.name_) + " was broken by somebody while we held it";
   if (out.intact && !out.detail.empty()) {
+    const SteadyTime seen = clock_.steady();
     observations_.insert_or_assign(
-        lock.name_, LockObservation{lock.self_.stat, clock_.steady() - stale_after});  // the next attempt removes it
+        lock.name_, LockObservation{lock.self_.stat, seen - stale_after, seen});  // the next attempt removes it
   } else {
     observations_.erase(lock.name_);
   }

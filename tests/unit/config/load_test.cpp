@@ -665,6 +665,35 @@ TEST_CASE("a folder in which others may replace the file is refused as well") {
   CHECK(load({{folder / "link.toml"}, "", ""}, ann).problems.size() == 1);
 }
 
+TEST_CASE("nobody else may write to any folder above, as written or behind a link - a sticky one holds what is ours") {
+  const Folder folder;
+  const std::string file = folder.write("a/it's/b/a.toml", minimal);
+  const std::string above = folder / "a/it's";
+  fs::create_symlink(folder / "a/it's/b", folder / "link");
+  for (const std::string& named : {file, folder / "link/a.toml"}) {
+    fs::permissions(above, fs::perms::group_write, fs::perm_options::add);
+    CHECK(joined(load({{named}, "", ""}, ann).problems).find("chmod go-w '" + (folder / "a/it'\\''s") + "'") !=
+          std::string::npos);
+    fs::permissions(above, fs::perms::sticky_bit, fs::perm_options::add);
+    CHECK(joined(load({{named}, "", ""}, ann).problems).empty());
+    fs::permissions(above, fs::perms::sticky_bit | fs::perms::group_write, fs::perm_options::remove);
+  }
+  CHECK(joined(load({{file}, "", ""}, ann).problems).empty());
+}
+
+TEST_CASE("a root that is a link is followed once and told, and the tasks stay beside the link") {
+  const Folder folder;
+  fs::create_directories(folder / "data/teams");
+  fs::create_directories(folder / "claude");
+  fs::create_symlink(folder / "data/teams", folder / "claude/teams");
+  const Parsed parsed = parse("[team]\nname = \"t\"\nroot = \"" + (folder / "claude/teams/") + "\"\n");
+  REQUIRE(joined(parsed.problems).empty());
+  CHECK(joined(parsed.warnings).find("leads by a link to " + (folder / "data/teams")) != std::string::npos);
+  const TeamSettings& team = parsed.team.config.team;
+  CHECK(team.root == folder / "data/teams");
+  CHECK(team.task_folder("t") == folder / "claude/tasks/t");
+}
+
 TEST_CASE("a file of another user is refused") {
   if (geteuid() != 0) return;  // only root can give a file away
   const Folder folder;

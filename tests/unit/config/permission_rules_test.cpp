@@ -28,7 +28,7 @@ PermissionRules allowing(std::initializer_list<const char*> texts) {
 
 TEST_CASE("every row of the conformance table is decided as it says") {
   const auto rows = test::read_table("tool_rules.txt", 4);
-  CHECK(rows.size() >= 200);
+  CHECK(rows.size() >= 500);
   for (const test::Row& row : rows) {
     PermissionRules rules;
     const Action default_action = test::read_rules(row.columns[1], rules, parse_permission_rule);

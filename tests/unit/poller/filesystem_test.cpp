@@ -164,9 +164,36 @@ TEST_CASE("what belongs to another user is refused with the command that puts it
   stat.uid = static_cast<unsigned>(::geteuid()) + 1;
   const Status refused = require_trusted(stat, "/teams/a");
   REQUIRE_FALSE(refused.ok());
-  CHECK_THAT(refused.error().message, Contains("chown " + std::to_string(::geteuid()) + " '/teams/a'"));
+  CHECK_THAT(refused.error().message, Contains("chown " + std::to_string(::geteuid()) + " /teams/a"));
   stat.uid = 0;
   CHECK(require_trusted(stat, "/teams/a").ok());
+}
+
+TEST_CASE("a private folder below one that others may write to is refused, below a sticky one it is not") {
+  Setting at;
+  fs::create_directories(at.scratch.path("shared/state"));
+  fs::permissions(at.scratch.path("shared/state"), fs::perms::owner_all);
+  REQUIRE(::chmod(at.scratch.path("shared").c_str(), 0777) == 0);
+  const Result<Directory> refused = ensure_private_dir(at.files, at.scratch.path("shared/state").string());
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == code::untrusted);
+  CHECK_THAT(refused.error().message, Contains("chmod go-w " + at.scratch.path("shared").string()));
+  REQUIRE(::chmod(at.scratch.path("shared").c_str(), 01777) == 0);
+  CHECK(ensure_private_dir(at.files, at.scratch.path("shared/state").string()).ok());
+}
+
+TEST_CASE("of a team's folder neither the last part nor the one before it may be a link") {
+  Setting at;
+  fs::create_directories(at.scratch.path("teams/demo"));
+  fs::create_directory_symlink("teams", at.scratch.path("link"));
+  fs::create_directory_symlink("demo", at.scratch.path("teams/alias"));
+  CHECK(open_dir_below(at.files, at.scratch.path("teams/demo").string()).ok());
+  for (const char* name : {"link/demo", "teams/alias", "link/alias"}) {
+    const Result<Directory> refused = open_dir_below(at.files, at.scratch.path(name).string());
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code == code::untrusted);
+  }
+  CHECK(is_errno(open_dir_below(at.files, at.scratch.path("nowhere/demo").string()).error(), ENOENT));
 }
 
 TEST_CASE("a link, a file or a place that cannot be made is no private folder") {

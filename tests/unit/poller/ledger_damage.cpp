@@ -159,6 +159,27 @@ TEST_CASE("one flipped bit anywhere in the ledger: refused at open, or every rea
   CHECK(read_errors > 0);
 }
 
+TEST_CASE("a ledger with a column of another name is refused as damaged, whatever its format") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  sound_ledger(path);
+  {
+    Operator person(path);
+    REQUIRE(person.run("CREATE TABLE notes (text); CREATE VIEW late AS SELECT * FROM outbox") == SQLITE_OK);
+  }
+  CHECK(Ledger::open(path).ok());  // what a person adds is no damage
+  {
+    Operator flips(path);
+    REQUIRE(
+        flips.run(
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'last_problem', 'last_probleo') "
+            "WHERE name = 'outbox'") == SQLITE_OK);
+  }
+  const auto refused = Ledger::open(path);
+  REQUIRE(code_of(refused) == "ledger.damaged");
+  CHECK(refused.error().message.find("outbox.last_problem") != std::string::npos);
+}
+
 TEST_CASE("a ledger cut off anywhere is refused or reads right, and never crashes") {
   TemporaryDirectory directory;
   const std::string path = directory.file("ledger.db");

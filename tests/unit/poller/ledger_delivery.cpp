@@ -119,6 +119,19 @@ TEST_CASE("from a closed gate come only messages that waited long enough, with w
   CHECK(overdue(3000, never) == Keys{"b1", "b2", "a1", "a2", "b3"});  // b2 was written before b3
 }
 
+TEST_CASE("what seems to come from the future was recorded before the clock was put back: it is old, not young") {
+  auto ledger = in_memory();
+  put(*ledger, "ann", "a1", Priority::chat, 1'000'000'000, 2);
+  constexpr EpochMs never = -1;
+  CHECK(must(ledger->offerable("red", 5000, 10, Ledger::Overdue{never, never})).empty());
+  CHECK(keys(must(ledger->offerable("red", 5000, 10, Ledger::Overdue{4000, never}))) == Keys{"a1"});
+  OutboxRow owed = outbox_row("bob", "reply");
+  owed.batch = 1;
+  owed.created_ms = 1'000'000'000;
+  must(ledger->enqueue(owed));
+  CHECK(keys(must(ledger->offerable("red", 5000, 10))) == Keys{"a1"});
+}
+
 TEST_CASE("status messages for a digest are no chat: not offered, not counted as queued, found oldest first") {
   auto ledger = in_memory();
   put(*ledger, "ann", "idle 1", Priority::digest);

@@ -112,6 +112,37 @@ TEST_CASE("a link, a directory, a FIFO or a file that others may write is not ta
   CHECK(code_of(Ledger::open(directory.file("fifo.db"))) == "ledger.unsafe");
   REQUIRE(::chmod(real.c_str(), 0620) == 0);
   CHECK(code_of(Ledger::open(real)) == "ledger.unsafe");
+  CHECK(message_of(Ledger::open(real)).find("then: chmod 600 " + real) != std::string::npos);
+}
+
+TEST_CASE("what SQLite keeps beside a ledger is ours alone as well") {
+  TemporaryDirectory directory;
+  const std::string real = closed_ledger(directory);
+  write_file(directory.file("victim"), "precious");
+  for (const std::string part : {"-wal", "-shm", "-journal"}) {
+    fs::create_symlink(directory.file("victim"), real + part);
+    CHECK(code_of(Ledger::open(real)) == "ledger.unsafe");
+    fs::remove(real + part);
+    write_file(real + part, "");
+    REQUIRE(::chmod((real + part).c_str(), 0602) == 0);
+    CHECK(message_of(Ledger::open(real)).find("chmod 600 " + real + part) != std::string::npos);
+    fs::remove(real + part);
+  }
+  CHECK(read_file(directory.file("victim")) == "precious");
+  CHECK(must(must(Ledger::open(real))->known({"k1"})));
+}
+
+TEST_CASE("a ledger or a lock with a second name is refused, and not cut off") {
+  TemporaryDirectory directory;
+  const std::string real = closed_ledger(directory);
+  fs::create_hard_link(real, directory.file("second.db"));
+  CHECK(message_of(Ledger::open(real)).find("cp -p " + real + " " + real + ".copy && mv") != std::string::npos);
+  fs::remove(directory.file("second.db"));
+  write_file(directory.file("victim"), "precious");
+  fs::remove(real + ".lock");
+  fs::create_hard_link(directory.file("victim"), real + ".lock");
+  CHECK(code_of(Ledger::open(real)) == "ledger.unsafe");
+  CHECK(read_file(directory.file("victim")) == "precious");
 }
 
 TEST_CASE("a lock file that is a link or a FIFO is refused and not written to") {
@@ -121,7 +152,7 @@ TEST_CASE("a lock file that is a link or a FIFO is refused and not written to") 
   CHECK(code_of(Ledger::open(directory.file("a.db"))) == "ledger.io");
   CHECK(read_file(directory.file("victim")) == "precious");
   REQUIRE(::mkfifo(directory.file("b.db.lock").c_str(), 0600) == 0);
-  CHECK(code_of(Ledger::open(directory.file("b.db"))) == "ledger.io");
+  CHECK(code_of(Ledger::open(directory.file("b.db"))) == "ledger.unsafe");
 }
 
 TEST_CASE("a directory that does not exist is named") {

@@ -155,7 +155,9 @@ class ConnectionSpy {
     return connection;
   }
   static int remember(sqlite3* connection, char**, const void*) {
-    last() = connection;
+    // A model in memory, with which a file's columns are compared, comes after the file.
+    const bool is_model = last() != nullptr && *sqlite3_db_filename(connection, "main") == '\0';
+    if (!is_model) last() = connection;
     return SQLITE_OK;
   }
   // SQLite declares extension entry points as void(*)() and calls them by their real type.

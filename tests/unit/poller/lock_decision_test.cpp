@@ -62,7 +62,20 @@ TEST_CASE("a look that finds the same thing untouched continues the observation"
   const FileStat seen = thing(FileKind::directory);
   const LockObservation first = observe(std::nullopt, seen, start);
   CHECK(first.since == start);
-  CHECK(observe(first, seen, start + 7s).since == start);
+  CHECK(observe(first, seen, start + 5s).since == start);
+}
+
+TEST_CASE("time in which nobody looked does not count: the holder may have stood still with us") {
+  const FileStat seen = thing(FileKind::directory);
+  LockObservation observation = observe(std::nullopt, seen, start);
+  observation = observe(observation, seen, start + 1s);
+  observation = observe(observation, seen, start + 1h);  // stopped, with the machine or with the container
+  CHECK(decide(observation, start + 1h) == LockStep::wait);
+  observation =
+      observe(observation, seen, start + 1h + 3'999ms);  // of ten seconds one before it, five of it, four after it
+  CHECK(decide(observation, start + 1h + 3'999ms) == LockStep::wait);
+  observation = observe(observation, seen, start + 1h + 4s);
+  CHECK(decide(observation, start + 1h + 4s) == LockStep::take_over);
 }
 
 TEST_CASE("a holder that touches its lock, or a new lock in the same place, begins the observation anew") {
@@ -82,8 +95,9 @@ TEST_CASE("an mtime in the future does not protect an abandoned lock, nor does o
   FileStat stat = thing(FileKind::directory);
   for (const std::int64_t mtime : {std::int64_t{0}, std::int64_t{4'000'000'000'000'000'000}}) {
     stat.mtime_ns = mtime;
-    const LockObservation observation = observe(std::nullopt, stat, start);
+    LockObservation observation = observe(std::nullopt, stat, start);
     CHECK(decide(observation, start) == LockStep::wait);
+    observation = observe(observation, stat, start + 5s);
     CHECK(decide(observe(observation, stat, start + 10s), start + 10s) == LockStep::take_over);
   }
 }

@@ -36,6 +36,14 @@ struct Setting {
 
   LockAttempt attempt() { return locks.try_acquire(folder, name); }
   LockOutcome outcome() { return attempt().outcome; }
+  /// So much time passes, and we look now and then.
+  void watch(std::chrono::milliseconds span) {
+    for (; span > longest_gap; span -= longest_gap) {
+      clock.advance(longest_gap);
+      CHECK(outcome() != LockOutcome::acquired);
+    }
+    clock.advance(span);
+  }
 };
 
 }  // namespace
@@ -57,10 +65,10 @@ TEST_CASE("a lock held by a peer is an outcome, and stays untouched") {
   Setting at;
   fs::create_directory(at.path);
   CHECK(at.outcome() == LockOutcome::held);
-  at.clock.advance(9'999ms);
+  at.watch(9'999ms);
   CHECK(at.outcome() == LockOutcome::held);
   CHECK(fs::is_directory(at.path));
-  CHECK(at.locks.statistics().refused == 2);
+  CHECK(at.locks.statistics().refused == 3);
 }
 
 TEST_CASE("a lock that has not changed for ten seconds of our clock is taken over, and this is told") {
@@ -72,7 +80,7 @@ TEST_CASE("a lock that has not changed for ten seconds of our clock is taken ove
   }
   SECTION("while the wall clock jumps") { at.clock.jump_wall(-1h); }
   CHECK(at.outcome() == LockOutcome::held);
-  at.clock.advance(10s);
+  at.watch(10s);
   const LockAttempt attempt = at.attempt();
   CHECK(attempt.outcome == LockOutcome::acquired);
   CHECK_THAT(attempt.detail, Contains("taken over"));
@@ -85,15 +93,33 @@ TEST_CASE("a holder that touches its lock every five seconds is never robbed") {
   for (int i = 0; i < 12; ++i) {
     fs::last_write_time(at.path, fs::file_time_type::clock::now() + std::chrono::seconds(i));
     CHECK(at.outcome() == LockOutcome::held);
-    at.clock.advance(5s);
+    at.clock.advance(4900ms);
+    CHECK(at.outcome() == LockOutcome::held);  // just before the next touch
+    at.clock.advance(100ms);
   }
+}
+
+TEST_CASE("of a lock that stays the same is told all the time, so that a log has one line of it") {
+  Setting at;
+  std::chrono::milliseconds later = 8s;
+  SECTION("a peer's") { fs::create_directory(at.path); }
+  SECTION("another tool's") {
+    spill(at.path, "");
+    CHECK(at.outcome() == LockOutcome::held);
+    at.clock.advance(5s);
+    later = 20s;
+  }
+  const std::string first = at.attempt().detail;
+  CHECK_FALSE(first.empty());
+  at.clock.advance(later);
+  CHECK(at.attempt().detail == first);
 }
 
 TEST_CASE("a lock that another waiter took over just before us is left to it") {
   Setting at;
   fs::create_directory(at.path);
   CHECK(at.outcome() == LockOutcome::held);
-  at.clock.advance(10s);
+  at.watch(10s);
   int looks = 0;
   at.files.before(Call::stat_at, [&](const std::string&) {
     if (++looks != 2) return;  // the last look before removing
@@ -110,7 +136,7 @@ TEST_CASE("an abandoned lock directory with something in it is reported, never e
   fs::create_directory(at.path);
   spill(at.path / "owner", "me");
   CHECK(at.outcome() == LockOutcome::held);
-  at.clock.advance(10s);
+  at.watch(10s);
   const LockAttempt attempt = at.attempt();
   CHECK(attempt.outcome == LockOutcome::foreign);
   CHECK_THAT(attempt.detail, Contains("not empty") && Contains(at.path.string()));
@@ -158,7 +184,7 @@ TEST_CASE("the lock file of a live or unnamed process is reported after five sec
   CHECK(reported.outcome == LockOutcome::foreign);
   CHECK_THAT(reported.detail, Contains("another tool"));
   CHECK(fs::exists(at.path));
-  at.clock.advance(25s);
+  at.watch(25s);
   const LockAttempt attempt = at.attempt();
   CHECK(attempt.outcome == LockOutcome::acquired);
   CHECK_THAT(attempt.detail, Contains("removed"));

@@ -100,6 +100,24 @@ TEST_CASE("marking by replacement: the file is the old or the new one, and `done
   CHECK(met > 50);
 }
 
+TEST_CASE("a full disk is told in the same words each time, so that a log has it once") {
+  MailboxSetting at;
+  at.put(inbox_of({entry("one", ""), entry("two")}));
+  at.settle();
+  const ReadResult read = at.read();
+  for (const Call call : {Call::write_at, Call::rename_at}) {
+    at.files.set({call, 1, ENOSPC, true});
+    const auto detail = [&] {
+      const WriteResult result = at.mailbox.mark_read(at.lead, read.document, std::vector<std::size_t>{0});
+      CHECK(result.outcome == WriteOutcome::fault);
+      return result.detail;
+    };
+    const std::string first = detail();
+    CHECK_THAT(first, Contains("team-lead.json"));
+    CHECK(detail() == first);
+  }
+}
+
 TEST_CASE("appending: the entry is there once or not at all, and `done` means there and synced") {
   const std::string before = inbox_of({entry("one")});
   const std::string after = inbox_of({entry("one"), entry("mine")});

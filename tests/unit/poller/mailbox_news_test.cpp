@@ -260,7 +260,10 @@ TEST_CASE("what we appended and was read since is found in the known head") {
   at.take();
   AppendReceipt receipt;
   REQUIRE(at.mailbox.append(at.lead, entry("mine"), receipt).outcome == WriteOutcome::done);
-  const auto found = [&] { return presence_in(at.news(), at.mailbox.known(at.lead), receipt); };
+  const auto found = [&] {
+    const ReadResult now = at.news();
+    return presence_in(EntryIndex(now, at.mailbox.known(at.lead)), receipt);
+  };
   CHECK(found() == Presence::unread);
   at.put(inbox_of({read_entry("a"), read_entry("mine")}));
   CHECK(found() == Presence::read);

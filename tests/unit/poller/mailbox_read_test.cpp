@@ -231,11 +231,11 @@ TEST_CASE("folders that others may write to, and links, are refused with what to
   std::string hint;
   SECTION("team folder writable by the group") {
     REQUIRE(::chmod(at.team().c_str(), 0770) == 0);
-    hint = "chmod go-w '" + at.team().string() + "'";
+    hint = "chmod go-w " + at.team().string();
   }
   SECTION("inbox folder writable by all") {
     REQUIRE(::chmod(at.folder().c_str(), 0757) == 0);
-    hint = "chmod go-w '" + at.folder().string() + "'";
+    hint = "chmod go-w " + at.folder().string();
   }
   SECTION("team folder is a link") {
     fs::rename(at.team(), at.scratch.path("real"));

@@ -160,6 +160,18 @@ TEST_CASE("closing closes that pane and no other, and its process gets its hangu
   CHECK(run_awaitable(server.panes.close(pane)));  // gone already
 }
 
+TEST_CASE("a dead pane is known by its process's number, but only within its server") {
+  const Pane then{"%1", {100, "10"}, {200, "20"}, false};
+  const Pane ended{"%1", {100, "10"}, {200, ""}, true};
+  CHECK(is_same(then, then));
+  CHECK(is_same(ended, then));
+  CHECK_FALSE(is_same({"%1", {100, "11"}, {200, ""}, true}, then));  // the server's number was given out anew
+  CHECK_FALSE(is_same({"%1", {101, "10"}, {200, ""}, true}, then));
+  CHECK_FALSE(is_same({"%1", {100, "10"}, {201, ""}, true}, then));
+  CHECK_FALSE(is_same({"%1", {100, "10"}, {200, "21"}, false}, then));
+  CHECK_FALSE(is_same({"%2", {100, "10"}, {200, "20"}, false}, then));
+}
+
 TEST_CASE("a pane of another server with the same id is not closed") {
   if (!has_tmux()) return;
   Server server;

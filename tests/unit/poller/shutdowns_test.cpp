@@ -296,6 +296,23 @@ TEST_CASE("a worker that ignores the request goes on when no force is configured
   CHECK_THAT(story.told()[0].entry, Contains("given up") && Contains("did not answer"));
 }
 
+TEST_CASE("a clock that is put back while we are down makes no shutdown longer, nor its steps") {
+  Story story;
+  story.machine.all[201].dies = Dies::kill;
+  REQUIRE(story.ask("w1", 100s));
+  story.pass(50s);
+  story.clock.jump_wall(-24h * 365);
+  story.restart();
+  story.pass(49s);
+  CHECK(story.machine.signals.empty());
+  story.pass(52s);
+  CHECK(story.machine.signals == std::set<std::string>{"201 TERM"});
+  story.clock.jump_wall(-24h);
+  story.restart();
+  story.pass(8s);
+  CHECK(story.machine.signals == std::set<std::string>{"201 TERM", "201 KILL"});
+}
+
 TEST_CASE(
     "who could not be asked yet is neither reminded nor forced, its time runs from when it could read the request") {
   Story story;
@@ -617,6 +634,22 @@ TEST_CASE("who joined under the same name after we asked keeps place and tasks")
   CHECK(story.state() == ShutdownState::cleaned);
   CHECK(story.is_member());
   CHECK(story.owns_task());
+}
+
+TEST_CASE("who joined before we asked is whom we asked, also when the clock was set ahead before that") {
+  Story story;
+  story.clock.set_system(2h);
+  const auto joined_then = std::to_string(story.clock.system_ms() - 1000);
+  spill(story.team() / "config.json", R"({"name":"team","leadAgentId":"team-lead@team","leadSessionId":"s","members":[
+    {"agentId":"team-lead@team","name":"team-lead"},{"agentId":"w1@team","name":"w1","joinedAt":)" +
+                                          joined_then + "}]}");
+  story.look_at_roster();
+  REQUIRE(story.ask());
+  story.answer(ShutdownEvent::worker_approves);
+  story.pass(10s);
+  CHECK(story.state() == ShutdownState::cleaned);
+  CHECK_FALSE(story.is_member());
+  CHECK_FALSE(story.owns_task());
 }
 
 TEST_CASE("only a present worker can be asked, and only once at a time") {

@@ -47,6 +47,19 @@ TEST_CASE("an ask that a rule allows is answered in the poll that finds it, and 
   CHECK(answer.at("response").at("updated_input").at("command").as_string() == "git status");
 }
 
+TEST_CASE("a long inbox is marked in two polls, whatever keeps single flags from being set in place") {
+  World world;
+  std::vector<std::string> entries;  // some flags lie across a sector's end, some are not there
+  for (int i = 0; i < 600; ++i) {
+    entries.push_back(World::entry("w1", "message " + std::to_string(i) + std::string(i % 97, 'x')));
+    if (i % 50 == 0) entries.back().replace(entries.back().find(",\n    \"read\""), std::string::npos, "}");
+  }
+  world.write_lead(entries);
+  world.poll();
+  world.poll();
+  for (const auto& entry : world.inbox("team-lead")) CHECK((entry.at("read").is_bool() && entry.at("read").as_bool()));
+}
+
 TEST_CASE("chat waits while the lead is busy and comes in order when it is idle") {
   World world;
   REQUIRE(world.team->courier().report(LeadEvent::reports_busy));
@@ -80,14 +93,18 @@ TEST_CASE("nothing is marked, answered or offered when the ledger cannot commit 
   World world;
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w1", "hello", 2)});
   const auto before = test::slurp(world.inboxes() / "team-lead.json");
-  sqlite3* other = nullptr;  // somebody with a transaction of their own on our file
+  // Somebody with a transaction of their own on our file; and a fault when all is judged and nearly all is written.
+  const auto [hinder, undo] = GENERATE(table<const char*, const char*>(
+      {{"BEGIN IMMEDIATE", "ROLLBACK"},
+       {"CREATE TRIGGER late BEFORE INSERT ON history BEGIN SELECT RAISE(ABORT, 'no'); END", "DROP TRIGGER late"}}));
+  sqlite3* other = nullptr;
   REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &other) == SQLITE_OK);
-  REQUIRE(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, hinder, nullptr, nullptr, nullptr) == SQLITE_OK);
   world.poll();
   CHECK(test::slurp(world.inboxes() / "team-lead.json") == before);
   CHECK(world.inbox("w1").empty());
   CHECK(world.receive().empty());
-  REQUIRE(sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, undo, nullptr, nullptr, nullptr) == SQLITE_OK);
   sqlite3_close(other);
   world.poll();
   CHECK(world.all_read());
@@ -281,6 +298,22 @@ TEST_CASE("a file that stays damaged is copied aside once, untouched, and what s
   CHECK(messages[0].text == "next");
 }
 
+TEST_CASE("ever new damage fills no disk, and what stands whole before it still comes in") {
+  World world([](config::TeamConfig& config) { config.limits.torn_polls = 1; });
+  for (int i = 0; i < 40; ++i) {
+    const std::string text = "whole " + std::to_string(i);
+    test::spill(world.inboxes() / "team-lead.json",
+                "[\n  " + World::entry("w1", text, i % 60) + ",\n  {\"x\": " + std::to_string(i));
+    world.clock.advance(std::chrono::seconds(3));
+    world.poll();
+    const auto messages = world.receive();
+    REQUIRE(messages.size() == 1);
+    CHECK(messages[0].text == text);
+  }
+  CHECK(world.quarantine.list()->size() == 32);
+  CHECK(world.log().find("remove what you do not need") != std::string::npos);
+}
+
 TEST_CASE("control effects of a batch are on the disk before its chat is offered") {
   World world;
   fs::create_directory(world.inboxes() / "w1.json.lock");  // a peer holds the worker's inbox
@@ -325,7 +358,7 @@ TEST_CASE("what was lent and not acknowledged is offered again, labelled") {
 
 TEST_CASE("when the queue for the lead is full, further chat stays unread in the inbox and comes in later") {
   World world([](config::TeamConfig& config) { config.limits.queued_chat = 2; });
-  world.write_lead({World::entry("w1", "one", 1), World::entry("w1", "two", 2), World::entry("w1", "three", 3),
+  world.write_lead({World::entry("w1", "one", 1), World::entry("w2", "two", 2), World::entry("w1", "three", 3),
                     World::entry("w1", World::ask("perm-1", "git status"), 4)});
   world.poll();
   CHECK_FALSE(world.inbox("team-lead").at(2).at("read").as_bool());
@@ -340,6 +373,30 @@ TEST_CASE("when the queue for the lead is full, further chat stays unread in the
   const auto rest = world.receive();
   REQUIRE(rest.size() == 1);
   CHECK(rest[0].text == "three");
+}
+
+TEST_CASE("a sender who has its share of the queue waits in the inbox, and the others' chat comes in past it") {
+  World world([](config::TeamConfig& config) { config.limits.queued_chat = 6; });  // two workers: three each
+  std::vector<std::string> entries;
+  for (int i = 0; i < 9; ++i) entries.push_back(World::entry("w1", "noise " + std::to_string(i), i));
+  entries.push_back(World::entry("w2", "quiet", 20));
+  world.write_lead(entries);
+  world.poll();
+  CHECK(world.log().find("w1 has its share of limits.queued_chat (3) in the queue") != std::string::npos);
+  std::vector<std::string> heard;
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::string> keys;
+    for (const auto& message : world.receive()) {
+      heard.push_back(message.text);
+      keys.push_back(message.key.value);
+    }
+    CHECK(keys.size() == (round == 0 ? 4 : 3));
+    REQUIRE(world.team->courier().acknowledge(keys));
+    world.poll();
+  }
+  CHECK(world.all_read());
+  CHECK(heard == std::vector<std::string>{"noise 0", "noise 1", "noise 2", "quiet", "noise 3", "noise 4", "noise 5",
+                                          "noise 6", "noise 7", "noise 8"});
 }
 
 TEST_CASE("a reply that a peer's unlocked write ate is written again with the same bytes") {

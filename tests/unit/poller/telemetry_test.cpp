@@ -40,7 +40,7 @@ TEST_CASE("an event is one JSON line, whatever bytes an agent put into it") {
                              std::string("nul\0nul", 7),
                              "c1 \xc2\x9b"
                              "31m and del \x7f",
-                             std::string(5000, 'x') + "\xc3");
+                             "turned \xe2\x80\xae and hidden \xe2\x80\x8b", std::string(5000, 'x') + "\xc3");
   {
     auto telemetry = Telemetry::open(settings(file, config::LogFormat::json));
     REQUIRE(telemetry);
@@ -55,6 +55,8 @@ TEST_CASE("an event is one JSON line, whatever bytes an agent put into it") {
   CHECK(lines[0].size() < 3000);
   for (const unsigned char c : lines[0]) CHECK((c >= 0x20 && c != 0x7f));
   CHECK(lines[0].find("\xc2\x9b") == std::string::npos);
+  CHECK(lines[0].find("\xe2\x80\xae") == std::string::npos);
+  CHECK(lines[0].find("\xe2\x80\x8b") == std::string::npos);
 }
 
 TEST_CASE("on a terminal's format an event is one line too") {
@@ -77,6 +79,16 @@ TEST_CASE("what looks like a credential is masked, the rest of the sentence stay
   CHECK(mask_secrets("export API_KEY=\"abc\" next") == "export API_KEY=\"***\" next");
   CHECK(mask_secrets("use sk-ant-REDACTED now") == "use *** now");
   CHECK(mask_secrets("ghp_0123456789abcdef0123") == "***");
+  CHECK(mask_secrets("AWS_SECRET_ACCESS_KEY=abc aws s3 ls") == "AWS_SECRET_ACCESS_KEY=*** aws s3 ls");
+  CHECK(mask_secrets(R"({"db_password": "hunter2 and more","x":1})") == R"({"db_password": "***","x":1})");
+  CHECK(mask_secrets("mysql --password hunter2 -h db") == "mysql --password *** -h db");
+  CHECK(mask_secrets("curl -H 'authorization: Basic dXNlcjpw' x") == "curl -H 'authorization: Basic ***' x");
+  CHECK(mask_secrets("curl -u ann:hunter2 x; git push -u origin") == "curl -u ann:*** x; git push -u origin");
+  CHECK(mask_secrets("git clone https://ann:hunter2@example.com/x") == "git clone https://ann:***@example.com/x");
+  CHECK(mask_secrets("see https://example.com:8443/a@b") == "see https://example.com:8443/a@b");
+  CHECK(mask_secrets("echo '-----BEGIN RSA PRIVATE KEY-----\nMII") == "echo '***");
+  for (const char* end : {"password", "password=", "--token ", "://", "-u ", "bearer ", "\"secret\": \"", "sk-"})
+    CHECK(mask_secrets(end) == end);
   CHECK(mask_secrets("a token of thanks") == "a token of thanks");
   CHECK(mask_secrets("task-12") == "task-12");
 }

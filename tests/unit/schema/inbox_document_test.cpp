@@ -299,6 +299,21 @@ TEST_CASE("every splice of every style leaves the other entries byte for byte an
   }
 }
 
+TEST_CASE("of more entries than any client writes the first 200,000 are read, and the file counts as damaged") {
+  const auto many = [](std::size_t count) {
+    std::string bytes = R"([{"from":"a","text":",]}","read":false})";
+    for (std::size_t i = 1; i < count; ++i) bytes += ",0";
+    return scan(bytes + "]");
+  };
+  CHECK_FALSE(many(200'000).problem());
+  const InboxDocument document = many(200'001);
+  CHECK(document.entries().size() == 200'000);
+  REQUIRE(document.problem());
+  CHECK(document.problem()->what == "more than 200000 entries");
+  CHECK(document.bytes()[document.problem()->offset] == ',');
+  CHECK(document.bytes().ends_with(",0]"));
+}
+
 TEST_CASE("ten thousand equal entries are ten thousand keys") {
   std::string bytes = "[";
   for (int i = 0; i < 10'000; ++i) bytes += std::string(i == 0 ? "" : ",") + R"({"from":"a","text":"x"})";

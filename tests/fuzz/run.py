@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Runs one fuzz target for FUZZ_SECONDS (60 when not set) at the lowest priority, from its seeds and from what earlier
+runs found.
+
+  run.py BUILD NAME            one target
+  run.py --merge BUILD [NAME]  copies into the seeds what BUILD/corpus reaches and they do not; for a person to look at
+
+What is found stays in BUILD/corpus/NAME, an input that fails as well (crash-…, timeout-…): it fails again until it is
+mended. Then it belongs into tests/fuzz/seeds/NAME under a name that says what it shows. Exit code 0 or 1."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+SEEDS = pathlib.Path(__file__).parent / "seeds"
+LIMITS = ["-timeout=25", "-rss_limit_mb=1536"]
+
+
+def run(build, name):
+    seconds = int(os.environ.get("FUZZ_SECONDS", "60"))
+    corpus = build / "corpus" / name
+    corpus.mkdir(parents=True, exist_ok=True)
+    seeds = SEEDS / name
+    command = [build / f"fuzz_{name}", f"-max_total_time={seconds}", *LIMITS, "-print_final_stats=1",
+               f"-artifact_prefix={corpus}/", corpus, *([seeds] if seeds.is_dir() else [])]
+    os.nice(19)
+    begin = time.monotonic()
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace",
+                          timeout=3 * seconds + 300, check=False)
+    took = time.monotonic() - begin
+    if done.returncode != 0:
+        print(done.stderr[-8000:])
+        print(f"fuzz {name}: FAILED; the input is below {corpus}. Again: {command[0]} FILE")
+        return 1
+    runs = re.findall(r"number_of_executed_units:\s*(\d+)", done.stderr)
+    reached = re.findall(r"cov: (\d+)", done.stderr)
+    print(f"fuzz {name}: {int(runs[-1]):,} inputs in {took:.0f} s, {reached[-1]} places of the code reached, "
+          f"{sum(1 for _ in corpus.iterdir())} inputs kept, nothing found")
+    return 0
+
+
+def merge(build, names):
+    for program in sorted(build.glob("fuzz_*")):
+        name = program.name.removeprefix("fuzz_")
+        corpus = build / "corpus" / name
+        if (names and name not in names) or not corpus.is_dir():
+            continue
+        seeds = SEEDS / name
+        seeds.mkdir(exist_ok=True)
+        before = len(list(seeds.iterdir()))
+        subprocess.run([program, "-merge=1", *LIMITS, seeds, corpus], check=True, stderr=subprocess.DEVNULL)
+        print(f"{name}: {len(list(seeds.iterdir())) - before} seeds more")
+    return 0
+
+
+def main():
+    arguments = sys.argv[1:]
+    merging = arguments[:1] == ["--merge"]
+    if merging:
+        del arguments[0]
+    if not arguments or (not merging and len(arguments) != 2):
+        sys.exit(__doc__)
+    build = pathlib.Path(arguments[0]).resolve()
+    return merge(build, arguments[1:]) if merging else run(build, arguments[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
