@@ -88,15 +88,12 @@ class Daemon {
         options_(options),
         telemetry_(telemetry),
         quarantine_(files_, config.state_dir + "/quarantine"),
-        services_{files_,
-                  ledger,
-                  telemetry,
-                  clock_,
-                  quarantine_,
-                  processes_,
-                  context_.get_executor(),
-                  pool_,
-                  config::Environment::from_process().home},
+        commits_(context_.get_executor(), ledger),
+        services_{files_,     ledger,
+                  telemetry,  clock_,
+                  commits_,   quarantine_,
+                  processes_, context_.get_executor(),
+                  pool_,      config::Environment::from_process().home},
         loop_(services_, teams_of(loaded), manager_),
         service_(loop_, services_, config.state_dir + "/ledger.sqlite3", [this] { return reload(); }),
         tasks_(context_.get_executor(), [this] { stop(); }),
@@ -156,8 +153,8 @@ class Daemon {
     ignore_signals();  // nothing is left to wait for
   }
 
-  /// From here on a signal has nothing to say. They are blocked before the sets go, because a set that goes restores the
-  /// default action, and an impatient second SIGTERM would then turn a drained exit into a death.
+  /// From here on a signal has nothing to say. They are blocked before the sets go, because a set that goes restores
+  /// the default action, and an impatient second SIGTERM would then turn a drained exit into a death.
   void ignore_signals() {
     sigset_t ours;
     sigemptyset(&ours);
@@ -208,6 +205,7 @@ class Daemon {
   SystemProcesses processes_;
   ServiceManager manager_;
   Quarantine quarantine_;
+  GroupCommit commits_;
   Services services_;
   PollLoop loop_;
   Service service_;

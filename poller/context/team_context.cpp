@@ -137,11 +137,16 @@ handlers::TeamView TeamContext::view() const {
 
 Status TeamContext::commit(const std::function<Status(EventBatch& events)>& work) {
   EventBatch events;
-  const auto now = clock.wall_ms();
-  auto committed = ledger.transaction([&]() -> Status {
-    if (auto worked = work(events); !worked) return worked;
-    return events.write_history(ledger, now);
-  });
+  const auto committed = ledger.transaction([&] { return record(work, events); });
+  return conclude(committed, events);
+}
+
+Status TeamContext::record(const std::function<Status(EventBatch& events)>& work, EventBatch& events) {
+  if (auto worked = work(events); !worked) return worked;
+  return events.write_history(ledger, clock.wall_ms());
+}
+
+Status TeamContext::conclude(const Status& committed, const EventBatch& events) {
   if (!committed) {
     if (ledger_fault_.empty())
       telemetry.emit(Event::ledger_fault,

@@ -69,6 +69,9 @@ class TeamContext {
   /// commit. A failing ledger is reported once, and once more when it works again; until then nothing is accepted,
   /// answered or marked.
   Status commit(const std::function<Status(EventBatch& events)>& work);
+  /// The two halves of it, for who has a transaction of his own: inside of it, and once it is known how it ended.
+  Status record(const std::function<Status(EventBatch& events)>& work, EventBatch& events);
+  Status conclude(const Status& committed, const EventBatch& events);
   /// Why the last commit failed; empty when it did not.
   [[nodiscard]] const std::string& ledger_fault() const { return ledger_fault_; }
 

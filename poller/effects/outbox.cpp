@@ -90,13 +90,13 @@ asio::awaitable<void> Outbox::run() {
       if (!waiting) break;
       co_await pause_jittered(milliseconds(5), milliseconds(35));
     }
-    if (!record(std::move(attempts))) co_return;  // nothing is forgotten: the rows are still pending
+    if (const auto recorded = co_await record(std::move(attempts)); !recorded) co_return;  // the rows are still pending
   } while (context_.clock.steady() < until);
 }
 
-Status Outbox::record(std::vector<Attempt> attempts) {
+asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
   const auto now = context_.clock.wall_ms();
-  const auto recorded = context_.commit([&](EventBatch& events) -> Status {
+  std::function<Status(EventBatch&)> work = [&](EventBatch& events) -> Status {
     for (const auto& [row, result, receipt] : attempts) {
       auto fields = fields_of(context_, row);
       if (arrived(result.outcome)) {
@@ -124,15 +124,16 @@ Status Outbox::record(std::vector<Attempt> attempts) {
       }
     }
     return Done{};
-  });
-  if (!recorded) return recorded;
-  for (auto& attempt : attempts) {
-    if (!arrived(attempt.result.outcome)) continue;
-    ++attempt.row.attempts;
-    auto& watched = watched_[attempt.row.inbox];
-    watched.push_back({std::move(attempt.row), std::move(attempt.receipt), context_.clock.steady()});
-  }
-  return Done{};
+  };
+  std::function<void()> applied = [&] {
+    for (auto& attempt : attempts) {
+      if (!arrived(attempt.result.outcome)) continue;
+      ++attempt.row.attempts;
+      auto& watched = watched_[attempt.row.inbox];
+      watched.push_back({std::move(attempt.row), std::move(attempt.receipt), context_.clock.steady()});
+    }
+  };
+  co_return co_await commits_.commit(context_, std::move(work), std::move(applied));
 }
 
 void Outbox::look(const std::string& inbox, const ReadResult* reading) {

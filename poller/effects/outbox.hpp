@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "poller/context/group_commit.hpp"
 #include "poller/context/team_context.hpp"
 #include "poller/mailbox/mailbox.hpp"
 
@@ -16,7 +17,8 @@ namespace inbox_poller::poller {
 
 class Outbox {
  public:
-  Outbox(TeamContext& context, Mailbox& mailbox) : context_(context), mailbox_(mailbox) {}
+  Outbox(TeamContext& context, Mailbox& mailbox, GroupCommit& commits)
+      : context_(context), mailbox_(mailbox), commits_(commits) {}
 
   /// Picks up rows that were written before a restart but not yet looked at again.
   Status restore();
@@ -43,12 +45,13 @@ class Outbox {
     AppendReceipt receipt;
   };
 
-  Status record(std::vector<Attempt> attempts);
+  boost::asio::awaitable<Status> record(std::vector<Attempt> attempts);
   enum class Ending { consumed, overwritten, abandoned };
   Status settle(const std::vector<std::pair<Watched, Ending>>& ended);
 
   TeamContext& context_;
   Mailbox& mailbox_;
+  GroupCommit& commits_;
   std::map<std::string, std::vector<Watched>> watched_;  // by inbox
 };
 

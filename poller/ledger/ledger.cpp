@@ -69,6 +69,10 @@ WHERE team = ?1 AND state_ms < ?2
 
 Status Ledger::transaction(const std::function<Status()>& work) { return impl_->database->transaction(work); }
 
+Status Ledger::attempt(const std::function<Status()>& work, Status& outcome) {
+  return impl_->database->attempt(work, outcome);
+}
+
 Result<long long> Ledger::next_batch() {
   return impl_->database->value<long long>("UPDATE daemon SET batch = batch + 1 RETURNING batch");
 }

@@ -1,9 +1,10 @@
 // The ledger: journal, outbox, duplicate table and archive in one SQLite file (WAL, synchronous=FULL). Accepting
 // responsibility for a message means that its row is committed here; nothing is marked read, answered or delivered
 // before that. An operator may read it with `sqlite3` at any time; the table definitions are in schema.sql.hpp and
-// docs/architecture.md. Invariants: one transaction per tick; request states only move along handlers::transition; an
-// outbox row's bytes never change; every row carries a checksum of what never changes in it, so a row is read as it was
-// written or not at all. A damaged file is an error at open ("ledger.damaged"), never silently replaced.
+// docs/architecture.md. Invariants: one transaction per tick, for all teams; request states only move along
+// handlers::transition; an outbox row's bytes never change; every row carries a checksum of what never changes in it,
+// so a row is read as it was written or not at all. A damaged file is an error at open ("ledger.damaged"), never
+// silently replaced.
 #pragma once
 
 #include <cstdint>
@@ -168,6 +169,10 @@ class Ledger {
   /// Runs `work` in one immediate transaction: commits when it returns success, rolls back on an error or an exception
   /// (which goes on to the caller). After an error the ledger stays usable. Nesting is a mistake and is refused.
   Status transaction(const std::function<Status()>& work);
+
+  /// Inside a transaction: what `work` wrote is undone when it fails, and `outcome` says so; the rest stays. Fails when
+  /// the transaction itself is lost with it.
+  Status attempt(const std::function<Status()>& work, Status& outcome);
 
   // messages
   Result<bool> known(const schema::MessageKey&);

@@ -120,6 +120,16 @@ Status Database::transaction(const std::function<Status()>& work) {
   return run("COMMIT");
 }
 
+Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
+  if (auto begun = run("SAVEPOINT attempt"); !begun) return begun;
+  outcome = work();
+  // A full disk and the like may have rolled back everything: what followed would be committed piece by piece.
+  if (sqlite3_get_autocommit(handle_) != 0) return outcome ? Status(fault(SQLITE_ABORT)) : outcome;
+  if (!outcome)
+    if (auto undone = run("ROLLBACK TO attempt"); !undone) return undone;
+  return run("RELEASE attempt");
+}
+
 // faults
 
 Error Database::fault(int result) const {

@@ -103,6 +103,8 @@ class Database {
 
   /// BEGIN IMMEDIATE, `work`, COMMIT. Rolls back when `work` fails or throws, or the commit fails. Nesting is refused.
   Status transaction(const std::function<Status()>& work);
+  /// A savepoint in the open transaction around `work`. Fails when the transaction is lost.
+  Status attempt(const std::function<Status()>& work, Status& outcome);
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
 
   [[nodiscard]] int changes() const { return sqlite3_changes(handle_); }

@@ -1,6 +1,8 @@
 #include "poller/team/intake.hpp"
 
 #include <algorithm>
+#include <boost/asio/use_awaitable.hpp>
+#include <functional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -25,8 +27,8 @@ constexpr std::chrono::milliseconds one_breath{60'000};
 
 }  // namespace
 
-Status Intake::take(const std::string& inbox, const InboxDocument& document, const Window& window,
-                    std::vector<std::size_t>& to_mark) {
+boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const InboxDocument& document,
+                                            const Window& window, std::vector<std::size_t>& to_mark) {
   if (window.first == 0) {
     anew_ = std::exchange(forgotten_, false);
     left_out_ = false;
@@ -36,51 +38,18 @@ Status Intake::take(const std::string& inbox, const InboxDocument& document, con
   for (const auto& entry : entries)
     if (!is_present(entry)) unknown.push_back(&entry);
 
-  const auto role = context_.config.team.role;
   Fresh fresh;
   fresh.inbox = inbox;
   if (!unknown.empty()) {
-    auto waiting = context_.ledger.waiting_by_sender(context_.name);
-    if (!waiting) return waiting.error();
-    fresh.waiting = *std::move(waiting);
-    for (const auto& [sender, count] : fresh.waiting) fresh.queued_chat += count;
-    const auto committed = context_.commit([&](EventBatch& events) -> Status {
-      const auto batch = context_.ledger.next_batch();
-      if (!batch) return batch.error();
-      fresh.batch = *batch;
-      for (const auto* entry : unknown) {
-        const auto known = context_.ledger.known(entry->key);
-        if (!known) return known.error();
-        if (!*known) {
-          if (auto accepted = accept(document, *entry, events, fresh); !accepted) return accepted;
-          continue;
-        }
-        if (auto met = met_again(*entry, events, fresh); !met) return met;
-      }
-      for (const auto& [name, member] : fresh.members)
-        if (auto put = context_.ledger.put_member(member); !put) return put;
-      if (!fresh.full.empty() && !full_told_)
-        events.add(Event::inbox_full, {{"team", context_.name},
-                                       {"inbox", inbox},
-                                       {"count", std::to_string(fresh.queued_chat)},
-                                       {"reason", fresh.full + ": further chat stays unread in the inbox"}});
-      return Done{};
-    });
-    if (!committed) return committed;
-    for (const auto& request : fresh.pending) asks_.opened(request);
-    for (auto& [name, member] : fresh.members) context_.members[name] = std::move(member);
-    for (const auto& shutdown : fresh.answered) shutdowns_.answered(shutdown);
-    for (const auto& id : fresh.repeated) outbox_.owed_again(id);
-    for (const auto& request : fresh.moot) {
-      handlers::Answer answer;
-      answer.event = handlers::RequestEvent::answered_by_other;
-      answer.by = context_.lead;
-      answer.reason = "the worker's turn has ended, so it waits no longer";
-      static_cast<void>(asks_.answer(request, answer, false));
-    }
-    ours_.insert(fresh.ours.begin(), fresh.ours.end());
+    std::function<Status(EventBatch&)> work = [&](EventBatch& events) {
+      return take_all(document, unknown, events, fresh);
+    };
+    std::function<void()> applied = [&] { apply(fresh); };
+    const auto committed = co_await commits_.commit(context_, std::move(work), std::move(applied));
+    if (!committed) co_return committed;
   }
 
+  const auto role = context_.config.team.role;
   present_.add(std::move(fresh.keys));
   for (std::size_t i = window.first; i < window.last; ++i) {
     const auto& entry = document.entries()[i];
@@ -93,7 +62,50 @@ Status Intake::take(const std::string& inbox, const InboxDocument& document, con
   left_out_ = left_out_ || !fresh.full.empty();
   full_told_ = full_told_ || !fresh.full.empty();
   looked_ = true;
+  co_return Done{};
+}
+
+Status Intake::take_all(const InboxDocument& document, const std::vector<const InboxEntry*>& unknown,
+                        EventBatch& events, Fresh& fresh) {
+  auto waiting = context_.ledger.waiting_by_sender(context_.name);
+  if (!waiting) return waiting.error();
+  fresh.waiting = *std::move(waiting);
+  for (const auto& [sender, count] : fresh.waiting) fresh.queued_chat += count;
+  const auto batch = context_.ledger.next_batch();
+  if (!batch) return batch.error();
+  fresh.batch = *batch;
+  for (const auto* entry : unknown) {
+    const auto known = context_.ledger.known(entry->key);
+    if (!known) return known.error();
+    if (!*known) {
+      if (auto accepted = accept(document, *entry, events, fresh); !accepted) return accepted;
+      continue;
+    }
+    if (auto met = met_again(*entry, events, fresh); !met) return met;
+  }
+  for (const auto& [name, member] : fresh.members)
+    if (auto put = context_.ledger.put_member(member); !put) return put;
+  if (!fresh.full.empty() && !full_told_)
+    events.add(Event::inbox_full, {{"team", context_.name},
+                                   {"inbox", fresh.inbox},
+                                   {"count", std::to_string(fresh.queued_chat)},
+                                   {"reason", fresh.full + ": further chat stays unread in the inbox"}});
   return Done{};
+}
+
+void Intake::apply(Fresh& fresh) {
+  for (const auto& request : fresh.pending) asks_.opened(request);
+  for (auto& [name, member] : fresh.members) context_.members[name] = std::move(member);
+  for (const auto& shutdown : fresh.answered) shutdowns_.answered(shutdown);
+  for (const auto& id : fresh.repeated) outbox_.owed_again(id);
+  ours_.insert(fresh.ours.begin(), fresh.ours.end());
+  for (const auto& request : fresh.moot) {
+    handlers::Answer answer;
+    answer.event = handlers::RequestEvent::answered_by_other;
+    answer.by = context_.lead;
+    answer.reason = "the worker's turn has ended, so it waits no longer";
+    static_cast<void>(asks_.answer(request, answer, false));
+  }
 }
 
 void Intake::finish(const InboxDocument& document, std::size_t known, bool whole) {

@@ -19,13 +19,15 @@ namespace inbox_poller::poller {
 
 class Intake {
  public:
-  Intake(TeamContext& context, Asks& asks, Shutdowns& shutdowns, Outbox& outbox, handlers::Place place)
-      : context_(context), asks_(asks), shutdowns_(shutdowns), outbox_(outbox), place_(place) {}
+  Intake(TeamContext& context, GroupCommit& commits, Asks& asks, Shutdowns& shutdowns, Outbox& outbox,
+         handlers::Place place)
+      : context_(context), commits_(commits), asks_(asks), shutdowns_(shutdowns), outbox_(outbox), place_(place) {}
 
   /// Takes in what is new in one window of a reading, whose bytes are at hand. After success, every entry that may be
   /// marked read is in `to_mark` (indexes of unread entries whose rows are committed). Entries that do not fit now (the
   /// queue for the lead is full) stay out and unread.
-  Status take(const std::string& inbox, const schema::InboxDocument&, const Window&, std::vector<std::size_t>& to_mark);
+  boost::asio::awaitable<Status> take(const std::string& inbox, const schema::InboxDocument&, const Window&,
+                                      std::vector<std::size_t>& to_mark);
   /// All windows were taken in; the mailbox knows the first `known` entries of the document. `whole`: nothing was left
   /// out of it.
   void finish(const schema::InboxDocument&, std::size_t known, bool whole);
@@ -68,6 +70,10 @@ class Intake {
 
   /// True for what was committed before.
   [[nodiscard]] bool is_present(const schema::InboxEntry&) const;
+  Status take_all(const schema::InboxDocument&, const std::vector<const schema::InboxEntry*>& unknown, EventBatch&,
+                  Fresh&);
+  /// What was committed, carried into memory.
+  void apply(Fresh&);
   Status accept(const schema::InboxDocument&, const schema::InboxEntry&, EventBatch&, Fresh&);
   Status judge(const schema::InboxEntry&, const schema::Envelope&, MessageRow&, EventBatch&, Fresh&);
   Status apply(const handlers::ToLead&, const schema::InboxEntry&, MessageRow&, EventBatch&, Fresh&);
@@ -89,6 +95,7 @@ class Intake {
   MemberRow* seen(const MessageRow&, Fresh&) const;
 
   TeamContext& context_;
+  GroupCommit& commits_;
   Asks& asks_;
   Shutdowns& shutdowns_;
   Outbox& outbox_;

@@ -51,8 +51,8 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       mailbox_(open_mailbox(services, config, name)),
       notifier_(context_),
       asks_(context_, notifier_),
-      intake_(context_, asks_, shutdowns_, outbox_, handlers::Place::lead),
-      outbox_(context_, *mailbox_),
+      intake_(context_, services_.commits, asks_, shutdowns_, outbox_, handlers::Place::lead),
+      outbox_(context_, *mailbox_, services_.commits),
       panes_(config.shutdown.tmux, services.processes),
       lead_panes_(config.delivery.tmux.command, services.processes),
       courier_(context_, services.files, lead_panes_),
@@ -161,7 +161,7 @@ asio::awaitable<void> Team::look_at_lead() {
     if (!standing_.stopped) co_await take_in(std::move(result));
   } else if (result.outcome == ReadOutcome::torn && torn_polls_ == context_.config.limits.torn_polls &&
              standing_.role == config::Role::leader) {
-    quarantine_torn(result);
+    co_await quarantine_torn(result);
   }
 }
 
@@ -173,7 +173,8 @@ asio::awaitable<void> Team::look_at_alias(std::string inbox) {
   auto result = co_await read_patiently(inbox, glance.size);
   if (result.outcome != ReadOutcome::document) co_return;
   auto& intake =
-      alias_intakes_.try_emplace(inbox, context_, asks_, shutdowns_, outbox_, handlers::Place::alias).first->second;
+      alias_intakes_.try_emplace(inbox, context_, services_.commits, asks_, shutdowns_, outbox_, handlers::Place::alias)
+          .first->second;
   static_cast<void>(co_await take_windows(std::move(inbox), intake, result));
 }
 
@@ -217,8 +218,9 @@ asio::awaitable<bool> Team::take_windows(std::string inbox, Intake& intake, Read
   std::size_t known = 0;
   for (std::size_t i = 0; i < result.windows.size(); ++i) {
     std::vector<std::size_t> to_mark;
-    // Not there any more, or not committed and so not ours: nothing is marked.
-    if (!mailbox_->show(result, i) || !intake.take(inbox, result.document, result.windows[i], to_mark)) co_return false;
+    if (!mailbox_->show(result, i)) co_return false;  // not there any more
+    const auto taken = co_await intake.take(inbox, result.document, result.windows[i], to_mark);
+    if (!taken) co_return false;  // not committed, so not ours: nothing is marked
     if (!to_mark.empty() && is_lead) {
       // Committed: who hands it over goes first, the flags can wait their turn.
       chat_.raise();
@@ -373,7 +375,7 @@ void Team::retire() {
   poke();
 }
 
-void Team::quarantine_torn(const ReadResult& result) {
+asio::awaitable<void> Team::quarantine_torn(const ReadResult& result) {
   const auto kept = services_.quarantine.keep(context_.name, context_.lead, result.document.bytes());
   if (kept)
     services_.telemetry.emit(Event::inbox_quarantined, {{"team", context_.name},
@@ -386,8 +388,8 @@ void Team::quarantine_torn(const ReadResult& result) {
                              {{"team", context_.name}, {"inbox", context_.lead}, {"reason", kept.error().message}});
   // The file stays as it is; what stands complete before the damage is taken in. Nothing in a damaged file is marked.
   std::vector<std::size_t> not_marked;
-  if (intake_.take(context_.lead, result.document, result.windows.front(), not_marked))
-    intake_.finish(result.document, 0, true);
+  const auto taken = co_await intake_.take(context_.lead, result.document, result.windows.front(), not_marked);
+  if (taken) intake_.finish(result.document, 0, true);
 }
 
 void Team::report(ReadOutcome outcome, const std::string& detail) {

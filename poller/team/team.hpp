@@ -36,6 +36,7 @@ struct Services {
   Ledger& ledger;
   Telemetry& telemetry;
   const Clock& clock;
+  GroupCommit& commits;
   Quarantine& quarantine;
   Processes& processes;
   boost::asio::any_io_executor executor;  // the decision thread
@@ -136,7 +137,7 @@ class Team {
   void foreign_consumer(std::string code, std::size_t count);
   void stand(Standing);
   void warn_of_lead_process();
-  void quarantine_torn(const ReadResult&);
+  boost::asio::awaitable<void> quarantine_torn(const ReadResult&);
   void report(ReadOutcome, const std::string& detail);
   void prune_now_and_then();
 

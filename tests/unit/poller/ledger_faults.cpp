@@ -110,16 +110,18 @@ class FailingDisk {
   bool failed_ = false;
 };
 
+Status write_tick(Ledger& ledger, const std::string& name) {
+  for (int i = 0; i < 3; ++i) {
+    MessageRow row = chat_row(name + std::to_string(i));
+    row.entry = std::string(6000, 'x');  // more than one page
+    auto inserted = ledger.insert(row);
+    if (!inserted) return inserted.error();
+  }
+  return ledger.enqueue(outbox_row("ann", name, name));
+}
+
 Status one_tick(Ledger& ledger, const std::string& name) {
-  return ledger.transaction([&]() -> Status {
-    for (int i = 0; i < 3; ++i) {
-      MessageRow row = chat_row(name + std::to_string(i));
-      row.entry = std::string(6000, 'x');  // more than one page
-      auto inserted = ledger.insert(row);
-      if (!inserted) return inserted.error();
-    }
-    return ledger.enqueue(outbox_row("ann", name, name));
-  });
+  return ledger.transaction([&] { return write_tick(ledger, name); });
 }
 
 bool all_of_tick(Ledger& ledger, const std::string& name) {
@@ -162,6 +164,50 @@ TEST_CASE("the Nth operation on the disk fails: the tick is whole or absent, sai
       }
     }
   }
+}
+
+TEST_CASE("the Nth operation fails while two teams commit together: each is whole or absent, and told which") {
+  for (const int error : {SQLITE_FULL, SQLITE_IOERR_WRITE}) {
+    bool any_failed = true;
+    for (int n = 1; any_failed; ++n) {
+      REQUIRE(n < 500);
+      TemporaryDirectory directory;
+      FailingDisk disk;
+      auto ledger = must(Ledger::open(directory.file("ledger.db")));
+      Status one = Done{};
+      Status two = Done{};
+      disk.fail(n, error, false);
+      const auto both = ledger->transaction([&]() -> Status {
+        if (auto goes_on = ledger->attempt([&] { return write_tick(*ledger, "one"); }, one); !goes_on) return goes_on;
+        return ledger->attempt([&] { return write_tick(*ledger, "two"); }, two);
+      });
+      any_failed = disk.failed();
+      disk.fail(0, 0, false);
+      INFO("operation " << n << ": " << code_of(both) << ", " << code_of(one) << ", " << code_of(two));
+      CHECK(all_of_tick(*ledger, "one") == (both.ok() && one.ok()));
+      CHECK(all_of_tick(*ledger, "two") == (both.ok() && two.ok()));
+      must(one_tick(*ledger, "after"));
+    }
+  }
+}
+
+TEST_CASE("a part that fails undoes its own writes and nothing else") {
+  TemporaryDirectory directory;
+  auto ledger = must(Ledger::open(directory.file("ledger.db")));
+  Status one = Done{};
+  Status two = Done{};
+  must(ledger->transaction([&]() -> Status {
+    must(ledger->attempt([&] { return write_tick(*ledger, "one"); }, one));
+    return ledger->attempt(
+        [&]() -> Status {
+          must(write_tick(*ledger, "two"));
+          return Error{"ledger.final", "decided before"};
+        },
+        two);
+  }));
+  CHECK(all_of_tick(*ledger, "one"));
+  CHECK_FALSE(all_of_tick(*ledger, "two"));
+  CHECK(code_of(two) == "ledger.final");
 }
 
 TEST_CASE(

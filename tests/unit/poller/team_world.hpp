@@ -49,6 +49,7 @@ struct World {
   Quarantine quarantine{files, scratch.path("quarantine").string()};
   boost::asio::io_context context{1};
   boost::asio::thread_pool pool{1};
+  std::unique_ptr<GroupCommit> commits;
   std::unique_ptr<Services> services;
   std::unique_ptr<Team> team;
 
@@ -61,8 +62,9 @@ struct World {
     config::LogSettings log;
     log.file = scratch.path("log").string();
     telemetry = std::move(*Telemetry::open(log));
-    services = std::make_unique<Services>(
-        Services{files, *ledger, *telemetry, clock, quarantine, processes, context.get_executor(), pool, "/home/u"});
+    commits = std::make_unique<GroupCommit>(context.get_executor(), *ledger);
+    services = std::make_unique<Services>(Services{files, *ledger, *telemetry, clock, *commits, quarantine, processes,
+                                                   context.get_executor(), pool, "/home/u"});
     restart();
   }
 

@@ -1,0 +1,80 @@
+#include "poller/context/group_commit.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+#include <utility>
+
+namespace inbox_poller::poller {
+
+namespace asio = boost::asio;
+
+/// Lives in the coroutine that waits for it.
+struct GroupCommit::Job {
+  Job(GroupCommit& group, TeamContext& of)
+      : owner(group), context(of), done(group.executor_, asio::steady_timer::time_point::max()) {}
+  ~Job() { std::erase(owner.waiting_, this); }
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  GroupCommit& owner;
+  TeamContext& context;
+  std::function<Status(EventBatch&)> work;
+  std::function<void()> applied;
+  EventBatch events;
+  Status status = Done{};
+  std::exception_ptr thrown;
+  asio::steady_timer done;
+};
+
+GroupCommit::GroupCommit(asio::any_io_executor executor, Ledger& ledger)
+    : executor_(std::move(executor)), ledger_(ledger) {}
+
+GroupCommit::~GroupCommit() = default;
+
+asio::awaitable<Status> GroupCommit::commit(TeamContext& context, std::function<Status(EventBatch&)> work,
+                                            std::function<void()> applied) {
+  Job job(*this, context);
+  job.work = std::move(work);
+  job.applied = std::move(applied);
+  if (waiting_.empty()) asio::post(executor_, [this] { flush(); });
+  waiting_.push_back(&job);
+  boost::system::error_code woken;
+  co_await job.done.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+  if (job.thrown) std::rethrow_exception(job.thrown);
+  co_return job.status;
+}
+
+void GroupCommit::flush() {
+  const auto jobs = std::exchange(waiting_, {});
+  Status committed = Done{};
+  std::exception_ptr thrown;
+  try {
+    committed = run_all(jobs);
+  } catch (...) {
+    thrown = std::current_exception();  // everything is rolled back
+  }
+  for (Job* job : jobs) {
+    job->thrown = thrown;
+    if (!thrown) {
+      job->status = job->context.conclude(committed ? job->status : committed, job->events);
+      if (job->status) job->applied();
+    }
+    job->done.cancel();
+  }
+}
+
+Status GroupCommit::run_all(const std::vector<Job*>& jobs) {
+  ++transactions_;
+  return ledger_.transaction([&]() -> Status {
+    for (Job* job : jobs) {
+      const auto work = [job] { return job->context.record(job->work, job->events); };
+      if (auto goes_on = ledger_.attempt(work, job->status); !goes_on) return goes_on;
+    }
+    return Done{};
+  });
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,45 @@
+// One transaction, and so one wait for the disk, for what several teams want committed at the same time. Who asks is
+// put to the others who asked since the last commit; the commit runs when everybody who is ready now has had a turn.
+// With one busy team that is at once; in a burst, whatever came while the disk was waited for goes together. What it
+// is not: a delay. Invariant: a member of the group that fails undoes only its own writes, and nobody is told of
+// success before the group is on the disk. Source: docs/adr/0015-group-commit.md.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "poller/context/team_context.hpp"
+
+namespace inbox_poller::poller {
+
+class GroupCommit {
+ public:
+  GroupCommit(boost::asio::any_io_executor executor, Ledger& ledger);
+  ~GroupCommit();
+  GroupCommit(const GroupCommit&) = delete;
+  GroupCommit& operator=(const GroupCommit&) = delete;
+
+  /// As TeamContext::commit(), in company. `applied` runs right after a commit that succeeded, before anybody else can
+  /// look: memory never lags behind what is committed. Both run on the decision thread and may refer to what the
+  /// awaiting coroutine keeps.
+  boost::asio::awaitable<Status> commit(TeamContext& context, std::function<Status(EventBatch&)> work,
+                                        std::function<void()> applied);
+
+  /// How many transactions there were.
+  [[nodiscard]] std::uint64_t transactions() const { return transactions_; }
+
+ private:
+  struct Job;
+  void flush();
+  Status run_all(const std::vector<Job*>& jobs);
+
+  boost::asio::any_io_executor executor_;
+  Ledger& ledger_;
+  std::vector<Job*> waiting_;
+  std::uint64_t transactions_ = 0;
+};
+
+}  // namespace inbox_poller::poller

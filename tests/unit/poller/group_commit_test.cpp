@@ -1,0 +1,101 @@
+// One transaction for what several teams want at the same time: together on the disk, apart in failure.
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <catch2/catch.hpp>
+#include <map>
+#include <stdexcept>
+
+#include "poller/context/group_commit.hpp"
+#include "team_world.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+
+namespace {
+
+struct Group {
+  World world;
+  GroupCommit& commits = *world.commits;
+  TeamContext one{"one", world.config, "/home/u", *world.ledger, *world.telemetry, world.clock};
+  TeamContext two{"two", world.config, "/home/u", *world.ledger, *world.telemetry, world.clock};
+  std::map<std::string, Status> ended;  // by team, in the order of commits
+  std::vector<std::string> applied;
+
+  static MemberRow member(const std::string& team) {
+    MemberRow row;
+    row.team = team;
+    row.name = "w1";
+    return row;
+  }
+
+  boost::asio::awaitable<void> put(TeamContext& team, std::function<Status()> then) {
+    std::function<Status(EventBatch&)> work = [&](EventBatch&) -> Status {
+      if (auto done = world.ledger->put_member(member(team.name)); !done) return done;
+      return then();
+    };
+    std::function<void()> note = [&] { applied.push_back(team.name); };
+    auto status = co_await commits.commit(team, std::move(work), std::move(note));
+    ended.emplace(team.name, std::move(status));
+  }
+
+  void start(
+      TeamContext& team, std::function<Status()> then = [] { return Status(Done{}); }, std::string* thrown = nullptr) {
+    boost::asio::co_spawn(world.context, put(team, std::move(then)), [thrown](std::exception_ptr problem) {
+      if (!problem) return;
+      try {
+        std::rethrow_exception(problem);
+      } catch (const std::exception& found) {
+        if (thrown != nullptr) *thrown = found.what();
+      }
+    });
+  }
+
+  void run() {
+    world.context.restart();
+    world.context.run();
+  }
+
+  bool has(const std::string& team) { return world.ledger->members(team)->size() == 1; }
+};
+
+}  // namespace
+
+TEST_CASE("what two teams want at the same time is one transaction, and what one wants later is another") {
+  Group group;
+  group.start(group.one);
+  group.start(group.two);
+  group.run();
+  CHECK(group.commits.transactions() == 1);
+  CHECK(group.applied == std::vector<std::string>{"one", "two"});
+  CHECK((group.has("one") && group.has("two")));
+  group.start(group.one);
+  group.run();
+  CHECK(group.commits.transactions() == 2);
+}
+
+TEST_CASE("a team whose part fails undoes only that: the others are committed, and it is told") {
+  Group group;
+  group.start(group.one, [] { return Status(Error{"ledger.final", "decided before"}); });
+  group.start(group.two);
+  group.run();
+  REQUIRE_FALSE(group.ended.at("one"));
+  CHECK(group.ended.at("one").error().code == "ledger.final");
+  CHECK_FALSE(group.has("one"));
+  CHECK(group.one.ledger_fault() == "decided before");
+  CHECK(group.ended.at("two"));
+  CHECK(group.has("two"));
+  CHECK(group.applied == std::vector<std::string>{"two"});
+}
+
+TEST_CASE("an exception in one part reaches everybody who waits, and nothing of it is committed") {
+  Group group;
+  std::string thrown;
+  group.start(
+      group.one, [] { return Status(Done{}); }, &thrown);
+  group.start(group.two, []() -> Status { throw std::runtime_error("no memory"); });
+  group.run();
+  CHECK(thrown == "no memory");
+  CHECK_FALSE(group.has("one"));
+  CHECK_FALSE(group.has("two"));
+}
