@@ -9,6 +9,8 @@ namespace inbox_poller::poller {
 namespace {
 
 constexpr std::chrono::seconds departure_grace{60};
+constexpr std::chrono::hours recent{24};
+constexpr int most_recent = 1000;
 
 }  // namespace
 
@@ -188,6 +190,11 @@ Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& ev
                                        {"request_id", row.request_id},
                                        {"new", "queued"}});
   return row;
+}
+
+Result<std::vector<std::pair<std::string, handlers::Request>>> TeamContext::recent_decisions() {
+  const auto span = std::chrono::duration_cast<std::chrono::milliseconds>(recent);
+  return ledger.decisions(name, clock.wall_ms() - span.count(), most_recent);
 }
 
 Status TeamContext::enqueue(const std::vector<handlers::Effect>& effects, const std::string& request_id,

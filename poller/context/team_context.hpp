@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/config.hpp"
@@ -78,6 +79,9 @@ class TeamContext {
   /// Queues it like a message from an inbox, in the open transaction. A key that is there already is an error
   /// ("ledger.io"): a word is said once.
   Result<MessageRow> tell_lead(const WordToLead&, EventBatch& events);
+
+  /// What was decided in the last day, the last decision first: for whatever was to follow it before a restart.
+  Result<std::vector<std::pair<std::string, handlers::Request>>> recent_decisions();
 
   /// Carries effects into the outbox, in the open transaction.
   Status enqueue(const std::vector<handlers::Effect>& effects, const std::string& request_id, long long batch);

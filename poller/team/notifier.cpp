@@ -17,8 +17,6 @@ using handlers::Request;
 constexpr std::size_t most_errands = 1000;
 constexpr int most_tries = 3;
 constexpr std::chrono::seconds first_backoff{1};
-constexpr std::chrono::hours restored_span{24};
-constexpr int restored_limit = 1000;
 
 /// Which of the two things a person was told of this ask.
 struct Told {
@@ -60,8 +58,7 @@ Status judge(const std::string& program, const ChildResult& end, config::Duratio
 
 Status Notifier::restore() {
   if (context_.config.person.notify.empty()) return Done{};
-  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(restored_span).count();
-  auto decisions = context_.ledger.decisions(context_.name, context_.clock.wall_ms() - since, restored_limit);
+  auto decisions = context_.recent_decisions();
   if (!decisions) return decisions.error();
   std::reverse(decisions->begin(), decisions->end());  // the oldest first
   for (const auto& [team, request] : *decisions) {

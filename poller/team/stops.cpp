@@ -1,7 +1,6 @@
 #include "poller/team/stops.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "handlers/stop.hpp"
@@ -12,16 +11,14 @@ namespace {
 
 using handlers::Request;
 
-constexpr std::chrono::hours restored_span{24};
-constexpr int restored_limit = 1000;
+constexpr int restored_shutdowns = 1000;
 
 }  // namespace
 
 Status Stops::restore() {
-  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(restored_span).count();
-  auto decisions = context_.ledger.decisions(context_.name, context_.clock.wall_ms() - since, restored_limit);
+  auto decisions = context_.recent_decisions();
   if (!decisions) return decisions.error();
-  const auto shutdowns = context_.ledger.shutdowns(context_.name, restored_limit);
+  const auto shutdowns = context_.ledger.shutdowns(context_.name, restored_shutdowns);
   if (!shutdowns) return shutdowns.error();
   for (auto& [team, request] : *decisions) {
     if (request.kind != handlers::RequestKind::stop || request.state != handlers::RequestState::approved) continue;

@@ -5,6 +5,7 @@ before that is delivered twice, once by each. Beside an observer a leader notice
 
 import collections
 import itertools
+import signal
 import time
 import unittest
 
@@ -117,8 +118,11 @@ class TwoPollers(ProcessTest):
 
     def test_a_leader_beside_an_observer_notices_nothing(self):
         leader, observer = self.poller("leader"), self.poller("observer", role="observer")
+        leader.process.send_signal(signal.SIGSTOP)  # until the observer has seen something unread: it cannot be too late then
         for _ in range(20):
             self.say()
+        wait_for("the observer saw what is unread", lambda: observer.ask("status")["teams"][0]["seen"]["waiting"] > 0)
+        leader.process.send_signal(signal.SIGCONT)
         self.every_ask_is_answered_in_one_sense()
         wait_for("all is delivered", lambda: leader.got() == self.chat())
         wait_for("all is marked", lambda: all(e["read"] for e in wire.read_inbox(self.team.lead_inbox)))

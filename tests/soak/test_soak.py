@@ -37,7 +37,8 @@ WORKERS = int(os.environ.get("SOAK_WORKERS", "4"))
 RATE = float(os.environ.get("SOAK_RATE", "4"))
 SLOPE_SECONDS = 500
 SLOPE_LIMIT = 1024     # KiB an hour
-KEPT = 200             # entries that somebody leaves in an inbox when he tidies it up
+KEPT = 200             # entries that somebody leaves in the lead's inbox when he tidies it up
+KEPT_BY_WORKERS = 5    # likewise, in a worker's: what lies in files takes memory, and none of them may grow during a judged minute
 WAL_LIMIT = 8 << 20    # twice what SQLite lets it grow to before it is moved into the database
 HOUR = 3_600_000
 TOML = """
@@ -116,13 +117,25 @@ class Peers:
                 continue
             era = wire.ERA1 if number % 2 else wire.ERA2
             try:
-                for entry in wire.consume(path, era):
+                taken = wire.consume(path, era)
+                for entry in taken if era == wire.ERA2 else self.tidied(path):
                     payload = wire.as_payload(entry.get("text"))
-                    if era == wire.ERA2 and payload and payload["type"] in oracle.REPLY_IDS:
+                    if payload and payload["type"] in oracle.REPLY_IDS:
                         self.world.taken.add((name, payload.get(oracle.REPLY_IDS[payload["type"]]), entry["text"]))
             except wire.Locked:
                 continue
             self.versions[name] = path.stat().st_mtime_ns
+
+    def tidied(self, path):
+        """An older client never removes anything; somebody does it for it. Returns what is gone."""
+        entries = wire.read_inbox(path) or []
+        if len(entries) <= 2 * KEPT_BY_WORKERS:
+            return []
+        with wire.Lock(path, wire.ONCE):
+            entries = wire.read_inbox(path)
+            old = [n for n, entry in enumerate(entries) if entry["read"]][:-KEPT_BY_WORKERS]
+            wire.rewrite(path, wire.stringify([entry for n, entry in enumerate(entries) if n not in old], indent=2))
+        return [entries[n] for n in old]
 
     def leave_a_lock(self):
         """Dies while it holds the lock of a worker's inbox."""
