@@ -88,7 +88,7 @@ class Daemon {
         options_(options),
         telemetry_(telemetry),
         quarantine_(files_, config.state_dir + "/quarantine"),
-        commits_(context_.get_executor(), ledger),
+        commits_(ledger),
         services_{files_,     ledger,
                   telemetry,  clock_,
                   commits_,   quarantine_,

@@ -3,6 +3,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <utility>
@@ -13,8 +14,8 @@ namespace asio = boost::asio;
 
 /// Lives in the coroutine that waits for it.
 struct GroupCommit::Job {
-  Job(GroupCommit& group, TeamContext& of)
-      : owner(group), context(of), done(group.executor_, asio::steady_timer::time_point::max()) {}
+  Job(GroupCommit& group, TeamContext& of, const asio::any_io_executor& executor)
+      : owner(group), context(of), done(executor, asio::steady_timer::time_point::max()) {}
   ~Job() { std::erase(owner.waiting_, this); }
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -29,17 +30,13 @@ struct GroupCommit::Job {
   asio::steady_timer done;
 };
 
-GroupCommit::GroupCommit(asio::any_io_executor executor, Ledger& ledger)
-    : executor_(std::move(executor)), ledger_(ledger) {}
-
-GroupCommit::~GroupCommit() = default;
-
 asio::awaitable<Status> GroupCommit::commit(TeamContext& context, std::function<Status(EventBatch&)> work,
                                             std::function<void()> applied) {
-  Job job(*this, context);
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  Job job(*this, context, executor);
   job.work = std::move(work);
   job.applied = std::move(applied);
-  if (waiting_.empty()) asio::post(executor_, [this] { flush(); });
+  if (waiting_.empty()) asio::post(executor, [this] { flush(); });
   waiting_.push_back(&job);
   boost::system::error_code woken;
   co_await job.done.async_wait(asio::redirect_error(asio::use_awaitable, woken));

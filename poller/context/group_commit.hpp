@@ -5,7 +5,6 @@
 // success before the group is on the disk. Source: docs/adr/0015-group-commit.md.
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <functional>
@@ -17,8 +16,7 @@ namespace inbox_poller::poller {
 
 class GroupCommit {
  public:
-  GroupCommit(boost::asio::any_io_executor executor, Ledger& ledger);
-  ~GroupCommit();
+  explicit GroupCommit(Ledger& ledger) : ledger_(ledger) {}
   GroupCommit(const GroupCommit&) = delete;
   GroupCommit& operator=(const GroupCommit&) = delete;
 
@@ -36,7 +34,6 @@ class GroupCommit {
   void flush();
   Status run_all(const std::vector<Job*>& jobs);
 
-  boost::asio::any_io_executor executor_;
   Ledger& ledger_;
   std::vector<Job*> waiting_;
   std::uint64_t transactions_ = 0;

@@ -91,7 +91,8 @@ TEST_CASE("a folder that is gone, a link, or no folder cannot be watched, and it
   CHECK(file.error().message.find(watched.folder) != std::string::npos);
 }
 
-TEST_CASE("watching the same folder again changes nothing, and what is forgotten gives no hint and keeps nobody waiting") {
+TEST_CASE(
+    "watching the same folder again changes nothing, and what is forgotten gives no hint and keeps nobody waiting") {
   Watched watched;
   for (int i = 0; i < 3; ++i) REQUIRE(watched.watch->watch(watched.folder, [&] { ++watched.hints; }).ok());
   watched.write("lead.json");
@@ -141,7 +142,8 @@ TEST_CASE("a signal wakes all who wait, and is not missed between a look and the
   context.run();
   CHECK(woken == 3);
   context.restart();
-  asio::co_spawn(context, waiter(seen), [](std::exception_ptr thrown) { CHECK(thrown == nullptr); });  // raised since it looked
+  asio::co_spawn(context, waiter(seen),
+                 [](std::exception_ptr thrown) { CHECK(thrown == nullptr); });  // raised since it looked
   context.run();
   CHECK(woken == 4);
 }

@@ -9,9 +9,7 @@
 #include "poller/context/group_commit.hpp"
 #include "team_world.hpp"
 
-using namespace inbox_poller;
-using namespace inbox_poller::poller;
-
+namespace inbox_poller::test {
 namespace {
 
 struct Group {
@@ -99,3 +97,5 @@ TEST_CASE("an exception in one part reaches everybody who waits, and nothing of 
   CHECK_FALSE(group.has("one"));
   CHECK_FALSE(group.has("two"));
 }
+
+}  // namespace inbox_poller::test

@@ -120,6 +120,7 @@ struct Story : MailboxSetting {
   std::unique_ptr<Telemetry> telemetry;
   std::unique_ptr<TeamContext> context;
   std::unique_ptr<Shutdowns> shutdowns;
+  GroupCommit commits{*ledger};
   std::unique_ptr<Outbox> outbox;
   bool restarts = false;
   bool can_write = true;  // the worker's inbox is not locked
@@ -149,7 +150,7 @@ struct Story : MailboxSetting {
   void restart() {
     shutdowns = std::make_unique<Shutdowns>(*context, mailbox, machine, machine);
     REQUIRE(shutdowns->restore());
-    outbox = std::make_unique<Outbox>(*context, mailbox);
+    outbox = std::make_unique<Outbox>(*context, mailbox, commits);
     REQUIRE(outbox->restore());
   }
   void look_at_roster() {

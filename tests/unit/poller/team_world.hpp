@@ -62,7 +62,7 @@ struct World {
     config::LogSettings log;
     log.file = scratch.path("log").string();
     telemetry = std::move(*Telemetry::open(log));
-    commits = std::make_unique<GroupCommit>(context.get_executor(), *ledger);
+    commits = std::make_unique<GroupCommit>(*ledger);
     services = std::make_unique<Services>(Services{files, *ledger, *telemetry, clock, *commits, quarantine, processes,
                                                    context.get_executor(), pool, "/home/u"});
     restart();
