@@ -17,6 +17,8 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::hours prune_every{1};
 constexpr std::chrono::minutes compact_every{1};
+constexpr milliseconds shortest_wait = std::chrono::seconds(1);
+constexpr milliseconds longest_wait = std::chrono::minutes(15);
 constexpr int compact_rounds = 3;
 constexpr std::size_t rows_at_once = 256;                   // then others get their turn
 constexpr std::uint64_t big_file = std::uint64_t{1} << 20;  // handled on the pool from here on
@@ -57,8 +59,9 @@ asio::awaitable<bool> Housekeeping::compact_now_and_then(std::function<bool()> m
     if (round > 0) co_await pause_jittered(milliseconds(15), milliseconds(50));
     end = co_await compact(may_write);
   }
-  // Nothing is old enough yet; by then a part of it will be.
-  if (end == Attempt::nothing_to_gain) compact_from_ = std::max(compact_from_, now + settings.after / 4);
+  // Not enough is old enough; by then more of it is.
+  if (end == Attempt::nothing_to_gain)
+    compact_from_ = now + std::clamp<milliseconds>(settings.after / 4, shortest_wait, longest_wait);
   co_return true;
 }
 

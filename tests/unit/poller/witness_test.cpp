@@ -70,6 +70,18 @@ TEST_CASE("all read entries gone at once is a sweep - some of them gone is not")
   CHECK_FALSE(witness.look(inbox({{"c"}}), 2500).swept);
 }
 
+TEST_CASE("what we removed ourselves is missed by nobody, and what somebody else removes with it is") {
+  Witness witness;
+  const auto first = inbox({{"a", true}, {"b", true}, {"c"}});
+  static_cast<void>(witness.look(first, 1000));
+  witness.removed_by_us(first.entries()[0].key);
+  SECTION("all that is read") {
+    witness.removed_by_us(first.entries()[1].key);
+    CHECK_FALSE(witness.look(inbox({{"c"}}), 1500).swept);
+  }
+  SECTION("a part, and somebody the rest") { CHECK(witness.look(inbox({{"c"}}), 1500).swept); }
+}
+
 TEST_CASE("a file that was taken away was consumed by nobody: what follows is a first reading") {
   Witness witness;
   static_cast<void>(witness.look(inbox({{"a", true}, {"b"}}), 1000));
