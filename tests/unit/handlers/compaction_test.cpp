@@ -47,7 +47,6 @@ TEST_CASE("what is read and old leaves the inbox, but for the newest ten") {
 TEST_CASE("nothing leaves that is unread, that the ledger does not have, or that owes something") {
   Inbox inbox(60);
   inbox.items[0].is_read = false;
-  inbox.items[0].archived.reset();
   inbox.items[1].archived.reset();
   inbox.items[2].archived->owes = true;
   inbox.items[3].archived->has_timestamp = false;

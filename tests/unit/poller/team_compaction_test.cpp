@@ -232,6 +232,20 @@ TEST_CASE("nothing leaves while the ledger's copy of one of them is not as it wa
   CHECK(log.find("read messages stay in the inbox", told + 1) == std::string::npos);
 }
 
+TEST_CASE("an entry that the ledger does not have stays") {
+  Talk world;
+  world.talk(40);
+  sqlite3* handle = nullptr;
+  REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &handle) == SQLITE_OK);
+  CHECK(sqlite3_exec(handle, "DELETE FROM messages WHERE id IN (5, 7)", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(handle);
+  world.pass(hours(2));
+  const auto left = world.texts();
+  REQUIRE(left.size() == 12);
+  CHECK(left[0] == "text 4");
+  CHECK(left[1] == "text 6");
+}
+
 TEST_CASE("a fault on the way leaves the file as it was and is told once") {
   Talk world;
   world.talk(40);
