@@ -17,9 +17,10 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::hours prune_every{1};
 constexpr std::chrono::minutes compact_every{1};
+constexpr std::chrono::seconds when_busy{10};
 constexpr milliseconds shortest_wait = std::chrono::seconds(1);
 constexpr milliseconds longest_wait = std::chrono::minutes(15);
-constexpr int compact_rounds = 3;
+constexpr int compact_rounds = 8;                           // but for the first, each is a few milliseconds
 constexpr std::size_t rows_at_once = 256;                   // then others get their turn
 constexpr std::uint64_t big_file = std::uint64_t{1} << 20;  // handled on the pool from here on
 
@@ -54,18 +55,20 @@ asio::awaitable<bool> Housekeeping::compact_now_and_then(std::function<bool()> m
   if (now < compact_from_ || !may_write() || !handlers::is_compaction_due(settings, read_entries_, file_bytes_))
     co_return false;
   compact_from_ = now + compact_every;
+  Rows rows;
   auto end = Attempt::try_again;
   for (int round = 0; round < compact_rounds && end == Attempt::try_again; ++round) {
     if (round > 0) co_await pause_jittered(milliseconds(15), milliseconds(50));
-    end = co_await compact(may_write);
+    end = co_await compact(may_write, rows);
   }
+  if (end == Attempt::try_again) compact_from_ = now + when_busy;
   // Not enough is old enough; by then more of it is.
   if (end == Attempt::nothing_to_gain)
     compact_from_ = now + std::clamp<milliseconds>(settings.after / 4, shortest_wait, longest_wait);
   co_return true;
 }
 
-asio::awaitable<Housekeeping::Attempt> Housekeeping::compact(const std::function<bool()>& may_write) {
+asio::awaitable<Housekeeping::Attempt> Housekeeping::compact(const std::function<bool()>& may_write, Rows& rows) {
   // All of it, whatever is known of its head.
   auto read = [this, lead = context_.lead] { return mailbox_.read(lead, ReadMode::unlocked); };
   ReadResult reading;
@@ -74,7 +77,7 @@ asio::awaitable<Housekeeping::Attempt> Housekeeping::compact(const std::function
   else
     reading = co_await offload(pool_, std::move(read));
   if (reading.outcome != ReadOutcome::document) co_return Attempt::try_again;
-  const auto items = co_await look_up(reading.document);
+  const auto items = co_await look_up(reading.document, rows);
   if (!items) co_return Attempt::gave_up;
   const auto leaving = handlers::entries_to_compact(context_.config.compaction, *items, reading.document.bytes().size(),
                                                     context_.clock.wall_ms());
@@ -84,7 +87,8 @@ asio::awaitable<Housekeeping::Attempt> Housekeeping::compact(const std::function
   co_return settle(result, reading.document, leaving);
 }
 
-asio::awaitable<std::optional<std::vector<handlers::InboxItem>>> Housekeeping::look_up(const InboxDocument& document) {
+asio::awaitable<std::optional<std::vector<handlers::InboxItem>>> Housekeeping::look_up(const InboxDocument& document,
+                                                                                       Rows& rows) {
   std::vector<std::string> open;  // asks and shutdowns that wait for something
   for (const auto& ask : asks_.open()) open.push_back(ask.request_id);
   for (const auto& shutdown : shutdowns_.open()) open.push_back(shutdown.request_id);
@@ -96,12 +100,17 @@ asio::awaitable<std::optional<std::vector<handlers::InboxItem>>> Housekeeping::l
     item.bytes = entry.bytes.size();
     item.is_read = entry.read == ReadFlag::read;
     if (!item.is_read) continue;
+    if (const auto before = rows.find(entry.key.value); before != rows.end()) {
+      item.archived = before->second;
+      continue;
+    }
     auto row = archived(entry.key, open);
     if (!row) {
       tell("the ledger has no whole copy of message " + entry.key.value + ": " + row.error().message);
       co_return std::nullopt;
     }
     item.archived = *row;
+    if (*row) rows.emplace(entry.key.value, **row);
     if (items.size() % rows_at_once == 0) co_await asio::post(executor_, asio::use_awaitable);
   }
   co_return items;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "handlers/compaction.hpp"
@@ -54,10 +55,13 @@ class Housekeeping {
 
  private:
   enum class Attempt { done, nothing_to_gain, try_again, gave_up };
+  /// What the ledger has of read entries, by key.
+  using Rows = std::unordered_map<std::string, handlers::ArchivedEntry>;
 
-  boost::asio::awaitable<Attempt> compact(const std::function<bool()>& may_write);
-  /// Whether the ledger has each read entry; in the order of the document. Empty when it cannot be read.
-  boost::asio::awaitable<std::optional<std::vector<handlers::InboxItem>>> look_up(const schema::InboxDocument&);
+  /// `rows` are those of the attempts before, a moment ago: what was not owed then is not owed now.
+  boost::asio::awaitable<Attempt> compact(const std::function<bool()>& may_write, Rows& rows);
+  /// The entries in the order of the document. Empty when the ledger cannot be read.
+  boost::asio::awaitable<std::optional<std::vector<handlers::InboxItem>>> look_up(const schema::InboxDocument&, Rows&);
   Result<std::optional<handlers::ArchivedEntry>> archived(const schema::MessageKey& key,
                                                           const std::vector<std::string>& open) const;
   boost::asio::awaitable<WriteResult> remove(const schema::InboxDocument&, const std::vector<std::size_t>& leaving);
