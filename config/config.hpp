@@ -181,6 +181,15 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
+/// When read messages leave the lead's inbox for the ledger's archive; role leader only.
+struct CompactionSettings {
+  bool enabled = true;
+  std::uint32_t entries = 1000;              // more read entries than this, or
+  Bytes size{1'000'000};                     // a larger file, and it is looked at what may leave
+  Duration after{std::chrono::minutes(60)};  // only what we received so long ago
+  bool operator==(const CompactionSettings&) const = default;
+};
+
 struct TeamConfig {
   std::string source;  // the file it came from
   TeamSettings team;
@@ -192,6 +201,7 @@ struct TeamConfig {
   DeliverySettings delivery;
   PersonSettings person;
   LeadSettings lead;
+  CompactionSettings compaction;
   Limits limits;
   bool operator==(const TeamConfig&) const = default;
 };

@@ -101,9 +101,10 @@ struct TeamReader {
     read_delivery();
     read_person();
     read_lead();
+    read_compaction();
     read_limits();
-    section("").finish(
-        {"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "person", "lead", "limits"});
+    section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "person", "lead",
+                        "compaction", "limits"});
   }
 
   Section section(std::string name) { return {document, std::move(name), complaints, out.settings}; }
@@ -394,6 +395,17 @@ struct TeamReader {
     Section lead = section("lead");
     lead.flag("permissions", out.config.lead.permissions);
     lead.finish();
+  }
+
+  void read_compaction() {
+    Section compaction = section("compaction");
+    CompactionSettings& to = out.config.compaction;
+    only_a_leader(!compaction.keys().empty(), "[compaction]");
+    compaction.flag("enabled", to.enabled);
+    compaction.count("entries", to.entries, 1, 1'000'000);
+    compaction.bytes("size", to.size, {1U << 10}, {1U << 30});
+    compaction.duration("after", to.after, shortest_wait, hours(24 * 365));
+    compaction.finish();
   }
 
   void read_limits() {

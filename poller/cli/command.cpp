@@ -21,11 +21,11 @@ namespace json = boost::json;
 
 namespace {
 
-constexpr AddCommand commands[] = {add_run,        add_check_config, add_status, add_pending,   add_approve,
-                                   add_deny,       add_decisions,    add_send,   add_broadcast, add_lead,
-                                   add_hook,       add_recv,         add_ack,    add_trace,     add_shutdown,
-                                   add_shutdowns,  add_mode,         add_allow,  add_revoke,    add_rules,
-                                   add_quarantine, add_inbox,        add_doctor, add_reload,    add_resume};
+constexpr AddCommand commands[] = {
+    add_run,        add_check_config, add_status, add_pending, add_approve, add_deny,  add_decisions,
+    add_send,       add_broadcast,    add_lead,   add_hook,    add_recv,    add_ack,   add_trace,
+    add_shutdown,   add_shutdowns,    add_mode,   add_allow,   add_revoke,  add_rules, add_history,
+    add_quarantine, add_inbox,        add_doctor, add_reload,  add_resume};
 
 constexpr const char* about =
     "The leader's side of a team of coding agents: answers their asks by rules and by you, and\n"

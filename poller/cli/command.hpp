@@ -117,6 +117,7 @@ void add_hook(CLI::App&, Context&);
 void add_recv(CLI::App&, Context&);
 void add_ack(CLI::App&, Context&);
 void add_trace(CLI::App&, Context&);
+void add_history(CLI::App&, Context&);
 void add_quarantine(CLI::App&, Context&);
 void add_shutdown(CLI::App&, Context&);
 void add_shutdowns(CLI::App&, Context&);

@@ -22,8 +22,12 @@ std::string count(const json::object& object, std::string_view name) { return st
 std::string inbox_text(const Console& console, const json::object& inbox) {
   const std::string state = text_of(inbox, "state");
   const std::string detail = text_of(inbox, "detail");
+  const std::string compacted = number_of(inbox, "compacted") == 0
+                                    ? ""
+                                    : "; " + count(inbox, "compacted") + " read messages left it, the last " +
+                                          ago(number_of(inbox, "compacted_ms")) + ": inbox-poller history";
   return (state == "ok" ? state : console.loud(state)) + "  " + text_of(inbox, "path") +
-         (detail.empty() ? "" : "  (" + detail + ")");
+         (detail.empty() ? "" : "  (" + detail + ")") + compacted;
 }
 
 /// ", 3 expired"; empty for none.

@@ -45,6 +45,7 @@ constexpr std::array events{
     EventInfo{Event::inbox_state, "inbox.state", LogLevel::info},
     EventInfo{Event::inbox_unreadable, "inbox.unreadable", LogLevel::warn},
     EventInfo{Event::inbox_quarantined, "inbox.quarantined", LogLevel::warn},
+    EventInfo{Event::inbox_compacted, "inbox.compacted", LogLevel::info},
     EventInfo{Event::inbox_lock_foreign, "inbox.lock_foreign", LogLevel::warn},
     EventInfo{Event::inbox_full, "inbox.full", LogLevel::warn},
     EventInfo{Event::inbox_phantom, "inbox.phantom", LogLevel::warn},
@@ -150,7 +151,7 @@ std::string json_line(Event event, const Fields& fields) {
                      "\"";
   for (const auto& [name, value] : fields) {
     line += ",\"" + std::string(name) + "\":";
-    const bool number = name.ends_with("_ms") || name == "count" || name == "attempts";
+    const bool number = name.ends_with("_ms") || name == "count" || name == "bytes" || name == "attempts";
     line += number ? value : quoted(prepared(value));
   }
   return line + "}";

@@ -38,6 +38,7 @@ enum class Event {
   inbox_state,
   inbox_unreadable,
   inbox_quarantined,
+  inbox_compacted,
   inbox_lock_foreign,
   inbox_full,
   inbox_phantom,

@@ -58,6 +58,7 @@ json::object Service::handle_now(std::string_view verb, const Object& request) {
   if (verb == "ack") return acknowledge(request);
   if (verb == "decisions") return decisions(request);
   if (verb == "trace") return trace(request);
+  if (verb == "history") return history(request);
   if (verb == "quarantine") return quarantine(request);
   if (verb == "shutdowns") return shutdowns(request);
   if (verb == "reload") return reload();

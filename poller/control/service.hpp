@@ -54,6 +54,7 @@ class Service {
   Object acknowledge(const Object& request);
   Object decisions(const Object& request);
   Object trace(const Object& request);
+  Object history(const Object& request);
   Object quarantine(const Object& request);
   Object shutdowns(const Object& request);
   Object reload();
@@ -92,7 +93,7 @@ class Service {
   const EpochMs started_ms_;
   Reload reload_;
   std::deque<std::shared_ptr<Lent>> lent_;  // of the open connections and the last closed ones, oldest first
-  std::map<std::string, int> held_stops_;  // session -> how often in a row its stopping was answered with messages
+  std::map<std::string, int> held_stops_;   // session -> how often in a row its stopping was answered with messages
 };
 
 }  // namespace inbox_poller::poller

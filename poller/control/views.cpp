@@ -122,9 +122,10 @@ json::object session_rule_view(const SessionRule& rule) {
 }
 
 json::object message_view(const OutgoingMessage& message) {
-  json::object view{{"message_key", message.key.value},  {"from", clean(message.from)},           {"color", clean(message.color)},
-          {"summary", clean(message.summary)}, {"timestamp", clean(message.timestamp)}, {"type", clean(message.type)},
-          {"text", clean(message.text)},       {"received_ms", message.received_ms},    {"attempts", message.attempts}};
+  json::object view{
+      {"message_key", message.key.value},  {"from", clean(message.from)},           {"color", clean(message.color)},
+      {"summary", clean(message.summary)}, {"timestamp", clean(message.timestamp)}, {"type", clean(message.type)},
+      {"text", clean(message.text)},       {"received_ms", message.received_ms},    {"attempts", message.attempts}};
   if (!message.request_id.empty()) view["request_id"] = message.request_id;
   return view;
 }
@@ -152,8 +153,8 @@ json::object message_view(const MessageRow& row) {
 
 json::object lead_view(Team& team) {
   const auto& row = team.courier().lead_row();
-  return {{"name", team.context().lead}, {"state", row.state},           {"since_ms", row.since_ms},
-          {"until_ms", row.until_ms},    {"by", row.by},                 {"session", clean(row.session)},
+  return {{"name", team.context().lead}, {"state", row.state}, {"since_ms", row.since_ms},
+          {"until_ms", row.until_ms},    {"by", row.by},       {"session", clean(row.session)},
           {"pane", clean(row.pane)}};
 }
 
@@ -184,11 +185,16 @@ Result<json::object> team_view(Team& team, Services& services) {
   const auto open = team.asks().open();
   const auto& locks = team.locks();
   const auto& inbox = team.inbox_report();
+  const auto& compacted = team.housekeeping().compacted();
   json::object view{
       {"team", context.name},
       {"source", context.config.source},
       {"lead", lead_view(team)},
-      {"inbox", json::object{{"path", team.inbox_path()}, {"state", inbox.state}, {"detail", clean(inbox.detail)}}},
+      {"inbox", json::object{{"path", team.inbox_path()},
+                             {"state", inbox.state},
+                             {"detail", clean(inbox.detail)},
+                             {"compacted", compacted.entries},
+                             {"compacted_ms", compacted.last_ms}}},
       {"members", members_view(team, services.clock.wall_ms())},
       {"asks", json::object{{"pending", open.size()}, {"oldest_ms", open.empty() ? 0 : open.front().asked_ms}}},
       {"chat", json::object{{"queued", counts->queued},

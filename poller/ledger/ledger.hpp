@@ -180,6 +180,12 @@ class Ledger {
   Result<std::optional<MessageRow>> message(const schema::MessageKey&);
   /// Messages whose key starts with `prefix` (for `trace`), at most `limit`.
   Result<std::vector<MessageRow>> messages_like(std::string_view prefix, int limit);
+  /// The newest messages that fit, oldest of them first.
+  struct Wanted {
+    std::string team, sender, type;  // empty: any
+    EpochMs since_ms = 0;
+  };
+  Result<std::vector<MessageRow>> latest_messages(const Wanted&, int limit);
   /// The newest message of this type about an ask or a shutdown.
   Result<std::optional<MessageRow>> message_about(std::string_view team, std::string_view request_id,
                                                   std::string_view type);

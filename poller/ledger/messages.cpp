@@ -1,4 +1,5 @@
 // Messages: accepted, known again, and, when they are chat, on their way to the lead.
+#include <algorithm>
 #include <initializer_list>
 
 #include "poller/ledger/ledger_impl.hpp"
@@ -137,6 +138,17 @@ Result<std::vector<MessageRow>> Ledger::messages_like(std::string_view prefix, i
   return all_rows(
       database.query(select_messages + "WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3", prefix, end, limit),
       read_message, database);
+}
+
+Result<std::vector<MessageRow>> Ledger::latest_messages(const Wanted& wanted, int limit) {
+  Database& database = *impl_->database;
+  auto rows = all_rows(database.query(select_messages + "WHERE (?1 = '' OR team = ?1) AND (?2 = '' OR sender = ?2) AND "
+                                                        "(?3 = '' OR type = ?3) AND received_ms >= ?4 "
+                                                        "ORDER BY id DESC LIMIT ?5",
+                                      wanted.team, wanted.sender, wanted.type, wanted.since_ms, limit),
+                       read_message, database);
+  if (rows) std::reverse(rows->begin(), rows->end());
+  return rows;
 }
 
 Result<std::optional<MessageRow>> Ledger::message_about(std::string_view team, std::string_view request_id,

@@ -181,8 +181,9 @@ class Mailbox {
   /// a rename.
   virtual WriteResult append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) = 0;
 
-  /// Takes these entries of `document` out of the inbox, under the lock. For a person's `inbox clear`, and nothing
-  /// else.
+  /// Takes these entries of `document` (all of the file, as read() gives it) out of the inbox, under the lock; what
+  /// remember() covers of the others stays covered. For a person's `inbox clear` and for compaction. After a `fault` it
+  /// is not known whether they are gone.
   virtual WriteResult remove(const std::string& inbox, const schema::InboxDocument& document,
                              std::span<const std::size_t> indexes) = 0;
 

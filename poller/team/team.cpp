@@ -22,9 +22,6 @@ constexpr int reads_a_poll = 4;                             // a torn file is lo
 constexpr int mark_rounds = 20;
 constexpr std::size_t marks_at_once = 64;
 constexpr milliseconds between_hinted_polls{5};  // a burst is a few big polls, and a flood of hints no busy loop
-constexpr std::chrono::hours prune_every{1};
-constexpr std::size_t signs_that_convince = 2;  // one may be a tool that a person used
-constexpr std::chrono::minutes sign_lasts{10};  // two such tools in a month are no consumer
 
 std::unique_ptr<Mailbox> open_mailbox(Services& services, const config::TeamConfig& config, const std::string& name) {
   switch (config.team.transport) {
@@ -60,6 +57,7 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       stops_(context_, asks_, shutdowns_),
       orders_(context_),
       lookout_(context_, *mailbox_, asks_, outbox_),
+      housekeeping_(context_, *mailbox_, intake_, asks_, shutdowns_, witness_, services.executor, services.pool),
       standing_{config.team.role, false, {}},
       configured_role_(config.team.role),
       timer_(services.executor) {}
@@ -92,7 +90,13 @@ asio::awaitable<Team::Polled> Team::poll() {
   if (standing_.role != config::Role::observer) co_await outbox_.run();
   chat_.raise();  // what waited for the effects of its batch
   locks_ = mailbox_->lock_statistics();
-  prune_now_and_then();
+  // Only with the whole inbox in view is it known which messages may come back, and which may go.
+  if (report_.state == to_string(ReadOutcome::document) && !must_read_) {
+    housekeeping_.prune_now_and_then();
+    std::function<bool()> may_write = [this] { return is_alone(); };
+    const bool looked = co_await housekeeping_.compact_now_and_then(std::move(may_write));
+    must_read_ = must_read_ || looked;
+  }
   co_return Polled::served;
 }
 
@@ -208,6 +212,7 @@ asio::awaitable<void> Team::take_in(ReadResult result) {
   must_read_ = false;
   const bool all = co_await take_windows(context_.lead, intake_, result);
   must_read_ = must_read_ || !all || intake_.left_out();
+  housekeeping_.saw(result);
 }
 
 /// Everything that is new in a reading, window by window. False when something was left undone.
@@ -290,77 +295,6 @@ asio::awaitable<bool> Team::mark_some(const std::string& inbox, const schema::In
   std::abort();
 }
 
-void Team::witness(const ReadResult& result) {
-  const auto sighting = witness_.look(result.document, services_.clock.wall_ms(), {result.knew, result.skipped});
-  if (standing_.role == config::Role::leader) {
-    if (sighting.flipped > 0) foreign_consumer("flipped", sighting.flipped);
-    if (sighting.swept) foreign_consumer("removed", 1);
-    return;
-  }
-  if (sighting.consumed.empty()) return;
-  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
-    for (const auto& one : sighting.consumed) {
-      const bool answered = intake_.answered(one.key);
-      Fields fields{{"team", context_.name},
-                    {"inbox", context_.lead},
-                    {"message_key", one.key.value},
-                    {"latency_ms", std::to_string(std::max<EpochMs>(0, one.waited_ms))}};
-      if (answered)
-        fields.emplace_back("reason",
-                            "we had answered it, but the lead took it before our mark; the first answer at "
-                            "the worker counts");
-      events.add(answered ? Event::request_lost_race : Event::message_consumed, std::move(fields));
-    }
-    return Done{};
-  }));
-}
-
-void Team::foreign_consumer(std::string code, std::size_t count) {
-  const auto now = services_.clock.steady();
-  std::erase_if(foreign_signs_, [now](SteadyTime sign) { return now - sign > sign_lasts; });
-  foreign_signs_.push_back(now);
-  services_.telemetry.emit(
-      Event::inbox_foreign_consumer,
-      {{"team", context_.name},
-       {"inbox", context_.lead},
-       {"code", code},
-       {"count", std::to_string(count)},
-       {"reason", code == "flipped"
-                      ? "messages were marked read before we saw them; nobody writes them like that"
-                      : "all entries that were read have gone at once, as a client that deletes leaves it"}});
-  if (foreign_signs_.size() < signs_that_convince) return;
-  const std::string reason =
-      "somebody else consumes " + inbox_path() + "; end that, or use role = \"front\", then inbox-poller resume";
-  switch (context_.config.team.foreign_consumer) {
-    case config::ForeignConsumer::stop: return stand({config::Role::leader, true, reason});
-    case config::ForeignConsumer::observe: return stand({config::Role::observer, false, reason});
-    case config::ForeignConsumer::ignore: return;
-  }
-}
-
-void Team::stand(Standing standing) {
-  const auto old = std::string(to_string(standing_));
-  if (standing.role != standing_.role) {
-    intake_.forget();
-    for (auto& [inbox, intake] : alias_intakes_) intake.forget();
-  }
-  standing_ = std::move(standing);
-  context_.config.team.role = standing_.role;  // what the handlers go by
-  foreign_signs_.clear();
-  must_read_ = true;
-  if (old == to_string(standing_)) return;
-  services_.telemetry.emit(Event::inbox_role, {{"team", context_.name},
-                                               {"inbox", context_.lead},
-                                               {"old", old},
-                                               {"new", std::string(to_string(standing_))},
-                                               {"reason", standing_.reason}});
-}
-
-void Team::resume() {
-  stand({configured_role_, false, {}});
-  poke();
-}
-
 void Team::reconfigure(const config::TeamConfig& config) {
   context_.reconfigure(config);
   roster_adopted_ = false;
@@ -410,21 +344,6 @@ void Team::report(ReadOutcome outcome, const std::string& detail) {
                                                                                    {"new", state},
                                                                                    {"reason", detail}});
   report_ = {state, detail};
-}
-
-void Team::prune_now_and_then() {
-  const auto now = services_.clock.steady();
-  if (pruned_ && now - *pruned_ < prune_every) return;
-  // Only with the whole inbox in view is it known which messages may come back.
-  if (report_.state != to_string(ReadOutcome::document) || must_read_) return;
-  pruned_ = now;
-  const auto cutoff = services_.clock.wall_ms() - context_.config.limits.retention.count();
-  const auto keep = [this, known = mailbox_->known(context_.lead).identities()](const schema::MessageKey& key) {
-    return intake_.in_inbox(key) || known.contains(schema::with_occurrence(key, 0));
-  };
-  const auto gone = services_.ledger.prune(context_.name, cutoff, keep);
-  if (gone && *gone > 0)
-    services_.telemetry.emit(Event::ledger_pruned, {{"team", context_.name}, {"count", std::to_string(*gone)}});
 }
 
 asio::awaitable<void> Team::wait() {

@@ -19,6 +19,7 @@
 #include "poller/mailbox/mailbox.hpp"
 #include "poller/pause.hpp"
 #include "poller/team/asks.hpp"
+#include "poller/team/housekeeping.hpp"
 #include "poller/team/intake.hpp"
 #include "poller/team/lookout.hpp"
 #include "poller/team/notifier.hpp"
@@ -116,6 +117,7 @@ class Team {
 
   [[nodiscard]] const InboxReport& inbox_report() const { return report_; }
   [[nodiscard]] std::string inbox_path() const;
+  [[nodiscard]] const Housekeeping& housekeeping() const { return housekeeping_; }
   [[nodiscard]] const LockStatistics& locks() const { return locks_; }
 
  private:
@@ -139,7 +141,8 @@ class Team {
   void warn_of_lead_process();
   boost::asio::awaitable<void> quarantine_torn(const ReadResult&);
   void report(ReadOutcome, const std::string& detail);
-  void prune_now_and_then();
+  /// Nobody else reads the lead's inbox, as far as we have seen.
+  [[nodiscard]] bool is_alone() const;
 
   Services& services_;
   TeamContext context_;
@@ -157,6 +160,7 @@ class Team {
   Orders orders_;
   Lookout lookout_;
   Witness witness_;
+  Housekeeping housekeeping_;
   Standing standing_;
   config::Role configured_role_;
   std::vector<SteadyTime> foreign_signs_;
@@ -177,7 +181,6 @@ class Team {
   InboxReport report_;
   std::string mark_detail_;
   LockStatistics locks_;
-  std::optional<SteadyTime> pruned_;
 };
 
 }  // namespace inbox_poller::poller

@@ -19,7 +19,7 @@ Witness::Sighting Witness::look(const schema::InboxDocument& document, EpochMs n
     const auto found = before_.find(entry.key.value);
     const bool is_new = found == before_.end() && !entry.known;
     const Entry before = found != before_.end() ? found->second : Entry{now_ms, entry.known};
-    if (is_new && looked_ && read) ++sighting.flipped;
+    if (is_new && looked_ && read) sighting.flipped.push_back(entry.key);
     // What we marked stays ours, also when a peer's unlocked write takes the flag back.
     now[entry.key.value] = {before.first_seen_ms, read || before.read};
     if (!is_new && read && !before.read) sighting.consumed.push_back({entry.key, now_ms - before.first_seen_ms});
@@ -56,6 +56,8 @@ void Witness::forget() {
 void Witness::marked_by_us(const schema::MessageKey& key) {
   if (const auto found = before_.find(key.value); found != before_.end()) found->second.read = true;
 }
+
+void Witness::removed_by_us(const schema::MessageKey& key) { before_.erase(key.value); }
 
 Witness::Totals Witness::totals() const {
   Totals totals{consumed_, 0, 0, longest_ms_};

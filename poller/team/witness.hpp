@@ -20,9 +20,9 @@ class Witness {
     EpochMs waited_ms = 0;  // from our first look at it
   };
   struct Sighting {
-    std::vector<Consumed> consumed;  // unread before, and neither there nor unread now, not by us
-    std::size_t flipped = 0;         // new here, and read already: nobody writes a message like that
-    bool swept = false;              // every read entry has gone at once: what a consumer that deletes does
+    std::vector<Consumed> consumed;           // unread before, and neither there nor unread now, not by us
+    std::vector<schema::MessageKey> flipped;  // new here, and read already: nobody writes a message like that
+    bool swept = false;                       // every read entry has gone at once: what a consumer that deletes does
   };
 
   /// Of the entries that the mailbox knew, all read, so many were left out of the document, being as they were.
@@ -38,6 +38,8 @@ class Witness {
   void forget();
   /// We have marked these read; their going is no surprise.
   void marked_by_us(const schema::MessageKey&);
+  /// We have taken it out of the file.
+  void removed_by_us(const schema::MessageKey&);
 
   struct Totals {
     std::uint64_t consumed = 0;

@@ -271,6 +271,27 @@ MUTATIONS = [
              "out.intact = now.ok() ? true :",
              Unit("poller", "a lock that was broken while we held it is noticed, and the breaker's own lock is not removed")),
 
+    # --- what leaves an inbox ---
+    Mutation("compact-unread", "an unread entry never leaves", "handlers/compaction.cpp",
+             "return item.is_read && item.archived && ", "return item.archived && ",
+             Unit("handlers", "nothing leaves that is unread, that the ledger does not have, or that owes something")),
+    Mutation("compact-unrecorded", "what the ledger does not have never leaves", "poller/team/housekeeping.cpp",
+             "if (!*found) return std::optional<handlers::ArchivedEntry>();",
+             "if (!*found) return std::optional(handlers::ArchivedEntry{0, true, false});",
+             Unit("poller", "an entry that the ledger does not have stays")),
+    Mutation("compact-equals", "equals leave together or not at all", "handlers/compaction.cpp",
+             "return staying.contains(identity_of(items[i]));", "return i > items.size() && staying.contains(identity_of(items[i]));",
+             Unit("handlers", "equals leave together or not at all")),
+    Mutation("compact-timeless", "what has no time stamp stays, or a later equal would be swallowed", "poller/team/housekeeping.cpp",
+             "entry.has_timestamp = !row.timestamp.empty();", "entry.has_timestamp = true;",
+             Unit("poller", "messages without a time stamp stay: an equal one later is a message of its own")),
+    Mutation("compact-owed", "what is on its way or open stays", "poller/team/housekeeping.cpp",
+             "row.delivery == DeliveryState::offered ||", "row.team.empty() ||",
+             Unit("poller", "what is still on its way to the lead, and an ask that is open, stay in the inbox")),
+    Mutation("compact-witness", "a copy that a peer puts back is no sign of another consumer", "poller/team/team_standing.cpp",
+             "return known && !*known;", "return known.ok();",
+             Unit("poller", "an older copy of the file that a peer puts back is no sign of another consumer, and nothing comes twice")),
+
     # --- ending workers ---
     Mutation("pane-before-asking", "what may be closed is what was recorded when we asked",
              "poller/ledger/shutdowns.cpp",

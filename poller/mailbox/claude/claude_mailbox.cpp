@@ -288,12 +288,30 @@ WriteResult ClaudeMailbox::remove(const std::string& inbox, const schema::InboxD
   if (indexes.empty()) return {};
   const Result<Directory> folder = open_inboxes();
   if (!folder) return stopped_by(folder.error());
-  WriteResult result = rewrite(*folder, inbox, document, document.with_removed(indexes));
+  std::string wanted = document.with_removed(indexes);
+  WriteResult result = rewrite(*folder, inbox, document, wanted);
   if (result.outcome != WriteOutcome::done) return result;
+  keep_known(inbox, document, indexes, std::move(wanted));
   if (const Status synced = files_.sync_dir(*folder); !synced.ok()) {
     return stopped(WriteOutcome::fault, "removed, but perhaps not lasting: " + synced.error().message);
   }
   return result;
+}
+
+void ClaudeMailbox::keep_known(const std::string& inbox, const schema::InboxDocument& document,
+                               std::span<const std::size_t> removed, std::string left) {
+  const auto found = known_.find(inbox);
+  if (found == known_.end()) return;
+  std::vector<bool> stays(recognise(document.bytes(), found->second).entries, true);
+  for (const std::size_t index : removed) {
+    if (index < stays.size()) stays[index] = false;
+  }
+  const auto count = static_cast<std::size_t>(std::count(stays.begin(), stays.end(), true));
+  const auto rest = schema::InboxDocument::scan(std::move(left), scope(inbox));
+  KnownEntries known;
+  Head head;
+  known.add(head, rest, std::span(rest.entries()).first(std::min(count, rest.entries().size())));
+  found->second = std::move(known);
 }
 
 WriteResult ClaudeMailbox::append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) {

@@ -81,6 +81,9 @@ class ClaudeMailbox final : public Mailbox {
                                   const schema::InboxDocument& document, std::span<const std::size_t> indexes);
   WriteResult append_once(const Directory& folder, const std::string& inbox, std::string_view entry,
                           AppendReceipt& receipt, std::optional<HeldLock> lock);
+  /// What is known of the head once these entries of the document are gone.
+  void keep_known(const std::string& inbox, const schema::InboxDocument& document, std::span<const std::size_t> removed,
+                  std::string left);
   /// Puts `wanted` in the place of the document if that is still what is there.
   WriteResult rewrite(const Directory& folder, const std::string& inbox, const schema::InboxDocument& document,
                       std::string_view wanted);

@@ -76,6 +76,10 @@ TEST_CASE("a file that only names the team gets every default") {
   CHECK(team.sandbox.default_action == Action::ask);
   CHECK(team.plans.decision == Action::ask);
   CHECK(team.plans.ceiling == PermissionMode::standard);
+  CHECK(team.compaction.enabled);
+  CHECK(team.compaction.entries == 1000);
+  CHECK(team.compaction.size == Bytes{1'000'000});
+  CHECK(team.compaction.after == std::chrono::hours(1));
   CHECK(team.limits.inbox_file == Bytes{64U << 20});
   CHECK(team.team.role == Role::leader);
   CHECK(team.team.foreign_consumer == ForeignConsumer::stop);
@@ -284,6 +288,12 @@ notify_timeout = "3s"
 [lead]
 permissions = true
 
+[compaction]
+enabled = false
+entries = 10
+size = "2KiB"
+after = "1s"
+
 [limits]
 inbox_file = "10MB"
 message = "64KiB"
@@ -342,6 +352,10 @@ retention = "30d"
   CHECK(team.person.notify == std::vector<std::string>{"/usr/bin/notify-send", "ask"});
   CHECK(team.person.notify_timeout == std::chrono::seconds(3));
   CHECK(team.lead.permissions);
+  CHECK_FALSE(team.compaction.enabled);
+  CHECK(team.compaction.entries == 10);
+  CHECK(team.compaction.size == Bytes{2048});
+  CHECK(team.compaction.after == std::chrono::seconds(1));
   CHECK(team.delivery.idle == IdlePolicy::digest);
   CHECK(team.delivery.unknown == UnknownPolicy::hold);
   CHECK(team.delivery.senders == std::vector<std::string>{"user"});
@@ -358,8 +372,8 @@ retention = "30d"
   CHECK(says("sandbox.allow = [\"github.com\", \"*.github.com:443\"] (t.toml:22)"));
   CHECK(says("modes.members.scout = \"plan\" (t.toml:41)"));
   CHECK(says("shutdown.close_panes = false (t.toml:48)"));
-  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:84)"));
-  CHECK(parsed.team.settings.size() == 70);
+  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:90)"));
+  CHECK(parsed.team.settings.size() == 74);
 }
 
 TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as unset") {
@@ -433,13 +447,13 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "\"poll_interval\", \"aliases\", \"tasks\", \"foreign_consumer\", \"silent_after\" or \"i_understand\""},
       {"[team]\nname = \"a\"\n[permision]\n",
        "3:2: permision is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"lead\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"lead\", \"compaction\" or \"limits\""},
       {"[team]\nname = \"a\"\n[log]\nlevel = \"info\"",
        "3:2: log is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"lead\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"lead\", \"compaction\" or \"limits\""},
       {"[team]\nname = \"a\"\n[zebra]\n",
        "3:2: zebra is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"lead\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"lead\", \"compaction\" or \"limits\""},
       {"permissions = 1\n[team]\nname = \"a\"",
        "1:15: permissions is the number 1; write it as a section, [permissions]"},
       {"[team]\nname = \"a\"\n[permissions]\nallow = \"Bash\"",

@@ -20,10 +20,10 @@ using Words = std::vector<std::string>;
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-const Words every_command = {"run",        "check-config", "status",    "pending",  "approve", "deny",
-                             "send",       "broadcast",    "lead",      "recv",     "ack",     "trace",
-                             "quarantine", "shutdown",     "shutdowns", "mode",     "allow",   "revoke",
-                             "rules",      "reload",       "resume",    "decisions"};
+const Words every_command = {"run",        "check-config", "status",    "pending",   "approve", "deny",
+                             "send",       "broadcast",    "lead",      "recv",      "ack",     "trace",
+                             "quarantine", "shutdown",     "shutdowns", "mode",      "allow",   "revoke",
+                             "rules",      "reload",       "resume",    "decisions", "history"};
 
 json::object one_message(const std::string& key = "k1") {
   return {{"messages",
@@ -70,6 +70,8 @@ TEST_CASE("a wrong command line is told on the error output and leaves with 2") 
                                     {"pending", "--watch"},
                                     {"decisions", "--since", "yesterday"},
                                     {"decisions", "--limit", "0"},
+                                    {"history", "--since", "yesterday"},
+                                    {"history", "--limit", "0"},
                                     {"recv", "--max", "0"},
                                     {"recv", "--format", "xml"},
                                     {"ack"},
@@ -109,7 +111,8 @@ TEST_CASE("without a daemon every command that needs one leaves with 3 and says 
                                        {"allow", "Bash"},  {"revoke", "Bash"},
                                        {"rules"},          {"reload"},
                                        {"resume"},         {"status", "--watch"},
-                                       {"decisions"},      {"recv", "--follow"}};
+                                       {"decisions"},      {"recv", "--follow"},
+                                       {"history"}};
   for (Words words : commands) {
     words.insert(words.end(), {"--socket", dir / "none.sock"});
     const Outcome outcome = run_cli(dir, words);

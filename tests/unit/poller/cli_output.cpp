@@ -453,6 +453,45 @@ TEST_CASE("decisions are a line each with who, when, by which rule and how long 
   CHECK(has(text, "rule  Bash(ls)  1m 5s\n"));
 }
 
+TEST_CASE(
+    "history is a line for each message, and a block for one that is named, with nothing that steers a terminal") {
+  const json::object message{{"team", "demo"},
+                             {"inbox", "team-lead"},
+                             {"sender", "ali\x1b[2Jce"},
+                             {"type", "text"},
+                             {"disposition", "chat"},
+                             {"delivery", "delivered"},
+                             {"sink", "recv"},
+                             {"confirmed", "acknowledged"},
+                             {"message_key", "0123456789abcdef0123456789abcdef"},
+                             {"received_ms", 1'770'477'646'348},
+                             {"delivered_ms", cli::now_ms()},
+                             {"text", "hello\x1b[2J\nsecond line \u202e"}};
+  const std::string lines = shown({"history"}, {{"messages", json::array{message}}});
+  CHECK(has(lines, "WHEN                 TEAM  FROM            TYPE  STATE      KEY           TEXT\n"));
+  CHECK(has(lines, "  demo  ali\\x1b[2Jce  text  delivered  0123456789ab  hello\\x1b[2J…\n"));
+  const std::string block = shown({"history", "0123"}, {{"messages", json::array{message}}});
+  CHECK(has(block,
+            "message 0123456789abcdef0123456789abcdef\n  text from ali\\x1b[2Jce to team-lead, team demo, found "));
+  CHECK(has(block, "it was delivered through recv"));
+  CHECK(has(block, "  | hello\\x1b[2J\n  | second line <U+202E>\n"));
+}
+
+TEST_CASE("no message that fits is said, and ends with 4, and the request says what is wanted") {
+  const TempDir dir;
+  FakeDaemon daemon(dir / "s");
+  daemon.prepare("history", {{"messages", json::array{}}});
+  const Outcome outcome =
+      run_cli(dir, {"history", "--since", "1h", "--from", "bob", "--type", "text", "--full", "--socket", dir / "s"});
+  CHECK(outcome.code == 4);
+  CHECK(outcome.err == "inbox-poller: no message is in the ledger that fits\n");
+  const auto request = daemon.requests()[0];
+  CHECK(request.at("from") == "bob");
+  CHECK(request.at("type") == "text");
+  CHECK(request.at("full").as_bool());
+  CHECK(std::abs(request.at("since_ms").as_int64() - (cli::now_ms() - 3'600'000)) < 60'000);
+}
+
 TEST_CASE("no decision that fits is said, and ends with 4") {
   const TempDir dir;
   FakeDaemon daemon(dir / "s");

@@ -229,4 +229,23 @@ TEST_CASE("at start everything offered is queued again, and the counts say so") 
   CHECK(must(ledger->chat_counts("blue")).queued == 0);
 }
 
+TEST_CASE("the latest messages that fit come oldest first") {
+  auto ledger = in_memory();
+  for (int i = 1; i <= 6; ++i) {
+    MessageRow row = message_row("k" + std::to_string(i));
+    row.received_ms = 1000 * i;
+    row.sender = i % 2 == 0 ? "bob" : "ann";
+    row.type = i % 3 == 0 ? "idle_notification" : "text";
+    row.team = i == 6 ? "blue" : "red";
+    must(ledger->insert(row));
+  }
+  CHECK(keys(must(ledger->latest_messages({}, 100))) == Keys{"k1", "k2", "k3", "k4", "k5", "k6"});
+  CHECK(keys(must(ledger->latest_messages({}, 2))) == Keys{"k5", "k6"});
+  CHECK(keys(must(ledger->latest_messages({"red", "", "", 0}, 2))) == Keys{"k4", "k5"});
+  CHECK(keys(must(ledger->latest_messages({"", "bob", "", 0}, 100))) == Keys{"k2", "k4", "k6"});
+  CHECK(keys(must(ledger->latest_messages({"", "", "idle_notification", 0}, 100))) == Keys{"k3", "k6"});
+  CHECK(keys(must(ledger->latest_messages({"", "", "", 5000}, 100))) == Keys{"k5", "k6"});
+  CHECK(keys(must(ledger->latest_messages({"red", "bob", "text", 3000}, 100))) == Keys{"k4"});
+}
+
 }  // namespace inbox_poller::poller::test

@@ -257,6 +257,29 @@ TEST_CASE("a trace gathers a shutdown with what was sent for it, and an order by
   CHECK(serving.code("trace", {{"id", "nothing"}}) == "request.unknown");
 }
 
+TEST_CASE("the history has what was received, cut unless it is wanted whole, and by key") {
+  Serving serving;
+  const std::string text = "first\n" + std::string(1000, 'x') + "\xe2\x80\xae";
+  serving.world.write_lead({World::entry("w1", text, 1), World::entry("w2", "second", 2)});
+  REQUIRE(serving.until([&] { return serving.world.all_read(); }));
+  const auto all = serving.ask("history").at("messages").as_array();
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].at("sender") == "w1");
+  CHECK(all[0].at("text").as_string().size() == 400);
+  CHECK(all[0].at("is_cut").as_bool());
+  CHECK_FALSE(all[0].as_object().contains("entry"));
+  CHECK(all[1].at("text") == "second");
+  CHECK_FALSE(all[1].at("is_cut").as_bool());
+  CHECK(serving.ask("history", {{"from", "w2"}}).at("messages").as_array().size() == 1);
+  CHECK(serving.ask("history", {{"limit", 1}}).at("messages").at(0).at("text") == "second");
+  CHECK(serving.ask("history", {{"full", true}}).at("messages").at(0).at("text") == text);
+  const auto key = json::value_to<std::string>(all[0].at("message_key"));
+  const auto one = serving.ask("history", {{"key", key.substr(0, 12)}}).at("messages").as_array();
+  REQUIRE(one.size() == 1);
+  CHECK(one[0].at("text") == text);
+  CHECK(serving.ask("history", {{"key", key}, {"team", "other"}}).at("messages").as_array().empty());
+}
+
 TEST_CASE("an unknown verb is told from a team that is not there") {
   Serving serving;
   CHECK(serving.code("dance") == "verb.unknown");

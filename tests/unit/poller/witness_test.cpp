@@ -26,7 +26,7 @@ schema::InboxDocument inbox(const std::vector<Message>& messages) {
 TEST_CASE("the first reading says nothing about what was before it") {
   Witness witness;
   const auto sighting = witness.look(inbox({{"a", true}, {"b", false}}), 1000);
-  CHECK(sighting.flipped == 0);
+  CHECK(sighting.flipped.empty());
   CHECK(sighting.consumed.empty());
   CHECK_FALSE(sighting.swept);
 }
@@ -59,7 +59,7 @@ TEST_CASE("what we marked ourselves is nobody's doing, also when a peer takes th
 TEST_CASE("a message that is new and read already was taken by somebody before us") {
   Witness witness;
   static_cast<void>(witness.look(inbox({}), 1000));
-  CHECK(witness.look(inbox({{"a", true}}), 1500).flipped == 1);
+  CHECK(witness.look(inbox({{"a", true}}), 1500).flipped.size() == 1);
 }
 
 TEST_CASE("all read entries gone at once is a sweep - some of them gone is not") {
@@ -70,12 +70,24 @@ TEST_CASE("all read entries gone at once is a sweep - some of them gone is not")
   CHECK_FALSE(witness.look(inbox({{"c"}}), 2500).swept);
 }
 
+TEST_CASE("what we removed ourselves is missed by nobody, and what somebody else removes with it is") {
+  Witness witness;
+  const auto first = inbox({{"a", true}, {"b", true}, {"c"}});
+  static_cast<void>(witness.look(first, 1000));
+  witness.removed_by_us(first.entries()[0].key);
+  SECTION("all that is read") {
+    witness.removed_by_us(first.entries()[1].key);
+    CHECK_FALSE(witness.look(inbox({{"c"}}), 1500).swept);
+  }
+  SECTION("a part, and somebody the rest") { CHECK(witness.look(inbox({{"c"}}), 1500).swept); }
+}
+
 TEST_CASE("a file that was taken away was consumed by nobody: what follows is a first reading") {
   Witness witness;
   static_cast<void>(witness.look(inbox({{"a", true}, {"b"}}), 1000));
   witness.forget();
   const auto sighting = witness.look(inbox({{"c", true}}), 2000);
-  CHECK(sighting.flipped == 0);
+  CHECK(sighting.flipped.empty());
   CHECK(sighting.consumed.empty());
   CHECK_FALSE(sighting.swept);
 }
@@ -86,7 +98,7 @@ TEST_CASE("what the mailbox knows and left out is there, read, and nothing new")
   static_cast<void>(witness.look(first, 1000));
   witness.leave_to_mailbox(first, 2);
   const auto sighting = witness.look(inbox({{"c"}}), 1500, {2, 2});
-  CHECK(sighting.flipped == 0);
+  CHECK(sighting.flipped.empty());
   CHECK(sighting.consumed.empty());
   CHECK_FALSE(sighting.swept);
   CHECK(witness.totals().waiting == 1);

@@ -1,0 +1,111 @@
+// `history`: the messages that the ledger has, also those that have left the inbox.
+#include <boost/json.hpp>
+#include <memory>
+#include <optional>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/explain.hpp"
+#include "poller/cli/inbox_entries.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::size_t line_length = 100;  // bytes of a text in the table
+
+struct HistoryOptions {
+  std::string key;
+  std::string from;
+  std::string type;
+  std::optional<config::Duration> since;
+  int limit = 50;
+  bool full = false;
+};
+
+/// One word for what became of it; `trace` has the sentence.
+std::string fate(const json::object& message) {
+  const std::string delivery = raw_text_of(message, "delivery");
+  return delivery.empty() || delivery == "none" ? text_of(message, "disposition") : printable(delivery);
+}
+
+std::string first_line(const json::object& message) {
+  const std::string text = raw_text_of(message, "text");
+  const std::size_t end = text.find('\n');
+  const bool more = end != std::string::npos || flag_of(message, "is_cut");
+  const std::string line = shortened(std::string_view(text).substr(0, end), line_length);
+  return printable(line) + (more && !line.ends_with("…") ? "…" : "");
+}
+
+std::string history_table(const std::vector<const json::object*>& messages) {
+  std::vector<Row> rows{{"WHEN", "TEAM", "FROM", "TYPE", "STATE", "KEY", "TEXT"}};
+  for (const json::object* message : messages)
+    rows.push_back({time_text(number_of(*message, "received_ms")), text_of(*message, "team"),
+                    text_of(*message, "sender"), text_of(*message, "type"), fate(*message),
+                    text_of(*message, "message_key").substr(0, 12), first_line(*message)});
+  return table(rows, "");
+}
+
+std::string history_blocks(const Console& console, const std::vector<const json::object*>& messages) {
+  std::string text;
+  for (const json::object* message : messages) {
+    const std::string type = text_of(*message, "type");
+    text += (text.empty() ? "" : "\n") + console.bold("message " + text_of(*message, "message_key")) + "\n  " +
+            (type.empty() ? "" : type + ' ') + "from " + text_of(*message, "sender") + " to " +
+            text_of(*message, "inbox") + ", team " + text_of(*message, "team") + ", found " +
+            time_text(number_of(*message, "received_ms")) + "\n  it " + message_sentence(*message, {}) + '\n' +
+            printable_block(raw_text_of(*message, "text"), "  | ");
+  }
+  return text;
+}
+
+ExitCode history(Context& context, const HistoryOptions& options) {
+  json::object request{{"limit", options.limit}, {"full", options.full}};
+  if (!options.key.empty()) request["key"] = options.key;
+  if (!options.from.empty()) request["from"] = options.from;
+  if (!options.type.empty()) request["type"] = options.type;
+  if (options.since) request["since_ms"] = now_ms() - options.since->count();
+  const Result<json::object> answer = context.ask("history", std::move(request));
+  if (!answer) return context.fail(answer.error());
+  const auto messages = objects_of(*answer, "messages");
+  const bool blocks = options.full || !options.key.empty();
+  const ExitCode printed = context.json       ? context.print_json(*answer)
+                           : messages.empty() ? ExitCode::done
+                           : blocks           ? context.print(history_blocks(context.console, messages))
+                                              : context.print(history_table(messages));
+  if (printed != ExitCode::done || !messages.empty()) return printed;
+  if (!context.json) context.console.complain("no message is in the ledger that fits");
+  return ExitCode::nothing;
+}
+
+}  // namespace
+
+void add_history(CLI::App& app, Context& context) {
+  auto options = std::make_shared<HistoryOptions>();
+  CLI::App* command = add_command(
+      app, "history", "Show received messages, also those that have left the lead's inbox",
+      "One line for each message that the ledger has, oldest first, so that the newest stands last. Messages\n"
+      "that are read and old are taken out of the inbox file ([compaction] in the team's file); here they are\n"
+      "shown until limits.retention. STATE is queued, offered, delivered or expired for what goes to the lead,\n"
+      "else what it was: control, status, refused, duplicate or bad. With a key, or its beginning, the whole\n"
+      "text is printed; with --full that of each. `inbox-poller trace KEY` tells what happened to one.\n\n"
+      "Examples:\n"
+      "  inbox-poller history --since 2d --from alice\n"
+      "  inbox-poller history --type permission_request --limit 10\n"
+      "  inbox-poller history 0f3a9c21\n"
+      "  inbox-poller history --limit 1000 --full --json | jq -r '.messages[].text'");
+  command->add_option("KEY", options->key, "A message key or its beginning: these messages, whole");
+  command->add_option("--from", options->from, "Only those of this sender")->type_name("NAME");
+  command->add_option("--type", options->type, "Only those of this type, such as chat")->type_name("TYPE");
+  add_duration(*command, "--since", options->since, "Only those received in the last so long, such as 2h");
+  command->add_option("--limit", options->limit, "At most so many, the newest")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10'000).description(""));
+  command->add_flag("--full", options->full, "Print whole texts");
+  command->callback([options, &context] { context.exit_code = history(context, *options); });
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,61 @@
+// The verb `history`: messages as the ledger has them, also those that are in no inbox any more.
+#include <algorithm>
+#include <boost/json/array.hpp>
+
+#include "poller/control/request.hpp"
+#include "poller/control/service.hpp"
+#include "poller/control/views.hpp"
+#include "schema/envelope.hpp"
+#include "schema/json_scan.hpp"
+#include "schema/utf8.hpp"
+
+namespace inbox_poller::poller {
+namespace json = boost::json;
+namespace {
+
+constexpr int default_limit = 50;
+constexpr int most_messages = 10'000;
+constexpr std::size_t beginning = 400;  // bytes of a text, unless all of it is wanted
+
+/// At most so many bytes, and no half character.
+std::string cut(const std::string& text) {
+  std::size_t end = 0;
+  while (end < text.size()) {
+    const std::size_t next = end + schema::code_point_at(text, end).length;
+    if (next > beginning) break;
+    end = next;
+  }
+  return text.substr(0, end);
+}
+
+/// With the text in place of the entry's bytes.
+json::object history_view(const MessageRow& row, bool full) {
+  json::object view = message_view(row);
+  const auto envelope = schema::decode_envelope(row.entry);
+  const std::string text = schema::make_parsable(envelope ? envelope->text : row.entry);
+  view["timestamp"] = schema::make_parsable(row.timestamp);
+  view["text"] = full ? text : cut(text);
+  view["is_cut"] = !full && text.size() > beginning;
+  if (!full) view.erase("entry");
+  return view;
+}
+
+}  // namespace
+
+json::object Service::history(const Object& request) {
+  const int limit =
+      static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(default_limit), 1, most_messages));
+  const std::string key = text(request, "key");
+  const Ledger::Wanted wanted{text(request, "team"), text(request, "from"), text(request, "type"),
+                              number(request, "since_ms").value_or(0)};
+  const auto rows =
+      key.empty() ? services_.ledger.latest_messages(wanted, limit) : services_.ledger.messages_like(key, limit);
+  if (!rows) return refuse(rows.error());
+  const bool full = flag(request, "full") || !key.empty();
+  json::array messages;
+  for (const auto& row : *rows)
+    if (wanted.team.empty() || row.team == wanted.team) messages.push_back(history_view(row, full));
+  return {{"ok", true}, {"messages", std::move(messages)}};
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,97 @@
+// Whether we consume the lead's inbox alone, and what we are in the team when we do not.
+#include <algorithm>
+
+#include "poller/team/team.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+constexpr std::size_t signs_that_convince = 2;  // one may be a tool that a person used
+constexpr std::chrono::minutes sign_lasts{10};  // two such tools in a month are no consumer
+
+}  // namespace
+
+bool Team::is_alone() const {
+  if (standing_.role != config::Role::leader || standing_.stopped || retired_) return false;
+  const auto now = services_.clock.steady();
+  return std::none_of(foreign_signs_.begin(), foreign_signs_.end(),
+                      [now](SteadyTime sign) { return now - sign <= sign_lasts; });
+}
+
+void Team::witness(const ReadResult& result) {
+  const auto sighting = witness_.look(result.document, services_.clock.wall_ms(), {result.knew, result.skipped});
+  if (standing_.role == config::Role::leader) {
+    // What the ledger has was in the inbox before: a peer put an older copy of the file back.
+    const auto flipped = std::count_if(sighting.flipped.begin(), sighting.flipped.end(), [&](const auto& key) {
+      const auto known = services_.ledger.known(key);
+      return known && !*known;
+    });
+    if (flipped > 0) foreign_consumer("flipped", static_cast<std::size_t>(flipped));
+    if (sighting.swept) foreign_consumer("removed", 1);
+    return;
+  }
+  if (sighting.consumed.empty()) return;
+  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
+    for (const auto& one : sighting.consumed) {
+      const bool answered = intake_.answered(one.key);
+      Fields fields{{"team", context_.name},
+                    {"inbox", context_.lead},
+                    {"message_key", one.key.value},
+                    {"latency_ms", std::to_string(std::max<EpochMs>(0, one.waited_ms))}};
+      if (answered)
+        fields.emplace_back("reason",
+                            "we had answered it, but the lead took it before our mark; the first answer at "
+                            "the worker counts");
+      events.add(answered ? Event::request_lost_race : Event::message_consumed, std::move(fields));
+    }
+    return Done{};
+  }));
+}
+
+void Team::foreign_consumer(std::string code, std::size_t count) {
+  const auto now = services_.clock.steady();
+  std::erase_if(foreign_signs_, [now](SteadyTime sign) { return now - sign > sign_lasts; });
+  foreign_signs_.push_back(now);
+  services_.telemetry.emit(
+      Event::inbox_foreign_consumer,
+      {{"team", context_.name},
+       {"inbox", context_.lead},
+       {"code", code},
+       {"count", std::to_string(count)},
+       {"reason", code == "flipped"
+                      ? "messages were marked read before we saw them; nobody writes them like that"
+                      : "all entries that were read have gone at once, as a client that deletes leaves it"}});
+  if (foreign_signs_.size() < signs_that_convince) return;
+  const std::string reason =
+      "somebody else consumes " + inbox_path() + "; end that, or use role = \"front\", then inbox-poller resume";
+  switch (context_.config.team.foreign_consumer) {
+    case config::ForeignConsumer::stop: return stand({config::Role::leader, true, reason});
+    case config::ForeignConsumer::observe: return stand({config::Role::observer, false, reason});
+    case config::ForeignConsumer::ignore: return;
+  }
+}
+
+void Team::stand(Standing standing) {
+  const auto old = std::string(to_string(standing_));
+  if (standing.role != standing_.role) {
+    intake_.forget();
+    for (auto& [inbox, intake] : alias_intakes_) intake.forget();
+  }
+  standing_ = std::move(standing);
+  context_.config.team.role = standing_.role;  // what the handlers go by
+  foreign_signs_.clear();
+  must_read_ = true;
+  if (old == to_string(standing_)) return;
+  services_.telemetry.emit(Event::inbox_role, {{"team", context_.name},
+                                               {"inbox", context_.lead},
+                                               {"old", old},
+                                               {"new", std::string(to_string(standing_))},
+                                               {"reason", standing_.reason}});
+}
+
+void Team::resume() {
+  stand({configured_role_, false, {}});
+  poke();
+}
+
+}  // namespace inbox_poller::poller

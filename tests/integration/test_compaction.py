@@ -1,0 +1,182 @@
+"""Read messages leave the lead's inbox for the ledger: which, when, what peers and kills do meanwhile, and how they are read afterwards."""
+
+import json
+import shutil
+import subprocess
+import threading
+import unittest
+
+import team as wire
+from case import ProcessTest
+from daemon import team_toml, wait_for
+
+READ = 1500
+STAY = 10  # the newest read ones
+SOON = '\n[compaction]\nafter = "1s"\n'
+LOCK = "team-lead.json.lock"
+
+
+def read_entry(number, size):
+    text = "message %d %s" % (number, "grüße " * (size // 7))
+    return wire.stringify(dict(wire.entry("ada", text, timestamp="2026-02-07T15:20:%02d.%03dZ" % divmod(number, 1000)), read=True))
+
+
+# Never marked read, by nobody: they have no flag that could be set.
+ODD = ('null', '{"from":"ada","text":"odd \\u0041","timestamp":"2026-02-07T15:20:46.348Z","read":"no"}', '[1, 2.50]')
+
+
+class Compaction(ProcessTest):
+    def setUp(self):
+        super().setUp()
+        self.team = self.make_team()
+
+    def fill(self, size=60):
+        """Read entries with odd ones among them. Returns the bytes, and those that are to be left."""
+        entries = [read_entry(i, size) for i in range(READ)]
+        places = {0: ODD[0], 700: ODD[1], READ - 3: ODD[2]}
+        both = [e for i, entry in enumerate(entries) for e in ([places[i]] if i in places else []) + [entry]]
+        left = [e for e in both if e in ODD or e in entries[-STAY:]]
+        shape = lambda some: "[\n  " + ",\n  ".join(some) + "\n]\n"
+        self.team.lead_inbox.write_text(shape(both), "utf-8")
+        return shape(both).encode(), shape(left).encode()
+
+    def inbox(self):
+        return self.team.lead_inbox.read_bytes()
+
+    def history(self):
+        return self.daemon.ask("history", limit=10000, full=True)["messages"]
+
+    def compacted(self, seconds=60):
+        return wait_for("entries leave the inbox", lambda: self.daemon.log("inbox.compacted"), seconds)
+
+    def nobody_else_is_seen(self):
+        self.assertEqual(self.daemon.log("inbox.foreign_consumer"), [])
+        self.assertEqual(self.status()["role"], "leader")
+
+    def test_what_is_read_leaves_and_can_still_be_read(self):
+        for size in (60, 2000):  # handled at once, and beside the polls
+            with self.subTest(size=size):
+                _, left = self.fill(size)
+                self.start_daemon(self.team, toml_more=SOON)
+                told = self.compacted()[0]
+                self.assertEqual(self.inbox(), left)
+                self.assertEqual(told["count"], READ - STAY)
+                self.assertGreater(told["bytes"], (READ - STAY) * size)
+                self.assertEqual([p.name for p in self.team.inboxes.iterdir()], ["team-lead.json"])
+                texts = [m["text"] for m in self.history() if m["text"].startswith("message ")]
+                self.assertEqual(texts, [json.loads(read_entry(i, size))["text"] for i in range(READ)])
+                shown = self.daemon.cli("history", "--limit", "10000", "--from", "ada").stdout
+                self.assertIn("message 0 ", shown)
+                self.assertEqual(len(shown.splitlines()), READ + 1)  # the head; whoever wrote the odd ones is nobody's guess
+                key = next(m["message_key"] for m in self.history() if m["text"].startswith("message 7 "))
+                self.assertIn("  | message 7 ", self.daemon.cli("history", key[:16]).stdout)
+                self.assertIn("%d read messages left it" % (READ - STAY), self.daemon.cli("status").stdout)
+
+                self.team.say("bob", "and then")
+                wait_for("the next message is taken in", lambda: any(m["text"] == "and then" for m in self.history()))
+                self.nobody_else_is_seen()
+                self.daemon.stop()
+                shutil.rmtree(self.daemon.state)
+                self.daemon.log_path.unlink()
+
+    def test_a_peer_that_writes_meanwhile_loses_nothing(self):
+        self.fill()
+        ended = threading.Event()
+        said = {wire.ERA1: [], wire.ERA2: []}
+
+        def talk(era, sender):
+            while not ended.is_set():
+                text = "%s says %d" % (sender, len(said[era]))
+                self.team.say(sender, text, era=era)
+                said[era].append(text)
+                ended.wait(0.1)
+
+        self.start_daemon(self.team, toml_more=SOON)
+        peers = [threading.Thread(target=talk, args=peer) for peer in ((wire.ERA1, "ada"), (wire.ERA2, "bob"))]
+        for peer in peers:
+            peer.start()
+        try:
+            self.compacted(120)
+        finally:
+            ended.set()
+            for peer in peers:
+                peer.join()
+        everything = said[wire.ERA1] + said[wire.ERA2]
+        wait_for("all is taken in", lambda: len([m for m in self.history() if " says " in m["text"]]) >= len(everything), 30)
+        found = [m["text"] for m in self.history() if " says " in m["text"]]
+        self.assertEqual(sorted(found), sorted(everything))
+        self.assertLess(len(self.inbox()), READ * 100)
+        self.nobody_else_is_seen()
+
+    def test_only_a_leader_compacts_and_only_if_that_is_wanted(self):
+        for role, enabled, compacts in (("leader", "true", True), ("leader", "false", False), ("front", "true", False),
+                                        ("observer", "true", False)):
+            with self.subTest(role=role, enabled=enabled):
+                before, left = self.fill()
+                more = SOON + "enabled = %s\n" % enabled
+                self.make_daemon(team_toml(self.team, more=more, team_more='role = "%s"' % role), polls=80).spawn()
+                self.assertEqual(self.daemon.process.wait(120), 0, self.daemon.tail())
+                self.assertEqual(self.inbox(), left if compacts else before)
+                shutil.rmtree(self.daemon.state)
+
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one(self):
+        before, left = self.fill()
+        self.make_daemon(team_toml(self.team, more=SOON), polls=60)
+        self.daemon.env["ASAN_OPTIONS"] = "detect_leaks=0"
+        steps = self.steps()
+        for name, is_new in (("fchmod", False), ("mkdir", False), ("rename", False), ("rmdir", True)):
+            with self.subTest(name):
+                shutil.rmtree(self.daemon.state)
+                self.team.lead_inbox.write_bytes(before)
+                self.assertEqual(self.killed_at(*steps[name]), 137, self.daemon.tail())
+                self.assertEqual(self.inbox(), left if is_new else before)
+                with open(self.daemon.log_path, "wb"):
+                    self.daemon.extra = []
+                self.daemon.start()
+                wait_for("the inbox is small", lambda: self.inbox() == left, 60)
+                wait_for("nothing is left behind", self.is_tidy, 60)
+                self.assertEqual(len([m for m in self.history() if m["text"].startswith("message ")]), READ)
+                self.nobody_else_is_seen()
+                self.assertEqual(self.daemon.stop(), 0)
+
+    def is_tidy(self):
+        """No temporary file, and no lock but one that nobody has met again: a peer takes that away after ten seconds."""
+        if (self.team.inboxes / LOCK).exists():
+            self.team.say("bob", "is anybody there?")
+            return False
+        return not [p for p in self.team.inboxes.iterdir() if ".ip-" in p.name]
+
+    def strace(self, *options):
+        with open(self.folder / "strace.log", "wb") as log:
+            return subprocess.run(["strace", "-qq", "-f", "-y", "-o", str(self.folder / "trace"), *options, *self.daemon.command()],
+                                  env=self.daemon.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=120).returncode
+
+    def killed_at(self, call, number):
+        """kill -9 right before that call has its effect. The exit code as a shell tells it."""
+        self.daemon.extra = ["--polls", "60"]
+        code = self.strace("-e", "trace=" + call, "-e", "inject=%s:signal=KILL:when=%d" % (call, number))
+        return 128 - code if code < 0 else code
+
+    def steps(self):
+        """The steps of a removal in an undisturbed run: which call it is, and how often the main thread had made that call before."""
+        wanted = {"fchmod": ".team-lead.json.ip-", "mkdir": LOCK, "rename": "team-lead.json", "rmdir": LOCK}
+        calls = {"fchmod": "fchmod", "mkdir": "mkdir,mkdirat", "rename": "rename,renameat,renameat2", "rmdir": "rmdir,unlinkat"}
+        self.assertEqual(self.strace("-e", "trace=" + ",".join(calls.values())), 0)
+        found, counts, main = {}, {}, None
+        for line in (self.folder / "trace").read_text("utf-8", "replace").splitlines():
+            process, call = line.split(None, 1)
+            main = main or process
+            name = call.split("(")[0]
+            if process != main:
+                continue
+            counts[name] = counts.get(name, 0) + 1
+            for step, names in calls.items():
+                if name in names.split(",") and str(self.team.inboxes) in line and wanted[step] in line and step not in found:
+                    found[step] = name, counts[name]
+        self.assertEqual(set(found), set(calls))
+        return found
+
+
+if __name__ == "__main__":
+    unittest.main()
