@@ -13,9 +13,9 @@ namespace {
 
 struct Talk : World {
   explicit Talk(const std::function<void(config::TeamConfig&)>& adapt = [](config::TeamConfig&) {})
-      : World([&](config::TeamConfig& of_team) {
-          of_team.compaction.entries = 20;
-          adapt(of_team);
+      : World([&](config::TeamConfig& settings) {
+          settings.compaction.entries = 20;
+          adapt(settings);
         }) {}
 
   static std::string said(const std::string& text, const std::string& time = "2026-02-07T15:20:11.000Z") {
