@@ -468,7 +468,7 @@ TEST_CASE(
                              {"delivered_ms", cli::now_ms()},
                              {"text", "hello\x1b[2J\nsecond line \u202e"}};
   const std::string lines = shown({"history"}, {{"messages", json::array{message}}});
-  CHECK(has(lines, "WHEN                 TEAM  FROM            TYPE  STATE      KEY           TEXT\n"));
+  CHECK(has(lines, "WHEN                 TEAM  FROM          TYPE  STATE      KEY           TEXT\n"));
   CHECK(has(lines, "  demo  ali\\x1b[2Jce  text  delivered  0123456789ab  hello\\x1b[2J…\n"));
   const std::string block = shown({"history", "0123"}, {{"messages", json::array{message}}});
   CHECK(has(block,
