@@ -14,6 +14,7 @@ import collections
 import concurrent.futures
 import contextlib
 import dataclasses
+import fcntl
 import os
 import pathlib
 import queue
@@ -25,7 +26,7 @@ import unittest
 
 import oracle
 import team as wire
-from daemon import Daemon, team_toml
+from daemon import Daemon, team_toml, wait_for
 from workload import WORKERS, Workload, received
 
 POLLS = 3
@@ -84,12 +85,22 @@ class Scenario:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, 9)
                 code = process.wait()
+                wait_for("what it traced is dead as well", self.ledger_is_free)
                 if is_patient:
                     raise AssertionError("it did not end within %d s:\n%s" % (seconds, log.read_text("utf-8", "replace")[-2000:]))
         code = 128 - code if code < 0 else code
         self.world.runs.append((code, log.read_bytes()))
         self.world.received = received(self.folder / "lead.jsonl")
         return code
+
+    def ledger_is_free(self):
+        """Nobody holds its lock: who was killed takes a moment to die when there is much memory to give back."""
+        with open(self.daemon.state / "ledger.sqlite3.lock", "ab") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        return True
 
     def points(self):
         """Every call of one undisturbed run that names something in the folder, in order."""
