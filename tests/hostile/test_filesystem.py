@@ -12,6 +12,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import signal
 import socket
 import stat
 import subprocess
@@ -143,9 +144,10 @@ class FileSystemAttacks(ProcessTest):
             with self.subTest(path.name):
                 before = self.daemon.log_path.stat().st_size
                 mode = os.stat(path).st_mode & 0o777
-                os.chmod(path, mode | 0o022)
+                self.daemon.process.send_signal(signal.SIGSTOP)  # a peer that replaces the file may not keep the mode, and we are quick
                 request = self.ask()
-                os.chmod(path, mode | 0o022)  # a peer that replaces the file may not keep the mode
+                os.chmod(path, mode | 0o022)
+                self.daemon.process.send_signal(signal.SIGCONT)
                 wait_for("it is told", lambda: str(path) in self.since(before), 30)
                 if path != self.team.config:  # the last good roster stays in force
                     time.sleep(0.3)
