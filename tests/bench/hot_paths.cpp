@@ -40,8 +40,8 @@ class Served {
     config::LogSettings log;
     log.file = scratch_.path("log").string();
     telemetry_ = std::move(*Telemetry::open(log));
-    services_ = std::make_unique<Services>(Services{files_, *ledger_, *telemetry_, clock_, quarantine_, processes_,
-                                                    context_.get_executor(), pool_, "/home/u"});
+    services_ = std::make_unique<Services>(Services{files_, *ledger_, *telemetry_, clock_, commits_, quarantine_,
+                                                    processes_, context_.get_executor(), pool_, "/home/u"});
     team_ = std::make_unique<Team>(*services_, config_, "t");
     if (!team_->restore()) give_up("the team could not be restored");
   }
@@ -79,6 +79,7 @@ class Served {
   Quarantine quarantine_{files_, scratch_.path("quarantine").string()};
   boost::asio::io_context context_{1};
   boost::asio::thread_pool pool_{1};
+  GroupCommit commits_{*ledger_};
   std::unique_ptr<Services> services_;
   std::unique_ptr<Team> team_;
 };

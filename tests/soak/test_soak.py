@@ -268,12 +268,12 @@ class Soak(ProcessTest):
             return 0
 
     def heap_in_use(self):
-        """KiB, as the daemon itself told within the last second or two; nothing when it has not yet."""
+        """KiB, as the daemon itself told just now; nothing when it has not yet."""
         try:
-            pid, in_use, _ = map(int, self.heap.read_text().split())
+            pid, in_use = map(int, self.heap.read_text().split())
         except (FileNotFoundError, ValueError):  # it is being written
             return None
-        return in_use if pid == self.daemon.process.pid else None
+        return in_use >> 10 if pid == self.daemon.process.pid else None
 
     def sample(self):
         pid = self.daemon.process.pid

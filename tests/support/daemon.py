@@ -106,7 +106,7 @@ class Daemon:
         if self.process.poll() is None:
             self.process.send_signal(number)
             try:
-                self.process.wait(seconds)
+                self.process.wait(seconds * float(os.environ.get("TEST_PATIENCE", "1")))
             except subprocess.TimeoutExpired:
                 self.kill()
                 raise Missing("the daemon did not leave within %d s after signal %d:\n%s" % (seconds, number, self.tail()))
