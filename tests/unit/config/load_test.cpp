@@ -373,7 +373,7 @@ retention = "30d"
   CHECK(says("modes.members.scout = \"plan\" (t.toml:41)"));
   CHECK(says("shutdown.close_panes = false (t.toml:48)"));
   CHECK(says("limits.inbox_file = \"10MB\" (t.toml:90)"));
-  CHECK(parsed.team.settings.size() == 74);
+  CHECK(parsed.team.settings.size() == 75);
 }
 
 TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as unset") {
@@ -444,7 +444,8 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "3:17: team.poll_interval is 10ms; it must be from 50ms to 1min"},
       {"[team]\nname = \"a\"\npoll_intervall = \"1s\"",
        "3:1: team.poll_intervall is not a setting; known are \"name\", \"root\", \"lead\", \"role\", \"transport\", "
-       "\"poll_interval\", \"aliases\", \"tasks\", \"foreign_consumer\", \"silent_after\" or \"i_understand\""},
+       "\"poll_interval\", \"watch\", \"aliases\", \"tasks\", \"foreign_consumer\", \"silent_after\" or "
+       "\"i_understand\""},
       {"[team]\nname = \"a\"\n[permision]\n",
        "3:2: permision is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
        "\"shutdown\", \"delivery\", \"person\", \"lead\", \"compaction\" or \"limits\""},
