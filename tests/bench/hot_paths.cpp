@@ -34,6 +34,7 @@ class Served {
  public:
   Served() {
     config_.team.name = "t";
+    config_.compaction.enabled = false;  // the cost behind history, as long as it is there
     config_.team.root = scratch_.path("teams").string();
     fs::create_directories(inboxes());
     test::spill(scratch_.path("teams/t/config.json"), roster);
