@@ -20,6 +20,7 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t big_file = std::uint64_t{1} << 20;  // read on the pool from here on
 constexpr int reads_a_poll = 4;                             // a torn file is looked at this often before the next poll
 constexpr int mark_rounds = 20;
+constexpr std::size_t taken_at_once = 500;  // entries in one transaction
 constexpr std::size_t marks_at_once = 64;
 constexpr milliseconds between_hinted_polls{5};  // a burst is a few big polls, and a flood of hints no busy loop
 
@@ -224,15 +225,22 @@ asio::awaitable<bool> Team::take_windows(std::string inbox, Intake& intake, Read
   for (std::size_t i = 0; i < result.windows.size(); ++i) {
     std::vector<std::size_t> to_mark;
     if (!mailbox_->show(result, i)) co_return false;  // not there any more
-    const auto taken = co_await intake.take(inbox, result.document, result.windows[i], to_mark);
-    if (!taken) co_return false;  // not committed, so not ours: nothing is marked
-    if (!to_mark.empty() && is_lead) {
-      // Committed: who hands it over goes first, the flags can wait their turn.
-      chat_.raise();
-      co_await asio::post(services_.executor, asio::use_awaitable);
-      // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's inbox.
-      if (standing_.role == config::Role::front) co_await outbox_.run();
-    }
+    // Some at a time: other teams have their turn between two commits.
+    Window some = result.windows[i];
+    const std::size_t last = some.last;
+    do {
+      some.last = std::min(last, some.first + taken_at_once);
+      const auto taken = co_await intake.take(inbox, result.document, some, to_mark);
+      if (!taken) co_return false;  // not committed, so not ours: nothing is marked
+      if (!to_mark.empty() && is_lead) {
+        // Committed: who hands it over goes first, the flags can wait their turn.
+        chat_.raise();
+        co_await asio::post(services_.executor, asio::use_awaitable);
+        // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's inbox.
+        if (standing_.role == config::Role::front) co_await outbox_.run();
+      }
+      some.first = some.last;
+    } while (some.last < last);
     const bool marked = co_await mark(inbox, result.document, to_mark);
     for (const auto index : to_mark) {
       const auto& entry = result.document.entries()[index];

@@ -1,0 +1,59 @@
+"""A team that takes long (a flood of small entries, a lock that is not given back) does not make another one wait: while the slow one is
+still being taken in, the quick one is served again and again.
+"""
+
+import threading
+import time
+import unittest
+
+import team as wire
+from case import ProcessTest
+from daemon import team_toml, wait_for
+
+FLOOD = 12_000
+NO_LIMIT = '\n[limits]\nqueued_chat = 1000000\n'
+
+
+class SlowTeam(ProcessTest):
+    def start(self):
+        self.slow = wire.Team(self.folder / "teams", "slow", ("ada",))
+        self.quick = wire.Team(self.folder / "teams", "quick", ("bob",))
+        self.make_daemon(*(team_toml(team, more=NO_LIMIT) for team in (self.slow, self.quick))).start()
+
+    def accepted(self, team):
+        return sum(e["team"] == team.name for e in self.daemon.log("message.accepted"))
+
+    def served_meanwhile(self, is_over):
+        """How many messages of the quick team were taken in, one after the other, until it was over; and the longest wait."""
+        served, longest = 0, 0.0
+        while not is_over():
+            before = time.monotonic()
+            self.quick.say("bob", "are you there %d" % served)
+            served += 1
+            wait_for("it is taken in", lambda: all(e["read"] for e in wire.read_inbox(self.quick.lead_inbox)), 60, 0.005)
+            longest = max(longest, time.monotonic() - before)
+        return served, longest
+
+    def test_a_flood_in_one_team_leaves_the_other_its_turns(self):
+        self.start()
+        entries = [dict(wire.entry("ada", "%d" % n)) for n in range(FLOOD)]
+        wire.replace(self.slow.lead_inbox, wire.stringify(entries))
+        wait_for("it has begun", lambda: self.accepted(self.slow) > 0, 60)
+        served, longest = self.served_meanwhile(lambda: self.accepted(self.slow) >= FLOOD)
+        print("figures: %d entries in one team; meanwhile %d messages of another, the longest wait %.0f ms" % (FLOOD, served, 1000 * longest))
+        self.assertGreaterEqual(served, 3, "the other team waited for the flood")
+
+    def test_a_lock_that_is_not_given_back_in_one_team_is_nothing_to_the_other(self):
+        self.start()
+        with wire.Lock(self.slow.lead_inbox, wire.PATIENT):
+            wire.replace(self.slow.lead_inbox, wire.stringify([wire.entry("ada", "behind a lock")]))
+            over = threading.Event()
+            threading.Timer(3, over.set).start()
+            served, longest = self.served_meanwhile(over.is_set)
+        print("figures: a lock held for 3 s in one team; meanwhile %d messages of another, the longest wait %.0f ms" % (served, 1000 * longest))
+        self.assertGreaterEqual(served, 3)
+        wait_for("it is marked", lambda: all(e["read"] for e in wire.read_inbox(self.slow.lead_inbox)), 30)
+
+
+if __name__ == "__main__":
+    unittest.main()
