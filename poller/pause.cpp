@@ -1,11 +1,17 @@
 #include "poller/pause.hpp"
 
+#include <algorithm>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <random>
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
+
+asio::steady_timer::time_point in_step(std::chrono::milliseconds duration) {
+  const auto due = asio::steady_timer::clock_type::now() + duration;
+  return due - due.time_since_epoch() % std::chrono::nanoseconds(std::max(duration, std::chrono::milliseconds(1)) / 10);
+}
 
 asio::awaitable<void> pause(std::chrono::milliseconds duration) {
   asio::steady_timer timer(co_await asio::this_coro::executor, duration);
@@ -35,7 +41,7 @@ asio::awaitable<void> Signal::wait(std::uint64_t seen, std::chrono::milliseconds
     std::vector<asio::steady_timer*>& waiting;
     asio::steady_timer* own;
   };
-  asio::steady_timer timer(co_await asio::this_coro::executor, most);
+  asio::steady_timer timer(co_await asio::this_coro::executor, in_step(most));
   const Place place(waiting_, timer);
   boost::system::error_code woken;
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));

@@ -14,6 +14,10 @@
 
 namespace inbox_poller::poller {
 
+/// In this time, or up to a tenth of it sooner: all who wait for the same time wake together. To wake an idle process
+/// costs more than what it then does.
+boost::asio::steady_timer::time_point in_step(std::chrono::milliseconds);
+
 /// Waits for this long.
 boost::asio::awaitable<void> pause(std::chrono::milliseconds);
 
@@ -26,7 +30,7 @@ class Signal {
  public:
   [[nodiscard]] std::uint64_t count() const { return count_; }
   void raise();
-  /// Until the count is no longer `seen`, and at most this long.
+  /// Until the count is no longer `seen`, and at most this long (in step).
   boost::asio::awaitable<void> wait(std::uint64_t seen, std::chrono::milliseconds most);
 
  private:

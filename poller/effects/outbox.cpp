@@ -5,6 +5,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <limits>
 
 #include "poller/pause.hpp"
 
@@ -19,6 +20,7 @@ constexpr milliseconds share_of_a_poll{1000};
 constexpr int lock_rounds = 25;              // short waits for a held lock, about half a second in all
 constexpr int most_attempts = 24 * 60 * 60;  // one a second: no clock that jumps, and no weekend without us, gives up
 constexpr int most_rewrites = 20;
+constexpr EpochMs end_of_time = std::numeric_limits<EpochMs>::max() - Ledger::retry_after_ms;
 
 bool worth_waiting(WriteOutcome outcome) {
   return outcome == WriteOutcome::lock_held || outcome == WriteOutcome::changed;
@@ -59,7 +61,16 @@ Status Outbox::restore() {
   return Done{};
 }
 
+/// Neither now nor later, until somebody writes a row.
+bool Outbox::owes_nothing() {
+  if (nothing_owed_at_ == context_.ledger.changes()) return true;
+  const auto rows = context_.ledger.due(context_.name, end_of_time, 1);
+  if (rows && rows->empty()) nothing_owed_at_ = context_.ledger.changes();
+  return rows && rows->empty();
+}
+
 asio::awaitable<void> Outbox::run() {
+  if (owes_nothing()) co_return;
   // What one worker is owed and does not read may be a lot, and each answer costs more than the one before. The rest
   // is for the next polls, so that nobody else waits for it.
   const auto until = context_.clock.steady() + share_of_a_poll;

@@ -45,6 +45,7 @@ class Outbox {
     AppendReceipt receipt;
   };
 
+  [[nodiscard]] bool owes_nothing();
   boost::asio::awaitable<Status> record(std::vector<Attempt> attempts);
   enum class Ending { consumed, overwritten, abandoned };
   Status settle(const std::vector<std::pair<Watched, Ending>>& ended);
@@ -53,6 +54,7 @@ class Outbox {
   Mailbox& mailbox_;
   GroupCommit& commits_;
   std::map<std::string, std::vector<Watched>> watched_;  // by inbox
+  long long nothing_owed_at_ = -1;                       // the ledger's changes() when no row of the team was pending
 };
 
 }  // namespace inbox_poller::poller

@@ -69,6 +69,8 @@ WHERE team = ?1 AND state_ms < ?2
 
 Status Ledger::transaction(const std::function<Status()>& work) { return impl_->database->transaction(work); }
 
+long long Ledger::changes() const { return impl_->database->all_changes(); }
+
 Status Ledger::attempt(const std::function<Status()>& work, Status& outcome) {
   return impl_->database->attempt(work, outcome);
 }

@@ -174,6 +174,10 @@ class Ledger {
   /// the transaction itself is lost with it.
   Status attempt(const std::function<Status()>& work, Status& outcome);
 
+  /// Another number than before once any row may have been written: while it stays, so does every answer to a question
+  /// without a moment in it.
+  [[nodiscard]] long long changes() const;
+
   // messages
   Result<bool> known(const schema::MessageKey&);
   Result<long long> insert(const MessageRow&);

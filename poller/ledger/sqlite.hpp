@@ -108,6 +108,8 @@ class Database {
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
 
   [[nodiscard]] int changes() const { return sqlite3_changes(handle_); }
+  /// Rows written over this connection so far, also those that were rolled back.
+  [[nodiscard]] long long all_changes() const { return sqlite3_total_changes(handle_); }
   [[nodiscard]] long long last_id() const { return sqlite3_last_insert_rowid(handle_); }
   [[nodiscard]] const std::string& path() const { return path_; }
 

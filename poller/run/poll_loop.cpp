@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <stdexcept>
 
+#include "poller/memory.hpp"
 #include "poller/pause.hpp"
 #include "schema/ids.hpp"
 
@@ -14,8 +15,10 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::chrono::milliseconds look_for_teams_every{500};
-constexpr std::chrono::milliseconds look_for_chat_every{200};
-constexpr std::chrono::milliseconds look_for_errands_every{200};
+constexpr std::chrono::milliseconds look_for_folder_every{5000};  // another one of its name; the polls find it at once
+constexpr std::chrono::milliseconds look_for_due_every{1000};  // a pause after a fault, a digest, a message that waits
+
+constexpr unsigned give_back_rounds = 20;
 
 bool is_glob(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
 
@@ -78,7 +81,8 @@ asio::awaitable<void> PollLoop::run(std::optional<unsigned> polls) {
     manager_.alive(std::to_string(teams_.size()) + " teams served");
     if (polls && teams_.empty() && rounds >= *polls) break;
     if (polls && !teams_.empty()) break;
-    timer_.expires_after(look_for_teams_every);
+    if (rounds % give_back_rounds == 0) give_back_free_memory();
+    timer_.expires_at(in_step(look_for_teams_every));
     boost::system::error_code woken;
     co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
     if (!stopping_) discover(polls);
@@ -179,8 +183,15 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
 
 asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<unsigned> polls) {
   const auto name = team->context().name;
+  std::optional<bool> watched;  // what was wished for then
+  SteadyTime watch_again;
   for (unsigned done = 0; !stopping_ && (!polls || done < *polls); ++done) {
-    if (!polls) keep_watch(team);  // a bounded run goes by its interval
+    const bool watch = team->context().config.team.watch;
+    if (!polls &&
+        (watched != watch || services_.clock.steady() >= watch_again)) {  // a bounded run goes by its interval
+      watched = keep_watch(team) ? std::optional(watch) : std::nullopt;
+      watch_again = services_.clock.steady() + look_for_folder_every;
+    }
     if (done > 0) co_await team->wait();
     if (leaving_.contains(name)) break;
     const auto started = services_.clock.steady();
@@ -222,9 +233,7 @@ asio::awaitable<void> PollLoop::deliver(std::shared_ptr<Team> team) {
   while (goes_on(*team)) {
     const auto seen = team->chat().count();
     co_await team->deliver();
-    const auto most =
-        std::min<std::chrono::milliseconds>(team->context().config.team.poll_interval, look_for_chat_every);
-    co_await team->chat().wait(seen, most);
+    co_await team->chat().wait(seen, look_for_due_every);
   }
   ended_beside(team->context().name);
 }
@@ -232,18 +241,22 @@ asio::awaitable<void> PollLoop::deliver(std::shared_ptr<Team> team) {
 asio::awaitable<void> PollLoop::run_errands(std::shared_ptr<Team> team) {
   const std::function<bool()> given_up = [this, team] { return !goes_on(*team); };
   while (goes_on(*team)) {
+    const auto seen = team->chat().count();
     const bool more = co_await team->errands(given_up);
-    if (!more) co_await pause(look_for_errands_every);
+    if (!more) co_await team->chat().wait(seen, look_for_due_every);
   }
   ended_beside(team->context().name);
 }
 
-void PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
+bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
   const auto& name = team->context().name;
   const auto folder = inboxes_of(*team);
-  if (!team->context().config.team.watch) return watch_->forget(folder);
+  if (!team->context().config.team.watch) {
+    watch_->forget(folder);
+    return true;
+  }
   const auto watched = watch_->watch(folder, [team] { team->hint(); });
-  if (!watched && watched.error().code == "watch.ENOENT") return;  // nobody has written to anybody yet
+  if (!watched && watched.error().code == "watch.ENOENT") return false;  // nobody has written to anybody yet
   const auto [told, first] = unwatched_.try_emplace(name);
   std::string reason;
   if (!watched) {
@@ -255,6 +268,7 @@ void PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
     services_.telemetry.emit(Event::daemon_warning,
                              {{"team", name}, {"reason", reason + "; all others are seen at the next poll_interval"}});
   told->second = reason;
+  return true;
 }
 
 void PollLoop::warn_once(const std::string& text) {

@@ -51,7 +51,8 @@ class PollLoop {
   boost::asio::awaitable<void> run_errands(std::shared_ptr<Team> team);
   [[nodiscard]] bool goes_on(Team& team) const;
   /// Has the team's next poll called early when its inboxes change, if that is wanted and can be.
-  void keep_watch(const std::shared_ptr<Team>& team);
+  /// False when there is nothing to watch (yet).
+  bool keep_watch(const std::shared_ptr<Team>& team);
   /// One of the coroutines beside this team's polls has ended.
   void ended_beside(const std::string& name);
   /// Ends the service of this team after its poll under way.

@@ -89,7 +89,8 @@ asio::awaitable<Team::Polled> Team::poll() {
     co_await shutdowns_.settle();
   }
   if (standing_.role != config::Role::observer) co_await outbox_.run();
-  chat_.raise();  // what waited for the effects of its batch
+  // What waited for the effects of its batch, or for what was decided. Nobody's row changed: no reason to look.
+  if (std::exchange(changes_, services_.ledger.changes()) != services_.ledger.changes()) chat_.raise();
   locks_ = mailbox_->lock_statistics();
   // Only with the whole inbox in view is it known which messages may come back, and which may go.
   if (report_.state == to_string(ReadOutcome::document) && !must_read_) {
@@ -356,7 +357,7 @@ void Team::report(ReadOutcome outcome, const std::string& detail) {
 
 asio::awaitable<void> Team::wait() {
   using Timer = asio::steady_timer;
-  const auto due = Timer::clock_type::now() + context_.config.team.poll_interval;
+  const auto due = in_step(context_.config.team.poll_interval);
   for (;;) {
     const auto until = hinted_ ? std::min(due, polled_at_ + between_hinted_polls) : due;
     if (poked_ || Timer::clock_type::now() >= until) break;
@@ -372,6 +373,7 @@ asio::awaitable<void> Team::wait() {
 void Team::poke() {
   poked_ = true;
   timer_.cancel();
+  chat_.raise();
 }
 
 void Team::hint() {

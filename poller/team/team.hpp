@@ -88,7 +88,8 @@ class Team {
   /// apart.
   void hint();
 
-  /// Raised when there may be something new for the lead to take.
+  /// Raised when there may be something new for the lead to take or an errand to run, or the team is left. What comes
+  /// due by time alone raises nothing.
   Signal& chat() { return chat_; }
 
   /// Puts a message of ours into a member's inbox by way of the ledger. The recipient must be a member.
@@ -170,7 +171,8 @@ class Team {
   bool hinted_ = false;
   boost::asio::steady_timer::time_point polled_at_;  // when the poll under way or the last one began
   Signal chat_;
-  bool must_read_ = true;  // something was left undone: read although the file does not change
+  long long changes_ = -1;  // the ledger's, when we last raised it
+  bool must_read_ = true;   // something was left undone: read although the file does not change
   std::uint32_t torn_polls_ = 0;
   std::size_t torn_bytes_ = 0;  // a hash of what was read then
   std::string lead_process_told_;

@@ -51,10 +51,19 @@ Result<Directory> ClaudeMailbox::open_team() { return open_dir_below(files_, tea
 Result<Directory> ClaudeMailbox::open_inboxes() {
   const Result<Directory> team = open_team();
   if (!team) return team.error();
-  Result<Directory> folder = files_.open_dir(*team, "inboxes");
+  return open_inboxes(*team);
+}
+
+Result<Directory> ClaudeMailbox::open_inboxes(const Directory& team) {
+  Result<Directory> folder = files_.open_dir(team, "inboxes");
   if (!folder) return folder;
   if (Status trusted = require_trusted(folder->stat, folder->path); !trusted.ok()) return trusted.error();
   return folder;
+}
+
+Result<Directory> ClaudeMailbox::take_inboxes() {
+  if (!inboxes_) return open_inboxes();
+  return *std::exchange(inboxes_, std::nullopt);
 }
 
 Result<Directory> ClaudeMailbox::open_or_make_inboxes() {
@@ -70,8 +79,12 @@ Result<Directory> ClaudeMailbox::open_or_make_inboxes() {
 
 GlanceResult ClaudeMailbox::glance(const std::string& inbox) {
   if (!schema::is_valid_name(inbox)) return {};
-  const Result<Directory> folder = open_inboxes();
-  return compare(inbox, folder ? files_.stat_at(*folder, file_name(inbox)) : Result<FileStat>(folder.error()));
+  const bool again = inboxes_.has_value();
+  Result<Directory> folder = take_inboxes();
+  const GlanceResult result =
+      compare(inbox, folder ? files_.stat_at(*folder, file_name(inbox)) : Result<FileStat>(folder.error()));
+  if (again && result.glance == Glance::unchanged) inboxes_ = *std::move(folder);
+  return result;
 }
 
 GlanceResult ClaudeMailbox::compare(const std::string& inbox, const Result<FileStat>& found) {
@@ -393,7 +406,7 @@ Result<std::vector<std::string>> ClaudeMailbox::inboxes() {
 }
 
 Result<std::span<const InboxGlance>> ClaudeMailbox::glances() {
-  const Result<Directory> folder = open_inboxes();
+  const Result<Directory> folder = take_inboxes();
   if (!folder && !is_errno(folder.error(), ENOENT)) return folder.error();
   if (!folder) {
     glances_.clear();
@@ -433,7 +446,10 @@ Status ClaudeMailbox::list(const Directory& folder) {
 bool ClaudeMailbox::roster_changed() {
   const Result<Directory> team = open_team();
   const Result<FileStat> found = team ? files_.stat_at(*team, roster_file) : Result<FileStat>(team.error());
-  return !found || !roster_read_ || !roster_read_->is(version_of(*found));
+  inboxes_.reset();
+  if (!found || !roster_read_ || !roster_read_->is(version_of(*found))) return true;
+  if (auto folder = open_inboxes(*team)) inboxes_ = *std::move(folder);
+  return false;
 }
 
 Result<schema::Roster> ClaudeMailbox::roster() {

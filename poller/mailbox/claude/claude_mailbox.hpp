@@ -65,6 +65,9 @@ class ClaudeMailbox final : public Mailbox {
 
   Result<Directory> open_team();
   Result<Directory> open_inboxes();
+  Result<Directory> open_inboxes(const Directory& team);
+  /// As roster_changed() found it, once; opened now otherwise.
+  Result<Directory> take_inboxes();
   Result<Directory> open_or_make_inboxes();
   GlanceResult compare(const std::string& inbox, const Result<FileStat>& found);
   /// Reads the folder's names anew.
@@ -99,6 +102,7 @@ class ClaudeMailbox final : public Mailbox {
   std::map<std::string, LastRead> last_reads_;  // by inbox; what glance() compares with
   std::map<std::string, KnownEntries> known_;   // by inbox
   std::vector<InboxGlance> glances_;            // of all inboxes, as they were listed
+  std::optional<Directory> inboxes_;            // open from roster_changed() to the glances() of the same poll
   std::optional<LastRead> listed_;              // the folder
   std::optional<LastRead> roster_read_;
   bool litter_removed_ = false;

@@ -12,6 +12,7 @@ namespace inbox_poller::poller {
 
 namespace {
 
+constexpr std::size_t remembered_holds = 4096;
 constexpr unsigned lock_mode = 0777;  // as proper-lockfile; the umask narrows it
 
 std::string lock_path(const Directory& at, const std::string& name) { return at.path + "/" + name; }
@@ -164,7 +165,8 @@ LockRelease LockDirectory::release(HeldLock& lock) {
     if (!removed.ok() && out.intact) out.detail = "our lock stays behind: " + removed.error().message;
   }
   const auto held = std::chrono::duration_cast<std::chrono::microseconds>(clock_.steady() - lock.since_);
-  held_us_[holds_++ % held_us_.size()] = static_cast<std::uint32_t>(held.count());
+  if (held_us_.size() < remembered_holds) held_us_.emplace_back();
+  held_us_[holds_++ % remembered_holds] = static_cast<std::uint32_t>(held.count());
 
   if (!out.intact) out.detail = lock_path(at, lock.name_) + " was broken by somebody while we held it";
   if (out.intact && !out.detail.empty()) {
@@ -178,18 +180,14 @@ LockRelease LockDirectory::release(HeldLock& lock) {
 }
 
 LockStatistics LockDirectory::statistics() const {
-  LockStatistics out;
-  out.acquired = holds_;
-  out.refused = refused_;
-  out.stale_taken = stale_taken_;
-  std::vector<std::uint32_t> held(
-      held_us_.begin(),
-      held_us_.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(holds_, held_us_.size())));
-  if (held.empty()) return out;
+  told_.refused = refused_;
+  told_.stale_taken = stale_taken_;
+  if (std::exchange(told_.acquired, holds_) == holds_) return told_;
+  auto held = held_us_;
   std::sort(held.begin(), held.end());
-  out.median_us = held[held.size() / 2];
-  out.p99_us = held[held.size() * 99 / 100];
-  return out;
+  told_.median_us = held[held.size() / 2];
+  told_.p99_us = held[held.size() * 99 / 100];
+  return told_;
 }
 
 }  // namespace inbox_poller::poller

@@ -7,10 +7,10 @@
 // protocol.md 6.1, 6.4 (3) (4) (8).
 #pragma once
 
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "poller/clock.hpp"
 #include "poller/filesystem.hpp"
@@ -90,7 +90,8 @@ class LockDirectory {
   FileSystem& files_;
   const Clock& clock_;
   std::map<std::string, LockObservation> observations_;
-  std::array<std::uint32_t, 4096> held_us_{};  // the last holds, as a ring
+  std::vector<std::uint32_t> held_us_;  // the last holds, as a ring; grows to its size
+  mutable LockStatistics told_;         // asked for at each poll
   std::uint64_t holds_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t stale_taken_ = 0;
