@@ -217,6 +217,8 @@ bool is_label_at(std::string_view text, std::size_t position) {
 }  // namespace
 
 std::string visible(std::string_view text) {
+  const auto is_plain = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; };
+  if (std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
   return respelled(text, text.size(), [](char32_t c, std::string_view itself) -> std::string_view {
     if (is_line_separator(c)) return "\n";
     return c == '\n' || c == '\t' || (!is_control(c) && !is_invisible(c)) ? itself : "";
@@ -231,7 +233,10 @@ std::string neutralise(std::string_view text) {
   for (std::size_t i = 0; i < clean.size(); ++i) {
     if (at_line_start && (is_turn_marker_at(clean, i) || is_label_at(clean, i))) result += "> ";
     at_line_start = clean[i] == '\n';
-    result += clean[i] == '<' && is_tag_at(clean, i) ? "&lt;" : std::string_view(clean).substr(i, 1);
+    if (clean[i] == '<' && is_tag_at(clean, i))
+      result += "&lt;";
+    else
+      result += clean[i];
   }
   return result;
 }

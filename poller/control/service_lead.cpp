@@ -20,7 +20,7 @@ constexpr milliseconds held_lease = std::chrono::minutes(10);
 constexpr milliseconds recv_look{50};
 constexpr milliseconds longest_wait = std::chrono::hours(24);
 constexpr std::size_t default_max = 20;
-constexpr std::size_t tidy_above = 100;    // so many lent messages are kept before those that arrived are looked for
+constexpr std::size_t tidy_above = 100;     // so many lent messages are kept before those that arrived are looked for
 constexpr std::ptrdiff_t former_most = 16;  // closed connections of which we know what they had
 
 std::string names_of_events() {
@@ -98,14 +98,14 @@ asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, Ses
   if (!messages.empty() && !take.lease) lend(team, session, messages);
   if (!messages.empty() && !take.by_hand && take.rung != config::Rung::socket)
     static_cast<void>(team->courier().report(LeadEvent::batch_pushed));
-  const auto counts = services_.ledger.chat_counts(team->context().name);
-  if (!counts) co_return refuse(counts.error());
+  const auto held = services_.ledger.queued_count(team->context().name);
+  if (!held) co_return refuse(held.error());
   json::array list;
   for (const auto& message : messages) list.push_back(message_view(message));
   co_return Object{{"ok", true},
                    {"messages", std::move(list)},
                    {"block", block(messages)},
-                   {"held", counts->queued},
+                   {"held", *held},
                    {"lead_state", to_string(team->courier().lead_state())}};
 }
 
@@ -124,10 +124,7 @@ void Service::lend(const TeamPtr& team, const SessionPtr& session, const std::ve
   }
   auto& kept = session->lent->messages;
   if (kept.size() > tidy_above)
-    std::erase_if(kept, [&](const auto& message) {
-      const auto row = services_.ledger.message(message.key);
-      return row && *row && (*row)->delivery != DeliveryState::offered;
-    });
+    std::erase_if(kept, [&](const auto& message) { return !team->courier().is_lent(message.id); });
   for (const auto& message : messages) {
     OutgoingMessage known;
     known.id = message.id;

@@ -63,6 +63,8 @@ class Courier {
   void attach(config::Rung rung) { ++attached_[rung]; }
   void detach(config::Rung rung) { --attached_[rung]; }
   [[nodiscard]] bool is_attached(config::Rung rung) const;
+  /// True while the message with that id in the ledger is offered: neither acknowledged nor back in the queue.
+  [[nodiscard]] bool is_lent(long long id) const { return lent_.contains(id); }
 
   /// The ladder as it stands, in the order of delivery.via.
   [[nodiscard]] std::vector<RungState> ladder() const;

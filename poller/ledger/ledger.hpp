@@ -223,6 +223,8 @@ class Ledger {
   /// Everything offered, of all teams: used at start.
   Status requeue_all_offered();
   Result<ChatCounts> chat_counts(std::string_view team);
+  /// ChatCounts::queued alone: the others grow with all that was ever delivered.
+  Result<long long> queued_count(std::string_view team);
   /// How much of the chat that is queued or offered is whose, by sender.
   Result<std::map<std::string, long long>> waiting_by_sender(std::string_view team);
 

@@ -270,12 +270,19 @@ Status Ledger::requeue_all_offered() {
   return impl_->database->run("UPDATE messages SET delivery = 'queued' WHERE delivery = 'offered'");
 }
 
+Result<long long> Ledger::queued_count(std::string_view team) {
+  return impl_->database->value<long long>(
+      "SELECT count(*) FROM messages WHERE delivery = 'queued' AND team = ?1 AND priority > 0", team);
+}
+
 Result<ChatCounts> Ledger::chat_counts(std::string_view team) {
   Database& database = *impl_->database;
   ChatCounts counts;
+  const auto queued = queued_count(team);
+  if (!queued) return queued.error();
+  counts.queued = *queued;
   const std::string count = "SELECT count(*) FROM messages WHERE ";
   const std::pair<std::string, long long ChatCounts::*> wanted[] = {
-      {count + "delivery = 'queued' AND team = ?1 AND priority > 0", &ChatCounts::queued},
       {count + "delivery = 'queued' AND team = ?1 AND priority = 0", &ChatCounts::digest},
       {count + "delivery = 'offered' AND team = ?1", &ChatCounts::offered},
       {count + "delivery = 'delivered' AND team = ?1 AND priority > 0", &ChatCounts::delivered},
