@@ -1,8 +1,6 @@
 // From files of formats 1 and 2, made by their migrations and filled as their programs did, to today's.
 #include <sys/stat.h>
 
-#include <boost/crc.hpp>
-
 #include "ledger_support.hpp"
 #include "poller/ledger/row_sum.hpp"
 #include "poller/ledger/schema.sql.hpp"
@@ -65,17 +63,6 @@ std::string format_2(const std::string& path) {
 }
 
 }  // namespace
-
-TEST_CASE("the sum of a row is the CRC-32 that it always was, whatever the lengths of its fields") {
-  for (std::size_t length = 0; length < 40; ++length) {
-    std::string text(length, '\0');
-    for (std::size_t i = 0; i < length; ++i) text[i] = static_cast<char>(251 * i + length);
-    boost::crc_32_type expected;
-    for (const auto& bytes : {std::to_string(length) + '\0', text, std::string("-12345678901") + '\0'})
-      expected.process_bytes(bytes.data(), bytes.size());
-    CHECK(row_sum(text, -12345678901LL) == static_cast<long long>(expected.checksum()));
-  }
-}
 
 TEST_CASE("a ledger of format 1 is brought to today's with every row it had") {
   TemporaryDirectory directory;
