@@ -204,8 +204,8 @@ MUTATIONS = [
     # --- showing and handing over ---
     Mutation("block-escape", "a text opens and closes no block",
              "schema/teammate_message.cpp",
-             """clean[i] == '<' && is_tag_at(clean, i) ? "&lt;" :""",
-             """clean[i] == '<' && is_tag_at(clean, i) ? "<" :""",
+             """    if (clean[i] == '<' && is_tag_at(clean, i))\n      result += "&lt;";""",
+             """    if (clean[i] == '<' && is_tag_at(clean, i))\n      result += "<";""",
              Unit("schema", "no text opens or closes a block: there is exactly one genuine envelope")),
     Mutation("attribute-escape", "an attribute ends where its quote is",
              "schema/teammate_message.cpp",
