@@ -237,7 +237,8 @@ asio::awaitable<bool> Team::take_windows(std::string inbox, Intake& intake, Read
         // Committed: who hands it over goes first, the flags can wait their turn.
         chat_.raise();
         co_await asio::post(services_.executor, asio::use_awaitable);
-        // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's inbox.
+        // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's
+        // inbox.
         if (standing_.role == config::Role::front) co_await outbox_.run();
       }
       some.first = some.last;
@@ -262,6 +263,13 @@ asio::awaitable<bool> Team::mark(std::string inbox, schema::InboxDocument& docum
   auto in_place = static_cast<std::size_t>(others - indexes.begin());
   bool all = true;
   for (std::span<const std::size_t> rest(indexes); all && !rest.empty();) {
+    // To put a file in the place of another may undo what a peer without a lock writes at that very moment. However
+    // often such a one wakes us, it happens no more often than the timer would have it.
+    if (in_place == 0) {
+      const auto now = services_.clock.steady();
+      if (replaced_ && now - *replaced_ < context_.config.team.poll_interval) co_return false;
+      replaced_ = now;
+    }
     // A few at a time, with a pause between, so that writers who wait for the lock get their turn.
     const auto some = rest.first(in_place > 0 ? std::min(in_place, marks_at_once) : rest.size());
     rest = rest.subspan(some.size());

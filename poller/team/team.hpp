@@ -171,8 +171,9 @@ class Team {
   bool hinted_ = false;
   boost::asio::steady_timer::time_point polled_at_;  // when the poll under way or the last one began
   Signal chat_;
-  long long changes_ = -1;  // the ledger's, when we last raised it
-  bool must_read_ = true;   // something was left undone: read although the file does not change
+  std::optional<SteadyTime> replaced_;  // when flags were last set by replacing the file
+  long long changes_ = -1;              // the ledger's, when we last raised it
+  bool must_read_ = true;               // something was left undone: read although the file does not change
   std::uint32_t torn_polls_ = 0;
   std::size_t torn_bytes_ = 0;  // a hash of what was read then
   std::string lead_process_told_;
