@@ -50,7 +50,8 @@ def process_test(name, path, program=DEV, **env):
 
 def jobs():
     """The longest first: two cores then end at about the same time."""
-    listed = [process_test("soak", "soak/test_soak.py", RELEASE, SOAK_SECONDS="900", SOAK_TEAMS="8", SOAK_WORKERS="16")]
+    listed = [Job("mutation", [sys.executable, "-B", "tests/mutation/run.py"], {"TEST_PATIENCE": "3"}),
+              process_test("soak", "soak/test_soak.py", RELEASE, SOAK_SECONDS="900", SOAK_TEAMS="8", SOAK_WORKERS="16")]
     for shard in ("1/2", "2/2"):
         part = shard[0]
         listed.append(process_test("fault-every-call-" + part, "fault/test_call_errors.py", FAULT_POINTS="all", SHARD=shard))
@@ -68,7 +69,6 @@ def jobs():
         listed.append(Job(test["name"].replace(": ", "-").replace(" ", "-"),
                           ["ctest", "--test-dir", str(FUZZ), "--output-on-failure", "-R", "^%s$" % test["name"]]))
     listed.append(process_test("memory", "soak/test_memory.py", RELEASE))
-    listed.append(Job("mutation", [sys.executable, "-B", "tests/mutation/run.py"]))
     return listed
 
 
