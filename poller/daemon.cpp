@@ -13,6 +13,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "poller/context/message_life.hpp"
 #include "poller/control/server.hpp"
 #include "poller/control/service.hpp"
 #include "poller/ledger/ledger.hpp"
@@ -216,6 +217,17 @@ class Daemon {
   std::string failure_;
 };
 
+/// What was lent out when we died is offered again, labelled as a possible repeat.
+Status requeue_what_was_lent(Ledger& ledger) {
+  return ledger.transaction([&]() -> Status {
+    const auto offered = ledger.offered("");
+    if (!offered) return offered.error();
+    for (const auto& row : *offered)
+      if (auto noted = ledger.note(offered_line(row)); !noted) return noted;
+    return ledger.requeue_all_offered();
+  });
+}
+
 int serve(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,
           Telemetry& telemetry) {
   const auto fault = [&](const std::string& reason) {
@@ -226,9 +238,7 @@ int serve(const config::DaemonConfig& config, const config::Loaded& loaded, cons
   if (auto dir = ensure_private_dir(files, config.state_dir); !dir) return fault(dir.error().message);
   auto ledger = open_ledger(config.state_dir + "/ledger.sqlite3", options.new_ledger, telemetry);
   if (!ledger) return fault(ledger.error().message);
-  // What was lent out when we died is offered again, labelled as a possible repeat.
-  if (auto requeued = (*ledger)->transaction([&] { return (*ledger)->requeue_all_offered(); }); !requeued)
-    return fault(requeued.error().message);
+  if (auto requeued = requeue_what_was_lent(**ledger); !requeued) return fault(requeued.error().message);
 
   try {
     Daemon daemon(config, loaded, options, telemetry, **ledger);

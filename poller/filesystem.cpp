@@ -301,17 +301,18 @@ Status create_durable(FileSystem& files, const Directory& at, const std::string&
 
 Status require_trusted(const FileStat& stat, std::string_view path) {
   const unsigned self = static_cast<unsigned>(::geteuid());
-  const std::string quoted = schema::shell_word(path);
   if (stat.uid != self && stat.uid != 0) {
-    return Error{std::string(code::untrusted),
-                 std::string(path) + " belongs to user " + std::to_string(stat.uid) + ", expected user " +
-                     std::to_string(self) + "; if it should be yours: chown " + std::to_string(self) + " " + quoted};
+    return Error{std::string(code::untrusted), std::string(path) + " belongs to user " + std::to_string(stat.uid) +
+                                                   ", expected user " + std::to_string(self) +
+                                                   "; if it should be yours: chown " + std::to_string(self) + " " +
+                                                   schema::shell_word(path)};
   }
   if ((stat.mode & 022U) != 0) {
     std::array<char, 8> octal{};
     std::snprintf(octal.data(), octal.size(), "%04o", stat.mode & 07777U);
     return Error{std::string(code::untrusted), std::string(path) + " has mode " + octal.data() +
-                                                   ", so other users can write to it; run: chmod go-w " + quoted};
+                                                   ", so other users can write to it; run: chmod go-w " +
+                                                   schema::shell_word(path)};
   }
   return Done{};
 }

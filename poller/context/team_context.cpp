@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "config/rules.hpp"
+#include "poller/context/message_life.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -182,13 +183,7 @@ Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& ev
   const auto inserted = ledger.insert(row);
   if (!inserted) return inserted.error();
   row.id = *inserted;
-  events.add(Event::message_accepted, {{"team", name},
-                                       {"inbox", row.inbox},
-                                       {"from", row.sender},
-                                       {"type", row.type},
-                                       {"message_key", row.key.value},
-                                       {"request_id", row.request_id},
-                                       {"new", "queued"}});
+  events.add(Event::message_accepted, accepted_fields(row));
   return row;
 }
 

@@ -354,23 +354,29 @@ void Telemetry::emit(Event event, const Fields& fields) {
   logger_->log(level, spdlog::string_view_t(json_ ? json_line(event, fields) : text_line(event, fields, colour_)));
 }
 
-Status EventBatch::write_history(Ledger& ledger, EpochMs now) const {
-  for (const auto& [event, fields] : events_) {
-    HistoryRow row;
-    row.at_ms = now;
-    row.event = event_name(event);
-    for (const auto& [name, value] : fields) {
-      if (name == "team") {
-        row.team = value;
-      } else if (name == "message_key") {
-        row.message_key = value;
-      } else if (name == "request_id") {
-        row.request_id = value;
-      } else if (!value.empty()) {
-        if (!row.detail.empty()) row.detail += "  ";
-        row.detail += std::string(name) + "=" + mask_secrets(std::string_view(value).substr(0, max_field));
-      }
+HistoryRow history_line(Event event, const Fields& fields, EpochMs at_ms) {
+  HistoryRow row;
+  row.at_ms = at_ms;
+  row.event = event_name(event);
+  for (const auto& [name, value] : fields) {
+    if (name == "team") {
+      row.team = value;
+    } else if (name == "message_key") {
+      row.message_key = value;
+    } else if (name == "request_id") {
+      row.request_id = value;
+    } else if (!value.empty()) {
+      if (!row.detail.empty()) row.detail += "  ";
+      row.detail += std::string(name) + "=" + mask_secrets(std::string_view(value).substr(0, max_field));
     }
+  }
+  return row;
+}
+
+Status EventBatch::write_history(Ledger& ledger, EpochMs now) const {
+  for (const auto& item : events_) {
+    if (!item.in_history) continue;
+    const auto row = history_line(item.event, item.fields, now);
     if (row.message_key.empty() && row.request_id.empty()) continue;
     if (auto noted = ledger.note(row); !noted) return noted.error();
   }
@@ -378,7 +384,7 @@ Status EventBatch::write_history(Ledger& ledger, EpochMs now) const {
 }
 
 void EventBatch::log(Telemetry& telemetry) const {
-  for (const auto& [event, fields] : events_) telemetry.emit(event, fields);
+  for (const auto& item : events_) telemetry.emit(item.event, item.fields);
 }
 
 }  // namespace inbox_poller::poller

@@ -121,18 +121,28 @@ class Telemetry {
   bool colour_;
 };
 
+/// An event as a line of the history.
+HistoryRow history_line(Event, const Fields&, EpochMs at_ms);
+
 /// Events of one transaction: written to the ledger's history inside it, logged only after it is committed, so that the
 /// log never tells of something that did not happen.
 class EventBatch {
  public:
-  void add(Event event, Fields fields) { events_.emplace_back(event, std::move(fields)); }
+  void add(Event event, Fields fields) { events_.push_back({event, std::move(fields), true}); }
+  /// One that the row of its message tells of as well (message_life.hpp): it is logged, and has no line in the history.
+  void add_told_by_row(Event event, Fields fields) { events_.push_back({event, std::move(fields), false}); }
   [[nodiscard]] bool empty() const { return events_.empty(); }
   /// To be called inside the transaction.
   Status write_history(Ledger&, EpochMs now) const;
   void log(Telemetry&) const;
 
  private:
-  std::vector<std::pair<Event, Fields>> events_;
+  struct Item {
+    Event event;
+    Fields fields;
+    bool in_history;
+  };
+  std::vector<Item> events_;
 };
 
 }  // namespace inbox_poller::poller

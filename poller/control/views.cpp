@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "handlers/worker_state.hpp"
+#include "poller/context/message_life.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller {
@@ -231,7 +232,9 @@ class Trace {
     if (!rows) return rows.error();
     for (const auto& row : *rows) {
       messages_.push_back(message_view(row));
-      if (auto added = add_history(ledger_.history_of_message(row.key)); !added) return added;
+      auto kept = ledger_.history_of_message(row.key);
+      if (!kept) return kept.error();
+      if (auto added = add_history(life_of(row, std::move(*kept))); !added) return added;
       if (row.request_id.empty()) continue;
       if (auto added = add_request(row.request_id, row.team); !added) return added;
     }

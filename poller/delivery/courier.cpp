@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "handlers/digest.hpp"
+#include "poller/context/message_life.hpp"
 #include "schema/codec.hpp"
 #include "schema/envelope.hpp"
 
@@ -57,6 +58,7 @@ Fields fields_of(const TeamContext& context, const schema::MessageKey& key, cons
 }  // namespace
 
 Status Courier::restore() {
+  serve_anew();
   auto row = context_.ledger.lead(context_.name);
   if (!row) return row.error();
   if (!*row) {
@@ -74,6 +76,8 @@ Status Courier::restore() {
   }
   return Done{};
 }
+
+void Courier::serve_anew() { serves_since_ = context_.clock.steady(); }
 
 Status Courier::report(LeadEvent event, std::optional<config::Duration> limit, const LeadSession* session) {
   const auto state = next(state_, event);
@@ -233,10 +237,21 @@ void Courier::take_back(const std::vector<long long>& ids, std::string_view reas
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     events.add(Event::delivery_requeued,
                {{"team", context_.name}, {"count", std::to_string(ids.size())}, {"reason", std::string(reason)}});
-    return context_.ledger.requeue(context_.name, ids);
+    return requeue(ids);
   });
   if (committed)
     for (const auto id : ids) lent_.erase(id);
+}
+
+/// In the open transaction. What the rows forget with it is kept as lines.
+Status Courier::requeue(const std::vector<long long>& ids) {
+  const auto offered = context_.ledger.offered(context_.name);
+  if (!offered) return offered.error();
+  for (const auto& row : *offered) {
+    if (std::find(ids.begin(), ids.end(), row.id) == ids.end()) continue;
+    if (auto noted = context_.ledger.note(offered_line(row)); !noted) return noted;
+  }
+  return context_.ledger.requeue(context_.name, ids);
 }
 
 Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
@@ -245,7 +260,8 @@ Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
   const auto overdue = overdue_only(take.even_busy);
   if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return messages;
   const auto now = context_.clock.wall_ms();
-  auto rows = context_.ledger.offerable(context_.name, now - effect_grace.count(),
+  const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;
+  auto rows = context_.ledger.offerable(context_.name, waits_anew ? Ledger::whatever_age : now - effect_grace.count(),
                                         static_cast<int>(std::min<std::size_t>(take.max, 1000)), overdue);
   if (!rows) return rows.error();
   const bool digest_due = !overdue && rows->size() < take.max && is_digest_due(!rows->empty());
@@ -263,9 +279,8 @@ Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
         messages.pop_back();
         break;
       }
-      auto fields = fields_of(context_, row.key, row.sender, take.sink);
-      fields.emplace_back("attempts", std::to_string(row.attempts));
-      events.add(Event::delivery_offered, std::move(fields));
+      row.sink = take.sink;
+      events.add_told_by_row(Event::delivery_offered, offered_fields(row));
     }
     return context_.ledger.mark_offered(ids_of(messages), take.sink, now);
   });
@@ -333,15 +348,15 @@ Result<std::size_t> Courier::acknowledge(const std::vector<std::string>& keys, C
   std::vector<long long> ids;
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     for (const auto& key : keys) {
-      const auto row = context_.ledger.message({key});
-      if (!row) return row.error();
-      if (!*row || (*row)->team != context_.name) continue;
-      if ((*row)->delivery != DeliveryState::offered && (*row)->delivery != DeliveryState::queued) continue;
-      ids.push_back((*row)->id);
-      auto fields = fields_of(context_, (*row)->key, (*row)->sender, (*row)->sink);
-      fields.emplace_back("new", std::string(to_string(how)));
-      fields.emplace_back("latency_ms", std::to_string(std::max<EpochMs>(0, now - (*row)->received_ms)));
-      events.add(Event::delivery_delivered, std::move(fields));
+      auto found = context_.ledger.message({key});
+      if (!found) return found.error();
+      if (!*found || (*found)->team != context_.name) continue;
+      auto& row = **found;
+      if (row.delivery != DeliveryState::offered && row.delivery != DeliveryState::queued) continue;
+      ids.push_back(row.id);
+      row.confirmed = how;
+      row.delivered_ms = now;
+      events.add_told_by_row(Event::delivery_delivered, delivered_fields(row));
     }
     return context_.ledger.mark_delivered(ids, now, how);
   });
@@ -375,7 +390,7 @@ void Courier::give_back(const std::vector<OutgoingMessage>& messages, std::strin
       fields.emplace_back("reason", std::string(reason));
       events.add(Event::delivery_requeued, std::move(fields));
     }
-    return context_.ledger.requeue(context_.name, ids_of(back));
+    return requeue(ids_of(back));
   });
   for (const auto& message : back) {
     if (committed) lent_.erase(message.id);

@@ -44,6 +44,8 @@ class Courier {
 
   /// The lead's state from before a restart. A busy state goes on running out.
   Status restore();
+  /// While the team was not served nobody could write what is owed: it has its time once more before chat goes ahead.
+  void serve_anew();
 
   [[nodiscard]] LeadState lead_state() const { return state_; }
   [[nodiscard]] const LeadRow& lead_row() const { return row_; }
@@ -99,6 +101,7 @@ class Courier {
   [[nodiscard]] std::optional<Ledger::Overdue> overdue_only(bool even_busy) const;
   Status record();
   void take_back(const std::vector<long long>& ids, std::string_view reason);
+  Status requeue(const std::vector<long long>& ids);
   void expire_old();
   [[nodiscard]] bool is_digest_due(bool taken_along) const;
   /// Sums up the status messages that wait for it as one message; in the open transaction.
@@ -136,6 +139,7 @@ class Courier {
   TmuxSink tmux_;
   LeadState state_ = LeadState::idle;
   LeadRow row_{"idle", 0, 0, {}, {}, {}};
+  SteadyTime serves_since_{};
   std::vector<Change> untold_;  // changes of state that are not recorded yet
   bool unrecorded_ = false;
   std::optional<SteadyTime> recorded_at_;

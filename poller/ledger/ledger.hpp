@@ -178,6 +178,11 @@ class Ledger {
   /// without a moment in it.
   [[nodiscard]] long long changes() const;
 
+  /// Moves what was committed from the write-ahead log into the database when that is due: some milliseconds, to be
+  /// spent now and then when nobody waits. Otherwise it comes in a commit, later, and whoever waits for that waits for
+  /// it.
+  void checkpoint_if_due();
+
   // messages
   Result<bool> known(const schema::MessageKey&);
   Result<long long> insert(const MessageRow&);
@@ -198,9 +203,11 @@ class Ledger {
   Result<long long> quarantined_count(std::string_view team);
 
   // chat on its way to the lead; ids that are not in the state a step starts from are left as they are
-  /// Queued messages (digest material excepted) whose batch owes no effect that is younger than `grace_before_ms`, in
-  /// the order in which they go: urgent ones first, each with all that its sender wrote before it, then in arrival
-  /// order. With `overdue`: only those that no longer wait for an idle lead, and what their senders wrote before them.
+  /// Queued messages (digest material excepted) whose batch owes no effect that is younger than `grace_before_ms` (or
+  /// none at all, with `whatever_age`), in the order in which they go: urgent ones first, each with all that its sender
+  /// wrote before it, then in arrival order. With `overdue`: only those that no longer wait for an idle lead, and what
+  /// their senders wrote before them.
+  static constexpr EpochMs whatever_age = -1;
   struct Overdue {
     EpochMs chat_before_ms = 0;    // chat received at or before this moment is overdue
     EpochMs urgent_before_ms = 0;  // likewise, urgent messages
@@ -216,6 +223,8 @@ class Ledger {
   Result<std::vector<MessageRow>> queued_before(std::string_view team, EpochMs received_before_ms, int limit);
   /// Everything that waits to be summed up, oldest first.
   Result<std::vector<MessageRow>> digest_material(std::string_view team, int limit);
+  /// Everything that is offered, of one team, or of all with an empty name; oldest first.
+  Result<std::vector<MessageRow>> offered(std::string_view team);
   /// Back to queued: the sink went away or refused.
   Status requeue(std::string_view team, const std::vector<long long>& ids);
   /// A chat message that was left to another lead becomes ours: queued.

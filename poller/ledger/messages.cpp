@@ -182,9 +182,9 @@ namespace {
 /// A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one. What seems
 /// to come from the future was recorded before the clock was put back while we were down: it is old.
 const std::string may_go =
-    " AND batch < coalesce((SELECT min(batch) FROM outbox WHERE team = ?1 AND state = 'pending' AND created_ms > ?2 "
-    "AND created_ms <= ?2 + 60000), "
-    "9223372036854775807) ";
+    " AND batch < coalesce((SELECT min(batch) FROM outbox WHERE team = ?1 AND state = 'pending' AND "
+    "(?2 = -1 OR created_ms > ?2 AND created_ms <= ?2 + 60000)), 9223372036854775807) ";
+static_assert(Ledger::whatever_age == -1);
 
 }  // namespace
 
@@ -251,6 +251,13 @@ Status Ledger::mark_expired(const std::vector<long long>& ids, EpochMs now) {
       "UPDATE messages SET delivery = 'expired', delivered_ms = ?2 "
       "WHERE id IN (SELECT value FROM json_each(?1)) AND delivery IN ('queued', 'offered')",
       json_list(ids), now);
+}
+
+Result<std::vector<MessageRow>> Ledger::offered(std::string_view team) {
+  Database& database = *impl_->database;
+  const std::string sql =
+      select_messages + "WHERE delivery = 'offered' AND " + (team.empty() ? "?1 = ''" : "team = ?1") + " ORDER BY id";
+  return all_rows(database.query(sql, team), read_message, database);
 }
 
 Status Ledger::requeue(std::string_view team, const std::vector<long long>& ids) {

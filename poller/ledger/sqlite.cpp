@@ -4,6 +4,10 @@
 
 namespace inbox_poller::poller {
 
+namespace {
+constexpr int many_pages = 1000;  // in the write-ahead log; what SQLite itself takes for many
+}
+
 // Statement
 
 Statement::Statement(Statement&& other) noexcept
@@ -65,6 +69,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
   if (const int result = sqlite3_open_v2(path.c_str(), &database->handle_, flags, nullptr); result != SQLITE_OK) {
     return database->fault(result);
   }
+  sqlite3_wal_hook(database->handle_, committed, database.get());
   return database;
 }
 
@@ -128,6 +133,25 @@ Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
   if (!outcome)
     if (auto undone = run("ROLLBACK TO attempt"); !undone) return undone;
   return run("RELEASE attempt");
+}
+
+// the write-ahead log
+
+int Database::committed(void* database, sqlite3* /*handle*/, const char* /*schema*/, int pages_in_log) {
+  auto& self = *static_cast<Database*>(database);
+  self.pages_in_log_ = pages_in_log;
+  if (pages_in_log >= 4 * many_pages) self.checkpoint();
+  return SQLITE_OK;  // it is committed, whatever became of the rest
+}
+
+void Database::checkpoint_if_due() {
+  if (pages_in_log_ >= many_pages && !in_transaction_) checkpoint();
+}
+
+/// A failure leaves the log as it is: nothing is lost, and the next one will be tried.
+void Database::checkpoint() {
+  pages_in_log_ = 0;
+  sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
 }
 
 // faults

@@ -107,6 +107,10 @@ class Database {
   Status attempt(const std::function<Status()>& work, Status& outcome);
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
 
+  /// Moves what stands in the write-ahead log into the database when that is much. Left alone, a commit does it when it
+  /// is four times as much, and whoever waits for that commit waits for it.
+  void checkpoint_if_due();
+
   [[nodiscard]] int changes() const { return sqlite3_changes(handle_); }
   /// Rows written over this connection so far, also those that were rolled back.
   [[nodiscard]] long long all_changes() const { return sqlite3_total_changes(handle_); }
@@ -121,6 +125,8 @@ class Database {
  private:
   explicit Database(std::string path) : path_(std::move(path)) {}
   Statement prepare(std::string_view sql);
+  void checkpoint();
+  static int committed(void* database, sqlite3* handle, const char* schema, int pages_in_log);
   static Status finish(Statement statement);
 
   struct Finalize {
@@ -130,6 +136,7 @@ class Database {
   std::string path_;
   sqlite3* handle_ = nullptr;
   bool in_transaction_ = false;
+  int pages_in_log_ = 0;
   std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> cache_;
 };
 

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "handlers/dispatch.hpp"
+#include "poller/context/message_life.hpp"
 #include "schema/codec.hpp"
 #include "schema/envelope.hpp"
 
@@ -398,17 +399,11 @@ bool Intake::has_room(const std::string& sender, Fresh& fresh) const {
 Status Intake::record(const MessageRow& row, Event event, EventBatch& events, Fresh& fresh) const {
   if (auto inserted = context_.ledger.insert(row); !inserted) return inserted.error();
   fresh.keys.push_back(fingerprint(row.key));
-  Fields fields{{"team", context_.name},
-                {"inbox", row.inbox},
-                {"from", row.sender},
-                {"type", row.type},
-                {"message_key", row.key.value}};
-  if (!row.request_id.empty()) fields.emplace_back("request_id", row.request_id);
-  fields.emplace_back(
-      "new", std::string(row.delivery == DeliveryState::queued ? to_string(row.delivery) : to_string(row.disposition)));
-  if (!row.code.empty()) fields.emplace_back("code", row.code);
-  if (!row.reason.empty()) fields.emplace_back("reason", row.reason);
-  events.add(event, std::move(fields));
+  // Chat and status that came in as they were: by far the most, and the row tells it all. An ask's line is its own.
+  if (event == Event::message_accepted && row.request_id.empty())
+    events.add_told_by_row(event, accepted_fields(row));
+  else
+    events.add(event, accepted_fields(row));
   return Done{};
 }
 

@@ -74,6 +74,7 @@ void Team::foreign_consumer(std::string code, std::size_t count) {
 void Team::stand(Standing standing) {
   const auto old = std::string(to_string(standing_));
   if (standing.role != standing_.role) {
+    courier_.serve_anew();
     intake_.forget();
     for (auto& [inbox, intake] : alias_intakes_) intake.forget();
   }

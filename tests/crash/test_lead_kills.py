@@ -160,19 +160,18 @@ class LeadKills(ProcessTest):
         logged = collections.Counter(json.loads(line)["message_key"] for path in self.folder.glob("daemon*.log") for line in path.read_text(
             "utf-8").splitlines() if '"delivery.delivered"' in line and line.endswith("}"))
         with sqlite3.connect(self.folder / "state" / "ledger.sqlite3") as ledger:
-            history = {event: dict(ledger.execute("SELECT message_key, count(*) FROM history WHERE event = ? GROUP BY message_key", (event,)))
-                       for event in ("delivery.offered", "delivery.delivered")}
+            # The row tells of its last offer itself, unless it was taken back before the word that it had arrived came.
+            taken_back = dict(ledger.execute("SELECT message_key, count(*) FROM history WHERE event = 'delivery.offered' GROUP BY message_key"))
             rows = ledger.execute("SELECT key, delivery, confirmed, sink, attempts, entry FROM messages").fetchall()
         self.assertEqual(len(rows), len(self.takings))
         self.assertLessEqual(set(logged.values()), {1}, "delivered twice in the log")
         for key, *state, attempts, entry in rows:
             text = json.loads(entry)["text"]
             self.assertEqual(state, ["delivered", "acknowledged", "stdin"], text)
-            self.assertEqual(history["delivery.delivered"].pop(key), 1, text)
-            self.assertEqual(history["delivery.offered"].pop(key), attempts, text)
+            self.assertIn(attempts - taken_back.pop(key, 0), (0, 1), text)
             self.assertGreaterEqual(attempts, len(self.takings[text]), text)
             self.assertEqual(self.takings[text][-1][0], attempts > 1, text)
-        self.assertEqual(history, {"delivery.offered": {}, "delivery.delivered": {}})
+        self.assertEqual(taken_back, {})
         self.assertLessEqual(len(rows) - len(logged), 2 * 20, "only a killed daemon's last batch may be missing from the log")
 
 

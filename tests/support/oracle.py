@@ -220,19 +220,19 @@ def i2_one_decision(world):
 
 def i3_answers_first(world):
     """A batch's answers are on the disk before its chat is offered, or have been tried for as long as chat waits."""
-    moments, times = {}, {}
+    times = {}
     for row in world.rows["history"]:
-        moments.setdefault((row["event"], row["message_key"]), row["id"])
         times.setdefault((row["event"], row["message_key"]), row["at_ms"])
-    owed = [(row["batch"], moments.get(("effect.written", row["key"]), float("inf")), row) for row in world.rows["outbox"]
+    owed = [(row["batch"], times.get(("effect.written", row["key"]), float("inf")), row) for row in world.rows["outbox"]
             if wire.as_payload(decoded(row["entry"]).get("text"))]
     problems = []
     for message in world.rows["messages"]:
-        offered = moments.get(("delivery.offered", message["key"]))
-        if offered is None or message["disposition"] != "chat":
+        if message["attempts"] == 0 or message["disposition"] != "chat":
             continue
-        latest = times["delivery.offered", message["key"]] - world.chat_waits_ms
-        late = [row for batch, written, row in owed if batch <= message["batch"] and written > offered and row["created_ms"] > latest]
+        # The first time: a line, where it was offered again since. What was owed later than that is from before the clock was put back.
+        offered = times.get(("delivery.offered", message["key"]), message["offered_ms"])
+        late = [row for batch, written, row in owed if batch <= message["batch"] and row["created_ms"] <= offered < written and
+                row["created_ms"] > offered - world.chat_waits_ms]
         problems += ["chat %s went out before the answer to %s" % (message["key"], row["request_id"]) for row in late]
     return problems
 

@@ -105,7 +105,8 @@ ReadResult ClaudeMailbox::read_news(const std::string& inbox, ReadMode mode) {
 }
 
 ReadResult ClaudeMailbox::read_as(const std::string& inbox, ReadMode mode, const KnownEntries* known) {
-  last_reads_.erase(inbox);
+  const auto last = last_reads_.extract(inbox);
+  const SteadyTime begun = clock_.steady();
   const auto fault = [](ReadOutcome outcome, std::string detail) {
     ReadResult result;
     result.outcome = outcome;
@@ -134,8 +135,12 @@ ReadResult ClaudeMailbox::read_as(const std::string& inbox, ReadMode mode, const
   if (lock) add_detail(note, lock->release().detail);
   add_detail(note, result.detail);
   result.detail = std::move(note);
-  if (result.outcome == ReadOutcome::document)
-    last_reads_.insert_or_assign(inbox, LastRead{snapshot.version, snapshot.settled});
+  if (result.outcome == ReadOutcome::document) {
+    LastRead now{snapshot.version, snapshot.settled, clock_.steady()};
+    if (last && last.mapped().version == now.version) now.since = last.mapped().since;
+    now.settled = now.settled || is_settled(now.version, begun - now.since);
+    last_reads_.insert_or_assign(inbox, now);
+  }
   return result;
 }
 
@@ -418,7 +423,7 @@ Result<std::span<const InboxGlance>> ClaudeMailbox::glances() {
     listed_.reset();
     const EpochMs wall_before = clock_.system_ms();  // what folders are stamped with
     if (const Status listed = list(*folder); !listed.ok()) return listed.error();
-    listed_ = LastRead{version, is_settled(version, wall_before)};
+    listed_ = LastRead{version, is_settled(version, wall_before), {}};
   }
   for (InboxGlance& glance : glances_)
     glance.result = compare(glance.inbox, files_.stat_at(*folder, file_name(glance.inbox)));
@@ -465,7 +470,7 @@ Result<schema::Roster> ClaudeMailbox::roster() {
   if (snapshot.outcome != ReadOutcome::document) return Error{"roster.unreadable", snapshot.detail};
   Result<schema::Roster> roster = schema::decode_roster(snapshot.bytes);
   if (!roster) return in_context(path, roster.error());
-  roster_read_ = LastRead{snapshot.version, snapshot.settled};
+  roster_read_ = LastRead{snapshot.version, snapshot.settled, {}};
   return roster;
 }
 

@@ -59,6 +59,7 @@ class ClaudeMailbox final : public Mailbox {
   struct LastRead {
     FileVersion version;
     bool settled = false;
+    SteadyTime since{};  // this version was there then
     /// True while the file is certainly as it was read.
     [[nodiscard]] bool is(const FileVersion& now) const { return settled && version == now; }
   };

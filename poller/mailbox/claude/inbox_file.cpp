@@ -13,7 +13,8 @@ namespace inbox_poller::poller {
 
 namespace {
 
-constexpr std::int64_t longest_tick_ms = 2000;  // FAT and HFS+ are the coarsest
+constexpr std::int64_t longest_tick_ms = 2000;               // FAT and HFS+ are the coarsest
+constexpr std::chrono::milliseconds longest_fine_tick{100};  // ten of Linux' longest
 constexpr std::string_view temporary_mark = ".json.ip-";
 constexpr std::string_view temporary_end = ".tmp";
 std::atomic<unsigned long> temporaries{0};  // no name is used twice
@@ -45,6 +46,11 @@ FileVersion version_of(const FileStat& stat) { return {stat.dev, stat.ino, stat.
 
 bool is_settled(const FileVersion& version, EpochMs wall_now) {
   return wall_now - version.ctime_ns / 1'000'000 >= longest_tick_ms;
+}
+
+bool is_settled(const FileVersion& version, SteadyTime::duration known_for) {
+  const bool is_fine = version.ctime_ns % 1'000'000 != 0;
+  return is_fine && known_for >= longest_fine_tick;
 }
 
 Snapshot open_snapshot(FileSystem& files, const Clock& clock, const Directory& at, const std::string& name,

@@ -32,6 +32,11 @@ FileVersion version_of(const FileStat&);
 /// the next write is stamped later still. Only a jump back to the very tick of the last change would deceive.
 bool is_settled(const FileVersion&, EpochMs wall_now);
 
+/// The same of a version that was there so long ago already, which no clock that anybody sets has a part in. Stamps
+/// that are finer than a millisecond come from a clock that ticks every 10 ms or faster (Linux, APFS, NTFS), so it
+/// takes less time to tell two of them apart.
+bool is_settled(const FileVersion&, SteadyTime::duration known_for);
+
 struct Snapshot {
   ReadOutcome outcome = ReadOutcome::missing;  // `document` says: the bytes are there, nobody has looked into them
   std::string bytes;

@@ -130,6 +130,7 @@ TEST_CASE("what seems to come from the future was recorded before the clock was 
   owed.created_ms = 1'000'000'000;
   must(ledger->enqueue(owed));
   CHECK(keys(must(ledger->offerable("red", 5000, 10))) == Keys{"a1"});
+  CHECK(must(ledger->offerable("red", Ledger::whatever_age, 10)).empty());
 }
 
 TEST_CASE("status messages for a digest are no chat: not offered, not counted as queued, found oldest first") {

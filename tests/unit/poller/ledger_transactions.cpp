@@ -101,6 +101,34 @@ TEST_CASE("a ledger that reached its size limit says so, loses nothing, and goes
   CHECK(must(ledger->known({"flood 999"})));
 }
 
+TEST_CASE("the write-ahead log is emptied when there is time, and by a commit only when it is much longer") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  auto ledger = must(Ledger::open(path));
+  const auto log_size = [&] { return std::filesystem::file_size(path + "-wal"); };
+  int accepted = 0;
+  const auto accept_one = [&] { must(accept(*ledger, std::string(2000, 'x') + std::to_string(++accepted))); };
+  constexpr std::uintmax_t page = 4096 + 24;
+
+  const auto before = std::filesystem::file_size(path);
+  while (log_size() < 1100 * page) accept_one();
+  CHECK(std::filesystem::file_size(path) == before);  // nobody had to wait for it so far
+  ledger->checkpoint_if_due();
+  CHECK(std::filesystem::file_size(path) > before);
+  const auto used = log_size();
+  for (int i = 0; i < 20; ++i) accept_one();
+  CHECK(log_size() == used);  // written from its beginning again
+  const auto moved = std::filesystem::file_size(path);
+  ledger->checkpoint_if_due();
+  CHECK(std::filesystem::file_size(path) == moved);  // too little to be worth it
+
+  for (int i = 0; i < 3000; ++i) accept_one();  // nobody has time
+  CHECK(log_size() < 4100 * page);
+  ledger.reset();
+  ledger = must(Ledger::open(path));
+  CHECK(must(ledger->known({std::string(2000, 'x') + std::to_string(accepted)})));
+}
+
 TEST_CASE(
     "a disk that takes only a part of the commit: the transaction is not there, and the next one works when space "
     "returns") {

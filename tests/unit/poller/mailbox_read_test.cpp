@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "poller/mailbox/claude/inbox_file.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/contains.hpp"
 #include "tests/support/mailbox_setting.hpp"
@@ -202,13 +203,46 @@ TEST_CASE("a glance says unchanged only after a document was read that is old en
   CHECK(glance() == Glance::changed);
 }
 
-TEST_CASE("a wall clock behind the file's time stamps costs reads, never messages") {
+TEST_CASE("a wall clock behind the file's time stamps costs a read, never messages") {
   MailboxSetting at;
   at.put("[]");
   at.clock.jump_wall(-1h);
-  at.settle();
+  const auto glance_after_reading = [&] {
+    REQUIRE(at.read().outcome == ReadOutcome::document);
+    return at.mailbox.glance(at.lead).glance;
+  };
+  CHECK(glance_after_reading() == Glance::changed);
+  at.clock.advance(99ms);
+  CHECK(glance_after_reading() == Glance::changed);
+  at.clock.advance(1ms);
+  // By the clock that nobody sets it has been there for longer than its stamps need to tell it from the next.
+  CHECK(glance_after_reading() == Glance::unchanged);
+}
+
+TEST_CASE("the time for which a version is known begins anew with each version, and after a failed read") {
+  MailboxSetting at;
+  at.put(inbox_of({entry("one")}));
+  at.clock.jump_wall(-1h);
+  REQUIRE(at.read().outcome == ReadOutcome::document);
+  at.clock.advance(500ms);
+  SECTION("another version") { replace(at.inbox(), inbox_of({entry("two")})); }
+  SECTION("a fault") {
+    at.files.set({Call::open_read, 1, EIO, false});
+    CHECK(at.read().outcome == ReadOutcome::fault);
+  }
   REQUIRE(at.read().outcome == ReadOutcome::document);
   CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
+}
+
+TEST_CASE("coarse stamps need two seconds, fine ones a tenth of one") {
+  constexpr std::int64_t second = 1'000'000'000;
+  const FileVersion fine{1, 1, 10, second, second + 123'456};
+  const FileVersion coarse{1, 1, 10, second, second + 120'000'000};
+  CHECK_FALSE(is_settled(fine, 99ms));
+  CHECK(is_settled(fine, 100ms));
+  CHECK_FALSE(is_settled(coarse, 1h));
+  CHECK_FALSE(is_settled(coarse, EpochMs{1120 + 1999}));
+  CHECK(is_settled(coarse, EpochMs{1120 + 2000}));
 }
 
 TEST_CASE("reading under the lock takes it once, and meets a peer's as an outcome") {

@@ -257,6 +257,22 @@ TEST_CASE("a trace gathers a shutdown with what was sent for it, and an order by
   CHECK(serving.code("trace", {{"id", "nothing"}}) == "request.unknown");
 }
 
+TEST_CASE("a trace of chat tells its whole life, though the history holds no line of it") {
+  Serving serving;
+  serving.world.write_lead({World::entry("w1", "hello")});
+  REQUIRE(serving.until([&] { return serving.world.all_read(); }));
+  auto& courier = serving.team().courier();
+  const auto lent = *courier.offer(World::by_hand());
+  REQUIRE(lent.size() == 1);
+  REQUIRE(courier.acknowledge({lent[0].key.value}));
+  CHECK(serving.world.ledger->history_of_message(lent[0].key)->empty());
+  const auto trace = serving.ask("trace", {{"id", lent[0].key.value.substr(0, 12)}});
+  std::vector<std::string> events;
+  for (const auto& line : trace.at("history").as_array())
+    events.push_back(json::value_to<std::string>(line.at("event")));
+  CHECK(events == std::vector<std::string>{"message.accepted", "delivery.offered", "delivery.delivered"});
+}
+
 TEST_CASE("the history has what was received, cut unless it is wanted whole, and by key") {
   Serving serving;
   const std::string text = "first\n" + std::string(1000, 'x') + "\xe2\x80\xae";

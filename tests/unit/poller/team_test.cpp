@@ -328,6 +328,20 @@ TEST_CASE("control effects of a batch are on the disk before its chat is offered
   CHECK(world.receive().size() == 1);
 }
 
+TEST_CASE("after a long time out of service an answer still goes before the chat of its batch") {
+  World world;
+  fs::create_directory(world.inboxes() / "w1.json.lock");
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w1", "after the ask", 2)});
+  world.poll();
+  world.clock.advance(std::chrono::hours(1));
+  world.restart();
+  CHECK(world.receive().empty());
+  SECTION("it is written now") { fs::remove(world.inboxes() / "w1.json.lock"); }
+  SECTION("it cannot be written, and has had its time once more") { world.clock.advance(std::chrono::seconds(31)); }
+  world.poll();
+  CHECK(world.receive().size() == 1);
+}
+
 TEST_CASE("a worker's inbox that stays blocked does not silence the lead for good") {
   World world;
   fs::create_directory(world.inboxes() / "w1.json");

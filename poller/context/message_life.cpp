@@ -1,0 +1,69 @@
+#include "poller/context/message_life.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace inbox_poller::poller {
+namespace {
+
+/// What all events about its delivery name.
+Fields on_its_way(const MessageRow& row) {
+  return {{"team", row.team}, {"message_key", row.key.value}, {"from", row.sender}, {"sink", row.sink}};
+}
+
+auto lines_of(const std::vector<HistoryRow>& lines, Event event) {
+  return std::count_if(lines.begin(), lines.end(),
+                       [&](const HistoryRow& line) { return line.event == event_name(event); });
+}
+
+}  // namespace
+
+Fields accepted_fields(const MessageRow& row) {
+  Fields fields{{"team", row.team},
+                {"inbox", row.inbox},
+                {"from", row.sender},
+                {"type", row.type},
+                {"message_key", row.key.value}};
+  if (!row.request_id.empty()) fields.emplace_back("request_id", row.request_id);
+  fields.emplace_back("new", std::string(row.delivery == DeliveryState::none ? to_string(row.disposition)
+                                                                             : to_string(DeliveryState::queued)));
+  if (!row.code.empty()) fields.emplace_back("code", row.code);
+  if (!row.reason.empty()) fields.emplace_back("reason", row.reason);
+  return fields;
+}
+
+Fields offered_fields(const MessageRow& row) {
+  auto fields = on_its_way(row);
+  fields.emplace_back("attempts", std::to_string(row.attempts));
+  return fields;
+}
+
+Fields delivered_fields(const MessageRow& row) {
+  auto fields = on_its_way(row);
+  fields.emplace_back("new", std::string(to_string(row.confirmed)));
+  fields.emplace_back("latency_ms", std::to_string(std::max<EpochMs>(0, row.delivered_ms - row.received_ms)));
+  return fields;
+}
+
+HistoryRow offered_line(const MessageRow& row) {
+  return history_line(Event::delivery_offered, offered_fields(row), row.offered_ms);
+}
+
+std::vector<HistoryRow> life_of(const MessageRow& row, std::vector<HistoryRow> kept) {
+  auto lines = std::move(kept);
+  const auto add = [&](HistoryRow line) {
+    const auto later =
+        std::find_if(lines.begin(), lines.end(), [&](const HistoryRow& other) { return other.at_ms > line.at_ms; });
+    lines.insert(later, std::move(line));
+  };
+  // Every other way to be taken in has a reason, and a line.
+  const bool as_it_was = row.request_id.empty() && row.reason.empty();
+  if (as_it_was && lines_of(lines, Event::message_accepted) == 0)
+    lines.insert(lines.begin(), history_line(Event::message_accepted, accepted_fields(row), row.received_ms));
+  if (lines_of(lines, Event::delivery_offered) < row.attempts) add(offered_line(row));
+  if (row.delivery == DeliveryState::delivered && lines_of(lines, Event::delivery_delivered) == 0)
+    add(history_line(Event::delivery_delivered, delivered_fields(row), row.delivered_ms));
+  return lines;
+}
+
+}  // namespace inbox_poller::poller
