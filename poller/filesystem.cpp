@@ -247,6 +247,20 @@ Status PosixFileSystem::rename_at(const Directory& at, const std::string& from, 
   return check(::renameat(at.fd.get(), from.c_str(), at.fd.get(), to.c_str()), "renaming", join(at, from));
 }
 
+Status PosixFileSystem::exchange_at(const Directory& at, const std::string& one, const std::string& other) {
+  const auto exchange = [&] {
+#if defined(RENAME_EXCHANGE)
+    return ::renameat2(at.fd.get(), one.c_str(), at.fd.get(), other.c_str(), RENAME_EXCHANGE);
+#elif defined(RENAME_SWAP)
+    return ::renameatx_np(at.fd.get(), one.c_str(), at.fd.get(), other.c_str(), RENAME_SWAP);
+#else
+    errno = ENOSYS;
+    return -1;
+#endif
+  };
+  return check(exchange(), "renaming", join(at, one));
+}
+
 Status PosixFileSystem::unlink_at(const Directory& at, const std::string& name) {
   return check(::unlinkat(at.fd.get(), name.c_str(), 0), "removing", join(at, name));
 }

@@ -100,6 +100,9 @@ class FileSystem {
   virtual Status sync_dir(const Directory& directory) = 0;
 
   virtual Status rename_at(const Directory& at, const std::string& from, const std::string& to) = 0;
+  /// Each name stands for what the other one stood for, in one step. "io.EINVAL" or "io.ENOSYS" where that is not
+  /// known.
+  virtual Status exchange_at(const Directory& at, const std::string& one, const std::string& other) = 0;
   virtual Status unlink_at(const Directory& at, const std::string& name) = 0;
   virtual Status mkdir_at(const Directory& at, const std::string& name, unsigned mode) = 0;
   virtual Status rmdir_at(const Directory& at, const std::string& name) = 0;
@@ -122,6 +125,7 @@ class PosixFileSystem final : public FileSystem {
   Status sync(const File& file) override;
   Status sync_dir(const Directory& directory) override;
   Status rename_at(const Directory& at, const std::string& from, const std::string& to) override;
+  Status exchange_at(const Directory& at, const std::string& one, const std::string& other) override;
   Status unlink_at(const Directory& at, const std::string& name) override;
   Status mkdir_at(const Directory& at, const std::string& name, unsigned mode) override;
   Status rmdir_at(const Directory& at, const std::string& name) override;

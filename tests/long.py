@@ -67,7 +67,7 @@ def jobs():
         if not test["name"].startswith("fuzz: "):
             continue  # all tests are known there, and none but these are built
         listed.append(Job(test["name"].replace(": ", "-").replace(" ", "-"),
-                          ["ctest", "--test-dir", str(FUZZ), "--output-on-failure", "-R", "^%s$" % test["name"]]))
+                          ["ctest", "--test-dir", str(FUZZ), "--output-on-failure", "-FS", ".", "-R", "^%s$" % test["name"]]))
     listed.append(process_test("memory", "soak/test_memory.py", RELEASE))
     return listed
 

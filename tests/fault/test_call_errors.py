@@ -28,6 +28,7 @@ ERRORS = {
     "ftruncate": FULL + ("EINTR",),
     "rename": FULL + ("EACCES", "ESTALE"),
     "renameat": FULL + ("EACCES", "ESTALE"),
+    "renameat2": FULL + ("EACCES", "ESTALE", "EINVAL"),
     "mkdirat": FULL + ("EACCES", "ENOMEM", "ESTALE"),
     "unlinkat": ("EACCES", "EIO", "EROFS", "ESTALE"),
     "unlink": ("EACCES", "EIO", "EROFS"),

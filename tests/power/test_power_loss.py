@@ -110,6 +110,11 @@ class Model(unittest.TestCase):
         self.assertEqual([files["d/f"] for number, _, _, files in powerloss.crash_states(good, {"d": None, "d/f": b"old"})
                           if number == len(good)], [], "after the last sync there is nothing new to be afraid of")
 
+    def test_two_files_that_change_names_are_both_there(self):
+        states = powerloss.crash_states([("exchange", "d/a", "d/b"), ("unlink", "d/a"), ("sync", "d")], {"d": None, "d/a": b"A", "d/b": b"B"})
+        self.assertEqual([{p: b for p, b in files.items() if b} for _, _, _, files in states],
+                         [{"d/a": b"A", "d/b": b"B"}, {"d/a": b"B", "d/b": b"A"}, {"d/b": b"A"}])
+
     def test_names_come_in_their_order(self):
         names = [tuple(p for p in files if p != "d") for _, _, _, files in
                  powerloss.crash_states([("create", "d/a"), ("create", "d/b"), ("rename", "d/a", "d/c")], {"d": None})]

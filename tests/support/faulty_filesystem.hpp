@@ -29,6 +29,7 @@ enum class Call {
   sync,
   sync_dir,
   rename_at,
+  exchange_at,
   unlink_at,
   mkdir_at,
   rmdir_at,
@@ -133,6 +134,10 @@ class FaultyFileSystem final : public poller::FileSystem {
   Status rename_at(const poller::Directory& at, const std::string& from, const std::string& to) override {
     if (auto error = enter(Call::rename_at, to)) return *error;
     return real_.rename_at(at, from, to);
+  }
+  Status exchange_at(const poller::Directory& at, const std::string& one, const std::string& other) override {
+    if (auto error = enter(Call::exchange_at, other)) return *error;
+    return real_.exchange_at(at, one, other);
   }
   Status unlink_at(const poller::Directory& at, const std::string& name) override {
     if (auto error = enter(Call::unlink_at, name)) return *error;

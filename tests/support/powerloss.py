@@ -49,7 +49,7 @@ def calls(trace):
 
 class Operations:
     """The calls that change something below `root`, as ("create", path), ("mkdir", path), ("write", path, offset, bytes), ("cut", path,
-    size), ("sync", path), ("rename", from, to), ("unlink", path). Paths are relative to the root."""
+    size), ("sync", path), ("rename", from, to), ("exchange", one, other), ("unlink", path). Paths are relative to the root."""
 
     def __init__(self, trace, root, existing):
         self.root = str(root)
@@ -76,6 +76,8 @@ class Operations:
     def take(self, name, arguments, result, path):
         if name in ("openat", "open", "creat"):
             return self.opened(arguments, self.inside(path) if path else None)
+        if name == "renameat2" and "RENAME_EXCHANGE" in arguments:
+            return self.exchanged(*self.named(arguments)[:2])
         if name in ("rename", "renameat", "renameat2"):
             return self.renamed(*self.named(arguments)[:2])
         if name in ("unlink", "unlinkat", "rmdir"):
@@ -118,6 +120,11 @@ class Operations:
             self.there[target] = self.there.pop(source)
             self.list.append(("rename", source, target))
 
+    def exchanged(self, one, other):
+        if one is not None:
+            self.there[one], self.there[other] = self.there[other], self.there[one]
+            self.list.append(("exchange", one, other))
+
     def gone(self, path):
         if path is not None and self.there.pop(path, "none") != "none":
             self.list.append(("unlink", path))
@@ -147,6 +154,9 @@ class Disk:
         elif what == "rename":
             self.names[operation[2]] = self.names.pop(path)
             self.moves.append([("move", path, operation[2]), False])
+        elif what == "exchange":
+            self.names[path], self.names[operation[2]] = self.names[operation[2]], self.names[path]
+            self.moves.append([("swap", path, operation[2]), False])
         elif what == "unlink":
             del self.names[path]
             self.moves.append([("drop", path), False])
@@ -204,6 +214,8 @@ class Disk:
                 elif move[0] == "move":
                     if move[1] in names:
                         names[move[2]] = names.pop(move[1])
+                elif move[0] == "swap":
+                    names[move[1]], names[move[2]] = names[move[2]], names[move[1]]
                 else:
                     names.pop(move[1], None)
             for fate in FATES:

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t longest_tick_ms = 2000;               // FAT and HFS+ are the coarsest
 constexpr std::chrono::milliseconds longest_fine_tick{100};  // ten of Linux' longest
+constexpr int most_exchanges = 8;
 constexpr std::string_view temporary_mark = ".json.ip-";
 constexpr std::string_view temporary_end = ".tmp";
 std::atomic<unsigned long> temporaries{0};  // no name is used twice
@@ -43,6 +44,12 @@ std::optional<int> number(std::string_view text) {
 }  // namespace
 
 FileVersion version_of(const FileStat& stat) { return {stat.dev, stat.ino, stat.size, stat.mtime_ns, stat.ctime_ns}; }
+
+bool has_same_bytes(const FileVersion& now, const FileVersion& before) {
+  FileVersion renamed = before;
+  renamed.ctime_ns = now.ctime_ns;  // a rename alone sets that
+  return now == renamed;
+}
 
 bool is_settled(const FileVersion& version, EpochMs wall_now) {
   return wall_now - version.ctime_ns / 1'000'000 >= longest_tick_ms;
@@ -136,6 +143,36 @@ Status TemporaryFile::replace_target() {
   Status status = files_.rename_at(at_, name_, target_);
   if (status.ok()) exists_ = false;
   return told(std::move(status));
+}
+
+Result<bool> TemporaryFile::exchange_target(const FileVersion& seen) {
+  const Result<FileStat> ours = files_.stat_at(at_, name_);
+  if (!ours) return told(ours.error()).error();
+  if (Status exchanged = files_.exchange_at(at_, name_, target_); !exchanged.ok()) {
+    const bool unknown = is_errno(exchanged.error(), EINVAL) || is_errno(exchanged.error(), ENOSYS);
+    if (unknown) exchanged = replace_target();
+    if (!exchanged.ok()) return told(std::move(exchanged)).error();
+    return true;
+  }
+  const Result<FileStat> came_out = files_.stat_at(at_, name_);
+  // What cannot be looked at was, an instant ago, what we wanted to replace.
+  if (!came_out || has_same_bytes(version_of(*came_out), seen)) return true;
+  if (Status back = put_back(*came_out, *ours); !back.ok()) return told(std::move(back)).error();
+  return false;
+}
+
+/// Until what comes out is what we had put there: if it is not, somebody was faster once more, and his is the newest.
+Status TemporaryFile::put_back(FileStat came_out, FileStat put) {
+  for (int round = 0; round < most_exchanges; ++round) {
+    if (!files_.exchange_at(at_, name_, target_).ok()) return replace_target();  // what is lost by this is ours
+    const Result<FileStat> now = files_.stat_at(at_, name_);
+    if (!now) break;
+    if (now->dev == put.dev && now->ino == put.ino) return Done{};
+    put = came_out;
+    came_out = *now;
+  }
+  exists_ = false;  // it may be a message of somebody who writes faster than we can look: it stays
+  return Error{"io.EAGAIN", name_ + " was replaced again and again while we wrote"};
 }
 
 Status TemporaryFile::told(Status status) const {

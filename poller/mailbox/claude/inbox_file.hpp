@@ -26,6 +26,9 @@ struct FileVersion {
 
 FileVersion version_of(const FileStat&);
 
+/// The same file under another name, as far as a stat tells.
+bool has_same_bytes(const FileVersion& now, const FileVersion& before);
+
 /// True if every write from `wall_now` on must give another version. File systems stamp times in ticks (up to 2 s), so
 /// two writes within a tick look the same; a version whose last change lies a full tick back cannot be met again. Safe
 /// with a wall clock that jumps: a change time in the future counts as young (costs a read), and after a jump forward
@@ -75,6 +78,9 @@ class TemporaryFile {
   /// On the disk when this returns.
   Status write(std::string_view bytes, unsigned mode);
   Status replace_target();
+  /// Puts our file in the place of the target, if that is still the version that was seen, and keeps the other under
+  /// our name until this object goes. False when it was another one: that one is back in its place then.
+  Result<bool> exchange_target(const FileVersion& seen);
 
   /// The process that made a file of this name; empty for names that are not ours.
   static std::optional<int> owner(std::string_view name);
@@ -82,6 +88,7 @@ class TemporaryFile {
  private:
   /// Names the target instead of our file with its number: the same problem is the same sentence, and is told once.
   [[nodiscard]] Status told(Status status) const;
+  Status put_back(FileStat came_out, FileStat ours);
 
   FileSystem& files_;
   const Directory& at_;

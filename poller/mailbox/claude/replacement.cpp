@@ -57,8 +57,14 @@ WriteResult swap_in(FileSystem& files, const Directory& folder, const std::strin
     if (!*same) return stopped(WriteOutcome::changed, {});
   }
   if (!lock.still_ours()) return stopped(WriteOutcome::changed, "our lock was broken by somebody");
-  if (const Status renamed = temporary.replace_target(); !renamed.ok()) return stopped_by(renamed.error());
-  return {};
+  if (!was_there) {
+    const Status renamed = temporary.replace_target();
+    return renamed.ok() ? WriteResult{} : stopped_by(renamed.error());
+  }
+  // A peer that takes no lock may have replaced the file since we looked: what comes out shows it.
+  const Result<bool> exchanged = temporary.exchange_target(snapshot.version);
+  if (!exchanged) return stopped_by(exchanged.error());
+  return *exchanged ? WriteResult{} : stopped(WriteOutcome::changed, {});
 }
 
 WriteResult replace(FileSystem& files, LockDirectory& locks, const Directory& folder, const std::string& file,

@@ -1,6 +1,6 @@
 // Putting a new version of a file in the place of the one that was read, under its lock, if it is still that one; and
 // the outcomes that this and its surroundings can have. Invariant: the new bytes are on the disk before the lock is
-// taken; under it there is a look and a rename. Source: protocol.md 6.4 (4) (7).
+// taken; under it there is a look and an exchange of names. Source: protocol.md 6.4 (4) (7).
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ WriteResult not_locked(const LockAttempt& attempt);
 /// For people: joined with "; ".
 void add_detail(std::string& detail, std::string_view more);
 
-/// The rename, if the file is still what the snapshot saw and the lock still ours; `changed` otherwise.
+/// The new version, if the file is still what the snapshot saw and the lock still ours; `changed` otherwise.
 WriteResult swap_in(FileSystem& files, const Directory& folder, const std::string& file, const Snapshot& snapshot,
                     const HeldLock& lock, TemporaryFile& temporary);
 

@@ -55,13 +55,13 @@ TEST_CASE("under the lock there is no parsing and no syncing: the new bytes are 
                                                                             {Call::sync, "sync"},
                                                                             {Call::mkdir_at, "lock"},
                                                                             {Call::read_at, "read"},
-                                                                            {Call::rename_at, "rename"},
+                                                                            {Call::exchange_at, "exchange"},
                                                                             {Call::rmdir_at, "unlock"},
                                                                             {Call::sync_dir, "sync-folder"}}) {
     at.files.before(call, [&story, word = word](const std::string&) { story += word + " "; });
   }
   REQUIRE(at.append(entry("two")).outcome == WriteOutcome::done);
-  CHECK(story == "read create write sync lock rename unlock sync-folder ");
+  CHECK(story == "read create write sync lock exchange unlock sync-folder ");
 }
 
 TEST_CASE("a peer that writes between our reading and the lock loses nothing") {
@@ -159,6 +159,48 @@ TEST_CASE("a link that takes the inbox's place before the rename is not replaced
   CHECK(slurp(at.scratch.path("target")) == "[]");
 }
 
+TEST_CASE("a peer without a lock that writes at the very moment of the exchange loses nothing") {
+  MailboxSetting at;
+  at.put(inbox_of({entry("one")}));
+  const bool in_place = GENERATE(true, false);
+  const int wins = in_place ? 1 : GENERATE(1, 2, 3);  // at the exchange, and while what came out is put back
+  int exchanges = 0;
+  at.files.before(Call::exchange_at, [&](const std::string&) {
+    if (++exchanges > wins) return;
+    const std::string bytes = inbox_of(std::vector<std::string>(static_cast<std::size_t>(exchanges), entry("peer")));
+    in_place ? at.put(bytes) : replace(at.inbox(), bytes);
+  });
+  CHECK(at.append(entry("two")).outcome == WriteOutcome::done);
+  std::vector<std::string> expected(static_cast<std::size_t>(wins), entry("peer"));
+  expected.push_back(entry("two"));
+  CHECK(at.bytes() == inbox_of(expected));
+  CHECK(at.litter().empty());
+}
+
+TEST_CASE("where names cannot be exchanged the file is replaced by a rename") {
+  MailboxSetting at;
+  at.put(inbox_of({entry("one")}));
+  at.files.set({Call::exchange_at, 1, GENERATE(EINVAL, ENOSYS), true});
+  CHECK(at.append(entry("two")).outcome == WriteOutcome::done);
+  CHECK(at.bytes() == inbox_of({entry("one"), entry("two")}));
+  CHECK(at.litter().empty());
+}
+
+TEST_CASE("what a peer had put there stays when it cannot be put back by an exchange") {
+  MailboxSetting at;
+  at.put(inbox_of({entry("one")}));
+  at.settle();
+  const ReadResult read = at.read();
+  int exchanges = 0;
+  at.files.before(Call::exchange_at, [&](const std::string&) {
+    if (++exchanges == 1) replace(at.inbox(), inbox_of({entry("peer")}));
+  });
+  at.files.set({Call::exchange_at, 2, EIO, false});
+  CHECK(at.mailbox.remove(at.lead, read.document, std::vector<std::size_t>{0}).outcome == WriteOutcome::changed);
+  CHECK(at.bytes() == inbox_of({entry("peer")}));
+  CHECK(at.litter().empty());
+}
+
 TEST_CASE("a lock that is broken before the rename stops it") {
   MailboxSetting at;
   at.put("[]");
@@ -166,7 +208,7 @@ TEST_CASE("a lock that is broken before the rename stops it") {
   at.files.before(Call::stat_at, [&](const std::string& name) {
     if (name.ends_with(".lock")) fs::remove(at.lock());
   });
-  at.files.before(Call::rename_at, [](const std::string&) { FAIL("renamed without the lock"); });
+  at.files.before(Call::exchange_at, [](const std::string&) { FAIL("exchanged without the lock"); });
   const WriteResult result = at.append(entry("one"));
   CHECK(result.outcome == WriteOutcome::changed);
   CHECK_THAT(result.detail, Contains("broken"));

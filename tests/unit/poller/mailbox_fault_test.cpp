@@ -105,7 +105,7 @@ TEST_CASE("a full disk is told in the same words each time, so that a log has it
   at.put(inbox_of({entry("one", ""), entry("two")}));
   at.settle();
   const ReadResult read = at.read();
-  for (const Call call : {Call::write_at, Call::rename_at}) {
+  for (const Call call : {Call::write_at, Call::exchange_at}) {
     at.files.set({call, 1, ENOSPC, true});
     const auto detail = [&] {
       const WriteResult result = at.mailbox.mark_read(at.lead, read.document, std::vector<std::size_t>{0});
