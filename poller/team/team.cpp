@@ -22,7 +22,10 @@ constexpr int reads_a_poll = 4;                             // a torn file is lo
 constexpr int mark_rounds = 20;
 constexpr std::size_t taken_at_once = 500;  // entries in one transaction
 constexpr std::size_t marks_at_once = 64;
-constexpr milliseconds between_hinted_polls{5};  // a burst is a few big polls, and a flood of hints no busy loop
+// From one hinted poll to the next: twice what the last one took. A burst is a few big polls, a flood of hints no busy
+// loop, and what is written right after a poll does not wait for long.
+constexpr milliseconds shortest_hinted_interval{2};
+constexpr milliseconds longest_hinted_interval{50};
 
 std::unique_ptr<Mailbox> open_mailbox(Services& services, const config::TeamConfig& config, const std::string& name) {
   switch (config.team.transport) {
@@ -366,8 +369,11 @@ void Team::report(ReadOutcome outcome, const std::string& detail) {
 asio::awaitable<void> Team::wait() {
   using Timer = asio::steady_timer;
   const auto due = in_step(context_.config.team.poll_interval);
+  const auto took = Timer::clock_type::now() - polled_at_;
+  const auto hinted =
+      polled_at_ + std::clamp<Timer::duration>(2 * took, shortest_hinted_interval, longest_hinted_interval);
   for (;;) {
-    const auto until = hinted_ ? std::min(due, polled_at_ + between_hinted_polls) : due;
+    const auto until = hinted_ ? std::min(due, hinted) : due;
     if (poked_ || Timer::clock_type::now() >= until) break;
     timer_.expires_at(until);
     boost::system::error_code woken;

@@ -5,7 +5,7 @@ import math
 
 from figures import percentile
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 400, 66, 150, 44, 52
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 800, 400, 66, 190, 44, 52
 COLORS = {"floor": "#6b7280", "plain read": "#6b7280", "reference": "#b45309", "watch on": "#1d4ed8", "watch off": "#7c9ae6"}
 
 
