@@ -91,21 +91,24 @@ asio::awaitable<void> Outbox::run() {
       }
     }
     if (!settle(too_late)) co_return;
-    for (int round = 0; round < lock_rounds; ++round) {
-      bool waiting = false;
+    for (int round = 1; !attempts.empty(); ++round) {
+      std::vector<Attempt> over;
+      std::vector<Attempt> waiting;
       for (auto& attempt : attempts) {
-        if (round > 0 && !worth_waiting(attempt.result.outcome)) continue;
         attempt.result = mailbox_.append(attempt.row.inbox, attempt.row.entry, attempt.receipt);
-        waiting = waiting || worth_waiting(attempt.result.outcome);
+        const bool again = round < lock_rounds && worth_waiting(attempt.result.outcome);
+        (again ? waiting : over).push_back(std::move(attempt));
       }
-      if (!waiting) break;
-      co_await pause_jittered(milliseconds(5), milliseconds(35));
+      // Before the wait for others: what stands there and is not recorded is written once more if we die.
+      if (const auto recorded = co_await record(std::move(over)); !recorded) co_return;  // the rows are still pending
+      attempts = std::move(waiting);
+      if (!attempts.empty()) co_await pause_jittered(milliseconds(5), milliseconds(35));
     }
-    if (const auto recorded = co_await record(std::move(attempts)); !recorded) co_return;  // the rows are still pending
   } while (context_.clock.steady() < until);
 }
 
 asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
+  if (attempts.empty()) co_return Done{};
   const auto now = context_.clock.wall_ms();
   std::function<Status(EventBatch&)> work = [&](EventBatch& events) -> Status {
     for (const auto& [row, result, receipt] : attempts) {

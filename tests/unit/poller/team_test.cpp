@@ -328,6 +328,21 @@ TEST_CASE("control effects of a batch are on the disk before its chat is offered
   CHECK(world.receive().size() == 1);
 }
 
+TEST_CASE("what was written is recorded before the wait for an inbox that somebody else holds") {
+  World world;
+  fs::create_directory(world.inboxes() / "w1.json.lock");
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1),
+                    World::entry("w2", World::ask("perm-2", "git status", "w2"), 2)});
+  bool ended = false;
+  boost::asio::co_spawn(world.context, world.team->poll(), [&](std::exception_ptr, Team::Polled) { ended = true; });
+  world.context.restart();
+  while (!ended && *world.ledger->owed("t") != 1) world.context.run_one();
+  CHECK_FALSE(ended);
+  CHECK(world.inbox("w2").size() == 1);
+  world.context.run();
+  CHECK(*world.ledger->owed("t") == 1);
+}
+
 TEST_CASE("after a long time out of service an answer still goes before the chat of its batch") {
   World world;
   fs::create_directory(world.inboxes() / "w1.json.lock");
