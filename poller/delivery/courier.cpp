@@ -261,8 +261,9 @@ Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
   if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return messages;
   const auto now = context_.clock.wall_ms();
   const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;
-  auto rows = context_.ledger.offerable(context_.name, waits_anew ? Ledger::whatever_age : now - effect_grace.count(),
-                                        static_cast<int>(std::min<std::size_t>(take.max, 1000)), overdue);
+  auto rows = context_.ledger.offerable(context_.name, now - effect_grace.count(),
+                                        static_cast<int>(std::min<std::size_t>(take.max, 1000)), overdue,
+                                        waits_anew ? Ledger::Owed::of_any_age : Ledger::Owed::of_late);
   if (!rows) return rows.error();
   const bool digest_due = !overdue && rows->size() < take.max && is_digest_due(!rows->empty());
   if (rows->empty() && !digest_due) return messages;

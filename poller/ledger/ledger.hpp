@@ -204,16 +204,16 @@ class Ledger {
 
   // chat on its way to the lead; ids that are not in the state a step starts from are left as they are
   /// Queued messages (digest material excepted) whose batch owes no effect that is younger than `grace_before_ms` (or
-  /// none at all, with `whatever_age`), in the order in which they go: urgent ones first, each with all that its sender
-  /// wrote before it, then in arrival order. With `overdue`: only those that no longer wait for an idle lead, and what
-  /// their senders wrote before them.
-  static constexpr EpochMs whatever_age = -1;
+  /// none at all, with Owed::of_any_age), in the order in which they go: urgent ones first, each with all that its
+  /// sender wrote before it, then in arrival order. With `overdue`: only those that no longer wait for an idle lead,
+  /// and what their senders wrote before them.
+  enum class Owed { of_late, of_any_age };
   struct Overdue {
     EpochMs chat_before_ms = 0;    // chat received at or before this moment is overdue
     EpochMs urgent_before_ms = 0;  // likewise, urgent messages
   };
   Result<std::vector<MessageRow>> offerable(std::string_view team, EpochMs grace_before_ms, int limit,
-                                            std::optional<Overdue> overdue = std::nullopt);
+                                            std::optional<Overdue> overdue = std::nullopt, Owed owed = Owed::of_late);
   Status mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now);
   Status mark_delivered(const std::vector<long long>& ids, EpochMs now,
                         Confirmation confirmed = Confirmation::acknowledged);

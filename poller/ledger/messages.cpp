@@ -180,24 +180,26 @@ Result<long long> Ledger::quarantined_count(std::string_view team) {
 namespace {
 
 /// A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one. What seems
-/// to come from the future was recorded before the clock was put back while we were down: it is old.
-const std::string may_go =
-    " AND batch < coalesce((SELECT min(batch) FROM outbox WHERE team = ?1 AND state = 'pending' AND "
-    "(?2 = -1 OR created_ms > ?2 AND created_ms <= ?2 + 60000)), 9223372036854775807) ";
-static_assert(Ledger::whatever_age == -1);
+/// to come from the future was recorded before the clock was put back while we were down: it is old. `of_any_age` is
+/// the parameter that says that all are to be taken for young.
+std::string may_go(const std::string& of_any_age) {
+  return " AND batch < coalesce((SELECT min(batch) FROM outbox WHERE team = ?1 AND state = 'pending' AND (" +
+         of_any_age + " OR created_ms > ?2 AND created_ms <= ?2 + 60000)), 9223372036854775807) ";
+}
 
 }  // namespace
 
 Result<std::vector<MessageRow>> Ledger::offerable(std::string_view team, EpochMs grace_before_ms, int limit,
-                                                  std::optional<Overdue> overdue) {
+                                                  std::optional<Overdue> overdue, Owed owed) {
   Database& database = *impl_->database;
+  const int of_any_age = owed == Owed::of_any_age ? 1 : 0;
   const auto urgent = database.value<bool>(
       "SELECT 1 FROM messages WHERE delivery = 'queued' AND team = ?1 AND priority = 2 LIMIT 1", team);
   if (!urgent) return urgent.error();
   if (!*urgent && !overdue)  // the usual case, in the order of the index
     return all_rows(database.query(select_messages + "WHERE team = ?1 AND delivery = 'queued' AND priority = 1" +
-                                       may_go + "ORDER BY id LIMIT ?3",
-                                   team, grace_before_ms, limit),
+                                       may_go("?4") + "ORDER BY id LIMIT ?3",
+                                   team, grace_before_ms, limit, of_any_age),
                     read_message, database);
   // A message ranks as high as the highest that its sender wrote after it: it has to go first.
   const std::string sql =
@@ -206,12 +208,12 @@ Result<std::vector<MessageRow>> Ledger::offerable(std::string_view team, EpochMs
       "max(CASE WHEN received_ms > ?2 + 60000 THEN 0 ELSE received_ms END <= CASE priority WHEN 2 THEN ?4 ELSE ?3 END) "
       "OVER later AS overdue FROM messages "
       "WHERE team = ?1 AND delivery = 'queued' AND priority > 0" +
-      may_go +
+      may_go("?7") +
       "WINDOW later AS (PARTITION BY sender ORDER BY id DESC)) ON id = ranked "
       "WHERE overdue OR ?5 ORDER BY rank DESC, id LIMIT ?6";
   const Overdue limits = overdue.value_or(Overdue{});
   return all_rows(database.query(sql, team, grace_before_ms, limits.chat_before_ms, limits.urgent_before_ms,
-                                 overdue ? 0 : 1, limit),
+                                 overdue ? 0 : 1, limit, of_any_age),
                   read_message, database);
 }
 

@@ -220,9 +220,10 @@ def i2_one_decision(world):
 
 def i3_answers_first(world):
     """A batch's answers are on the disk before its chat is offered, or have been tried for as long as chat waits."""
-    times = {}
-    for row in world.rows["history"]:
-        times.setdefault((row["event"], row["message_key"]), row["at_ms"])
+    times, after = {}, float("inf")
+    for row in reversed(world.rows["history"]):
+        after = min(after, row["at_ms"])  # what was recorded later was later, whatever somebody did to the clock in between
+        times[row["event"], row["message_key"]] = after
     owed = [(row["batch"], times.get(("effect.written", row["key"]), float("inf")), row) for row in world.rows["outbox"]
             if wire.as_payload(decoded(row["entry"]).get("text"))]
     problems = []

@@ -130,7 +130,15 @@ TEST_CASE("what seems to come from the future was recorded before the clock was 
   owed.created_ms = 1'000'000'000;
   must(ledger->enqueue(owed));
   CHECK(keys(must(ledger->offerable("red", 5000, 10))) == Keys{"a1"});
-  CHECK(must(ledger->offerable("red", Ledger::whatever_age, 10)).empty());
+  CHECK(must(ledger->offerable("red", 5000, 10, std::nullopt, Ledger::Owed::of_any_age)).empty());
+}
+
+TEST_CASE("that what is owed counts at any age makes no message overdue") {
+  auto ledger = in_memory();
+  put(*ledger, "ann", "a1", Priority::chat, 10'000'000);
+  const auto waits = Ledger::Owed::of_any_age;
+  CHECK(must(ledger->offerable("red", 9'970'000, 10, Ledger::Overdue{9'997'000, 9'997'000}, waits)).empty());
+  CHECK(keys(must(ledger->offerable("red", 9'970'000, 10, Ledger::Overdue{10'000'000, 0}, waits))) == Keys{"a1"});
 }
 
 TEST_CASE("status messages for a digest are no chat: not offered, not counted as queued, found oldest first") {
