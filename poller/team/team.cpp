@@ -204,7 +204,8 @@ asio::awaitable<ReadResult> Team::read_patiently(std::string inbox, std::uint64_
   const bool may_lock = standing_.role != config::Role::observer;
   ReadResult result;
   for (int attempt = 0; attempt < reads_a_poll; ++attempt) {
-    if (attempt > 0) co_await pause_jittered(milliseconds(15), milliseconds(35));
+    // A rename or a small write is over at once; whoever is still at it then gets more time.
+    if (attempt > 0) co_await pause_jittered(attempt * milliseconds(2), attempt * attempt * milliseconds(5));
     // The last look is under the lock: an honest writer is then certainly not in the middle of it.
     const auto mode = attempt + 1 < reads_a_poll || !may_lock ? ReadMode::unlocked : ReadMode::under_lock;
     result = co_await read_once(inbox, size, mode);
