@@ -16,8 +16,9 @@ from daemon import wait_for
 
 LONG = os.environ.get("LONG") == "1"
 ROUND = 250
-MESSAGES = 30_000 if LONG else 3000
-ASKS = 6000 if LONG else 3000  # SQLite keeps two megabytes of pages, which have to be full by half
+# SQLite keeps two megabytes of pages, and they have to be full by half: that takes 2,700 messages, or 800 asks.
+MESSAGES = 30_000 if LONG else 6000
+ASKS = 6000 if LONG else 3000
 BYTES_EACH = 64  # of the second half; a message here is a row of about 1,200
 
 
