@@ -24,7 +24,7 @@ constexpr std::size_t taken_at_once = 500;  // entries in one transaction
 constexpr std::size_t marks_at_once = 64;
 // From one hinted poll to the next: twice what the last one took. A burst is a few big polls, a flood of hints no busy
 // loop, and what is written right after a poll does not wait for long.
-constexpr milliseconds shortest_hinted_interval{2};
+constexpr milliseconds shortest_hinted_interval{1};
 constexpr milliseconds longest_hinted_interval{50};
 
 std::unique_ptr<Mailbox> open_mailbox(Services& services, const config::TeamConfig& config, const std::string& name) {

@@ -5,17 +5,20 @@
 //
 //   bench_floor serve  --notify FIFO --inbox FILE --consumer SOCKET --db FILE    until the FIFO has no writer any more
 //   bench_floor read   --path FILE --times N      only the plain read of a file
+//   bench_floor look   --root FOLDER --times N    each TEAM/inboxes/*.json below it is looked at, every 500 ms, N times
 //   bench_floor sync   --path FILE --times N      512 bytes appended and fdatasync, for orientation
 //
 // A negative number -N in the FIFO means: N messages at once, all in the file; one transaction, one write.
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <boost/json.hpp>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <vector>
 
@@ -160,6 +163,28 @@ json::object read(const Options& options) {
   return {{"read_cpu_ns", samples}, {"bytes", bytes}};
 }
 
+/// Only the looks: every folder stays open, and nothing is compared.
+json::object look(const Options& options) {
+  std::vector<std::pair<int, std::string>> files;
+  for (const auto& team : std::filesystem::directory_iterator(options.text("root"))) {
+    const std::filesystem::path folder = team.path() / "inboxes";
+    const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (const auto& file : std::filesystem::directory_iterator(folder))
+      if (file.path().extension() == ".json") files.emplace_back(opened, file.path().filename());
+  }
+  const Nanoseconds begin = now_ns();
+  const Nanoseconds cpu = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+  for (long n = 0; n < options.number("times"); ++n) {
+    for (const auto& [folder, name] : files) {
+      struct stat found {};
+      if (::fstatat(folder, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0) give_up("cannot look at " + name);
+    }
+    const timespec pause{0, 500'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+  return {{"cpu_ns", read_clock(CLOCK_PROCESS_CPUTIME_ID) - cpu}, {"ns", now_ns() - begin}, {"inboxes", files.size()}};
+}
+
 json::object sync(const Options& options) {
   const int file = ::open(options.text("path").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   const std::string block(512, 'x');
@@ -185,9 +210,11 @@ int main(int argc, char** argv) {
     std::cout << boost::json::serialize(serve(options)) << std::endl;
   else if (kind == "read")
     std::cout << boost::json::serialize(read(options)) << std::endl;
+  else if (kind == "look")
+    std::cout << boost::json::serialize(look(options)) << std::endl;
   else if (kind == "sync")
     std::cout << boost::json::serialize(sync(options)) << std::endl;
   else
-    give_up("expected serve, read or sync, found \"" + kind + "\"");
+    give_up("expected serve, read, look or sync, found \"" + kind + "\"");
   return 0;
 }

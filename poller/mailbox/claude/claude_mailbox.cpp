@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view inbox_suffix = ".json";
 constexpr const char* roster_file = "config.json";
+constexpr const char* inboxes_folder = "inboxes";
 constexpr int optimistic_rounds = 3;
 constexpr std::size_t keys_in_receipt = 32;
 // What one hold of the lock may cost: a few system calls for each flag, and the comparing of whole entries.
@@ -23,14 +24,6 @@ WriteResult invalid_name(const std::string& inbox) {
                  "'" + inbox + "' is not a name we turn into a file name (A-Z a-z 0-9 _ -, at most 64)");
 }
 
-bool is_blank(const schema::InboxDocument& document) {
-  return !document.problem() && !document.is_part() && document.bytes().find('[') == std::string_view::npos;
-}
-
-std::string describe(const schema::ScanProblem& problem) {
-  return problem.what + " at byte " + std::to_string(problem.offset);
-}
-
 bool is_unread(const schema::InboxEntry& entry) { return entry.read != schema::ReadFlag::read; }
 
 }  // namespace
@@ -40,13 +33,23 @@ ClaudeMailbox::ClaudeMailbox(FileSystem& files, const Clock& clock, std::string 
     : files_(files),
       clock_(clock),
       team_dir_(std::move(team_dir)),
+      roster_path_(team_dir_ + "/" + roster_file),
+      inboxes_path_(team_dir_ + "/" + inboxes_folder),
       team_(std::move(team)),
       tasks_dir_(std::move(tasks_dir)),
       size_limit_(limits.inbox_file.count),
       locks_(files, clock),
       team_files_(files, clock, size_limit_) {}
 
-Result<Directory> ClaudeMailbox::open_team() { return open_dir_below(files_, team_dir_); }
+bool ClaudeMailbox::FolderSeen::is(const FileStat& now) const {
+  return now.kind == FileKind::directory && now.dev == dev && now.ino == ino && require_trusted(now, {}).ok();
+}
+
+Result<Directory> ClaudeMailbox::open_team() {
+  Result<Directory> team = open_dir_below(files_, team_dir_);
+  if (team) team_seen_ = {team->stat.dev, team->stat.ino};
+  return team;
+}
 
 Result<Directory> ClaudeMailbox::open_inboxes() {
   const Result<Directory> team = open_team();
@@ -55,9 +58,10 @@ Result<Directory> ClaudeMailbox::open_inboxes() {
 }
 
 Result<Directory> ClaudeMailbox::open_inboxes(const Directory& team) {
-  Result<Directory> folder = files_.open_dir(team, "inboxes");
+  Result<Directory> folder = files_.open_dir(team, inboxes_folder);
   if (!folder) return folder;
   if (Status trusted = require_trusted(folder->stat, folder->path); !trusted.ok()) return trusted.error();
+  inboxes_seen_ = {folder->stat.dev, folder->stat.ino};
   return folder;
 }
 
@@ -71,7 +75,7 @@ Result<Directory> ClaudeMailbox::open_or_make_inboxes() {
   if (folder.ok() || !is_errno(folder.error(), ENOENT)) return folder;
   const Result<Directory> team = open_team();
   if (!team) return team.error();  // a team's folder is never made by us
-  const Status made = files_.mkdir_at(*team, "inboxes", 0700);
+  const Status made = files_.mkdir_at(*team, inboxes_folder, 0700);
   if (!made.ok() && !is_errno(made.error(), EEXIST)) return made.error();
   if (Status synced = files_.sync_dir(*team); !synced.ok()) return synced.error();
   return open_inboxes();
@@ -449,11 +453,15 @@ Status ClaudeMailbox::list(const Directory& folder) {
 }
 
 bool ClaudeMailbox::roster_changed() {
-  const Result<Directory> team = open_team();
-  const Result<FileStat> found = team ? files_.stat_at(*team, roster_file) : Result<FileStat>(team.error());
   inboxes_.reset();
+  // Every poll of an idle team does this, so it goes by names instead of step by step. What has the identity of a folder
+  // that was reached step by step is that folder, whatever the way; all else is left to those who open it.
+  const Result<FileStat> team = files_.stat_at(absolute, team_dir_);
+  if (!team || !team_seen_.is(*team)) return true;
+  const Result<FileStat> found = files_.stat_at(absolute, roster_path_);
   if (!found || !roster_read_ || !roster_read_->is(version_of(*found))) return true;
-  if (auto folder = open_inboxes(*team)) inboxes_ = *std::move(folder);
+  Result<Directory> folder = files_.open_dir(absolute, inboxes_path_);
+  if (folder && inboxes_seen_.is(folder->stat)) inboxes_ = *std::move(folder);
   return false;
 }
 

@@ -3,8 +3,8 @@
 // Invariants: a file is only ever changed under its lock; under it nothing is parsed, logged or synced (an old client
 // that meets a held lock loses its message; the one exception is an append that lost several races). A file that we
 // could not parse is never written. No link is followed, nothing but regular files is opened, and a folder that others
-// may write to is refused. The team's folders are opened anew for every call: they appear, vanish and are replaced at
-// any time. Source: protocol.md sections 1.1, 2, 6; observed clients 2.1.50 (rewrites in place) and 2.1.329 (replaces
+// may write to is refused. The team's folders are opened anew for every call, or once for the looks of a poll: they
+// appear, vanish and are replaced at any time. Source: protocol.md sections 1.1, 2, 6; observed clients 2.1.50 (rewrites in place) and 2.1.329 (replaces
 // by rename).
 #pragma once
 
@@ -64,6 +64,14 @@ class ClaudeMailbox final : public Mailbox {
     [[nodiscard]] bool is(const FileVersion& now) const { return settled && version == now; }
   };
 
+  /// A folder as it was when it was last opened step by step and passed require_trusted().
+  struct FolderSeen {
+    std::uint64_t dev = 0;
+    std::uint64_t ino = 0;  // 0: never
+    /// The same one, and it still passes.
+    [[nodiscard]] bool is(const FileStat& now) const;
+  };
+
   Result<Directory> open_team();
   Result<Directory> open_inboxes();
   Result<Directory> open_inboxes(const Directory& team);
@@ -95,6 +103,8 @@ class ClaudeMailbox final : public Mailbox {
   FileSystem& files_;
   const Clock& clock_;
   std::string team_dir_;
+  std::string roster_path_;
+  std::string inboxes_path_;
   std::string team_;
   std::string tasks_dir_;
   std::uint64_t size_limit_;  // bytes
@@ -104,7 +114,9 @@ class ClaudeMailbox final : public Mailbox {
   std::map<std::string, KnownEntries> known_;   // by inbox
   std::vector<InboxGlance> glances_;            // of all inboxes, as they were listed
   std::optional<Directory> inboxes_;            // open from roster_changed() to the glances() of the same poll
-  std::optional<LastRead> listed_;              // the folder
+  FolderSeen team_seen_;
+  FolderSeen inboxes_seen_;
+  std::optional<LastRead> listed_;  // the folder
   std::optional<LastRead> roster_read_;
   bool litter_removed_ = false;
 };

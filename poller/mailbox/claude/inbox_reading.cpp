@@ -7,6 +7,14 @@
 
 namespace inbox_poller::poller {
 
+bool is_blank(const schema::InboxDocument& document) {
+  return !document.problem() && !document.is_part() && document.bytes().find('[') == std::string_view::npos;
+}
+
+std::string describe(const schema::ScanProblem& problem) {
+  return problem.what + " at byte " + std::to_string(problem.offset);
+}
+
 namespace {
 
 using schema::ArrayFrom;
@@ -15,16 +23,11 @@ using schema::InboxEntry;
 
 constexpr std::size_t chunk_size = std::size_t{64} << 10;  // in the processor's cache, and no page of its own to map
 
-bool is_blank(const InboxDocument& document) {
-  return !document.problem() && document.bytes().find('[') == std::string_view::npos;
-}
-
 void judge(ReadResult& result, const std::string& path) {
   if (result.document.problem()) {
     result.outcome = ReadOutcome::torn;
     const schema::ScanProblem& problem = *result.document.problem();
-    add_detail(result.detail,
-               path + " is not one JSON array: " + problem.what + " at byte " + std::to_string(problem.offset));
+    add_detail(result.detail, path + " is not one JSON array: " + describe(problem));
   } else if (result.skipped == 0 && result.document.entries().empty() && is_blank(result.document)) {
     result.outcome = ReadOutcome::empty;
   }

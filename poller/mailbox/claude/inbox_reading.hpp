@@ -33,6 +33,11 @@ ReadResult read_behind(const InboxSource& source, const KnownEntries& known, Sna
 /// Puts the bytes of a window at hand, if the file still has them.
 bool show_window(FileSystem& files, ReadResult& reading, std::size_t window);
 
+/// All of a file, and no array in it: nothing but white space.
+bool is_blank(const schema::InboxDocument& document);
+/// For people: "… at byte 12".
+std::string describe(const schema::ScanProblem& problem);
+
 /// The longest known beginning that these bytes have.
 Head recognise(std::string_view bytes, const KnownEntries& known);
 

@@ -342,3 +342,55 @@ TEST_CASE("a roster counts as changed until one that is at rest was read") {
   std::filesystem::remove(at.team() / "config.json");
   CHECK(at.mailbox.roster_changed());
 }
+
+TEST_CASE("the look by name of every poll takes no other folder for the one that was opened step by step") {
+  NewsSetting at;
+  test::spill(at.team() / "config.json",
+              R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"team-lead"}]})");
+  at.put("[]");
+  at.settle();
+  REQUIRE(at.mailbox.roster().ok());
+  CHECK(at.read().outcome == ReadOutcome::document);
+  int opened = 0;
+  at.files.before(test::Call::open_dir, [&](const std::string&) { ++opened; });
+  const auto unchanged = [&] {
+    return !at.mailbox.roster_changed() && at.mailbox.glance(at.lead).glance == Glance::unchanged;
+  };
+  REQUIRE(unchanged());
+  CHECK(opened == 1);
+  const auto moved = at.team().string() + "-moved";
+
+  SECTION("others may write to the team's folder") {
+    std::filesystem::permissions(at.team(), std::filesystem::perms(0770));
+    CHECK(at.mailbox.roster_changed());
+    CHECK(at.mailbox.roster().error().code == code::untrusted);
+  }
+  SECTION("others may write to the inboxes' folder") {
+    std::filesystem::permissions(at.folder(), std::filesystem::perms(0770));
+    CHECK_FALSE(at.mailbox.roster_changed());
+    CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
+    CHECK(at.read().outcome == ReadOutcome::fault);
+  }
+  SECTION("a link to the team's folder lies in its place") {
+    std::filesystem::rename(at.team(), moved);
+    std::filesystem::create_directory_symlink(moved, at.team());
+    CHECK(at.mailbox.roster_changed());
+    CHECK(at.mailbox.roster().error().code == code::untrusted);
+  }
+  SECTION("a link to the inboxes' folder lies in its place") {
+    std::filesystem::rename(at.folder(), moved);
+    std::filesystem::create_directory_symlink(moved, at.folder());
+    CHECK_FALSE(at.mailbox.roster_changed());
+    CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
+    CHECK(at.read().outcome == ReadOutcome::fault);
+  }
+  SECTION("a copy of the inboxes' folder lies in its place") {
+    std::filesystem::rename(at.folder(), moved);
+    std::filesystem::copy(moved, at.folder());
+    std::filesystem::permissions(at.folder(), std::filesystem::perms(0700));
+    CHECK_FALSE(at.mailbox.roster_changed());
+    CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
+    CHECK(at.read().outcome == ReadOutcome::document);
+    CHECK(unchanged());
+  }
+}
