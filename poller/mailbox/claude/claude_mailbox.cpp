@@ -24,6 +24,10 @@ WriteResult invalid_name(const std::string& inbox) {
                  "'" + inbox + "' is not a name we turn into a file name (A-Z a-z 0-9 _ -, at most 64)");
 }
 
+bool is_trusted_folder(const FileStat& stat) {
+  return stat.kind == FileKind::directory && require_trusted(stat, {}).ok();
+}
+
 bool is_unread(const schema::InboxEntry& entry) { return entry.read != schema::ReadFlag::read; }
 
 }  // namespace
@@ -41,15 +45,7 @@ ClaudeMailbox::ClaudeMailbox(FileSystem& files, const Clock& clock, std::string 
       locks_(files, clock),
       team_files_(files, clock, size_limit_) {}
 
-bool ClaudeMailbox::FolderSeen::is(const FileStat& now) const {
-  return now.kind == FileKind::directory && now.dev == dev && now.ino == ino && require_trusted(now, {}).ok();
-}
-
-Result<Directory> ClaudeMailbox::open_team() {
-  Result<Directory> team = open_dir_below(files_, team_dir_);
-  if (team) team_seen_ = {team->stat.dev, team->stat.ino};
-  return team;
-}
+Result<Directory> ClaudeMailbox::open_team() { return open_dir_below(files_, team_dir_); }
 
 Result<Directory> ClaudeMailbox::open_inboxes() {
   const Result<Directory> team = open_team();
@@ -61,7 +57,6 @@ Result<Directory> ClaudeMailbox::open_inboxes(const Directory& team) {
   Result<Directory> folder = files_.open_dir(team, inboxes_folder);
   if (!folder) return folder;
   if (Status trusted = require_trusted(folder->stat, folder->path); !trusted.ok()) return trusted.error();
-  inboxes_seen_ = {folder->stat.dev, folder->stat.ino};
   return folder;
 }
 
@@ -454,14 +449,14 @@ Status ClaudeMailbox::list(const Directory& folder) {
 
 bool ClaudeMailbox::roster_changed() {
   inboxes_.reset();
-  // Every poll of an idle team does this, so it goes by names instead of step by step. What has the identity of a folder
-  // that was reached step by step is that folder, whatever the way; all else is left to those who open it.
+  // Every poll of an idle team does this, so it goes by names instead of step by step: what has the version of a file
+  // that was reached step by step is that file, whatever the way. Anything else is left to those who open it.
   const Result<FileStat> team = files_.stat_at(absolute, team_dir_);
-  if (!team || !team_seen_.is(*team)) return true;
+  if (!team || !is_trusted_folder(*team)) return true;
   const Result<FileStat> found = files_.stat_at(absolute, roster_path_);
   if (!found || !roster_read_ || !roster_read_->is(version_of(*found))) return true;
   Result<Directory> folder = files_.open_dir(absolute, inboxes_path_);
-  if (folder && inboxes_seen_.is(folder->stat)) inboxes_ = *std::move(folder);
+  if (folder && is_trusted_folder(folder->stat)) inboxes_ = *std::move(folder);
   return false;
 }
 

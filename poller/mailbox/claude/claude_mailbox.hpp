@@ -64,14 +64,6 @@ class ClaudeMailbox final : public Mailbox {
     [[nodiscard]] bool is(const FileVersion& now) const { return settled && version == now; }
   };
 
-  /// A folder as it was when it was last opened step by step and passed require_trusted().
-  struct FolderSeen {
-    std::uint64_t dev = 0;
-    std::uint64_t ino = 0;  // 0: never
-    /// The same one, and it still passes.
-    [[nodiscard]] bool is(const FileStat& now) const;
-  };
-
   Result<Directory> open_team();
   Result<Directory> open_inboxes();
   Result<Directory> open_inboxes(const Directory& team);
@@ -114,8 +106,6 @@ class ClaudeMailbox final : public Mailbox {
   std::map<std::string, KnownEntries> known_;   // by inbox
   std::vector<InboxGlance> glances_;            // of all inboxes, as they were listed
   std::optional<Directory> inboxes_;            // open from roster_changed() to the glances() of the same poll
-  FolderSeen team_seen_;
-  FolderSeen inboxes_seen_;
   std::optional<LastRead> listed_;  // the folder
   std::optional<LastRead> roster_read_;
   bool litter_removed_ = false;
