@@ -22,8 +22,8 @@ constexpr int reads_a_poll = 4;                             // a torn file is lo
 constexpr int mark_rounds = 20;
 constexpr std::size_t taken_at_once = 500;  // entries in one transaction
 constexpr std::size_t marks_at_once = 64;
-// From one hinted poll to the next: twice what the last one took. A burst is a few big polls, a flood of hints no busy
-// loop, and what is written right after a poll does not wait for long.
+// From one hinted poll to the next: half as much again as the last one took. A burst is a few big polls, a flood of
+// hints no busy loop, and what is written during a poll does not wait for long behind it.
 constexpr milliseconds shortest_hinted_interval{1};
 constexpr milliseconds longest_hinted_interval{50};
 
@@ -372,7 +372,7 @@ asio::awaitable<void> Team::wait() {
   const auto due = in_step(context_.config.team.poll_interval);
   const auto took = Timer::clock_type::now() - polled_at_;
   const auto hinted =
-      polled_at_ + std::clamp<Timer::duration>(2 * took, shortest_hinted_interval, longest_hinted_interval);
+      polled_at_ + std::clamp<Timer::duration>(took + took / 2, shortest_hinted_interval, longest_hinted_interval);
   for (;;) {
     const auto until = hinted_ ? std::min(due, hinted) : due;
     if (poked_ || Timer::clock_type::now() >= until) break;
