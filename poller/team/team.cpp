@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t big_file = std::uint64_t{1} << 20;  // read on the pool from here on
+constexpr std::uint64_t big_file = std::uint64_t{2} << 20;  // read on the pool from here on
 constexpr int reads_a_poll = 4;                             // a torn file is looked at this often before the next poll
 constexpr int mark_rounds = 20;
 constexpr std::size_t taken_at_once = 500;  // entries in one transaction
