@@ -24,10 +24,6 @@ WriteResult invalid_name(const std::string& inbox) {
                  "'" + inbox + "' is not a name we turn into a file name (A-Z a-z 0-9 _ -, at most 64)");
 }
 
-bool is_trusted_folder(const FileStat& stat) {
-  return stat.kind == FileKind::directory && require_trusted(stat, {}).ok();
-}
-
 bool is_unread(const schema::InboxEntry& entry) { return entry.read != schema::ReadFlag::read; }
 
 }  // namespace
@@ -450,13 +446,14 @@ Status ClaudeMailbox::list(const Directory& folder) {
 bool ClaudeMailbox::roster_changed() {
   inboxes_.reset();
   // Every poll of an idle team does this, so it goes by names instead of step by step: what has the version of a file
-  // that was reached step by step is that file, whatever the way. Anything else is left to those who open it.
+  // or folder that was reached step by step is that one, whatever the way, and nobody has changed its mode. Anything
+  // else is left to those who open it.
   const Result<FileStat> team = files_.stat_at(absolute, team_dir_);
-  if (!team || !is_trusted_folder(*team)) return true;
+  if (!team || team->kind != FileKind::directory || !require_trusted(*team, team_dir_).ok()) return true;
   const Result<FileStat> found = files_.stat_at(absolute, roster_path_);
   if (!found || !roster_read_ || !roster_read_->is(version_of(*found))) return true;
   Result<Directory> folder = files_.open_dir(absolute, inboxes_path_);
-  if (folder && is_trusted_folder(folder->stat)) inboxes_ = *std::move(folder);
+  if (folder && listed_ && listed_->is(version_of(folder->stat))) inboxes_ = *std::move(folder);
   return false;
 }
 

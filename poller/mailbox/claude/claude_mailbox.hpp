@@ -106,7 +106,7 @@ class ClaudeMailbox final : public Mailbox {
   std::map<std::string, KnownEntries> known_;   // by inbox
   std::vector<InboxGlance> glances_;            // of all inboxes, as they were listed
   std::optional<Directory> inboxes_;            // open from roster_changed() to the glances() of the same poll
-  std::optional<LastRead> listed_;  // the folder
+  std::optional<LastRead> listed_;  // the folder, opened step by step
   std::optional<LastRead> roster_read_;
   bool litter_removed_ = false;
 };

@@ -351,6 +351,7 @@ TEST_CASE("the look by name of every poll takes no other folder for the one that
   at.settle();
   REQUIRE(at.mailbox.roster().ok());
   CHECK(at.read().outcome == ReadOutcome::document);
+  REQUIRE(at.mailbox.glances().ok());
   int opened = 0;
   at.files.before(test::Call::open_dir, [&](const std::string&) { ++opened; });
   const auto unchanged = [&] {
@@ -392,5 +393,13 @@ TEST_CASE("the look by name of every poll takes no other folder for the one that
     CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
     CHECK(at.read().outcome == ReadOutcome::document);
     CHECK(unchanged());
+  }
+  SECTION("an inboxes' folder without any lies in its place") {
+    std::filesystem::rename(at.folder(), moved);
+    std::filesystem::create_directory(at.folder());
+    opened = 0;
+    CHECK_FALSE(at.mailbox.roster_changed());
+    CHECK(at.mailbox.glance(at.lead).glance == Glance::missing);
+    CHECK(opened == 1 + 3);
   }
 }
