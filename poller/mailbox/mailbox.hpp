@@ -193,7 +193,8 @@ class Mailbox {
   /// A glance at each of them, sorted by name; valid until the next call.
   virtual Result<std::span<const InboxGlance>> glances() = 0;
 
-  /// One stat, no open: false while what roster() last returned is certainly still what is there.
+  /// Opens no file: false while what roster() last returned is certainly still what is there. The looks that follow
+  /// share the folder that this opens, up to glances().
   virtual bool roster_changed() = 0;
 
   /// The team's roster. An error "roster.missing" means that this is not a team (yet).

@@ -4,8 +4,8 @@
 // that meets a held lock loses its message; the one exception is an append that lost several races). A file that we
 // could not parse is never written. No link is followed, nothing but regular files is opened, and a folder that others
 // may write to is refused. The team's folders are opened anew for every call, or once for the looks of a poll: they
-// appear, vanish and are replaced at any time. Source: protocol.md sections 1.1, 2, 6; observed clients 2.1.50 (rewrites in place) and 2.1.329 (replaces
-// by rename).
+// appear, vanish and are replaced at any time. Source: protocol.md sections 1.1, 2, 6; observed clients 2.1.50
+// (rewrites in place) and 2.1.329 (replaces by rename).
 #pragma once
 
 #include <map>
@@ -106,7 +106,7 @@ class ClaudeMailbox final : public Mailbox {
   std::map<std::string, KnownEntries> known_;   // by inbox
   std::vector<InboxGlance> glances_;            // of all inboxes, as they were listed
   std::optional<Directory> inboxes_;            // open from roster_changed() to the glances() of the same poll
-  std::optional<LastRead> listed_;  // the folder, opened step by step
+  std::optional<LastRead> listed_;              // the folder, opened step by step
   std::optional<LastRead> roster_read_;
   bool litter_removed_ = false;
 };
