@@ -234,6 +234,13 @@ int signal_by_number(const ProcessRef& process, int number, Processes& processes
 
 }  // namespace
 
+Result<ProcessRef> parent_of(const ProcessRef& process) {
+  const auto seen = is_number_of_one(process.pid) ? look(process.pid) : std::nullopt;
+  if (!seen || seen->process != process)
+    return Error{"process.gone", "there is no process " + std::to_string(process.pid)};
+  return SystemProcesses().identify(seen->parent);
+}
+
 Result<ProcessRef> SystemProcesses::identify(long long pid) {
   auto seen = is_number_of_one(pid) ? look(pid) : std::nullopt;
   if (!seen) return Error{"process.gone", "there is no process " + std::to_string(pid)};

@@ -32,6 +32,9 @@ class Processes {
   virtual Status signal(const ProcessRef&, int number) = 0;
 };
 
+/// Whose child the process is now; an error "process.gone" when it is not there, or nobody's.
+Result<ProcessRef> parent_of(const ProcessRef&);
+
 class SystemProcesses final : public Processes {
  public:
   Result<ProcessRef> identify(long long pid) override;

@@ -22,6 +22,7 @@
 namespace inbox_poller::poller {
 
 struct Lent;  // the service's own
+struct HookTalk;
 
 /// One connection, as a handler sees it. Lives until the peer closes.
 struct ControlSession {
@@ -33,6 +34,8 @@ struct ControlSession {
   std::string rung;
   /// The messages that were handed out over it; null when there were none.
   std::shared_ptr<Lent> lent;
+  /// What was said with a hook over it; null when it is none's.
+  std::shared_ptr<HookTalk> hook;
 };
 
 struct ControlLimits {

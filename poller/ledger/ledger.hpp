@@ -227,6 +227,8 @@ class Ledger {
   Result<std::vector<MessageRow>> offered(std::string_view team);
   /// Back to queued: the sink went away or refused.
   Status requeue(std::string_view team, const std::vector<long long>& ids);
+  /// Back to queued, and the offer does not count: nobody was shown it.
+  Status unoffer(const std::vector<long long>& ids);
   /// A chat message that was left to another lead becomes ours: queued.
   Status take_over(const schema::MessageKey&);
   /// Everything offered, of all teams: used at start.

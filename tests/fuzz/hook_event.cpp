@@ -18,7 +18,7 @@ auto all_of(const HookEvent& e) {
 
 void check_answers(const HookEvent& event) {
   for (const std::string& answer :
-       {hook_context(event.name, event.prompt), hook_continue(event.prompt), hook_deny(event.tool_name)}) {
+       {hook_context(event.name, event.prompt), hook_continue(event.prompt, false), hook_continue(event.prompt, true), hook_deny(event.tool_name)}) {
     EXPECT(scan_object(answer).ok() && answer.find('\n') == std::string::npos);
     EXPECT(answer.find("\"allow\"") == std::string::npos || event.name == "allow" || event.prompt == "allow" ||
            event.tool_name == "allow");
