@@ -206,6 +206,7 @@ json::object Service::lead(Team& team, const Object& request) {
   auto view = lead_view(team);
   view["ok"] = true;
   view["team"] = team.context().name;
+  view["permissions"] = team.context().config.lead.permissions;
   return view;
 }
 
