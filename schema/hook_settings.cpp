@@ -1,18 +1,21 @@
 #include "schema/hook_settings.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 
 #include "schema/field_reader.hpp"
 #include "schema/json_scan.hpp"
+#include "schema/printable.hpp"
 
 namespace inbox_poller::schema {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> events = {
-    "SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse",  "PermissionRequest",
-    "Stop",         "StopFailure",      "SessionEnd", "TeammateIdle", "TaskCompleted"};
+constexpr std::string_view lead_events[] = {"SessionStart",      "UserPromptSubmit", "PreToolUse",   "PostToolUse",
+                                            "PermissionRequest", "Notification",     "Stop",         "StopFailure",
+                                            "SessionEnd",        "TeammateIdle",     "TaskCompleted"};
+/// Fires before the client looks at its own rules and before it asks its lead, and names the call.
+constexpr std::string_view worker_events[] = {"PreToolUse"};
 constexpr std::string_view white = " \t\r\n";
 
 // --- what is written ---
@@ -38,18 +41,30 @@ std::string in_style(std::string_view text, const Style& style) {
   return result;
 }
 
+/// As the exec form, or as one line for a shell where the client does not know that.
 std::string handler(const HookProgram& program, std::vector<std::string> arguments, std::string_view more) {
   arguments.insert(arguments.end(), program.options.begin(), program.options.end());
+  std::string command = program.path;
   std::string list;
-  for (const std::string& argument : arguments) list += (list.empty() ? "\n        " : ",\n        ") + quote(argument);
-  return "\n    {\n      \"type\": \"command\",\n      \"command\": " + quote(program.path) + ",\n      \"args\": [" +
-         list + "\n      ],\n      " + std::string(more) + "\n    }";
+  if (program.client >= takes_arguments) {
+    for (const std::string& argument : arguments)
+      list += (list.empty() ? "\n        " : ",\n        ") + quote(argument);
+    list = "\n      \"args\": [" + list + "\n      ],";
+  } else {
+    command = shell_word(command);
+    for (const std::string& argument : arguments) command += ' ' + shell_word(argument);
+  }
+  return "\n    {\n      \"type\": \"command\",\n      \"command\": " + quote(command) + "," + list + "\n      " +
+         std::string(more) + "\n    }";
 }
 
 /// A session that waits is woken by a second handler, which outlives the event by up to a day.
 std::string group(std::string_view event, const HookProgram& program) {
-  std::string handlers = handler(program, {"hook"}, "\"timeout\": 10");
-  if (event == "SessionStart" || event == "Stop")
+  const bool leads = program.user == HookUser::lead;
+  const std::vector<std::string> call =
+      leads ? std::vector<std::string>{"hook"} : std::vector<std::string>{"hook", "worker"};
+  std::string handlers = handler(program, call, "\"timeout\": 10");
+  if (leads && program.client >= takes_arguments && (event == "SessionStart" || event == "Stop"))
     handlers += "," + handler(program, {"hook", "wait", "--timeout", "23h"},
                               "\"timeout\": 86400,\n      \"asyncRewake\": true");
   return "{\n  \"hooks\": [" + handlers + "\n  ]\n}";
@@ -63,7 +78,7 @@ std::string member(std::string_view key, const std::string& value) { return quot
 
 std::string all_members(const HookProgram& program) {
   std::string members;
-  for (const std::string_view event : events)
+  for (const std::string_view event : hook_events(program.user, program.client))
     members += (members.empty() ? "" : ",\n") + member(event, in_brackets('[', group(event, program), ']'));
   return members;
 }
@@ -113,11 +128,59 @@ std::optional<std::size_t> place_of(std::string_view text, const Container& obje
   return std::nullopt;
 }
 
-bool is_ours(std::string_view handler_text) {
+/// The words of a line as shell_word() writes it; none when a shell would do more with it than start a program.
+std::vector<std::string> words_of(std::string_view line) {
+  constexpr std::string_view special = "|&;<>()$`\"\n*?[]#~{}!";
+  std::vector<std::string> words;
+  for (std::size_t at = line.find_first_not_of(white); at < line.size(); at = line.find_first_not_of(white, at)) {
+    std::string word;
+    bool quoted = false;
+    for (; at < line.size() && (quoted || white.find(line[at]) == std::string_view::npos); ++at) {
+      if (!quoted && special.find(line[at]) != std::string_view::npos) return {};
+      if (line[at] == '\'')
+        quoted = !quoted;
+      else if (!quoted && line[at] == '\\' && at + 1 < line.size())
+        word += line[++at];
+      else
+        word += line[at];
+    }
+    words.push_back(std::move(word));
+  }
+  return words;
+}
+
+struct Handler {
+  std::vector<std::string> words;  // the program, and what it is called with
+  bool has_arguments = false;
+};
+
+Handler handler_of(std::string_view handler_text) {
+  Handler handler;
   const std::string command = decode_string(find_member(handler_text, "command").value_or("")).value_or("");
   const std::string_view args = find_member(handler_text, "args").value_or("");
   const ArrayScan list = scan_array(args);
-  return is_our_program(command) && !list.elements.empty() && decode_string(list.elements.front().of(args)) == "hook";
+  handler.has_arguments = !list.elements.empty();
+  if (!handler.has_arguments) {
+    handler.words = words_of(command);
+    return handler;
+  }
+  handler.words.push_back(command);
+  for (const Span& one : list.elements) handler.words.push_back(decode_string(one.of(args)).value_or(""));
+  return handler;
+}
+
+/// Whose it is; none when it is not one of ours.
+std::optional<HookUser> user_of(const Handler& handler) {
+  const auto& words = handler.words;
+  if (words.size() < 2 || !is_our_program(words[0]) || words[1] != "hook") return std::nullopt;
+  return words.size() > 2 && words[2] == "worker" ? HookUser::worker : HookUser::lead;
+}
+
+using Whose = std::optional<HookUser>;  // none: whosever
+
+bool is_ours(std::string_view handler_text, Whose whose) {
+  const auto user = user_of(handler_of(handler_text));
+  return user && (!whose || user == whose);
 }
 
 /// The settings' object, without what may stand before it.
@@ -135,13 +198,13 @@ struct Level {
 using Path = std::vector<Level>;
 
 /// The way from a group to the first handler of ours in it; empty when there is none, or when it is no group.
-Path ours_in_group(std::string_view text, Span group) {
+Path ours_in_group(std::string_view text, Span group, Whose whose) {
   const auto object = object_at(text, group);
   const auto at = object ? place_of(text, *object, "hooks") : std::nullopt;
   if (!at) return {};
   const auto handlers = array_at(text, object->values[*at]);
   for (std::size_t i = 0; handlers && i < handlers->values.size(); ++i)
-    if (is_ours(handlers->values[i].of(text))) return {{*object, *at}, {*handlers, i}};
+    if (is_ours(handlers->values[i].of(text), whose)) return {{*object, *at}, {*handlers, i}};
   return {};
 }
 
@@ -160,7 +223,7 @@ Result<Path> path_to_hooks(std::string_view text) {
 }
 
 /// The way to the first handler of ours; empty when there is none.
-Result<Path> find_ours(std::string_view text) {
+Result<Path> find_ours(std::string_view text, Whose whose) {
   auto path = path_to_hooks(text);
   if (!path) return path.error();
   if (path->size() < 2) return Path();
@@ -168,7 +231,7 @@ Result<Path> find_ours(std::string_view text) {
     const auto groups = array_at(text, path->back().container.values[event]);
     if (!groups) return groups.error();
     for (std::size_t i = 0; i < groups->values.size(); ++i) {
-      const Path rest = ours_in_group(text, groups->values[i]);
+      const Path rest = ours_in_group(text, groups->values[i], whose);
       if (rest.empty()) continue;
       Path found = *path;
       found.push_back({*groups, i});
@@ -266,7 +329,7 @@ std::string without_white_space(std::string_view json) {
   return result;
 }
 
-/// True when each event has exactly what we would add, and nothing else of ours is there.
+/// True when each event has exactly what we would add, and nothing else of ours for the same user is there.
 Result<bool> is_there(std::string_view text, const HookProgram& program) {
   const auto path = path_to_hooks(text);
   if (!path) return path.error();
@@ -279,17 +342,18 @@ Result<bool> is_there(std::string_view text, const HookProgram& program) {
     const auto groups = array_at(text, hooks.values[i]);
     if (!groups) return groups.error();
     for (const Span& one : groups->values) {
-      if (ours_in_group(text, one).empty()) continue;
+      if (ours_in_group(text, one, program.user).empty()) continue;
       if (without_white_space(one.of(text)) != wanted) return false;
       ++good;
     }
   }
+  const auto events = hook_events(program.user, program.client);
   if (good != events.size()) return false;
   return std::all_of(events.begin(), events.end(), [&](std::string_view event) {
     const auto place = place_of(text, hooks, event);
     const auto groups = place ? array_at(text, hooks.values[*place]) : Result<Container>(Container{});
     return groups && std::any_of(groups->values.begin(), groups->values.end(),
-                                 [&](const Span& one) { return !ours_in_group(text, one).empty(); });
+                                 [&](const Span& one) { return !ours_in_group(text, one, program.user).empty(); });
   });
 }
 
@@ -303,11 +367,49 @@ std::string hook_settings(const HookProgram& program) {
   return in_brackets('{', member("hooks", in_brackets('{', all_members(program), '}')), '}') + "\n";
 }
 
-Result<std::optional<std::string>> without_hooks(std::string_view settings) {
+std::vector<std::string_view> hook_events(HookUser user, const ClientVersion& client) {
+  std::vector<std::string_view> events;
+  const auto add = [&](const auto& list) {
+    std::copy_if(std::begin(list), std::end(list), std::back_inserter(events),
+                 [&](std::string_view event) { return takes_event(client, event); });
+  };
+  if (user == HookUser::lead)
+    add(lead_events);
+  else
+    add(worker_events);
+  return events;
+}
+
+Result<std::vector<SettingsHook>> hooks_in(std::string_view settings) {
+  std::vector<SettingsHook> found;
+  if (settings.find_first_not_of(white) == std::string_view::npos) return found;
+  const auto path = path_to_hooks(settings);
+  if (!path) return path.error();
+  if (path->size() < 2) return found;
+  const Container& hooks = path->back().container;
+  for (std::size_t i = 0; i < hooks.parts.size(); ++i) {
+    const std::string event = decode_string(hooks.keys[i].of(settings)).value_or("");
+    const std::size_t before = found.size();
+    const auto groups = array_at(settings, hooks.values[i]);
+    if (!groups) return groups.error();
+    for (const Span& group : groups->values) {
+      const std::string_view handlers = find_member(group.of(settings), "hooks").value_or("");
+      for (const Span& one : scan_array(handlers).elements) {
+        const Handler handler = handler_of(one.of(handlers));
+        found.push_back(
+            {event, user_of(handler), handler.has_arguments, find_member(one.of(handlers), "asyncRewake") == "true"});
+      }
+    }
+    if (found.size() == before) found.push_back({event, std::nullopt, false, false});
+  }
+  return found;
+}
+
+Result<std::optional<std::string>> without_hooks(std::string_view settings, std::optional<HookUser> whose) {
   std::optional<std::string> text(settings);
   if (settings.find_first_not_of(white) == std::string_view::npos) return text;
   for (;;) {
-    const auto ours = find_ours(*text);
+    const auto ours = find_ours(*text, whose);
     if (!ours) return ours.error();
     if (ours->empty()) return text;
     auto rest = without(*text, *ours);
@@ -327,7 +429,7 @@ Result<std::string> with_hooks(std::string_view settings, const HookProgram& pro
     if (!there) return there.error();
     if (*there) return std::string(settings);
   }
-  auto rest = without_hooks(settings);
+  auto rest = without_hooks(settings, program.user);
   if (!rest) return rest.error();
   if (!*rest) return hook_settings(program);
   std::string text = **std::move(rest);
@@ -335,7 +437,7 @@ Result<std::string> with_hooks(std::string_view settings, const HookProgram& pro
     const std::string all = hook_settings(program);
     return text + all.substr(0, all.size() - 1);
   }
-  for (const std::string_view event : events) {
+  for (const std::string_view event : hook_events(program.user, program.client)) {
     auto next = with_event(text, event, program);
     if (!next) return next;
     text = *std::move(next);

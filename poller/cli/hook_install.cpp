@@ -1,18 +1,20 @@
 #include "poller/cli/hook_install.hpp"
 
-#include <unistd.h>
-
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
 #endif
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 
+#include "poller/cli/clients.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/settings_file.hpp"
 #include "poller/cli/text_diff.hpp"
 #include "schema/hook_settings.hpp"
 
@@ -25,16 +27,15 @@ namespace {
 
 struct InstallOptions {
   std::string scope = "user";
+  std::string user;    // lead or workers; uninstall: empty for both
+  std::string client;  // a program or a version; empty: those in PATH
   bool print = false;
   bool yes = false;
 };
 
-constexpr std::size_t most_settings = std::size_t{4} << 20;
-constexpr unsigned mode_of_new = 0600;
-constexpr std::string_view backup_ending = ".inbox-poller-backup";
-
-Error fault(const fs::path& path, const std::string& what) {
-  return {"settings.unusable", path.string() + ": " + what};
+std::optional<schema::HookUser> user_of(const InstallOptions& options) {
+  if (options.user.empty()) return std::nullopt;
+  return options.user == "workers" ? schema::HookUser::worker : schema::HookUser::lead;
 }
 
 /// Where this program is, with links followed.
@@ -51,13 +52,13 @@ Result<std::string> program_path() {
   return found.string();
 }
 
-Result<schema::HookProgram> program_of(const Context& context) {
+Result<schema::HookProgram> program_of(const Context& context, const InstallOptions& options) {
   auto path = program_path();
   if (!path) return path.error();
   if (!schema::is_our_program(*path))
-    return fault(*path,
-                 "our hooks are known by the program's name; call it inbox-poller, or something with that in it");
-  schema::HookProgram program{*std::move(path), {}};
+    return settings_fault(
+        *path, "our hooks are known by the program's name; call it inbox-poller, or something with that in it");
+  schema::HookProgram program{*std::move(path), {}, user_of(options).value_or(schema::HookUser::lead)};
   if (!context.socket.empty()) {
     auto socket = context.socket_path();
     if (!socket) return socket.error();
@@ -67,128 +68,143 @@ Result<schema::HookProgram> program_of(const Context& context) {
   return program;
 }
 
-/// The settings file as it is, wherever a link leads.
-struct Settings {
-  fs::path folder;
-  std::string name;
-  std::optional<std::string> text;  // none: no such file
-  unsigned mode = mode_of_new;
-
-  [[nodiscard]] fs::path path() const { return folder / name; }
+/// The clients that may read the file, and for which version it is written.
+struct Readers {
+  std::vector<Client> found;        // in PATH
+  std::vector<Client> unknown;      // of them, and of what --client names
+  schema::ClientVersion version{};  // the oldest that counts
+  std::string told;                 // which that is, and why
 };
 
-Result<fs::path> named_path(const std::string& scope) {
-  std::error_code problem;
-  if (scope == "project") return fs::absolute(".claude/settings.json", problem).lexically_normal();
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return fs::path(value == nullptr ? "" : value);
+Readers readers_of(const InstallOptions& options) {
+  Readers readers;
+  readers.found = find_clients();
+  std::vector<Client> counted = readers.found;
+  if (const auto version = schema::parse_client_version(options.client))
+    counted = {{"named by --client", version, ""}};
+  else if (!options.client.empty())
+    counted = {ask_client(options.client)};
+  readers.version = oldest_of(counted);
+  const std::string written = "written for client " + schema::to_string(readers.version);
+  std::copy_if(counted.begin(), counted.end(), std::back_inserter(readers.unknown),
+               [](const Client& client) { return !client.version; });
+  if (counted.empty())
+    readers.told = written + ", the oldest that is supported: no client is in PATH (--client names one, or a version)";
+  else if (!readers.unknown.empty())
+    readers.told = written + ", the oldest that is supported: the version of " + readers.unknown.front().path +
+                   " is not known, " + readers.unknown.front().problem;
+  else
+    readers.told =
+        written + (counted.size() > 1 ? ", the oldest of " + std::to_string(counted.size()) + " in PATH" : "");
+  if (readers.version < schema::takes_arguments && options.user == "lead")
+    readers.told +=
+        "; hooks of clients before " + schema::to_string(schema::takes_arguments) + " cannot wake an idle session";
+  return readers;
+}
+
+/// A client skips a whole file for one event that it does not know, so none is written that one on this machine would.
+Status readable_by(const Readers& readers, const InstallOptions& options, const std::string& path) {
+  const auto events = schema::hook_events(*user_of(options), readers.version);
+  const auto refusal = [&](const Client& client, const std::string& why, const std::string& mend) {
+    return Error{"settings.client", path + " was not changed: " + to_string(client) + " " + why +
+                                        ", and would skip the whole file, your "
+                                        "permissions included; " +
+                                        mend};
   };
-  fs::path folder = variable("CLAUDE_CONFIG_DIR");
-  if (folder.empty() && !variable("HOME").empty()) folder = variable("HOME") / ".claude";
-  if (!folder.is_absolute())
-    return Error{std::string(code::bad_path), "neither CLAUDE_CONFIG_DIR nor HOME names a folder, as an absolute path"};
-  return folder / "settings.json";
-}
-
-Result<Settings> read_settings(FileSystem& files, const std::string& scope) {
-  const auto named = named_path(scope);
-  if (!named) return named.error();
-  std::error_code problem;
-  fs::path path = fs::canonical(*named, problem);
-  if (problem) {
-    if (fs::is_symlink(fs::symlink_status(*named)))
-      return fault(*named, "a link that leads nowhere: " + problem.message());
-    if (problem != std::errc::no_such_file_or_directory) return fault(*named, problem.message());
-    path = *named;
+  if (readers.version < schema::oldest_client)
+    return Error{"settings.client", path + " was not changed: which hooks a client before " +
+                                        schema::to_string(schema::oldest_client) +
+                                        " reads is not known; update the client"};
+  for (const Client& client : readers.found) {
+    const auto version = client.version.value_or(schema::oldest_client);
+    if (version < schema::oldest_client)
+      return refusal(client, "may not know our hooks", "update it, or take it out of PATH");
+    const auto bad = std::find_if(events.begin(), events.end(),
+                                  [&](std::string_view event) { return !schema::takes_event(version, event); });
+    if (bad != events.end())
+      return refusal(client, "does not know the hook event " + std::string(*bad),
+                     "leave --client out, update that client, or take it out of PATH");
   }
-  Settings settings{path.parent_path(), path.filename().string(), {}, mode_of_new};
-  if (problem) return settings;
-  const auto file = files.open_read(absolute, path.string());
-  if (!file) return file.error();
-  if (file->stat.size > most_settings) return fault(path, "longer than 4 MiB; that is no settings file");
-  auto text = read_all(files, *file);
-  if (!text) return text.error();
-  settings.text = *std::move(text);
-  settings.mode = file->stat.mode;
-  return settings;
-}
-
-/// In its place at once, or not at all.
-Status replace(FileSystem& files, const Directory& folder, const std::string& name, std::string_view bytes,
-               unsigned mode) {
-  const std::string temporary = name + ".inbox-poller-" + std::to_string(::getpid());
-  if (Status made = create_durable(files, folder, temporary, bytes, mode); !made.ok()) return made;
-  Status renamed = files.rename_at(folder, temporary, name);
-  if (!renamed.ok()) static_cast<void>(files.unlink_at(folder, temporary));
-  return renamed;
-}
-
-Status write_settings(FileSystem& files, const Settings& settings, const std::optional<std::string>& text) {
-  std::error_code problem;
-  fs::create_directories(settings.folder, problem);
-  if (problem) return fault(settings.folder, problem.message());
-  const auto folder = files.open_dir(absolute, settings.folder.string());
-  if (!folder) return folder.error();
-  if (settings.text) {
-    const std::string backup = settings.name + std::string(backup_ending);
-    if (Status kept = replace(files, *folder, backup, *settings.text, settings.mode); !kept.ok()) return kept;
-  }
-  Status done =
-      text ? replace(files, *folder, settings.name, *text, settings.mode) : files.unlink_at(*folder, settings.name);
-  return done.ok() ? files.sync_dir(*folder) : done;
+  return Done{};
 }
 
 using Change = std::function<Result<std::optional<std::string>>(const Settings&)>;
 
-ExitCode told(Context& context, const Settings& settings, const std::string& diff, bool changed,
-              const std::string& text) {
-  if (!context.json) return context.print(text + '\n');
-  return context.print_json({{"ok", true}, {"path", settings.path().string()}, {"changed", changed}, {"diff", diff}});
+/// What was or would be changed: the hooks of which client, where that matters.
+struct Outcome {
+  std::string diff;
+  bool changed = false;
+  std::string text;
+};
+
+ExitCode told(Context& context, const Settings& settings, const Outcome& outcome, const Readers* readers) {
+  if (!context.json)
+    return context.print(outcome.text + (readers == nullptr ? "" : "\n" + printable(readers->told)) + '\n');
+  json::object object{
+      {"ok", true}, {"path", settings.path().string()}, {"changed", outcome.changed}, {"diff", outcome.diff}};
+  if (readers != nullptr) {
+    object["client"] = schema::to_string(readers->version);
+    object["why"] = readers->told;
+  }
+  return context.print_json(object);
 }
 
 /// Shows what would change, asks, and changes it.
-ExitCode apply(Context& context, const InstallOptions& options, const Change& change) {
+ExitCode apply(Context& context, const InstallOptions& options, const Change& change, const Readers* readers) {
   PosixFileSystem files;
-  const auto settings = read_settings(files, options.scope);
+  const auto named = settings_path(options.scope);
+  if (!named) return context.fail(named.error());
+  const auto settings = read_settings(files, *named);
   if (!settings) return context.fail(settings.error());
   const std::string path = settings->path().string();
+  if (const Status readable = readers == nullptr ? Status(Done{}) : readable_by(*readers, options, path); !readable)
+    return context.fail(readable.error());
   const auto text = change(*settings);
   if (!text) return context.fail({text.error().code, path + ": " + text.error().message});
-  if (*text == settings->text) return told(context, *settings, "", false, printable(path) + ": nothing to change");
+  if (*text == settings->text)
+    return told(context, *settings, {"", false, printable(path) + ": nothing to change"}, readers);
   const std::string diff = unified_diff(settings->text.value_or(""), text->value_or(""), path);
   if (!context.json) {
     if (const ExitCode shown = context.print(printable_block(diff, "")); shown != ExitCode::done) return shown;
   }
   if (!options.yes && !context.console.confirm("Write this to " + printable(path) + "?"))
     return context.fail({"settings.unchanged", path + " was not changed; --yes writes without asking"});
-  const auto again = read_settings(files, options.scope);
+  const auto again = read_settings(files, *named);
   if (!again) return context.fail(again.error());
   if (again->text != settings->text)
-    return context.fail(fault(path, "somebody has changed it in the meantime; nothing was written, try again"));
+    return context.fail(
+        settings_fault(path, "somebody has changed it in the meantime; nothing was written, try again"));
   if (const Status written = write_settings(files, *settings, *text); !written.ok())
     return context.fail(written.error());
-  return told(context, *settings, diff, true,
-              printable(path) + (*text ? ": written" : ": removed, since nothing else was in it") +
-                  (settings->text ? "; what was there is in " + printable(path) + std::string(backup_ending) : ""));
+  const std::string done =
+      printable(path) + (*text ? ": written" : ": removed, since nothing else was in it") +
+      (settings->text ? "; what was there is in " + printable(path) + std::string(backup_ending) : "");
+  return told(context, *settings, {diff, true, done}, readers);
 }
 
 ExitCode install(Context& context, const InstallOptions& options) {
-  const auto program = program_of(context);
+  auto program = program_of(context, options);
   if (!program) return context.fail(program.error());
-  if (options.print) return context.print(schema::hook_settings(*program));
-  return apply(context, options, [&](const Settings& settings) -> Result<std::optional<std::string>> {
+  const Readers readers = readers_of(options);
+  program->client = readers.version;
+  if (options.print) {
+    context.console.complain(printable(readers.told));
+    return context.print(schema::hook_settings(*program));
+  }
+  const Change change = [&](const Settings& settings) -> Result<std::optional<std::string>> {
     if (!settings.text) return std::optional(schema::hook_settings(*program));
     auto text = schema::with_hooks(*settings.text, *program);
     if (!text) return text.error();
     return std::optional(*std::move(text));
-  });
+  };
+  return apply(context, options, change, &readers);
 }
 
 ExitCode uninstall(Context& context, const InstallOptions& options) {
-  return apply(context, options, [](const Settings& settings) -> Result<std::optional<std::string>> {
-    return settings.text ? schema::without_hooks(*settings.text) : std::optional<std::string>();
-  });
+  const Change change = [&](const Settings& settings) -> Result<std::optional<std::string>> {
+    return settings.text ? schema::without_hooks(*settings.text, user_of(options)) : std::optional<std::string>();
+  };
+  return apply(context, options, change, nullptr);
 }
 
 void add_common(CLI::App& command, InstallOptions& options) {
@@ -197,6 +213,9 @@ void add_common(CLI::App& command, InstallOptions& options) {
       ->type_name("SCOPE")
       ->capture_default_str()
       ->check(CLI::IsMember({"user", "project"}).description(""));
+  command.add_option("--for", options.user, "lead: messages and its own prompts; workers: their calls by your rules")
+      ->type_name("WHOM")
+      ->check(CLI::IsMember({"lead", "workers"}).description(""));
   command.add_flag("--yes", options.yes, "Write without asking");
 }
 
@@ -204,26 +223,35 @@ void add_common(CLI::App& command, InstallOptions& options) {
 
 void add_hook_install(CLI::App& hook, Context& context) {
   auto options = std::make_shared<InstallOptions>();
+  options->user = "lead";
   CLI::App* command = add_command(
-      hook, "install", "Put our hooks into the settings of the lead's client",
+      hook, "install", "Put our hooks into the settings of a client",
       "Shows what would change, asks, and writes it; every other byte of the file stays, and what was there\n"
       "before is kept beside it. --socket and --team, where given, become part of the hooks. Twice is as good\n"
-      "as once. The hooks of a user's settings run in every session, also in those of workers: the daemon\n"
-      "listens to the lead's alone.\n\n"
+      "as once. The hooks of a user's settings run in every session: the daemon knows whose it is.\n"
+      "--for workers: what your rules allow or deny is decided before a worker asks its lead; with it a front\n"
+      "and a team whose lead is gone decide also for workers that take answers from their lead alone.\n"
+      "A client skips a whole settings file for one event that it does not know, so the clients in PATH are\n"
+      "asked for their versions; the oldest counts. `inbox-poller doctor` looks again after an update.\n\n"
       "Examples:\n"
       "  inbox-poller hook install\n"
-      "  inbox-poller hook install --scope project --yes\n"
-      "  inbox-poller hook install --print");
+      "  inbox-poller hook install --for workers --scope project --yes\n"
+      "  inbox-poller hook install --print --client 2.1.330");
   add_common(*command, *options);
+  command->add_option("--client", options->client, "The client's program, or its version (default: those in PATH)")
+      ->type_name("PROGRAM");
   command->add_flag("--print", options->print, "Only print the fragment");
   command->callback([options, &context] { context.exit_code = install(context, *options); });
 
+  auto removal = std::make_shared<InstallOptions>();
   command = add_command(hook, "uninstall", "Take our hooks out again",
-                        "Removes exactly what `hook install` added, from whichever version of it.\n\n"
-                        "Example:\n"
-                        "  inbox-poller hook uninstall --yes");
-  add_common(*command, *options);
-  command->callback([options, &context] { context.exit_code = uninstall(context, *options); });
+                        "Removes exactly what `hook install` added, from whichever version of it; both the lead's and\n"
+                        "the workers', or with --for only these.\n\n"
+                        "Examples:\n"
+                        "  inbox-poller hook uninstall --yes\n"
+                        "  inbox-poller hook uninstall --for workers");
+  add_common(*command, *removal);
+  command->callback([removal, &context] { context.exit_code = uninstall(context, *removal); });
 }
 
 }  // namespace inbox_poller::poller::cli

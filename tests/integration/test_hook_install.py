@@ -1,0 +1,315 @@
+"""`hook install` puts our hooks into a client's settings, as every client on the machine can read them, and takes them out again."""
+
+import json
+import os
+import pathlib
+import stat
+import subprocess
+import unittest
+
+from case import ProcessTest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NEW, OLD = "2.1.330", "2.1.50"
+LEAD_EVENTS = {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PermissionRequest", "Notification", "Stop", "StopFailure",
+               "SessionEnd", "TeammateIdle", "TaskCompleted"}
+
+
+class SettingsTest(ProcessTest):
+    """A home with a settings file, and clients in PATH that say their versions."""
+
+    def setUp(self):
+        super().setUp()
+        self.home = self.folder / "home"
+        self.settings = self.home / ".claude" / "settings.json"
+        self.env = dict(os.environ, HOME=str(self.home), PATH=str(self.folder / "bin"))
+        self.env.pop("CLAUDE_CONFIG_DIR", None)
+        self.home.mkdir()
+        self.program = os.environ["INBOX_POLLER"]
+
+    def client(self, says, folder="bin"):
+        """A program called claude, which prints this when it is asked for its version; with !, it runs this."""
+        path = self.folder / folder / "claude"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("#!/bin/sh\n" + (says[1:] if says.startswith("!") else '[ "$*" = --version ] && echo "%s"' % says) + "\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def run_cli(self, *arguments, expect=0, cwd=None, **env):
+        done = subprocess.run([self.program, "hook", *arguments], env=dict(self.env, **env), cwd=cwd, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=60)
+        self.assertEqual(done.returncode, expect, done)
+        return done
+
+    def write(self, text):
+        self.settings.parent.mkdir(exist_ok=True)
+        self.settings.write_bytes(text)
+
+    def events(self):
+        return set(json.loads(self.settings.read_text("utf-8-sig")).get("hooks", {}))
+
+
+class Installing(SettingsTest):
+    def setUp(self):
+        super().setUp()
+        self.client(NEW + " (Claude Code)")
+
+    def test_install_and_uninstall_leave_the_same_bytes(self):
+        other = '{"matcher":"Bash","hooks":[{"type":"command","command":"./check.sh"}]}'
+        for text in (b"", b"{}", b"{}\n", b'{\n  "model": "opus"\n}\n', b'{\r\n\t"model": "opus",\r\n\t"hooks": {}\r\n}\r\n',
+                     ('{"hooks":{"Stop":[%s],"PreToolUse":[]},"env":{"A":"1"}}' % other).encode(),
+                     ('{\n\t"hooks": {\n\t\t"Stop": [\n\t\t\t%s\n\t\t],\n\t\t"PostToolUse": [ %s, %s ]\n\t}\n}' % (other, other, other)).encode(),
+                     '{"text": "ü\\ud800 \u2028", "n": 1e400}'.encode(), b'\xef\xbb\xbf{\r\n  "model": "opus"\r\n}'):
+            self.write(text)
+            diff = self.run_cli("install", "--yes").stdout
+            installed = self.settings.read_bytes()
+            self.assertIn("inbox-poller", diff)
+            found = json.loads(installed.decode("utf-8-sig"))["hooks"]
+            self.assertEqual(set(found), LEAD_EVENTS)
+            self.assertIn("nothing to change", self.run_cli("install", "--yes").stdout)
+            self.assertEqual(self.settings.read_bytes(), installed)
+            self.run_cli("uninstall", "--yes")
+            self.assertEqual(self.settings.read_bytes(), text)
+            self.assertIn("nothing to change", self.run_cli("uninstall").stdout)
+
+    def test_a_file_that_was_not_there_goes_again(self):
+        self.run_cli("install", "--yes")
+        self.assertEqual(stat.S_IMODE(self.settings.stat().st_mode), 0o600)
+        self.assertEqual(self.settings.read_text(), self.run_cli("install", "--print").stdout)
+        self.run_cli("uninstall", "--yes")
+        self.assertFalse(self.settings.exists())
+
+    def test_nothing_is_written_without_a_yes(self):
+        self.write(b"{}")
+        done = self.run_cli("install", expect=1)
+        self.assertIn("+", done.stdout)
+        self.assertIn("--yes", done.stderr)
+        self.assertEqual([p.name for p in self.settings.parent.iterdir()], ["settings.json"])
+        self.assertEqual(self.settings.read_bytes(), b"{}")
+
+    def test_the_diff_is_one_that_patch_takes(self):
+        before = '{\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      {"hooks": []}\n    ]\n  },\n  "env": {}\n}'
+        self.write(before.encode())
+        diff = json.loads(self.run_cli("install", "--yes", "--json").stdout)
+        self.assertEqual((diff["ok"], diff["changed"], diff["path"]), (True, True, str(self.settings)))
+        self.assertEqual(patched(before, diff["diff"]), self.settings.read_text())
+        self.assertEqual(json.loads(self.run_cli("install", "--yes", "--json").stdout)["changed"], False)
+
+    def test_what_is_not_json_is_refused_with_the_line(self):
+        for text, line in ((b'{\n  // mine\n  "a": 1\n}', "line 2"), (b"{\n,}", "line 2"), (b"[]", "line 1"), (b'{"hooks": 1}', "line 1")):
+            self.write(text)
+            for verb in ("install", "uninstall"):
+                done = self.run_cli(verb, "--yes", expect=1)
+                self.assertIn(str(self.settings), done.stderr)
+                if verb == "install":
+                    self.assertIn(line, done.stderr)
+            self.assertEqual(self.settings.read_bytes(), text)
+
+    def test_a_link_is_followed_the_mode_stays_and_what_was_there_is_kept_beside_it(self):
+        real = self.folder / "dotfiles" / "claude.json"
+        real.parent.mkdir()
+        real.write_text('{"model": "opus"}')
+        real.chmod(0o640)
+        self.settings.parent.mkdir()
+        self.settings.symlink_to(real)
+        self.run_cli("install", "--yes")
+        self.assertTrue(self.settings.is_symlink())
+        self.assertIn("inbox-poller", real.read_text())
+        self.assertEqual(stat.S_IMODE(real.stat().st_mode), 0o640)
+        self.assertEqual((real.parent / "claude.json.inbox-poller-backup").read_text(), '{"model": "opus"}')
+        real.unlink()
+        self.assertIn("leads nowhere", self.run_cli("install", "--yes", expect=1).stderr)
+
+    def test_what_is_no_ordinary_file_is_refused(self):
+        self.settings.parent.mkdir()
+        for make in (os.mkdir, os.mkfifo, lambda path: os.symlink("settings.json", path), lambda path: os.symlink("/dev/null", path)):
+            make(self.settings)
+            for verb in ("install", "uninstall"):
+                self.assertIn("/", self.run_cli(verb, "--yes", expect=1).stderr)  # which file
+            self.assertEqual([p.name for p in self.settings.parent.iterdir()], ["settings.json"])
+            (os.rmdir if make is os.mkdir else os.unlink)(self.settings)
+        self.settings.write_bytes(b'{"a": "%s"}' % (b"x" * (5 << 20)))
+        self.assertIn("no settings file", self.run_cli("install", "--yes", expect=1).stderr)
+
+    def test_many_at_a_time_leave_one_whole_file(self):
+        before = b'{\n  "model": "opus"\n}\n'
+        self.write(before)
+        for verb in ("install", "uninstall"):
+            processes = [subprocess.Popen([self.program, "hook", verb, "--yes"], env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE, text=True) for _ in range(8)]
+            ends = [(p.communicate(timeout=60), p.returncode) for p in processes]
+            self.assertIn(0, [code for _, code in ends])
+            for (_, err), code in ends:
+                if code != 0:
+                    self.assertEqual(code, 1, err)
+                    self.assertIn("in the meantime", err)
+            self.assertIn("nothing to change", self.run_cli(verb, "--yes").stdout)
+            self.assertEqual(sorted(p.name for p in self.settings.parent.iterdir()), ["settings.json", "settings.json.inbox-poller-backup"])
+        self.assertEqual(self.settings.read_bytes(), before)
+
+    def test_a_program_by_another_name_would_not_know_its_hooks_again(self):
+        other = self.folder / "poller"
+        try:
+            os.link(os.path.realpath(self.program), other)
+        except OSError:
+            self.skipTest("the program cannot be linked from another file system")
+        self.program = str(other)
+        self.assertIn("call it inbox-poller", self.run_cli("install", "--yes", expect=1).stderr)
+        self.assertFalse(self.settings.exists())
+
+    def test_scopes_and_what_the_hooks_are_called_with(self):
+        project = self.folder / "project"
+        project.mkdir()
+        self.run_cli("install", "--scope", "project", "--yes", cwd=project)
+        self.assertTrue((project / ".claude" / "settings.json").exists())
+        self.run_cli("install", "--yes", "--team", "demo", "--socket", "/run/x.sock", CLAUDE_CONFIG_DIR=str(self.folder / "cc"))
+        hooks = json.loads((self.folder / "cc" / "settings.json").read_text())["hooks"]
+        options = ["--socket", "/run/x.sock", "--team", "demo"]
+        program = os.path.realpath(self.program)
+        self.assertEqual(hooks["PreToolUse"], [{"hooks": [
+            {"type": "command", "command": program, "args": ["hook"] + options, "timeout": 10}]}])
+        self.assertEqual(hooks["Stop"], [{"hooks": [
+            {"type": "command", "command": program, "args": ["hook"] + options, "timeout": 10},
+            {"type": "command", "command": program, "args": ["hook", "wait", "--timeout", "23h"] + options, "timeout": 86400,
+             "asyncRewake": True}]}])
+        self.assertFalse(self.settings.exists())
+
+    def test_the_fragments_to_copy_are_those_that_are_installed(self):
+        folder = ROOT / "deploy" / "claude-code"
+        for name, options in (("settings.json", ["--client", OLD]), ("settings-2.1.139.json", ["--client", "2.1.139"]),
+                              ("settings-workers.json", ["--for", "workers", "--client", OLD])):
+            printed = self.run_cli("install", "--print", *options).stdout
+            program = os.path.realpath(self.program)
+            self.assertEqual(printed.replace('"' + program, '"/usr/local/bin/inbox-poller'), (folder / name).read_text())
+
+
+class Versions(SettingsTest):
+    """A client skips the whole file for one event that it does not know: what is written is for the oldest that is there."""
+
+    def install(self, *options, **more):
+        return json.loads(self.run_cli("install", "--yes", "--json", *options, **more).stdout)
+
+    def commands(self):
+        return [h["command"] for groups in json.loads(self.settings.read_text())["hooks"].values() for g in groups for h in g["hooks"]]
+
+    def test_an_old_client_gets_what_it_reads(self):
+        self.client(OLD + " (Claude Code)")
+        done = self.install()
+        self.assertEqual(done["client"], OLD)
+        self.assertIn("cannot wake an idle session", done["why"])
+        self.assertEqual(self.events(), LEAD_EVENTS - {"StopFailure"})
+        text = self.settings.read_text()
+        self.assertNotIn("asyncRewake", text)
+        self.assertNotIn('"args"', text)
+        self.assertEqual(set(self.commands()), {os.path.realpath(self.program) + " hook"})
+        self.run_cli("uninstall", "--yes")
+        self.assertFalse(self.settings.exists())
+
+    def test_an_update_and_a_downgrade_are_followed_when_it_is_installed_again(self):
+        self.write(b'{"permissions": {"allow": ["Bash(make)"]}}')
+        for version in (OLD, NEW, OLD):
+            self.client(version)
+            self.install()
+            self.assertEqual("StopFailure" in self.events(), version == NEW)
+        self.run_cli("uninstall", "--yes")
+        self.assertEqual(self.settings.read_bytes(), b'{"permissions": {"allow": ["Bash(make)"]}}')
+
+    def test_of_several_clients_the_oldest_counts(self):
+        self.client(NEW)
+        self.client("2.1.80", "elsewhere")
+        done = self.install(PATH="%s::relative:%s" % (self.folder / "bin", self.folder / "elsewhere"))
+        self.assertEqual(done["client"], "2.1.80")
+        self.assertIn("the oldest of 2", done["why"])
+        self.assertIn("StopFailure", self.events())
+        self.assertNotIn("asyncRewake", self.settings.read_text())
+
+    def test_a_client_that_is_not_there_or_does_not_say_its_version_counts_as_the_oldest(self):
+        self.assertIn("no client is in PATH", self.install()["why"])
+        for says in ("", "no version", "!exit 3", "!exec yes", "!kill -9 $$"):
+            self.client(says)
+            done = self.install()
+            self.assertEqual(done["client"], OLD)
+            self.assertIn("is not known", done["why"])
+            self.assertEqual(self.events(), LEAD_EVENTS - {"StopFailure"})
+
+    def test_a_file_that_a_client_here_would_skip_is_not_written(self):
+        before = b'{"permissions": {"allow": ["Bash(make)"]}}'
+        self.write(before)
+        self.client(OLD)
+        newer = self.client(NEW, "elsewhere")
+        for options in (["--client", NEW], ["--client", newer]):
+            done = self.run_cli("install", "--yes", *options, expect=1)
+            self.assertIn("does not know the hook event StopFailure", done.stderr)
+            self.assertIn("client %s (%s)" % (OLD, self.folder / "bin" / "claude"), done.stderr)
+        self.client("2.1.33")
+        self.assertIn("is not known; update the client", self.run_cli("install", "--yes", expect=1).stderr)
+        self.assertIn("may not know our hooks", self.run_cli("install", "--yes", "--client", newer, expect=1).stderr)
+        self.assertEqual(self.settings.read_bytes(), before)
+        self.assertEqual([p.name for p in self.settings.parent.iterdir()], ["settings.json"])
+
+    def test_a_shell_runs_the_old_form_with_the_same_words(self):
+        """As a client that knows no `args` does, with names that a shell would take apart."""
+        self.client(OLD)
+        self.install("--team", "it's $HOME")
+        line = self.commands()[0]
+        shown = subprocess.run(["/bin/sh", "-c", "printf '%s\\n' " + line], capture_output=True, text=True).stdout.splitlines()
+        self.assertEqual(shown, [os.path.realpath(self.program), "hook", "--team", "it's $HOME"])
+
+    def test_what_earlier_versions_of_ours_have_installed_is_replaced_and_goes(self):
+        """Ten events with `args` for whichever client, as the first release wrote them."""
+        before = b'{\n  "model": "opus"\n}\n'
+        call = {"type": "command", "command": os.path.realpath(self.program), "args": ["hook"], "timeout": 10}
+        wait = {**call, "args": ["hook", "wait", "--timeout", "23h"], "timeout": 86400, "asyncRewake": True}
+        first = {event: [{"hooks": [call, wait] if event in ("SessionStart", "Stop") else [call]}] for event in sorted(LEAD_EVENTS - {"Notification"})}
+        text = json.dumps({"model": "opus", "hooks": first}, indent=2) + "\n"
+        self.write(text.encode())
+        self.run_cli("uninstall", "--yes")
+        self.assertEqual(self.settings.read_bytes(), before)
+        self.write(text.encode())
+        self.client(OLD)
+        self.install()
+        self.assertEqual(self.events(), LEAD_EVENTS - {"StopFailure"})
+        self.run_cli("uninstall", "--yes")
+        self.assertEqual(self.settings.read_bytes(), before)
+
+    def test_hooks_for_workers_come_and_go_beside_those_of_the_lead(self):
+        before = b'{"permissions": {}}'
+        self.write(before)
+        self.client(NEW)
+        self.install("--for", "workers")
+        self.assertEqual(self.events(), {"PreToolUse"})
+        program = os.path.realpath(self.program)
+        worker = {"hooks": [{"type": "command", "command": program, "args": ["hook", "worker"], "timeout": 10}]}
+        self.assertEqual(json.loads(self.settings.read_text())["hooks"]["PreToolUse"], [worker])
+        self.install()
+        self.assertEqual(json.loads(self.settings.read_text())["hooks"]["PreToolUse"][0], worker)
+        self.run_cli("uninstall", "--for", "lead", "--yes")
+        self.assertEqual(self.events(), {"PreToolUse"})
+        self.install()
+        self.run_cli("uninstall", "--yes")
+        self.assertEqual(self.settings.read_bytes(), before)
+
+
+def patched(before, diff):
+    """The text with a unified diff applied to it; every line that the diff says is there must be."""
+    old, new, at = before.split("\n"), [], 0
+    lines = diff.split("\n")[2:-1]
+    for line in lines:
+        if line.startswith("@@"):
+            begin = int(line.split("-")[1].split(",")[0]) - 1
+            new += old[at:begin]
+            at = begin
+        elif line.startswith("\\"):
+            continue
+        elif line[0] == "+":
+            new.append(line[1:])
+        else:
+            assert old[at] == line[1:], (old[at], line)
+            if line[0] == " ":
+                new.append(line[1:])
+            at += 1
+    return "\n".join(new + old[at:])
+
+
+if __name__ == "__main__":
+    unittest.main()
