@@ -74,7 +74,7 @@ bool is_at_least(std::string_view version, int major, int minor, int patch) {
   return parts >= wanted && (at == end || *at == '-' || *at == '+');
 }
 
-bool knows_documented_hooks(std::string_view version) { return is_at_least(version, 2, 1, 240); }
+bool knows_documented_hooks(std::string_view version) { return is_at_least(version, 2, 1, 163); }
 
 Result<HookEvent> decode_hook_event(std::string_view text, bool is_cut) {
   const ObjectScan scan = scan_members(text);

@@ -44,8 +44,8 @@ ClientMode parse_client_mode(std::string_view);
 
 /// True when `version` ("2.1.330") is that one or a later one; false for what is no version.
 bool is_at_least(std::string_view version, int major, int minor, int patch);
-/// The contract of hooks that is documented (2.1.240): a Stop hook's `additionalContext` counts, and `asyncRewake` runs
-/// beside the session. 2.1.50 refuses all of an output with the one, and waits for a hook with the other.
+/// From 2.1.163 on (measured; documented for 2.1.240) a Stop hook's `additionalContext` counts, and what `asyncRewake`
+/// says reaches the model. 2.1.50 refuses all of an output with the one, and waits for a hook with the other.
 bool knows_documented_hooks(std::string_view version);
 
 /// `additionalContext` for SessionStart, UserPromptSubmit, PostToolUse.

@@ -44,7 +44,7 @@ bool is_attachment_for_model(std::string_view line, const std::vector<MemberSpan
   const auto attachment = find_member(line, members, "attachment").value_or("");
   const auto type = find_member(attachment, "type");
   const auto name = type ? decode_string(*type).value_or("") : "";
-  return name == "hook_additional_context" || name == "queued_command";
+  return name == "hook_additional_context" || name == "hook_blocking_error" || name == "queued_command";
 }
 
 template <typename Visit>

@@ -13,6 +13,8 @@ namespace {
 
 /// The client writes its transcript a little later than it speaks.
 constexpr std::chrono::seconds writes_within{3};
+/// Where hooks are installed twice, an event is told twice.
+constexpr std::chrono::seconds same_event_within{1};
 constexpr int pieces_at_once = 4;  // of a transcript that grew by more than a piece
 /// A line without it is not looked at closer.
 constexpr std::string_view probe = "delivered by inbox-poller";
@@ -30,6 +32,12 @@ std::string_view name_of(HookSign sign) {
     case HookSign::end: return "its end";
   }
   std::abort();
+}
+
+bool is_same_event(const HookOffer& offer, HookSign sign, SteadyTime now) {
+  const bool is_its = (offer.way == HookWay::prompt && sign == HookSign::prompt) ||
+                      (offer.way == HookWay::stop && sign == HookSign::stop);
+  return is_its && now - offer.at < same_event_within;
 }
 
 }  // namespace
@@ -114,7 +122,7 @@ std::vector<HookOffers::Verdict> HookOffers::heard(std::optional<HookSign> sign,
     const bool is_its = open.offer.session == session;
     const auto transcript = said_of(open);
     if (transcript == handlers::Transcript::has) return Verdict{{}, true, in_transcript};
-    if (!sign && is_its) return std::nullopt;
+    if (is_its && (!sign || is_same_event(open.offer, *sign, now))) return std::nullopt;
     const auto proof = handlers::judge_proof(open.offer.way, is_its ? *sign : HookSign::end, transcript);
     if (proof == Proof::open) return std::nullopt;
     if (proof == Proof::proven)

@@ -146,6 +146,17 @@ class Proving(ProofTest):
         self.assertIn(REPEAT, client.seen[0])
         self.delivered(1)
 
+    def test_an_event_that_is_told_twice_is_one(self):
+        self.start_team()
+        for what, more in ((prompt(self.session), tool("PreToolUse", self.session)), (stop(self.session), stop(self.session, active=True))):
+            self.say("one")
+            self.assertIsNotNone(self.hook(what))
+            self.assertIsNone(self.hook(what))
+            self.assertEqual(self.chat()["offered"], 1)
+            self.hook(more)
+            self.assertEqual(self.chat()["offered"], 0)
+        self.assertEqual(self.chat()["delivered"], 2)
+
     def test_a_session_that_ends_gives_back_what_nothing_proved(self):
         self.start_team()
         self.say("one")

@@ -30,7 +30,8 @@ TEST_CASE("a line that stands for what the model was given proves it") {
            "}}",
        R"({"type":"api-request-blob","message":{"role":"system","content":[{"type":"text","text":)" +
            quote("x\n\n" + text + "\n\ny") + "}]}}",
-       R"({"type":"user","x":"Messages\u0020from your team, delivered by inbox-poller:\r\n\u003cteammate-message teammate_id=\"ada\"\u003E\t\u00fcber \"alles\" \u003c\/teammate-message>"})"}) {
+       std::string(
+           R"({"type":"user","x":"Messages\u0020from your team, delivered by inbox-poller:\r\n\u003cteammate-message teammate_id=\"ada\"\u003E\t\u00fcber \"alles\" \u003c\/teammate-message>"})")}) {
     INFO(line);
     CHECK(gives_to_model(line, wanted));
   }
@@ -38,7 +39,7 @@ TEST_CASE("a line that stands for what the model was given proves it") {
 
 TEST_CASE("a line that says only that a hook ran, or is somebody else's, proves nothing") {
   const auto output = quote("{\"hookSpecificOutput\":{\"additionalContext\":" + quote(text) + "}}");
-  for (const auto& line :
+  for (const std::string& line :
        {attachment("hook_success", "\"stdout\":" + output), attachment("hook_success", "\"stdout\":" + quote(text)),
         attachment("hook_non_blocking_error", "\"stderr\":" + quote(text)),
         attachment("something_new", "\"content\":" + quote(text)),
@@ -91,6 +92,8 @@ TEST_CASE("versions are compared as numbers, and what is none is older than all"
        {"", "2", "2.1", "2.1.", "2.1.x", "2.1.240x", "2.1.99999999999", " 2.1.300", "-2.1.300", "2.1.-300", "latest"})
     CHECK_FALSE(is_at_least(none, 2, 1, 240));
   CHECK(knows_documented_hooks("2.1.330"));
+  CHECK(knows_documented_hooks("2.1.163"));
+  CHECK_FALSE(knows_documented_hooks("2.1.139"));
   CHECK_FALSE(knows_documented_hooks("2.1.50"));
   CHECK(transcript_is_complete("2.1.329"));
   CHECK_FALSE(transcript_is_complete("2.1.240"));
