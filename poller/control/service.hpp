@@ -46,6 +46,7 @@ class Service {
   boost::asio::awaitable<Object> attach(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> judge(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> shut_down(TeamPtr team, Object request, SessionPtr session);
+  boost::asio::awaitable<Object> worker_call(Object request, SessionPtr session);
 
   Object hook(const Object& request, ControlSession& session);
   Object status(const Object& request);
