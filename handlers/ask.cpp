@@ -7,6 +7,7 @@
 #include "handlers/plan_approval.hpp"
 #include "handlers/sandbox.hpp"
 #include "handlers/stop.hpp"
+#include "handlers/text.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -29,6 +30,12 @@ AppendEntry entry_for(const Request& decided, std::string_view part, std::string
 }
 
 }  // namespace
+
+std::string reason_of(const config::Verdict& verdict) {
+  const std::string why = one_line(verdict.reason, 300);
+  if (verdict.action != config::Action::deny) return why;
+  return "Denied: " + why + (verdict.rule.empty() ? "" : " (rule " + verdict.rule + ")");
+}
 
 Grant plain_grant(const Request& request, const TeamView& view) {
   return {request.body, std::min(config::PermissionMode::standard, view.config.plans.ceiling)};

@@ -16,6 +16,9 @@ struct Grant {
   config::PermissionMode mode = config::PermissionMode::standard;  // plan: the worker's mode afterwards
 };
 
+/// Why the rules decided so; of a denial, the text that the asker reads. May quote the ask, so it is kept short.
+std::string reason_of(const config::Verdict&);
+
 /// What is granted when nobody says otherwise: the input as it was asked; the standard mode, or the ceiling below it.
 Grant plain_grant(const Request&, const TeamView&);
 

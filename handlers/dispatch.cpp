@@ -83,13 +83,6 @@ RequestEvent event_of(config::Action action) {
   return RequestEvent::rule_denies;
 }
 
-/// Why the rules decided so; of a denial, the text that the asker reads. May quote the ask, so it is kept short.
-std::string reason_of(const config::Verdict& verdict) {
-  const std::string why = one_line(verdict.reason, 300);
-  if (verdict.action != config::Action::deny) return why;
-  return "Denied: " + why + (verdict.rule.empty() ? "" : " (rule " + verdict.rule + ")");
-}
-
 Asked left_pending(Request request) {
   request.state = transition(request.state, RequestEvent::rule_asks).value();
   return {std::move(request), {}};

@@ -1,10 +1,43 @@
 #include "handlers/permission.hpp"
 
+#include "handlers/ask.hpp"
 #include "handlers/outgoing.hpp"
 #include "schema/codec.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::handlers {
+
+namespace {
+
+config::Verdict judge_from(std::string_view cwd, const Call& call, const TeamView& view) {
+  // The default is for what was asked: it may not stop or allow every call that the client never asks about.
+  return config::judge_tool(view.rules, call.tool, call.input, {std::string(cwd), std::string(view.home)},
+                            config::Action::ask);
+}
+
+/// True where the call names all its paths from the root: it does not matter then where the session stands.
+bool is_absolute(const Call& call) {
+  bool any = false;
+  for (const auto* name : {"file_path", "notebook_path", "path"}) {
+    const auto value = schema::find_member(call.input, name);
+    if (!value) continue;
+    if (!schema::decode_string(*value).value_or("").starts_with('/')) return false;
+    any = true;
+  }
+  return any;
+}
+
+/// The session has left the folder that the roster names, from which the rules' relative paths start. What either
+/// folder denies is denied; where a relative path matters, nothing is allowed.
+config::Verdict judge_moved(config::Verdict verdict, const Call& call, const TeamView& view) {
+  if (is_absolute(call)) return verdict;
+  if (auto here = judge_from(call.cwd, call, view); here.action < verdict.action) verdict = std::move(here);
+  const bool matters = judge_from("", call, view).action != config::Action::allow;
+  if (verdict.action == config::Action::allow && matters) verdict.action = config::Action::ask;
+  return verdict;
+}
+
+}  // namespace
 
 Request draft_of(const schema::PermissionRequest& ask) {
   Request request;
@@ -23,6 +56,28 @@ config::Verdict judge(const schema::PermissionRequest& ask, std::string_view ask
   const schema::Member* member = view.roster.find(asker);
   const config::RuleContext context{member ? member->cwd : std::string(), std::string(view.home)};
   return config::judge_tool(view.rules, ask.tool_name, ask.input, context, view.config.permissions.default_action);
+}
+
+std::optional<Request> judge(const Call& call, std::string_view request_id, std::string_view asker,
+                             const TeamView& view, EpochMs now_ms) {
+  const schema::Member* member = view.roster.find(asker);
+  const std::string begun_in = member != nullptr ? member->cwd : std::string();
+  config::Verdict verdict = judge_from(begun_in, call, view);
+  if (call.cwd != begun_in) verdict = judge_moved(std::move(verdict), call, view);
+  const bool allows = verdict.action == config::Action::allow;
+  if (verdict.action == config::Action::ask || (allows && call.planning)) return std::nullopt;
+  Request request;
+  request.request_id = request_id;
+  request.asker = asker;
+  request.content_hash = fingerprint({call.tool, call.input});
+  request.subject = call.tool;
+  request.body = call.input;
+  request.state = transition(request.state, allows ? RequestEvent::rule_allows : RequestEvent::rule_denies).value();
+  request.asked_ms = request.decided_ms = now_ms;
+  request.decided_by = by_hook;
+  request.rule = verdict.rule;
+  request.reason = reason_of(verdict);
+  return request;
 }
 
 std::string permission_answer(const Request& decided, std::string_view input) {

@@ -1,7 +1,9 @@
 // A worker asks to run a tool. Judged on the tool's name and input, which is what will be carried out; its description
-// and its permission_suggestions are shown to people and never used. Source: protocol.md 3.2, 3.3 and A.2.
+// and its permission_suggestions are shown to people and never used. Either the worker asks its lead, or its client's
+// hook asks us before anybody is asked. Sources: protocol.md 3.2, 3.3 and A.2; integrations.md C1 (PreToolUse).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +15,25 @@ namespace inbox_poller::handlers {
 Request draft_of(const schema::PermissionRequest&);
 
 config::Verdict judge(const schema::PermissionRequest&, std::string_view asker, const TeamView&, const RequestView&);
+
+/// A call that a worker's client is about to make.
+struct Call {
+  std::string id;  // tool_use_id: the same call has the same one
+  std::string tool;
+  std::string input;  // the bytes of a JSON object
+  std::string cwd;    // where the session stands now; the roster has where it began
+  bool planning = false;
+};
+
+/// Who decided what a rule decided there: no message of the worker's asks for it, and none answers it.
+inline constexpr std::string_view by_hook = "hook";
+
+/// By the same rules, before anybody is asked: approved or denied by one of them, or nothing, which is everything that
+/// no allow or deny rule speaks about. Where the session has left the folder that the roster names, what either
+/// denies is denied, and a relative path allows nothing; while it plans nothing is allowed. `request_id`: under which
+/// it is recorded.
+std::optional<Request> judge(const Call&, std::string_view request_id, std::string_view asker, const TeamView&,
+                             EpochMs now_ms);
 
 /// The payload of the answer; `input` is what an approval lets run.
 std::string permission_answer(const Request& decided, std::string_view input);

@@ -273,6 +273,13 @@ std::vector<std::string> SystemProcesses::arguments(const ProcessRef& process) {
   return read;
 }
 
+Result<ProcessRef> parent_of(const ProcessRef& process) {
+  const auto seen = is_number_of_one(process.pid) ? look(process.pid) : std::nullopt;
+  auto above = seen && seen->process == process && is_number_of_one(seen->parent) ? look(seen->parent) : std::nullopt;
+  if (!above) return Error{"process.gone", "process " + std::to_string(process.pid) + " or its parent has gone"};
+  return std::move(above->process);
+}
+
 long long SystemProcesses::started_ms(const ProcessRef& process) { return start_ms(process.started); }
 
 Status SystemProcesses::signal(const ProcessRef& process, int number) {

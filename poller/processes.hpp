@@ -45,4 +45,7 @@ class SystemProcesses final : public Processes {
   Status signal(const ProcessRef&, int number) override;
 };
 
+/// The process that started this one, or took it over; an error "process.gone" when either has gone.
+Result<ProcessRef> parent_of(const ProcessRef&);
+
 }  // namespace inbox_poller::poller

@@ -13,14 +13,25 @@ struct EventSince {
   ClientVersion since;
 };
 
-/// Events that came after the oldest client that we know. All of ours that are not here are older: Stop, PreToolUse,
-/// PostToolUse, Notification 1.0.38; UserPromptSubmit 1.0.54; SessionStart 1.0.62; SessionEnd 1.0.85; PermissionRequest
-/// 2.0.45; TeammateIdle, TaskCompleted 2.1.33.
+/// Measured with 2.1.50, which takes these and no other.
+constexpr std::string_view oldest_takes[] = {"SessionStart",   "SessionEnd",        "UserPromptSubmit",
+                                             "PreToolUse",     "PostToolUse",       "PostToolUseFailure",
+                                             "Notification",   "PermissionRequest", "Stop",
+                                             "SubagentStart",  "SubagentStop",      "PreCompact",
+                                             "TeammateIdle",   "TaskCompleted",     "ConfigChange",
+                                             "WorktreeCreate", "WorktreeRemove",    "Setup"};
+
+/// The public changelog's versions, those of StopFailure, TaskCreated and PermissionDenied measured. When the last
+/// three came is not told: only that 2.1.50 refuses them is known.
 constexpr EventSince younger[] = {
-    {"InstructionsLoaded", {2, 1, 69}}, {"Elicitation", {2, 1, 76}}, {"ElicitationResult", {2, 1, 76}},
-    {"PostCompact", {2, 1, 76}},        {"StopFailure", {2, 1, 78}}, {"CwdChanged", {2, 1, 83}},
-    {"FileChanged", {2, 1, 83}},        {"TaskCreated", {2, 1, 84}}, {"PermissionDenied", {2, 1, 89}},
+    {"InstructionsLoaded", {2, 1, 69}}, {"Elicitation", {2, 1, 76}},    {"ElicitationResult", {2, 1, 76}},
+    {"PostCompact", {2, 1, 76}},        {"StopFailure", {2, 1, 78}},    {"CwdChanged", {2, 1, 83}},
+    {"FileChanged", {2, 1, 83}},        {"TaskCreated", {2, 1, 84}},    {"PermissionDenied", {2, 1, 89}},
+    {"PostToolBatch", {2, 1, 51}},      {"MessageDisplay", {2, 1, 51}}, {"UserPromptExpansion", {2, 1, 51}},
 };
+
+/// Since then an event that is not known is passed over (2.1.100 still skips the file).
+constexpr ClientVersion passes_over{2, 1, 139};
 
 }  // namespace
 
@@ -44,9 +55,11 @@ std::string to_string(const ClientVersion& version) {
 }
 
 bool takes_event(const ClientVersion& version, std::string_view event) {
+  if (version >= passes_over) return true;
+  if (std::find(std::begin(oldest_takes), std::end(oldest_takes), event) != std::end(oldest_takes)) return true;
   const auto* const found =
       std::find_if(std::begin(younger), std::end(younger), [&](const EventSince& one) { return one.event == event; });
-  return found == std::end(younger) || version >= found->since;
+  return found != std::end(younger) && version >= found->since;
 }
 
 }  // namespace inbox_poller::schema

@@ -22,8 +22,10 @@ void each_text(Event& event, const Visit& visit) {
   visit("hook_event_name", event.name);
   visit("agent_id", event.agent_id);
   visit("agent_type", event.agent_type);
+  visit("permission_mode", event.permission_mode);
   visit("prompt", event.prompt);
   visit("tool_name", event.tool_name);
+  visit("tool_use_id", event.tool_use_id);
   visit("source", event.source);
   visit("reason", event.reason);
   visit("notification_type", event.notification_type);
@@ -120,6 +122,14 @@ std::string hook_allow(std::string_view input) {
 
 std::string hook_deny(std::string_view message) {
   return specific("PermissionRequest", "\"decision\":{\"behavior\":\"deny\",\"message\":" + quote(message) + "}");
+}
+
+std::string hook_call_allow(std::string_view reason) {
+  return specific("PreToolUse", "\"permissionDecision\":\"allow\",\"permissionDecisionReason\":" + quote(reason));
+}
+
+std::string hook_call_deny(std::string_view reason) {
+  return specific("PreToolUse", "\"permissionDecision\":\"deny\",\"permissionDecisionReason\":" + quote(reason));
 }
 
 std::string handed_over(std::string_view blocks) {

@@ -16,8 +16,9 @@ struct HookEvent {
   std::string session_id, cwd;
   std::string transcript_path;       // the file in which the client keeps the session's conversation
   std::string agent_id, agent_type;  // set inside subagents
+  std::string permission_mode;       // default, plan, acceptEdits, …
   std::string prompt;                // UserPromptSubmit
-  std::string tool_name;
+  std::string tool_name, tool_use_id;
   std::string tool_input;         // the bytes of the object; empty when absent or not readable by every strict parser
   std::string source;             // SessionStart: startup, resume, clear, compact, fork
   std::string reason;             // SessionEnd: clear, resume, logout, prompt_input_exit, other
@@ -56,6 +57,9 @@ std::string hook_continue(std::string_view text, bool as_context);
 /// PermissionRequest. `input` is the tool's input as it was asked.
 std::string hook_allow(std::string_view input);
 std::string hook_deny(std::string_view message);
+/// PreToolUse: runs without anybody being asked, or does not run at all. The reason of the latter reaches the model.
+std::string hook_call_allow(std::string_view reason);
+std::string hook_call_deny(std::string_view reason);
 
 /// The client cuts strings at 10,000 characters. Counted in bytes here, which are never fewer.
 inline constexpr std::size_t longest_hook_text = 9'500;

@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* help =
     "Looks at everything at once and changes nothing: configuration, owners and modes, disk, daemon\n"
-    "and ledger; and of each team the roster against panes and processes, locks and their age,\n"
-    "torn, oversized and phantom inboxes, what nobody reads, and other consumers.\n\n"
+    "and ledger; hooks in settings files that a client in PATH does not take; and of each team the roster\n"
+    "against panes and processes, locks and their age, torn, oversized and phantom inboxes, what nobody reads, and other consumers.\n\n"
     "Examples:\n"
     "  inbox-poller doctor\n"
     "  inbox-poller doctor --team demo --json | jq '.sections[].findings[] | select(.severity == \"error\")'\n\n"
@@ -76,8 +76,9 @@ ExitCode doctor(Context& context, const config::Sources& sources) {
   PosixFileSystem files;
   const SystemClock clock;
   SystemProcesses processes;
-  const World world{files, clock, processes,
-                    [&](const std::vector<std::string>& tmux) { return list_panes(tmux, processes); }, wait_here};
+  const World world{files,     clock,
+                    processes, [&](const std::vector<std::string>& tmux) { return list_panes(tmux, processes); },
+                    wait_here, find_clients};
   std::vector<Section> sections = examine(world, installation(context, sources));
   if (!context.team.empty())
     std::erase_if(sections, [&](const Section& one) { return !one.team.empty() && one.team != context.team; });

@@ -9,6 +9,7 @@
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/hook_install.hpp"
+#include "poller/cli/hook_worker.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/processes.hpp"
 #include "schema/hook_event.hpp"
@@ -255,6 +256,7 @@ void add_hook(CLI::App& app, Context& context) {
       "  inbox-poller hook wait --timeout 23h");
   add_duration(*waiting, "--timeout", options->timeout, "How long to wait (default: for ever)");
   waiting->callback([options, &context] { context.exit_code = wait(context, *options); });
+  add_hook_worker(*command, context);
   add_hook_install(*command, context);
 }
 

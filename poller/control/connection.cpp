@@ -1,5 +1,9 @@
 #include "poller/control/connection.hpp"
 
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -15,6 +19,23 @@ namespace asio = boost::asio;
 using asio::steady_timer;
 using boost::system::error_code;
 
+namespace {
+
+/// The process that connected, as the kernel knows it; 0 when it cannot be told.
+long long peer_pid(int socket) {
+#ifdef SO_PEERCRED
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+#else
+  pid_t pid = 0;
+  socklen_t size = sizeof pid;
+  return ::getsockopt(socket, SOL_LOCAL, LOCAL_PEERPID, &pid, &size) == 0 ? pid : 0;
+#endif
+}
+
+}  // namespace
+
 boost::json::object refusal(std::string_view code, std::string_view message) {
   return {{"ok", false}, {"code", code}, {"message", message}};
 }
@@ -27,7 +48,9 @@ ControlConnection::ControlConnection(Socket socket, const ControlServer::Handler
       limits_(limits),
       arrival_(socket_.get_executor()),
       room_(socket_.get_executor()),
-      write_limit_(socket_.get_executor()) {}
+      write_limit_(socket_.get_executor()) {
+  session_->peer = peer_pid(socket_.native_handle());
+}
 
 void ControlConnection::start(std::function<void()> ended) {
   ended_ = std::move(ended);

@@ -30,6 +30,8 @@ struct ControlSession {
   std::vector<std::function<void()>> on_close;
   /// True once the peer has closed (or the server stops): a handler that waits looks here after each wait.
   bool closed = false;
+  /// The process that connected, as the kernel tells it; 0 when it does not.
+  long long peer = 0;
   /// The rung at which this connection takes messages, once it has said so (verb `attach`); empty before.
   std::string rung;
   /// The messages that were handed out over it; null when there were none.

@@ -62,6 +62,7 @@ class Service {
   boost::asio::awaitable<Object> attach(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> judge(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> shut_down(TeamPtr team, Object request, SessionPtr session);
+  boost::asio::awaitable<Object> worker_call(Object request, SessionPtr session);
 
   Object hook(const Object& request, ControlSession& session);
   /// A hook says whether it printed what it was handed out.

@@ -58,6 +58,8 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       lead_panes_(config.delivery.tmux.command, services.processes),
       courier_(context_, services.files, lead_panes_),
       shutdowns_(context_, *mailbox_, panes_, services.processes),
+      worker_calls_(
+          context_, [this](std::string id) { return panes_.find(std::move(id)); }, services.processes),
       stops_(context_, asks_, shutdowns_),
       orders_(context_),
       lookout_(context_, *mailbox_, asks_, outbox_),

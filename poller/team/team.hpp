@@ -28,6 +28,7 @@
 #include "poller/team/shutdowns.hpp"
 #include "poller/team/stops.hpp"
 #include "poller/team/witness.hpp"
+#include "poller/team/worker_calls.hpp"
 
 namespace inbox_poller::poller {
 
@@ -104,6 +105,7 @@ class Team {
   Courier& courier() { return courier_; }
   Shutdowns& shutdowns() { return shutdowns_; }
   Orders& orders() { return orders_; }
+  WorkerCalls& worker_calls() { return worker_calls_; }
   [[nodiscard]] const Lookout& lookout() const { return lookout_; }
   [[nodiscard]] const Witness& witness() const { return witness_; }
   [[nodiscard]] const Standing& standing() const { return standing_; }
@@ -157,6 +159,7 @@ class Team {
   TmuxPanes lead_panes_;  // where the lead lives
   Courier courier_;
   Shutdowns shutdowns_;
+  WorkerCalls worker_calls_;
   Stops stops_;
   Orders orders_;
   Lookout lookout_;

@@ -32,11 +32,19 @@ class Bench:
         self.team = wire.Team(folder / "teams", "demo", ("ada", "bob"), wire.ERA2)
         self.daemon = Daemon(os.path.abspath(program), folder, team_toml(self.team, more="[lead]\npermissions = true\n")).start()
         self.session = self.team.roster()["leadSessionId"]
+        self.team.change_member("bob", sessionId="session-of-bob")
+        self.calls = 0
         wait_for("the team is served", lambda: self.daemon.ask("status")["teams"])
 
     def event(self, name, **more):
         return wire.stringify(dict({"session_id": self.session, "transcript_path": "/t", "cwd": "/work", "permission_mode": "default",
                                     "hook_event_name": name}, **more)).encode()
+
+    def worker_call(self, command):
+        """A call of bob's that nobody has made before: what is decided about it is a record of its own."""
+        self.calls += 1
+        return self.event("PreToolUse", session_id="session-of-bob", tool_name="Bash", tool_input={"command": command},
+                          tool_use_id="toolu_%d" % self.calls)
 
     def fill(self):
         queued = self.daemon.ask("status")["teams"][0]["chat"]["queued"]
@@ -46,7 +54,8 @@ class Bench:
         wait_for("all are queued", lambda: self.daemon.ask("status")["teams"][0]["chat"]["queued"] == self.messages, 60)
 
     def call(self, event, *arguments):
-        """Milliseconds, and whether it printed anything."""
+        """Milliseconds, and whether it printed anything. An event may be made for the occasion."""
+        event = event() if callable(event) else event
         command = [self.daemon.program, *(arguments or ("hook", "--socket", self.daemon.socket))]
         begin = time.perf_counter()
         done = subprocess.run(command, input=event, env=self.daemon.env, capture_output=True)
@@ -89,11 +98,17 @@ def run(program, folder, calls, messages, size, only):
         bench.measure("PostToolUse with a result of 1 MB", calls,
                       bench.event("PostToolUse", tool_response={"stdout": "x" * 1_000_000}, **tool), speaks=False)
         bench.measure("PermissionRequest, allowed by a rule", calls, bench.event("PermissionRequest", **tool), speaks=True)
+        worker = ("hook", "worker", "--socket", bench.daemon.socket)
+        bench.measure("worker's PreToolUse, allowed by a rule", calls, lambda: bench.worker_call("git status"), *worker, speaks=True)
+        bench.measure("worker's PreToolUse, denied by a rule", calls, lambda: bench.worker_call("rm -rf x"), *worker, speaks=True)
+        bench.measure("worker's PreToolUse, left open", calls, lambda: bench.worker_call("make"), *worker, speaks=False)
+        bench.measure("another session's PreToolUse, at a worker's hook", calls, bench.event("PreToolUse", **tool), *worker, speaks=False)
         bench.measure("another session's Stop", calls, wire.stringify({"hook_event_name": "Stop", "session_id": "other"}).encode(), speaks=False)
         os.kill(bench.daemon.process.pid, signal.SIGSTOP)
         bench.measure("Stop, the daemon does not answer", calls, bench.event("Stop", stop_hook_active=False), speaks=False)
         os.kill(bench.daemon.process.pid, signal.SIGCONT)
         bench.daemon.stop()
+        bench.measure("worker's PreToolUse, no daemon", calls, lambda: bench.worker_call("git status"), *worker, speaks=False)
         bench.measure("Stop, no daemon", calls, bench.event("Stop", stop_hook_active=False), speaks=False)
     finally:
         if bench.daemon.running():

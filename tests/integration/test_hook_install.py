@@ -7,6 +7,7 @@ import stat
 import subprocess
 import unittest
 
+import team as wire
 from case import ProcessTest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -288,6 +289,80 @@ class Versions(SettingsTest):
         self.install()
         self.run_cli("uninstall", "--yes")
         self.assertEqual(self.settings.read_bytes(), before)
+
+
+class Doctor(SettingsTest):
+    """After an update or a downgrade of a client `doctor` says what is wrong, and its command mends it."""
+
+    def doctor(self, expect=None):
+        """What it says of settings files: check -> finding."""
+        done = subprocess.run([self.program, "doctor", "--json"], env=self.env, cwd=self.folder, capture_output=True, text=True, timeout=60)
+        findings = json.loads(done.stdout)["sections"][0]["findings"]
+        found = {f["check"]: f for f in findings if f["check"].startswith(("settings.", "client."))}
+        if expect is not None:
+            self.assertEqual({check: f["severity"] for check, f in found.items()}, expect, findings)
+        return found
+
+    def mend(self, finding):
+        """Runs the command that it names, as a person would paste it."""
+        self.assertTrue(finding["mend"].endswith(("hook install", "--for workers", "--scope project")), finding)
+        line = finding["mend"].replace("inbox-poller", self.program) + " --yes"
+        subprocess.run(["/bin/sh", "-c", line], env=self.env, cwd=self.folder, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+
+    def test_an_update_and_a_downgrade_are_seen_and_mended(self):
+        self.client(OLD)
+        self.run_cli("install", "--yes")
+        self.doctor({"settings.hooks": "ok"})
+        self.client(NEW)
+        self.mend(self.doctor({"settings.missing": "warning"})["settings.missing"])
+        self.doctor({"settings.hooks": "ok"})
+        self.client(OLD)
+        broken = self.doctor({"settings.event": "error"})["settings.event"]
+        self.assertIn("does not know the hook event StopFailure and skips the whole file", broken["what"])
+        self.assertEqual(broken["where"], str(self.settings))
+        self.mend(broken)
+        self.doctor({"settings.hooks": "ok"})
+
+    def test_a_client_that_does_not_know_arguments_does_nothing_with_ours(self):
+        self.client(NEW)
+        for whose in ("lead", "workers"):
+            self.run_cli("install", "--yes", "--for", whose)
+        self.client("2.1.100")
+        self.mend(self.doctor({"settings.arguments": "error"})["settings.arguments"])
+        # The one that is told stands for both; the other one is left.
+        self.mend(self.doctor()["settings.arguments"])
+        self.doctor({"settings.hooks": "ok"})
+
+    def test_what_others_have_written_counts_too(self):
+        self.write(b'{"hooks": {"FileChanged": [{"hooks": [{"type": "command", "command": "x"}]}]}}')
+        self.client(OLD)
+        self.assertIn("take FileChanged out of the file", self.doctor({"settings.event": "error"})["settings.event"]["mend"])
+        self.client(NEW)
+        self.doctor({})
+
+    def test_the_settings_of_the_folder_that_a_team_works_in_are_looked_at(self):
+        project = self.folder / "a project"
+        project.mkdir()
+        wire.Team(self.home / ".claude" / "teams", "demo", ("ada",), cwd=str(project))
+        self.client(NEW)
+        self.run_cli("install", "--yes", "--for", "workers", "--scope", "project", cwd=project)
+        self.doctor({"settings.hooks": "ok"})
+        self.client(OLD)
+        finding = self.doctor({"settings.arguments": "error"})["settings.arguments"]
+        self.assertEqual(finding["where"], str(project / ".claude" / "settings.json"))
+        self.mend(finding)
+        self.doctor({"settings.hooks": "ok"})
+
+    def test_no_client_is_started_where_there_is_no_hook(self):
+        self.client('!touch "%s"' % (self.folder / "asked"))
+        for text in (None, b"{}", b'{"hooks": {}}'):
+            if text is not None:
+                self.write(text)
+            self.doctor({})
+        self.assertFalse((self.folder / "asked").exists())
+        self.client("no version")
+        self.run_cli("install", "--yes")
+        self.doctor({"client.version": "note", "settings.hooks": "ok"})
 
 
 def patched(before, diff):

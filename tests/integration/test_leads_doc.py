@@ -102,6 +102,7 @@ class Recipes(ProcessTest):
 
     def test_hook(self):
         self.begin()
+        self.program("claude", "#!/bin/sh\necho '2.1.330 (Claude Code)'\n")
         subprocess.run(["bash", "-c", self.command + " --yes"], env=self.env, cwd=self.folder, check=True,
                        stdout=subprocess.DEVNULL)
         self.settings = json.loads((pathlib.Path(self.env["HOME"]) / ".claude" / "settings.json").read_text("utf-8"))

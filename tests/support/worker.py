@@ -7,7 +7,8 @@ Commands come as JSON lines on standard input, or in a file that grows (--comman
 with "event":
   asked, lost (the lock was held and this era does not retry), ran, refused, interrupted, ignored, plan_approved, plan_rejected,
   shown (a payload reached the model as text), sandbox, mode, rules, no_effect (an order that the newer one drops), allowed (by a
-  rule it was given: nobody was asked), stuck, shutdown (the request reached its model), left, chat
+  rule it was given: nobody was asked), stuck, shutdown (the request reached its model), left, chat,
+  ran_unasked, stopped_unasked (a hook decided), left_open (no hook did)
 What an inbox entry caused carries its msg_id.
 Python 3.9 or newer, standard library only.
 """
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import team as wire  # noqa: E402
@@ -46,6 +48,7 @@ class Worker:
         self.log_file = open(options.log, "a", encoding="utf-8", buffering=1)
         with open(options.log + ".pid", "w", encoding="utf-8") as file:
             file.write(str(os.getpid()))
+        self.session_id = str(uuid.uuid4())
         self.cause = {}        # the msg_id of the entry that is being taken
         self.permissions = {}  # request id -> tool input that waits
         self.answered = set()
@@ -101,6 +104,8 @@ class Worker:
         elif what == "raw":  # a payload exactly as given, under this worker's name
             sent = self.write(command["text"], command.get("to", "team-lead"), patient)
             self.log("said" if sent else "lost", text=command["text"])
+        elif what == "call":
+            self.call_tool(command, patient)
         elif what == "exit":
             self.leave()
         else:
@@ -109,6 +114,7 @@ class Worker:
     def ask_permission(self, command, patient):
         payload = wire.permission_request(self.name, command["tool"], command["input"], command.get("id"),
                                           command.get("suggestions", ()), command.get("description"))
+        payload["tool_use_id"] = command.get("tool_use_id", payload["tool_use_id"])
         request_id = payload["request_id"]
         if self.stuck:
             return self.log("stuck", id=request_id)
@@ -117,6 +123,21 @@ class Worker:
             return self.log("allowed", id=request_id, rule=rule)
         self.permissions[request_id] = payload["input"]
         return self.report_ask(request_id, self.write(payload, patient=patient, color="blue"))
+
+    def call_tool(self, command, patient):
+        """A tool call from its beginning: the PreToolUse hooks of the settings first, and only what they leave open is asked."""
+        event = dict({"session_id": self.session_id, "transcript_path": "/t/%s.jsonl" % self.session_id, "cwd": os.getcwd(),
+                      "permission_mode": "default", "agent_type": "general-purpose", "hook_event_name": "PreToolUse",
+                      "tool_name": command["tool"], "tool_input": command["input"], "tool_use_id": command["id"]}, **command.get("event", {}))
+        decisions = [d for d in run_hooks(command["settings"], event, command.get("nested")) if d]
+        decision = next((d for d in decisions if d["permissionDecision"] == "deny"), decisions[0] if decisions else None)
+        if decision:
+            ran = decision["permissionDecision"] == "allow"
+            return self.log("ran_unasked" if ran else "stopped_unasked", id=command["id"], reason=decision["permissionDecisionReason"])
+        self.log("left_open", id=command["id"])
+        if command.get("ask", True):
+            self.ask_permission({"tool": command["tool"], "input": command["input"], "id": "perm-" + command["id"],
+                                 "tool_use_id": command["id"]}, patient)
 
     def report_ask(self, request_id, sent):
         self.log("asked" if sent else "lost", id=request_id)
@@ -347,6 +368,26 @@ def covers(rule, tool, tool_input):
         prefix = content[:-2] if content.endswith(":*") else None
         return command == content or prefix is not None and (command + " ").startswith(prefix + " ")
     return content.endswith("/**") and str(tool_input.get("file_path", "")).startswith(content[1:-2])
+
+
+def run_hooks(settings, event, nested=False):
+    """What the PreToolUse hooks of a settings file decide, run as clients do: with `args` without a shell, otherwise by one. With
+    `nested` by a client that this one runs, which is somebody else."""
+    with open(settings, encoding="utf-8") as file:
+        groups = json.load(file).get("hooks", {}).get("PreToolUse", [])
+    found = []
+    for hook in (hook for group in groups for hook in group["hooks"]):
+        command = [hook["command"], *hook["args"]] if "args" in hook else ["/bin/sh", "-c", hook["command"]]
+        if nested:
+            command = [sys.executable, "-c", "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)", *command]
+        done = subprocess.run(command, input=stringified(event), capture_output=True, timeout=hook["timeout"])
+        assert done.returncode == 0 and not done.stderr, done
+        found.append(json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else None)
+    return found
+
+
+def stringified(value):
+    return wire.stringify(value).encode("utf-8", "surrogatepass")
 
 
 class Handle:

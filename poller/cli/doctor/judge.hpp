@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "poller/cli/clients.hpp"
 #include "poller/cli/doctor/finding.hpp"
 #include "poller/cli/survey.hpp"
 #include "poller/ledger/inspect.hpp"
+#include "schema/hook_settings.hpp"
 #include "schema/roster.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -38,6 +40,16 @@ Findings judge_space(const std::string& path, const Space&);
 
 /// A file from the future: the clock, or whoever set its time.
 Findings judge_time(const std::string& path, const FileStat&, EpochMs now);
+
+/// A settings file with hooks, against the clients that read it. `scope`: as `hook install` calls it, with the folder
+/// to run it in where that matters.
+struct SettingsSight {
+  std::string path;
+  std::string scope;
+  std::string folder;
+  std::vector<schema::SettingsHook> hooks;
+};
+Findings judge_settings(const SettingsSight&, const std::vector<Client>&);
 
 // --- a team (judge_team.cpp)
 // ------------------------------------------------------------------------------------------------

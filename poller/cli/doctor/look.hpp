@@ -4,10 +4,12 @@
 
 #include <boost/json/object.hpp>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "config/load.hpp"
+#include "poller/cli/clients.hpp"
 #include "poller/cli/doctor/finding.hpp"
 #include "poller/cli/survey.hpp"
 #include "poller/panes.hpp"
@@ -22,6 +24,7 @@ struct World {
   Processes& processes;
   std::function<Result<std::vector<Pane>>(const std::vector<std::string>& tmux)> panes;
   Wait wait;
+  std::function<std::vector<Client>()> clients = [] { return std::vector<Client>(); };  // those in PATH
 };
 
 struct Installation {
@@ -35,7 +38,11 @@ struct Installation {
 /// The installation first, then each team that is there.
 std::vector<Section> examine(const World&, const Installation&);
 
-/// Findings about one team; a step of examine().
-Section examine_team(const World&, const Installation&, const TeamPlace&);
+/// The hooks in the settings files that the clients here read, those below `folders` too: whether each client reads
+/// them as they stand. A step of examine(). No client is asked where no file has a hook.
+Findings examine_settings(const World&, const std::set<std::string>& folders);
+
+/// Findings about one team; a step of examine(). Adds the folders that its members work in.
+Section examine_team(const World&, const Installation&, const TeamPlace&, std::set<std::string>& folders);
 
 }  // namespace inbox_poller::poller::cli

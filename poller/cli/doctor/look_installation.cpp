@@ -72,6 +72,8 @@ std::vector<Section> examine(const World& world, const Installation& at) {
     for (const config::LoadedTeam& team : at.loaded.teams) configs.push_back(team.config);
   if (configs.empty()) configs.push_back(any_team("", at.environment));  // as if nothing were configured
   std::set<std::string> roots;
+  std::error_code problem;
+  std::set<std::string> folders{std::filesystem::current_path(problem).string()};  // where clients work
   for (const config::TeamConfig& config : configs) {
     if (roots.insert(config.team.root).second) look_at_root(world, config, findings);
     const auto teams = find_teams(world.files, config);
@@ -82,8 +84,9 @@ std::vector<Section> examine(const World& world, const Installation& at) {
       findings.push_back({Severity::note, "team.none", "no team called " + config.team.name + " is there (yet)",
                           config.team.root, ""});
     if (!teams) continue;
-    for (const TeamPlace& team : *teams) sections.push_back(examine_team(world, at, team));
+    for (const TeamPlace& team : *teams) sections.push_back(examine_team(world, at, team, folders));
   }
+  add(findings, examine_settings(world, folders));
   sections.front().findings = std::move(findings);
   return sections;
 }

@@ -91,7 +91,8 @@ void look_at_leftovers(const World& world, const TeamPlace& team, Findings& find
 
 }  // namespace
 
-Section examine_team(const World& world, const Installation& at, const TeamPlace& team) {
+Section examine_team(const World& world, const Installation& at, const TeamPlace& team,
+                     std::set<std::string>& folders) {
   Section section{"team " + team.name, team.name, {}};
   Findings& findings = section.findings;
   const TeamSight sight = look_at_team(world.files, world.clock, team, world.wait);
@@ -103,6 +104,7 @@ Section examine_team(const World& world, const Installation& at, const TeamPlace
   look_at_locks(world, team, sight, findings);
   for (const InboxSight& inbox : sight.inboxes) add(findings, judge_inbox(team, inbox, world.clock.wall_ms()));
   if (sight.roster) {
+    for (const schema::Member& member : sight.roster->members) folders.insert(member.cwd);
     look_at_members(world, team, *sight.roster, findings);
     look_at_lead(world, team, *sight.roster, findings);
   }

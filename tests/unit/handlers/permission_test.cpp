@@ -190,4 +190,53 @@ TEST_CASE("an input is handed back only if every client reads it as the object i
   }
 }
 
+TEST_CASE("at a worker's hook a rule decides, and everything else is left open, whatever the default") {
+  Team team = with_rules({rule("Bash(ls:*)"), rule("Read(./**)")}, {rule("Bash(rm:*)"), rule("Edit(./secret/**)")});
+  team.config.permissions.rules.ask = {rule("Bash(ls -R:*)")};
+  const auto judged = [&](const std::string& tool, const std::string& input, const std::string& cwd = "/repo",
+                          bool planning = false) {
+    const auto decided = judge({"toolu_1", tool, input, cwd, planning}, "hook-toolu_1", "w1", team.view(), noon);
+    return decided ? std::string(to_string(decided->state)) + " " + decided->rule : "";
+  };
+  for (const auto action : {config::Action::deny, config::Action::ask, config::Action::allow}) {
+    team.config.permissions.default_action = action;
+    CHECK(judged("Bash", R"({"command":"ls -l"})") == "approved Bash(ls:*)");
+    CHECK(judged("Bash", R"({"command":"rm x"})") == "denied Bash(rm:*)");
+    CHECK(judged("Bash", R"({"command":"ls; rm x"})") == "denied Bash(rm:*)");
+    for (const auto* open : {"ls -R", "make", "ls; make", "ls $(make)"})
+      CHECK(judged("Bash", "{\"command\":\"" + std::string(open) + "\"}").empty());
+    CHECK(judged("Bash", "{}").empty());
+    CHECK(judged("Write", R"({"file_path":"/repo/x"})").empty());
+  }
+  // While it plans nothing is allowed.
+  CHECK(judged("Bash", R"({"command":"ls -l"})", "/repo", true).empty());
+  CHECK(judged("Bash", R"({"command":"rm x"})", "/repo", true) == "denied Bash(rm:*)");
+  // Away from its folder: what either denies is denied, and a relative path allows nothing.
+  CHECK(judged("Read", R"({"file_path":"a"})") == "approved Read(./**)");
+  CHECK(judged("Read", R"({"file_path":"passwd"})", "/etc").empty());
+  CHECK(judged("Read", R"({"file_path":"/etc/passwd"})", "/etc").empty());
+  CHECK(judged("Read", R"({"file_path":"/repo/a"})", "/repo/src") == "approved Read(./**)");
+  CHECK(judged("Bash", R"({"command":"ls -l"})", "/etc") == "approved Bash(ls:*)");
+  CHECK(judged("Bash", R"({"command":"rm x"})", "/etc") == "denied Bash(rm:*)");
+  CHECK(judged("Edit", R"({"file_path":"secret/a"})", "/tmp") == "denied Edit(./secret/**)");
+  CHECK(judged("Edit", R"({"file_path":"/repo/secret/a"})", "/tmp") == "denied Edit(./secret/**)");
+}
+
+TEST_CASE("what was decided at a hook is a record like that of an ask, in the worker's name") {
+  const Team team = with_rules({}, {rule("Bash(rm:*)")});
+  const auto decided =
+      judge({"toolu_1", "Bash", R"({"command":"rm x"})", "/repo", false}, "hook-toolu_1", "w1", team.view(), noon);
+  REQUIRE(decided);
+  CHECK(decided->kind == RequestKind::permission);
+  CHECK(decided->request_id == "hook-toolu_1");
+  CHECK(decided->asker == "w1");
+  CHECK(decided->subject == "Bash");
+  CHECK(decided->body == R"({"command":"rm x"})");
+  CHECK(decided->content_hash == fingerprint({"Bash", R"({"command":"rm x"})"}));
+  CHECK(decided->decided_by == "hook");
+  CHECK(decided->decided_ms == noon);
+  CHECK(decided->reason.find("(rule Bash(rm:*))") != std::string::npos);
+  CHECK(decided->message.value.empty());
+}
+
 }  // namespace inbox_poller::handlers

@@ -24,5 +24,7 @@ TEST_CASE("versions compare as numbers, and an event is known from its first ver
   CHECK(takes_event({3, 0, 0}, "StopFailure"));
   CHECK(takes_event(oldest_client, "Stop"));
   CHECK_FALSE(takes_event(oldest_client, "FileChanged"));
-  CHECK(takes_event(oldest_client, "an event that nobody knows: nothing is claimed"));
+  CHECK_FALSE(takes_event({2, 1, 138}, "NoSuchEvent"));
+  CHECK(takes_event({2, 1, 139}, "NoSuchEvent"));
+  CHECK_FALSE(takes_event(oldest_client, "PostToolBatch"));
 }

@@ -1,0 +1,132 @@
+// The settings files of the clients: looked at, and judged. A client skips all of one for an event that it does not
+// know, so every update and every downgrade of a client is worth a look.
+#include <algorithm>
+#include <set>
+
+#include "poller/cli/doctor/judge.hpp"
+#include "poller/cli/doctor/look.hpp"
+#include "poller/cli/printable.hpp"
+#include "poller/cli/settings_file.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace {
+
+using schema::HookUser;
+using schema::SettingsHook;
+
+bool is_for(const SettingsHook& hook, HookUser user) { return hook.ours == user; }
+
+std::string install_again(const SettingsSight& file, HookUser user) {
+  return (file.folder.empty() ? "" : "cd " + shell_word(file.folder) + " && ") + "inbox-poller hook install" +
+         (user == HookUser::worker ? " --for workers" : "") + (file.scope == "user" ? "" : " --scope " + file.scope);
+}
+
+/// The whole file is lost to this client, our hooks with it.
+Findings judge_events(const SettingsSight& file, const Client& client) {
+  Findings findings;
+  std::set<std::string> told;
+  for (const SettingsHook& hook : file.hooks) {
+    if (schema::takes_event(*client.version, hook.event) || !told.insert(hook.event).second) continue;
+    findings.push_back({Severity::error, "settings.event",
+                        to_string(client) + " does not know the hook event " + hook.event +
+                            " and skips the whole file, its permissions included",
+                        file.path,
+                        hook.ours ? install_again(file, *hook.ours)
+                                  : "take " + hook.event + " out of the file, or update that client"});
+  }
+  return findings;
+}
+
+Finding in_order(const SettingsSight& file, HookUser user) {
+  return {Severity::ok, "settings.hooks",
+          std::string("our hooks for ") + (user == HookUser::lead ? "the lead" : "workers") +
+              " are such as every client here takes",
+          file.path, ""};
+}
+
+/// Ours for one user, as they would be written now.
+Findings judge_ours(const SettingsSight& file, HookUser user, const std::vector<Client>& clients) {
+  const auto has = [&](const auto& fits) {
+    return std::any_of(file.hooks.begin(), file.hooks.end(),
+                       [&](const SettingsHook& hook) { return is_for(hook, user) && fits(hook); });
+  };
+  if (!has([](const SettingsHook&) { return true; })) return {};
+  const schema::ClientVersion version = oldest_of(clients);
+  const std::string oldest = "client " + schema::to_string(version);
+  const std::string mend = install_again(file, user);
+  const bool old = version < schema::takes_arguments;
+  if (!clients.empty() && old && has([](const SettingsHook& hook) { return hook.has_arguments; }))
+    return {{Severity::error, "settings.arguments",
+             oldest + " starts our hooks without their arguments, so they do nothing", file.path, mend}};
+  if (!clients.empty() && old && has([](const SettingsHook& hook) { return hook.wakes; }))
+    return {{Severity::error, "settings.arguments", oldest + " waits for a hook that is to wake it, up to a day",
+             file.path, mend}};
+  for (const std::string_view event : schema::hook_events(user, version))
+    if (!has([&](const SettingsHook& hook) { return hook.event == event; }))
+      return {{Severity::warning, "settings.missing",
+               "our hooks lack " + std::string(event) + ", which " + oldest +
+                   " knows: they were written for an older client, or by an older version of this program",
+               file.path, mend}};
+  const bool wakes = has([](const SettingsHook& hook) { return hook.wakes; });
+  if (!clients.empty() && !old && user == HookUser::lead && !wakes)
+    return {{Severity::warning, "settings.missing",
+             "our hooks were written for an older client: " + oldest + " could be woken by them when it is idle",
+             file.path, mend}};
+  return {in_order(file, user)};
+}
+
+}  // namespace
+
+Findings judge_settings(const SettingsSight& file, const std::vector<Client>& clients) {
+  Findings findings;
+  bool skipped = false;
+  for (const Client& client : clients) {
+    if (!client.version) continue;
+    Findings events = judge_events(file, client);
+    skipped = skipped || !events.empty();
+    std::move(events.begin(), events.end(), std::back_inserter(findings));
+  }
+  for (const HookUser user : {HookUser::lead, HookUser::worker}) {
+    if (skipped) break;  // whatever else there is to say: the same command mends it
+    Findings ours = judge_ours(file, user, clients);
+    std::move(ours.begin(), ours.end(), std::back_inserter(findings));
+  }
+  return findings;
+}
+
+Findings examine_settings(const World& world, const std::set<std::string>& folders) {
+  Findings findings;
+  std::vector<SettingsSight> files;
+  const auto look = [&](const Result<std::filesystem::path>& path, const std::string& scope,
+                        const std::string& folder) {
+    if (!path) return;
+    const auto settings = read_settings(world.files, *path);
+    if (!settings || !settings->text) return;
+    const std::string name = settings->path().string();
+    if (std::any_of(files.begin(), files.end(), [&](const SettingsSight& file) { return file.path == name; })) return;
+    auto hooks = schema::hooks_in(*settings->text);
+    if (!hooks) {
+      findings.push_back(
+          {Severity::note, "settings.syntax", "its hooks cannot be looked at: " + hooks.error().message, name, ""});
+    } else if (!hooks->empty()) {
+      files.push_back({name, scope, folder, *std::move(hooks)});
+    }
+  };
+  look(settings_path("user"), "user", "");
+  for (const std::string& folder : folders)
+    if (folder.starts_with('/')) look(std::filesystem::path(folder) / ".claude" / "settings.json", "project", folder);
+  if (files.empty()) return findings;
+  const std::vector<Client> clients = world.clients();
+  for (const Client& client : clients)
+    if (!client.version)
+      findings.push_back({Severity::note, "client.version",
+                          "its version is not known, so it counts as the oldest: " + client.problem, client.path, ""});
+  for (const SettingsSight& file : files) {
+    Findings judged = judge_settings(file, clients);
+    std::move(judged.begin(), judged.end(), std::back_inserter(findings));
+  }
+  return findings;
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,56 @@
+// The verb `worker_call`: what the rules of a worker's team say about a call that its client is about to make. Sources:
+// integrations.md C1 (PreToolUse); docs/control.md.
+#include "handlers/text.hpp"
+#include "poller/control/request.hpp"
+#include "poller/control/service.hpp"
+#include "schema/hook_event.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+using handlers::RequestState;
+
+std::string output_of(const handlers::Request& decided) {
+  const std::string reason = handlers::one_line(decided.reason, 1000);
+  if (decided.state == RequestState::denied) return schema::hook_call_deny(reason);
+  if (decided.state != RequestState::approved) return {};
+  return schema::hook_call_allow("allowed by the rule " + handlers::one_line(decided.rule) + " of inbox-poller");
+}
+
+}  // namespace
+
+/// Whatever there is no decision about is answered without `output`, and says why.
+asio::awaitable<boost::json::object> Service::worker_call(Object request, SessionPtr session) {
+  const auto event = schema::decode_hook_event(text(request, "event"));
+  if (!event) co_return refuse(event.error());
+  const auto ignored = [](std::string why) { return Object{{"ok", true}, {"ignored", std::move(why)}}; };
+  if (event->name != "PreToolUse") co_return ignored("only PreToolUse tells of a call before it is made");
+  const auto client = client_of(services_.processes, session->peer);
+  if (!client) co_return ignored("the process that runs the hook is not known");
+  const std::string wanted = text(request, "team");
+  const std::string pane = text(request, "pane");
+  TeamPtr team;
+  std::string worker;
+  for (const auto& one : all_served()) {
+    if (!wanted.empty() && one->context().name != wanted) continue;
+    std::string name = co_await one->worker_calls().worker_of(*client, event->session_id, pane);
+    if (name.empty() || one->retired()) continue;
+    if (team) co_return ignored("the session may be a worker's of several teams");
+    team = one;
+    worker = std::move(name);
+  }
+  if (!team) co_return ignored("session " + event->session_id + " is no worker's of a team that is served");
+  if (auto why = team->worker_calls().why_silent(team->standing().stopped); !why.empty()) co_return ignored(why);
+  const handlers::Call call{event->tool_use_id, event->tool_name, event->tool_input, event->cwd,
+                            event->permission_mode == "plan"};
+  const auto decided = team->worker_calls().decide(worker, call);
+  if (!decided) co_return refuse(decided.error());
+  if (!*decided) co_return ignored("no rule allows or denies this call");
+  Object answer{{"ok", true}, {"team", team->context().name}, {"asker", worker}};
+  answer["request_id"] = (*decided)->request_id;
+  answer["output"] = output_of(**decided);
+  co_return answer;
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,147 @@
+#include "poller/team/worker_calls.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "schema/hook_settings.hpp"
+#include "schema/ids.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+constexpr int most_wrappers = 4;  // between a client and its hook: a shell, a packager's script
+constexpr int most_rounds = 8;    // other calls that were recorded under the same id
+constexpr std::size_t most_id = 120;
+
+bool is_shell(const std::vector<std::string>& arguments) {
+  static constexpr std::array<std::string_view, 8> shells = {"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh"};
+  if (arguments.empty()) return false;
+  std::string_view name = arguments.front();
+  name = name.substr(name.rfind('/') + 1);
+  if (name.starts_with('-')) name.remove_prefix(1);
+  return std::find(shells.begin(), shells.end(), name) != shells.end();
+}
+
+/// True for what stands between a client and us only to start us.
+bool is_wrapper(const std::vector<std::string>& arguments) {
+  if (arguments.size() < 2) return false;
+  if (schema::is_our_program(arguments[0])) return true;
+  if (!is_shell(arguments)) return false;
+  if (arguments[1] != "-c") return schema::is_our_program(arguments[1]);
+  return arguments.size() > 2 && arguments[2].find("inbox-poller") != std::string::npos;
+}
+
+/// What stands behind `--agent-id`.
+std::string agent_of(const std::vector<std::string>& arguments) {
+  constexpr std::string_view option = "--agent-id";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == option) return i + 1 < arguments.size() ? arguments[i + 1] : std::string();
+    if (arguments[i].starts_with(option) && arguments[i][option.size()] == '=')
+      return arguments[i].substr(option.size() + 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<HookClient> client_of(Processes& processes, long long hook) {
+  auto at = processes.identify(hook);
+  for (int i = 0; at && i <= most_wrappers; ++i) {
+    const auto above = parent_of(*at);
+    if (!above) return std::nullopt;
+    const auto arguments = processes.arguments(*above);
+    if (!is_wrapper(arguments)) {
+      auto parent = parent_of(*above);
+      return HookClient{*above, parent ? std::optional(*std::move(parent)) : std::nullopt, agent_of(arguments)};
+    }
+    at = above;
+  }
+  return std::nullopt;
+}
+
+asio::awaitable<std::string> WorkerCalls::worker_of(HookClient client, std::string session, std::string pane) {
+  const auto& roster = context_.roster;
+  const auto only = [&](const auto& fits) {
+    std::vector<std::string> names;
+    for (const auto& member : roster.members)
+      if (member.name != context_.lead && fits(member)) names.push_back(member.name);
+    return names.size() == 1 ? names.front() : std::string();
+  };
+  if (!client.agent_id.empty())
+    co_return only([&](const schema::Member& member) { return member.agent_id == client.agent_id; });
+  if (session.empty() || session == roster.lead_session_id) co_return std::string();
+  std::string name = only([&](const schema::Member& member) { return member.session_id == session; });
+  if (!name.empty() || !is_pane_id(pane)) co_return name;
+  name = only([&](const schema::Member& member) { return member.tmux_pane_id == pane; });
+  if (name.empty()) co_return name;
+  const bool its_own = co_await lives_in(std::move(client), std::move(pane));
+  co_return its_own ? name : std::string();
+}
+
+/// Whether the pane was made for this client: it is the first there, or what a shell that is the first there started.
+asio::awaitable<bool> WorkerCalls::lives_in(HookClient client, std::string pane) {
+  auto known = seen_panes_.find(pane);
+  if (known != seen_panes_.end() && !processes_.is_alive(known->second.first)) {
+    seen_panes_.erase(known);
+    known = seen_panes_.end();
+  }
+  if (known == seen_panes_.end()) {
+    const auto found = co_await find_pane_(pane);
+    if (!found || !*found) co_return false;
+    known = seen_panes_.insert_or_assign(pane, **found).first;
+  }
+  const ProcessRef first = known->second.first;
+  if (client.process == first) co_return true;
+  const bool in_its_shell = client.parent == first && is_shell(processes_.arguments(first));
+  co_return in_its_shell;
+}
+
+std::string WorkerCalls::why_silent(bool stopped) const {
+  if (stopped) return "we have stopped in team " + context_.name + ", until `inbox-poller resume`";
+  if (context_.config.team.role == config::Role::observer)
+    return "team " + context_.name + " is only observed (role observer), nothing is decided for it";
+  return {};
+}
+
+Result<std::optional<handlers::Request>> WorkerCalls::decide(const std::string& worker, const handlers::Call& call) {
+  using handlers::RequestKind;
+  if (call.id.size() > most_id || !schema::is_valid_request_id(call.id))
+    return Error{"request.invalid", "the call has no tool_use_id of letters, digits or @._:+=-"};
+  if (call.tool.empty() || !handlers::is_sendable_input(call.input))
+    return Error{"permission.bad_input", "the call names no tool, or its input is not one well-formed JSON object"};
+  for (int round = 1; round <= most_rounds; ++round) {
+    const std::string id = "hook-" + call.id + (round == 1 ? "" : "+" + std::to_string(round));
+    auto known = context_.ledger.request(context_.name, RequestKind::permission, id);
+    if (!known) return known.error();
+    auto decided = handlers::judge(call, id, worker, context_.view(), context_.clock.wall_ms());
+    if (*known) {
+      const auto hash = handlers::fingerprint({call.tool, call.input});
+      const bool same =
+          (*known)->asker == worker && (*known)->content_hash == hash && (*known)->decided_by == handlers::by_hook;
+      if (same) return known;
+      continue;
+    }
+    if (!decided) return decided;
+    const auto committed = context_.commit([&](EventBatch& events) -> Status {
+      events.add(Event::request_decided, {{"team", context_.name},
+                                          {"request_id", id},
+                                          {"type", std::string(handlers::to_string(decided->kind))},
+                                          {"from", worker},
+                                          {"subject", decided->subject},
+                                          {"old", "received"},
+                                          {"new", std::string(handlers::to_string(decided->state))},
+                                          {"by", decided->decided_by},
+                                          {"rule", decided->rule},
+                                          {"reason", decided->reason},
+                                          {"latency_ms", "0"}});
+      return context_.ledger.put_request(context_.name, *decided);
+    });
+    if (!committed) return committed.error();
+    return decided;
+  }
+  return Error{"request.id_reused", "too many other calls were recorded under the id " + call.id};
+}
+
+}  // namespace inbox_poller::poller
