@@ -19,6 +19,20 @@ class WithHooks(FlowTest):
     def prepare(self, more=""):
         self.lead_team(toml_more='[delivery]\nvia = ["hook"]\n' + more)
         self.cli("hook", "--socket", self.daemon.socket, "install", "--scope", "project", "--yes")
+        self.be_patient()
+
+    def be_patient(self):
+        """A machine that is busy with other tests needs more than the 35 ms; what a person waits is not the question here."""
+        path = self.world.project / ".claude" / "settings.json"
+        settings = json.loads(path.read_text())
+        for handler in [h for groups in settings["hooks"].values() for group in groups for h in group["hooks"]]:
+            if "wait" in handler.get("args", handler["command"].split()):
+                continue
+            if "args" in handler:
+                handler["args"] += ["--patience", "5s"]
+            else:
+                handler["command"] += " --patience 5s"
+        path.write_text(json.dumps(settings))
 
     def is_lead(self, session):
         roster = self.team.roster()
@@ -84,6 +98,21 @@ class WithHooks(FlowTest):
         wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
         self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
 
+    def test_escape_ends_a_turn_without_any_event_and_the_mail_goes_on(self):
+        self.only_newer("nothing wakes it")
+        self.prepare()
+        session = "11111111-2222-4333-8444-888888888888"
+        self.is_lead(session)
+        lead = self.screen("--session-id", session)
+        lead.say("first " + script(tool("Bash", command="mkdir asked"), "done"))
+        lead.shows("Do you want to proceed?", seconds=SECONDS)
+        self.team.say("ada", "payload pearl")
+        wait_for("it waits", lambda: self.chat()["queued"] == 1, SECONDS)
+        lead.press("Escape")
+        self.model_sees("payload pearl", seconds=45)
+        wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
+        self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
+
     def test_the_settings_stay_valid_for_this_client(self):
         self.prepare()
         path = self.world.project / ".claude" / "settings.json"
@@ -127,7 +156,7 @@ class OverTheStream(FlowTest):
         self.turns(3)
         self.assertTrue((self.world.project / "allowed").exists(), "the rule's yes was not asked for")
         self.assertFalse((self.world.project / "denied").exists())
-        self.assertEqual(sorted(d["decision"] for d in self.decisions("mkdir")), ["allow", "deny"])
+        self.assertEqual([event["new"] for event in self.daemon.log("lead.permission")], ["allow", "deny"])
 
 
 class InATerminal(FlowTest):
