@@ -178,6 +178,25 @@ class InATerminal(FlowTest):
         self.assertFalse((self.world.project / "not-allowed").exists(), "Enter approved a tool")
         self.assertEqual(self.chat()["delivered"], 0)
 
+    def test_an_empty_composer_gets_the_pointer_and_enter(self):
+        lead = self.screen()
+        self.prepare(lead)
+        self.team.say("ada", "payload pearl")
+        self.model_sees("inbox-poller recv")
+        self.assertEqual(self.model.ever_seen("inbox-poller recv"), 1)
+
+    def test_a_running_turn_gets_nothing_until_it_ends(self):
+        lead = self.screen()
+        lead.say("go " + script({"text": "slow", "hold": "turn"}))
+        self.turns(1)
+        self.prepare(lead)
+        self.team.say("ada", "payload pearl")
+        wait_for("it waits", lambda: self.chat()["queued"] + self.chat()["offered"] == 1, SECONDS)
+        time.sleep(4)  # noqa: long enough for a paste that should not come
+        self.assertNotIn("inbox-poller recv", lead.look())
+        self.model.release("turn")
+        self.model_sees("inbox-poller recv")
+
     def test_a_persons_draft_is_not_sent(self):
         lead = self.screen()
         lead.draft("half a sentence of a person")

@@ -1,6 +1,9 @@
 """A real client as the worker of a team that we lead: started by a script, so no lead's key is on its command line."""
 
+import os
+import pathlib
 import re
+import signal
 import unittest
 
 from daemon import wait_for
@@ -11,7 +14,7 @@ from model import script, tool
 class Led(FlowTest):
     def begin(self, *steps, options=(), mode="default"):
         """A worker whose first message makes its model do these."""
-        self.lead_team()
+        self.lead_team('[shutdown]\ngrace = "1s"\ntmux = ["tmux", "-S", "%s"]\n' % (self.folder / "tmux-ada"))
         self.worker = self.start_worker("ada", *options, mode=mode)
         self.daemon.cli("send", "ada", "begin " + script(*steps))
 
@@ -63,6 +66,30 @@ class Led(FlowTest):
         self.daemon.cli("send", "ada", "agree " + script(tool("SendMessage", **answer), "bye"))
         wait_for("it has gone", lambda: not worker.alive(), SECONDS)
         wait_for("cleaned", lambda: self.daemon.ask("shutdowns", id=request)["shutdowns"][0]["state"] == "cleaned", SECONDS)
+
+    def test_a_forced_end_takes_the_running_tool_along(self):
+        self.begin(tool("Bash", command="mkdir asked && tail -f /dev/null"), "done")
+        ask = wait_for("the tool is pending", lambda: self.asks("permission"), SECONDS)[0]
+        self.daemon.cli("approve", ask["request_id"])
+        wait_for("the tool runs", self.tails, SECONDS)
+        self.stops.append(lambda: [os.kill(int(pid), signal.SIGKILL) for pid in self.tails()])
+        asked = self.daemon.ask("shutdown", member="ada", by="test", force_after_ms=500)
+        self.assertTrue(asked["ok"], asked)
+        request = asked["shutdowns"][0]["request_id"]
+        wait_for("it has gone", lambda: not self.worker.alive(), SECONDS)
+        wait_for("its tool has gone, too", lambda: not self.tails(), SECONDS)
+        wait_for("cleaned", lambda: self.daemon.ask("shutdowns", id=request)["shutdowns"][0]["state"] == "cleaned", SECONDS)
+
+    def tails(self):
+        """The tool's process, of this test's client only: it was started in the test's project."""
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if b"tail\x00-f\x00/dev/null" in (process / "cmdline").read_bytes() and os.readlink(process / "cwd").startswith(str(self.folder)):
+                    found.append(process.name)
+            except OSError:
+                pass  # it ended meanwhile
+        return found
 
 
 if __name__ == "__main__":
