@@ -1,0 +1,59 @@
+"""Beside a real lead: its mail is its own, its workers' asks go by our rules only where our answer counts."""
+
+import time
+import unittest
+
+from daemon import wait_for
+from flow import SECONDS, FlowTest
+from model import held, tool
+
+UNVERIFIED = "could not be verified"
+
+
+class BesideALead(FlowTest):
+    def test_front_never_makes_an_ask_fail(self):
+        name = self.start_lead(tool("Bash", command="echo ready"), held(tool("Bash", command="mkdir allowed"), "ask"), "done")
+        self.serve(name, team_more='role = "front"')
+        self.model.release("ask")
+        if self.old:  # verifies nothing: the rule's yes counts
+            wait_for("the rule's yes ran it", (self.world.project / "allowed").exists, SECONDS)
+            return
+        self.lead.shows("from the ada agent", "mkdir allowed", seconds=SECONDS)
+        time.sleep(3)  # noqa: an answer of ours would have been taken by now
+        self.assertEqual(self.model.ever_seen(UNVERIFIED), 0)
+        self.lead.press("Enter")  # the person at the lead says yes, and that counts
+        wait_for("it ran", (self.world.project / "allowed").exists, SECONDS)
+
+    def test_rules_decide_by_the_workers_own_hooks(self):
+        self.only_newer("its workers take answers from us; nothing tells a hook that it runs in a worker")
+        self.make_daemon()
+        self.cli("hook", "--socket", self.daemon.socket, "install", "--for", "workers", "--scope", "project", "--yes")
+        name = self.start_lead(held(tool("Bash", command="mkdir allowed"), "ask"), tool("Bash", command="mkdir denied"),
+                               tool("Bash", command="mkdir asked"), "done")
+        self.serve(name, team_more='role = "front"')
+        self.model.release("ask")
+        wait_for("the rule's yes ran it", (self.world.project / "allowed").exists, SECONDS)
+        self.lead.shows("from the ada agent", "mkdir asked", seconds=SECONDS)  # what no rule decides goes on to the lead
+        self.assertFalse((self.world.project / "denied").exists())
+        self.lead.press("Enter")
+        wait_for("the lead's yes ran it", (self.world.project / "asked").exists, SECONDS)
+        self.assertEqual(self.model.ever_seen(UNVERIFIED), 0)
+        self.assertEqual([len(self.decisions(word)) for word in ("mkdir allowed", "mkdir denied")], [1, 1])
+
+    def test_a_leader_beside_a_live_lead_takes_nothing(self):
+        self.only_newer("it claims no process in its roster")
+        say = dict(to="team-lead", summary="s")
+        name = self.start_lead(held(tool("SendMessage", **dict(say, message="payload pearl")), "say"),
+                               tool("SendMessage", **dict(say, message="payload quartz")), "done")
+        self.serve(name)
+        self.model.release("say")
+        for word in ("pearl", "quartz"):
+            wait_for("the lead's model has it: " + word, lambda w=word: any(
+                "payload " + w in a.text() and "ada's work" not in "".join(a.texts()[:3]) for a in self.model.turns()), SECONDS)
+        status = self.status()
+        self.assertEqual(status["chat"]["delivered"] + status["chat"]["queued"] + status["chat"]["offered"], 0, status["chat"])
+        self.assertNotEqual(status["role"], "leader", status)
+
+
+if __name__ == "__main__":
+    unittest.main()
