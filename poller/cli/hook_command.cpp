@@ -133,7 +133,7 @@ class Client {
   Client() {
     const auto named = variable("CLAUDE_PID");
     auto process = processes_.identify(::getppid());
-    for (int i = 0; process && i < most_shells && std::to_string(process->pid) != named && is_shell(*process); ++i)
+    for (int i = 0; process && i < most_shells && std::to_string(process->pid) != named && runs_a_command(*process); ++i)
       process = parent_of(*process);
     if (process) process_ = *std::move(process);
   }
@@ -142,13 +142,10 @@ class Client {
 
  private:
   /// One that runs a command for somebody.
-  bool is_shell(const ProcessRef& process) {
-    static constexpr std::string_view names[] = {"sh", "bash", "dash", "zsh", "ksh", "fish"};
+  bool runs_a_command(const ProcessRef& process) {
     const auto arguments = processes_.arguments(process);
-    if (arguments.size() < 3 || !arguments[1].starts_with('-') || arguments[1].find('c') == std::string::npos)
-      return false;
-    const auto name = std::string_view(arguments[0]).substr(arguments[0].rfind('/') + 1);
-    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+    return arguments.size() > 2 && is_shell(arguments) && arguments[1].starts_with('-') &&
+           arguments[1].find('c') != std::string::npos;
   }
 
   SystemProcesses processes_;

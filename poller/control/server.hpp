@@ -45,6 +45,8 @@ struct ControlLimits {
   std::chrono::milliseconds half_line = std::chrono::seconds(10);  // from a line's first byte to its last
   std::chrono::milliseconds idle = std::chrono::minutes(10);       // without a request and without one being answered
   std::chrono::milliseconds write = std::chrono::seconds(10);      // until the peer has taken one answer
+  std::size_t unread = std::size_t{64} << 20;  // bytes of long answers that wait to be read, of all connections
+  std::chrono::milliseconds unread_for = std::chrono::seconds(1);  // then an answer makes room for another
 };
 
 class ControlServer {
