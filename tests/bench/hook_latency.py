@@ -10,6 +10,7 @@ Before each call that takes messages along, the queue is filled up again, outsid
 """
 
 import argparse
+import json
 import os
 import pathlib
 import platform
@@ -32,11 +33,25 @@ class Bench:
         self.team = wire.Team(folder / "teams", "demo", ("ada", "bob"), wire.ERA2)
         self.daemon = Daemon(os.path.abspath(program), folder, team_toml(self.team, more="[lead]\npermissions = true\n")).start()
         self.session = self.team.roster()["leadSessionId"]
+        self.transcript = folder / "transcript.jsonl"  # of a session that is not new
+        for n in range(2000):
+            self.write("user", message={"role": "user", "content": ("line %d " % n).ljust(4000, "x")})
         wait_for("the team is served", lambda: self.daemon.ask("status")["teams"])
 
     def event(self, name, **more):
-        return wire.stringify(dict({"session_id": self.session, "transcript_path": "/t", "cwd": "/work", "permission_mode": "default",
+        return wire.stringify(dict({"session_id": self.session, "transcript_path": str(self.transcript), "cwd": "/work", "permission_mode": "default",
                                     "hook_event_name": name}, **more)).encode()
+
+    def write(self, kind, **more):
+        with self.transcript.open("a", encoding="utf-8") as out:
+            out.write(wire.stringify(dict({"type": kind, "isSidechain": False, "version": "2.1.330"}, **more)) + "\n")
+
+    def take(self, output):
+        """As the client does: it stands in the transcript, with an answer behind it."""
+        text = json.loads(output).get("hookSpecificOutput", {}).get("additionalContext")
+        if text:
+            self.write("attachment", attachment={"type": "hook_additional_context", "content": [text]})
+            self.write("assistant", message={"role": "assistant", "content": [{"type": "text", "text": "y" * 2000}]})
 
     def fill(self):
         queued = self.daemon.ask("status")["teams"][0]["chat"]["queued"]
@@ -52,6 +67,8 @@ class Bench:
         done = subprocess.run(command, input=event, env=self.daemon.env, capture_output=True)
         passed = (time.perf_counter() - begin) * 1000
         assert done.returncode == 0 and not done.stderr, done
+        if done.stdout.startswith(b"{"):
+            self.take(done.stdout)
         return passed, bool(done.stdout)
 
     def measure(self, name, calls, event, *arguments, before=lambda: None, speaks=None):
