@@ -92,8 +92,7 @@ TEST_CASE("every cell of what proves a hook's output is as drawn") {
 }
 
 TEST_CASE("docs/leads.md shows the same table of what proves a hook's output") {
-  const auto root = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path();
-  std::ifstream document(root / "docs" / "leads.md");
+  std::ifstream document(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/leads.md");
   REQUIRE(document);
   compare(document, "way  transcript ");
 }
