@@ -31,6 +31,8 @@ class Processes {
   virtual std::optional<ProcessRef> in_front_of(const ProcessRef& shell) = 0;
   /// The command line, its arguments one by one; empty when it cannot be read.
   virtual std::vector<std::string> arguments(const ProcessRef&) = 0;
+  /// The processes of this user that live now and have this word on their command line.
+  virtual std::vector<ProcessRef> with_word(std::string_view word) = 0;
   /// When it started, milliseconds since the Unix epoch; 0 when it cannot be told.
   virtual long long started_ms(const ProcessRef&) = 0;
   /// False for our own process, its ancestors, process 1, and processes of other users.
@@ -51,6 +53,7 @@ class SystemProcesses final : public Processes {
   std::vector<ProcessRef> families(const std::vector<ProcessRef>&) override;
   std::optional<ProcessRef> in_front_of(const ProcessRef& shell) override;
   std::vector<std::string> arguments(const ProcessRef&) override;
+  std::vector<ProcessRef> with_word(std::string_view word) override;
   long long started_ms(const ProcessRef&) override;
   bool may_signal(const ProcessRef&) override;
   Status signal(const ProcessRef&, int number) override;
@@ -58,5 +61,12 @@ class SystemProcesses final : public Processes {
 
 /// True when this command line is that of a shell, by the name under which it was started.
 bool is_shell(const std::vector<std::string>& arguments);
+
+/// Where this program's process numbers hold, as clients write it ("host#pid:[4026531836]"); empty when it cannot be
+/// told.
+std::string process_space();
+/// Whether the process began at the moment that a client calls so (on Linux clock ticks since the boot); empty when the
+/// two cannot be compared.
+std::optional<bool> began_at(const ProcessRef&, std::string_view mark);
 
 }  // namespace inbox_poller::poller

@@ -86,12 +86,12 @@ class PaneWorker(Handle):
     panes do; without, the pane goes with its worker. "interactive": the command is typed at the prompt of one, as a real lead does."""
 
     def __init__(self, tmux, team, name, era=wire.ERA2, poll=0.05, on_shutdown="approve", exit_after=1.0, stubborn=False,
-                 shell=True, more=(), before=""):
+                 shell=True, more=(), before="", signed=False):
         super().__init__(team, name, era, None)
         self.tmux = tmux
         self.commands = self.log_path + ".commands"
         self.file = open(self.commands, "ab", buffering=0)
-        argv = self.arguments(team, poll, on_shutdown, exit_after, stubborn, more) + [
+        argv = self.arguments(team, poll, on_shutdown, exit_after, stubborn, more, signed) + [
             "--commands", self.commands, "--until-gone", str(os.getpid())]
         line = before + " ".join(map(shlex.quote, argv))
         if shell == "interactive":
