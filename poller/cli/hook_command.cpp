@@ -86,10 +86,8 @@ Result<ControlClient> connect_quickly(const Context& context, milliseconds patie
 }
 
 /// Says what became of what we were handed out. The daemon hears it also when we do not wait for its answer.
-void tell(const Context& context, ControlClient& client, bool printed) {
-  json::object request{{"verb", "shown"}, {"printed", printed}};
-  if (!context.team.empty()) request["team"] = context.team;
-  static_cast<void>(client.post(request));  // or it comes again, labelled
+void tell(ControlClient& client, bool printed) {
+  static_cast<void>(client.post({{"verb", "shown"}, {"printed", printed}}));  // or it comes again, labelled
 }
 
 Status pass_on(Context& context, milliseconds patience) {
@@ -103,7 +101,7 @@ Status pass_on(Context& context, milliseconds patience) {
   if (!client) return client.error();
   const auto answer = context.ask(*client, "hook", *std::move(request), left());
   if (!answer) {
-    tell(context, *client, false);
+    tell(*client, false);
     return answer.error();
   }
   if (const auto ignored = raw_text_of(*answer, "ignored"); !ignored.empty()) return Error{"hook.ignored", ignored};
@@ -111,7 +109,7 @@ Status pass_on(Context& context, milliseconds patience) {
   if (output.empty()) return Done{};
   // Out first, told afterwards: what the client did not get is handed out again.
   if (Status written = context.console.write(output + '\n'); !written.ok()) return written;
-  tell(context, *client, true);
+  tell(*client, true);
   return Done{};
 }
 
@@ -159,18 +157,15 @@ ExitCode wake(Context& context, ControlClient& client, const HookOptions& option
   const auto messages = objects_of(answer, "messages");
   std::string text = schema::handed_over(raw_text_of(answer, "block"));
   const bool fits = text.size() <= schema::longest_hook_text;
-  if (fits) {
-    // All of it.
-  } else if (number_of(*messages.front(), "attempts") <= most_pointers) {
-    // It goes back to the queue when this connection closes.
-    text =
-        schema::pointer_to(raw_text_of(*messages.front(), "from"), raw_text_of(*messages.front(), "text").size(), team);
-  } else {
+  const json::object& first = *messages.front();
+  if (!fits && number_of(first, "attempts") > most_pointers) {
     explain(context, options, {"hook.too_long", "a message is too long, and the session was told so often enough"});
     return ExitCode::done;
   }
+  // It goes back to the queue when this connection closes.
+  if (!fits) text = schema::pointer_to(raw_text_of(first, "from"), raw_text_of(first, "text").size(), team);
   if (const Status written = context.console.write_error(text + '\n'); !written.ok()) return ExitCode::done;
-  if (fits) tell(context, client, true);
+  if (fits) tell(client, true);
   return wakes;
 }
 
@@ -200,11 +195,9 @@ ExitCode wait(Context& context, const HookOptions& options) {
   json::object request;
   if (::isatty(context.console.in()) == 0) {
     // A client without a person at it waits for us at its end, and drops what we say.
-    if (client_mode() != schema::ClientMode::interactive) {
-      explain(context, options, {"hook.headless", "nobody is at the client: there is no idle session to wake"});
-      return ExitCode::done;
-    }
-    auto event = read_event(context);
+    auto event = client_mode() == schema::ClientMode::interactive
+                     ? read_event(context)
+                     : Error{"hook.headless", "nobody is at the client: there is no idle session to wake"};
     if (!event) {
       explain(context, options, event.error());
       return ExitCode::done;

@@ -350,7 +350,7 @@ json::object Service::hook(const Object& request, ControlSession& session) {
 }
 
 HookOffer hook_offer(Team& team, HookWay way, const std::string& session,
-                              const std::vector<OutgoingMessage>& messages) {
+                     const std::vector<OutgoingMessage>& messages) {
   HookOffer offer;
   offer.way = way;
   offer.session = session;

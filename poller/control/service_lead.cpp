@@ -95,6 +95,7 @@ asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, Ses
                                   : team->courier().acknowledge_up_to(take.sink, taken);
     if (!acknowledged) co_return refuse(acknowledged.error());
   }
+  const bool waits = take.rung == config::Rung::hook && !take.by_hand;
   const auto deadline = services_.clock.steady() + wait;
   std::vector<OutgoingMessage> messages;
   for (;;) {
@@ -103,16 +104,16 @@ asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, Ses
       co_return refuse("team.unknown",
                        "team \"" + team->context().name + "\" is no longer served; its messages are kept");
     const auto seen = team->chat().count();
-    if (session->hook && session->hook->replaced)
+    if (waits && session->hook->replaced)
       co_return refuse("lead.attached", "a hook of the lead's newer session waits in its place");
-    if (session->hook) hear_of_end(*team, *session->hook);
+    if (waits) hear_of_end(*team, *session->hook);
     auto offered = team->courier().offer(take);
     if (!offered) co_return refuse(offered.error());
     messages = std::move(*offered);
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
     co_await team->chat().wait(seen, recv_look);
   }
-  if (!messages.empty() && session->hook)
+  if (!messages.empty() && waits)
     lend_to_hook(team, *session, hook_offer(*team, handlers::HookWay::wait, session->hook->session, messages));
   else if (!messages.empty() && !take.lease)
     lend(team, session, messages);
