@@ -56,6 +56,13 @@ std::optional<NotTaken> no_business(const Request& request, const Answer& answer
                                               view.config.source + ")")};
 }
 
+/// What the asker would not take from us, and what would make its ask fail.
+std::optional<NotTaken> no_use(const Request& request, RequestEvent event, const AnswerWorth& worth) {
+  if (worth.counts() || !is_verified(request.kind, event)) return std::nullopt;
+  return NotTaken{"worker.verifies", named(request) + " is not answered from here: " + verifies(request.asker, worth) +
+                                         ". " + answered_instead(request.asker)};
+}
+
 /// What speaks against carrying the answer out; looked at before anything changes.
 std::optional<NotTaken> objection(const Request& request, const Answer& answer, const TeamView& view) {
   const bool approves = answer.event == RequestEvent::person_approves;
@@ -128,11 +135,12 @@ std::vector<Effect> effects_of(const Request& decided, const Answer& answer, con
 }  // namespace
 
 std::variant<Decided, NotTaken> decide(const Request& request, const Answer& answer, const TeamView& view,
-                                       EpochMs now_ms) {
+                                       EpochMs now_ms, const AnswerWorth& worth) {
   const auto next = transition(request.state, answer.event);
   if (!next) return too_late(request, answer.event);
   if (auto problem = no_say(request, answer.event, view)) return *std::move(problem);
   if (auto problem = no_business(request, answer, view)) return *std::move(problem);
+  if (auto problem = no_use(request, answer.event, worth)) return *std::move(problem);
   if (auto problem = objection(request, answer, view)) return *std::move(problem);
   Request decided = request;
   decided.state = *next;

@@ -100,12 +100,15 @@ Asked decided_at_once(Request request, RequestEvent event, std::string_view by, 
 Asked settle(Request request, const config::Verdict& verdict, const TeamView& view, const RequestView& known) {
   request.rule = verdict.rule;
   const config::Role role = view.config.team.role;
-  if (role == config::Role::observer) {
+  const RequestEvent event = event_of(verdict.action);
+  // Neither a rule nor a deadline of ours could be told to it, so it has none.
+  const bool refused = !known.worth.counts() && is_verified(request.kind, RequestEvent::deadline_passes);
+  if (role == config::Role::observer || refused) {
     request.reason = "the rules say " + std::string(to_string(verdict.action)) + ": " + one_line(verdict.reason, 300);
+    if (refused && role != config::Role::observer) request.reason += "; " + verifies(request.asker, known.worth);
     return left_pending(std::move(request));
   }
   request.reason = reason_of(verdict);
-  const RequestEvent event = event_of(verdict.action);
   if (event != RequestEvent::rule_asks) return decided_at_once(std::move(request), event, "rule", view);
   if (role == config::Role::front) return left_pending(std::move(request));
   if (known.pending_of_asker >= view.config.limits.pending_per_worker) {

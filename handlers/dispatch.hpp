@@ -23,10 +23,12 @@ std::optional<std::string> shutdown_of(const schema::Payload&);
 
 /// Total and pure. Beside another lead (role front) only what the rules decide is answered, and whatever they leave
 /// open is that lead's, without a deadline of ours; an observer answers nothing, and notes what the rules would have
-/// said.
+/// said. So it is in every role with an ask whose asker would refuse our answer.
 Outcome dispatch(const Incoming&, const schema::Payload&, const TeamView&, const RequestView&);
 
-/// Applies an answer to an open ask, or says why not. As observer only what others did is taken, never an answer.
-std::variant<Decided, NotTaken> decide(const Request&, const Answer&, const TeamView&, EpochMs now_ms);
+/// Applies an answer to an open ask, or says why not. As observer only what others did is taken, never an answer; nor
+/// is one that its asker would refuse (`worth`: of its answers from us).
+std::variant<Decided, NotTaken> decide(const Request&, const Answer&, const TeamView&, EpochMs now_ms,
+                                       const AnswerWorth& worth = {});
 
 }  // namespace inbox_poller::handlers

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "handlers/answers_count.hpp"
 #include "handlers/request_state.hpp"
 #include "schema/envelope.hpp"
 #include "schema/ids.hpp"
@@ -36,7 +37,7 @@ struct Request {
   RequestState state = RequestState::received;
   EpochMs asked_ms = 0;
   EpochMs deadline_ms =
-      0;  // when pending: the moment it is denied; 0: never, somebody else answers (role front, observer)
+      0;  // when pending: the moment it is denied; 0: never, somebody else answers (role front, observer, AnswerWorth)
   EpochMs decided_ms = 0;
   std::string decided_by;      // "rule", "deadline", "limit", or Answer::by
   std::string rule;            // the rule's text, or the setting's name, when one decided or asked
@@ -76,6 +77,7 @@ struct RequestView {
   const Shutdown* shutdown = nullptr;  // the one that a shutdown answer names
   std::string_view last_state;         // the sender's last WorkerStatus
   std::string_view last_detail;
+  AnswerWorth worth;  // of an ask: whether its asker takes an answer of ours
 };
 
 // --- what may come of one message ---
@@ -156,7 +158,7 @@ struct Decided {
 struct NotTaken {
   std::string code;    // "request.already_decided", "request.not_applicable", "answer.misplaced", "answer.not_asked",
                        // "plan.mode_above_ceiling", "permission.bad_input", "role.not_leader", "member.unknown",
-                       // "mode.above_ceiling"
+                       // "mode.above_ceiling", "worker.verifies"
   std::string reason;  // names the first decision, or what to give instead
 };
 

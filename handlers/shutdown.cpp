@@ -161,11 +161,19 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order,
   shutdown.by = order.by;
   shutdown.reason = order.reason;
   shutdown.requested_ms = shutdown.changed_ms = now_ms;
-  if (order.nudge_after > config::Duration(0)) shutdown.nudge_ms = after(order.nudge_after);
-  if (order.force_after) shutdown.force_ms = after(*order.force_after);
+  if (order.force) {
+    shutdown.force_ms = now_ms;
+  } else {
+    if (order.nudge_after > config::Duration(0)) shutdown.nudge_ms = after(order.nudge_after);
+    if (order.force_after) shutdown.force_ms = after(*order.force_after);
+  }
   // Who configured force later than the timeout still means force.
   shutdown.timeout_ms = std::max(after(view.config.shutdown.timeout), shutdown.force_ms);
   shutdown.place = order.place;
+  if (order.force) {
+    shutdown.detail = "is ended without being asked: " + named(order.place);
+    return ShutdownDraft{std::move(shutdown), std::nullopt};
+  }
   shutdown.detail = "waits for the worker's answer";
   const std::string text = schema::encode(schema::ShutdownRequest{.request_id = shutdown.request_id,
                                                                   .from = std::string(view.lead),
@@ -173,6 +181,15 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order,
                                                                   .timestamp = schema::iso_timestamp(now_ms)});
   AppendEntry request = order_to(shutdown.member, text, shutdown.request_id, view, now_ms);
   return ShutdownDraft{std::move(shutdown), std::move(request)};
+}
+
+std::string named(const WorkerPlace& place) {
+  std::string text = place.pane_id.empty() ? "" : "its pane " + place.pane_id;
+  for (const auto& process : place.processes) {
+    text += &process != &place.processes.front() ? ", " : text.empty() ? "its process " : " and its process ";
+    text += std::to_string(process.pid);
+  }
+  return text.empty() ? "nothing of it is on record" : text;
 }
 
 AppendEntry nudge_of(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms) {

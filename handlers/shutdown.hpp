@@ -115,14 +115,18 @@ struct ShutdownOrder {
   std::string reason;
   config::Duration nudge_after{0};  // zero: no reminder
   std::optional<config::Duration> force_after;
+  bool force = false;  // without asking it, at once
   WorkerPlace place;
 };
 struct ShutdownDraft {
   Shutdown shutdown;
-  AppendEntry request;
+  std::optional<AppendEntry> request;  // none to one that is not asked
 };
 /// The request to send, or why not (no such member, the lead itself).
 std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder&, const TeamView&, EpochMs now_ms);
+
+/// What ending it would end, for people: "its pane %7 and its processes 4711, 4712".
+std::string named(const WorkerPlace&);
 
 /// The reminder: plain words that repeat the id.
 AppendEntry nudge_of(const Shutdown&, const TeamView&, EpochMs now_ms);

@@ -10,6 +10,7 @@
 
 #ifdef __linux__
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <array>
@@ -94,17 +95,6 @@ std::optional<Seen> look(long long pid) {
   return Seen{{pid, std::string(fields[22]) + "@" + boot_id()}, *parent};
 }
 
-std::vector<Seen> look_at_all() {
-  std::vector<Seen> all;
-  std::error_code failed;
-  for (std::filesystem::directory_iterator entry("/proc", failed), end; !failed && entry != end;
-       entry.increment(failed)) {
-    const auto pid = decimal(entry->path().filename().native());
-    if (auto seen = pid ? look(*pid) : std::nullopt) all.push_back(*std::move(seen));
-  }
-  return all;
-}
-
 std::vector<std::string> command_line(long long pid) {
   std::vector<std::string> arguments;
   const std::string bytes = contents(path_of(pid, "cmdline"));
@@ -114,6 +104,28 @@ std::vector<std::string> command_line(long long pid) {
     at = end + 1;
   }
   return arguments;
+}
+
+/// The numbers of all processes.
+std::vector<long long> all_numbers() {
+  std::vector<long long> numbers;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry("/proc", failed), end; !failed && entry != end;
+       entry.increment(failed))
+    if (const auto pid = decimal(entry->path().filename().native())) numbers.push_back(*pid);
+  return numbers;
+}
+
+std::vector<Seen> look_at_all() {
+  std::vector<Seen> all;
+  for (const long long pid : all_numbers())
+    if (auto seen = look(pid)) all.push_back(*std::move(seen));
+  return all;
+}
+
+bool is_of_this_user(long long pid) {
+  struct stat info {};
+  return ::stat(path_of(pid, "").c_str(), &info) == 0 && info.st_uid == ::geteuid();
 }
 
 long long in_ms(const timespec& time) { return static_cast<long long>(time.tv_sec) * 1000 + time.tv_nsec / 1'000'000; }
@@ -128,6 +140,14 @@ long long start_ms(std::string_view started) {
       ::clock_gettime(CLOCK_REALTIME, &wall) != 0 || ::clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0)
     return 0;
   return in_ms(wall) - in_ms(since_boot) + *ticks * 1000 / ticks_per_second;
+}
+
+std::string name_of_space() {
+  std::array<char, 256> host{};
+  std::array<char, 128> space{};
+  const auto length = ::readlink("/proc/self/ns/pid", space.data(), space.size());
+  if (length <= 0 || ::gethostname(host.data(), host.size() - 1) != 0) return {};
+  return std::string(host.data()) + "#" + std::string(space.data(), static_cast<std::size_t>(length));
 }
 
 #elif defined(__APPLE__)
@@ -168,6 +188,22 @@ std::vector<Seen> look_at_all() {
     if (!is_zombie(info)) all.push_back(seen_in(info));
   return all;
 }
+
+std::vector<long long> all_numbers() {
+  std::vector<long long> numbers;
+  for (const Seen& seen : look_at_all()) numbers.push_back(seen.process.pid);
+  return numbers;
+}
+
+bool is_of_this_user(long long pid) {
+  int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, static_cast<int>(pid)};
+  kinfo_proc info{};
+  std::size_t size = sizeof info;
+  return ::sysctl(name, 4, &info, &size, nullptr, 0) == 0 && size == sizeof info &&
+         info.kp_eproc.e_ucred.cr_uid == ::geteuid();
+}
+
+std::string name_of_space() { return {}; }
 
 /// The count of arguments, the program's path, padding with NULs, then the arguments.
 std::vector<std::string> command_line(long long pid) {
@@ -273,6 +309,17 @@ Result<ProcessRef> parent_of(const ProcessRef& process) {
   return std::move(above->process);
 }
 
+std::vector<ProcessRef> SystemProcesses::with_word(std::string_view word) {
+  std::vector<ProcessRef> found;
+  for (const long long pid : all_numbers()) {
+    if (!is_of_this_user(pid)) continue;
+    const auto arguments = command_line(pid);
+    if (std::find(arguments.begin(), arguments.end(), word) == arguments.end()) continue;
+    if (auto seen = look(pid)) found.push_back(std::move(seen->process));
+  }
+  return found;
+}
+
 long long SystemProcesses::started_ms(const ProcessRef& process) { return start_ms(process.started); }
 
 Status SystemProcesses::signal(const ProcessRef& process, int number) {
@@ -284,6 +331,15 @@ Status SystemProcesses::signal(const ProcessRef& process, int number) {
   const int failed = by_handle ? *by_handle : signal_by_number(process, number, *this);
   if (failed != 0 && failed != ESRCH) return Error{"process.signal", io_error(failed, "signalling", named).message};
   return Done{};
+}
+
+std::string process_space() { return name_of_space(); }
+
+std::optional<bool> began_at(const ProcessRef& process, std::string_view mark) {
+  const std::size_t end = process.started.find('@');  // only Linux has a boot behind it, and says the same as clients
+  if (mark.empty() || end == std::string::npos || mark.find_first_not_of("0123456789") != std::string_view::npos)
+    return std::nullopt;
+  return std::string_view(process.started).substr(0, end) == mark;
 }
 
 }  // namespace inbox_poller::poller

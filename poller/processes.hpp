@@ -2,6 +2,7 @@
 // for what Linux (/proc, pidfd) and macOS (sysctl) do differently.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,8 @@ class Processes {
   virtual std::vector<ProcessRef> family(const ProcessRef&) = 0;
   /// The command line, its arguments one by one; empty when it cannot be read.
   virtual std::vector<std::string> arguments(const ProcessRef&) = 0;
+  /// The processes of this user that live now and have this word on their command line.
+  virtual std::vector<ProcessRef> with_word(std::string_view word) = 0;
   /// When it started, milliseconds since the Unix epoch; 0 when it cannot be told.
   virtual long long started_ms(const ProcessRef&) = 0;
   /// Sends the signal to exactly this process. Success also when it has gone meanwhile. Refuses our own process, its
@@ -38,11 +41,18 @@ class SystemProcesses final : public Processes {
   bool is_alive(const ProcessRef&) override;
   std::vector<ProcessRef> family(const ProcessRef&) override;
   std::vector<std::string> arguments(const ProcessRef&) override;
+  std::vector<ProcessRef> with_word(std::string_view word) override;
   long long started_ms(const ProcessRef&) override;
   Status signal(const ProcessRef&, int number) override;
 };
 
 /// The process that started this one, or took it over; an error "process.gone" when either has gone.
 Result<ProcessRef> parent_of(const ProcessRef&);
+/// Where this program's process numbers hold, as clients write it ("host#pid:[4026531836]"); empty when it cannot be
+/// told.
+std::string process_space();
+/// Whether the process began at the moment that a client calls so (on Linux clock ticks since the boot); empty when the
+/// two cannot be compared.
+std::optional<bool> began_at(const ProcessRef&, std::string_view mark);
 
 }  // namespace inbox_poller::poller

@@ -44,6 +44,7 @@ std::optional<LeadProcess> decode_lead_process(std::string_view bytes) {
   LeadProcess process;
   process.pid = fields.integer("pid");
   process.claimed_at_ms = fields.integer("claimedAt");
+  fields.strings({{"pidSpace", process.pid_space}});
   const std::string_view started = fields.token("procStart").value_or("null");
   switch (kind_of(started)) {
     case JsonKind::string: process.started = decode_string(started).value_or(""); break;

@@ -26,6 +26,7 @@ struct LeadProcess {
   long long pid = 0;
   std::string started;  // procStart as written; empty when absent
   long long claimed_at_ms = 0;
+  std::string pid_space = {};  // pidSpace: where the number holds, "host#pid:[4026531836]"; empty when absent
 };
 
 struct Roster {

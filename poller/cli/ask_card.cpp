@@ -52,7 +52,13 @@ std::string ask_text(const json::object& ask) {
   return what_is_asked(ask, asker) +
          claim(asker + "'s description, not checked by anybody", raw_text_of(ask, "description")) +
          claim(asker + "'s suggestions, not applied by an approval", suggestions) +
-         (reason.empty() ? "" : "  why you are asked: " + reason + '\n');
+         (reason.empty() ? "" : "  why you are asked: " + reason + '\n') +
+         (can_be_answered(ask) ? "" : "  it cannot be answered from here: " + text_of(ask, "answers_reason") + '\n');
+}
+
+bool can_be_answered(const json::object& ask) {
+  const std::string answers = raw_text_of(ask, "answers");  // an older daemon does not say
+  return answers.empty() || answers == "count";
 }
 
 }  // namespace inbox_poller::poller::cli

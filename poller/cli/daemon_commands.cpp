@@ -5,6 +5,8 @@
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/survey.hpp"
+#include "poller/mailbox/claude/claude_mailbox.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -28,10 +30,54 @@ std::string settings_table(const std::vector<config::Setting>& settings) {
 
 json::array strings(const std::vector<std::string>& list) { return json::array(list.begin(), list.end()); }
 
-json::object loaded_json(const config::Loaded& loaded) {
+struct NamedWorker {
+  std::string team;
+  WorkerAnswers worker;
+};
+
+/// The workers of the teams that are there now, whatever the folder.
+std::vector<NamedWorker> workers_now(const config::TeamConfig& config, WorkerProcesses& processes) {
+  PosixFileSystem files;
+  const SystemClock clock;
+  std::vector<NamedWorker> workers;
+  const auto places = find_teams(files, config);
+  if (!places) return workers;
+  for (const TeamPlace& place : *places) {
+    ClaudeMailbox mailbox(files, clock, place.folder(), place.name, config.limits);
+    const auto roster = mailbox.roster();
+    if (!roster) continue;
+    for (auto& worker : workers_of(*roster, config, processes)) workers.push_back({place.name, std::move(worker)});
+  }
+  return workers;
+}
+
+json::array workers_json(const std::vector<NamedWorker>& workers) {
+  json::array list;
+  for (const auto& [team, worker] : workers)
+    list.push_back(json::object{{"team", team},
+                                {"name", worker.name},
+                                {"answers", handlers::to_string(worker.worth.answers)},
+                                {"reason", worker.worth.reason}});
+  return list;
+}
+
+/// Whose asks would be answered, by team; nothing for no team.
+std::string workers_text(const std::vector<NamedWorker>& workers) {
+  std::string text;
+  for (const auto& [team, worker] : workers) {
+    const std::string name = printable(worker.name);
+    text += "  team " + printable(team) + ": " +
+            (worker.worth.counts() ? name + " takes answers from here" : handlers::verifies(name, worker.worth)) + '\n';
+  }
+  return text;
+}
+
+json::object loaded_json(const config::Loaded& loaded, WorkerProcesses& processes) {
   json::array teams;
   for (const config::LoadedTeam& team : loaded.teams)
-    teams.push_back(json::object{{"source", team.config.source}, {"settings", settings_json(team.settings)}});
+    teams.push_back(json::object{{"source", team.config.source},
+                                 {"settings", settings_json(team.settings)},
+                                 {"workers", workers_json(workers_now(team.config, processes))}});
   return {{"ok", loaded.problems.empty()},
           {"daemon", settings_json(loaded.daemon_settings)},
           {"teams", std::move(teams)},
@@ -45,13 +91,16 @@ ExitCode check_config(Context& context, const config::Sources& sources) {
   for (const std::string& problem : loaded.problems) context.console.explain(printable(problem) + '\n');
   for (const std::string& warning : loaded.warnings) context.console.explain("WARNING: " + printable(warning) + '\n');
   ExitCode printed = ExitCode::done;
+  SystemProcesses system;
+  const SystemClock clock;
+  WorkerProcesses processes(system, clock);
   if (context.json) {
-    printed = context.print_json(loaded_json(loaded));
+    printed = context.print_json(loaded_json(loaded, processes));
   } else if (good) {
     std::string text = context.console.bold("daemon") + '\n' + settings_table(loaded.daemon_settings);
     for (const config::LoadedTeam& team : loaded.teams)
       text += '\n' + context.console.bold("team file " + printable(team.config.source)) + '\n' +
-              settings_table(team.settings);
+              settings_table(team.settings) + workers_text(workers_now(team.config, processes));
     printed = context.print(text);
   }
   return good ? printed : ExitCode::usage;
@@ -138,7 +187,8 @@ void add_check_config(CLI::App& app, Context& context) {
   CLI::App* command =
       add_command(app, "check-config", "Check the configuration and print what is in effect",
                   "Reads the same files as `run` would and prints every value with the place it comes from:\n"
-                  "\"default\", or file and line. All complaints come at once, on the error output.\n\n"
+                  "\"default\", or file and line. All complaints come at once, on the error output.\n"
+                  "For each worker of a team that is there it says whether answers from here count with it.\n\n"
                   "Examples:\n"
                   "  inbox-poller check-config\n"
                   "  inbox-poller check-config --config my-team.toml --json");

@@ -26,6 +26,7 @@ struct ShutdownOptions {
   bool all = false;
   std::string reason;
   std::optional<config::Duration> nudge_after, force_after;
+  bool force = false;
   bool waits = false;
   std::optional<config::Duration> patience;  // none: until the daemon itself gives up
 };
@@ -96,6 +97,7 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
     request["member"] = options.member;
   if (!options.reason.empty()) request["reason"] = options.reason;
   if (options.nudge_after) request["nudge_after_ms"] = options.nudge_after->count();
+  if (options.force) request["force"] = true;
   if (options.force_after) request["force_after_ms"] = options.force_after->count();
   Result<ControlClient> client = context.connect();
   if (!client) return context.fail(client.error());
@@ -143,11 +145,15 @@ void add_shutdown(CLI::App& app, Context& context) {
       "roster, its unfinished tasks are given back, and the lead is told. Only the pane and processes that the\n"
       "roster named when you asked are touched. A worker may refuse; its reason is shown and goes to the lead.\n"
       "Without --force-after (or [shutdown] force_after) nobody is ended who did not agree.\n\n"
+      "A worker that a lead of client 2.1.329 or newer started obeys that lead only: it is not asked, and you\n"
+      "are told what --force would end. --force asks nobody: it ends at once what is on record of the worker\n"
+      "(its pane and its process), and nothing else.\n\n"
       "With --wait each step is shown; it ends with 0 when all is cleaned up, and with 1 when the worker refused\n"
       "or the time was over. Write a limit as --wait=2min. Interrupting the wait stops nothing else.\n\n"
       "Examples:\n"
       "  inbox-poller shutdown alice --reason 'the work is merged' --wait\n"
       "  inbox-poller shutdown bob --nudge-after 0s --force-after 1min --wait=2min\n"
+      "  inbox-poller shutdown carol --force\n"
       "  inbox-poller shutdown --all");
   command->add_option("MEMBER", options->member, "The worker's name");
   command->add_flag("--all", options->all, "Every worker of the team");
@@ -156,6 +162,7 @@ void add_shutdown(CLI::App& app, Context& context) {
                "Remind it once, after so long (0s: never; default: as configured)");
   add_duration(*command, "--force-after", options->force_after,
                "Go on without its consent after so long (default: as configured)");
+  command->add_flag("--force", options->force, "End it now, without asking it");
   command
       ->add_option_function<std::string>(
           "--wait",

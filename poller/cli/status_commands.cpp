@@ -68,10 +68,10 @@ std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
 
 std::string members_text(const std::vector<const json::object*>& members) {
   if (members.empty()) return "  no workers yet\n";
-  std::vector<Row> rows{{"NAME", "DOING", "TASK", "ASKS", "MODE", "LAST SEEN", "DETAIL"}};
+  std::vector<Row> rows{{"NAME", "DOING", "TASK", "ASKS", "ANSWERS", "MODE", "LAST SEEN", "DETAIL"}};
   for (const json::object* member : members) {
     rows.push_back({text_of(*member, "name"), or_dash(text_of(*member, "doing")), or_dash(text_of(*member, "task")),
-                    count(*member, "pending"), or_dash(text_of(*member, "mode")),
+                    count(*member, "pending"), or_dash(text_of(*member, "answers")), or_dash(text_of(*member, "mode")),
                     ago(number_of(*member, "last_seen_ms")), text_of(*member, "detail")});
   }
   return '\n' + table(rows, "  ");
@@ -100,6 +100,10 @@ void add_oddities(const Console& console, const json::object& team, std::vector<
     rows.push_back({"mode", console.loud(text_of(*order, "member") + " has not adopted " + text_of(*order, "mode")) +
                                 ", sent " + ago(number_of(*order, "sent_ms")) +
                                 "; newest clients ignore it: set it in the worker's session"});
+  for (const json::object* member : objects_of(team, "members"))
+    if (const std::string answers = raw_text_of(*member, "answers"); !answers.empty() && answers != "count")
+      rows.push_back({"answers", console.loud(text_of(*member, "name") + " takes answers from its own lead only") +
+                                     ": " + text_of(*member, "answers_reason")});
   for (const json::object* phantom : objects_of(team, "phantoms"))
     rows.push_back({"phantom", console.loud(text_of(*phantom, "inbox")) + " is an inbox of nobody with " +
                                    count(*phantom, "entries") + " entries, " + count(*phantom, "unread") +

@@ -119,6 +119,18 @@ ReadResult read_calmly(Mailbox& mailbox, const std::string& inbox, const Wait& w
   }
 }
 
+std::vector<WorkerAnswers> workers_of(const schema::Roster& roster, const config::TeamConfig& config,
+                                      WorkerProcesses& processes) {
+  const std::string lead = lead_of(config, roster);
+  std::vector<WorkerAnswers> workers;
+  for (const schema::Member& member : roster.members) {
+    if (member.name == lead) continue;
+    const auto sight = processes.look(member.agent_id, 0);
+    workers.push_back({member.name, handlers::worth_of(sight.process, roster.lead_process.has_value())});
+  }
+  return workers;
+}
+
 std::optional<LockSight> look_at_lock(FileSystem& files, const Directory& at, const std::string& name) {
   const Result<FileStat> stat = files.stat_at(at, name);
   if (!stat) return std::nullopt;

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "config/load.hpp"
+#include "handlers/answers_count.hpp"
 #include "poller/clock.hpp"
 #include "poller/filesystem.hpp"
 #include "poller/mailbox/mailbox.hpp"
+#include "poller/worker_processes.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -79,6 +81,13 @@ struct TeamSight {
   std::optional<Error> problem;     // the folder of inboxes is there and cannot be looked into
 };
 TeamSight look_at_team(FileSystem&, const Clock&, const TeamPlace&, const Wait&);
+
+/// Whether a worker takes answers of ours, as far as that is to be seen without a daemon.
+struct WorkerAnswers {
+  std::string name;
+  handlers::AnswerWorth worth;
+};
+std::vector<WorkerAnswers> workers_of(const schema::Roster&, const config::TeamConfig&, WorkerProcesses&);
 
 /// What is at this lock's path, if anything.
 std::optional<LockSight> look_at_lock(FileSystem&, const Directory& at, const std::string& name);

@@ -97,6 +97,28 @@ bool TeamContext::has_left(const std::string& member) const {
   return since == absent_since_.end() || clock.steady() - since->second > departure_grace;
 }
 
+WorkerProcesses::Sight TeamContext::sight_of(const std::string& member) const {
+  const auto* listed = roster.find(member);
+  if (workers == nullptr || listed == nullptr) return {};
+  return workers->look(listed->agent_id, clock.from_peer(listed->joined_at_ms));
+}
+
+handlers::AnswerWorth TeamContext::worth(const std::string& member) const {
+  if (workers == nullptr || member == lead) return {};  // the lead's own prompts are answered where they are asked
+  return handlers::worth_of(sight_of(member).process, roster.lead_process.has_value());
+}
+
+void TeamContext::warn_of(const std::string& member, const handlers::AnswerWorth& worth) {
+  const auto* listed = roster.find(member);
+  if (worth.counts() || listed == nullptr) return;
+  if (std::exchange(told_of_[member], listed->joined_at_ms) == listed->joined_at_ms) return;
+  telemetry.emit(Event::worker_verifies,
+                 {{"team", name},
+                  {"from", member},
+                  {"new", std::string(handlers::to_string(worth.answers))},
+                  {"reason", handlers::verifies(member, worth) + ". " + handlers::answered_instead(member)}});
+}
+
 bool TeamContext::has_rule(const SessionRule& rule) const {
   const auto rules = session_rules();
   return std::any_of(rules.begin(), rules.end(), [&](const SessionRule& other) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "poller/clock.hpp"
 #include "poller/context/telemetry.hpp"
 #include "poller/ledger/ledger.hpp"
+#include "poller/worker_processes.hpp"
 #include "schema/roster.hpp"
 
 namespace inbox_poller::poller {
@@ -42,6 +44,7 @@ class TeamContext {
   schema::Roster roster;
   std::string lead;
   std::map<std::string, MemberRow> members;  // every name that was ever in the roster, with what is known of it
+  WorkerProcesses* workers = nullptr;        // where it can be told whose answers a worker takes
 
   /// Another configuration holds from now on. The name, the root and the lead stay.
   void reconfigure(const config::TeamConfig& fresh);
@@ -55,6 +58,13 @@ class TeamContext {
   /// True for somebody who was a member and is none any more: since before our start, or for a minute. (A roster that
   /// is just being rewritten may miss a member for a moment.)
   [[nodiscard]] bool has_left(const std::string& member) const;
+
+  /// Whether this worker takes answers of ours.
+  [[nodiscard]] handlers::AnswerWorth worth(const std::string& member) const;
+  /// That it does not, where one would have been written: logged once for each worker.
+  void warn_of(const std::string& member, const handlers::AnswerWorth&);
+  /// What the processes of this user tell of it.
+  [[nodiscard]] WorkerProcesses::Sight sight_of(const std::string& member) const;
 
   /// True when the session already has this rule.
   [[nodiscard]] bool has_rule(const SessionRule&) const;
@@ -95,6 +105,7 @@ class TeamContext {
   std::vector<std::string> former_members_;
   std::map<std::string, SteadyTime> absent_since_;
   std::string ledger_fault_;
+  std::map<std::string, std::optional<long long>> told_of_;  // who takes no answers of ours, and when it had joined
 };
 
 }  // namespace inbox_poller::poller

@@ -161,7 +161,10 @@ json::object Service::pending(const Object& request) {
   json::array asks;
   for (const auto& team : all_served())
     if (wanted.empty() || wanted == team->context().name)
-      for (const auto& ask : team->asks().open()) asks.push_back(request_view(team->context().name, ask));
+      for (const auto& ask : team->asks().open()) {
+        asks.push_back(request_view(team->context().name, ask));
+        add_worth(asks.back().as_object(), team->context().worth(ask.asker));
+      }
   return {{"ok", true}, {"asks", std::move(asks)}};
 }
 

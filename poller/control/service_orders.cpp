@@ -56,6 +56,7 @@ asio::awaitable<json::object> Service::shut_down(TeamPtr team, Object request, S
   Shutdowns::Order order;
   order.by = text(request, "by");
   order.reason = text(request, "reason");
+  order.force = flag(request, "force");
   for (const auto& [name, field] :
        {std::pair{"nudge_after_ms", &order.nudge_after}, std::pair{"force_after_ms", &order.force_after}}) {
     const auto ms = number(request, name);
@@ -169,7 +170,7 @@ json::object Service::rules(Team& team, const Object&) {
 }
 
 json::object Service::resume(Team& team, const Object&) {
-  team.resume();
+  if (auto resumed = team.resume(); !resumed) return refuse(resumed.error());
   return {{"ok", true}, {"team", team.context().name}, {"role", to_string(team.standing())}};
 }
 

@@ -33,10 +33,25 @@ json::object effect_view(const OutboxRow& row) {
           {"entry", clean(row.entry)}};
 }
 
+json::array numbers_of(const std::vector<handlers::ProcessRef>& processes) {
+  json::array numbers;
+  for (const auto& process : processes) numbers.push_back(static_cast<std::int64_t>(process.pid));
+  return numbers;
+}
+
 json::object order_view(const OrderRow& row) {
   return {{"member", clean(row.member)}, {"kind", row.kind},   {"subject", clean(row.subject)},
           {"by", clean(row.by)},         {"state", row.state}, {"state_ms", row.state_ms}};
 }
+
+}  // namespace
+
+void add_worth(json::object& view, const handlers::AnswerWorth& worth) {
+  view["answers"] = handlers::to_string(worth.answers);
+  view["answers_reason"] = clean(worth.reason);
+}
+
+namespace {
 
 json::array members_view(Team& team, EpochMs now_ms) {
   auto& context = team.context();
@@ -61,6 +76,7 @@ json::array members_view(Team& team, EpochMs now_ms) {
         {"mode", listed == nullptr ? std::string() : clean(listed->mode)},
         {"last_seen_ms", member.last_seen_ms},
         {"pending", pending}});
+    if (listed != nullptr) add_worth(members.back().as_object(), context.worth(name));
   }
   return members;
 }
@@ -108,6 +124,7 @@ json::object shutdown_view(std::string_view team, const handlers::Shutdown& row)
           {"timeout_ms", row.timeout_ms},
           {"backend", clean(row.place.backend)},
           {"pane_id", clean(row.place.pane_id)},
+          {"processes", numbers_of(row.place.processes)},
           {"left_alone", clean(row.place.left_alone)},
           {"answer", clean(row.answer)},
           {"tasks", clean(row.tasks)},

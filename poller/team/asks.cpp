@@ -40,13 +40,15 @@ void Asks::settle() {
   const bool ours_to_answer = context_.config.team.role == config::Role::leader;
   std::vector<std::pair<handlers::Request, handlers::Answer>> due;
   for (auto& [id, open] : open_) {
-    if (ours_to_answer && open.request.deadline_ms == 0) take_over(open);
+    const bool is_due = open.request.deadline_ms == 0 || open.deadline <= now;
+    const bool ours = ours_to_answer && !(is_due && is_refused(open));
+    if (ours && open.request.deadline_ms == 0) take_over(open);
     if (open.request.asker != context_.lead && context_.has_left(open.request.asker)) {
       handlers::Answer answer;
       answer.event = RequestEvent::asker_leaves;
       answer.by = "roster";
       due.emplace_back(open.request, answer);
-    } else if (open.deadline <= now && !ours_to_answer && open.request.asker != context_.lead) {
+    } else if (open.deadline <= now && !ours && open.request.asker != context_.lead) {
       if (unanswered_.insert(id).second) tell_unanswered(open.request);
     } else if (open.deadline <= now) {
       handlers::Answer answer;
@@ -59,6 +61,24 @@ void Asks::settle() {
   }
   for (const auto& [request, answer] : due)
     static_cast<void>(decide(request, answer, false));  // a fault is retried next tick
+}
+
+bool Asks::is_refused(Open& open) const {
+  const bool is_word = handlers::is_verified(open.request.kind, RequestEvent::deadline_passes);
+  // A roster that is just being rewritten says nothing of it.
+  if (!open.not_ours && is_word && context_.roster.find(open.request.asker) != nullptr)
+    open.not_ours = !context_.worth(open.request.asker).counts();
+  if (open.not_ours) open.request.deadline_ms = 0;
+  return open.not_ours;
+}
+
+void Asks::ended(const std::string& asker, EpochMs at_ms, const std::string& why) {
+  handlers::Answer answer;
+  answer.event = RequestEvent::asker_leaves;
+  answer.by = "shutdown";
+  answer.reason = why;
+  for (const auto& request : open())
+    if (request.asker == asker && request.asked_ms <= at_ms) static_cast<void>(decide(request, answer, false));
 }
 
 void Asks::take_over(Open& open) const {
@@ -84,7 +104,10 @@ void Asks::tell(Open& open) {
 
 Status Asks::put_before_lead(const handlers::Request& pending, EventBatch& events) {
   const auto view = context_.view();
-  if (context_.config.team.role != config::Role::leader || !handlers::asks_lead(pending, view)) return Done{};
+  // Without a deadline it is not ours to answer, nor the session's that we speak for.
+  if (context_.config.team.role != config::Role::leader || pending.deadline_ms == 0 ||
+      !handlers::asks_lead(pending, view))
+    return Done{};
   const auto type = handlers::ask_type(pending.kind);
   const auto there = context_.ledger.message_about(context_.name, pending.request_id, type);
   if (!there) return there.error();
@@ -140,7 +163,7 @@ void Asks::tell_unanswered(const handlers::Request& request) {
                 {"from", request.asker},
                 {"subject", request.subject},
                 {"latency_ms", std::to_string(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms))},
-                {"reason", "the lead that consumes this inbox has not answered; the worker still waits"}});
+                {"reason", "the worker's own lead has not answered; the worker still waits"}});
     return Done{};
   }));
 }
@@ -158,7 +181,9 @@ std::variant<Asks::Taken, Asks::Refusal> Asks::answer(const handlers::Request& r
 std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& request, const handlers::Answer& answer,
                                                       bool always) {
   const auto now = context_.clock.wall_ms();
-  auto outcome = handlers::decide(request, answer, context_.view(), now);
+  const bool is_word = handlers::is_verified(request.kind, answer.event);
+  const auto worth = is_word ? context_.worth(request.asker) : handlers::AnswerWorth{};
+  auto outcome = handlers::decide(request, answer, context_.view(), now, worth);
   if (const auto* refused = std::get_if<handlers::NotTaken>(&outcome)) return Refusal{refused->code, refused->reason};
   auto& decided = std::get<handlers::Decided>(outcome);
   // No message of ours carries it to the lead, so the record does.

@@ -30,6 +30,9 @@ class Asks {
   /// Notes an ask that was committed as pending.
   void opened(const handlers::Request&);
 
+  /// This worker has ended: whatever it asked until this moment is withdrawn.
+  void ended(const std::string& asker, EpochMs at_ms, const std::string& why);
+
   /// Denies what is overdue, withdraws what nobody waits for any more, and sees to it that whoever is asked knows. Call
   /// once a tick.
   void settle();
@@ -60,8 +63,11 @@ class Asks {
     SteadyTime deadline;  // of an ask that others answer: when we say that nobody does
     bool lead_knows = false;
     bool person_knows = false;  // or will, when its turn comes
+    bool not_ours = false;      // its asker would refuse our answer
   };
 
+  /// True when no answer of ours may be written; found out once, when one would be.
+  bool is_refused(Open&) const;
   [[nodiscard]] config::Duration patience(handlers::RequestKind) const;
   void tell_unanswered(const handlers::Request&);
   /// An ask that was another lead's to answer is ours now, with a deadline from now on.

@@ -187,6 +187,10 @@ Status Intake::judge(const InboxEntry& entry, const schema::Envelope& envelope, 
     const auto plans = context_.ledger.plan_count(context_.name, row.sender, ref->content_hash);
     if (!plans) return plans.error();
     known.same_plan_count = *plans;
+    if (context_.config.team.role != config::Role::observer) {
+      known.worth = context_.worth(row.sender);
+      context_.warn_of(row.sender, known.worth);
+    }
   }
   const handlers::Incoming incoming{envelope, entry.key, row.received_ms, place_};
   const auto outcome = handlers::dispatch(incoming, payload, context_.view(), known);
@@ -220,13 +224,12 @@ Status Intake::apply(const handlers::WorkerStatus& status, const InboxEntry& ent
     const bool names_it = status.state == "assigned" || status.state == "completed";
     if (!status.task.empty() && (names_it || member->task.empty())) member->task = status.task;
   }
-  if (context_.config.team.role != config::Role::leader) {
-    // A turn has ended: no tool call of it waits for a permission any more, whoever answered.
-    for (const auto& request : asks_.open())
-      if (request.asker == row.sender && request.kind != handlers::RequestKind::plan && status.state != "assigned")
-        fresh.moot.push_back(request);
-    return leave(row, Disposition::status, events, fresh);
-  }
+  // A turn has ended: no tool call of it waits for a permission any more, whoever answered.
+  for (const auto& request : asks_.open())
+    if (request.asker == row.sender && request.kind != handlers::RequestKind::plan && status.state != "assigned" &&
+        (request.deadline_ms == 0 || context_.config.team.role != config::Role::leader))
+      fresh.moot.push_back(request);
+  if (context_.config.team.role != config::Role::leader) return leave(row, Disposition::status, events, fresh);
   row.disposition = Disposition::status;
   const bool fits = fresh.queued_chat < context_.config.limits.queued_chat;
   if (entry.read != ReadFlag::read && status.to_lead && fits) {
@@ -302,6 +305,7 @@ Status Intake::apply(const handlers::AskedAgain&, const InboxEntry&, MessageRow&
   row.disposition = Disposition::control;
   row.reason = "the same ask as before; the recorded answer, if there is one, is written again";
   if (auto recorded = record(row, Event::request_repeated, events, fresh); !recorded) return recorded;
+  if (!context_.worth(row.sender).counts()) return Done{};  // nor is one written again that it would refuse
   fresh.repeated.push_back(row.request_id);
   return context_.ledger.resend(context_.name, row.request_id, row.received_ms);
 }

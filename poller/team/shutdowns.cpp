@@ -51,7 +51,7 @@ std::string waiting_for(const Shutdown& shutdown) {
   switch (shutdown.state) {
     case ShutdownState::requested: return "waits for the worker's answer";
     case ShutdownState::approved: return "the worker agreed; waits for its process to end";
-    case ShutdownState::forced: return "the worker did not answer in time; its process is ended";
+    case ShutdownState::forced: return "the worker did not agree in time, or was not asked; its process is ended";
     case ShutdownState::process_gone: return "its process has ended; its pane is closed";
     case ShutdownState::pane_gone: return "its traces are removed";
     case ShutdownState::cleaned:
@@ -133,10 +133,12 @@ asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
                                  order.reason,
                                  order.nudge_after.value_or(settings.nudge_after),
                                  order.force_after ? order.force_after : settings.force_after,
+                                 order.force,
                                  {}};
   if (const auto* found = context_.roster.find(order.member)) {
     const schema::Member member = *found;  // the roster may be replaced while we wait
     wanted.place = co_await place_of(member);
+    if (auto may = may_begin(order, wanted.place); !may) co_return may.error();
   }
   if (auto none = none_open_for(order.member); !none) co_return none.error();  // two may have asked at once
   auto drafted = handlers::draft_shutdown(wanted, context_.view(), context_.clock.wall_ms());
@@ -150,11 +152,34 @@ asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
     fields.emplace_back("by", draft.shutdown.by);
     fields.emplace_back("reason", draft.shutdown.place.left_alone);
     events.add(Event::shutdown_requested, std::move(fields));
-    return context_.enqueue({draft.request}, draft.shutdown.request_id, *batch);
+    if (!draft.request) return Done{};
+    return context_.enqueue({*draft.request}, draft.shutdown.request_id, *batch);
   });
   if (!committed) co_return committed.error();
   open_[draft.shutdown.request_id] = draft.shutdown;
   co_return draft.shutdown;
+}
+
+Status Shutdowns::may_begin(const Order& order, const WorkerPlace& place) {
+  const auto worth = context_.worth(order.member);
+  if (worth.counts()) return Done{};
+  const auto sight = context_.sight_of(order.member);
+  const bool can_end = !place.pane_id.empty() || !place.processes.empty();
+  const bool lives_elsewhere = !can_end && sight.process != handlers::WorkerProcess::unseen;
+  const std::string not_recorded = "nothing of " + order.member +
+                                   " is on record that may be ended: " + place.left_alone + "; its process " +
+                                   std::to_string(sight.pid) + " lives";
+  if (!order.force)
+    return Error{"worker.verifies", order.member +
+                                        " would not obey: it takes requests to shut down from its own lead only (" +
+                                        worth.reason + "). Let the lead end it, or: inbox-poller shutdown " +
+                                        order.member + " --force, which " +
+                                        (can_end           ? "ends " + handlers::named(place) + " without asking it"
+                                         : lives_elsewhere ? "comes after its end, since " + not_recorded
+                                                           : "takes it out of the team")};
+  if (!lives_elsewhere) return Done{};
+  return Error{"shutdown.nothing_recorded",
+               not_recorded + ". End that yourself, then say this again to clean up after it"};
 }
 
 asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
@@ -345,6 +370,8 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
   shutdown.changed_ms = context_.clock.wall_ms();
   shutdown.detail = event == ShutdownEvent::time_passes ? given_up(old) : waiting_for(shutdown);
   if (!remark.empty()) shutdown.detail += (shutdown.detail.empty() ? "" : "; ") + remark;
+  const bool seen_to_end = event == ShutdownEvent::process_ends && !shutdown.place.processes.empty();
+  if (seen_to_end || shutdown.state == ShutdownState::cleaned) ended_.push_back(shutdown);
   return keep(shutdown, [&](EventBatch& events) -> Status {
     auto fields = fields_of(context_, shutdown);
     fields.emplace_back("old", std::string(to_string(old)));

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "handlers/shutdown.hpp"
@@ -30,9 +31,12 @@ class Shutdowns {
     std::string reason;
     std::optional<config::Duration> nudge_after;  // empty: as configured; zero: none
     std::optional<config::Duration> force_after;  // empty: as configured
+    bool force = false;                           // at once, without asking it
   };
   /// Records where the worker lives, then sends the request. Errors: member.unknown, shutdown.open (one is under way;
-  /// the message names it), panes are never a reason to refuse.
+  /// the message names it), worker.verifies (it would not obey, and `force` was not said; the message tells what that
+  /// would end), shutdown.nothing_recorded (it lives, and nothing of it is on record that may be ended). Otherwise
+  /// panes are never a reason to refuse.
   boost::asio::awaitable<Result<handlers::Shutdown>> request(Order order);
 
   /// A worker's answer was committed: goes on from there.
@@ -41,10 +45,15 @@ class Shutdowns {
   /// Takes each open shutdown one step further, as many steps as do not have to wait. Call once a tick.
   boost::asio::awaitable<void> settle();
 
+  /// Workers whose end was recorded since the last call.
+  std::vector<handlers::Shutdown> take_ended() { return std::exchange(ended_, {}); }
+
   [[nodiscard]] std::vector<handlers::Shutdown> open() const;
 
  private:
   [[nodiscard]] Status none_open_for(const std::string& member) const;
+  /// Why it cannot be asked or ended like this.
+  [[nodiscard]] Status may_begin(const Order&, const handlers::WorkerPlace&);
   boost::asio::awaitable<handlers::WorkerPlace> place_of(schema::Member member);
   boost::asio::awaitable<handlers::ShutdownSight> look(handlers::Shutdown shutdown);
   /// One step; true when another one may follow at once.
@@ -74,6 +83,7 @@ class Shutdowns {
   Processes& processes_;
   std::map<std::string, handlers::Shutdown> open_;  // by request id
   std::map<std::string, std::string> told_;         // likewise: the kind of hindrance that was told last
+  std::vector<handlers::Shutdown> ended_;
 };
 
 }  // namespace inbox_poller::poller

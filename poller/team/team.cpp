@@ -66,7 +66,9 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       housekeeping_(context_, *mailbox_, intake_, asks_, shutdowns_, witness_, services.executor, services.pool),
       standing_{config.team.role, false, {}},
       configured_role_(config.team.role),
-      timer_(services.executor) {}
+      timer_(services.executor) {
+  context_.workers = &services.workers;
+}
 
 Status Team::restore() {
   static_cast<void>(
@@ -92,6 +94,8 @@ asio::awaitable<Team::Polled> Team::poll() {
     orders_.settle();
     co_await stops_.settle();
     co_await shutdowns_.settle();
+    for (const auto& one : shutdowns_.take_ended())
+      asks_.ended(one.member, one.changed_ms, one.member + " was ended (" + one.request_id + ")");
   }
   if (standing_.role != config::Role::observer) co_await outbox_.run();
   // What waited for the effects of its batch, or for what was decided. Nobody's row changed: no reason to look.
@@ -108,17 +112,14 @@ asio::awaitable<Team::Polled> Team::poll() {
 }
 
 std::optional<Team::Polled> Team::look_at_roster() {
-  if (roster_adopted_ && !mailbox_->roster_changed()) {
-    warn_of_lead_process();
-    return std::nullopt;
-  }
+  if (roster_adopted_ && !mailbox_->roster_changed()) return std::nullopt;
   auto roster = mailbox_->roster();
   roster_adopted_ = false;
   if (roster) {
     roster_problem_.clear();
     has_roster_ = true;
     roster_adopted_ = context_.adopt(std::move(*roster)).ok();  // a failing ledger is reported there
-    warn_of_lead_process();
+    heed_lead_process();
     return std::nullopt;
   }
   if (roster.error().code == "roster.missing") return Polled::no_team;
@@ -127,22 +128,6 @@ std::optional<Team::Polled> Team::look_at_roster() {
   roster_problem_ = roster.error().message;
   if (!has_roster_) return Polled::served;  // nobody to answer to yet; the inbox waits
   return std::nullopt;
-}
-
-void Team::warn_of_lead_process() {
-  const auto& process = context_.roster.lead_process;
-  if (!process || standing_.role != config::Role::leader) return;
-  const auto told = std::to_string(process->pid);
-  if (told == lead_process_told_) return;
-  lead_process_told_ = told;
-  if (!services_.processes.identify(process->pid)) return;
-  services_.telemetry.emit(
-      Event::daemon_warning,
-      {{"team", context_.name},
-       {"reason", "process " + told +
-                      " has claimed this team in its roster (leadProcess) and lives; if it reads the "
-                      "lead's inbox itself, use role = \"front\" in " +
-                      context_.config.source}});
 }
 
 asio::awaitable<void> Team::look_at_lead() {
@@ -321,6 +306,7 @@ asio::awaitable<bool> Team::mark_some(const std::string& inbox, const schema::In
 void Team::reconfigure(const config::TeamConfig& config) {
   context_.reconfigure(config);
   roster_adopted_ = false;
+  lead_claim_.clear();
   configured_role_ = config.team.role;
   context_.config.team.role = standing_.role;  // a stop or a fallback to observing ends by `resume`
   poke();

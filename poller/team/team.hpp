@@ -44,6 +44,7 @@ struct Services {
   boost::asio::any_io_executor executor;  // the decision thread
   boost::asio::thread_pool& pool;         // for reads of big files
   std::string home;
+  WorkerProcesses workers{processes, clock};
 };
 
 /// How the lead's inbox looked at the last poll, for `status` and the log.
@@ -109,8 +110,8 @@ class Team {
   [[nodiscard]] const Lookout& lookout() const { return lookout_; }
   [[nodiscard]] const Witness& witness() const { return witness_; }
   [[nodiscard]] const Standing& standing() const { return standing_; }
-  /// Back to the configured role after a foreign consumer stopped us.
-  void resume();
+  /// Back to the configured role after a foreign consumer stopped us. A lead that lives is not heeded any more.
+  Status resume();
 
   /// A new configuration for the same team, root, transport and lead: holds from now on.
   void reconfigure(const config::TeamConfig& config);
@@ -140,8 +141,11 @@ class Team {
   /// What the lead or somebody else did with the inbox since the last reading.
   void witness(const ReadResult&);
   void foreign_consumer(std::string code, std::size_t count);
+  /// Somebody else consumes the lead's inbox: does as configured.
+  void give_way(const std::string& reason);
   void stand(Standing);
-  void warn_of_lead_process();
+  /// A client that says in the roster that it leads the team, and lives, reads the lead's inbox itself.
+  void heed_lead_process();
   boost::asio::awaitable<void> quarantine_torn(const ReadResult&);
   void report(ReadOutcome, const std::string& detail);
   /// Nobody else reads the lead's inbox, as far as we have seen.
@@ -179,7 +183,7 @@ class Team {
   bool must_read_ = true;               // something was left undone: read although the file does not change
   std::uint32_t torn_polls_ = 0;
   std::size_t torn_bytes_ = 0;  // a hash of what was read then
-  std::string lead_process_told_;
+  std::string lead_claim_;      // that was heeded
   std::string roster_problem_;
   bool has_roster_ = false;
   bool roster_adopted_ = false;  // what the mailbox read last

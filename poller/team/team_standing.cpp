@@ -1,6 +1,7 @@
 // Whether we consume the lead's inbox alone, and what we are in the team when we do not.
 #include <algorithm>
 
+#include "poller/lead_process.hpp"
 #include "poller/team/team.hpp"
 
 namespace inbox_poller::poller {
@@ -62,8 +63,41 @@ void Team::foreign_consumer(std::string code, std::size_t count) {
                       ? "messages were marked read before we saw them; nobody writes them like that"
                       : "all entries that were read have gone at once, as a client that deletes leaves it"}});
   if (foreign_signs_.size() < signs_that_convince) return;
-  const std::string reason =
-      "somebody else consumes " + inbox_path() + "; end that, or use role = \"front\", then inbox-poller resume";
+  give_way("somebody else consumes " + inbox_path() + "; end that, or use role = \"front\", then inbox-poller resume");
+}
+
+void Team::heed_lead_process() {
+  const auto& claim = context_.roster.lead_process;
+  if (!claim || standing_.role != config::Role::leader || standing_.stopped) return;
+  const auto id = claim_of(*claim);
+  if (id == lead_claim_) return;
+  const auto state = handlers::state_of(look_at(*claim, services_.processes));
+  if (state == handlers::LeadProcessState::gone) return;
+  lead_claim_ = id;
+  const std::string who =
+      "process " + std::to_string(claim->pid) + " says in the roster that it leads this team (leadProcess)";
+  if (state == handlers::LeadProcessState::elsewhere) {
+    services_.telemetry.emit(Event::daemon_warning,
+                             {{"team", context_.name},
+                              {"reason", who + " and is not to be seen from here, in " + claim->pid_space +
+                                             ": if it lives, it reads the lead's inbox itself, and messages reach only "
+                                             "one of the two"}});
+    return;
+  }
+  const auto said = services_.ledger.history_of_request(context_.name, id);
+  if (said && std::any_of(said->begin(), said->end(),
+                          [](const HistoryRow& row) { return row.event == event_name(Event::lead_accepted); }))
+    return;
+  const std::string reason = who + " and lives, so it reads " + inbox_path() + " itself";
+  services_.telemetry.emit(Event::inbox_foreign_consumer, {{"team", context_.name},
+                                                           {"inbox", context_.lead},
+                                                           {"code", "lead_process"},
+                                                           {"count", "1"},
+                                                           {"reason", reason}});
+  give_way(reason + "; to lead in its place, end it, then inbox-poller resume; resume beside it takes its mail away");
+}
+
+void Team::give_way(const std::string& reason) {
   switch (context_.config.team.foreign_consumer) {
     case config::ForeignConsumer::stop: return stand({config::Role::leader, true, reason});
     case config::ForeignConsumer::observe: return stand({config::Role::observer, false, reason});
@@ -90,9 +124,21 @@ void Team::stand(Standing standing) {
                                                {"reason", standing_.reason}});
 }
 
-void Team::resume() {
+Status Team::resume() {
+  if (const auto& claim = context_.roster.lead_process) {
+    const auto id = claim_of(*claim);
+    const auto noted = context_.commit([&](EventBatch& events) -> Status {
+      events.add(Event::lead_accepted, {{"team", context_.name},
+                                        {"request_id", id},
+                                        {"reason", "a person said resume: we lead, also while this process lives"}});
+      return Done{};
+    });
+    if (!noted) return noted;
+    lead_claim_ = id;
+  }
   stand({configured_role_, false, {}});
   poke();
+  return Done{};
 }
 
 }  // namespace inbox_poller::poller

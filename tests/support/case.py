@@ -13,7 +13,7 @@ from lead import LeadProcess
 from tmux import PaneWorker, Tmux
 from worker import WorkerProcess
 
-ANSWERS = ("ran", "refused", "interrupted", "sandbox", "plan_approved", "plan_rejected")
+ANSWERS = ("ran", "refused", "interrupted", "sandbox", "plan_approved", "plan_rejected", "failed")
 
 
 class ProcessTest(unittest.TestCase):

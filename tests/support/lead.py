@@ -3,7 +3,9 @@
 
 It polls as the real one does: the older client marks everything read and keeps it, the newer deletes it; both before anything is
 done about it. With --answer-after it also answers permission requests, as the person at its dialog would after that many seconds.
-What it took goes as JSON lines to its log, with "event": took (sender, text, timestamp), answered (id).
+With --claim it says in the roster, as leads of the newest generation do, which process leads the team; with --sign its answers carry
+what signed workers (worker.py) want to see.
+What it took goes as JSON lines to its log, with "event": took (sender, text, timestamp), answered (id), claimed.
 Python 3.9 or newer, standard library only.
 """
 
@@ -11,12 +13,23 @@ import argparse
 import json
 import os
 import select
+import socket
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import team as wire  # noqa: E402
+import worker  # noqa: E402
+from daemon import wait_for  # noqa: E402
+
+
+def claim_of(pid):
+    """`leadProcess` as 2.1.330 writes it: the process, told apart by its start, and by the host and the process numbers that it is of."""
+    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
+        started = file.read().rpartition(")")[2].split()[19]
+    return {"pid": pid, "pidSpace": "%s#%s" % (socket.gethostname(), os.readlink("/proc/%d/ns/pid" % pid)), "claimedAt": wire.now_ms(),
+            "procStart": started}
 
 
 class Lead:
@@ -26,8 +39,13 @@ class Lead:
         self.poll = options.poll
         self.answer_after = options.answer_after
         self.verdict = options.verdict
+        self.signs = options.sign
         self.log_file = open(options.log, "a", encoding="utf-8", buffering=1)
         self.due = []  # (when, asker, request)
+        if options.claim:
+            wire.edit_roster(os.path.join(options.root, options.team, "config.json"),
+                             lambda roster: roster.update(leadProcess=claim_of(os.getpid())))
+            self.log("claimed")
 
     def log(self, event, **fields):
         self.log_file.write(wire.stringify(dict(event=event, at_ms=wire.now_ms(), **fields)) + "\n")
@@ -48,7 +66,10 @@ class Lead:
             self.due.remove(item)
             _, asker, request = item
             text = wire.stringify(wire.permission_answer(request, self.verdict == "allow"))
-            wire.append(os.path.join(self.inboxes, asker + ".json"), wire.entry("team-lead", text, self.era), self.era, wire.PATIENT)
+            entry = wire.entry("team-lead", text, self.era)
+            if self.signs:
+                entry["lead_sig"] = worker.VERIFY_KEY
+            wire.append(os.path.join(self.inboxes, asker + ".json"), entry, self.era, wire.PATIENT)
             self.log("answered", id=request["request_id"])
 
     def run(self):
@@ -60,13 +81,16 @@ class Lead:
 class LeadProcess:
     """The test's handle on it."""
 
-    def __init__(self, team, era=wire.ERA2, poll=1.0, answer_after=None, verdict="allow"):
+    def __init__(self, team, era=wire.ERA2, poll=1.0, answer_after=None, verdict="allow", claim=False, sign=False):
         self.log_path = str(team.root.parent / "lead.log")
         command = [sys.executable, "-B", os.path.abspath(__file__), "--root", str(team.root), "--team", team.name, "--era", era,
                    "--log", self.log_path, "--poll", str(poll), "--verdict", verdict]
         if answer_after is not None:
             command += ["--answer-after", str(answer_after)]
+        command += ["--claim"] * claim + ["--sign"] * sign
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE)
+        if claim:
+            wait_for("the lead has claimed its team", lambda: [e for e in self.events() if e["event"] == "claimed"])
 
     def took(self):
         """Everything it consumed so far, in order."""
@@ -91,6 +115,8 @@ def main():
     parser.add_argument("--era", default=wire.ERA2)
     parser.add_argument("--poll", type=float, default=1.0)
     parser.add_argument("--answer-after", type=float)
+    parser.add_argument("--claim", action="store_true")
+    parser.add_argument("--sign", action="store_true")
     parser.add_argument("--verdict", choices=("allow", "deny"), default="allow")
     Lead(parser.parse_args()).run()
 

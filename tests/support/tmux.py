@@ -86,12 +86,12 @@ class PaneWorker(Handle):
     panes do; without, the pane goes with its worker."""
 
     def __init__(self, tmux, team, name, era=wire.ERA2, poll=0.05, on_shutdown="approve", exit_after=1.0, stubborn=False,
-                 shell=True):
+                 shell=True, signed=False):
         super().__init__(team, name, era, None)
         self.tmux = tmux
         self.commands = self.log_path + ".commands"
         self.file = open(self.commands, "ab", buffering=0)
-        argv = self.arguments(team, poll, on_shutdown, exit_after, stubborn) + [
+        argv = self.arguments(team, poll, on_shutdown, exit_after, stubborn, signed) + [
             "--commands", self.commands, "--until-gone", str(os.getpid())]
         self.pane = tmux.start("sh", "-c", " ".join(map(shlex.quote, argv)) + "; exec sleep 300") if shell else tmux.start(*argv)
         self.shell_pid = tmux.panes()[self.pane]

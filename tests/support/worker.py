@@ -7,8 +7,10 @@ Commands come as JSON lines on standard input, or in a file that grows (--comman
 with "event":
   asked, lost (the lock was held and this era does not retry), ran, refused, interrupted, ignored, plan_approved, plan_rejected,
   shown (a payload reached the model as text), sandbox, mode, rules, no_effect (an order that the newer one drops), allowed (by a
-  rule it was given: nobody was asked), stuck, shutdown (the request reached its model), left, chat,
-  ran_unasked, stopped_unasked (a hook decided), left_open (no hook did)
+  rule it was given: nobody was asked), stuck, shutdown (the request reached its model), left, chat, failed (an answer that could not
+  be verified), not_obeyed (a request to shut down, likewise), ran_unasked, stopped_unasked (a hook decided), left_open (no hook did)
+A signed worker (--lead-verify-key, as one that a lead of 2.1.329 or newer started) takes answers and requests to shut down only
+from whoever has the lead's key: entries with that very value as `lead_sig` here, a signature of their bytes in life.
 What an inbox entry caused carries its msg_id.
 Python 3.9 or newer, standard library only.
 """
@@ -32,6 +34,10 @@ SHUTDOWN_KEYS = {"type", "requestId", "from", "reason", "timestamp"}
 MODES = ("acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan")
 # What the model behind the worker makes of a request to shut down. die: the process ends without a word; survive: it agrees and goes
 # on; nudged: it only chats, until a plain message repeats the request's id.
+SIGNED = ("permission_response", "sandbox_permission_response", "plan_approval_response", "shutdown_request")
+VERIFY_KEY = "1795353213018.MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE="
+NOT_VERIFIED = ("Your team lead's answer to this request could not be verified, so it was not used and the request did not go ahead. If "
+                "the team lead restarted, asking again will not help, and the person must start a new teammate.")
 MANNERS = ("approve", "prose", "nudged", "reject", "ignore", "die", "survive")
 
 
@@ -43,6 +49,7 @@ class Worker:
         self.era = options.era
         self.old = options.era == wire.ERA1
         self.poll = options.poll
+        self.verify_key = options.lead_verify_key
         self.manner = options.on_shutdown
         self.exit_after = options.exit_after
         self.log_file = open(options.log, "a", encoding="utf-8", buffering=1)
@@ -157,11 +164,25 @@ class Worker:
                     "plan_approval_response": self.on_plan, "mode_set_request": self.on_mode,
                     "team_permission_update": self.on_rules, "shutdown_request": self.on_shutdown}
         handler = handlers.get(payload["type"]) if payload else None
+        if handler and self.verify_key and payload["type"] in SIGNED and envelope.get("lead_sig") != self.verify_key:
+            return self.not_verified(payload, text)
         if handler:
             return handler(payload, envelope.get("from"), text)
         self.log("chat", sender=envelope.get("from"), text=text)
         if self.manner == "nudged" and self.shutdown_id and self.shutdown_id in str(text):
             self.agree()
+
+    def not_verified(self, payload, text):
+        """The ask fails, whatever the answer said. What becomes of a plan was never seen; here it fails as well."""
+        request_id = payload.get("request_id") or payload.get("requestId")
+        if payload["type"] == "shutdown_request":
+            return self.log("not_obeyed", id=request_id, text=text)
+        if self.permissions.pop(request_id, None) is None and self.sandboxes.pop(request_id, None) is None:
+            if request_id != self.plan:
+                return self.ignore("unknown request id", text)
+            self.plan = None
+        self.answered.add(request_id)
+        return self.log("failed", id=request_id, error=NOT_VERIFIED, text=text)
 
     def ignore(self, why, text):
         self.log("ignored", why=why, text=text)
@@ -398,12 +419,12 @@ class Handle:
         self.era = era
         self.log_path = str(log or team.root.parent / ("worker-%s.log" % name))
 
-    def arguments(self, team, poll, on_shutdown, exit_after, stubborn):
-        """The command line; like the real one's it says who runs there."""
+    def arguments(self, team, poll, on_shutdown, exit_after, stubborn, signed=False):
+        """The command line; like the real one's it says who runs there, and whose answers it takes."""
         return [sys.executable, "-B", os.path.abspath(__file__), "--agent-id", "%s@%s" % (self.name, team.name),
                 "--root", str(team.root), "--team", team.name, "--name", self.name, "--era", self.era, "--log", self.log_path,
                 "--poll", str(poll), "--on-shutdown", on_shutdown, "--exit-after", str(exit_after),
-                *(["--stubborn"] if stubborn else [])]
+                *(["--stubborn"] if stubborn else []), *(["--lead-verify-key", VERIFY_KEY] if signed else [])]
 
     def send(self, line):
         raise NotImplementedError
@@ -435,9 +456,10 @@ class Handle:
 class WorkerProcess(Handle):
     """A worker without a pane: a process of the test's own."""
 
-    def __init__(self, team, name, era=wire.ERA2, poll=0.05, log=None, on_shutdown="approve", exit_after=1.0, stubborn=False):
+    def __init__(self, team, name, era=wire.ERA2, poll=0.05, log=None, on_shutdown="approve", exit_after=1.0, stubborn=False,
+                 signed=False):
         super().__init__(team, name, era, log)
-        self.process = subprocess.Popen(self.arguments(team, poll, on_shutdown, exit_after, stubborn), stdin=subprocess.PIPE,
+        self.process = subprocess.Popen(self.arguments(team, poll, on_shutdown, exit_after, stubborn, signed), stdin=subprocess.PIPE,
                                         bufsize=0)
         self.lock = threading.Lock()
 
@@ -462,6 +484,7 @@ def main():
     for option in ("root", "team", "name", "log"):
         parser.add_argument("--" + option, required=True)
     parser.add_argument("--agent-id", help="read by nobody here; tells whose process it is, as the real one's does")
+    parser.add_argument("--lead-verify-key", help="take answers only from whoever has this key")
     parser.add_argument("--era", default=wire.ERA2)
     parser.add_argument("--poll", type=float, default=1.0)
     parser.add_argument("--on-shutdown", choices=MANNERS, default="approve")

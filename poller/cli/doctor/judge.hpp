@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "handlers/lead_process.hpp"
 #include "poller/cli/clients.hpp"
 #include "poller/cli/doctor/finding.hpp"
 #include "poller/cli/survey.hpp"
@@ -69,7 +70,10 @@ struct MemberSight {
 Findings judge_members(const TeamPlace&, const std::vector<MemberSight>&);
 
 /// Whether the client that says it leads the team lives, against the role we have beside it.
-Findings judge_lead_process(const TeamPlace&, const schema::LeadProcess&, bool alive);
+Findings judge_lead_process(const TeamPlace&, const schema::LeadProcess&, handlers::LeadProcessState);
+
+/// Which workers take answers of ours, and which do not and why.
+Findings judge_answers(const TeamPlace&, const std::vector<WorkerAnswers>&);
 
 /// What the daemon says of this team. `has_roster`: it is a team that could be served.
 Findings judge_standing(const TeamPlace&, const boost::json::object& status, bool has_roster);

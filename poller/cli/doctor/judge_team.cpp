@@ -171,7 +171,7 @@ Findings judge_members(const TeamPlace& team, const std::vector<MemberSight>& me
     const auto add = [&](Severity severity, const char* check, const std::string& what, const std::string& mend) {
       findings.push_back({severity, check, what, path, mend});
     };
-    const std::string mend = in_team(team, "shutdown", member.name) + " --force-after 1s";
+    const std::string mend = in_team(team, "shutdown", member.name) + " --force";
     const std::string pane = "the pane of " + member.name + " (" + member.pane_id + ") ";
     switch (member.pane) {
       case PaneState::none: continue;
@@ -198,17 +198,45 @@ Findings judge_members(const TeamPlace& team, const std::vector<MemberSight>& me
   return findings;
 }
 
-Findings judge_lead_process(const TeamPlace& team, const schema::LeadProcess& lead, bool alive) {
+Findings judge_lead_process(const TeamPlace& team, const schema::LeadProcess& lead, handlers::LeadProcessState state) {
+  using handlers::LeadProcessState;
   const std::string path = team.folder() + "/config.json";
   const std::string process = "process " + std::to_string(lead.pid) + " says it leads the team and ";
-  if (alive && team.config.team.role == config::Role::leader)
+  const bool leads = team.config.team.role == config::Role::leader;
+  if (state == LeadProcessState::elsewhere && leads)
+    return {{Severity::warning, "lead.elsewhere",
+             process + "is not to be seen from here (" + printable(lead.pid_space) +
+                 "): if it lives, it reads the lead's "
+                 "inbox too",
+             path, "look where it runs; if it lives: " + team_line(team, "role = \"observer\"")}};
+  if (state == LeadProcessState::lives && leads)
     return {{Severity::warning, "lead.alive",
-             process + "lives: it reads the lead's inbox too, and messages reach only one of the two", path,
-             team_line(team, "role = \"front\"")}};
-  if (!alive && team.config.team.role != config::Role::leader)
+             process + "lives: it reads the lead's inbox itself, so a leader beside it stops (foreign_consumer)", path,
+             "end it, then " + in_team(team, "resume") + "; or " + team_line(team, "role = \"observer\"") +
+                 " (\"front\" where the workers' answers count)"}};
+  if (state == LeadProcessState::gone && !leads)
     return {{Severity::warning, "lead.gone", process + "has ended: nobody takes the messages for the lead", path,
              "start the lead again, or " + team_line(team, "role = \"leader\"")}};
   return {};
+}
+
+Findings judge_answers(const TeamPlace& team, const std::vector<WorkerAnswers>& workers) {
+  Findings findings;
+  const std::string path = team.folder() + "/config.json";
+  std::string counted;
+  for (const WorkerAnswers& worker : workers) {
+    if (worker.worth.counts()) {
+      counted += (counted.empty() ? "" : ", ") + printable(worker.name);
+      continue;
+    }
+    const bool writes = team.config.team.role != config::Role::observer;
+    findings.push_back({writes ? Severity::warning : Severity::note, "answers.verified",
+                        handlers::verifies(printable(worker.name), worker.worth), path,
+                        handlers::answered_instead(shell_word(worker.name))});
+  }
+  if (!counted.empty())
+    findings.push_back({Severity::ok, "answers.count", "answers of ours count with " + counted, path, ""});
+  return findings;
 }
 
 Findings judge_standing(const TeamPlace& team, const json::object& status, bool has_roster) {

@@ -5,6 +5,7 @@
 #include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/lead_process.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -68,12 +69,13 @@ void look_at_members(const World& world, const TeamPlace& team, const schema::Ro
 
 void look_at_lead(const World& world, const TeamPlace& team, const schema::Roster& roster, Findings& findings) {
   if (!roster.lead_process) return;
-  constexpr long long claiming_ms = 5000;  // between a process's start and the claim, clocks in between
-  const Result<ProcessRef> process = world.processes.identify(roster.lead_process->pid);
-  // A process that began after the claim only has the number of the one that made it.
-  const bool later = process && roster.lead_process->claimed_at_ms != 0 &&
-                     world.processes.started_ms(*process) > roster.lead_process->claimed_at_ms + claiming_ms;
-  add(findings, judge_lead_process(team, *roster.lead_process, process.ok() && !later));
+  const auto state = handlers::state_of(look_at(*roster.lead_process, world.processes));
+  add(findings, judge_lead_process(team, *roster.lead_process, state));
+}
+
+void look_at_answers(const World& world, const TeamPlace& team, const schema::Roster& roster, Findings& findings) {
+  WorkerProcesses processes(world.processes, world.clock);
+  add(findings, judge_answers(team, workers_of(roster, team.config, processes)));
 }
 
 void look_at_leftovers(const World& world, const TeamPlace& team, Findings& findings) {
@@ -107,6 +109,7 @@ Section examine_team(const World& world, const Installation& at, const TeamPlace
     for (const schema::Member& member : sight.roster->members) folders.insert(member.cwd);
     look_at_members(world, team, *sight.roster, findings);
     look_at_lead(world, team, *sight.roster, findings);
+    look_at_answers(world, team, *sight.roster, findings);
   }
   look_at_leftovers(world, team, findings);
   return section;

@@ -303,8 +303,8 @@ TEST_CASE("a request has an id of ours, exactly the keys that workers take, and 
   CHECK(drafted.shutdown.force_ms == noon + 60'000);
   CHECK(drafted.shutdown.timeout_ms == noon + 600'000);
   CHECK(drafted.shutdown.place.pane_id == "%7");
-  CHECK(drafted.request.inbox == "w1");
-  CHECK(text_of(drafted.request.entry) ==
+  CHECK(drafted.request->inbox == "w1");
+  CHECK(text_of(drafted.request->entry) ==
         R"({"type":"shutdown_request","requestId":"shutdown-1790000000000@w1","from":"team-lead",)"
         R"("reason":"Thank you","timestamp":"2026-09-21T14:13:20.000Z"})");
 }
@@ -316,7 +316,7 @@ TEST_CASE("what was not ordered is not sent and not due") {
   const ShutdownDraft drafted = draft(Team(), order);
   CHECK(drafted.shutdown.nudge_ms == 0);
   CHECK(drafted.shutdown.force_ms == 0);
-  CHECK(text_of(drafted.request.entry) ==
+  CHECK(text_of(drafted.request->entry) ==
         R"({"type":"shutdown_request","requestId":"shutdown-1790000000000@w1","from":"team-lead",)"
         R"("timestamp":"2026-09-21T14:13:20.000Z"})");
 }

@@ -61,6 +61,15 @@ TEST_CASE("a pending ask is a card with the whole input, the claim marked as one
   CHECK_FALSE(has(card, "suggestions"));
 }
 
+TEST_CASE("an ask that cannot be answered from here says why, and names no command") {
+  const std::string card = shown({"pending"}, ask({{"deadline_ms", 0},
+                                                   {"answers", "verified"},
+                                                   {"answers_reason", "its process carries a key"}}));
+  CHECK(has(card, "  it cannot be answered from here: its process carries a key\n  asked 2m 5s ago\n"));
+  CHECK_FALSE(has(card, "inbox-poller approve"));
+  CHECK(has(shown({"pending"}, ask({{"answers", "count"}, {"answers_reason", "x"}})), "inbox-poller approve"));
+}
+
 TEST_CASE("an input with a name twice shows both, one that is no object is shown as it is") {
   const std::string twice = shown({"pending"}, ask({{"body", R"({"command":"ls","command":"rm"})"}}));
   CHECK(has(twice, "| ls\n"));
@@ -113,10 +122,17 @@ TEST_CASE("an answer that was taken is told with the rule it added") {
 
 TEST_CASE("status tells the lead, the workers and what waits - a field that is missing is no fault") {
   const long long now = cli::now_ms();
-  const json::object member{
-      {"name", "alice"},       {"present", true}, {"doing", "waiting"},      {"state", "idle"},
-      {"task", "3 \"Parse\""}, {"mode", "plan"},  {"detail", "done\x1b[0m"}, {"last_seen_ms", now - 185'000},
-      {"pending", 2}};
+  const json::object member{{"name", "alice"},
+                            {"present", true},
+                            {"doing", "waiting"},
+                            {"state", "idle"},
+                            {"task", "3 \"Parse\""},
+                            {"mode", "plan"},
+                            {"detail", "done\x1b[0m"},
+                            {"last_seen_ms", now - 185'000},
+                            {"pending", 2},
+                            {"answers", "verified"},
+                            {"answers_reason", "its process carries a key"}};
   const json::object gone{{"name", "bob"}, {"present", false}, {"doing", "gone"}, {"state", "idle"}};
   const json::object team{
       {"team", "demo"},
@@ -142,9 +158,10 @@ TEST_CASE("status tells the lead, the workers and what waits - a field that is m
   CHECK(has(text, "5: inbox-poller quarantine\n"));
   CHECK(has(text, "held 160 us at the median, 700 us at 99 %"));
   CHECK(has(text,
-            "  NAME   DOING    TASK       ASKS  MODE  LAST SEEN  DETAIL\n"
-            "  alice  waiting  3 \"Parse\"  2     plan  3m 5s ago  done\\x1b[0m\n"));
-  CHECK(has(text, "  bob    gone     -          0     -     never\n"));
+            "  NAME   DOING    TASK       ASKS  ANSWERS   MODE  LAST SEEN  DETAIL\n"
+            "  alice  waiting  3 \"Parse\"  2     verified  plan  3m 5s ago  done\\x1b[0m\n"));
+  CHECK(has(text, "  bob    gone     -          0     -         -     never\n"));
+  CHECK(has(text, "alice takes answers from its own lead only: its process carries a key\n"));
   CHECK_FALSE(has(text, "\x1b"));  // no colours where there is no terminal
 }
 

@@ -178,14 +178,35 @@ TEST_CASE("members: a pane that is gone, dead or shared, a client that is not se
              Contains("inbox-poller shutdown a --team demo"));
 }
 
-TEST_CASE("a lead that lives wants the role front, one that is gone wants none beside it") {
+TEST_CASE("a leader beside a lead that lives is told that it stops; one that is gone wants no other role beside it") {
+  using State = handlers::LeadProcessState;
   TeamPlace place = team();
-  CHECK(summary(judge_lead_process(place, {42, "", 0}, true)) == "warning lead.alive");
-  CHECK_THAT(judge_lead_process(place, {42, "", 0}, true)[0].mend, Contains("role = \"front\""));
-  CHECK(judge_lead_process(place, {42, "", 0}, false).empty());
+  CHECK(summary(judge_lead_process(place, {42, "", 0}, State::lives)) == "warning lead.alive");
+  for (const char* word : {"resume", "role = \"observer\"", "where the workers' answers count"})
+    CHECK_THAT(judge_lead_process(place, {42, "", 0}, State::lives)[0].mend, Contains(word));
+  CHECK(summary(judge_lead_process(place, {42, "", 0}, State::elsewhere)) == "warning lead.elsewhere");
+  CHECK(judge_lead_process(place, {42, "", 0}, State::gone).empty());
   place.config.team.role = config::Role::front;
-  CHECK(judge_lead_process(place, {42, "", 0}, true).empty());
-  CHECK(summary(judge_lead_process(place, {42, "", 0}, false)) == "warning lead.gone");
+  CHECK(judge_lead_process(place, {42, "", 0}, State::lives).empty());
+  CHECK(judge_lead_process(place, {42, "", 0}, State::elsewhere).empty());
+  CHECK(summary(judge_lead_process(place, {42, "", 0}, State::gone)) == "warning lead.gone");
+}
+
+TEST_CASE("who takes no answers from here is warned of, with what to do instead, and not where we write nothing") {
+  TeamPlace place = team();
+  const std::vector<WorkerAnswers> workers{{"ada", handlers::worth_of(handlers::WorkerProcess::with_key, true)},
+                                           {"bob", handlers::worth_of(handlers::WorkerProcess::without_key, true)},
+                                           {"eve", handlers::worth_of(handlers::WorkerProcess::unseen, true)}};
+  const Findings found = judge_answers(place, workers);
+  REQUIRE(found.size() == 3);
+  CHECK(summary({found[0]}) == "warning answers.verified");
+  CHECK_THAT(found[0].what, Contains("ada takes answers from its own lead only: its process carries"));
+  CHECK_THAT(found[0].mend, Contains("hook install --for workers"));
+  CHECK_THAT(found[1].what, Contains("eve takes answers from its own lead only: its process is not to be seen"));
+  CHECK(summary({found[2]}) == "ok answers.count");
+  CHECK_THAT(found[2].what, Contains("bob"));
+  place.config.team.role = config::Role::observer;
+  CHECK(summary({judge_answers(place, workers)[0]}) == "note answers.verified");
 }
 
 TEST_CASE("what the daemon says: not there, of another version, not serving a team, stopped") {

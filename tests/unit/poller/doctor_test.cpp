@@ -29,6 +29,12 @@ class FakeProcesses final : public Processes {
   bool is_alive(const ProcessRef& process) override { return alive.contains(process.pid); }
   std::vector<ProcessRef> family(const ProcessRef& process) override { return {process}; }
   std::vector<std::string> arguments(const ProcessRef& process) override { return alive[process.pid]; }
+  std::vector<ProcessRef> with_word(std::string_view word) override {
+    std::vector<ProcessRef> found;
+    for (const auto& [pid, words] : alive)
+      if (std::find(words.begin(), words.end(), word) != words.end()) found.push_back({pid, "then"});
+    return found;
+  }
   long long started_ms(const ProcessRef&) override { return started; }
   Status signal(const ProcessRef&, int) override { return Error{"process.refused", "the doctor signals nobody"}; }
 };

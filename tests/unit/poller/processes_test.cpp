@@ -202,3 +202,26 @@ TEST_CASE("nobody signals us, those we descend from, process 1, or a group") {
     CHECK(sent.error().code == "process.refused");
   }
 }
+
+TEST_CASE("processes of this user are found by a word of their command line") {
+  const std::string word = "--only-" + std::to_string(::getpid());
+  const Running child({"sh", "-c", "echo up; sleep 60; exit", "name", word});
+  const Running other({"sh", "-c", "echo up " + word + "; sleep 60; exit"});
+  CHECK(child.line() == "up");
+  static_cast<void>(other.line());
+  const auto found = processes.with_word(word);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0] == identified(child.pid()));
+  CHECK(processes.with_word(word + "-not").empty());
+}
+
+#ifdef __linux__
+TEST_CASE("a start is compared with the one that a client wrote, and a space with its own") {
+  const auto self = identified(::getpid());
+  const std::string mark = self.started.substr(0, self.started.find('@'));
+  CHECK(began_at(self, mark) == true);
+  CHECK(began_at(self, mark + "0") == false);
+  for (const char* unknown : {"", "Thu Nov 20", "-1", "0x7"}) CHECK(began_at(self, unknown) == std::nullopt);
+  CHECK(process_space().find("#pid:[") != std::string::npos);
+}
+#endif

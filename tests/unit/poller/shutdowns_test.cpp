@@ -67,7 +67,16 @@ struct Machine final : Processes, Panes {
         if (one.parent == out[i].pid) out.push_back(one.process);
     return out;
   }
-  std::vector<std::string> arguments(const ProcessRef& process) override { return all.at(process.pid).arguments; }
+  std::vector<std::string> arguments(const ProcessRef& process) override {
+    return is_alive(process) ? all.at(process.pid).arguments : std::vector<std::string>{};
+  }
+  std::vector<ProcessRef> with_word(std::string_view word) override {
+    std::vector<ProcessRef> found;
+    for (const auto& [pid, one] : all)
+      if (std::find(one.arguments.begin(), one.arguments.end(), word) != one.arguments.end())
+        found.push_back(one.process);
+    return found;
+  }
   long long started_ms(const ProcessRef& process) override { return all.at(process.pid).started_ms; }
   boost::asio::awaitable<Result<std::optional<Front>>> front(std::string) override { co_return std::nullopt; }
   boost::asio::awaitable<Status> paste(Front, std::string, std::string) override { co_return Error{"pane", "none"}; }
@@ -692,4 +701,87 @@ TEST_CASE("what happens while tmux is asked counts: another request, a worker th
     CHECK(story.ask().error().code == "member.unknown");
     CHECK(story.shutdowns->open().empty());
   }
+}
+
+namespace {
+
+/// A worker that a lead of the newest generation started: it would not obey a request of ours.
+struct SignedStory : Story {
+  WorkerProcesses workers{machine, clock};
+  explicit SignedStory(const std::string& worker_fields = own_pane, const std::string& more = {})
+      : Story(worker_fields, more) {
+    machine.all[201].arguments = {"client", "--agent-id", "w1@team", "--lead-verify-key", "1.MCow"};
+    context->workers = &workers;
+  }
+  Result<Shutdown> force(const std::string& member = "w1") {
+    auto asked = run_awaitable(shutdowns->request({member, "ann", "", {}, {}, true}));
+    if (asked) id = asked->request_id;
+    return asked;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a worker that would not obey is not asked, whatever is configured, and it is said what force would end") {
+  SignedStory story;
+  for (const auto& after : {std::optional<config::Duration>(), std::optional<config::Duration>(1s)}) {
+    const auto asked = story.ask("w1", after);
+    REQUIRE_FALSE(asked);
+    CHECK(asked.error().code == "worker.verifies");
+    CHECK_THAT(asked.error().message, Contains("shutdown w1 --force, which ends its pane %7 and its process 201"));
+  }
+  CHECK(story.shutdowns->open().empty());
+  CHECK(story.ledger->shutdowns("team", 10)->empty());
+  CHECK(*story.ledger->owed("team") == 0);
+}
+
+TEST_CASE("force asks nobody: what is on record ends at once, and nothing else") {
+  SignedStory story;
+  story.restarts = GENERATE(false, true);
+  story.machine.all[201].dies = GENERATE(Dies::hangup, Dies::kill);
+  const auto asked = story.force();
+  REQUIRE(asked);
+  CHECK_THAT(asked->detail, Contains("its pane %7 and its process 201"));
+  story.pass(10s);
+  CHECK(story.sent() == 0);
+  CHECK(story.machine.signals.contains("201 TERM"));
+  story.check_cleaned(its_pane);
+}
+
+TEST_CASE("force on a worker that takes our answers asks it no more than another one") {
+  Story story;
+  auto asked = run_awaitable(story.shutdowns->request({"w1", "ann", "", {}, {}, true}));
+  REQUIRE(asked);
+  story.id = asked->request_id;
+  story.pass(10s);
+  CHECK(story.sent() == 0);
+  story.check_cleaned(its_pane);
+}
+
+TEST_CASE("what is not on record is not ended by force, and keeps its place while it lives") {
+  SignedStory story(no_pane);
+  auto asked = story.force();
+  REQUIRE_FALSE(asked);
+  CHECK(asked.error().code == "shutdown.nothing_recorded");
+  CHECK_THAT(asked.error().message, Contains("its process 201 lives"));
+  CHECK(story.is_member());
+  story.machine.end(201);
+  story.clock.advance(1s);
+  story.context->roster.lead_process = schema::LeadProcess{0x7ffffff0, {}, 0};
+  CHECK(story.ask().error().code == "worker.verifies");  // presumed: nobody can tell any more
+  REQUIRE(story.force());
+  story.pass(5s);
+  story.check_cleaned(none);
+}
+
+TEST_CASE("who ended is told once, when that is on record") {
+  SignedStory story;
+  REQUIRE(story.force());
+  std::vector<std::string> ended;
+  for (int n = 0; n < 20; ++n) {
+    story.tick();
+    for (const auto& one : story.shutdowns->take_ended())
+      ended.push_back(one.member + std::string(to_string(one.state)));
+  }
+  CHECK(ended == std::vector<std::string>{"w1process_gone", "w1cleaned"});
 }

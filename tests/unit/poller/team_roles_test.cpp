@@ -1,6 +1,8 @@
 // What a team's service does beside another consumer of the same inbox.
 #include <unistd.h>
 
+#include <limits>
+
 #include "tests/unit/poller/team_world.hpp"
 
 using namespace inbox_poller;
@@ -172,7 +174,7 @@ TEST_CASE("a leader stops at the second sign of another consumer, and goes on wh
   CHECK(world.receive().empty());
   CHECK_FALSE(world.inbox("team-lead").at(2).at("read").as_bool());
 
-  world.team->resume();
+  REQUIRE(world.team->resume());
   world.poll();
   const auto received = world.receive();
   REQUIRE(received.size() == 1);
@@ -180,23 +182,96 @@ TEST_CASE("a leader stops at the second sign of another consumer, and goes on wh
   CHECK(world.all_read());
 }
 
-TEST_CASE("a leader says once that a living process has claimed the team, and nothing of one that is gone") {
-  const auto claimed_by = [](World& world, long long pid) {
-    auto roster = std::string(test::kRoster);
-    roster.insert(roster.find("\"members\""), "\"leadProcess\": {\"pid\": " + std::to_string(pid) + "}, ");
-    test::spill(world.scratch.path("teams/t/config.json"), roster);
-    world.poll();
-    world.poll();
-  };
+namespace {
+
+/// The roster with `leadProcess` as given; the next poll sees it.
+void claim(World& world, const std::string& process) {
+  auto roster = std::string(test::kRoster);
+  roster.insert(roster.find("\"members\""), "\"leadProcess\": {" + process + "}, ");
+  test::replace(world.scratch.path("teams/t/config.json"), roster);
+}
+
+std::string process(long long pid, long long claimed_at = 0) {
+  return "\"pid\": " + std::to_string(pid) + ", \"claimedAt\": " + std::to_string(claimed_at);
+}
+
+std::string standing(World& world) { return std::string(to_string(world.team->standing())); }
+
+constexpr long long nobody = 0x7ffffff0;  // beyond any pid_max
+const auto far_future = std::numeric_limits<long long>::max() / 2;
+
+}  // namespace
+
+TEST_CASE("beside a lead that lives a leader takes nothing from its first poll on") {
   World world;
-  claimed_by(world, 0x7ffffff0);  // beyond any pid_max
-  CHECK(world.log().find("leadProcess") == std::string::npos);
-  claimed_by(world, ::getpid());
+  world.write_lead({World::entry("w1", "good morning", 1), World::entry("w1", World::ask("perm-1", "git status"), 2)});
+  const auto before = test::slurp(world.inboxes() / "team-lead.json");
+  claim(world, process(::getpid()));
+  world.poll();
+  world.poll();
+  CHECK(standing(world) == "stopped");
+  CHECK(world.team->standing().reason.find("process " + std::to_string(::getpid())) != std::string::npos);
+  CHECK(test::slurp(world.inboxes() / "team-lead.json") == before);
+  CHECK(world.inbox("w1").empty());
   const auto log = world.log();
-  const auto first = log.find("leadProcess");
+  const auto first = log.find("inbox.foreign_consumer");
   REQUIRE(first != std::string::npos);
-  CHECK(log.find("leadProcess", first + 1) == std::string::npos);
-  CHECK_FALSE(world.team->standing().stopped);
+  CHECK(log.find("inbox.foreign_consumer", first + 1) == std::string::npos);
+}
+
+TEST_CASE("a person's word to lead beside a lead holds for that claim, over restarts, and for no other") {
+  World world;
+  world.write_lead({World::entry("w1", "good morning", 1)});
+  claim(world, process(::getpid(), far_future));
+  world.poll();
+  world.restart();
+  world.poll();
+  REQUIRE(standing(world) == "stopped");
+  REQUIRE(world.team->resume());
+  world.poll();
+  CHECK(standing(world) == "leader");
+  CHECK(world.all_read());
+  world.restart();
+  world.poll();
+  CHECK(standing(world) == "leader");
+  claim(world, process(::getpid(), far_future + 1));
+  world.poll();
+  CHECK(standing(world) == "stopped");
+}
+
+TEST_CASE("a lead that comes to live later stops a leader as well, or makes it observe, or is only told of") {
+  for (const auto& [what, expected] :
+       {std::pair(config::ForeignConsumer::stop, "stopped"), std::pair(config::ForeignConsumer::observe, "observer"),
+        std::pair(config::ForeignConsumer::ignore, "leader")}) {
+    World world(leader(what));
+    claim(world, process(nobody));
+    world.poll();
+    CHECK(standing(world) == "leader");
+    CHECK_FALSE(world.logged("inbox.foreign_consumer"));
+    claim(world, process(::getpid()));
+    world.poll();
+    CHECK(standing(world) == expected);
+    CHECK(world.logged("inbox.foreign_consumer"));
+  }
+}
+
+TEST_CASE(
+    "a claim of another process of that number stops nobody, and one that cannot be looked at is warned of once") {
+  World world;
+  claim(world, process(::getpid(), 7));  // claimed long before it began
+  world.poll();
+  claim(world, process(::getpid()) + R"(, "procStart": "1")");
+  world.poll();
+  CHECK(standing(world) == "leader");
+  CHECK_FALSE(world.logged("daemon.warning"));
+  claim(world, process(nobody) + R"(, "pidSpace": "elsewhere#pid:[1]")");
+  world.poll();
+  world.poll();
+  CHECK(standing(world) == "leader");
+  const auto log = world.log();
+  const auto first = log.find("elsewhere#pid:[1]");
+  REQUIRE(first != std::string::npos);
+  CHECK(log.find("elsewhere#pid:[1]", first + 1) == std::string::npos);
 }
 
 TEST_CASE("two signs far apart are no other consumer") {
@@ -243,7 +318,7 @@ TEST_CASE("a leader that shall observe takes over what the other consumer left, 
   world.write_lead({first, second, left, ask});
   world.poll();
   CHECK(world.receive().empty());
-  world.team->resume();
+  REQUIRE(world.team->resume());
   world.poll();
   const auto received = world.receive();
   REQUIRE(received.size() == 1);

@@ -1,0 +1,69 @@
+#include "poller/worker_processes.hpp"
+
+#include <algorithm>
+
+namespace inbox_poller::poller {
+namespace {
+
+using handlers::WorkerProcess;
+
+constexpr const char* agent_option = "--agent-id";
+constexpr const char* key_option = "--lead-verify-key";
+/// A worker's process begins about when it joins; a look from after that has seen it if it is to be seen.
+constexpr long long joining_ms = 120'000;
+/// Nobody begins and asks within this time.
+constexpr std::chrono::milliseconds just_now{50};
+/// Who is not to be seen now and then comes back under the same name.
+constexpr std::chrono::seconds unseen_lasts{60};
+
+/// What stands behind the option; empty when it is not there.
+std::string value_of(const std::vector<std::string>& arguments, const char* option) {
+  const auto found = std::find(arguments.begin(), arguments.end(), option);
+  return found == arguments.end() || std::next(found) == arguments.end() ? std::string() : *std::next(found);
+}
+
+}  // namespace
+
+WorkerProcesses::Sight WorkerProcesses::look(const std::string& agent_id, long long joined_ms) {
+  if (agent_id.empty()) return {};
+  const auto sight = known(agent_id);
+  const bool has_ended = sight.process == WorkerProcess::unseen && agents_.contains(agent_id);
+  if (!has_ended && is_settled(sight, joined_ms)) return sight;
+  look_at_all();
+  return known(agent_id);
+}
+
+/// Of those that were seen: which still live under that name. A program may have taken another's place in its process.
+WorkerProcesses::Sight WorkerProcesses::known(const std::string& agent_id) const {
+  Sight sight;
+  const auto found = agents_.find(agent_id);
+  if (found == agents_.end()) return sight;
+  for (const auto& process : found->second) {
+    const auto arguments = processes_.arguments(process);
+    if (value_of(arguments, agent_option) != agent_id) continue;
+    sight = {WorkerProcess::without_key, process.pid};
+    if (value_of(arguments, key_option).empty()) continue;
+    return {WorkerProcess::with_key, process.pid};
+  }
+  return sight;
+}
+
+bool WorkerProcesses::is_settled(const Sight& sight, long long joined_ms) const {
+  if (sight.process == WorkerProcess::with_key) return true;
+  if (!looked_) return false;
+  const auto age = clock_.steady() - *looked_;
+  if (age < just_now) return true;
+  if (looked_ms_ - joining_ms < joined_ms) return false;  // one with a key may have begun since
+  return sight.process == WorkerProcess::without_key || age < unseen_lasts;
+}
+
+void WorkerProcesses::look_at_all() {
+  agents_.clear();
+  looked_ = clock_.steady();
+  looked_ms_ = clock_.wall_ms();
+  for (auto& process : processes_.with_word(agent_option))
+    if (const auto id = value_of(processes_.arguments(process), agent_option); !id.empty())
+      agents_[id].push_back(std::move(process));
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,130 @@
+// A team whose workers take answers from their own lead only: its lead has died, so nobody can tell their processes.
+#include "tests/support/contains.hpp"
+#include "tests/unit/poller/team_world.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+using handlers::RequestEvent;
+using test::Contains;
+using test::World;
+using namespace std::chrono_literals;
+
+namespace {
+
+void sign(World& world) {
+  auto roster = std::string(test::kRoster);
+  roster.insert(roster.find("\"members\""), R"("leadProcess": {"pid": 2147483632, "procStart": "1"}, )");
+  test::replace(world.scratch.path("teams/t/config.json"), roster);
+}
+
+std::size_t times(const World& world, const std::string& event) {
+  const auto log = world.log();
+  std::size_t count = 0;
+  for (auto at = log.find('"' + event + '"'); at != std::string::npos; at = log.find('"' + event + '"', at + 1))
+    ++count;
+  return count;
+}
+
+std::string idle() {
+  return R"({"type":"idle_notification","from":"w1","timestamp":"2026-02-07T15:20:46.348Z","idleReason":"available"})";
+}
+
+struct Signed : World {
+  explicit Signed(config::Answerer route = config::Answerer::person)
+      : World([route](config::TeamConfig& team_config) { team_config.permissions.ask = route; }) {
+    sign(*this);
+  }
+  void asks() {
+    write_lead({entry("w1", ask("perm-1", "git status"), 1), entry("w1", ask("perm-2", "make install"), 2)});
+    poll();
+  }
+  void pass(std::chrono::minutes time) {
+    for (; time > 0min; time -= 1min, clock.advance(1min)) poll();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("asks that cannot be answered from here wait without a deadline and are told of once, also after a restart") {
+  for (const bool restarts : {false, true}) {
+    Signed world(config::Answerer::both);
+    world.asks();
+    if (restarts) world.restart();
+    world.pass(30min);
+    CHECK(world.inbox("w1").empty());
+    CHECK(world.all_read());
+    CHECK(world.receive().empty());  // the lead's session could answer it no more than we can
+    const auto open = world.team->asks().open();
+    REQUIRE(open.size() == 2);
+    for (const auto& request : open) {
+      CHECK(request.deadline_ms == 0);
+      CHECK_THAT(request.reason, Contains("w1 takes answers from its own lead only"));
+    }
+    CHECK_THAT(open.front().reason, Contains("the rules say allow"));
+    CHECK(times(world, "request.unanswered") == 2);
+    CHECK(times(world, "worker.verifies") == 1);
+    CHECK_FALSE(world.logged("request.decided"));
+  }
+}
+
+TEST_CASE("no person's answer is taken for it, and the end of its turn closes it") {
+  Signed world;
+  world.asks();
+  for (const auto event : {RequestEvent::person_approves, RequestEvent::person_denies}) {
+    handlers::Answer answer;
+    answer.event = event;
+    answer.by = "ann";
+    const auto outcome = world.team->asks().answer(world.team->asks().open().front(), answer, true);
+    REQUIRE(std::holds_alternative<Asks::Refusal>(outcome));
+    CHECK(std::get<Asks::Refusal>(outcome).code == "worker.verifies");
+  }
+  CHECK(world.team->context().session_rules().empty());
+  world.write_lead({World::entry("w1", idle(), 3)});
+  world.poll();
+  CHECK(world.team->asks().open().empty());
+  CHECK(world.inbox("w1").empty());
+  CHECK((*world.ledger->request("t", handlers::RequestKind::permission, "perm-2"))->state ==
+        handlers::RequestState::answered_elsewhere);
+}
+
+TEST_CASE("an ask from before is not denied at its deadline, once answers do not count any more") {
+  World world;
+  world.write_lead({World::entry("w1", World::ask("perm-2", "make install"), 2)});
+  world.poll();
+  REQUIRE(world.team->asks().open().at(0).deadline_ms != 0);
+  sign(world);
+  for (int n = 0; n < 30; ++n, world.clock.advance(1min)) world.poll();
+  CHECK(world.inbox("w1").empty());
+  CHECK(world.team->asks().open().size() == 1);
+  CHECK(times(world, "request.unanswered") == 1);
+  CHECK_FALSE(world.logged("request.decided"));
+}
+
+TEST_CASE("where nothing shows a lead that signs, a rule's answer is written as ever") {
+  World world;
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.poll();
+  CHECK(world.inbox("w1").size() == 1);
+  CHECK_FALSE(world.logged("worker.verifies"));
+}
+
+TEST_CASE("the asks of a worker that was ended are withdrawn, those of another one or of a later one are not") {
+  World world;
+  world.write_lead({World::entry("w1", World::ask("perm-2", "make install"), 2),
+                    World::entry("w2", World::ask("perm-3", "make install", "w2"), 3)});
+  world.poll();
+  const auto now = world.clock.wall_ms();
+  world.clock.advance(1s);
+  world.write_lead({World::entry("w1", World::ask("perm-4", "make install"), 4)});
+  world.poll();
+  REQUIRE(world.team->asks().open().size() == 3);
+  world.team->asks().ended("w1", now, "w1 was ended (shutdown-1@w1)");
+  std::vector<std::string> left;
+  for (const auto& request : world.team->asks().open()) left.push_back(request.request_id);
+  CHECK(left == std::vector<std::string>{"perm-3", "perm-4"});
+  const auto closed = *world.ledger->request("t", handlers::RequestKind::permission, "perm-2");
+  CHECK(closed->state == handlers::RequestState::withdrawn);
+  CHECK(closed->decided_by == "shutdown");
+  world.poll();
+  CHECK(world.inbox("w1").empty());
+}
