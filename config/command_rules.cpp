@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/argument_paths.hpp"
 #include "config/path_pattern.hpp"
 #include "config/text.hpp"
 
@@ -19,14 +20,14 @@ bool is_one_of(const std::string_view (&list)[N], std::string_view word) {
 constexpr std::string_view wrappers[] = {"timeout", "time", "nice", "nohup", "command", "builtin", "noglob", "xargs"};
 
 constexpr std::string_view runners[] = {
-    "stdbuf",   "sudo",     "doas",        "su",       "runuser",  "pkexec",  "env",      "eval",    "source",
-    ".",        "exec",     "parallel",    "watch",    "setsid",   "ionice",  "chrt",     "taskset", "flock",
-    "nsenter",  "unshare",  "chroot",      "strace",   "ltrace",   "gdb",     "script",   "trap",    "coproc",
-    "alias",    "unalias",  "export",      "declare",  "typeset",  "local",   "readonly", "hash",    "enable",
-    "set",      "setopt",   "unsetopt",    "shopt",    "emulate",  "unset",   "let",      "fc",      "bind",
-    "complete", "function", "systemd-run", "at",       "batch",    "crontab", "tmux",     "screen",  "expect",
-    "entr",     "busybox",  "toybox",      "zmodload", "autoload", "integer", "float",    "dot",     "logout",
-    "bg",       "fg",       "disown"};
+    "stdbuf",   "sudo",     "doas",        "su",       "runuser",  "pkexec",    "env",      "eval",    "source",
+    ".",        "exec",     "parallel",    "watch",    "setsid",   "ionice",    "chrt",     "taskset", "flock",
+    "nsenter",  "unshare",  "chroot",      "strace",   "ltrace",   "gdb",       "script",   "trap",    "coproc",
+    "alias",    "unalias",  "export",      "declare",  "typeset",  "local",     "readonly", "hash",    "enable",
+    "set",      "setopt",   "unsetopt",    "shopt",    "emulate",  "unset",     "let",      "fc",      "bind",
+    "complete", "function", "systemd-run", "at",       "batch",    "crontab",   "tmux",     "screen",  "expect",
+    "entr",     "busybox",  "toybox",      "zmodload", "autoload", "integer",   "float",    "dot",     "logout",
+    "bg",       "fg",       "disown",      "read",     "mapfile",  "readarray", "getopts",  "vared"};
 
 constexpr std::string_view shells[] = {"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh", "rbash"};
 
@@ -34,18 +35,17 @@ constexpr std::string_view find_actions[] = {"-exec",   "-execdir", "-ok",      
                                              "-fprint", "-fprint0", "-fprintf", "-fls"};
 
 /// Builtins that take a variable's name, and evaluate what stands in its brackets: `printf -v 'a[$(rm x)]' y`.
-constexpr std::string_view name_takers[] = {"test", "[",       "printf",    "print",   "read",
-                                            "wait", "mapfile", "readarray", "getopts", "vared"};
+constexpr std::string_view name_takers[] = {"test", "[", "printf", "print", "wait"};
 
 constexpr std::string_view safe_variables[] = {
     "LANG", "LANGUAGE",       "TZ",    "NO_COLOR", "FORCE_COLOR",      "CLICOLOR",
     "CI",   "RUST_BACKTRACE", "LINES", "COLUMNS",  "PYTHONUNBUFFERED", "NODE_ENV"};
 
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 bool is_safe_assignment(const ShellWord& word) {
-  const std::string_view name = std::string_view(word.text).substr(0, word.text.find('='));
-  return !word.expands && (is_one_of(safe_variables, name) || name.starts_with("LC_"));
+  const std::size_t end = word.text.find('=');
+  const std::string_view name = std::string_view(word.text).substr(0, end);
+  const bool names_file = word.value.find('/') != std::string::npos || word.value.find("..") != std::string::npos;
+  return !word.expands && !names_file && (is_one_of(safe_variables, name) || name.starts_with("LC_"));
 }
 
 /// 30, 1.5m
@@ -68,6 +68,9 @@ std::size_t wrapper_length(const std::vector<ShellWord>& words, std::size_t i) {
 /// Index of the word that is the command when plain wrappers are looked through.
 std::size_t core_word(const ShellPart& part) {
   std::size_t i = 0;
+  if (part.words.size() > 1 && part.words[0].text == "command" &&
+      (part.words[1].text == "-v" || part.words[1].text == "-V"))
+    return 0;
   while (const std::size_t length = wrapper_length(part.words, i)) i += length;
   return i;
 }
@@ -75,6 +78,22 @@ std::size_t core_word(const ShellPart& part) {
 bool under_xargs(const ShellPart& part, std::size_t core) {
   return std::any_of(part.words.begin(), part.words.begin() + static_cast<std::ptrdiff_t>(core),
                      [](const ShellWord& word) { return word.value == "xargs"; });
+}
+
+/// A word as the shell may leave it: up to its first expansion as written, then anything.
+std::string possible_word(const ShellWord& word) {
+  if (!word.expands) return word.value;
+  return word.value.substr(0, word.text == word.value ? word.value.find_first_of("$*?[{=~`") : 0) + "*";
+}
+
+/// What the words from `from` on may become; behind xargs, whatever comes behind them as well.
+std::string possible_text(const ShellPart& part, std::size_t from) {
+  std::string text;
+  for (std::size_t i = from; i < part.words.size() && text.size() < longest_command; ++i) {
+    if (i > from) text += ' ';
+    text += i == from && from == 0 ? std::string(base_name(part.words[i].value)) : possible_word(part.words[i]);
+  }
+  return text + (from > 0 && part.words[from - 1].value == "xargs" ? "*" : "");
 }
 
 std::string joined_values(const ShellPart& part, std::size_t from) {
@@ -116,6 +135,71 @@ std::string normal_form(std::string_view pattern) {
   return text;
 }
 
+/// wildcard_match, where no `*` of the pattern stands for a byte that is marked in `spelled`.
+bool spelled_match(std::string_view pattern, std::string_view text, const std::vector<bool>& spelled) {
+  std::vector<bool> reached(text.size() + 1, false);
+  reached[0] = true;
+  for (const char sign : pattern) {
+    std::vector<bool> next(text.size() + 1, false);
+    for (std::size_t i = 0; i <= text.size(); ++i) {
+      if (sign == '*') {
+        next[i] = reached[i] || (i > 0 && next[i - 1] && !spelled[i - 1]);
+      } else if (i < text.size() && reached[i] && text[i] == sign) {
+        next[i + 1] = true;
+      }
+    }
+    reached = std::move(next);
+  }
+  return reached.back();
+}
+
+/// Matches the part from its byte `from` on.
+bool covers(std::string_view pattern, const ShellPart& part, std::size_t from, const std::vector<Surprise>& surprises) {
+  const std::string_view text = std::string_view(part.text).substr(from);
+  if (!command_pattern_matches(pattern, text)) return false;
+  if (surprises.empty()) return true;
+  std::vector<bool> spelled(text.size(), false);
+  for (const Surprise& surprise : surprises) {
+    if (surprise.at < from) return false;
+    for (std::size_t i = surprise.at; i < surprise.at + surprise.length; ++i) {
+      if (i >= from && i - from < spelled.size()) spelled[i - from] = true;
+    }
+  }
+  const std::string normal = normal_form(pattern);
+  if (spelled_match(normal, text, spelled)) return true;
+  return normal.ends_with(" *") && spelled_match(std::string_view(normal).substr(0, normal.size() - 2), text, spelled);
+}
+
+/// What an `echo` or `printf` hands on, where it is plain words; nothing where it cannot be told.
+std::optional<std::vector<ShellWord>> plain_output(const ShellPart& part, const ShellWord& handed_to) {
+  const std::string_view name = part.words.empty() ? "" : std::string_view(part.words.front().text);
+  if (part.grouped || (name != "echo" && name != "printf") || !part.assignments.empty()) return std::nullopt;
+  std::vector<ShellWord> found;
+  for (std::size_t i = 1; i < part.words.size(); ++i) {
+    std::string value = part.words[i].value;
+    if (i == 1 && (value == "-n" || value == "%s\\n" || value == "%s " || value == "%s")) continue;
+    if (value.ends_with("\\n")) value.resize(value.size() - 2);
+    if (part.words[i].expands || value.find_first_of("\\%\"'$`*?[{") != std::string::npos) return std::nullopt;
+    for (std::size_t at = 0; (at = value.find_first_not_of(" \t\n", at)) != std::string::npos;) {
+      const std::size_t end = std::min(value.find_first_of(" \t\n", at), value.size());
+      ShellWord word = handed_to;
+      word.value = value.substr(at, end - at);
+      found.push_back(std::move(word));
+      at = end;
+    }
+  }
+  return found;
+}
+
+/// Programs that run what the configuration of the repository around them says.
+bool follows_repository(const ShellPart& part) {
+  if (part.words.empty()) return false;
+  return std::ranges::any_of(part.words, [](const ShellWord& word) {
+    const std::string_view name = base_name(word.value);
+    return name == "git" || name == "gh" || name == "hg";
+  });
+}
+
 /// Is the target something that everything depends on, or may it be?
 bool is_critical_target(const ShellWord& word, const RuleContext& context, bool moved) {
   const std::string_view path = word.value;
@@ -140,6 +224,8 @@ bool runs_its_arguments(const ShellPart& part) {
   if (part.words.empty()) return true;
   const std::size_t core = core_word(part);
   const std::string_view name = base_name(part.words[core].value);
+  if (name == "command" && part.words.size() > 1 && (part.words[1].text == "-v" || part.words[1].text == "-V"))
+    return false;
   const auto arguments = part.words.begin() + static_cast<std::ptrdiff_t>(core) + 1;
   if (is_one_of(runners, name) || is_one_of(wrappers, name) || is_shell_keyword(name)) return true;
   if (part.words[core].expands) return true;
@@ -179,6 +265,9 @@ Command read_command(std::string_view text) {
     if (part.text.size() <= longest_command) command.spellings.push_back(part.text);
     for (const std::size_t at : possible_commands(part)) {
       add_spelling(command.spellings, joined_values(part, at));
+      const std::size_t sub = at == core_word(part) ? subcommand_word(part, at) : 0;
+      if (sub > at + 1)
+        command.spellings.push_back(std::string(base_name(part.words[at].value)) + " " + joined_values(part, sub));
       const std::string_view name = base_name(part.words[at].value);
       command.changes_directory |= name == "cd" || name == "pushd" || name == "popd" || name == "chdir";
     }
@@ -186,23 +275,63 @@ Command read_command(std::string_view text) {
   return command;
 }
 
-bool command_pattern_matches(std::string_view written, std::string_view text) {
-  const std::string pattern = normal_form(written);
-  if (wildcard_match(pattern, text)) return true;
-  const bool only_star_is_last = pattern.ends_with(" *") && pattern.find('*') == pattern.size() - 1;
-  return only_star_is_last && text == std::string_view(pattern).substr(0, pattern.size() - 2);
+bool command_pattern_matches(std::string_view pattern, std::string_view text) {
+  std::string_view start = pattern;  // "git status:*", "git status *": this and nothing, or a blank and anything
+  if (start.ends_with(":*") || start.ends_with(" *")) {
+    start.remove_suffix(2);
+    if (start.find('*') == std::string_view::npos)
+      return text.starts_with(start) && (text.size() == start.size() || text[start.size()] == ' ');
+  }
+  return pattern.ends_with(":*") ? wildcard_match(normal_form(pattern), text) : wildcard_match(pattern, text);
 }
 
-bool grants(std::string_view pattern, const ShellPart& part) {
+void read_arguments(Command& command, const RuleContext& given) {
+  const auto known = [](const std::string& folder) { return folder.empty() ? std::string(unknown_folder) : folder; };
+  const RuleContext context{known(given.cwd), known(given.home)};
+  Folders folders{{context.cwd}, false};
+  std::vector<std::size_t> moves;
+  for (std::size_t i = 0; i < command.visible.size(); ++i) {
+    const ShellPart& part = command.visible[i];
+    if (part.words.empty()) {
+      command.arguments.emplace_back();
+      continue;
+    }
+    const std::size_t core = core_word(part);
+    const std::string_view name = base_name(part.words[core].value);
+    std::optional<std::vector<ShellWord>> input;
+    if (under_xargs(part, core) && part.piped && i > 0 && i < command.line.parts.size() && part.redirections.empty())
+      input = plain_output(command.visible[i - 1], part.words[core - 1]);
+    const bool runs_them = runs_its_arguments(part);
+    const bool every = runs_them && !is_one_of(name_takers, name) && name != "find";
+    command.arguments.push_back(every ? read_every_argument(part, folders, context)
+                                      : read_arguments(part, core, input ? &*input : nullptr, folders, context));
+    command.arguments.back().core = core;
+    command.arguments.back().runs_them = runs_them;
+    if (name == "cd" || name == "pushd" || name == "popd" || name == "chdir") moves.push_back(i);
+    if (!follows_repository(part) || (folders.known.size() == 1 && !folders.lost)) continue;
+    for (const std::size_t move : moves) {
+      const ShellPart& moving = command.visible[move];
+      command.arguments[move].surprises.push_back({0, moving.text.size(),
+                                                   "\"" + moving.text + "\", which leads " + std::string(name) +
+                                                       " into another repository, whose configuration is run",
+                                                   std::nullopt});
+    }
+    moves.clear();
+  }
+}
+
+bool grants(std::string_view pattern, const ShellPart& part, const Arguments& arguments,
+            const std::vector<Surprise>& surprises) {
   if (part.words.empty()) return false;
   const bool exact = pattern.find('*') == std::string_view::npos;
   if (exact && pattern == part.text) return true;
-  if (runs_its_arguments(part)) return false;
-  const ShellWord& core = part.words[core_word(part)];
-  const bool spelled_out = core.at == 0 || literal_prefix(normal_form(pattern)).size() >= core.at + core.text.size();
-  if (spelled_out && command_pattern_matches(pattern, part.text)) return true;
+  if (arguments.runs_them) return false;
+  const ShellWord& core = part.words[arguments.core];
+  const std::size_t literal = pattern.ends_with(":*") ? pattern.size() - 1 : literal_prefix(pattern).size();
+  const bool spelled_out = core.at == 0 || literal >= core.at + core.text.size();
+  if (spelled_out && covers(pattern, part, 0, surprises)) return true;
   const bool safe = std::ranges::all_of(part.assignments, is_safe_assignment);
-  return safe && command_pattern_matches(pattern, std::string_view(part.text).substr(core.at));
+  return safe && core.at > 0 && covers(pattern, part, core.at, surprises);
 }
 
 bool restricts(std::string_view pattern, const Command& command) {
@@ -217,8 +346,16 @@ bool might_restrict(std::string_view pattern, const Command& command) {
     if (part.words.empty()) return false;
     const std::size_t core = core_word(part);
     const bool expands = std::ranges::any_of(part.words, [](const auto& word) { return word.expands; });
-    return (expands || under_xargs(part, core)) &&
-           (runs_its_arguments(part) || wildcard_match(first, base_name(part.words[core].value)));
+    if (!expands && !under_xargs(part, core)) return false;
+    if (runs_its_arguments(part)) return true;
+    if (!wildcard_match(first, base_name(part.words[core].value))) return false;
+    const std::string text = possible_text(part, core);
+    const std::string_view bare =
+        std::string_view(normal).ends_with(" *") ? std::string_view(normal).substr(0, normal.size() - 2) : normal;
+    if (wildcards_overlap(normal, text) || wildcards_overlap(bare, text)) return true;
+    const std::size_t sub = subcommand_word(part, core);
+    return sub > core + 1 &&
+           wildcards_overlap(normal, std::string(base_name(part.words[core].value)) + " " + possible_text(part, sub));
   });
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/arguments.hpp"
 #include "config/rules.hpp"
 #include "config/shell_split.hpp"
 
@@ -20,6 +21,7 @@ struct Command {
   std::vector<ShellPart> visible;  // the line's parts, and those in texts handed to `sh -c`, `eval`, `sudo sh -c` …
   std::vector<std::string> spellings;  // every text a restriction is compared with
   bool changes_directory = false;      // then a relative path behind it means nothing to us
+  std::vector<Arguments> arguments;    // of each visible part
 };
 
 Command read_command(std::string_view text);
@@ -27,7 +29,11 @@ Command read_command(std::string_view text);
 /// Pattern against one text: `*` anywhere, a trailing ` *` or `:*` at a word boundary ("ls *" also matches plain "ls").
 bool command_pattern_matches(std::string_view pattern, std::string_view text);
 
-bool grants(std::string_view pattern, const ShellPart& part);
+/// Fills `arguments`.
+void read_arguments(Command&, const RuleContext&);
+
+/// `surprises` are pieces of the part's text that the pattern must spell out.
+bool grants(std::string_view pattern, const ShellPart& part, const Arguments&, const std::vector<Surprise>& surprises);
 bool restricts(std::string_view pattern, const Command&);
 
 /// Could what the shell puts in for a variable, a glob or a brace make a part meet this restriction?

@@ -58,8 +58,44 @@ bool restricts_file(const PermissionRule& rule, const ToolCall& call, const Rule
   });
 }
 
+enum class Met { no, perhaps, surely };
+
+/// Does a rule meet one path among a command's arguments?
+Met meets(const PathRule& path_rule, const PathUse& use, bool edits, const Arguments& arguments) {
+  const bool unsure = use.may_write;  // of a program that is not listed
+  if (!(edits ? use.writes || use.may_write : use.reads) || (unsure && path_rule.only_wildcards())) return Met::no;
+  const PathReach reach = path_rule.reach(use.folded, use.fills_dots);
+  if (reach.matches) return use.sure && (!edits || use.writes) ? Met::surely : Met::perhaps;
+  const bool skipped =
+      (!use.hidden && path_rule.about_hidden()) ||
+      (!arguments.filters.empty() && std::ranges::none_of(arguments.filters, [&](const std::string& filter) {
+        return wildcards_overlap(filter, path_rule.last_name());
+      }));
+  const bool below =
+      (use.below == Below::everything && reach.holds && !skipped) || (use.below == Below::named && reach.leads);
+  return below ? Met::perhaps : Met::no;
+}
+
+/// A path rule meets a command through its arguments as well.
+Met meets_arguments(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
+  if (!call.command || (rule.tool != "Edit" && rule.tool != "Read")) return Met::no;
+  const bool edits = rule.tool == "Edit";
+  Met met = Met::no;
+  const PathRule path_rule(rule.specifier.value_or("//**"), context);
+  for (const Arguments& arguments : call.command->arguments) {
+    for (const PathUse& use : arguments.paths) {
+      if (use.may_write && !rule.specifier) continue;
+      met = std::max(met, meets(path_rule, use, edits, arguments));
+      if (met == Met::surely) return met;
+    }
+    if (rule.specifier && (edits ? arguments.unseen_writes : arguments.unseen_reads)) met = Met::perhaps;
+  }
+  return met;
+}
+
 bool restricts(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
   if (restricts_file(rule, call, context)) return true;
+  if (meets_arguments(rule, call, context) == Met::surely) return true;
   if (!names_tool(rule, call)) return false;
   if (!rule.specifier) return true;
   if (parameter_matches(*rule.specifier, call)) return true;
@@ -69,8 +105,9 @@ bool restricts(const PermissionRule& rule, const ToolCall& call, const RuleConte
 }
 
 /// Could a restriction be met by something that cannot be seen: a shell expansion, a file below a searched folder?
-bool might_restrict(const PermissionRule& rule, const ToolCall& call) {
+bool might_restrict(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
   if (!rule.specifier) return false;
+  if (meets_arguments(rule, call, context) == Met::perhaps) return true;
   if (call.command) return rule.tool == "Bash" && might_restrict(*rule.specifier, *call.command);
   return call.kind == ToolKind::search && rule.tool == "Read";
 }
@@ -94,8 +131,14 @@ bool grants_file(const PermissionRule& rule, const FileUse& use, const RuleConte
   return path_matches(*rule.specifier, path, context, Side::grant);
 }
 
+/// An option may write what a redirection may.
+bool edit_granted(const std::vector<PermissionRule>& rules, const std::string& path, const RuleContext& context) {
+  const FileUse use{path, true, false, ""};
+  return std::ranges::any_of(rules, [&](const PermissionRule& rule) { return grants_file(rule, use, context); });
+}
+
 bool grants_call(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
-  if (why_never_allows(rule) || !names_tool(rule, call)) return false;
+  if (!names_tool(rule, call) || (call.command && rule.specifier) || why_never_allows(rule)) return false;
   if (!rule.specifier) return true;
   if (!call.files.empty()) return grants_file(rule, call.files.front(), context);
   if (call.kind == ToolKind::agent) return *rule.specifier == call.primary;
@@ -116,9 +159,21 @@ Grant grant_call(const std::vector<PermissionRule>& rules, const ToolCall& call,
     need(whole_call, "no allow rule covers it");
     return grant;
   }
-  for (const ShellPart& part : call.command->line.parts) {
-    need([&](const PermissionRule& rule) { return rule.tool == "Bash" && grants(*rule.specifier, part); },
-         "no allow rule covers the command \"" + part.text + "\"");
+  const auto& parts = call.command->line.parts;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Arguments& arguments = call.command->arguments[i];
+    std::vector<Surprise> surprises = arguments.surprises;
+    std::erase_if(surprises, [&](const Surprise& surprise) {
+      return surprise.writes && edit_granted(rules, *surprise.writes, context);
+    });
+    const auto covers = [&](const PermissionRule& rule) {
+      return rule.tool == "Bash" && grants(*rule.specifier, parts[i], arguments, surprises);
+    };
+    const bool but_for_surprises = !surprises.empty() && std::ranges::any_of(rules, [&](const PermissionRule& rule) {
+      return rule.tool == "Bash" && grants(*rule.specifier, parts[i], arguments, {});
+    });
+    need(covers, but_for_surprises ? "no allow rule spells out " + surprises.front().why
+                                   : "no allow rule covers the command \"" + parts[i].text + "\"");
   }
   for (const FileUse& use : call.files) {
     need([&](const PermissionRule& rule) { return grants_file(rule, use, context); },
@@ -136,7 +191,9 @@ bool default_may_allow(const ToolCall& call) {
     return std::ranges::all_of(call.files, [](const FileUse& use) { return !use.writes || may_write("", use.path); });
   }
   const auto& parts = call.command->line.parts;
-  return call.files.empty() && std::ranges::none_of(parts, [](const ShellPart& part) {
+  const bool surprising =
+      std::ranges::any_of(call.command->arguments, [](const Arguments& a) { return !a.surprises.empty(); });
+  return call.files.empty() && !surprising && std::ranges::none_of(parts, [](const ShellPart& part) {
            return runs_its_arguments(part) || !part.assignments.empty();
          });
 }
@@ -179,7 +236,7 @@ Verdict judge_tool(const PermissionRules& rules, std::string_view tool_name, std
   if (!call.doubt.empty()) return {careful, "", call.doubt + ", so no rule may allow it"};
   for (const auto* list : {&rules.deny, &rules.ask}) {
     for (const PermissionRule& rule : *list) {
-      if (might_restrict(rule, call))
+      if (might_restrict(rule, call, context))
         return {careful, rule.text, "what this rule is about may be met, but cannot be seen"};
     }
   }

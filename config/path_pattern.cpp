@@ -57,10 +57,12 @@ std::string below_start(std::string_view pattern, Side side) {
   return (any_depth ? "**/" : "") + std::string(pattern);
 }
 
-constexpr std::string_view protected_names[] = {".git",          ".claude",  ".claude.json", ".mcp.json",   ".vscode",
-                                                ".idea",         ".husky",   ".gitmodules",  ".gitconfig",  ".bashrc",
-                                                ".bash_profile", ".profile", ".zshrc",       ".zshenv",     ".zprofile",
-                                                ".envrc",        ".ssh",     ".npmrc",       "inbox-poller"};
+constexpr std::string_view protected_names[] = {
+    ".git",          ".claude",    ".claude.json", ".mcp.json",     ".vscode",      ".idea",       ".husky",
+    ".gitmodules",   ".gitconfig", ".bashrc",      ".bash_profile", ".profile",     ".zshrc",      ".zshenv",
+    ".zprofile",     ".envrc",     ".ssh",         ".npmrc",        "inbox-poller", ".bash_login", ".bash_logout",
+    ".bash_aliases", ".zlogin",    ".zlogout",     ".kshrc",        ".cshrc",       ".tcshrc",     ".inputrc",
+    ".vimrc",        ".yarnrc",    ".yarnrc.yml",  ".devcontainer"};
 
 }  // namespace
 
@@ -112,6 +114,98 @@ bool path_matches(std::string_view written, std::string_view path, const RuleCon
   if (rest.size() < start.size() || !std::equal(start.begin(), start.end(), rest.begin())) return false;
   rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(start.size()));
   return segments_match(segments_of(pattern), rest, side == Side::restrict);
+}
+
+namespace {
+
+/// Could the shell's, or a program's, name stand for one that the rule's does?
+bool names_overlap(std::string_view of_rule, std::string_view of_path, bool fills_dots) {
+  if (of_path.find_first_of("*?[") == std::string_view::npos) return wildcard_match(of_rule, of_path, true);
+  const bool hidden = of_rule.starts_with('.') && !of_path.starts_with('.');
+  if (hidden && !fills_dots) return false;  // a shell's `*` begins no name with a dot
+  std::string plain;                        // [a-z] could be any sign
+  for (std::size_t i = 0; i < of_path.size(); ++i) {
+    const std::size_t close = of_path[i] == '[' ? of_path.find(']', i + 2) : std::string_view::npos;
+    plain += close == std::string_view::npos ? of_path[i] : '?';
+    if (close != std::string_view::npos) i = close;
+  }
+  return wildcards_overlap(of_rule, plain);
+}
+
+}  // namespace
+
+PathRule::PathRule(std::string_view written, const RuleContext& context) {
+  const bool at_root = written.starts_with("//");
+  const std::string& base = written.starts_with("~/") ? context.home : context.cwd;
+  text_ = at_root || base == "/" ? "" : to_lower(base);
+  base_ = text_.size();
+  const std::string pattern = to_lower(below_start(written, Side::restrict)) + (written.ends_with('/') ? "/**" : "");
+  text_ += !at_root && base.empty() ? "/**/" + pattern : "/" + pattern;
+  literal_ = text_.find_first_of("*?", base_);
+  if (literal_ != std::string::npos) literal_ = text_.rfind('/', literal_);
+  literal_ = std::min(literal_, text_.size());
+  only_wildcards_ = pattern.find_first_not_of("*?/") == std::string::npos;
+  hidden_ = text_.find("/.", base_) != std::string::npos;
+}
+
+std::string_view PathRule::last_name() const { return std::string_view(text_).substr(text_.rfind('/') + 1); }
+
+PathReach PathRule::reach(std::string_view folded, bool fills_dots) const {
+  PathReach reach;
+  if (folded.empty()) return reach;
+  const bool glob = folded.find_first_of("*?[") != std::string_view::npos;
+  if (!glob) {  // most paths have nothing to do with most rules
+    const std::string_view literal = std::string_view(text_).substr(0, literal_);
+    const std::size_t common = folded == "/" ? 0 : std::min(literal.size(), folded.size());
+    if (literal.substr(0, common) != folded.substr(0, common)) return reach;
+  }
+  Segments rule = segments_of(std::string_view(text_).substr(0, base_));
+  const std::size_t start = rule.size();
+  for (const std::string_view name : segments_of(std::string_view(text_).substr(base_))) rule.push_back(name);
+  // Like segments_match, but every step of both sides may stand for several; `strict` leaves out what only a `**` ate.
+  std::vector<char> reached(rule.size() + 1, 0);
+  reached[0] = 1;
+  const auto skip_stars = [&](std::vector<char>& states) {
+    for (std::size_t i = start; i + 1 < rule.size(); ++i) {
+      if (rule[i] == "**" && states[i] != 0) states[i + 1] = 1;
+    }
+  };
+  skip_stars(reached);
+  std::vector<char> strict = reached;
+  for (const std::string_view name : segments_of(folded)) {
+    std::vector<char> next(rule.size() + 1, 0);
+    std::vector<char> next_strict(rule.size() + 1, 0);
+    for (std::size_t i = 0; i < rule.size(); ++i) {
+      if (reached[i] == 0) continue;
+      const bool any_folders = i >= start && rule[i] == "**";
+      if (name == "**") std::fill(next.begin() + static_cast<std::ptrdiff_t>(i), next.end(), char{1});
+      if (any_folders) next[i] = 1;
+      if (any_folders && i + 1 == rule.size()) next[i + 1] = 1;
+      const bool fits = i < start && !glob ? rule[i] == name : names_overlap(rule[i], name, fills_dots);
+      if (any_folders || !fits) continue;
+      next[i + 1] = 1;
+      next_strict[i + 1] = strict[i];
+    }
+    skip_stars(next);
+    skip_stars(next_strict);
+    reached = std::move(next);
+    strict = std::move(next_strict);
+    reach.matches = reach.matches || reached.back() != 0;
+  }
+  reach.holds = std::find(reached.begin(), reached.end() - 1, 1) != reached.end() - 1;
+  reach.leads = std::find(strict.begin(), strict.end() - 1, 1) != strict.end() - 1;
+  return reach;
+}
+
+std::string_view protected_name(std::string_view path, std::string_view base) {
+  const std::string folded = to_lower(path);
+  const std::size_t from = path.starts_with(base) && path.substr(base.size()).starts_with('/') ? base.size() : 0;
+  for (const std::string_view name : segments_of(std::string_view(folded).substr(from))) {
+    for (const std::string_view kept : protected_names) {
+      if (names_overlap(kept, name, false)) return kept;
+    }
+  }
+  return "";
 }
 
 bool may_write(std::string_view pattern, std::string_view path) {

@@ -24,6 +24,35 @@ std::optional<std::string> path_doubt(std::string_view path, const RuleContext&)
 /// `name` at any depth below cwd, `a/b` anchored at cwd; `*` and `?` within a segment, `**` for any number of segments.
 bool path_matches(std::string_view pattern, std::string_view path, const RuleContext&, Side);
 
+/// What a rule for paths may be about where all is not told: a path with wildcards, a folder and what is in it.
+struct PathReach {
+  bool matches = false;  // it is, or could be, this path or one above it
+  bool holds = false;    // what the rule is about may be below
+  bool leads = false;    // the same, and the path is on the rule's way step by step, not only somewhere in a `**`
+};
+
+/// A rule's pattern, prepared once for many paths; as path_matches reads it on the restricting side. Where its starting
+/// point is not known, it could be any folder.
+class PathRule {
+ public:
+  PathRule(std::string_view pattern, const RuleContext&);
+  /// `folded` is a normalised path in lower case. With `fills_dots` its wildcards may stand for a leading dot.
+  [[nodiscard]] PathReach reach(std::string_view folded, bool fills_dots) const;
+  [[nodiscard]] bool only_wildcards() const { return only_wildcards_; }
+  [[nodiscard]] bool about_hidden() const { return hidden_; }
+  [[nodiscard]] std::string_view last_name() const;
+
+ private:
+  std::string text_;         // the starting point and the pattern, in lower case
+  std::size_t base_ = 0;     // so long is the starting point, which is compared literally
+  std::size_t literal_ = 0;  // so long is what holds no wildcard
+  bool only_wildcards_ = false;
+  bool hidden_ = false;  // it names something with a leading dot
+};
+
+/// The protected name that `path` holds, or may hold where it has wildcards, below `base` if it is there; empty: none.
+std::string_view protected_name(std::string_view path, std::string_view base);
+
 /// May a pattern that matches `path` allow writing it? Files that decide what runs or is allowed later (.git, .claude,
 /// .bashrc …) must be named by the pattern; the empty pattern names none.
 bool may_write(std::string_view pattern, std::string_view path);

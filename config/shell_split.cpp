@@ -34,17 +34,20 @@ class Splitter {
       const char c = text_[pos_];
       if (is_blank(c) || starts_with("\\\n")) {
         pos_ += is_blank(c) ? 1 : 2;
+      } else if (c == '#') {
+        skip_comment();
+      } else if (c == '(' || c == ')') {
+        c == '(' ? open_group() : close_group();
       } else if (c == '<' || c == '>' || starts_with("&>")) {
         read_redirection();
       } else if (ends_word(c)) {
-        if (c == '(' || c == ')') doubt("groups commands with parentheses or defines a function");
-        end_part();
-        ++pos_;
+        read_operator();
       } else {
         read_argument();
       }
     }
     end_part();
+    if (open_groups_ > 0) doubt("has a parenthesis that is not closed");
     return std::move(line_);
   }
 
@@ -56,9 +59,52 @@ class Splitter {
   [[nodiscard]] bool starts_with(std::string_view prefix) const { return text_.substr(pos_, prefix.size()) == prefix; }
   [[nodiscard]] char peek(std::size_t ahead) const { return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0'; }
 
+  void read_operator() {
+    const bool pipe = text_[pos_] == '|' && peek(1) != '|';
+    const bool goes_on = text_[pos_] == '\n' && part_.words.empty() && part_.piped;  // the line ended behind a `|`
+    end_part();
+    after_group_ = false;
+    pos_ += text_[pos_] == '|' && (peek(1) == '|' || peek(1) == '&') ? 2 : 1;
+    part_.piped = pipe || goes_on;
+  }
+
+  /// To the end of the line. Not every shell skips it, so it is plain text and no more: then it is at worst arguments.
+  void skip_comment() {
+    const std::size_t end = std::min(text_.find('\n', pos_), text_.size());
+    const std::string_view comment = text_.substr(pos_, end - pos_);
+    const bool last = end == text_.size();
+    if (comment.find_first_of(last ? ";&|<>()$`\\" : ";&|<>()$`\\\"'") != std::string_view::npos)
+      doubt("has a comment with signs that not every shell skips");
+    pos_ = end;
+  }
+
+  /// `(` begins a group where a command could begin; elsewhere it is a function, an array or a pattern.
+  void open_group() {
+    const std::size_t next = text_.find_first_not_of(" \t\n", pos_ + 1);
+    const bool begins = part_.text.empty() && part_.redirections.empty() && !after_group_;
+    const bool hollow = next == std::string_view::npos || text_[next] == ')' || peek(1) == '(';
+    if (!begins || hollow) doubt("defines a function, or uses parentheses for more than a group of commands");
+    end_part();
+    ++open_groups_;
+    ++pos_;
+  }
+
+  void close_group() {
+    end_part();
+    if (open_groups_ == 0) doubt("closes a parenthesis that is not open");
+    if (open_groups_ > 0) --open_groups_;
+    after_group_ = true;
+    ++pos_;
+  }
+
+  void behind_group() {
+    if (after_group_) doubt("has words or redirections behind a group of commands");
+  }
+
   void literal(ShellWord& word) { word.value += text_[pos_++]; }
 
   void read_argument() {
+    behind_group();
     ShellWord word = read_word();
     const bool touches_redirection = peek(0) == '<' || peek(0) == '>';
     if (touches_redirection && is_number(word.text)) return;  // the file descriptor of `2>…`
@@ -88,10 +134,6 @@ class Splitter {
           break;
         case '=':  // at the start of a word zsh replaces =name by a path
           word.expands = word.expands || pos_ == begin;
-          literal(word);
-          break;
-        case '#':
-          if (pos_ == begin) doubt("has a comment, which not every shell skips");
           literal(word);
           break;
         default: literal(word);
@@ -203,6 +245,7 @@ class Splitter {
   }
 
   void read_redirection() {
+    behind_group();
     if (starts_with("<<")) {
       doubt("has a here-document or here-string");
       while (peek(0) == '<') ++pos_;
@@ -237,6 +280,9 @@ class Splitter {
 
   void end_part() {
     ShellPart part = std::exchange(part_, {});
+    part.grouped = open_groups_ > 0;
+    if (part.words.size() > 1 && part.words.front().text == "!" && part.assignments.empty() && !part.piped)
+      drop_negation(part);
     if (part.words.empty()) {
       if (!part.assignments.empty()) doubt("sets a variable for the commands behind it");
       if (!part.redirections.empty()) doubt("has a redirection without a command");
@@ -249,21 +295,31 @@ class Splitter {
     line_.parts.push_back(std::move(part));
   }
 
+  /// `! grep -q x`: what runs is grep.
+  static void drop_negation(ShellPart& part) {
+    const std::size_t gone = part.words[1].at;
+    part.words.erase(part.words.begin());
+    part.text.erase(0, gone);
+    for (ShellWord& word : part.words) word.at -= gone;
+  }
+
   std::string_view text_;
   int depth_;
   std::size_t pos_ = 0;
   ShellLine line_;
   ShellPart part_;
+  int open_groups_ = 0;
+  bool after_group_ = false;
 };
 
 }  // namespace
 
 bool is_shell_keyword(std::string_view word) {
-  static constexpr std::array keywords = {"if",     "then", "elif", "else",   "fi",       "for",  "foreach", "while",
-                                          "until",  "do",   "done", "end",    "case",     "esac", "select",  "function",
-                                          "coproc", "{",    "}",    "!",      "[[",       "]]",   "-",       "repeat",
-                                          "in",     "let",  "((",   "always", "nocorrect"};
-  return std::ranges::find(keywords, word) != keywords.end();
+  static constexpr std::string_view keywords[] = {
+      "if",   "then", "elif", "else",   "fi",     "for",      "foreach", "while",  "until",    "do",
+      "done", "end",  "case", "esac",   "select", "function", "coproc",  "{",      "}",        "!",
+      "[[",   "]]",   "-",    "repeat", "in",     "let",      "((",      "always", "nocorrect"};
+  return std::ranges::find(keywords, word) != std::end(keywords);
 }
 
 ShellLine split_shell_line(std::string_view text) {

@@ -1,6 +1,6 @@
 // Splits a shell command line into the simple commands that it would run, as far as that can be told from the text
 // alone. What it is not: a shell parser. It knows quotes, backslashes, operators and redirections, and it knows what it
-// does not know: whatever needs more (substitutions, here-documents, grouping, control flow, computed names) sets
+// does not know: whatever needs more (substitutions, here-documents, braces, control flow, computed names) sets
 // `doubt`, and the caller must not allow such a line. In doubt it still lists every command it can see, also inside
 // substitutions, so that a deny rule finds it. Invariant: with an empty `doubt`, bash and zsh run exactly `parts`, in
 // this order, joined by whatever operators. Source: the shell grammar of POSIX (XCU 2), with the additions of bash 5.2
@@ -32,6 +32,8 @@ struct ShellPart {
   std::vector<ShellWord> assignments;
   std::vector<ShellWord> words;  // words.front() is the command; empty only on a line in doubt
   std::vector<Redirection> redirections;
+  bool piped = false;    // reads what the part in front of it writes
+  bool grouped = false;  // stands in parentheses
 };
 
 struct ShellLine {

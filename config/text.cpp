@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
+#include <vector>
 
 #include "schema/utf8.hpp"
 
@@ -43,6 +45,30 @@ bool wildcard_match(std::string_view pattern, std::string_view text, bool questi
     }
   }
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+bool wildcards_overlap(std::string_view a, std::string_view b) {
+  // reached[j]: what a's signs so far stand for can be what b's first j signs stand for.
+  std::vector<char> reached(b.size() + 1, 0);
+  reached[0] = 1;
+  for (std::size_t j = 0; j < b.size() && b[j] == '*'; ++j) reached[j + 1] = 1;
+  for (const char sign : a) {
+    std::vector<char> next(b.size() + 1, 0);
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (reached[j] == 0) continue;
+      if (sign == '*') {
+        std::fill(next.begin() + static_cast<std::ptrdiff_t>(j), next.end(), char{1});
+        break;
+      }
+      if (j < b.size() && b[j] == '*') next[j] = 1;
+      if (j < b.size() && (b[j] == sign || b[j] == '?' || b[j] == '*' || sign == '?')) next[j + 1] = 1;
+    }
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      if (next[j] != 0 && b[j] == '*') next[j + 1] = 1;
+    }
+    reached = std::move(next);
+  }
+  return reached.back() != 0;
 }
 
 std::optional<std::string> find_odd_character(std::string_view text, LineBreaks line_breaks) {

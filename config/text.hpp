@@ -11,6 +11,9 @@ namespace inbox_poller::config {
 /// itself? With `question_mark`, `?` stands for exactly one byte.
 bool wildcard_match(std::string_view pattern, std::string_view text, bool question_mark = false);
 
+/// Could one text match both, where both may hold `*` and `?`?
+bool wildcards_overlap(std::string_view a, std::string_view b);
+
 enum class LineBreaks { refused, accepted };
 
 /// Names the first character that a reader cannot see or that changes the direction of what he reads: control

@@ -85,6 +85,7 @@ FileUse file_use(std::string_view path, bool writes, const RuleContext& context)
 
 void read_bash(ToolCall& call, const RuleContext& context) {
   call.command = read_command(call.primary);
+  read_arguments(*call.command, context);
   const Command& command = *call.command;
   if (!command.line.doubt.empty()) doubt(call, "the command " + command.line.doubt);
   if (const auto critical = removes_critical_path(command, context)) doubt(call, "the command " + *critical);

@@ -1,8 +1,17 @@
 #include "handlers/plan_approval.hpp"
 
+#include "handlers/orders.hpp"
 #include "schema/codec.hpp"
 
 namespace inbox_poller::handlers {
+
+namespace {
+
+constexpr EpochMs one_breath_ms = 5'000;
+/// Long enough that a worker which goes on has mostly said something by then.
+constexpr EpochMs reminder_after_ms = 60'000;
+
+}  // namespace
 
 Request draft_of(const schema::PlanApprovalRequest& ask) {
   Request request;
@@ -33,6 +42,25 @@ std::string plan_answer(const Request& decided, config::PermissionMode mode) {
                                                      .feedback = decided.reason,
                                                      .timestamp = schema::iso_timestamp(decided.decided_ms),
                                                      .permission_mode = std::string(config::to_string(mode))});
+}
+
+EpochMs plan_reminder_due(const Request& decided) {
+  const bool at_once = decided.decided_ms - decided.asked_ms < one_breath_ms;
+  return decided.kind == RequestKind::plan && decided.state == RequestState::approved && at_once
+             ? decided.decided_ms + reminder_after_ms
+             : 0;
+}
+
+bool shows_going_on(const Request& decided, std::string_view type, EpochMs received_ms) {
+  if (received_ms < decided.decided_ms) return false;
+  return type != "idle_notification" || received_ms - decided.decided_ms >= one_breath_ms;
+}
+
+AppendEntry plan_reminder(const Request& decided, const TeamView& view) {
+  const std::string text = "Reminder: your plan (request " + decided.request_id +
+                           ") was approved, and you are out of plan mode. Begin with it now if you have not; if you "
+                           "are at it already, go on and do not answer this.";
+  return order_to(decided.asker, text, decided.request_id + " nudge", view, plan_reminder_due(decided));
 }
 
 }  // namespace inbox_poller::handlers

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "handlers/handler.hpp"
+#include "handlers/outgoing.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -17,5 +18,13 @@ config::Verdict judge(const schema::PlanApprovalRequest&, std::string_view asker
 
 /// The payload of the answer; `mode` is what an approval sets.
 std::string plan_answer(const Request& decided, config::PermissionMode mode);
+
+/// When a worker whose plan was approved is reminded, if it was asked and answered in one breath: newest clients lose
+/// an approval that they read in the moment their turn ends. 0: not at all.
+EpochMs plan_reminder_due(const Request& decided);
+/// True when a message of the worker tells that it goes on: anything but the end of the turn in which it asked.
+bool shows_going_on(const Request& decided, std::string_view type, EpochMs received_ms);
+/// The reminder: plain words, the same for the same plan.
+AppendEntry plan_reminder(const Request& decided, const TeamView&);
 
 }  // namespace inbox_poller::handlers

@@ -78,7 +78,7 @@ struct Shutdown {
   EpochMs term_ms = 0;     // when TERM was sent, in this state
   EpochMs kill_ms = 0;
   WorkerPlace place;
-  std::vector<ProcessRef> survivors;  // what lived in the pane when we closed it
+  std::vector<ProcessRef> survivors;  // what descended from it while it lived, or lived in the pane when we closed it
   std::string answer;                 // the worker's words with a rejection
   std::string tasks;                  // given back, for people: "1 \"Parse\", 3 \"Print\""
   std::string detail;                 // what is waited for, or was left alone; a sentence

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -13,7 +14,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include <array>
 #include <charconv>
 #include <ctime>
 #include <filesystem>
@@ -37,6 +37,8 @@ constexpr std::size_t most_ancestors = 1024;
 struct Seen {
   ProcessRef process;
   long long parent = 0;
+  long long group = 0;     // its process group
+  long long in_front = 0;  // the group in front of its terminal; none: not above 0
 };
 
 #ifdef __linux__
@@ -92,7 +94,10 @@ std::optional<Seen> look(long long pid) {
   if (fields[3] == "Z" || fields[3] == "X") return std::nullopt;  // ended, only not reaped yet
   const auto parent = decimal(fields[4]);
   if (!parent || !decimal(fields[22])) return std::nullopt;
-  return Seen{{pid, std::string(fields[22]) + "@" + boot_id()}, *parent};
+  return Seen{{pid, std::string(fields[22]) + "@" + boot_id()},
+              *parent,
+              decimal(fields[5]).value_or(0),
+              decimal(fields[8]).value_or(0)};
 }
 
 std::vector<std::string> command_line(long long pid) {
@@ -155,17 +160,24 @@ std::string name_of_space() {
 Seen seen_in(const kinfo_proc& info) {
   const timeval& start = info.kp_proc.p_starttime;
   return {{info.kp_proc.p_pid, std::to_string(static_cast<long long>(start.tv_sec) * 1'000'000 + start.tv_usec)},
-          info.kp_eproc.e_ppid};
+          info.kp_eproc.e_ppid,
+          info.kp_eproc.e_pgid,
+          info.kp_eproc.e_tpgid};
 }
 
 bool is_zombie(const kinfo_proc& info) { return info.kp_proc.p_stat == SZOMB; }
 
-std::optional<Seen> look(long long pid) {
+std::optional<kinfo_proc> info_of(long long pid) {
   int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, static_cast<int>(pid)};
   kinfo_proc info{};
   std::size_t size = sizeof info;
   if (::sysctl(name, 4, &info, &size, nullptr, 0) != 0 || size != sizeof info || is_zombie(info)) return std::nullopt;
-  return seen_in(info);
+  return info;
+}
+
+std::optional<Seen> look(long long pid) {
+  const auto info = info_of(pid);
+  return info ? std::optional(seen_in(*info)) : std::nullopt;
 }
 
 std::vector<Seen> look_at_all() {
@@ -196,11 +208,8 @@ std::vector<long long> all_numbers() {
 }
 
 bool is_of_this_user(long long pid) {
-  int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, static_cast<int>(pid)};
-  kinfo_proc info{};
-  std::size_t size = sizeof info;
-  return ::sysctl(name, 4, &info, &size, nullptr, 0) == 0 && size == sizeof info &&
-         info.kp_eproc.e_ucred.cr_uid == ::geteuid();
+  const auto info = info_of(pid);
+  return info && info->kp_eproc.e_ucred.cr_uid == ::geteuid();
 }
 
 std::string name_of_space() { return {}; }
@@ -270,6 +279,16 @@ int signal_by_number(const ProcessRef& process, int number, Processes& processes
 
 }  // namespace
 
+bool is_shell(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return false;
+  std::string_view name = arguments.front();
+  name.remove_prefix(std::min(name.find_last_of('/') + 1, name.size()));  // npos + 1 is 0
+  if (name.starts_with('-')) name.remove_prefix(1);                       // a login shell
+  constexpr std::array<std::string_view, 11> shells{"sh",  "bash", "zsh",  "dash", "ash", "fish",
+                                                    "ksh", "mksh", "tcsh", "csh",  "nu"};
+  return std::find(shells.begin(), shells.end(), name) != shells.end();
+}
+
 Result<ProcessRef> SystemProcesses::identify(long long pid) {
   auto seen = is_number_of_one(pid) ? look(pid) : std::nullopt;
   if (!seen) return Error{"process.gone", "there is no process " + std::to_string(pid)};
@@ -281,18 +300,34 @@ bool SystemProcesses::is_alive(const ProcessRef& process) {
   return now.ok() && *now == process;
 }
 
-std::vector<ProcessRef> SystemProcesses::family(const ProcessRef& first) {
+std::vector<ProcessRef> SystemProcesses::family(const ProcessRef& first) { return families({first}); }
+
+std::vector<ProcessRef> SystemProcesses::families(const std::vector<ProcessRef>& firsts) {
   const std::vector<Seen> all = look_at_all();
   std::vector<ProcessRef> family;
-  for (const Seen& seen : all)
-    if (seen.process == first) family.push_back(first);
-  for (std::size_t i = 0; i < family.size(); ++i) {
-    for (const Seen& seen : all) {
-      if (seen.parent == family[i].pid && seen.process.pid != first.pid && family.size() < most_of_family)
-        family.push_back(seen.process);
-    }
-  }
+  const auto add = [&family](const ProcessRef& one) {
+    const bool is_new = std::find(family.begin(), family.end(), one) == family.end();
+    if (is_new && family.size() < most_of_family) family.push_back(one);
+  };
+  for (const ProcessRef& first : firsts)
+    for (const Seen& seen : all)
+      if (seen.process == first) add(first);
+  for (std::size_t i = 0; i < family.size(); ++i)
+    for (const Seen& seen : all)
+      if (seen.parent == family[i].pid) add(seen.process);
   return family;
+}
+
+std::optional<ProcessRef> SystemProcesses::in_front_of(const ProcessRef& shell) {
+  std::vector<Seen> children;
+  for (Seen& seen : look_at_all())
+    if (seen.parent == shell.pid) children.push_back(std::move(seen));
+  if (!is_alive(shell)) return std::nullopt;  // they may be another one's
+  if (children.size() > 1)
+    std::erase_if(children, [](const Seen& child) {
+      return child.in_front <= 0 || child.group != child.in_front || child.process.pid != child.group;
+    });
+  return children.size() == 1 ? std::optional(std::move(children.front().process)) : std::nullopt;
 }
 
 std::vector<std::string> SystemProcesses::arguments(const ProcessRef& process) {
@@ -321,6 +356,10 @@ std::vector<ProcessRef> SystemProcesses::with_word(std::string_view word) {
 }
 
 long long SystemProcesses::started_ms(const ProcessRef& process) { return start_ms(process.started); }
+
+bool SystemProcesses::may_signal(const ProcessRef& process) {
+  return is_number_of_one(process.pid) && process.pid != 1 && !is_ours(process.pid) && is_of_this_user(process.pid);
+}
 
 Status SystemProcesses::signal(const ProcessRef& process, int number) {
   const std::string named = "process " + std::to_string(process.pid);

@@ -1,5 +1,9 @@
 #include "schema/hook_event.hpp"
 
+#include <array>
+#include <charconv>
+#include <cstdlib>
+
 #include "schema/field_reader.hpp"
 #include "schema/ids.hpp"
 #include "schema/json_scan.hpp"
@@ -13,6 +17,7 @@ namespace {
 template <typename Event, typename Visit>
 void each_text(Event& event, const Visit& visit) {
   visit("session_id", event.session_id);
+  visit("transcript_path", event.transcript_path);
   visit("cwd", event.cwd);
   visit("hook_event_name", event.name);
   visit("agent_id", event.agent_id);
@@ -23,6 +28,7 @@ void each_text(Event& event, const Visit& visit) {
   visit("tool_use_id", event.tool_use_id);
   visit("source", event.source);
   visit("reason", event.reason);
+  visit("notification_type", event.notification_type);
   visit("teammate_name", event.teammate_name);
   visit("team_name", event.team_name);
   visit("task_id", event.task_id);
@@ -34,6 +40,43 @@ std::string specific(std::string_view event, std::string_view rest) {
 }
 
 }  // namespace
+
+ClientMode client_mode(std::string_view entrypoint, std::string_view attended) {
+  if (attended == "0" || entrypoint.starts_with("sdk")) return ClientMode::headless;
+  if (attended == "1" || (attended.empty() && entrypoint == "cli")) return ClientMode::interactive;
+  return ClientMode::unknown;
+}
+
+std::string_view to_string(ClientMode mode) {
+  switch (mode) {
+    case ClientMode::interactive: return "interactive";
+    case ClientMode::headless: return "headless";
+    case ClientMode::unknown: return "unknown";
+  }
+  std::abort();
+}
+
+ClientMode parse_client_mode(std::string_view text) {
+  for (const auto mode : {ClientMode::interactive, ClientMode::headless})
+    if (text == to_string(mode)) return mode;
+  return ClientMode::unknown;
+}
+
+bool is_at_least(std::string_view version, int major, int minor, int patch) {
+  const std::array<int, 3> wanted{major, minor, patch};
+  std::array<int, 3> parts{};
+  const char* at = version.data();
+  const char* const end = at + version.size();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0 && (at == end || *at++ != '.')) return false;
+    const auto [behind, error] = std::from_chars(at, end, parts.at(i));
+    if (error != std::errc{} || parts.at(i) < 0) return false;
+    at = behind;
+  }
+  return parts >= wanted && (at == end || *at == '-' || *at == '+');
+}
+
+bool knows_documented_hooks(std::string_view version) { return is_at_least(version, 2, 1, 163); }
 
 Result<HookEvent> decode_hook_event(std::string_view text, bool is_cut) {
   const ObjectScan scan = scan_members(text);
@@ -67,8 +110,9 @@ std::string hook_context(std::string_view event, std::string_view context) {
   return specific(event, "\"additionalContext\":" + quote(context));
 }
 
-std::string hook_continue(std::string_view reason) {
-  return "{\"decision\":\"block\",\"reason\":" + quote(reason) + "}";
+std::string hook_continue(std::string_view text, bool as_context) {
+  if (as_context) return hook_context("Stop", text);
+  return "{\"decision\":\"block\",\"reason\":" + quote(text) + "}";
 }
 
 std::string hook_allow(std::string_view input) {

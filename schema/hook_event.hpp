@@ -14,13 +14,15 @@ namespace inbox_poller::schema {
 struct HookEvent {
   std::string name;  // hook_event_name as written
   std::string session_id, cwd;
+  std::string transcript_path;       // the file in which the client keeps the session's conversation
   std::string agent_id, agent_type;  // set inside subagents
   std::string permission_mode;       // default, plan, acceptEdits, …
   std::string prompt;                // UserPromptSubmit
   std::string tool_name, tool_use_id;
-  std::string tool_input;  // the bytes of the object; empty when absent or not readable by every strict parser
-  std::string source;      // SessionStart: startup, resume, clear, compact, fork
-  std::string reason;      // SessionEnd: clear, resume, logout, prompt_input_exit, other
+  std::string tool_input;         // the bytes of the object; empty when absent or not readable by every strict parser
+  std::string source;             // SessionStart: startup, resume, clear, compact, fork
+  std::string reason;             // SessionEnd: clear, resume, logout, prompt_input_exit, other
+  std::string notification_type;  // Notification: idle_prompt, permission_prompt, …
   std::string teammate_name, team_name, task_id, task_subject;
   bool stop_hook_active = false;
 };
@@ -32,10 +34,26 @@ Result<HookEvent> decode_hook_event(std::string_view text, bool is_cut = false);
 /// The same event again, with the fields that we know and that are set.
 std::string encode(const HookEvent&);
 
+/// How the client runs: with a person at it, or for a program (`-p`, an SDK). What it sets in its hooks' environment
+/// tells: CLAUDE_CODE_ENTRYPOINT "cli" or "sdk-…" (2.1.50 and later), CLAUDE_CODE_SESSION_ATTENDED "1" or "0" (2.1.329
+/// and later). Source: docs/adr/0021.
+enum class ClientMode { interactive, headless, unknown };
+ClientMode client_mode(std::string_view entrypoint, std::string_view attended);
+std::string_view to_string(ClientMode);
+/// `unknown` for anything else.
+ClientMode parse_client_mode(std::string_view);
+
+/// True when `version` ("2.1.330") is that one or a later one; false for what is no version.
+bool is_at_least(std::string_view version, int major, int minor, int patch);
+/// From 2.1.163 on (measured; documented for 2.1.240) a Stop hook's `additionalContext` counts, and what `asyncRewake`
+/// says reaches the model. 2.1.50 refuses all of an output with the one, and waits for a hook with the other.
+bool knows_documented_hooks(std::string_view version);
+
 /// `additionalContext` for SessionStart, UserPromptSubmit, PostToolUse.
 std::string hook_context(std::string_view event, std::string_view context);
-/// Stop: the turn goes on with this text.
-std::string hook_continue(std::string_view reason);
+/// Stop: the turn goes on with this text. As context the model sees it once; as the reason of a block, twice with
+/// clients that know the context, once with those that do not.
+std::string hook_continue(std::string_view text, bool as_context);
 /// PermissionRequest. `input` is the tool's input as it was asked.
 std::string hook_allow(std::string_view input);
 std::string hook_deny(std::string_view message);

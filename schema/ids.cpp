@@ -33,7 +33,10 @@ std::string hexadecimal(std::span<const std::uint8_t> bytes) {
 
 /// Every part is preceded by its length: ("ab", "c") and ("a", "bc") are different identities.
 MessageKey key_of(std::initializer_list<std::string_view> parts) {
+  std::size_t size = 0;
+  for (const std::string_view part : parts) size += 8 + part.size();
   std::string framed;
+  framed.reserve(size);
   for (const std::string_view part : parts) {
     for (int shift = 0; shift < 64; shift += 8) framed += static_cast<char>(std::uint64_t{part.size()} >> shift);
     framed += part;

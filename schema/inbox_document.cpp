@@ -14,30 +14,6 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(white_space) == std::string_view::npos;
 }
 
-/// Where the entries end that we read: the end of the text, or the comma behind the last one. Takes no memory, however
-/// many there are.
-std::size_t end_of_entries(std::string_view text, ArrayFrom from) {
-  std::size_t entries = 0;
-  std::size_t depth = from == ArrayFrom::beginning ? 0 : 1;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      ++depth;
-    } else if (c == ']' || c == '}') {
-      if (depth > 0) --depth;
-    } else if (c == ',' && depth == 1 && ++entries == most_entries) {
-      return i;
-    }
-  }
-  return text.size();
-}
-
 /// Appends the token without the white space between its parts, so that a peer's re-indenting does not change it.
 void append_compact(std::string& out, std::string_view token) {
   bool in_string = false;
@@ -82,10 +58,11 @@ InboxEntry read_entry(std::string_view bytes, std::size_t at, const KeyScope& sc
     entry.read_value.end = entry.read_value.begin + flag->size();
     entry.read = *flag == "false" ? ReadFlag::unread : *flag == "true" ? ReadFlag::read : ReadFlag::invalid;
   }
-  const auto from = decode_string(find_member(bytes, *members, "from").value_or(""));
-  const auto body = decode_string(find_member(bytes, *members, "text").value_or(""));
+  std::string rooms[3];
+  const auto from = decode_string(find_member(bytes, *members, "from").value_or(""), rooms[0]);
+  const auto body = decode_string(find_member(bytes, *members, "text").value_or(""), rooms[1]);
   const std::string_view stamp = find_member(bytes, *members, "timestamp").value_or("null");
-  const auto timestamp = stamp == "null" ? std::string() : decode_string(stamp);
+  const auto timestamp = stamp == "null" ? std::string_view() : decode_string(stamp, rooms[2]);
   entry.key = from && body && timestamp ? make_message_key(scope, *from, *timestamp, *body, 0)
                                         : make_bad_entry_key(scope, without_read_flag(bytes, *members), 0);
   return entry;
@@ -148,10 +125,7 @@ InboxDocument InboxDocument::scan(std::string bytes, const KeyScope& scope, File
     document.array_ = {document.bytes_.size(), document.bytes_.size()};
     return document;
   }
-  const std::size_t limit = end_of_entries(document.bytes_, part.from);
-  ArrayScan scanned = scan_array(document.bytes().substr(0, limit), part.from);
-  if (limit < document.bytes_.size() && scanned.elements.size() == most_entries)
-    scanned.problem = ScanProblem{limit, "more than " + std::to_string(most_entries) + " entries"};
+  ArrayScan scanned = scan_array(document.bytes(), part.from, most_entries);
   document.array_ = scanned.array;
   document.problem_ = std::move(scanned.problem);
   const std::size_t end = document.bytes_.size();
@@ -169,12 +143,12 @@ void InboxDocument::number(const std::function<Occurrences(const MessageKey&)>& 
   std::unordered_map<std::string, Occurrences> met;
   met.reserve(entries_.size());
   for (InboxEntry& entry : entries_) {
-    const MessageKey first = with_occurrence(entry.key, 0);
-    const auto [found, is_new] = met.try_emplace(first.value);
-    if (is_new) found->second = elsewhere(first);
+    if (occurrence_of(entry.key) > 0) entry.key = with_occurrence(entry.key, 0);
+    const auto [found, is_new] = met.try_emplace(entry.key.value);
+    if (is_new) found->second = elsewhere(entry.key);
     const std::size_t before = found->second.before++;
     entry.known = before < found->second.known;
-    if (before != occurrence_of(entry.key)) entry.key = with_occurrence(first, before);
+    if (before > 0) entry.key = with_occurrence(entry.key, before);
   }
 }
 

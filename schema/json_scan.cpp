@@ -30,7 +30,8 @@ std::size_t end_of_plain(std::string_view text, std::size_t at) {
 /// Moves over one text. Every function that returns false has set problem_ and left position_ at it.
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
+  explicit Scanner(std::string_view text, std::size_t most_parts = std::numeric_limits<std::size_t>::max())
+      : text_(text), most_parts_(most_parts) {}
 
   [[nodiscard]] std::size_t position() const { return position_; }
   [[nodiscard]] bool at_end() const { return position_ == text_.size(); }
@@ -106,6 +107,11 @@ class Scanner {
     }
   }
 
+  bool too_many() {
+    problem_ = ScanProblem{--position_, "more than " + std::to_string(most_parts_) + " entries"};
+    return false;
+  }
+
   void end_part(std::vector<MemberSpan>& parts) {
     part_.value.end = position_;
     parts.push_back(part_);
@@ -117,6 +123,7 @@ class Scanner {
       skip_space();
       const bool in_object = open_.back() == '}';
       if (take(',')) {
+        if (open_.size() == 1 && parts.size() == most_parts_) return too_many();
         skip_space();
         if (in_object) key();
         return false;
@@ -178,10 +185,19 @@ class Scanner {
     ++position_;
     if (at_end()) return true;  // string() reports the missing end
     const char c = text_[position_];
-    if (std::string_view("\"\\/bfnrtu").find(c) == std::string_view::npos)
-      return fail("an escape such as \\n or \\u0041");
-    ++position_;
-    for (int i = 0; c == 'u' && i < 4; ++i) {
+    switch (c) {
+      case '"':
+      case '\\':
+      case '/':
+      case 'b':
+      case 'f':
+      case 'n':
+      case 'r':
+      case 't': ++position_; return true;
+      case 'u': ++position_; break;
+      default: return fail("an escape such as \\n or \\u0041");
+    }
+    for (int i = 0; i < 4; ++i) {
       if (at_end()) return true;
       if (!is_hex_digit(text_[position_])) return fail("four hexadecimal digits after \\u");
       ++position_;
@@ -207,6 +223,7 @@ class Scanner {
   }
 
   std::string_view text_;
+  std::size_t most_parts_;  // of the outermost container
   std::size_t position_ = 0;
   std::optional<ScanProblem> problem_;
   std::vector<char> open_;  // the closing bracket of each container we are in
@@ -215,9 +232,9 @@ class Scanner {
 
 }  // namespace
 
-ArrayScan scan_array(std::string_view text, ArrayFrom from) {
+ArrayScan scan_array(std::string_view text, ArrayFrom from, std::size_t most) {
   ArrayScan result;
-  Scanner scanner(text);
+  Scanner scanner(text, most);
   std::vector<MemberSpan> parts;
   bool complete = false;
   if (from == ArrayFrom::element) {
@@ -230,6 +247,7 @@ ArrayScan scan_array(std::string_view text, ArrayFrom from) {
   }
   result.array.end = scanner.position();
   if (complete) scanner.end_of_text();
+  result.elements.reserve(parts.size());
   for (const MemberSpan& part : parts) result.elements.push_back(part.value);
   result.problem = scanner.problem();
   return result;

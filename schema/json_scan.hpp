@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,8 +49,9 @@ struct ArrayScan {
 enum class ArrayFrom { beginning, element };
 
 /// Scans a text that should be one JSON array (leading BOM and white space, trailing white space allowed), or the rest
-/// of one.
-ArrayScan scan_array(std::string_view text, ArrayFrom from = ArrayFrom::beginning);
+/// of one. The comma behind the `most`-th element is a problem: a hostile text takes no more memory than these.
+ArrayScan scan_array(std::string_view text, ArrayFrom from = ArrayFrom::beginning,
+                     std::size_t most = std::numeric_limits<std::size_t>::max());
 
 /// The text without the elements whose place in `dropped` is true, and without the commas that belonged to them.
 /// `elements` and `array` are of this text; every other byte stays, except that an array that becomes empty is written
@@ -79,6 +81,10 @@ std::optional<std::string_view> find_member(std::string_view text, const std::ve
 /// The value of a JSON string token (with quotes): escapes resolved, lone surrogates and invalid UTF-8 replaced by
 /// U+FFFD. Empty when the token is not a string.
 std::optional<std::string> decode_string(std::string_view token);
+
+/// The same without a copy where there is nothing to resolve: a view of the token, or else of `room`, where the text is
+/// put then.
+std::optional<std::string_view> decode_string(std::string_view token, std::string& room);
 
 /// The same text with everything replaced that JavaScript accepts and a strict parser refuses: lone surrogate escapes
 /// become `\ufffd`, invalid UTF-8 becomes U+FFFD. Lengths change: for parsing, never for writing back.

@@ -1,5 +1,5 @@
-// The string half of json_scan.hpp: tokens to values and back. Boost.JSON reads and writes the escapes; ours is what it
-// refuses and JavaScript accepts.
+// The string half of json_scan.hpp: tokens to values and back. Boost.JSON writes the escapes; reading them is ours, since
+// it refuses what JavaScript accepts and every byte of every message comes through here.
 #include <boost/json.hpp>
 #include <charconv>
 #include <cstdint>
@@ -46,8 +46,71 @@ std::size_t append_repaired(std::string& out, std::string_view text, std::size_t
   return point.length;
 }
 
-/// make_parsable; a token has no white space between its parts, so that its control characters are escaped as well.
-std::string strict(std::string_view json, bool is_token) {
+/// A \u escape and, where it is the first half of a pair, the second: the code point, and how many bytes they took. A
+/// half without its other is U+FFFD.
+CodePoint unicode_escapes(std::string_view text, std::uint16_t unit) {
+  if (unit < 0xD800 || unit > 0xDFFF) return {unit, 6, true};
+  const auto second = unit < 0xDC00 ? unicode_escape(text.substr(6)) : std::nullopt;
+  if (!second || *second < 0xDC00 || *second > 0xDFFF) return {0xFFFD, 6, false};
+  return {0x10000u + ((unit - 0xD800u) << 10) + (*second - 0xDC00u), 12, true};
+}
+
+/// Appends what the escape at the beginning of `text` stands for; returns how many bytes it took, 0 where it is none.
+std::size_t append_escape(std::string& out, std::string_view text) {
+  switch (text.size() < 2 ? '\0' : text[1]) {
+    case '"':
+    case '\\':
+    case '/': out += text[1]; return 2;
+    case 'b': out += '\b'; return 2;
+    case 'f': out += '\f'; return 2;
+    case 'n': out += '\n'; return 2;
+    case 'r': out += '\r'; return 2;
+    case 't': out += '\t'; return 2;
+    default: break;
+  }
+  const auto unit = unicode_escape(text);
+  if (!unit) return 0;
+  const CodePoint point = unicode_escapes(text, *unit);
+  append_utf8(out, point.value);
+  return point.length;
+}
+
+}  // namespace
+
+std::optional<std::string_view> decode_string(std::string_view token, std::string& room) {
+  if (token.size() < 2 || token.front() != '"' || token.back() != '"') return std::nullopt;
+  const std::string_view body = token.substr(1, token.size() - 2);
+  std::size_t position = plain_run(body, 0);
+  if (position == body.size()) return body;
+
+  room.clear();
+  room.reserve(body.size());
+  room.append(body, 0, position);
+  while (position < body.size()) {
+    if (body[position] == '\\') {
+      const std::size_t taken = append_escape(room, body.substr(position));
+      if (taken == 0) return std::nullopt;
+      position += taken;
+    } else if (is_control(body[position])) {
+      room += body[position++];
+    } else {
+      position += append_repaired(room, body, position);
+    }
+    const std::size_t run = plain_run(body, position);
+    room.append(body, position, run);
+    position += run;
+  }
+  return room;
+}
+
+std::optional<std::string> decode_string(std::string_view token) {
+  std::string room;
+  const auto text = decode_string(token, room);
+  if (!text) return std::nullopt;
+  return text->data() == room.data() ? std::move(room) : std::string(*text);
+}
+
+std::string make_parsable(std::string_view json) {
   std::string result;
   result.reserve(json.size());
   for (std::size_t position = 0; position < json.size();) {
@@ -57,17 +120,14 @@ std::string strict(std::string_view json, bool is_token) {
     if (position == json.size()) break;
     const std::string_view rest = json.substr(position);
     if (is_control(rest.front())) {
-      const std::string escaped = boost::json::serialize(boost::json::string(rest.substr(0, 1)));
-      result += is_token ? std::string_view(escaped).substr(1, escaped.size() - 2) : rest.substr(0, 1);
+      result += rest.front();
       ++position;
     } else if (rest.front() != '\\') {
       position += append_repaired(result, json, position);
     } else if (const auto unit = unicode_escape(rest)) {
-      const bool half = *unit >= 0xD800 && *unit <= 0xDFFF;
-      const auto second = half && *unit < 0xDC00 ? unicode_escape(rest.substr(6)) : std::nullopt;
-      const bool pair = second && *second >= 0xDC00 && *second <= 0xDFFF;
-      result += half && !pair ? "\\ufffd" : rest.substr(0, pair ? 12 : 6);
-      position += pair ? 12 : 6;
+      const CodePoint point = unicode_escapes(rest, *unit);
+      result += point.valid ? rest.substr(0, point.length) : "\\ufffd";
+      position += point.length;
     } else {
       result += rest.substr(0, 2);  // any other escape: both characters, so that "\\u" is not taken for one
       position += rest.substr(0, 2).size();
@@ -75,21 +135,6 @@ std::string strict(std::string_view json, bool is_token) {
   }
   return result;
 }
-
-}  // namespace
-
-std::optional<std::string> decode_string(std::string_view token) {
-  if (token.size() < 2 || token.front() != '"' || token.back() != '"') return std::nullopt;
-  const std::string_view body = token.substr(1, token.size() - 2);
-  if (plain_run(body, 0) == body.size()) return std::string(body);
-
-  boost::json::error_code error;
-  const boost::json::value value = boost::json::parse(strict(token, true), error);
-  if (error || !value.is_string()) return std::nullopt;
-  return std::string(value.get_string().data(), value.get_string().size());
-}
-
-std::string make_parsable(std::string_view json) { return strict(json, false); }
 
 std::string quote(std::string_view value) {
   std::string repaired;

@@ -1,6 +1,5 @@
-// SHA-256 (FIPS 180-4). Ours because none of our packages brings a cryptographic library and this is one pure function
-// of bytes; its test vectors are the published ones. Used to tell messages apart and to bind a decision to what was
-// asked. Not used for, and not hardened for, anything secret.
+// SHA-256, by libcrypto. Used to tell messages apart and to bind a decision to what was asked; nothing secret depends on
+// it.
 #pragma once
 
 #include <array>
@@ -9,6 +8,7 @@
 
 namespace inbox_poller::schema {
 
+/// Throws std::bad_alloc where libcrypto cannot begin, which only a lack of memory explains.
 std::array<std::uint8_t, 32> sha256(std::string_view bytes);
 
 }  // namespace inbox_poller::schema

@@ -27,17 +27,22 @@ class Members {
   std::vector<MemberSpan> members_;
 };
 
-StreamLine decode_user(const Members& line) {
+StreamWord decode_user(const Members& line) {
   if (line.token("isReplay") == "true") return StreamReplay{line.string("uuid")};
   return StreamWork{};
 }
 
-StreamLine decode_system(const Members& line) {
+StreamWord decode_system(const Members& line) {
   if (line.string("subtype") != "init") return StreamOther{};
   return StreamInit{line.string("session_id"), line.string("cwd")};
 }
 
-StreamLine decode_control_request(const Members& line) {
+StreamWord decode_command(const Members& line) {
+  const std::string state = line.string("state");
+  return StreamCommand{line.string("command_uuid"), state == "started", state == "completed"};
+}
+
+StreamWord decode_control_request(const Members& line) {
   const Members request(line.token("request"));
   if (request.string("subtype") != "can_use_tool") return StreamOther{};
   return ToolAsk{line.string("request_id"), request.string("tool_name"), std::string(request.token("input"))};
@@ -48,10 +53,7 @@ std::string control_response(std::string_view request_id, const std::string& res
          R"(,"response":)" + result + "}}";
 }
 
-}  // namespace
-
-StreamLine decode_stream_line(std::string_view text) {
-  const Members line(text);
+StreamWord decode_word(const Members& line) {
   const std::string type = line.string("type");
   if (type == "user") return decode_user(line);
   if (type == "system") return decode_system(line);
@@ -59,7 +61,46 @@ StreamLine decode_stream_line(std::string_view text) {
   if (type == "result") return StreamResult{line.token("is_error") == "true"};
   if (type == "control_request") return decode_control_request(line);
   if (type == "control_cancel_request") return ToolAskCancelled{line.string("request_id")};
+  if (type == "command_lifecycle") return decode_command(line);
   return StreamOther{};
+}
+
+/// "--name=value", or the value in the next word. Empty when the option is not there.
+std::string_view value_of(const std::vector<std::string>& argv, std::string_view name) {
+  for (std::size_t i = 0; i < argv.size(); ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--") return {};
+    if (!word.starts_with(name)) continue;
+    if (word.size() == name.size()) return i + 1 < argv.size() ? argv[i + 1] : std::string_view();
+    if (word[name.size()] == '=') return word.substr(name.size() + 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+StreamLine decode_stream_line(std::string_view text) {
+  const Members line(text);
+  StreamLine decoded{decode_word(line), {}};
+  const auto uuids = line.token("user_message_uuids");
+  if (!uuids.starts_with('[')) return decoded;
+  for (const auto& place : scan_array(uuids).elements)
+    if (auto uuid = decode_string(place.of(uuids))) decoded.of_lines.push_back(*std::move(uuid));
+  return decoded;
+}
+
+MissingOptions missing_options(const std::vector<std::string>& argv, bool permissions) {
+  MissingOptions missing;
+  if (value_of(argv, "--input-format") != "stream-json" || value_of(argv, "--output-format") != "stream-json")
+    return missing;
+  const auto dashes = std::find(argv.begin(), argv.end(), "--");
+  missing.behind_dashes = dashes != argv.end();
+  for (const auto* option : {"--verbose", "--replay-user-messages"})
+    if (std::find(argv.begin(), dashes, option) == dashes) missing.options.emplace_back(option);
+  const auto tool = value_of(argv, "--permission-prompt-tool");
+  if (permissions && tool.empty()) missing.options.insert(missing.options.end(), {"--permission-prompt-tool", "stdio"});
+  if (permissions && !tool.empty() && tool != "stdio") missing.other_prompt_tool = tool;
+  return missing;
 }
 
 std::string answered_request(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace inbox_poller::schema {
 
@@ -19,9 +20,16 @@ struct StreamInit {
 /// Part of a turn.
 struct StreamWork {};
 
-/// A line of the input that was taken up (`--replay-user-messages`).
+/// A line of the input that was taken up (`--replay-user-messages`). Clients repeat lines, but not all of them.
 struct StreamReplay {
   std::string uuid;  // the one that the line was written with; empty when it had none
+};
+
+/// What becomes of a line of the input (command_lifecycle; clients from 2.1.329 on tell it of every line).
+struct StreamCommand {
+  std::string uuid;
+  bool started = false;
+  bool completed = false;  // neither: it waits, or a state that we do not know
 };
 
 /// A turn has ended, or none could begin.
@@ -43,11 +51,24 @@ struct ToolAskCancelled {
 
 struct StreamOther {};
 
-using StreamLine =
-    std::variant<StreamOther, StreamInit, StreamWork, StreamReplay, StreamResult, ToolAsk, ToolAskCancelled>;
+using StreamWord = std::variant<StreamOther, StreamInit, StreamWork, StreamReplay, StreamCommand, StreamResult, ToolAsk,
+                                ToolAskCancelled>;
+struct StreamLine {
+  StreamWord said;
+  std::vector<std::string> of_lines;  // the input lines that this part of a turn answers (user_message_uuids)
+};
 
 /// What the client wrote. Total.
 StreamLine decode_stream_line(std::string_view line);
+
+/// What a client's command line lacks of the options without which nothing of a stream is known or asked: none when it
+/// does not say that it speaks stream-json both ways. `permissions`: its prompts for tools are to come over the stream.
+struct MissingOptions {
+  std::vector<std::string> options;
+  bool behind_dashes = false;     // the command line has a `--`: they belong in front of it
+  std::string other_prompt_tool;  // prompts go to this one, and never to us
+};
+MissingOptions missing_options(const std::vector<std::string>& argv, bool permissions);
 
 /// The id of the control request that this line of the client's input answers; empty when it answers none.
 std::string answered_request(std::string_view line);

@@ -24,6 +24,25 @@ CodePoint code_point_at(std::string_view text, std::size_t position) {
   return {value, needed + 1, true};
 }
 
+void append_utf8(std::string& out, char32_t value) {
+  const auto rest = [&](int shift) { out += static_cast<char>(0x80 | ((value >> shift) & 0x3F)); };
+  if (value < 0x80) {
+    out += static_cast<char>(value);
+  } else if (value < 0x800) {
+    out += static_cast<char>(0xC0 | (value >> 6));
+    rest(0);
+  } else if (value < 0x10000) {
+    out += static_cast<char>(0xE0 | (value >> 12));
+    rest(6);
+    rest(0);
+  } else {
+    out += static_cast<char>(0xF0 | (value >> 18));
+    rest(12);
+    rest(6);
+    rest(0);
+  }
+}
+
 std::string_view spelling(std::string_view text, std::size_t position, const CodePoint& point) {
   return point.valid ? text.substr(position, point.length) : "\xEF\xBF\xBD";
 }

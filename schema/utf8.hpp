@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace inbox_poller::schema {
@@ -18,5 +19,8 @@ CodePoint code_point_at(std::string_view text, std::size_t position);
 
 /// The bytes of that code point, or those of U+FFFD where it is ill-formed.
 std::string_view spelling(std::string_view text, std::size_t position, const CodePoint&);
+
+/// Appends a code point of Unicode (no surrogate).
+void append_utf8(std::string& out, char32_t value);
 
 }  // namespace inbox_poller::schema

@@ -43,7 +43,7 @@ class Outcome:
 
 def process_test(name, path, program=DEV, **env):
     env = dict(env, INBOX_POLLER=str(program / "inbox-poller"), INBOX_POLLER_PEERS=str(DEV / "peers"),
-               INBOX_POLLER_SHIMS=str(DEV / "tests" / "shim"), LONG="1", CI="true",
+               INBOX_POLLER_SHIMS=str(DEV / "tests" / "shim"), INBOX_POLLER_JUDGE=str(DEV / "judge_lines"), LONG="1", CI="true",
                TEST_PATIENCE="3")  # two jobs a core, each with several daemons
     return Job(name, [sys.executable, "-B", "tests/support/run.py", "tests/" + path], env)
 

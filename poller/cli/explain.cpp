@@ -28,6 +28,8 @@ std::string told_by(const std::string& event) {
       {"turn_stops"sv, "its turn ended"sv},
       {"turn_continues"sv, "its turn went on with messages"sv},
       {"turn_fails"sv, "its turn failed"sv},
+      {"turn_interrupted"sv, "a person interrupted its turn"sv},
+      {"prompt_waits"sv, "its prompt waits for a person"sv},
       {"session_ends"sv, "its session ended"sv},
       {"stream_opens"sv, "it was started"sv},
       {"stream_works"sv, "its output shows work"sv},

@@ -11,6 +11,7 @@
 #include "poller/cli/hook_install.hpp"
 #include "poller/cli/hook_worker.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/processes.hpp"
 #include "schema/hook_event.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -29,12 +30,12 @@ struct HookOptions {
 
 constexpr milliseconds default_patience{35};              // with our own start well below 50 ms, which nobody feels
 constexpr milliseconds input_within{5000};                // the client writes at once; a terminal never
-constexpr milliseconds acknowledge_within{1000};          // nobody waits for a `hook wait` that has spoken
 constexpr std::size_t most_input = std::size_t{1} << 20;  // a tool's result may be longer, and nobody reads it
 constexpr std::size_t most_prompt = std::size_t{32} << 10;
 constexpr std::size_t most_event = max_request_bytes - 4096;
 constexpr milliseconds look_again{2000};
 constexpr milliseconds grace{10'000};
+constexpr int most_shells = 4;    // between a client and its hook
 constexpr int most_pointers = 3;  // at one message that is too long to be handed over
 /// With this the client wakes the session, and shows it our error output.
 constexpr auto wakes = static_cast<ExitCode>(2);
@@ -43,6 +44,15 @@ void cut(std::string& text, std::size_t most) {
   if (text.size() <= most) return;
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
   text.resize(most);
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+schema::ClientMode client_mode() {
+  return schema::client_mode(variable("CLAUDE_CODE_ENTRYPOINT"), variable("CLAUDE_CODE_SESSION_ATTENDED"));
 }
 
 /// The event as the daemon is told: what it needs, and no more than a request holds.
@@ -54,8 +64,10 @@ json::object request_of(schema::HookEvent event) {
     event.prompt.clear();
     text = schema::encode(event);
   }
-  json::object request{{"event", std::move(text)}};
-  if (const char* pane = std::getenv("TMUX_PANE"); pane != nullptr) request["pane"] = pane;
+  json::object request{{"event", std::move(text)},
+                       {"mode", schema::to_string(client_mode())},
+                       {"attended", !variable("CLAUDE_CODE_SESSION_ATTENDED").empty()}};
+  if (auto pane = variable("TMUX_PANE"); !pane.empty()) request["pane"] = std::move(pane);
   return request;
 }
 
@@ -73,11 +85,11 @@ Result<ControlClient> connect_quickly(const Context& context, milliseconds patie
   return ControlClient::connect(*path, patience);
 }
 
-/// The daemon carries it out also when we did not wait for its answer.
-Status acknowledge(const Context& context, ControlClient& client, const json::array& keys, milliseconds within) {
-  if (keys.empty()) return Done{};
-  const auto answer = context.ask(client, "ack", {{"keys", keys}}, within);
-  return answer ? Status(Done{}) : Status(answer.error());
+/// Says what became of what we were handed out. The daemon hears it also when we do not wait for its answer.
+void tell(const Context& context, ControlClient& client, bool printed) {
+  json::object request{{"verb", "shown"}, {"printed", printed}};
+  if (!context.team.empty()) request["team"] = context.team;
+  static_cast<void>(client.post(request));  // or it comes again, labelled
 }
 
 Status pass_on(Context& context, milliseconds patience) {
@@ -90,15 +102,17 @@ Status pass_on(Context& context, milliseconds patience) {
   auto client = connect_quickly(context, left());
   if (!client) return client.error();
   const auto answer = context.ask(*client, "hook", *std::move(request), left());
-  if (!answer) return answer.error();
+  if (!answer) {
+    tell(context, *client, false);
+    return answer.error();
+  }
   if (const auto ignored = raw_text_of(*answer, "ignored"); !ignored.empty()) return Error{"hook.ignored", ignored};
   const std::string output = raw_text_of(*answer, "output");
   if (output.empty()) return Done{};
-  // Out first, acknowledged afterwards: what the client did not get is handed out again.
+  // Out first, told afterwards: what the client did not get is handed out again.
   if (Status written = context.console.write(output + '\n'); !written.ok()) return written;
-  const json::value* keys = answer->if_contains("keys");
-  return keys != nullptr && keys->is_array() ? acknowledge(context, *client, keys->get_array(), left())
-                                             : Status(Done{});
+  tell(context, *client, true);
+  return Done{};
 }
 
 void explain(Context& context, const HookOptions& options, const Error& why) {
@@ -113,14 +127,40 @@ ExitCode hook(Context& context, const HookOptions& options) {
 
 // --- hook wait ---
 
-/// Shows what has come, and acknowledges it.
+/// The client that runs this hook, and whether it lives. A shell may stand between: its end is ours too.
+class Client {
+ public:
+  Client() {
+    const auto named = variable("CLAUDE_PID");
+    auto process = processes_.identify(::getppid());
+    for (int i = 0; process && i < most_shells && std::to_string(process->pid) != named && runs_a_command(*process); ++i)
+      process = parent_of(*process);
+    if (process) process_ = *std::move(process);
+  }
+
+  bool lives() { return ::getppid() == parent_ && (!process_ || processes_.is_alive(*process_)); }
+
+ private:
+  /// One that runs a command for somebody.
+  bool runs_a_command(const ProcessRef& process) {
+    const auto arguments = processes_.arguments(process);
+    return arguments.size() > 2 && is_shell(arguments) && arguments[1].starts_with('-') &&
+           arguments[1].find('c') != std::string::npos;
+  }
+
+  SystemProcesses processes_;
+  const pid_t parent_ = ::getppid();
+  std::optional<ProcessRef> process_;
+};
+
+/// Shows what has come.
 ExitCode wake(Context& context, ControlClient& client, const HookOptions& options, const json::object& answer,
               const std::string& team) {
   const auto messages = objects_of(answer, "messages");
   std::string text = schema::handed_over(raw_text_of(answer, "block"));
-  json::array keys;
-  if (text.size() <= schema::longest_hook_text) {
-    for (const json::object* message : messages) keys.emplace_back(raw_text_of(*message, "message_key"));
+  const bool fits = text.size() <= schema::longest_hook_text;
+  if (fits) {
+    // All of it.
   } else if (number_of(*messages.front(), "attempts") <= most_pointers) {
     // It goes back to the queue when this connection closes.
     text =
@@ -130,20 +170,20 @@ ExitCode wake(Context& context, ControlClient& client, const HookOptions& option
     return ExitCode::done;
   }
   if (const Status written = context.console.write_error(text + '\n'); !written.ok()) return ExitCode::done;
-  static_cast<void>(acknowledge(context, client, keys, acknowledge_within));  // or they come again, labelled
+  if (fits) tell(context, client, true);
   return wakes;
 }
 
 /// Until there are messages, the time is over, or the session or its client is gone.
 Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, const HookOptions& options,
                                    const std::string& team) {
-  const auto parent = ::getppid();
+  Client our_client;
   const auto begin = steady_clock::now();
   bool was_there = false;
   for (;;) {
     const auto passed = std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
     const auto left = options.timeout ? *options.timeout - passed : milliseconds::max();
-    if (left <= milliseconds(0) || ::getppid() != parent) return ExitCode::done;
+    if (left <= milliseconds(0) || !our_client.lives()) return ExitCode::done;
     const auto wait = std::min(left, look_again);
     const json::object request{{"team", team}, {"wait_ms", wait.count()}};
     const auto answer = context.ask(client, "recv", request, wait + std::chrono::seconds(30));
@@ -159,6 +199,11 @@ Result<ExitCode> wait_for_messages(Context& context, ControlClient& client, cons
 ExitCode wait(Context& context, const HookOptions& options) {
   json::object request;
   if (::isatty(context.console.in()) == 0) {
+    // A client without a person at it waits for us at its end, and drops what we say.
+    if (client_mode() != schema::ClientMode::interactive) {
+      explain(context, options, {"hook.headless", "nobody is at the client: there is no idle session to wake"});
+      return ExitCode::done;
+    }
     auto event = read_event(context);
     if (!event) {
       explain(context, options, event.error());
@@ -200,9 +245,10 @@ void add_hook(CLI::App& app, Context& context) {
   CLI::App* waiting = add_command(
       *command, "wait", "Wake an idle session when messages come",
       "For a hook with \"asyncRewake\": waits until there are messages for the idle lead, writes them to the\n"
-      "error output and leaves with 2. One at a time: another one leaves at once with 0, as it does when the\n"
-      "time is over, when the session or the daemon is gone, and when the event on the standard input is not\n"
-      "of the lead's session.\n\n"
+      "error output and leaves with 2. One at a time: another one leaves at once with 0, unless it is of a newer\n"
+      "session, whose messages it then waits for. It also leaves with 0 when the time is over, when the session,\n"
+      "its client or the daemon is gone, when the event on the standard input is not of the lead's session, and\n"
+      "where nobody is at the client (-p).\n\n"
       "Example:\n"
       "  inbox-poller hook wait --timeout 23h");
   add_duration(*waiting, "--timeout", options->timeout, "How long to wait (default: for ever)");

@@ -93,6 +93,8 @@ void add_oddities(const Console& console, const json::object& team, std::vector<
   if (const std::string fault = text_of(team, "ledger_fault"); !fault.empty())
     rows.push_back(
         {"ledger", console.loud("its last commit failed, nothing is accepted until one works") + ": " + fault});
+  if (const json::object& roster = object_of(team, "roster"); !text_of(roster, "detail").empty())
+    rows.push_back({"roster", console.loud(text_of(roster, "state")) + ": " + text_of(roster, "detail")});
   if (const json::object& seen = object_of(team, "seen"); !seen.empty()) rows.push_back({"seen", seen_text(seen)});
   for (const json::object* shutdown : objects_of(team, "shutdowns"))
     rows.push_back({"shutdown", text_of(*shutdown, "member") + ' ' + shutdown_sentence(*shutdown)});

@@ -40,12 +40,27 @@ boost::json::object refusal(std::string_view code, std::string_view message) {
   return {{"ok", false}, {"code", code}, {"message", message}};
 }
 
+namespace {
+
+/// Answers of this size need no room: even all connections' together are little.
+constexpr std::size_t short_answer = 64 * 1024;
+
+std::string as_line(const boost::json::object& answer) {
+  std::string line = boost::json::serialize(answer);
+  if (line.size() > max_answer_bytes)
+    line = boost::json::serialize(refusal("answer.too_long", "the answer is longer than 16 MiB: ask for less"));
+  return line;
+}
+
+}  // namespace
+
 ControlConnection::ControlConnection(Socket socket, const ControlServer::Handler& handler,
-                                     const ControlServer::Report& report, const ControlLimits& limits)
+                                     const ControlServer::Report& report, const ControlLimits& limits, AnswerRoom& room)
     : socket_(std::move(socket)),
       handler_(handler),
       report_(report),
       limits_(limits),
+      answer_room_(room),
       arrival_(socket_.get_executor()),
       room_(socket_.get_executor()),
       write_limit_(socket_.get_executor()) {
@@ -93,8 +108,8 @@ asio::awaitable<void> ControlConnection::answer_all() {
   while (co_await await_line()) {
     const std::optional<std::string> line = received_.take();
     if (!line) {
-      const boost::json::object too_long = refusal(code::request_too_long, "a request may be 64 KiB long: closing");
-      co_await write(too_long);
+      std::string too_long = as_line(refusal(code::request_too_long, "a request may be 64 KiB long: closing"));
+      co_await write(std::move(too_long));
       co_return;
     }
     room_.cancel();
@@ -109,7 +124,7 @@ asio::awaitable<bool> ControlConnection::await_line() {
   for (;;) {
     if (stopping_) co_return false;
     if (received_.ready()) co_return true;
-    if (no_more_) co_return false;
+    if (no_more_ || leaving_) co_return false;
     // Counted from the first byte: a byte now and then does not buy more time.
     if (!received_.empty() && !line_until) line_until = steady_timer::clock_type::now() + limits_.half_line;
     error_code cancelled;
@@ -121,32 +136,49 @@ asio::awaitable<bool> ControlConnection::await_line() {
 
 asio::awaitable<void> ControlConnection::answer(std::string_view line) {
   std::optional<boost::json::object> request = parse_request(line);
-  if (!request) {
-    const boost::json::object invalid = refusal("request.invalid", "a request is one JSON object on one line");
-    co_await write(invalid);
-    co_return;
-  }
+  std::string answer_line;
   std::exception_ptr exception;
-  try {
-    const boost::json::object answer = co_await handler_(std::move(*request), session_);
-    co_await write(answer);
-  } catch (...) {
-    exception = std::current_exception();
+  if (request) {
+    try {
+      const boost::json::object answer = co_await handler_(std::move(*request), session_);
+      answer_line = as_line(answer);  // and the object, several times as large, goes before anybody is waited for
+    } catch (...) {
+      exception = std::current_exception();
+    }
+  } else {
+    answer_line = as_line(refusal("request.invalid", "a request is one JSON object on one line"));
   }
   if (exception) {
     report_exception(exception);
-    const boost::json::object failed =
-        refusal("control.exception", "the daemon failed while it carried this out; its log says more");
-    co_await write(failed);
+    answer_line =
+        as_line(refusal("control.exception", "the daemon failed while it carried this out; its log says more"));
   }
+  co_await write(std::move(answer_line));
+}
+
+asio::awaitable<void> ControlConnection::write(std::string line) {
+  if (mute_) co_return;
+  if (line.size() <= short_answer) {
+    co_await write_out(std::move(line));
+    co_return;
+  }
+  bool given_up = false;
+  std::function<void()> give_up = [this, &given_up] {
+    error_code ignored;
+    given_up = true;
+    socket_.close(ignored);
+  };
+  const auto ticket = answer_room_.take(line.size(), AnswerRoom::Clock::now(), std::move(give_up));
+  if (!ticket) {
+    leaving_ = true;  // what was lent with it is given back at the end
+    line = as_line(refusal("control.busy", "other clients have not read their long answers yet: try again"));
+  }
+  co_await write_out(std::move(line));
+  if (ticket && !given_up) answer_room_.give_back(*ticket);
 }
 
 /// After one failure nothing more is written: the peer is gone, and Asio would wait for a readiness that never comes.
-asio::awaitable<void> ControlConnection::write(const boost::json::object& answer) {
-  if (mute_) co_return;
-  std::string line = boost::json::serialize(answer);
-  if (line.size() > max_answer_bytes)
-    line = boost::json::serialize(refusal("answer.too_long", "the answer is longer than 16 MiB: ask for less"));
+asio::awaitable<void> ControlConnection::write_out(std::string line) {
   line += '\n';
   auto give_up = [self = shared_from_this()](const error_code& cancelled) {
     error_code ignored;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "poller/control/answer_room.hpp"
 #include "poller/control/frame.hpp"
 #include "poller/control/server.hpp"
 
@@ -24,7 +25,7 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   using Socket = boost::asio::local::stream_protocol::socket;
 
   ControlConnection(Socket socket, const ControlServer::Handler& handler, const ControlServer::Report& report,
-                    const ControlLimits& limits);
+                    const ControlLimits& limits, AnswerRoom& room);
 
   /// Reads and answers until the peer closes, a limit is passed, or stop(). Then runs what waits for the end and calls
   /// `ended`.
@@ -37,7 +38,9 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   boost::asio::awaitable<void> answer_all();
   boost::asio::awaitable<bool> await_line();
   boost::asio::awaitable<void> answer(std::string_view line);
-  boost::asio::awaitable<void> write(const boost::json::object& answer);
+  /// Writes the line where there is room for it, and says so where there is none.
+  boost::asio::awaitable<void> write(std::string line);
+  boost::asio::awaitable<void> write_out(std::string line);
   void peer_is_gone();
   void end(std::exception_ptr);
   void report_exception(std::exception_ptr) const;
@@ -46,12 +49,14 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   ControlServer::Handler handler_;
   ControlServer::Report report_;
   ControlLimits limits_;
+  AnswerRoom& answer_room_;
   std::shared_ptr<ControlSession> session_ = std::make_shared<ControlSession>();
   std::function<void()> ended_;
 
   FrameCutter received_;  // not yet taken by the answerer
   bool no_more_ = false;  // the reader has ended
   bool stopping_ = false;
+  bool leaving_ = false;  // once what has arrived is answered
   bool mute_ = false;                  // a write has failed
   boost::asio::steady_timer arrival_;  // the answerer waits here; cancelled when there is news
   boost::asio::steady_timer room_;     // the reader waits here; cancelled when a line was taken

@@ -72,6 +72,7 @@ class Server final : public ControlServer {
         handler_(std::move(handler)),
         report_(std::move(report)),
         limits_(limits),
+        answer_room_(limits.unread, limits.unread_for),
         acceptor_(executor),
         pause_(executor) {}
 
@@ -93,6 +94,7 @@ class Server final : public ControlServer {
   Handler handler_;
   Report report_;
   ControlLimits limits_;
+  AnswerRoom answer_room_;  // outlives the connections
   stream_protocol::acceptor acceptor_;
   struct stat bound_ {};      // what we put at path_, so that we never remove what another put there
   asio::steady_timer pause_;  // serve() waits here: for a better moment to accept, or for the last connection
@@ -152,7 +154,7 @@ void Server::admit(stream_protocol::socket peer) {
     return refuse(std::move(peer), "control.busy", "the daemon has as many connections as it takes: try again");
   }
   busy_ = false;
-  auto connection = std::make_shared<ControlConnection>(std::move(peer), handler_, report_, limits_);
+  auto connection = std::make_shared<ControlConnection>(std::move(peer), handler_, report_, limits_, answer_room_);
   connections_.insert(connection);
   auto forget = [this, weak = std::weak_ptr(connection)] {
     connections_.erase(weak.lock());

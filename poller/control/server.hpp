@@ -22,6 +22,7 @@
 namespace inbox_poller::poller {
 
 struct Lent;  // the service's own
+struct HookTalk;
 
 /// One connection, as a handler sees it. Lives until the peer closes.
 struct ControlSession {
@@ -35,6 +36,8 @@ struct ControlSession {
   std::string rung;
   /// The messages that were handed out over it; null when there were none.
   std::shared_ptr<Lent> lent;
+  /// What was said with a hook over it; null when it is none's.
+  std::shared_ptr<HookTalk> hook;
 };
 
 struct ControlLimits {
@@ -42,6 +45,8 @@ struct ControlLimits {
   std::chrono::milliseconds half_line = std::chrono::seconds(10);  // from a line's first byte to its last
   std::chrono::milliseconds idle = std::chrono::minutes(10);       // without a request and without one being answered
   std::chrono::milliseconds write = std::chrono::seconds(10);      // until the peer has taken one answer
+  std::size_t unread = std::size_t{64} << 20;  // bytes of long answers that wait to be read, of all connections
+  std::chrono::milliseconds unread_for = std::chrono::seconds(1);  // then an answer makes room for another
 };
 
 class ControlServer {

@@ -39,6 +39,7 @@ asio::awaitable<json::object> Service::handle(json::object request, std::shared_
                                                                 {"judge", &Service::judge},
                                                                 {"shutdown", &Service::shut_down}};
   if (verb == "hook") co_return hook(request, *session);
+  if (verb == "shown") co_return shown(request, *session);
   if (verb == "worker_call") co_return co_await worker_call(std::move(request), std::move(session));
   for (const auto& [name, work] : verbs) {
     if (verb != name) continue;

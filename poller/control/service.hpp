@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,21 @@ struct Lent {
   std::vector<OutgoingMessage> messages;  // without their texts
   bool closed = false;                    // the connection is gone, and they went back to the queue
 };
+
+/// The connection of one hook.
+struct HookTalk {
+  std::weak_ptr<Team> team;
+  std::string session;           // the lead's
+  std::optional<HookOffer> out;  // handed out, and not told yet whether it was printed
+  bool replaced = false;         // a hook that waits for another session has taken its place
+  // The turn has ended, as far as only this one knows: what the courier had heard until then, and since when.
+  long long heard = 0;
+  std::optional<SteadyTime> ended = {};
+};
+
+/// What a hook of that session is about to print.
+HookOffer hook_offer(Team&, handlers::HookWay, const std::string& session,
+                     const std::vector<OutgoingMessage>& messages);
 
 class Service {
  public:
@@ -49,6 +65,8 @@ class Service {
   boost::asio::awaitable<Object> worker_call(Object request, SessionPtr session);
 
   Object hook(const Object& request, ControlSession& session);
+  /// A hook says whether it printed what it was handed out.
+  static Object shown(const Object& request, ControlSession& session);
   Object status(const Object& request);
   Object pending(const Object& request);
   Object answer(const Object& request, bool approve);
@@ -66,6 +84,10 @@ class Service {
 
   /// Remembers what was handed out, until it is acknowledged or the connection closes.
   void lend(const TeamPtr& team, const SessionPtr& session, const std::vector<OutgoingMessage>& messages);
+  /// Handed out to a hook, until it says what became of it or goes away.
+  static void lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer offer);
+  /// A hook that waits for the lead's messages; why not, where it may not.
+  Status attach_hook(const TeamPtr& team, const Object& request, const SessionPtr& session);
   /// `key`, and what its taker got before it over the same connection, was taken; also when that connection is gone.
   Result<std::size_t> acknowledge_up_to(Team&, const std::string& key);
   Object mode(Team&, const Object& request);
@@ -94,7 +116,8 @@ class Service {
   const EpochMs started_ms_;
   Reload reload_;
   std::deque<std::shared_ptr<Lent>> lent_;  // of the open connections and the last closed ones, oldest first
-  std::map<std::string, int> held_stops_;   // session -> how often in a row its stopping was answered with messages
+  std::map<std::string, std::weak_ptr<HookTalk>> waiting_;  // by team: the hook that waits for its lead's messages
+  std::map<std::string, int> held_stops_;  // session -> how often in a row its stopping was answered with messages
 };
 
 }  // namespace inbox_poller::poller

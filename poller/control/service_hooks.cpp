@@ -5,6 +5,7 @@
 #include <boost/json/serialize.hpp>
 #include <set>
 
+#include "handlers/hook_proof.hpp"
 #include "handlers/lead_permission.hpp"
 #include "handlers/text.hpp"
 #include "poller/control/request.hpp"
@@ -17,6 +18,7 @@ namespace inbox_poller::poller {
 namespace json = boost::json;
 namespace {
 
+using handlers::HookWay;
 using schema::HookEvent;
 
 constexpr std::string_view foreign_session = "lead.foreign_session";
@@ -33,6 +35,9 @@ std::string pane_of(const json::object& request) {
 }
 
 bool tells_of_worker(const HookEvent& event) { return event.name == "TeammateIdle" || event.name == "TaskCompleted"; }
+
+/// How its client runs, as the hook's environment tells.
+schema::ClientMode mode_of(const json::object& request) { return schema::parse_client_mode(text(request, "mode")); }
 
 bool begins(const HookEvent& event) { return event.name == "SessionStart" || event.name == "UserPromptSubmit"; }
 
@@ -56,10 +61,19 @@ bool succeeds(const TeamContext& context, const LeadRow& live, const HookEvent& 
   return live.session.empty() && lead != nullptr && lead->cwd == event.cwd;
 }
 
+/// Where nothing says which session the lead's is, one that a person is at may be it: in the lead's pane, or in the
+/// folder that the roster names for the lead (in any, where it names none). A `claude -p` of somebody is no lead.
+bool may_be_first(const TeamContext& context, const HookEvent& event, const std::string& pane,
+                  schema::ClientMode mode) {
+  const auto* lead = context.roster.find(context.lead);
+  if (lead != nullptr && !pane.empty() && lead->tmux_pane_id == pane) return true;
+  return mode == schema::ClientMode::interactive && (lead == nullptr || lead->cwd.empty() || lead->cwd == event.cwd);
+}
+
 /// Why this is no event of the team's lead; empty when it is one. The lead's session is the one that the roster names
-/// and the one that is live, that is, was heard last. Where there is neither, the first that starts or gets a prompt is
-/// it, until it ends.
-std::string foreign(Team& team, const HookEvent& event, const std::string& pane) {
+/// and the one that is live, that is, was heard last. Where there is neither, the first that may be it and starts or
+/// gets a prompt is it, until it ends.
+std::string foreign(Team& team, const HookEvent& event, const std::string& pane, schema::ClientMode mode) {
   const auto& context = team.context();
   const auto& known = context.roster.lead_session_id;
   const auto& live = team.courier().lead_row();
@@ -70,7 +84,7 @@ std::string foreign(Team& team, const HookEvent& event, const std::string& pane)
     return late ? "the lead goes on as session " + live.session : std::string();
   }
   if (!is_workers(context, event, pane)) {
-    if (known.empty() && live.session.empty() && begins(event)) return {};
+    if (known.empty() && live.session.empty() && begins(event) && may_be_first(context, event, pane, mode)) return {};
     if (succeeds(context, live, event, pane)) return {};
   }
   const auto& lead = live.session.empty() ? known : live.session;
@@ -114,26 +128,27 @@ std::string backlog(const TeamContext& context) {
 /// One event of a lead's session on its way through.
 class Reaction {
  public:
-  Reaction(std::shared_ptr<Team> team, const HookEvent& event, std::string pane, std::map<std::string, int>& held,
-           ControlSession& session)
+  Reaction(std::shared_ptr<Team> team, const HookEvent& event, const json::object& request,
+           std::map<std::string, int>& held)
       : team_(std::move(team)),
         courier_(team_->courier()),
         event_(event),
-        lead_{event.session_id, std::move(pane)},
-        held_(held),
-        session_(session) {}
+        lead_{event.session_id, pane_of(request)},
+        mode_(mode_of(request)),
+        held_(held) {}
 
   [[nodiscard]] const std::string& output() const { return output_; }
-  [[nodiscard]] const json::array& keys() const { return keys_; }
+  /// The messages in it.
+  std::optional<HookOffer>& handed_out() { return handed_out_; }
 
-  /// Notification, and events that are not known: nothing.
+  /// Events that are not known: nothing.
   void react() {
     using Work = void (Reaction::*)();
     static constexpr std::pair<std::string_view, Work> events[] = {
         {"SessionStart", &Reaction::starts},  {"UserPromptSubmit", &Reaction::prompted},
         {"PreToolUse", &Reaction::uses_tool}, {"PostToolUse", &Reaction::used_tool},
         {"Stop", &Reaction::stops},           {"StopFailure", &Reaction::fails},
-        {"SessionEnd", &Reaction::ends}};
+        {"SessionEnd", &Reaction::ends},      {"Notification", &Reaction::notifies}};
     for (const auto& [name, work] : events)
       if (event_.name == name) (this->*work)();
   }
@@ -171,14 +186,14 @@ class Reaction {
     held_.erase(event_.session_id);
     report(LeadEvent::prompt_submitted);
     courier_.prompt_seen(event_.prompt);
-    add_context(true);
+    add_context(HookWay::prompt, true);
   }
 
   void uses_tool() { report(LeadEvent::tool_used); }
 
   void used_tool() {
     report(LeadEvent::tool_used);
-    add_context(false);
+    add_context(HookWay::tool, false);
   }
 
   void stops() {
@@ -190,7 +205,7 @@ class Reaction {
     if (held < most_held && !is_others) {
       // A turn has been running until now, whatever we presumed.
       if (courier_.lead_state() != LeadState::busy) report(LeadEvent::tool_used);
-      text = hand_over(true);
+      text = hand_over(HookWay::stop, true);
     }
     if (text.empty()) {
       held_.erase(event_.session_id);
@@ -199,7 +214,7 @@ class Reaction {
     }
     held_[event_.session_id] = held + 1;
     report(LeadEvent::turn_continues);
-    output_ = schema::hook_continue(text);
+    output_ = schema::hook_continue(text, schema::knows_documented_hooks(courier_.hook_offers().version()));
   }
 
   void fails() {
@@ -213,6 +228,12 @@ class Reaction {
     report(LeadEvent::session_ends);
   }
 
+  /// A person interrupted the turn, perhaps: no event tells that.
+  void notifies() {
+    const bool is_idle = handlers::sign_of(event_) == handlers::HookSign::idle;
+    if (is_idle && courier_.lead_state() == LeadState::busy) report(LeadEvent::prompt_waits);
+  }
+
   /// False where another way, above the hooks, has the lead's messages.
   [[nodiscard]] bool may_speak() const {
     for (const auto& state : courier_.ladder()) {
@@ -222,13 +243,14 @@ class Reaction {
     return false;
   }
 
-  void add_context(bool even_busy) {
-    if (const auto text = hand_over(even_busy); !text.empty()) output_ = schema::hook_context(event_.name, text);
+  void add_context(HookWay way, bool even_busy) {
+    if (const auto text = hand_over(way, even_busy); !text.empty()) output_ = schema::hook_context(event_.name, text);
   }
 
   /// Lends out what may go now, as one text; empty when there is nothing. A ledger's fault is told where it is met.
-  std::string hand_over(bool even_busy) {
+  std::string hand_over(HookWay way, bool even_busy) {
     const auto& context = team_->context();
+    if (!handlers::reaches_model(way, mode_)) return {};
     Take take;
     take.rung = config::Rung::hook;
     take.sink = config::to_string(take.rung);
@@ -237,38 +259,33 @@ class Reaction {
     take.most_text = schema::longest_hook_text - schema::handed_over("").size();
     const auto messages = courier_.offer(take);
     if (!messages || messages->empty()) return {};
-    auto text = schema::handed_over(block(*messages));
-    if (text.size() > schema::longest_hook_text) {
+    auto offer = hook_offer(*team_, way, event_.session_id, *messages);
+    if (offer.text.size() > schema::longest_hook_text) {
       const auto& first = messages->front();
       courier_.give_back(*messages, "too long for a hook");
       const bool again = first.attempts > most_pointers && event_.name != "UserPromptSubmit";
       return again ? std::string() : schema::pointer_to(first.from, first.text.size(), context.name);
     }
-    for (const auto& message : *messages) keys_.emplace_back(message.key.value);
-    lend(*messages);
+    auto text = offer.text;
+    handed_out_ = std::move(offer);
     return text;
-  }
-
-  void lend(const std::vector<OutgoingMessage>& messages) {
-    session_.on_close.push_back([team = team_, messages] {
-      const auto row = team->context().ledger.message(messages.front().key);
-      const bool lost = row && *row && (*row)->delivery == DeliveryState::offered;
-      team->courier().give_back(messages);
-      // A turn that was to go on with them has ended: its client never got them.
-      if (lost && team->courier().lead_row().by == to_string(LeadEvent::turn_continues))
-        static_cast<void>(team->courier().report(LeadEvent::turn_stops));
-    });
   }
 
   std::shared_ptr<Team> team_;
   Courier& courier_;
   const HookEvent& event_;
   const LeadSession lead_;
+  const schema::ClientMode mode_;
   std::map<std::string, int>& held_;
-  ControlSession& session_;
   std::string output_;
-  json::array keys_;
+  std::optional<HookOffer> handed_out_;
 };
+
+/// A turn that was to go on with messages has ended: its client never got them.
+void turn_ended_after_all(Team& team) {
+  if (team.courier().lead_row().by == to_string(LeadEvent::turn_continues))
+    static_cast<void>(team.courier().report(LeadEvent::turn_stops));
+}
 
 }  // namespace
 
@@ -288,7 +305,7 @@ Service::TeamPtr Service::team_of_event(const Object& request, Object& problem) 
   std::string why;
   for (const auto& team : candidates) {
     why = tells_of_worker(*event) ? not_its_worker(*team, *event, served(event->team_name) != nullptr)
-                                  : foreign(*team, *event, pane_of(request));
+                                  : foreign(*team, *event, pane_of(request), mode_of(request));
     if (why.empty()) its.push_back(team);
   }
   if (its.size() == 1) return its.front();
@@ -316,7 +333,8 @@ json::object Service::hook(const Object& request, ControlSession& session) {
                                       idle ? "" : handlers::one_line(task));
     return heard ? answer : refuse(heard.error());
   }
-  Reaction reaction(std::move(team), *event, pane_of(request), held_stops_, session);
+  if (event->agent_id.empty()) team->courier().heard(*event);
+  Reaction reaction(team, *event, request, held_stops_);
   if (event->name == "PermissionRequest")
     reaction.permission();
   else if (event->agent_id.empty())
@@ -324,8 +342,93 @@ json::object Service::hook(const Object& request, ControlSession& session) {
   else
     answer["ignored"] = "an event of a subagent";
   if (!reaction.output().empty()) answer["output"] = reaction.output();
-  answer["keys"] = reaction.keys();
+  if (auto& out = reaction.handed_out()) {
+    for (const auto& message : out->messages) answer["keys"].as_array().emplace_back(message.key.value);
+    lend_to_hook(team, session, *std::move(out));
+  }
   return answer;
+}
+
+HookOffer hook_offer(Team& team, HookWay way, const std::string& session,
+                              const std::vector<OutgoingMessage>& messages) {
+  HookOffer offer;
+  offer.way = way;
+  offer.session = session;
+  offer.text = schema::handed_over(block(messages));
+  offer.place = team.courier().hook_offers().place();
+  offer.at = team.context().clock.steady();
+  for (const auto& message : messages) {
+    OutgoingMessage& kept = offer.messages.emplace_back();
+    kept.id = message.id;
+    kept.key = message.key;
+    kept.from = message.from;
+  }
+  return offer;
+}
+
+void Service::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer offer) {
+  if (!session.hook) session.hook = std::make_shared<HookTalk>();
+  const auto& talk = session.hook;
+  talk->team = team;
+  talk->out = std::move(offer);
+  session.on_close.push_back([team, talk] {
+    const auto out = std::exchange(talk->out, std::nullopt);
+    if (!out) return;
+    const auto row = team->context().ledger.message(out->messages.front().key);
+    const bool lost = row && *row && (*row)->delivery == DeliveryState::offered;
+    team->courier().give_back(out->messages, "the hook did not say whether it printed them");
+    if (lost) turn_ended_after_all(*team);
+  });
+}
+
+json::object Service::shown(const Object& request, ControlSession& session) {
+  auto out = session.hook ? std::exchange(session.hook->out, std::nullopt) : std::nullopt;
+  const auto team = session.hook ? session.hook->team.lock() : nullptr;
+  if (!out || !team) return {{"ok", true}};
+  if (flag(request, "printed")) {
+    team->courier().printed(*std::move(out));
+  } else {
+    team->courier().unoffer(out->messages, "the hook's time was over before it printed them");
+    turn_ended_after_all(*team);
+  }
+  return {{"ok", true}};
+}
+
+Status Service::attach_hook(const TeamPtr& team, const Object& request, const SessionPtr& session) {
+  auto& courier = team->courier();
+  auto talk = std::make_shared<HookTalk>();
+  talk->team = team;
+  talk->session = courier.lead_row().session;
+  const auto event = request.contains("event") ? event_of(request) : Result<HookEvent>(HookEvent{});
+  if (!event) return event.error();
+  auto& holder = waiting_[team->context().name];
+  const auto held_by = courier.is_attached(config::Rung::hook) ? holder.lock() : nullptr;
+  if (!event->session_id.empty()) {
+    talk->session = event->session_id;
+    if (!handlers::reaches_model(HookWay::wait, mode_of(request)))
+      return Error{"lead.headless", "nobody is at the client: what a hook says beside its session reaches no model"};
+    courier.heard(*event, false);  // the other hook of this event tells what it means
+    if (!flag(request, "attended") && !schema::knows_documented_hooks(courier.hook_offers().version()))
+      return Error{"lead.old_client", "this client may wait for a hook that should run beside its session"};
+  }
+  if (courier.is_attached(config::Rung::hook)) {
+    const auto& live = courier.lead_row().session;
+    const bool is_newer = held_by && held_by->session != talk->session &&
+                          (begins(*event) || talk->session == live || held_by->session != live);
+    if (!is_newer)
+      return Error{"lead.attached",
+                   "another process holds the lead's hook in team " + team->context().name + "; there can be one"};
+    held_by->replaced = true;
+    courier.detach(config::Rung::hook);
+  }
+  if (event->name == "Stop" && courier.lead_state() == LeadState::busy &&
+      courier.lead_row().by != to_string(LeadEvent::turn_continues)) {
+    talk->ended = team->context().clock.steady();
+    talk->heard = courier.reports();
+  }
+  holder = talk;
+  session->hook = std::move(talk);
+  return Done{};
 }
 
 }  // namespace inbox_poller::poller

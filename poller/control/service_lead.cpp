@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds held_lease = std::chrono::minutes(10);
 constexpr milliseconds recv_look{50};
 constexpr milliseconds longest_wait = std::chrono::hours(24);
+constexpr milliseconds hook_is_late{1000};  // it leaves after 35 ms, and a machine may be slow
 constexpr std::size_t default_max = 20;
 constexpr std::size_t tidy_above = 100;     // so many lent messages are kept before those that arrived are looked for
 constexpr std::ptrdiff_t former_most = 16;  // closed connections of which we know what they had
@@ -43,6 +44,16 @@ Take take_of(const json::object& request, const ControlSession& session) {
   return take;
 }
 
+/// Where a turn's end was told by nobody but the hook that waits since then, it has ended: the other hook was late.
+void hear_of_end(Team& team, HookTalk& talk) {
+  auto& courier = team.courier();
+  if (!talk.ended) return;
+  const bool is_news = courier.reports() != talk.heard || courier.lead_state() != LeadState::busy;
+  if (!is_news && team.context().clock.steady() - *talk.ended < hook_is_late) return;
+  talk.ended.reset();
+  if (!is_news) static_cast<void>(courier.report(LeadEvent::turn_stops));
+}
+
 }  // namespace
 
 asio::awaitable<json::object> Service::attach(TeamPtr team, Object request, SessionPtr session) {
@@ -50,13 +61,16 @@ asio::awaitable<json::object> Service::attach(TeamPtr team, Object request, Sess
   const bool may = rung == config::Rung::stdin_stream || rung == config::Rung::hook || rung == config::Rung::socket;
   if (!may) co_return refuse("request.invalid", "`rung` must be one of stdin, hook, socket");
   if (!session->rung.empty()) co_return refuse("request.invalid", "this connection is attached already");
-  if (rung != config::Rung::socket && team->courier().is_attached(*rung))
+  if (rung == config::Rung::hook) {
+    if (const Status may_wait = attach_hook(team, request, session); !may_wait) co_return refuse(may_wait.error());
+  } else if (rung != config::Rung::socket && team->courier().is_attached(*rung)) {
     co_return refuse("lead.attached", "another process holds the lead's " + std::string(config::to_string(*rung)) +
                                           " in team " + team->context().name + "; there can be one");
+  }
   session->rung = config::to_string(*rung);
   team->courier().attach(*rung);
-  session->on_close.push_back([team, rung = *rung] {
-    team->courier().detach(rung);
+  session->on_close.push_back([team, rung = *rung, talk = session->hook] {
+    if (!talk || !talk->replaced) team->courier().detach(rung);
     // Its end would have been told; a host that dies takes the lead's standard input with it.
     if (rung == config::Rung::stdin_stream && team->courier().lead_state() != LeadState::gone)
       static_cast<void>(team->courier().report(LeadEvent::disconnects));
@@ -89,13 +103,19 @@ asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, Ses
       co_return refuse("team.unknown",
                        "team \"" + team->context().name + "\" is no longer served; its messages are kept");
     const auto seen = team->chat().count();
+    if (session->hook && session->hook->replaced)
+      co_return refuse("lead.attached", "a hook of the lead's newer session waits in its place");
+    if (session->hook) hear_of_end(*team, *session->hook);
     auto offered = team->courier().offer(take);
     if (!offered) co_return refuse(offered.error());
     messages = std::move(*offered);
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
     co_await team->chat().wait(seen, recv_look);
   }
-  if (!messages.empty() && !take.lease) lend(team, session, messages);
+  if (!messages.empty() && session->hook)
+    lend_to_hook(team, *session, hook_offer(*team, handlers::HookWay::wait, session->hook->session, messages));
+  else if (!messages.empty() && !take.lease)
+    lend(team, session, messages);
   if (!messages.empty() && !take.by_hand && take.rung != config::Rung::socket)
     static_cast<void>(team->courier().report(LeadEvent::batch_pushed));
   const auto held = services_.ledger.queued_count(team->context().name);
@@ -186,6 +206,7 @@ json::object Service::lead(Team& team, const Object& request) {
   auto view = lead_view(team);
   view["ok"] = true;
   view["team"] = team.context().name;
+  view["permissions"] = team.context().config.lead.permissions;
   return view;
 }
 

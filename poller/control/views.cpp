@@ -203,6 +203,7 @@ Result<json::object> team_view(Team& team, Services& services) {
   const auto open = team.asks().open();
   const auto& locks = team.locks();
   const auto& inbox = team.inbox_report();
+  const auto& roster = team.roster_report();
   const auto& compacted = team.housekeeping().compacted();
   json::object view{
       {"team", context.name},
@@ -213,6 +214,7 @@ Result<json::object> team_view(Team& team, Services& services) {
                              {"detail", clean(inbox.detail)},
                              {"compacted", compacted.entries},
                              {"compacted_ms", compacted.last_ms}}},
+      {"roster", json::object{{"state", roster.state}, {"detail", clean(roster.detail)}}},
       {"members", members_view(team, services.clock.wall_ms())},
       {"asks", json::object{{"pending", open.size()}, {"oldest_ms", open.empty() ? 0 : open.front().asked_ms}}},
       {"chat", json::object{{"queued", counts->queued},

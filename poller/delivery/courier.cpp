@@ -6,6 +6,7 @@
 
 #include "handlers/digest.hpp"
 #include "poller/context/message_life.hpp"
+#include "poller/delivery/batch.hpp"
 #include "schema/codec.hpp"
 #include "schema/envelope.hpp"
 
@@ -30,29 +31,10 @@ constexpr int digest_limit = 20'000;
 /// Ways on which we act; on the others somebody comes and takes.
 bool is_pushed(Rung rung) { return rung == Rung::exec || rung == Rung::file || rung == Rung::tmux; }
 
-std::vector<long long> ids_of(const std::vector<OutgoingMessage>& messages) {
-  std::vector<long long> ids;
-  ids.reserve(messages.size());
-  for (const auto& message : messages) ids.push_back(message.id);
-  return ids;
-}
-
-std::vector<std::string> keys_of(const std::vector<OutgoingMessage>& messages) {
-  std::vector<std::string> keys;
-  keys.reserve(messages.size());
-  for (const auto& message : messages) keys.push_back(message.key.value);
-  return keys;
-}
-
 /// A composer may make other spaces of tabs and line ends.
 std::string without_spaces(std::string text) {
   std::erase_if(text, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
   return text;
-}
-
-Fields fields_of(const TeamContext& context, const schema::MessageKey& key, const std::string& from,
-                 const std::string& sink) {
-  return {{"team", context.name}, {"message_key", key.value}, {"from", from}, {"sink", sink}};
 }
 
 }  // namespace
@@ -82,6 +64,7 @@ void Courier::serve_anew() { serves_since_ = context_.clock.steady(); }
 Status Courier::report(LeadEvent event, std::optional<config::Duration> limit, const LeadSession* session) {
   const auto state = next(state_, event);
   const auto now = context_.clock.wall_ms();
+  ++reports_;
   const bool presumed = event == LeadEvent::batch_pushed;
   // Without a word on when its turns end a presumption would only slow it down; and what is known is never shortened.
   if (presumed && (state == state_ || !tells_turns_now())) return Done{};
@@ -130,6 +113,7 @@ void Courier::settle() {
   // A busy lead says so with every tool it uses; that alone is not worth a write each tick.
   if (unrecorded_ && (!untold_.empty() || !recorded_at_ || now - *recorded_at_ > record_at_least))
     static_cast<void>(record());  // or next tick
+  look_at_hooks();
   std::vector<long long> back;
   for (const auto& [id, lent] : lent_)
     if (lent.until && *lent.until <= now) back.push_back(id);
@@ -153,21 +137,6 @@ void Courier::expire_old() {
     }
     return context_.ledger.mark_expired(ids, now);
   }));
-}
-
-Result<bool> Courier::withdraw(const schema::MessageKey& key, std::string_view reason) {
-  const auto row = context_.ledger.message(key);
-  if (!row) return row.error();
-  if (!*row) return false;
-  if ((*row)->delivery != DeliveryState::queued) return (*row)->delivery != DeliveryState::expired;
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    auto fields = fields_of(context_, key, (*row)->sender, (*row)->sink);
-    fields.emplace_back("reason", std::string(reason));
-    events.add(Event::delivery_expired, std::move(fields));
-    return context_.ledger.mark_expired({(*row)->id}, context_.clock.wall_ms());
-  });
-  if (!committed) return committed.error();
-  return (*row)->attempts > 0;  // once lent out, it may have been read
 }
 
 bool Courier::is_attached(Rung rung) const {
@@ -223,35 +192,6 @@ std::optional<Ledger::Overdue> Courier::overdue_only(bool even_busy) const {
   if (state_ == LeadState::gone) return Ledger::Overdue{never, never};
   const auto urgent = delivery.urgent_max_wait ? delivery.urgent_max_wait : delivery.max_wait;
   return Ledger::Overdue{moment(delivery.max_wait), moment(urgent)};
-}
-
-void Courier::recall() {
-  std::vector<long long> back;
-  for (const auto& [id, lent] : lent_)
-    if (lent.until) back.push_back(id);
-  take_back(back, "the team is no longer served");
-}
-
-void Courier::take_back(const std::vector<long long>& ids, std::string_view reason) {
-  if (ids.empty()) return;
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    events.add(Event::delivery_requeued,
-               {{"team", context_.name}, {"count", std::to_string(ids.size())}, {"reason", std::string(reason)}});
-    return requeue(ids);
-  });
-  if (committed)
-    for (const auto id : ids) lent_.erase(id);
-}
-
-/// In the open transaction. What the rows forget with it is kept as lines.
-Status Courier::requeue(const std::vector<long long>& ids) {
-  const auto offered = context_.ledger.offered(context_.name);
-  if (!offered) return offered.error();
-  for (const auto& row : *offered) {
-    if (std::find(ids.begin(), ids.end(), row.id) == ids.end()) continue;
-    if (auto noted = context_.ledger.note(offered_line(row)); !noted) return noted;
-  }
-  return context_.ledger.requeue(context_.name, ids);
 }
 
 Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
@@ -342,61 +282,6 @@ void Courier::tell_fall(Rung rung) {
                            {"new", std::string(config::to_string(rung))},
                            {"reason", reason.empty() ? "the first of delivery.via" : reason}});
   last_rung_ = rung;
-}
-
-Result<std::size_t> Courier::acknowledge(const std::vector<std::string>& keys, Confirmation how) {
-  const auto now = context_.clock.wall_ms();
-  std::vector<long long> ids;
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    for (const auto& key : keys) {
-      auto found = context_.ledger.message({key});
-      if (!found) return found.error();
-      if (!*found || (*found)->team != context_.name) continue;
-      auto& row = **found;
-      if (row.delivery != DeliveryState::offered && row.delivery != DeliveryState::queued) continue;
-      ids.push_back(row.id);
-      row.confirmed = how;
-      row.delivered_ms = now;
-      events.add_told_by_row(Event::delivery_delivered, delivered_fields(row));
-    }
-    return context_.ledger.mark_delivered(ids, now, how);
-  });
-  if (!committed) return committed.error();
-  for (const auto id : ids) lent_.erase(id);
-  return ids.size();
-}
-
-Result<std::size_t> Courier::acknowledge_up_to(const std::string& sink, const std::string& key) {
-  // It may have come back to the queue when its taker's connection broke; it was taken all the same.
-  std::vector<std::string> keys{key};
-  const auto last = std::find_if(lent_.begin(), lent_.end(), [&](const auto& lent) { return lent.second.key == key; });
-  if (last != lent_.end())
-    for (const auto& [id, lent] : lent_)
-      if (lent.sink == sink && lent.order < last->second.order) keys.push_back(lent.key);
-  return acknowledge(keys);
-}
-
-void Courier::give_back(const std::vector<OutgoingMessage>& messages, std::string_view reason) {
-  std::vector<OutgoingMessage> back;
-  for (const auto& message : messages) {
-    const auto row = context_.ledger.message(message.key);
-    if (const auto lent = lent_.find(message.id); !row && lent != lent_.end())
-      lent->second.until = context_.clock.steady();  // what became of it cannot be read now: settle() takes it back
-    if (row && *row && (*row)->delivery == DeliveryState::offered) back.push_back(message);
-  }
-  if (back.empty()) return;
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    for (const auto& message : back) {
-      auto fields = fields_of(context_, message.key, message.from, "");
-      fields.emplace_back("reason", std::string(reason));
-      events.add(Event::delivery_requeued, std::move(fields));
-    }
-    return requeue(ids_of(back));
-  });
-  for (const auto& message : back) {
-    if (committed) lent_.erase(message.id);
-    if (!committed) lent_[message.id].until = context_.clock.steady();  // tried again by settle()
-  }
 }
 
 asio::awaitable<void> Courier::push() {

@@ -13,6 +13,7 @@
 
 #include "poller/context/team_context.hpp"
 #include "poller/delivery/gate.hpp"
+#include "poller/delivery/hook_offers.hpp"
 #include "poller/delivery/ladder.hpp"
 #include "poller/delivery/sinks.hpp"
 #include "poller/delivery/tmux_sink.hpp"
@@ -40,7 +41,7 @@ struct LeadSession {
 class Courier {
  public:
   Courier(TeamContext& context, FileSystem& files, Panes& panes)
-      : context_(context), files_(files), tmux_(context, panes) {}
+      : context_(context), files_(files), tmux_(context, panes), hooks_(files, context.clock) {}
 
   /// The lead's state from before a restart. A busy state goes on running out.
   Status restore();
@@ -49,6 +50,8 @@ class Courier {
 
   [[nodiscard]] LeadState lead_state() const { return state_; }
   [[nodiscard]] const LeadRow& lead_row() const { return row_; }
+  /// Another number than before once anything told of the lead's state.
+  [[nodiscard]] long long reports() const { return reports_; }
 
   /// Something that tells what the lead is doing; `limit` bounds a busy state (default: delivery.busy_limit). What
   /// somebody said in so many words is recorded before this returns, the rest with the next tick: an event costs no
@@ -77,12 +80,24 @@ class Courier {
   /// Lends out at most `max` messages in the order in which they go; from a closed gate only what is overdue.
   Result<std::vector<OutgoingMessage>> offer(const Take&);
   /// The borrower has them. Unknown keys are skipped; returns how many were newly delivered.
-  Result<std::size_t> acknowledge(const std::vector<std::string>& keys, Confirmation how = Confirmation::acknowledged);
+  /// `proof`: how it is known, where nobody said so in words; kept as a line of each message's life.
+  Result<std::size_t> acknowledge(const std::vector<std::string>& keys, Confirmation how = Confirmation::acknowledged,
+                                  const std::string& proof = {});
   /// The same for everything that was lent out by this sink with or before this message.
   Result<std::size_t> acknowledge_up_to(const std::string& sink, const std::string& key);
   /// The borrower went away: those still offered are queued again.
   void give_back(const std::vector<OutgoingMessage>&,
                  std::string_view reason = "the receiver went away without acknowledging");
+  /// Likewise, and it is known that they were shown to nobody: as if they had never been offered.
+  void unoffer(const std::vector<OutgoingMessage>&, std::string_view reason);
+
+  /// A hook printed what it was lent. That is no acknowledgement: handlers/hook_proof.hpp says what is.
+  void printed(HookOffer);
+  /// Something was heard of the lead's session, by a hook of it: where its transcript is, and, if it `counts`, what it
+  /// proves.
+  void heard(const schema::HookEvent&, bool counts = true);
+  HookOffers& hook_offers() { return hooks_; }
+
   /// Pointless now (an ask that was decided): expires when it was not handed over yet. True when it was.
   Result<bool> withdraw(const schema::MessageKey& key, std::string_view reason);
 
@@ -100,6 +115,10 @@ class Courier {
   [[nodiscard]] bool tells_turns_now() const;
   [[nodiscard]] std::optional<Ledger::Overdue> overdue_only(bool even_busy) const;
   Status record();
+  void look_at_hooks();
+  void carry_out(const std::vector<HookOffers::Verdict>&);
+  /// How long what a hook printed may stay without any word of its session.
+  [[nodiscard]] SteadyTime proof_limit(handlers::HookWay) const;
   void take_back(const std::vector<long long>& ids, std::string_view reason);
   Status requeue(const std::vector<long long>& ids);
   void expire_old();
@@ -137,11 +156,13 @@ class Courier {
   TeamContext& context_;
   FileSystem& files_;
   TmuxSink tmux_;
+  HookOffers hooks_;
   LeadState state_ = LeadState::idle;
   LeadRow row_{"idle", 0, 0, {}, {}, {}};
   SteadyTime serves_since_{};
   std::vector<Change> untold_;  // changes of state that are not recorded yet
   bool unrecorded_ = false;
+  long long reports_ = 0;
   std::optional<SteadyTime> recorded_at_;
   std::optional<SteadyTime> busy_until_;
   std::map<long long, Lent> lent_;  // by message id: what is offered

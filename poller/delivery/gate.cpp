@@ -30,6 +30,8 @@ std::string_view to_string(LeadEvent event) {
     case LeadEvent::turn_stops: return "turn_stops";
     case LeadEvent::turn_continues: return "turn_continues";
     case LeadEvent::turn_fails: return "turn_fails";
+    case LeadEvent::turn_interrupted: return "turn_interrupted";
+    case LeadEvent::prompt_waits: return "prompt_waits";
     case LeadEvent::session_ends: return "session_ends";
     case LeadEvent::stream_opens: return "stream_opens";
     case LeadEvent::stream_works: return "stream_works";
@@ -60,6 +62,7 @@ LeadState next(LeadState state, LeadEvent event) {
     case LeadEvent::session_starts:
     case LeadEvent::turn_stops:
     case LeadEvent::turn_fails:
+    case LeadEvent::prompt_waits:
     case LeadEvent::stream_opens:
     case LeadEvent::stream_result: return LeadState::idle;
 
@@ -70,6 +73,7 @@ LeadState next(LeadState state, LeadEvent event) {
 
     case LeadEvent::batch_pushed: return state == LeadState::idle ? LeadState::busy : state;
     // A session that left does not come back by waiting.
+    case LeadEvent::turn_interrupted:
     case LeadEvent::busy_limit_passes: return state == LeadState::busy ? LeadState::idle : state;
   }
   std::abort();
@@ -87,6 +91,8 @@ bool tells_turns(LeadEvent event) {
     case LeadEvent::turn_stops:
     case LeadEvent::turn_continues:
     case LeadEvent::turn_fails:
+    case LeadEvent::turn_interrupted:
+    case LeadEvent::prompt_waits:
     case LeadEvent::stream_opens:
     case LeadEvent::stream_works:
     case LeadEvent::stream_result: return true;

@@ -28,6 +28,8 @@ enum class LeadEvent {
   turn_stops,
   turn_continues,  // it wanted to stop, and was given messages instead
   turn_fails,
+  turn_interrupted,  // by a person: no hook tells, the session's transcript does
+  prompt_waits,      // the client tells that nobody has typed for a while
   session_ends,
   // the stream of a lead that we started
   stream_opens,
@@ -40,11 +42,11 @@ enum class LeadEvent {
   disconnects,        // who held the lead's end went away without a word
 };
 inline constexpr LeadEvent lead_events[] = {
-    LeadEvent::reports_busy,  LeadEvent::reports_idle,      LeadEvent::reports_gone,     LeadEvent::session_starts,
-    LeadEvent::prompt_submitted, LeadEvent::tool_used,      LeadEvent::turn_stops,       LeadEvent::turn_continues,
-    LeadEvent::turn_fails,    LeadEvent::session_ends,      LeadEvent::stream_opens,     LeadEvent::stream_works,
-    LeadEvent::stream_result, LeadEvent::stream_closes,     LeadEvent::batch_pushed,     LeadEvent::busy_limit_passes,
-    LeadEvent::disconnects};
+    LeadEvent::reports_busy,     LeadEvent::reports_idle,      LeadEvent::reports_gone,  LeadEvent::session_starts,
+    LeadEvent::prompt_submitted, LeadEvent::tool_used,         LeadEvent::turn_stops,    LeadEvent::turn_continues,
+    LeadEvent::turn_fails,       LeadEvent::turn_interrupted,  LeadEvent::prompt_waits,  LeadEvent::session_ends,
+    LeadEvent::stream_opens,     LeadEvent::stream_works,      LeadEvent::stream_result, LeadEvent::stream_closes,
+    LeadEvent::batch_pushed,     LeadEvent::busy_limit_passes, LeadEvent::disconnects};
 /// "turn_stops": the enumerator's name.
 std::string_view to_string(LeadEvent);
 std::optional<LeadEvent> parse_lead_event(std::string_view);

@@ -131,6 +131,13 @@ struct LeadRow {
   std::string pane = {};     // the tmux pane it lives in, "%3"; empty: unknown
 };
 
+/// A team's roster as it was last seen whole.
+struct RosterRow {
+  std::string bytes;
+  std::uint64_t file = 0;  // its inode
+  EpochMs seen_ms = 0;
+};
+
 /// One line in the life of a message or an ask.
 struct HistoryRow {
   EpochMs at_ms = 0;
@@ -227,6 +234,8 @@ class Ledger {
   Result<std::vector<MessageRow>> offered(std::string_view team);
   /// Back to queued: the sink went away or refused.
   Status requeue(std::string_view team, const std::vector<long long>& ids);
+  /// Back to queued, and the offer does not count: nobody was shown it.
+  Status unoffer(const std::vector<long long>& ids);
   /// A chat message that was left to another lead becomes ours: queued.
   Status take_over(const schema::MessageKey&);
   /// Everything offered, of all teams: used at start.
@@ -298,6 +307,8 @@ class Ledger {
   Result<std::vector<SessionRule>> rules(std::string_view team);  // of all its sessions
   Status put_lead(std::string_view team, const LeadRow&);
   Result<std::optional<LeadRow>> lead(std::string_view team);
+  Status put_roster(std::string_view team, const RosterRow&);
+  Result<std::optional<RosterRow>> roster(std::string_view team);
 
   // the tick counter, and what happened
   Result<long long> next_batch();

@@ -269,6 +269,13 @@ Status Ledger::requeue(std::string_view team, const std::vector<long long>& ids)
       team, json_list(ids));
 }
 
+Status Ledger::unoffer(const std::vector<long long>& ids) {
+  return impl_->database->run(
+      "UPDATE messages SET delivery = 'queued', attempts = attempts - 1 "
+      "WHERE id IN (SELECT value FROM json_each(?1)) AND delivery = 'offered' AND attempts > 0",
+      json_list(ids));
+}
+
 Status Ledger::take_over(const schema::MessageKey& key) {
   return impl_->database->run(
       "UPDATE messages SET delivery = 'queued' WHERE key = ?1 AND delivery = 'none' AND disposition = 'chat'",

@@ -13,7 +13,7 @@ namespace inbox_poller::poller {
 /// `PRAGMA application_id`: "InPo". Tells a ledger from any other SQLite database.
 inline constexpr int ledger_application_id = 0x496e506f;
 
-inline constexpr std::array<const char*, 3> ledger_migrations = {
+inline constexpr std::array<const char*, 4> ledger_migrations = {
     R"sql(
 CREATE TABLE daemon (
   one   INTEGER PRIMARY KEY CHECK (one = 1),
@@ -295,6 +295,16 @@ CREATE INDEX requests_decided ON requests (decided_ms) WHERE decided_ms > 0;
 ALTER TABLE lead ADD COLUMN by TEXT NOT NULL DEFAULT '';       -- what told the state: the event's name
 ALTER TABLE lead ADD COLUMN session TEXT NOT NULL DEFAULT '';  -- the lead's session, as its hooks or its stream name it
 ALTER TABLE lead ADD COLUMN pane TEXT NOT NULL DEFAULT '';     -- the tmux pane it lives in: id server:start first:start
+)sql",
+    R"sql(
+-- The last good roster of each team. Old clients may leave the file empty as they end.
+CREATE TABLE rosters (
+  team    TEXT NOT NULL PRIMARY KEY,
+  bytes   BLOB NOT NULL,
+  file    INTEGER NOT NULL,                        -- the inode: only the same file is ever mended from this
+  seen_ms INTEGER NOT NULL,
+  sum     INTEGER NOT NULL
+) STRICT;
 )sql",
 };
 

@@ -23,6 +23,10 @@ long long sum_of(std::string_view team, const LeadRow& row) {
                   : row_sum(team, row.state, row.since_ms, row.until_ms, row.by, row.session, row.pane);
 }
 
+long long sum_of(std::string_view team, const RosterRow& row) {
+  return row_sum(team, row.bytes, static_cast<long long>(row.file), row.seen_ms);
+}
+
 Result<MemberRow> read_member(const Database& database, const Statement& from) {
   MemberRow row;
   long long sum = 0;
@@ -101,6 +105,29 @@ Result<std::optional<LeadRow>> Ledger::lead(std::string_view team) {
   if (sum != sum_of(team, row))
     return database.damaged("the lead's state in team " + std::string(team) + " is not as it was written");
   return std::optional(row);
+}
+
+Status Ledger::put_roster(std::string_view team, const RosterRow& row) {
+  return impl_->database->run(
+      "INSERT INTO rosters (team, bytes, file, seen_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5) "
+      "ON CONFLICT (team) DO UPDATE SET bytes = excluded.bytes, file = excluded.file, seen_ms = excluded.seen_ms, "
+      "sum = excluded.sum",
+      team, Blob{row.bytes}, static_cast<long long>(row.file), row.seen_ms, sum_of(team, row));
+}
+
+Result<std::optional<RosterRow>> Ledger::roster(std::string_view team) {
+  Statement rows = impl_->database->query("SELECT bytes, file, seen_ms, sum FROM rosters WHERE team = ?1", team);
+  auto found = rows.next();
+  if (!found) return found.error();
+  if (!*found) return std::optional<RosterRow>();
+  RosterRow row;
+  long long file = 0;
+  long long sum = 0;
+  rows.read(row.bytes, file, row.seen_ms, sum);
+  row.file = static_cast<std::uint64_t>(file);
+  if (sum != sum_of(team, row))
+    return impl_->database->damaged("the roster of team " + std::string(team) + " is not as it was written");
+  return std::optional(std::move(row));
 }
 
 }  // namespace inbox_poller::poller

@@ -73,6 +73,12 @@ struct ReadResult {
   std::shared_ptr<const File> file;  // with several windows
 };
 
+/// A roster as it was last read whole.
+struct RosterCopy {
+  std::string bytes;       // empty: none was
+  std::uint64_t file = 0;  // its inode
+};
+
 enum class ReadMode {
   unlocked,    // respects a lock that is present by noticing bytes that move
   under_lock,  // one attempt at the lock; the last word on a file that will not parse
@@ -197,8 +203,18 @@ class Mailbox {
   /// share the folder that this opens, up to glances().
   virtual bool roster_changed() = 0;
 
-  /// The team's roster. An error "roster.missing" means that this is not a team (yet).
+  /// The team's roster. An error "roster.missing" means that this is not a team (yet), "roster.empty" that its file
+  /// holds nothing.
   virtual Result<schema::Roster> roster() = 0;
+  /// What roster() last read whole.
+  [[nodiscard]] virtual const RosterCopy& roster_copy() const = 0;
+  /// What an earlier process read whole; to be called before roster().
+  virtual void remember_roster(RosterCopy) = 0;
+  /// True when roster() found nothing in the very file that the copy is of, again and again for so long that nobody is
+  /// writing it: the copy is what should stand there.
+  [[nodiscard]] virtual bool roster_is_lost() const = 0;
+  /// Puts the copy back without these members, under the roster's lock, if the roster is lost and still as it was seen.
+  virtual WriteResult mend_roster(const std::vector<std::string>& without) = 0;
 
   /// Takes a member out of the roster, under its lock; every other byte stays. `already_there` when it is out.
   virtual WriteResult remove_member(const std::string& name) = 0;

@@ -18,14 +18,9 @@ using handlers::ShutdownStep;
 using handlers::WorkerPlace;
 
 constexpr int steps_at_once = 8;
-/// A pane is opened for its worker, so both begin within this time. One that began later is another one of the same
-/// number; one that began earlier was somebody's before.
-constexpr EpochMs joining_ms = 120'000;
-
-bool names_agent(const std::vector<std::string>& arguments, const std::string& agent_id) {
-  const auto option = std::find(arguments.begin(), arguments.end(), "--agent-id");
-  return option != arguments.end() && std::next(option) != arguments.end() && *std::next(option) == agent_id;
-}
+/// So often is looked what descends from a worker that is to end: what begins and is orphaned between two looks is not
+/// known to be its own.
+constexpr std::chrono::seconds family_every{1};
 
 bool is_ours(const std::vector<ProcessRef>& processes) {
   return std::any_of(processes.begin(), processes.end(), [](const auto& process) { return process.pid == ::getpid(); });
@@ -67,7 +62,7 @@ std::string given_up(ShutdownState state) {
     case ShutdownState::requested: return "the worker did not answer";
     case ShutdownState::approved:
     case ShutdownState::forced: return "its process survived TERM and KILL";
-    case ShutdownState::process_gone: return "its pane could not be closed";
+    case ShutdownState::process_gone: return "its pane could not be closed, or what it had started did not end";
     case ShutdownState::pane_gone: return "its traces could not be removed";
     case ShutdownState::cleaned:
     case ShutdownState::rejected:
@@ -97,7 +92,7 @@ std::optional<Error> hindrance(const std::string& what, WriteOutcome outcome, co
 }  // namespace
 
 Shutdowns::Shutdowns(TeamContext& context, Mailbox& mailbox, Panes& panes, Processes& processes)
-    : context_(context), mailbox_(mailbox), panes_(panes), processes_(processes) {}
+    : context_(context), mailbox_(mailbox), panes_(panes), processes_(processes), family_(context, processes) {}
 
 Status Shutdowns::restore() {
   auto rows = context_.ledger.open_shutdowns(context_.name);
@@ -144,6 +139,7 @@ asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
   auto drafted = handlers::draft_shutdown(wanted, context_.view(), context_.clock.wall_ms());
   if (const auto* refused = std::get_if<handlers::NotTaken>(&drafted)) co_return Error{refused->code, refused->reason};
   auto& draft = std::get<handlers::ShutdownDraft>(drafted);
+  draft.shutdown.survivors = family_.of(draft.shutdown, draft.shutdown.place.processes);
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     const auto batch = context_.ledger.next_batch();
     if (!batch) return batch.error();
@@ -207,7 +203,8 @@ asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
     if (process.pid == ::getpid()) co_return alone("the pane " + id + " is the one that this program runs in");
     if (context_.roster.lead_process && process.pid == context_.roster.lead_process->pid)
       co_return alone("the pane " + id + " is the lead's own");
-    if (names_agent(processes_.arguments(process), member.agent_id)) place.processes.push_back(process);
+    const auto agent = agent_of(processes_.arguments(process));
+    if (!agent.empty() && agent == member.agent_id) place.processes.push_back(process);
   }
   if (place.processes.empty()) {
     const auto started = processes_.started_ms(pane.first);
@@ -215,7 +212,7 @@ asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
       co_return alone("the pane " + id +
                       " did not begin when the worker joined and nothing in it names the worker, so it may be "
                       "somebody else's");
-    if (!family.empty()) place.processes.push_back(pane.first);
+    if (!family.empty()) place.processes.push_back(family_.worker_in(pane.first, member.joined_at_ms));
   }
   if (!context_.config.shutdown.close_panes) co_return alone("panes are left alone here (shutdown.close_panes)");
   place.pane_id = id;
@@ -224,12 +221,34 @@ asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
   co_return place;
 }
 
+bool Shutdowns::record_family(Shutdown& shutdown, std::vector<ProcessRef> roots) {
+  looked_[shutdown.request_id] = context_.clock.steady();
+  roots.insert(roots.end(), shutdown.place.processes.begin(), shutdown.place.processes.end());
+  roots.insert(roots.end(), shutdown.survivors.begin(), shutdown.survivors.end());
+  if (roots.empty()) return true;
+  auto family = family_.of(shutdown, roots);
+  const auto& known = shutdown.survivors;
+  const bool all_known = std::all_of(family.begin(), family.end(), [&](const ProcessRef& one) {
+    return std::find(known.begin(), known.end(), one) != known.end();
+  });
+  if (all_known) return true;
+  shutdown.survivors = std::move(family);
+  return keep(shutdown, [](EventBatch&) -> Status { return Done{}; });
+}
+
+bool Shutdowns::follow_family(Shutdown& shutdown) {
+  const auto looked = looked_.find(shutdown.request_id);
+  if (looked != looked_.end() && context_.clock.steady() - looked->second < family_every) return true;
+  return shutdown.state == ShutdownState::pane_gone || record_family(shutdown, {});
+}
+
 void Shutdowns::answered(const Shutdown& shutdown) {
   if (handlers::is_open(shutdown.state)) {
     open_[shutdown.request_id] = shutdown;
   } else {
     open_.erase(shutdown.request_id);
     told_.erase(shutdown.request_id);
+    looked_.erase(shutdown.request_id);
   }
 }
 
@@ -261,6 +280,7 @@ asio::awaitable<bool> Shutdowns::step(std::string id) {
   const auto found = open_.find(id);
   if (found == open_.end()) co_return false;
   Shutdown shutdown = found->second;
+  if (!follow_family(shutdown)) co_return false;
   const auto sight = co_await look(shutdown);
   const auto still = open_.find(id);
   if (still == open_.end()) co_return false;
@@ -297,8 +317,8 @@ Result<Shutdown> Shutdowns::since_it_was_asked(Shutdown shutdown) const {
 }
 
 asio::awaitable<bool> Shutdowns::close_pane(Shutdown shutdown) {
-  if (!record_survivors(shutdown)) co_return false;
-  if (is_ours(shutdown.survivors)) {
+  if (!record_family(shutdown, {shutdown.place.pane})) co_return false;
+  if (is_ours(processes_.family(shutdown.place.pane))) {
     const Error why{"pane.ours", "its pane is left open: this program was started in it"};
     co_return stuck(std::move(shutdown), why);
   }
@@ -331,6 +351,7 @@ bool Shutdowns::nudge(Shutdown shutdown) {
 }
 
 bool Shutdowns::signal(Shutdown shutdown, int number) {
+  if (!record_family(shutdown, {})) return false;
   const auto& targets = shutdown.state == ShutdownState::process_gone ? shutdown.survivors : shutdown.place.processes;
   std::size_t count = 0;
   std::string problem;
@@ -351,15 +372,6 @@ bool Shutdowns::signal(Shutdown shutdown, int number) {
     events.add(Event::shutdown_signalled, std::move(fields));
     return Done{};
   });
-}
-
-bool Shutdowns::record_survivors(Shutdown& shutdown) {
-  auto family = processes_.family(shutdown.place.pane);
-  for (const auto& process : shutdown.survivors)
-    if (std::find(family.begin(), family.end(), process) == family.end()) family.push_back(process);
-  if (family == shutdown.survivors) return true;
-  shutdown.survivors = std::move(family);
-  return keep(shutdown, [](EventBatch&) -> Status { return Done{}; });
 }
 
 bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& remark) {
@@ -463,6 +475,17 @@ bool Shutdowns::stuck(Shutdown shutdown, const Error& why) {
   });
   if (kept) told = why.code;
   return false;  // again with the next tick
+}
+
+std::vector<std::string> Shutdowns::leaving() const {
+  std::vector<std::string> names;
+  for (const auto& [id, shutdown] : open_) {
+    const auto* member = context_.roster.find(shutdown.member);
+    const bool joined_later =
+        member != nullptr && context_.clock.from_peer(member->joined_at_ms) > shutdown.requested_ms;
+    if (shutdown.state == ShutdownState::pane_gone && !joined_later) names.push_back(shutdown.member);
+  }
+  return context_.config.shutdown.remove_members ? names : std::vector<std::string>();
 }
 
 std::vector<Shutdown> Shutdowns::open() const {

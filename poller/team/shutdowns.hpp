@@ -15,6 +15,7 @@
 #include "poller/context/team_context.hpp"
 #include "poller/mailbox/mailbox.hpp"
 #include "poller/panes.hpp"
+#include "poller/team/worker_family.hpp"
 
 namespace inbox_poller::poller {
 
@@ -49,6 +50,8 @@ class Shutdowns {
   std::vector<handlers::Shutdown> take_ended() { return std::exchange(ended_, {}); }
 
   [[nodiscard]] std::vector<handlers::Shutdown> open() const;
+  /// Members that have ended and whose place in the roster goes next.
+  [[nodiscard]] std::vector<std::string> leaving() const;
 
  private:
   [[nodiscard]] Status none_open_for(const std::string& member) const;
@@ -65,8 +68,11 @@ class Shutdowns {
   bool remove_traces(handlers::Shutdown, handlers::ShutdownEvent);
   /// Says what hinders a step, once for each kind (the error's code).
   bool stuck(handlers::Shutdown, const Error& why);
-  /// What lives in the pane is on record before the pane is closed: afterwards nothing leads to it.
-  bool record_survivors(handlers::Shutdown&);
+  /// What descends from the roots, the worker and what is on record already is on record before anything is signalled
+  /// or closed: afterwards nothing leads to it. False when that could not be committed.
+  bool record_family(handlers::Shutdown&, std::vector<ProcessRef> roots);
+  /// The same now and then.
+  bool follow_family(handlers::Shutdown&);
   /// Commits the shutdown and what belongs beside it; false when that failed and nothing has changed.
   bool keep(const handlers::Shutdown&, const std::function<Status(EventBatch&)>& beside);
   /// As it stands when its times run from the moment in which the request could be read; until then none is due.
@@ -81,8 +87,10 @@ class Shutdowns {
   Mailbox& mailbox_;
   Panes& panes_;
   Processes& processes_;
+  WorkerFamily family_;
   std::map<std::string, handlers::Shutdown> open_;  // by request id
   std::map<std::string, std::string> told_;         // likewise: the kind of hindrance that was told last
+  std::map<std::string, SteadyTime> looked_;        // likewise: when its family was looked at
   std::vector<handlers::Shutdown> ended_;
 };
 

@@ -62,6 +62,7 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
           context_, [this](std::string id) { return panes_.find(std::move(id)); }, services.processes),
       stops_(context_, asks_, shutdowns_),
       orders_(context_),
+      plan_reminders_(context_),
       lookout_(context_, *mailbox_, asks_, outbox_),
       housekeeping_(context_, *mailbox_, intake_, asks_, shutdowns_, witness_, services.executor, services.pool),
       standing_{config.team.role, false, {}},
@@ -74,6 +75,9 @@ Status Team::restore() {
   static_cast<void>(
       mailbox_->inboxes());  // the first look also clears away what a killed predecessor left half written
   if (auto restored = context_.restore(); !restored) return restored;
+  auto kept = services_.ledger.roster(context_.name);
+  if (!kept) return kept.error();
+  if (*kept) mailbox_->remember_roster({std::move((*kept)->bytes), (*kept)->file});
   if (auto restored = asks_.restore(); !restored) return restored;
   if (auto restored = notifier_.restore(); !restored) return restored;
   if (auto restored = shutdowns_.restore(); !restored) return restored;
@@ -92,6 +96,7 @@ asio::awaitable<Team::Polled> Team::poll() {
   if (standing_.role == config::Role::leader && !standing_.stopped) {
     for (const auto& alias : lookout_.aliases()) co_await look_at_alias(alias);
     orders_.settle();
+    plan_reminders_.settle();
     co_await stops_.settle();
     co_await shutdowns_.settle();
     for (const auto& one : shutdowns_.take_ended())
@@ -112,20 +117,30 @@ asio::awaitable<Team::Polled> Team::poll() {
 }
 
 std::optional<Team::Polled> Team::look_at_roster() {
-  if (roster_adopted_ && !mailbox_->roster_changed()) return std::nullopt;
+  if (roster_adopted_ && !mailbox_->roster_changed()) {
+    keep_roster(mailbox_->roster_copy());
+    return std::nullopt;
+  }
   auto roster = mailbox_->roster();
   roster_adopted_ = false;
   if (roster) {
+    roster_report_ = {"ok", {}};
     roster_problem_.clear();
     has_roster_ = true;
     roster_adopted_ = context_.adopt(std::move(*roster)).ok();  // a failing ledger is reported there
+    keep_roster(mailbox_->roster_copy());
     heed_lead_process();
     return std::nullopt;
   }
-  if (roster.error().code == "roster.missing") return Polled::no_team;
-  if (roster_problem_ != roster.error().message)
-    services_.telemetry.emit(Event::roster_unreadable, {{"team", context_.name}, {"reason", roster.error().message}});
-  roster_problem_ = roster.error().message;
+  const auto& [code, problem] = roster.error();
+  if (code == "roster.missing") {
+    keep_roster({});
+    return Polled::no_team;
+  }
+  if (std::exchange(roster_problem_, problem) != problem)
+    services_.telemetry.emit(Event::roster_unreadable, {{"team", context_.name}, {"reason", problem}});
+  roster_report_ = {code == "roster.empty" ? "empty" : "unreadable", problem};
+  do_without_roster();
   if (!has_roster_) return Polled::served;  // nobody to answer to yet; the inbox waits
   return std::nullopt;
 }
@@ -238,6 +253,8 @@ asio::awaitable<bool> Team::take_windows(std::string inbox, Intake& intake, Read
     for (const auto index : to_mark) {
       const auto& entry = result.document.entries()[index];
       if (is_lead && (marked || entry.read == schema::ReadFlag::read)) witness_.marked_by_us(entry.key);
+      if (is_lead && marked && standing_.role == config::Role::front)
+        marked_[entry.key.value] = services_.clock.steady();
     }
     all_marked = all_marked && marked;
     known = mailbox_->remember(inbox, result, i);

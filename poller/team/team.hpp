@@ -24,6 +24,7 @@
 #include "poller/team/lookout.hpp"
 #include "poller/team/notifier.hpp"
 #include "poller/team/orders.hpp"
+#include "poller/team/plan_reminders.hpp"
 #include "poller/team/quarantine.hpp"
 #include "poller/team/shutdowns.hpp"
 #include "poller/team/stops.hpp"
@@ -50,6 +51,12 @@ struct Services {
 /// How the lead's inbox looked at the last poll, for `status` and the log.
 struct InboxReport {
   std::string state = "not polled yet";  // ok, missing, empty, torn, not_regular, too_large, locked, fault
+  std::string detail;
+};
+
+/// How the roster looked at the last poll, likewise.
+struct RosterReport {
+  std::string state = "not read yet";  // ok, empty, unreadable
   std::string detail;
 };
 
@@ -120,6 +127,7 @@ class Team {
   [[nodiscard]] bool retired() const { return retired_; }
 
   [[nodiscard]] const InboxReport& inbox_report() const { return report_; }
+  [[nodiscard]] const RosterReport& roster_report() const { return roster_report_; }
   [[nodiscard]] std::string inbox_path() const;
   [[nodiscard]] const Housekeeping& housekeeping() const { return housekeeping_; }
   [[nodiscard]] const LockStatistics& locks() const { return locks_; }
@@ -127,6 +135,11 @@ class Team {
  private:
   /// Why a poll goes no further: no team, or a roster that cannot be read yet; empty when it does.
   std::optional<Polled> look_at_roster();
+  /// What was read last is in the ledger, or will be within a second: for the next process.
+  void keep_roster(const RosterCopy&);
+  /// The roster's file holds nothing: the team is served by what was last seen in it, and as its only leader we put
+  /// that back.
+  void do_without_roster();
   boost::asio::awaitable<void> look_at_lead();
   boost::asio::awaitable<void> look_at_alias(std::string inbox);
   boost::asio::awaitable<void> look_at_workers();
@@ -140,6 +153,8 @@ class Team {
                                          std::span<const std::size_t> indexes);
   /// What the lead or somebody else did with the inbox since the last reading.
   void witness(const ReadResult&);
+  /// Role front: asks that we answered and marked, and that the lead had read before our mark all the same.
+  [[nodiscard]] std::vector<Witness::Consumed> overtaken(const schema::InboxDocument&, const Witness::Sighting&);
   void foreign_consumer(std::string code, std::size_t count);
   /// Somebody else consumes the lead's inbox: does as configured.
   void give_way(const std::string& reason);
@@ -166,12 +181,14 @@ class Team {
   WorkerCalls worker_calls_;
   Stops stops_;
   Orders orders_;
+  PlanReminders plan_reminders_;
   Lookout lookout_;
   Witness witness_;
   Housekeeping housekeeping_;
   Standing standing_;
   config::Role configured_role_;
   std::vector<SteadyTime> foreign_signs_;
+  std::map<std::string, SteadyTime> marked_;  // role front: what we marked of late, by key
   bool retired_ = false;
   boost::asio::steady_timer timer_;
   bool poked_ = false;
@@ -183,8 +200,11 @@ class Team {
   bool must_read_ = true;               // something was left undone: read although the file does not change
   std::uint32_t torn_polls_ = 0;
   std::size_t torn_bytes_ = 0;  // a hash of what was read then
+  RosterReport roster_report_;
   std::string lead_claim_;      // that was heeded
   std::string roster_problem_;
+  std::optional<std::size_t> kept_roster_;  // a hash of what the ledger has
+  SteadyTime roster_kept_;                  // since when it has it
   bool has_roster_ = false;
   bool roster_adopted_ = false;  // what the mailbox read last
   std::string lead_;             // whose inbox it was that we looked at

@@ -7,8 +7,9 @@
 namespace inbox_poller::poller {
 namespace {
 
-constexpr std::size_t signs_that_convince = 2;  // one may be a tool that a person used
-constexpr std::chrono::minutes sign_lasts{10};  // two such tools in a month are no consumer
+constexpr std::size_t signs_that_convince = 2;        // one may be a tool that a person used
+constexpr std::chrono::minutes sign_lasts{10};        // two such tools in a month are no consumer
+constexpr std::chrono::seconds overtaken_within{10};  // a lead polls every second, and a lock is stale after ten
 
 }  // namespace
 
@@ -31,9 +32,11 @@ void Team::witness(const ReadResult& result) {
     if (sighting.swept) foreign_consumer("removed", 1);
     return;
   }
-  if (sighting.consumed.empty()) return;
+  auto consumed = overtaken(result.document, sighting);
+  consumed.insert(consumed.end(), sighting.consumed.begin(), sighting.consumed.end());
+  if (consumed.empty()) return;
   static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
-    for (const auto& one : sighting.consumed) {
+    for (const auto& one : consumed) {
       const bool answered = intake_.answered(one.key);
       Fields fields{{"team", context_.name},
                     {"inbox", context_.lead},
@@ -47,6 +50,28 @@ void Team::witness(const ReadResult& result) {
     }
     return Done{};
   }));
+}
+
+std::vector<Witness::Consumed> Team::overtaken(const schema::InboxDocument& document,
+                                               const Witness::Sighting& sighting) {
+  // Old clients read, then lock, mark and write all of it anew. When that leaves our own mark behind and changes
+  // nothing else, the lead had something to mark, which it had read as unread: what we marked.
+  const auto now = services_.clock.steady();
+  std::erase_if(marked_, [now](const auto& one) { return now - one.second > overtaken_within; });
+  const auto& entries = document.entries();
+  const bool may_have_other_reasons = !sighting.consumed.empty() || !sighting.flipped.empty() ||
+                                      std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
+                                        return entry.read != schema::ReadFlag::read;
+                                      });
+  std::vector<Witness::Consumed> found;
+  for (const auto& entry : entries) {
+    const auto marked = marked_.find(entry.key.value);
+    if (marked == marked_.end() || document.is_marked_in_place(entry)) continue;
+    const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now - marked->second);
+    if (!may_have_other_reasons) found.push_back({entry.key, since.count()});
+    marked_.erase(marked);
+  }
+  return found;
 }
 
 void Team::foreign_consumer(std::string code, std::size_t count) {

@@ -10,6 +10,7 @@ Before each call that takes messages along, the queue is filled up again, outsid
 """
 
 import argparse
+import json
 import os
 import pathlib
 import platform
@@ -34,10 +35,13 @@ class Bench:
         self.session = self.team.roster()["leadSessionId"]
         self.team.change_member("bob", sessionId="session-of-bob")
         self.calls = 0
+        self.transcript = folder / "transcript.jsonl"  # of a session that is not new
+        for n in range(2000):
+            self.write("user", message={"role": "user", "content": ("line %d " % n).ljust(4000, "x")})
         wait_for("the team is served", lambda: self.daemon.ask("status")["teams"])
 
     def event(self, name, **more):
-        return wire.stringify(dict({"session_id": self.session, "transcript_path": "/t", "cwd": "/work", "permission_mode": "default",
+        return wire.stringify(dict({"session_id": self.session, "transcript_path": str(self.transcript), "cwd": "/work", "permission_mode": "default",
                                     "hook_event_name": name}, **more)).encode()
 
     def worker_call(self, command):
@@ -45,6 +49,16 @@ class Bench:
         self.calls += 1
         return self.event("PreToolUse", session_id="session-of-bob", tool_name="Bash", tool_input={"command": command},
                           tool_use_id="toolu_%d" % self.calls)
+    def write(self, kind, **more):
+        with self.transcript.open("a", encoding="utf-8") as out:
+            out.write(wire.stringify(dict({"type": kind, "isSidechain": False, "version": "2.1.330"}, **more)) + "\n")
+
+    def take(self, output):
+        """As the client does: it stands in the transcript, with an answer behind it."""
+        text = json.loads(output).get("hookSpecificOutput", {}).get("additionalContext")
+        if text:
+            self.write("attachment", attachment={"type": "hook_additional_context", "content": [text]})
+            self.write("assistant", message={"role": "assistant", "content": [{"type": "text", "text": "y" * 2000}]})
 
     def fill(self):
         queued = self.daemon.ask("status")["teams"][0]["chat"]["queued"]
@@ -61,6 +75,8 @@ class Bench:
         done = subprocess.run(command, input=event, env=self.daemon.env, capture_output=True)
         passed = (time.perf_counter() - begin) * 1000
         assert done.returncode == 0 and not done.stderr, done
+        if done.stdout.startswith(b"{"):
+            self.take(done.stdout)
         return passed, bool(done.stdout)
 
     def measure(self, name, calls, event, *arguments, before=lambda: None, speaks=None):

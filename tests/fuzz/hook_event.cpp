@@ -12,13 +12,14 @@ using namespace inbox_poller::schema;
 namespace {
 
 auto all_of(const HookEvent& e) {
-  return std::tie(e.name, e.session_id, e.cwd, e.agent_id, e.agent_type, e.prompt, e.tool_name, e.tool_input, e.source,
-                  e.reason, e.teammate_name, e.team_name, e.task_id, e.task_subject, e.stop_hook_active);
+  return std::tie(e.name, e.session_id, e.transcript_path, e.cwd, e.notification_type, e.agent_id, e.agent_type,
+                  e.prompt, e.tool_name, e.tool_input, e.source, e.reason, e.teammate_name, e.team_name, e.task_id,
+                  e.task_subject, e.stop_hook_active);
 }
 
 void check_answers(const HookEvent& event) {
-  for (const std::string& answer :
-       {hook_context(event.name, event.prompt), hook_continue(event.prompt), hook_deny(event.tool_name)}) {
+  for (const std::string& answer : {hook_context(event.name, event.prompt), hook_continue(event.prompt, false),
+                                    hook_continue(event.prompt, true), hook_deny(event.tool_name)}) {
     EXPECT(scan_object(answer).ok() && answer.find('\n') == std::string::npos);
     EXPECT(answer.find("\"allow\"") == std::string::npos || event.name == "allow" || event.prompt == "allow" ||
            event.tool_name == "allow");

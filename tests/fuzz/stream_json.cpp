@@ -38,7 +38,7 @@ struct Check {
     std::replace(on_one_line.begin(), on_one_line.end(), '\n', ' ');
     EXPECT(inside(allowed, {"response", "response", "updatedInput"}) == on_one_line);
     for (const std::string& answer : {denied, allowed})
-      EXPECT(std::holds_alternative<StreamOther>(decode_stream_line(answer)));
+      EXPECT(std::holds_alternative<StreamOther>(decode_stream_line(answer).said));
   }
   void operator()(const auto&) const {}
 };
@@ -46,7 +46,7 @@ struct Check {
 void check_user_line(std::string_view from, std::string_view content) {
   const std::string line = encode_user_line("0-1", from, content);
   EXPECT(is_one_object(line) && answered_request(line).empty());
-  EXPECT(std::holds_alternative<StreamWork>(decode_stream_line(line)));
+  EXPECT(std::holds_alternative<StreamWork>(decode_stream_line(line).said));
   EXPECT(inside(line, {"origin", "kind"}) == "\"peer\"");
   EXPECT(decode_string(inside(line, {"origin", "from"})) == as_read(from));
   EXPECT(decode_string(inside(line, {"message", "content"})) == as_read(content));
@@ -66,7 +66,7 @@ std::vector<std::string> lines_of(std::string_view bytes, std::size_t piece) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = as_text(data, size);
-  std::visit(Check{}, decode_stream_line(text));
+  std::visit(Check{}, decode_stream_line(text).said);
   static_cast<void>(answered_request(text));
   check_user_line(text.substr(0, size / 8), text.substr(size / 8));
   if (size > 0) EXPECT(lines_of(text, 1U + data[0] % 16) == lines_of(text, size));

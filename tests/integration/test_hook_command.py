@@ -10,7 +10,7 @@ import unittest
 
 import team as wire
 from daemon import wait_for
-from hooks import RULES, HookTest, event, prompt, start, stop
+from hooks import AT_IT, RULES, Client, HookTest, event, prompt, start, stop, tool
 
 
 class Failing(HookTest):
@@ -67,7 +67,7 @@ class Failing(HookTest):
         self.start_team(RULES)
         processes = []
         for command, text in ((["hook"], wire.stringify(self.asks()[0])), (["hook"], ""), (["hook", "wait"], wire.stringify(stop(self.session)))):
-            process = subprocess.Popen([self.daemon.program, *command, "--verbose", "--socket", self.daemon.socket], env=self.daemon.env,
+            process = subprocess.Popen([self.daemon.program, *command, "--verbose", "--socket", self.daemon.socket], env=dict(self.daemon.env, **AT_IT),
                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.stops.append(lambda p=process: p.poll() is None and p.kill())
             process.stdin.write(text.encode())
@@ -98,8 +98,9 @@ class Failing(HookTest):
 
 
 class Waiting(HookTest):
-    def wait_process(self, what=None, *options):
-        process = subprocess.Popen([self.daemon.program, "hook", "wait", *options, "--socket", self.daemon.socket], env=self.daemon.env,
+    def wait_process(self, what=None, *options, env=None):
+        process = subprocess.Popen([self.daemon.program, "hook", "wait", *options, "--socket", self.daemon.socket],
+                                   env=dict(self.hook_env(), **(AT_IT if env is None else env)),
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.stops.append(lambda: process.poll() is None and process.kill())
         process.stdin.write(wire.stringify(what or stop(self.session)))
@@ -126,8 +127,11 @@ class Waiting(HookTest):
         process = self.start_idle()
         self.team.say("ada", "wake up", color="blue")
         self.assertEqual(self.end_of(process), (2, self.block("wake up") + "\n"))
-        wait_for("it is delivered", lambda: self.chat()["delivered"] == 1)
-        self.assertEqual(self.lead()["by"], "batch_pushed")
+        self.assertEqual((self.chat()["offered"], self.chat()["delivered"], self.lead()["by"]), (1, 0, "batch_pushed"))
+        self.hook(prompt(self.session, "woken by: " + self.block("wake up")))
+        self.assertEqual(self.chat()["delivered"], 0)
+        self.hook(tool("PreToolUse", self.session))
+        self.assertEqual(self.chat()["delivered"], 1)
 
     def test_there_is_one_at_a_time(self):
         process = self.start_idle()

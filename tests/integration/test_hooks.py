@@ -45,8 +45,10 @@ class Events(HookTest):
         self.say("one", "two")
         self.assertEqual(self.hook(prompt(self.session)), {"hookSpecificOutput": {
             "hookEventName": "UserPromptSubmit", "additionalContext": self.block("one", "two")}})
-        self.assertEqual((self.chat()["queued"], self.chat()["offered"], self.chat()["delivered"]), (0, 0, 2))
+        self.assertEqual((self.chat()["queued"], self.chat()["offered"], self.chat()["delivered"]), (0, 2, 0))
         self.assertEqual(self.status()["delivery"]["last_sink"], "hook")
+        self.assertIsNone(self.hook(tool("PreToolUse", self.session)))
+        self.assertEqual((self.chat()["queued"], self.chat()["offered"], self.chat()["delivered"]), (0, 0, 2))
         self.assertIsNone(self.hook(prompt(self.session)))
 
     def test_a_tool_takes_along_only_what_is_overdue(self):
@@ -91,6 +93,7 @@ class Events(HookTest):
                 self.hook(prompt(self.session))
             self.say("message %d" % n)
             self.assertIn("message %d" % n, self.hook(stop(self.session, active=n % 4 > 0))["reason"])
+            self.hook(tool("PreToolUse", self.session))
 
     def test_a_stop_that_somebody_else_holds_is_let_go(self):
         self.start_team()
@@ -127,7 +130,7 @@ class Events(HookTest):
         self.hook(prompt(self.session))
         self.say("one")
         for name in ("Notification", "PreCompact", "FileChanged", "SomethingNew", "stop"):
-            self.assertEqual(self.why(event(name, self.session, message="x", notification_type="idle_prompt")), "")
+            self.assertEqual(self.why(event(name, self.session, message="x", notification_type="permission_prompt")), "")
         self.assertEqual((self.lead()["state"], self.chat()["queued"]), ("busy", 1))
 
 
@@ -204,6 +207,7 @@ class Handing(HookTest):
             out = self.hook(prompt(self.session))
             if out is None:
                 break
+            self.hook(tool("PreToolUse", self.session))
             text = out["hookSpecificOutput"]["additionalContext"]
             self.assertLessEqual(len(text.encode()), 9500)
             got.append(text.count("<teammate-message "))

@@ -11,6 +11,7 @@ import unittest
 import team as wire
 from case import ProcessTest
 from daemon import wait_for
+from hooks import AT_IT
 from follower import Follower
 from stream_lead import LeadRun, messages_in
 from tmux import PaneProgram
@@ -124,8 +125,15 @@ class LadderTest(ProcessTest):
         answer = self.daemon.ask("hook", event=fields)
         self.assertTrue(answer["ok"], answer)
 
+    def wakes(self, waits, text):
+        """It leaves with the message, and the client begins a turn with that."""
+        said = waits.communicate(timeout=PATIENCE)[1].decode()
+        self.assertEqual((waits.returncode, text in said), (2, True))
+        self.tell("UserPromptSubmit", prompt=said)
+        self.tell("PreToolUse", tool_name="Bash", tool_input={})
+
     def hook_wait(self):
-        process = subprocess.Popen([self.daemon.program, "hook", "wait", "--socket", self.daemon.socket], env=self.daemon.env,
+        process = subprocess.Popen([self.daemon.program, "hook", "wait", "--socket", self.daemon.socket], env=dict(self.daemon.env, **AT_IT),
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.stops.append(lambda: (process.poll() is None and process.kill(), process.communicate()))
         process.stdin.write(wire.stringify({"session_id": self.team.roster()["leadSessionId"], "hook_event_name": "Stop",
@@ -206,17 +214,18 @@ class Falls(LadderTest):
         waits = self.hook_wait()
         self.stands_on("hook")
         self.say("wake up")
-        self.assertIn(b"wake up", waits.communicate(timeout=PATIENCE)[1])
-        self.assertEqual(waits.returncode, 2)
+        self.wakes(waits, "wake up")
         self.chat(delivered=1)
         self.stands_on("hook")  # busy now: its next hook takes messages along
         self.tell("Stop", stop_hook_active=False)
         self.stands_on("file")
         self.assertIn("the lead is idle, and no `hook wait` is there to wake it", self.reason("hook"))
         self.both("file", "idle")
-        self.hook_wait()
+        waits = self.hook_wait()
         self.stands_on("hook")
-        self.goes("again", "hook")
+        self.say("again")
+        self.wakes(waits, "again")
+        self.chat(queued=0, offered=0)
         self.assertEqual(self.falls(), [("none", "hook"), ("hook", "file"), ("file", "hook")])
 
     def test_a_receiver_is_killed_and_another_comes(self):

@@ -88,19 +88,60 @@ class Messages(WithLead):
         self.lead.wait()
         self.assertEqual(self.lead_state(), "gone")
 
-    def test_without_the_option_to_repeat_a_message_counts_as_assumed_when_the_turn_ends(self):
-        self.begin(replay=False)
+    def confirmed(self):
+        return [r["new"] for r in self.daemon.log("delivery.delivered")]
+
+    def test_what_the_newest_clients_tell_of_their_lines_acknowledges_with_and_without_their_repeats(self):
+        for replay in (True, False):
+            with self.subTest(replay=replay):
+                self.folder = self.folder / "more" if not replay else self.folder
+                self.folder.mkdir(exist_ok=True)
+                self.begin(replay=replay)
+                self.lead.order("hold")
+                self.team.say("ada", "hello")
+                self.delivered(1)  # before the turn ends
+                self.lead.revoke("hold")
+                self.assertEqual(self.confirmed(), ["acknowledged"])
+                self.assertNotIn("assumed", self.lead.errors())
+
+    def test_a_client_that_repeats_every_line_acknowledges_by_that(self):
+        self.begin(generation="replaying")
         self.lead.order("hold")
         self.team.say("ada", "hello")
-        self.wait_took(["hello"])
-        time.sleep(0.3)
-        self.assertEqual(self.chat()["delivered"], 0)
-        self.lead.revoke("hold")
         self.delivered(1)
-        self.team.say("ada", "again")
-        self.delivered(2)
-        self.assertEqual({r["new"] for r in self.daemon.log("delivery.delivered")}, {"assumed"})
-        self.assertEqual(self.lead.errors().count("--replay-user-messages"), 1)
+        self.assertEqual(self.confirmed(), ["acknowledged"])
+        self.lead.revoke("hold")
+
+    def test_a_client_that_is_silent_about_our_lines_leaves_them_assumed_when_the_turn_ends(self):
+        for replay in (True, False):
+            with self.subTest(replay=replay):
+                self.folder = self.folder / "more" if not replay else self.folder
+                self.folder.mkdir(exist_ok=True)
+                self.begin(generation="old", replay=replay)
+                self.lead.order("hold")
+                self.team.say("ada", "hello")
+                self.wait_took(["hello"])
+                time.sleep(0.3)
+                self.assertEqual(self.chat()["delivered"], 0)
+                self.lead.revoke("hold")
+                self.delivered(1)
+                self.team.say("ada", "again")
+                self.delivered(2)
+                self.assertEqual(self.confirmed(), ["assumed", "assumed"])
+                self.assertEqual(self.lead.took(), [("ada", "hello", False), ("ada", "again", False)])
+                self.assertEqual(self.lead.errors().count("does not tell which of our lines it took"), 1)
+                self.assertEqual("--replay-user-messages" in self.lead.errors(), not replay, "advice only where it is of use")
+
+    def test_that_it_repeats_other_lines_does_not_make_ours_come_again(self):
+        self.begin(generation="old")
+        own = {"type": "user", "uuid": "u-1", "message": {"role": "user", "content": "from the wrapper"}}
+        for n in range(3):
+            self.lead.process.stdin.write((json.dumps(dict(own, uuid="u-%d" % n)) + "\n").encode())
+            self.lead.process.stdin.flush()
+            wait_for("it is repeated", lambda: len(self.lead.events("repeated")) == n + 1, 20)
+            self.team.say("ada", "message %d" % n)
+            self.delivered(n + 1)
+        self.assertEqual([m for m in self.lead.took()], [("ada", "message %d" % n, False) for n in range(3)])
 
     def test_lines_of_the_wrapper_go_between_ours(self):
         self.begin()
@@ -545,6 +586,67 @@ class Tools(WithLead):
         self.ask({"tool": "Bash", "input": ["echo hello"]})
         wait_for("the second is answered", lambda: len(self.lead.events("answer")) == 2, 20)
         self.assertEqual(self.answer()["behavior"], "deny")
+
+
+class Options(WithLead):
+    """What the client's own command line lacks is added, and said."""
+
+    def argv(self):
+        return wait_for("it is started", lambda: self.lead.events("started"), 20)[0]["argv"]
+
+    def run_with(self, *argv, toml_more=PERMISSIONS):
+        from stream_lead import __file__ as program
+        self.begin(command=[sys.executable, "-B", program, *argv], toml_more=toml_more)
+
+    def test_the_option_for_prompts_is_added_with_lead_permissions_and_the_rules_decide(self):
+        self.begin(asks=False, toml_more=PERMISSIONS)
+        self.lead.order("ask", ASK)
+        self.team.say("ada", "work")
+        wait_for("the rules answer", lambda: self.lead.events("answer"), 20)
+        self.assertEqual(self.lead.events("refused"), [])
+        self.assertEqual(self.argv()[-2:], ["--permission-prompt-tool", "stdio"])
+        self.assertIn("--permission-prompt-tool stdio", self.lead.errors())
+
+    def test_without_lead_permissions_it_is_not(self):
+        self.begin(asks=False)
+        self.lead.order("ask", ASK)
+        self.team.say("ada", "work")
+        wait_for("the client decides by itself", lambda: self.lead.events("refused"), 20)
+        self.assertEqual(self.lead.errors(), "")
+
+    def test_without_a_daemon_at_the_start_it_is_said_as_soon_as_that_is_known(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team, PERMISSIONS)
+        self.daemon.stop()
+        self.lead = self.start_run(asks=False)
+        self.assertNotIn("--permission-prompt-tool", self.argv())
+        self.daemon.start()
+        self.said("[lead] permissions is set, and the lead was started without --permission-prompt-tool stdio")
+
+    def test_what_stream_json_needs_is_added_too_and_nothing_twice(self):
+        self.run_with("-p", "--input-format=stream-json", "--output-format=stream-json")
+        self.assertEqual(self.argv()[3:], ["--verbose", "--replay-user-messages", "--permission-prompt-tool", "stdio"])
+        self.team.say("ada", "hello")
+        self.delivered(1)
+        self.assertEqual(self.lead.errors().count("added to the lead's command line"), 1)
+
+    def test_a_prompt_tool_of_somebody_else_stays_and_is_spoken_of(self):
+        argv = ("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--replay-user-messages",
+                "--permission-prompt-tool", "mcp__other__ask")
+        self.run_with(*argv)
+        self.assertEqual(self.argv(), list(argv))
+        self.said("mcp__other__ask")
+
+    def test_a_program_that_does_not_say_that_it_speaks_stream_json_is_left_as_it_is(self):
+        self.run_with("-p", "--verbose")
+        self.assertEqual(self.argv(), ["-p", "--verbose"])
+        self.assertNotIn("added", self.lead.errors())
+
+    def test_nothing_is_added_behind_two_dashes(self):
+        argv = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--", "prompt")
+        self.run_with(*argv)
+        self.assertEqual(self.argv(), list(argv))
+        self.said("add to the lead's command line, in front of --: --replay-user-messages --permission-prompt-tool stdio")
 
 
 class Judge(ProcessTest):

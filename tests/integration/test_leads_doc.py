@@ -15,6 +15,7 @@ import unittest
 
 from case import ProcessTest
 from daemon import wait_for, write_private
+from hooks import AT_IT
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUPPORT = ROOT / "tests" / "support"
@@ -112,13 +113,16 @@ class Recipes(ProcessTest):
         answer, _ = self.fire("Stop", stop_hook_active=False)
         self.assertEqual(answer["decision"], "block")
         self.assertIn("The build is green.", answer["reason"])
-        wait_for("it is delivered", lambda: self.status()["chat"]["delivered"] == 1)
         answer, waiting = self.fire("Stop", stop_hook_active=True)
         self.assertIsNone(answer)
+        wait_for("it is delivered", lambda: self.status()["chat"]["delivered"] == 1)
         self.team.say("ada", "The tests are green.")
         codes = [process.wait(30) for process in waiting]
         self.assertEqual(codes, [2])
-        self.assertIn("The tests are green.", waiting[0].stderr.read())
+        said = waiting[0].stderr.read()
+        self.assertIn("The tests are green.", said)
+        self.fire("UserPromptSubmit", prompt=said)
+        self.fire("PreToolUse", tool_name="Bash", tool_input={"command": "make"})
         wait_for("it is delivered", lambda: self.status()["chat"]["delivered"] == 2)
 
     def fire(self, name, **more):
@@ -139,7 +143,7 @@ class Recipes(ProcessTest):
         return answer, waiting
 
     def start_waiting(self, argv, event):
-        process = subprocess.Popen(argv, env=self.env, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(argv, env=dict(self.env, **AT_IT), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.stops.append(lambda: (process.poll() is None and process.kill(), process.wait(), process.stderr.close()))
         process.stdin.write(event)
         process.stdin.close()

@@ -201,6 +201,32 @@ class Front(ProcessTest):
         wait_for("every ask is closed", lambda: self.daemon.ask("pending")["asks"] == [])
         self.assertEqual([e for e in self.daemon.log() if e["level"] == "error"], [])
 
+    def test_a_race_that_only_the_lead_knows_it_won_is_told(self):
+        """It had read the ask before our mark, and marks it once more: its dialog is open."""
+        self.team = self.make_team(era=wire.ERA1)
+        self.start_lead(self.team, wire.ERA1, poll=0.02, reads_first=1.5)
+        # By the timer alone: who is woken by every change is always the first.
+        self.start_daemon(self.team, team_more='role = "front"\nwatch = false\n', poll="300ms")
+        worker = self.start_worker(self.team, "ada", wire.ERA1)
+        request_id = worker.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
+        self.assertEqual(self.answer(worker, request_id)["event"], "ran")
+        told = wait_for("it is told", lambda: self.daemon.log("request.lost_race"))
+        self.assertEqual([e["message_key"] for e in told], [e["message_key"] for e in self.daemon.log("request.decided")])
+        time.sleep(0.5)
+        self.assertEqual(len(self.daemon.log("request.lost_race")), 1)
+
+    def test_what_somebody_wrote_beside_our_mark_is_no_lost_race(self):
+        self.team = self.make_team(era=wire.ERA1)
+        self.start()
+        worker = self.start_worker(self.team, "ada", wire.ERA1)
+        for number in range(3):
+            request_id = worker.ask("permission", tool="Bash", input={"command": "git status %d" % number}, patient=True)
+            self.assertEqual(self.answer(worker, request_id)["event"], "ran")
+            wait_for("it is marked", lambda: all(e["read"] for e in wire.read_inbox(self.team.lead_inbox) or [{"read": False}]))
+        worker.do("say", text="done", patient=True)
+        time.sleep(0.5)
+        self.assertEqual(self.daemon.log("request.lost_race"), [])
+
     def test_a_lost_race_is_told(self):
         self.team = self.make_team()
         self.start()

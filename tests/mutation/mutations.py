@@ -391,7 +391,7 @@ MUTATIONS = [
              "  if (folder && listed_) inboxes_ = ",
              Unit("poller", "the look by name of every poll takes no other folder for the one that was opened step by step")),
     Mutation("offer-kept", "the offer that a row forgets when its message goes back to the queue is kept as a line",
-             "poller/delivery/courier.cpp",
+             "poller/delivery/loans.cpp",
              "    if (auto noted = context_.ledger.note(offered_line(row)); !noted) return noted;",
              "    static_cast<void>(row);",
              Unit("poller", "what was lent out, came back and was lent out again is told in order, and costs a line for what came back")),

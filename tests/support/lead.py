@@ -39,6 +39,7 @@ class Lead:
         self.poll = options.poll
         self.answer_after = options.answer_after
         self.verdict = options.verdict
+        self.reads_first = options.reads_first
         self.signs = options.sign
         self.log_file = open(options.log, "a", encoding="utf-8", buffering=1)
         self.due = []  # (when, asker, request)
@@ -51,6 +52,8 @@ class Lead:
         self.log_file.write(wire.stringify(dict(event=event, at_ms=wire.now_ms(), **fields)) + "\n")
 
     def take(self):
+        if self.reads_first:
+            return self.take_what_it_read()
         try:
             taken = wire.consume(os.path.join(self.inboxes, "team-lead.json"), self.era)
         except wire.Locked:
@@ -60,6 +63,18 @@ class Lead:
             payload = wire.as_payload(entry.get("text"))
             if payload and payload["type"] == "permission_request" and self.answer_after is not None:
                 self.due.append((time.monotonic() + self.answer_after, entry["from"], payload))
+
+    def take_what_it_read(self):
+        """2.1.50 looks without the lock; then it takes it, marks all and writes all, whatever somebody marked in between."""
+        path = os.path.join(self.inboxes, "team-lead.json")
+        unread = [e for e in wire.read_inbox(path) or [] if not e.get("read")]
+        if not unread:
+            return
+        time.sleep(self.reads_first)
+        with wire.Lock(path, wire.PATIENT):
+            wire.rewrite(path, wire.stringify([dict(e, read=True) for e in wire.read_inbox(path)], 2))
+        for entry in unread:
+            self.log("took", sender=entry.get("from"), text=entry.get("text"), timestamp=entry.get("timestamp"))
 
     def answer(self):
         for item in [i for i in self.due if i[0] <= time.monotonic()]:
@@ -81,10 +96,10 @@ class Lead:
 class LeadProcess:
     """The test's handle on it."""
 
-    def __init__(self, team, era=wire.ERA2, poll=1.0, answer_after=None, verdict="allow", claim=False, sign=False):
+    def __init__(self, team, era=wire.ERA2, poll=1.0, answer_after=None, verdict="allow", reads_first=0.0, claim=False, sign=False):
         self.log_path = str(team.root.parent / "lead.log")
         command = [sys.executable, "-B", os.path.abspath(__file__), "--root", str(team.root), "--team", team.name, "--era", era,
-                   "--log", self.log_path, "--poll", str(poll), "--verdict", verdict]
+                   "--log", self.log_path, "--poll", str(poll), "--verdict", verdict, "--reads-first", str(reads_first)]
         if answer_after is not None:
             command += ["--answer-after", str(answer_after)]
         command += ["--claim"] * claim + ["--sign"] * sign
@@ -115,6 +130,7 @@ def main():
     parser.add_argument("--era", default=wire.ERA2)
     parser.add_argument("--poll", type=float, default=1.0)
     parser.add_argument("--answer-after", type=float)
+    parser.add_argument("--reads-first", type=float, default=0.0, help="seconds from its look to its lock, as an old client")
     parser.add_argument("--claim", action="store_true")
     parser.add_argument("--sign", action="store_true")
     parser.add_argument("--verdict", choices=("allow", "deny"), default="allow")

@@ -2,16 +2,22 @@
 """A stand-in for a headless lead session that speaks stream-json on its standard input and output.
 
 What it obeys: `system/init` with the session's id at the beginning of each turn, the input lines run as turns of their own in the order
-in which they came, also when they came in the middle of one; with --replay-user-messages a line is repeated with its uuid when its turn
-begins; `assistant` lines, and `result` at the end of a turn; `can_use_tool` asks wait for their answer without a limit; the end of the
-input ends it after the turns that are left. --resume goes on with that session.
+in which they came, also when they came in the middle of one; `assistant` lines, and `result` at the end of a turn; `can_use_tool` asks
+(only with --permission-prompt-tool stdio, otherwise it refuses the tool by itself) wait for their answer without a limit; the end of the
+input ends it after the turns that are left. --resume goes on with that session. Without --verbose it does not start.
+
+What it tells of the lines that it takes depends on $LEAD_GENERATION, as seen with unmodified clients:
+  newest     2.1.329 and 2.1.330: `command_lifecycle` queued, started and completed with the line's uuid; `user_message_uuids` on the
+             lines of its turn; with --replay-user-messages the line itself, but not when it begins with <teammate-message
+  old        2.1.50: with --replay-user-messages the line itself, but not when <teammate-message is anywhere in it; nothing else
+  replaying  what is documented: with --replay-user-messages every line
 
 What it took stands as JSON lines in $LEAD_LOG, written before it says so: started (argv, session), took (uuid, content, origin),
-answer (to an ask), turn_ended; written behind it: repeated (uuid, once the line is out), left (it ended by itself). Everything that it
-wrote stands in $LEAD_LOG.out as well. $LEAD_PAUSE is the longest pause in seconds, at random, before each step. Orders are files in
-$LEAD_ORDERS:
+answer (to an ask), refused (a tool, by itself), turn_ended; written behind it: repeated (uuid, once the line is out), left (it ended by
+itself). Everything that it wrote stands in $LEAD_LOG.out as well. $LEAD_PAUSE is the longest pause in seconds, at random, before each
+step. Orders are files in $LEAD_ORDERS:
   crash_before_replay, crash_after_replay   it kills itself there, once
-  think                                     a line is not repeated while it exists
+  think                                     nothing is told of a line that it took while it exists
   hold                                      turns do not end while it exists
   ask                                       {"tool", "input"}: asked in the next turn, once; the turn waits for the answer
   cancel                                    the ask is cancelled
@@ -43,6 +49,10 @@ class Lead:
         self.turn = float(os.environ.get("LEAD_TURN", "0.02"))
         self.pause = float(os.environ.get("LEAD_PAUSE", "0"))
         self.replays = "--replay-user-messages" in argv
+        self.generation = os.environ.get("LEAD_GENERATION", "newest")
+        self.asks = "--permission-prompt-tool" in argv and argv[argv.index("--permission-prompt-tool") + 1] == "stdio"
+        if "--verbose" not in argv:
+            sys.exit("Error: When using --print, --output-format=stream-json requires --verbose")
         resumed = argv.index("--resume") if "--resume" in argv else None
         self.session = argv[resumed + 1] if resumed is not None else str(uuid.uuid4())
         self.lines = queue.Queue()
@@ -50,18 +60,33 @@ class Lead:
         self.log_file = os.open(self.log_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.copy = os.open(self.log_path + ".out", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.asked = 0
+        self.writing = threading.Lock()  # what it read is told while a turn writes
         self.log("started", argv=argv, session=self.session)
 
     def log(self, event, **fields):
         os.write(self.log_file, (json.dumps(dict(event=event, pid=os.getpid(), **fields)) + "\n").encode())
 
     def write(self, data):
-        os.write(self.copy, data)
-        while data:
-            data = data[os.write(1, data):]
+        with self.writing:
+            os.write(self.copy, data)
+            while data:
+                data = data[os.write(1, data):]
 
     def say(self, **line):
         self.write((json.dumps(line) + "\n").encode())
+
+    def tell(self, line, state):
+        if self.generation == "newest" and line.get("uuid"):
+            self.say(type="command_lifecycle", command_uuid=line["uuid"], state=state, uuid=str(uuid.uuid4()), session_id=self.session)
+
+    def of_turn(self, line):
+        """What the newest generation adds to each line of a turn."""
+        return {"user_message_uuids": [line["uuid"]]} if self.generation == "newest" and line.get("uuid") else {}
+
+    def is_repeated(self, line):
+        content = line["message"]["content"]
+        silent = {"newest": content.lstrip().startswith("<teammate-message"), "old": "<teammate-message" in content}
+        return self.replays and not silent.get(self.generation, False)
 
     def rest(self):
         time.sleep(random.uniform(0, self.pause))
@@ -72,6 +97,7 @@ class Lead:
             line = json.loads(raw)
             if line["type"] == "user":
                 assert line["message"]["role"] == "user" and line.get("origin", {}).get("kind") != "human", line
+                self.tell(line, "queued")
                 self.lines.put(line)
             elif line["type"] == "control_response":
                 self.log("answer", line=line)
@@ -93,6 +119,8 @@ class Lead:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def ask(self, ask):
+        if not self.asks:
+            return self.log("refused", tool=ask["tool"])
         self.asked += 1
         request_id = "req-%d" % self.asked  # begins anew with each process, as the real one's may
         self.say(type="control_request", request_id=request_id, request=dict(
@@ -109,17 +137,20 @@ class Lead:
         code = self.order("exit")
         if code is not None:
             os._exit(int(code))
-        self.say(type="system", subtype="init", session_id=self.session, cwd=os.getcwd(), capabilities=["interrupt_receipt_v1"])
         self.crash_if("crash_before_replay")
         self.rest()
         while (self.orders / "think").exists():
             time.sleep(PAUSE)
-        if self.replays:
+        self.tell(line, "started")
+        self.say(type="system", subtype="init", session_id=self.session, cwd=os.getcwd(), capabilities=["interrupt_receipt_v1"],
+                 **self.of_turn(line))
+        if self.is_repeated(line):
             self.say(**dict(line, isReplay=True, session_id=self.session))
             self.log("repeated", uuid=line.get("uuid"))
         self.crash_if("crash_after_replay")
         self.rest()
-        self.say(type="assistant", message={"role": "assistant", "content": [{"type": "text", "text": "I see."}]}, session_id=self.session)
+        self.say(type="assistant", message={"role": "assistant", "content": [{"type": "text", "text": "I see."}]}, session_id=self.session,
+                 **self.of_turn(line))
         noise = self.order("say")
         if noise is not None:
             self.write(noise)
@@ -130,7 +161,8 @@ class Lead:
         while time.monotonic() < end or (self.orders / "hold").exists():
             time.sleep(PAUSE)
         self.log("turn_ended")
-        self.say(type="result", subtype="success", is_error=False, session_id=self.session)
+        self.say(type="result", subtype="success", is_error=False, session_id=self.session, **self.of_turn(line))
+        self.tell(line, "completed")
 
     def run(self):
         self.rest()
@@ -147,7 +179,7 @@ class Lead:
 class LeadRun:
     """The test's handle on `inbox-poller lead run` with such a lead in it."""
 
-    def __init__(self, daemon, folder, *options, replay=True, turn=0.02, pause=0, command=None, stdin=subprocess.PIPE, stdout=subprocess.PIPE):
+    def __init__(self, daemon, folder, *options, replay=True, generation="newest", asks=True, turn=0.02, pause=0, command=None, stdin=subprocess.PIPE, stdout=subprocess.PIPE):
         self.folder = pathlib.Path(folder)
         self.orders = self.folder / "orders"
         self.orders.mkdir(parents=True, exist_ok=True)
@@ -155,8 +187,9 @@ class LeadRun:
         self.err_path = self.folder / "lead.err"
         if command is None:
             command = [sys.executable, "-B", os.path.abspath(__file__), "-p", "--input-format", "stream-json", "--output-format",
-                       "stream-json", "--verbose"] + (["--replay-user-messages"] if replay else [])
-        env = dict(daemon.env, LEAD_LOG=str(self.log_path), LEAD_ORDERS=str(self.orders), LEAD_TURN=str(turn),
+                       "stream-json", "--verbose"] + ["--replay-user-messages"] * replay + (
+                           ["--permission-prompt-tool", "stdio"] if asks else [])
+        env = dict(daemon.env, LEAD_LOG=str(self.log_path), LEAD_ORDERS=str(self.orders), LEAD_TURN=str(turn), LEAD_GENERATION=generation,
                    LEAD_PAUSE=str(pause))
         with open(self.err_path, "ab") as err:
             self.process = subprocess.Popen([daemon.program, "lead", "run", "--socket", daemon.socket, *options, "--", *command],

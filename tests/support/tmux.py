@@ -83,17 +83,22 @@ class PaneProgram:
 
 class PaneWorker(Handle):
     """A worker in a pane. With `shell` the pane's first process is a shell that stays when the worker has left, as the real client's
-    panes do; without, the pane goes with its worker."""
+    panes do; without, the pane goes with its worker. "interactive": the command is typed at the prompt of one, as a real lead does."""
 
     def __init__(self, tmux, team, name, era=wire.ERA2, poll=0.05, on_shutdown="approve", exit_after=1.0, stubborn=False,
-                 shell=True, signed=False):
+                 shell=True, more=(), before="", signed=False):
         super().__init__(team, name, era, None)
         self.tmux = tmux
         self.commands = self.log_path + ".commands"
         self.file = open(self.commands, "ab", buffering=0)
-        argv = self.arguments(team, poll, on_shutdown, exit_after, stubborn, signed) + [
+        argv = self.arguments(team, poll, on_shutdown, exit_after, stubborn, more, signed) + [
             "--commands", self.commands, "--until-gone", str(os.getpid())]
-        self.pane = tmux.start("sh", "-c", " ".join(map(shlex.quote, argv)) + "; exec sleep 300") if shell else tmux.start(*argv)
+        line = before + " ".join(map(shlex.quote, argv))
+        if shell == "interactive":
+            self.pane = tmux.start("sh", "-i")
+            tmux.run("send-keys", "-t", self.pane, line, "Enter")
+        else:
+            self.pane = tmux.start("sh", "-c", line + "; exec sleep 300") if shell else tmux.start(*argv)
         self.shell_pid = tmux.panes()[self.pane]
         wait_for("%s runs in its pane" % name, lambda: os.path.exists(self.log_path + ".pid") and os.path.getsize(
             self.log_path + ".pid"))

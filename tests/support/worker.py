@@ -7,8 +7,9 @@ Commands come as JSON lines on standard input, or in a file that grows (--comman
 with "event":
   asked, lost (the lock was held and this era does not retry), ran, refused, interrupted, ignored, plan_approved, plan_rejected,
   shown (a payload reached the model as text), sandbox, mode, rules, no_effect (an order that the newer one drops), allowed (by a
-  rule it was given: nobody was asked), stuck, shutdown (the request reached its model), left, chat, failed (an answer that could not
-  be verified), not_obeyed (a request to shut down, likewise), ran_unasked, stopped_unasked (a hook decided), left_open (no hook did)
+  rule it was given: nobody was asked), stuck, shutdown (the request reached its model), left, chat,
+  ran_unasked, stopped_unasked (a hook decided), left_open (no hook did),
+  failed (an answer that could not be verified), not_obeyed (a request to shut down, likewise)
 A signed worker (--lead-verify-key, as one that a lead of 2.1.329 or newer started) takes answers and requests to shut down only
 from whoever has the lead's key: entries with that very value as `lead_sig` here, a signature of their bytes in life.
 What an inbox entry caused carries its msg_id.
@@ -16,6 +17,7 @@ Python 3.9 or newer, standard library only.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import select
@@ -52,6 +54,7 @@ class Worker:
         self.verify_key = options.lead_verify_key
         self.manner = options.on_shutdown
         self.exit_after = options.exit_after
+        self.leaves_roster_empty = options.leaves_roster_empty
         self.log_file = open(options.log, "a", encoding="utf-8", buffering=1)
         with open(options.log + ".pid", "w", encoding="utf-8") as file:
             file.write(str(os.getpid()))
@@ -115,6 +118,8 @@ class Worker:
             self.call_tool(command, patient)
         elif what == "exit":
             self.leave()
+        elif what == "tool":
+            self.log("tool", pid=start_tool(command.get("session", False)))
         else:
             raise ValueError("unknown command " + what)
 
@@ -152,6 +157,8 @@ class Worker:
     def leave(self):
         if self.old:
             self.write(wire.idle_notification(self.name), patient=True, color="blue")
+        if self.leaves_roster_empty:
+            empty_roster(self.folder)
         self.log("left")
         os._exit(0)
 
@@ -377,6 +384,32 @@ def alive(pid):
         return not os.path.isdir("/proc/self")  # gone meanwhile, or a system without /proc
 
 
+# What 2.1.50 does as it ends, or while somebody looks for it.
+
+def empty_roster(folder):
+    """It rewrites the roster in place as it exits, and is gone before the new bytes are written."""
+    with wire.Lock(os.path.join(folder, "config.json"), wire.PATIENT):
+        os.truncate(os.path.join(folder, "config.json"), 0)
+
+
+def overwrite_arguments(title=b"claude"):
+    """What others see of its command line is a title of its own; where the arguments lie, only the system can tell."""
+    with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+        start, end = map(int, file.read().rpartition(")")[2].split()[45:47])
+    ctypes.memset(start, 0, end - start)
+    ctypes.memmove(start, title, len(title))
+
+
+def start_tool(own_session):
+    """A tool that nothing but KILL ends; its pid. In a session of its own no hangup of the terminal reaches it."""
+    code = ("import signal, sys, time; [signal.signal(s, signal.SIG_IGN) for s in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)]; "
+            "print('up', flush=True); time.sleep(300)")
+    tool = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            start_new_session=own_session)
+    tool.stdout.readline()
+    return tool.pid
+
+
 def covers(rule, tool, tool_input):
     """Whether a rule that the worker was given speaks about this call, as far as the tests need it."""
     if rule.get("toolName") != tool:
@@ -419,12 +452,12 @@ class Handle:
         self.era = era
         self.log_path = str(log or team.root.parent / ("worker-%s.log" % name))
 
-    def arguments(self, team, poll, on_shutdown, exit_after, stubborn, signed=False):
-        """The command line; like the real one's it says who runs there, and whose answers it takes."""
+    def arguments(self, team, poll, on_shutdown, exit_after, stubborn, more=(), signed=False):
+        """The command line; like the real one's it says who runs there, and whose answers it takes. `more`: switches of the command line below."""
         return [sys.executable, "-B", os.path.abspath(__file__), "--agent-id", "%s@%s" % (self.name, team.name),
                 "--root", str(team.root), "--team", team.name, "--name", self.name, "--era", self.era, "--log", self.log_path,
                 "--poll", str(poll), "--on-shutdown", on_shutdown, "--exit-after", str(exit_after),
-                *(["--stubborn"] if stubborn else []), *(["--lead-verify-key", VERIFY_KEY] if signed else [])]
+                *(["--stubborn"] if stubborn else []), *(["--lead-verify-key", VERIFY_KEY] if signed else []), *more]
 
     def send(self, line):
         raise NotImplementedError
@@ -490,12 +523,16 @@ def main():
     parser.add_argument("--on-shutdown", choices=MANNERS, default="approve")
     parser.add_argument("--exit-after", type=float, default=1.0, help="seconds from agreeing to the end")
     parser.add_argument("--stubborn", action="store_true", help="ignore SIGTERM and SIGHUP")
+    parser.add_argument("--leaves-roster-empty", action="store_true", help="as 2.1.50 sometimes does when it ends")
+    parser.add_argument("--overwrites-arguments", action="store_true", help="as 2.1.50 does: nothing names the agent any more")
     parser.add_argument("--commands", help="a file that grows, instead of standard input")
     parser.add_argument("--until-gone", type=int, default=0, help="end with this process")
     o = parser.parse_args()
     if o.stubborn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    if o.overwrites_arguments:
+        overwrite_arguments()
     Worker(o).run(from_file(o.commands, o.until_gone) if o.commands else from_stdin)
 
 

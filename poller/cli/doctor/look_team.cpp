@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "poller/cli/command.hpp"
 #include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
@@ -67,6 +68,14 @@ void look_at_members(const World& world, const TeamPlace& team, const schema::Ro
   add(findings, judge_members(team, sights));
 }
 
+/// Who was a member is no misspelt name: its inbox stays behind when it leaves. Only the daemon remembers that.
+bool was_member(const std::string& inbox, const TeamPlace& team, const boost::json::object& status) {
+  for (const auto* served : objects_of(status, "teams"))
+    for (const auto* member : objects_of(*served, "members"))
+      if (raw_text_of(*served, "team") == team.name && raw_text_of(*member, "name") == inbox) return true;
+  return false;
+}
+
 void look_at_lead(const World& world, const TeamPlace& team, const schema::Roster& roster, Findings& findings) {
   if (!roster.lead_process) return;
   const auto state = handlers::state_of(look_at(*roster.lead_process, world.processes));
@@ -104,7 +113,9 @@ Section examine_team(const World& world, const Installation& at, const TeamPlace
     findings.push_back({Severity::error, sight.problem->code, sight.problem->message, team.folder() + "/inboxes", ""});
   look_at_access(world, team, sight, findings);
   look_at_locks(world, team, sight, findings);
-  for (const InboxSight& inbox : sight.inboxes) add(findings, judge_inbox(team, inbox, world.clock.wall_ms()));
+  for (const InboxSight& inbox : sight.inboxes)
+    if (inbox.whose != Whose::nobody || !at.status || !was_member(inbox.name, team, *at.status))
+      add(findings, judge_inbox(team, inbox, world.clock.wall_ms()));
   if (sight.roster) {
     for (const schema::Member& member : sight.roster->members) folders.insert(member.cwd);
     look_at_members(world, team, *sight.roster, findings);

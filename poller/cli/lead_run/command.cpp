@@ -1,4 +1,6 @@
 // `lead run`: the command line of LeadHost.
+#include <algorithm>
+
 #include "poller/cli/command.hpp"
 #include "poller/cli/lead_run/host.hpp"
 #include "poller/cli/printable.hpp"
@@ -6,11 +8,41 @@
 namespace inbox_poller::poller::cli {
 namespace {
 
-ExitCode run_lead(Context& context, const LeadRunOptions& options) {
+/// Whether the lead's prompts for tools are answered here. Not known without a daemon.
+bool answers_prompts(Context& context, const std::string& socket) {
+  auto client = ControlClient::connect(socket);
+  if (!client) return false;
+  boost::json::object request{{"verb", "lead"}};
+  if (!context.team.empty()) request["team"] = context.team;
+  const auto answer = client->call(request, std::chrono::seconds(5));
+  return answer && flag_of(*answer, "permissions");
+}
+
+/// Adds what the client's own command line lacks, and says so: without these options messages are only assumed to have
+/// arrived, and its prompts go to nobody.
+void complete(LeadRunOptions& options, bool permissions, const DaemonLink::Tell& tell) {
+  const auto missing = schema::missing_options(options.argv, permissions);
+  if (!missing.other_prompt_tool.empty())
+    tell("[lead] permissions is set, but the lead's prompts go to " + missing.other_prompt_tool +
+         " (--permission-prompt-tool); for the rules to answer them that must be stdio");
+  std::string words;
+  for (const auto& option : missing.options) words += (words.empty() ? "" : " ") + option;
+  if (words.empty()) return;
+  if (missing.behind_dashes) return tell("add to the lead's command line, in front of --: " + words);
+  tell("added to the lead's command line: " + words);
+  options.argv.insert(options.argv.end(), missing.options.begin(), missing.options.end());
+}
+
+ExitCode run_lead(Context& context, LeadRunOptions options) {
   const Result<std::string> socket = context.socket_path();
   if (!socket) return context.fail(socket.error());
-  LeadHost host(options, *socket, context.team,
-                [&context](const std::string& line) { context.console.complain(printable(line)); });
+  const DaemonLink::Tell tell = [&context](const std::string& line) { context.console.complain(printable(line)); };
+  if (!options.lines) {
+    complete(options, answers_prompts(context, *socket), tell);
+    const auto lacks = schema::missing_options(options.argv, true).options;
+    options.prompts = std::find(lacks.begin(), lacks.end(), "--permission-prompt-tool") == lacks.end();
+  }
+  LeadHost host(std::move(options), *socket, context.team, tell);
   const Result<int> code = host.run();
   if (!code) return context.fail(code.error());
   return static_cast<ExitCode>(*code);
@@ -20,9 +52,11 @@ constexpr const char* about =
     "Starts the lead and gives it its messages on its standard input whenever it is idle. Its output goes\n"
     "through byte for byte, its errors too; whole lines of our own input go to it between the messages.\n\n"
     "stream-json: a client that speaks stream-json both ways. Its turns are known from its output; a message\n"
-    "counts as delivered when the client repeats it (--replay-user-messages), or else when the turn ends.\n"
-    "With [lead] permissions its prompts for tools (can_use_tool) are answered by the rules and by\n"
-    "`approve` and `deny`; without that they are left to whoever reads the output.\n"
+    "counts as delivered when the client says that it took it (command_lifecycle, user_message_uuids, or the\n"
+    "line repeated), or else, assumed, when the turn ends. With [lead] permissions its prompts for tools\n"
+    "(can_use_tool) are answered by the rules and by `approve` and `deny`; without that they are left to\n"
+    "whoever reads the output. What its command line lacks for this (--verbose, --replay-user-messages and,\n"
+    "with [lead] permissions, --permission-prompt-tool stdio) is added, and said.\n"
     "lines: any other program. Each message is one line of JSON as `recv --format json` prints it, and counts\n"
     "as delivered once it was written. The program may call `inbox-poller lead busy` and `lead idle`.\n\n"
     "The lead's input stays open, also when ours ends, until SIGTERM, SIGINT or SIGHUP: these are passed on to\n"

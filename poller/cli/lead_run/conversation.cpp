@@ -1,4 +1,5 @@
 // The half of LeadHost that knows what the lines mean: batches, turns, asks to use a tool.
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -46,18 +47,29 @@ void LeadHost::all_written() {
   if (leaving_) child_->input = Fd();
 }
 
+/// It says that these lines of its input were taken up: whether ours is among them.
+void LeadHost::taken(const std::vector<std::string>& lines) {
+  if (!under_way_ || std::find(lines.begin(), lines.end(), under_way_->uuid) == lines.end()) return;
+  link_.acknowledge(under_way_->keys, false);
+  under_way_.reset();
+}
+
 /// Its turn has ended, and it did not say that it took the batch up.
 void LeadHost::assume_taken() {
-  if (replays_) {
+  if (tells_) {
     // It says so otherwise. The turn may have been another one's; if the next one does not say it either, it is lost.
     if (under_way_->turns < 0) give_back();
     return;
   }
-  if (!said_no_replays_)
-    tell_(
-        "the lead does not repeat what it is given, so that its messages count as taken when a turn ends: start it "
-        "with --replay-user-messages");
-  said_no_replays_ = true;
+  // That other lines are repeated says nothing: no client repeats all of them.
+  if (!std::exchange(said_silent_, true)) {
+    const auto& argv = options_.argv;
+    const bool asked = std::find(argv.begin(), argv.end(), "--replay-user-messages") != argv.end();
+    tell_(std::string("the lead does not tell which of our lines it took, so that messages count as taken when a turn "
+                      "ends (assumed); ") +
+          (asked ? "newer clients tell"
+                 : "newer clients tell, others when they are started with --replay-user-messages"));
+  }
   link_.acknowledge(under_way_->keys, true);
   under_way_.reset();
 }
@@ -65,7 +77,10 @@ void LeadHost::assume_taken() {
 // --- what it says ---
 
 void LeadHost::take_line(std::string_view line) {
-  std::visit([this](const auto& said) { take(said); }, schema::decode_stream_line(line));
+  const auto decoded = schema::decode_stream_line(line);
+  if (!decoded.of_lines.empty()) tells_ = true;
+  taken(decoded.of_lines);
+  std::visit([this](const auto& said) { take(said); }, decoded.said);
 }
 
 void LeadHost::take(const schema::StreamInit& init) {
@@ -87,11 +102,15 @@ void LeadHost::take(const schema::StreamWork&) {
 }
 
 void LeadHost::take(const schema::StreamReplay& replay) {
-  replays_ = true;  // also when it is somebody else's line
   if (!under_way_ || replay.uuid != under_way_->uuid) return;
-  link_.acknowledge(under_way_->keys, false);
-  under_way_.reset();
+  taken({replay.uuid});
   take(schema::StreamWork{});
+}
+
+void LeadHost::take(const schema::StreamCommand& command) {
+  tells_ = true;  // also when it is somebody else's line
+  if (command.started || command.completed) taken({command.uuid});
+  if (command.started) take(schema::StreamWork{});
 }
 
 void LeadHost::take(const schema::StreamResult& result) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <utility>
 
 #include "poller/cli/command.hpp"
 #include "schema/ids.hpp"
@@ -125,6 +126,10 @@ void DaemonLink::attached(const json::object& answer) {
   said_lost_ = false;
   lost_at_.reset();
   permissions_ = flag_of(answer, "permissions");
+  if (permissions_ && !prompts_come_ && !std::exchange(said_no_prompts_, true))
+    tell_(
+        "[lead] permissions is set, and the lead was started without --permission-prompt-tool stdio: it decides by "
+        "itself, and nobody is asked; start it again");
   if (!permissions_) judging_.clear();  // somebody else's to answer
 }
 

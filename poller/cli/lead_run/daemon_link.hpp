@@ -53,6 +53,8 @@ class DaemonLink {
 
   /// What the lead does: an event of the daemon's table. A later one replaces one that was not told yet.
   void report(std::string_view event, const std::string& session);
+  /// The lead's prompts for tools will not come: worth a word where they should.
+  void expect_no_prompts() { prompts_come_ = false; }
   void acknowledge(const std::vector<std::string>& keys, bool assumed);
   /// What was taken and not acknowledged goes back to the queue.
   void give_back();
@@ -118,6 +120,8 @@ class DaemonLink {
   bool said_lost_ = false;
 
   bool permissions_ = false;
+  bool prompts_come_ = true;
+  bool said_no_prompts_ = false;
   int most_messages_ = 20;
   std::string event_, session_;
   bool told_ = true;  // event_ is

@@ -40,7 +40,9 @@ LeadHost::LeadHost(LeadRunOptions options, std::string socket, std::string team,
       link_(std::move(socket), std::move(team), std::move(tell)),
       command_(options_.argv),
       from_child_(longest_line),
-      from_input_(longest_line) {}
+      from_input_(longest_line) {
+  if (!options_.prompts) link_.expect_no_prompts();
+}
 
 Result<int> LeadHost::run() {
   if (auto started = start(); !started.ok()) return started.error();

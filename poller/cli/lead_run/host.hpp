@@ -21,6 +21,7 @@ namespace inbox_poller::poller::cli {
 
 struct LeadRunOptions {
   std::vector<std::string> argv;
+  bool prompts = true;  // it asks on its stream whether it may use a tool, as far as can be told
   bool lines = false;  // the program reads plain lines and says nothing of its turns
   int restarts = 0;    // in a row
   bool resume = true;
@@ -66,12 +67,14 @@ class LeadHost {
 
   void deliver(Batch batch);
   void all_written();
+  void taken(const std::vector<std::string>& lines);
   void assume_taken();
   void take_line(std::string_view line);
   void take(const schema::StreamOther&) {}
   void take(const schema::StreamInit&);
   void take(const schema::StreamWork&);
   void take(const schema::StreamReplay&);
+  void take(const schema::StreamCommand&);
   void take(const schema::StreamResult&);
   void take(const schema::ToolAsk&);
   void take(const schema::ToolAskCancelled&);
@@ -110,8 +113,8 @@ class LeadHost {
   std::optional<UnderWay> under_way_;
   bool in_turn_ = false;
   SteadyTime worked_at_{};
-  bool replays_ = false;  // it has said what it took up
-  bool said_no_replays_ = false;
+  bool tells_ = false;  // of every line, when it takes it up
+  bool said_silent_ = false;
   std::string session_, cwd_;
 };
 

@@ -39,6 +39,7 @@ ClaudeMailbox::ClaudeMailbox(FileSystem& files, const Clock& clock, std::string 
       tasks_dir_(std::move(tasks_dir)),
       size_limit_(limits.inbox_file.count),
       locks_(files, clock),
+      roster_(files, clock, size_limit_),
       team_files_(files, clock, size_limit_) {}
 
 Result<Directory> ClaudeMailbox::open_team() { return open_dir_below(files_, team_dir_); }
@@ -451,33 +452,29 @@ bool ClaudeMailbox::roster_changed() {
   const Result<FileStat> team = files_.stat_at(absolute, team_dir_);
   if (!team || team->kind != FileKind::directory || !require_trusted(*team, team_dir_).ok()) return true;
   const Result<FileStat> found = files_.stat_at(absolute, roster_path_);
-  if (!found || !roster_read_ || !roster_read_->is(version_of(*found))) return true;
+  if (!found || !roster_.is_as_read(version_of(*found))) return true;
   Result<Directory> folder = files_.open_dir(absolute, inboxes_path_);
   if (folder && listed_ && listed_->is(version_of(folder->stat))) inboxes_ = *std::move(folder);
   return false;
 }
 
 Result<schema::Roster> ClaudeMailbox::roster() {
-  constexpr const char* missing = "roster.missing";
-  roster_read_.reset();
   const Result<Directory> team = open_team();
-  if (!team && is_errno(team.error(), ENOENT)) return Error{missing, team.error().message};
-  if (!team) return team.error();
-  const Snapshot snapshot = take_snapshot(files_, clock_, *team, roster_file, size_limit_);
-  const std::string path = team->path + "/" + roster_file;
-  if (snapshot.outcome == ReadOutcome::missing)
-    return Error{missing, path + " does not exist, so this is no team (yet)"};
-  if (snapshot.outcome != ReadOutcome::document) return Error{"roster.unreadable", snapshot.detail};
-  Result<schema::Roster> roster = schema::decode_roster(snapshot.bytes);
-  if (!roster) return in_context(path, roster.error());
-  roster_read_ = LastRead{snapshot.version, snapshot.settled, {}};
-  return roster;
+  if (team) return roster_.read(*team);
+  roster_.forget();
+  if (is_errno(team.error(), ENOENT)) return Error{"roster.missing", team.error().message};
+  return team.error();
+}
+
+WriteResult ClaudeMailbox::mend_roster(const std::vector<std::string>& without) {
+  const Result<Directory> team = open_team();
+  return team ? roster_.mend(*team, without) : stopped_by(team.error());
 }
 
 WriteResult ClaudeMailbox::remove_member(const std::string& name) {
   const Result<Directory> team = open_team();
   if (!team) return stopped_by(team.error());
-  return team_files_.remove_member(*team, name);
+  return roster_.remove_member(*team, name);
 }
 
 TasksReleased ClaudeMailbox::release_tasks(const std::string& name, const std::string& agent_id) {

@@ -16,6 +16,7 @@
 #include "poller/filesystem.hpp"
 #include "poller/mailbox/claude/inbox_reading.hpp"
 #include "poller/mailbox/claude/replacement.hpp"
+#include "poller/mailbox/claude/roster_file.hpp"
 #include "poller/mailbox/claude/team_files.hpp"
 #include "poller/mailbox/mailbox.hpp"
 
@@ -45,6 +46,10 @@ class ClaudeMailbox final : public Mailbox {
   Result<std::span<const InboxGlance>> glances() override;
   bool roster_changed() override;
   Result<schema::Roster> roster() override;
+  [[nodiscard]] const RosterCopy& roster_copy() const override { return roster_.copy(); }
+  void remember_roster(RosterCopy copy) override { roster_.remember(std::move(copy)); }
+  [[nodiscard]] bool roster_is_lost() const override { return roster_.is_lost(); }
+  WriteResult mend_roster(const std::vector<std::string>& without) override;
   WriteResult remove_member(const std::string& name) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
   [[nodiscard]] LockStatistics lock_statistics() const override { return locks_.statistics(); }
@@ -101,13 +106,13 @@ class ClaudeMailbox final : public Mailbox {
   std::string tasks_dir_;
   std::uint64_t size_limit_;  // bytes
   LockDirectory locks_;
+  RosterFile roster_;
   TeamFiles team_files_;
   std::map<std::string, LastRead> last_reads_;  // by inbox; what glance() compares with
   std::map<std::string, KnownEntries> known_;   // by inbox
   std::vector<InboxGlance> glances_;            // of all inboxes, as they were listed
   std::optional<Directory> inboxes_;            // open from roster_changed() to the glances() of the same poll
   std::optional<LastRead> listed_;              // the folder, opened step by step
-  std::optional<LastRead> roster_read_;
   bool litter_removed_ = false;
 };
 

@@ -8,9 +8,7 @@ namespace inbox_poller::poller {
 
 namespace {
 
-constexpr const char* roster_file = "config.json";
 constexpr const char* task_list_file = ".lock";  // what the task list's lock is named after
-constexpr int optimistic_rounds = 3;
 // What one hold of the lock may cost: a few system calls for each task. Each keeps a file open until then.
 constexpr std::size_t tasks_per_hold = 32;
 constexpr int holds_per_call = 64;
@@ -23,35 +21,6 @@ bool is_task_file(std::string_view name) {
 }
 
 }  // namespace
-
-WriteResult TeamFiles::remove_member(const Directory& team, const std::string& name) {
-  if (const Result<std::vector<std::string>> names = files_.list(team); names.ok()) remove_litter(files_, team, *names);
-  WriteResult result = stopped(WriteOutcome::changed, {});
-  for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round)
-    result = remove_member_once(team, name);
-  if (result.outcome != WriteOutcome::done && result.outcome != WriteOutcome::already_there) return result;
-  // Also for what was out already: it may be our doing, from just before a crash.
-  if (const Status synced = files_.sync_dir(team); !synced.ok())
-    return stopped(WriteOutcome::fault, "removed, but perhaps not lasting: " + synced.error().message);
-  return result;
-}
-
-WriteResult TeamFiles::remove_member_once(const Directory& team, const std::string& name) {
-  const Snapshot snapshot = take_snapshot(files_, clock_, team, roster_file, size_limit_);
-  if (snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
-  const std::string path = team.path + "/" + roster_file;
-  // The whole file must be a roster, not only the part that is cut: a client that died while writing leaves half a one,
-  // or none, and a person has to mend that.
-  const Result<schema::Roster> roster = schema::decode_roster(snapshot.bytes);
-  if (!roster && !snapshot.settled) return stopped(WriteOutcome::changed, path + " is being written by somebody");
-  if (!roster)
-    return stopped(WriteOutcome::refused,
-                   path + " is no roster (" + roster.error().message + "); it is left as it is. Repair it");
-  const Result<std::string> wanted = schema::without_member(snapshot.bytes, name);
-  if (!wanted) return stopped(WriteOutcome::refused, path + ": " + wanted.error().message);
-  if (*wanted == snapshot.bytes) return stopped(WriteOutcome::already_there, {});
-  return replace(files_, locks_, team, roster_file, snapshot, *wanted);
-}
 
 TasksReleased TeamFiles::release_tasks(const Directory& tasks, const std::string& name, const std::string& agent_id) {
   TasksReleased result;

@@ -1,7 +1,7 @@
-// What a worker leaves behind in its team's shared files: its entry in the roster, and tasks that it owns.
-// Invariants: those of claude_mailbox.hpp; of each file only the entry, or the owner and the status, change. The roster
-// is guarded by `config.json.lock`; all tasks of a list by one lock, the directory `.lock.lock` (beside `.lock`, the
-// empty file that it is named after). Source: protocol.md 1.4, 1.6, 6.2.
+// What a worker leaves behind in its team's task list: tasks that it owns.
+// Invariants: those of claude_mailbox.hpp; of each task only the owner and the status change. All tasks of a list are
+// guarded by one lock, the directory `.lock.lock` (beside `.lock`, the empty file that it is named after).
+// Source: protocol.md 1.6, 6.2.
 #pragma once
 
 #include <string>
@@ -16,7 +16,6 @@ class TeamFiles {
   TeamFiles(FileSystem& files, const Clock& clock, std::uint64_t size_limit)
       : files_(files), clock_(clock), size_limit_(size_limit), locks_(files, clock) {}
 
-  WriteResult remove_member(const Directory& team, const std::string& name);
   TasksReleased release_tasks(const Directory& tasks, const std::string& name, const std::string& agent_id);
 
  private:
@@ -33,7 +32,6 @@ class TeamFiles {
     std::string passed_over;  // files that are no tasks, or cannot be read
   };
 
-  WriteResult remove_member_once(const Directory& team, const std::string& name);
   Result<Look> look_for_tasks(const Directory& tasks, const std::string& name, const std::string& agent_id);
   WriteResult release(const Directory& tasks, const std::vector<Held>& held, std::vector<schema::Task>& released);
 

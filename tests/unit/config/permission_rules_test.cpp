@@ -222,9 +222,11 @@ std::vector<std::string> crude_split(const std::string& text) {
       parts.back() += quote = c;
     } else if (const auto left = text.substr(i); (left + " ").starts_with("2>&1 ") && parts.back().ends_with(' ')) {
       i += 3;
-    } else if (c == ';' || c == '|' || c == '&' || c == '\n') {
+    } else if (c == ';' || c == '|' || c == '&' || c == '\n' || c == '(' || c == ')') {
       parts.emplace_back();
-    } else if (c == '(' || c == ')' || c == '<' || c == '>' || c == '\r') {
+    } else if (c == '#' && (parts.back().empty() || parts.back().ends_with(' '))) {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '<' || c == '>' || c == '\r') {
       return {};
     } else {
       parts.back() += c == '\t' ? ' ' : c;
@@ -235,7 +237,7 @@ std::vector<std::string> crude_split(const std::string& text) {
 
 bool crudely_allowed(std::string part) {
   part = test::trimmed(part);
-  for (const std::string prefix : {"CI=1 ", "LC_ALL=C ", "timeout 5 ", "time ", "nohup ", "xargs "}) {
+  for (const std::string prefix : {"! ", "CI=1 ", "LC_ALL=C ", "timeout 5 ", "time ", "nohup ", "xargs "}) {
     if (part.starts_with(prefix)) return crudely_allowed(part.substr(prefix.size()));
   }
   return part.empty() || part == "ls" || part.starts_with("ls ") || part == "git status" ||

@@ -98,4 +98,38 @@ TEST_CASE("too many open plans are turned back with feedback") {
       R"("timestamp":"2026-09-21T14:13:20.000Z"})");
 }
 
+TEST_CASE("a reminder is due a minute after an approval that came in one breath with the plan, and for nothing else") {
+  Request plan;
+  plan.kind = RequestKind::plan;
+  plan.request_id = "plan-1";
+  plan.asker = "w1";
+  plan.state = RequestState::approved;
+  plan.asked_ms = noon;
+  plan.decided_ms = noon + 4'999;
+  CHECK(plan_reminder_due(plan) == noon + 64'999);
+  Team team;
+  const auto reminder = plan_reminder(plan, team.view());
+  CHECK(reminder.inbox == "w1");
+  CHECK(reminder.entry == plan_reminder(plan, team.view()).entry);
+  CHECK(reminder.entry.find("\"text\": \"Reminder: your plan (request plan-1) was approved") != std::string::npos);
+  auto other = plan;
+  other.decided_ms = noon + 5'000;
+  CHECK(plan_reminder_due(other) == 0);
+  other = plan;
+  other.state = RequestState::denied;
+  CHECK(plan_reminder_due(other) == 0);
+  other = plan;
+  other.kind = RequestKind::permission;
+  CHECK(plan_reminder_due(other) == 0);
+}
+
+TEST_CASE("any word of a worker shows that it goes on, but the end of the turn in which it asked does not") {
+  Request plan;
+  plan.decided_ms = noon;
+  CHECK_FALSE(shows_going_on(plan, "text", noon - 1));
+  CHECK(shows_going_on(plan, "text", noon));
+  CHECK_FALSE(shows_going_on(plan, "idle_notification", noon + 4'999));
+  CHECK(shows_going_on(plan, "idle_notification", noon + 5'000));
+}
+
 }  // namespace inbox_poller::handlers

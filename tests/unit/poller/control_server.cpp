@@ -9,6 +9,7 @@
 #include <boost/json.hpp>
 #include <fstream>
 
+#include "poller/control/answer_room.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/poller/control_fixture.hpp"
 
@@ -192,6 +193,74 @@ TEST_CASE("a peer that does not take its answer is cut off") {
   REQUIRE(lazy.send("{\"verb\":\"large\"}\n"));
   CHECK(eventually([&] { return !lazy.send("\n"); }));
   CHECK(server.waiting == 1);
+}
+
+TEST_CASE("answers that wait to be read have a room of their own: the oldest makes room for the next") {
+  using Clock = AnswerRoom::Clock;
+  AnswerRoom room(100, 1s);
+  const Clock::time_point start{};
+  std::string ended;
+  const auto take = [&](const char* name, std::size_t bytes, Clock::duration at) {
+    return room.take(bytes, start + at, [&ended, name] { ended += name; });
+  };
+  CHECK_FALSE(take("-", 101, 0s).has_value());
+  REQUIRE(take("a", 60, 0s));
+  const auto b = take("b", 40, 500ms);
+  REQUIRE(b);
+  CHECK_FALSE(take("c", 1, 999ms).has_value());  // they are still in their time
+  CHECK_FALSE(take("c", 61, 1s).has_value());    // a alone is not enough, so it stays
+  CHECK(ended.empty());
+  REQUIRE(take("c", 60, 1s));
+  CHECK(ended == "a");
+  room.give_back(*b);
+  CHECK(room.taken() == 60);
+  REQUIRE(take("d", 40, 1500ms));
+  CHECK(ended == "a");
+  REQUIRE(take("e", 100, 3s));
+  CHECK(ended == "acd");
+}
+
+TEST_CASE("long answers that nobody reads do not keep others from theirs, and take no more than their room") {
+  const TempDir dir;
+  ControlLimits limits;
+  limits.unread = max_answer_bytes + 1000;  // one large answer and a half
+  limits.unread_for = 100ms;
+  ServerThread server(dir / "s", limits);
+  std::vector<std::unique_ptr<Peer>> lazy;
+  for (int i = 0; i < 4; ++i) {
+    lazy.push_back(std::make_unique<Peer>(dir / "s"));
+    REQUIRE(lazy.back()->send("{\"verb\":\"large\"}\n"));
+    std::this_thread::sleep_for(150ms);
+  }
+  for (int i = 0; i < 3; ++i) {
+    auto client = ControlClient::connect(dir / "s");
+    REQUIRE(client);
+    const auto answer = client->call({{"verb", "large"}});
+    REQUIRE(answer);
+    CHECK(answer->at("text").as_string().size() == max_answer_bytes / 2);
+    CHECK(client->call({{"verb", "echo"}, {"n", 1}})->at("echo") == 1);
+  }
+  // Cut off, not served later: what was not read is gone.
+  CHECK(eventually([&] { return !lazy.front()->send("\n"); }));
+}
+
+TEST_CASE("who finds no room for a long answer is told so, and the connection ends") {
+  const TempDir dir;
+  ControlLimits limits;
+  limits.unread = max_answer_bytes / 2 + 1000;
+  limits.unread_for = 1h;
+  ServerThread server(dir / "s", limits);
+  Peer lazy(dir / "s");
+  REQUIRE(lazy.send("{\"verb\":\"large\"}\n"));
+  std::this_thread::sleep_for(300ms);
+  Peer late(dir / "s");
+  REQUIRE(late.send("{\"verb\":\"large\"}\n{\"verb\":\"echo\",\"n\":1}\n"));
+  CHECK(code_of(late.line()) == "control.busy");
+  CHECK(late.line() == echoed(1));
+  CHECK(late.line() == "(end)");
+  Peer brief(dir / "s");
+  REQUIRE(brief.send("{\"verb\":\"echo\",\"n\":1}\n"));
+  CHECK(brief.line().find("\"echo\":1") != std::string::npos);
 }
 
 TEST_CASE("when the peer goes while a handler waits, the handler learns it and what was lent is given back once") {

@@ -28,6 +28,9 @@ class FakeProcesses final : public Processes {
   }
   bool is_alive(const ProcessRef& process) override { return alive.contains(process.pid); }
   std::vector<ProcessRef> family(const ProcessRef& process) override { return {process}; }
+  std::vector<ProcessRef> families(const std::vector<ProcessRef>& all) override { return all; }
+  std::optional<ProcessRef> in_front_of(const ProcessRef&) override { return std::nullopt; }
+  bool may_signal(const ProcessRef&) override { return false; }
   std::vector<std::string> arguments(const ProcessRef& process) override { return alive[process.pid]; }
   std::vector<ProcessRef> with_word(std::string_view word) override {
     std::vector<ProcessRef> found;
@@ -118,6 +121,25 @@ TEST_CASE("everything odd in a team's folder is found, and nothing is changed by
                                    "note team.permission_files", "warning inbox.bad_entries", "warning inbox.phantom",
                                    "warning inbox.unread", "warning lock.abandoned"});
   CHECK(everything_below(team.dir.path()) == before);
+}
+
+TEST_CASE("the inbox of somebody who was a member is no misspelt name, as the daemon remembers") {
+  Practice practice;
+  practice.team.put("alcie", {});
+  CHECK(practice.findings() == Set{"warning inbox.phantom"});
+  const auto served = [&](const std::string& team, const std::string& member) {
+    practice.at.status = json::object{
+        {"ok", true},
+        {"teams",
+         json::array{json::object{{"team", team},
+                                  {"role", "leader"},
+                                  {"members", json::array{json::object{{"name", member}, {"present", false}}}}},
+                     json::object{{"team", "demo"}, {"role", "leader"}, {"members", json::array{}}}}}};
+    return practice.findings();
+  };
+  CHECK(served("demo", "alice").contains("warning inbox.phantom"));
+  CHECK(served("other", "alcie").contains("warning inbox.phantom"));
+  CHECK_FALSE(served("demo", "alcie").contains("warning inbox.phantom"));
 }
 
 TEST_CASE("a roster of 0 bytes is an error, a folder without one is a ghost") {

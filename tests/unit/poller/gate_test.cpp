@@ -29,6 +29,8 @@ tool_used          busy  busy  busy
 turn_stops         idle  idle  idle
 turn_continues     busy  busy  busy
 turn_fails         idle  idle  idle
+turn_interrupted   idle  idle  gone
+prompt_waits       idle  idle  idle
 session_ends       gone  gone  gone
 stream_opens       idle  idle  idle
 stream_works       busy  busy  busy

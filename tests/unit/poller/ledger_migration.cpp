@@ -1,4 +1,4 @@
-// From files of formats 1 and 2, made by their migrations and filled as their programs did, to today's.
+// From files of formats 1, 2 and 3, made by their migrations and filled as their programs did, to today's.
 #include <sys/stat.h>
 
 #include "ledger_support.hpp"
@@ -62,6 +62,21 @@ std::string format_2(const std::string& path) {
   return path;
 }
 
+/// Rows as format 3 wrote them.
+std::string format_3(const std::string& path) {
+  Operator old(path);
+  REQUIRE(old.run(std::string(ledger_migrations[0]) + ledger_migrations[1] + ledger_migrations[2]) == SQLITE_OK);
+  const auto member = row_sum("red", "ann", 1, "idle", "", 5);
+  REQUIRE(
+      old.run("INSERT INTO members (team, name, present, state, detail, last_seen_ms, sum) VALUES ('red', 'ann', 1, "
+              "'idle', '', 5, " +
+              number(member) + ")") == SQLITE_OK);
+  REQUIRE(old.run("PRAGMA application_id = " + number(ledger_application_id) + "; PRAGMA user_version = 3") ==
+          SQLITE_OK);
+  REQUIRE(::chmod(path.c_str(), 0600) == 0);
+  return path;
+}
+
 }  // namespace
 
 TEST_CASE("a ledger of format 1 is brought to today's with every row it had") {
@@ -119,10 +134,37 @@ TEST_CASE("a ledger of format 2 is brought to today's with every row it had") {
   must(ledger->put_lead("red", {"idle", 10, 0, "turn_stops", "0b1c", "%3"}));
 }
 
+TEST_CASE("a ledger of format 3 is brought to today's, and knows no roster yet") {
+  TemporaryDirectory directory;
+  auto ledger = must(Ledger::open(format_3(directory.file("ledger.db"))));
+  CHECK(must(ledger->members("red")).at(0).state == "idle");
+  CHECK_FALSE(must(ledger->roster("red")).has_value());
+  must(ledger->put_roster("red", {"{}", 7, 9}));
+  CHECK(must(ledger->roster("red"))->bytes == "{}");
+}
+
+TEST_CASE("the last roster of each team is read as it was written, whatever its bytes") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  const std::string bytes("{\"name\":\"r\xff\0d\"}\n", 16);
+  const std::uint64_t file = ~std::uint64_t{0};
+  {
+    auto ledger = must(Ledger::open(path));
+    must(ledger->put_roster("red", {"older", 1, 1}));
+    must(ledger->put_roster("blue", {"other", 2, 2}));
+    must(ledger->put_roster("red", {bytes, file, 3}));
+    const auto row = must(ledger->roster("red")).value();
+    CHECK((row.bytes == bytes && row.file == file && row.seen_ms == 3));
+    CHECK(must(ledger->roster("blue"))->bytes == "other");
+  }
+  REQUIRE(Operator(path).run("UPDATE rosters SET file = 8 WHERE team = 'red'") == SQLITE_OK);
+  CHECK(code_of(must(Ledger::open(path))->roster("red")) == "ledger.damaged");
+}
+
 TEST_CASE("a ledger that was brought up to date has the tables of a new one, column for column") {
   TemporaryDirectory directory;
-  const bool from_1 = GENERATE(true, false);
-  const std::string old_path = from_1 ? format_1(directory.file("old.db")) : format_2(directory.file("old.db"));
+  const auto make_old = GENERATE(&format_1, &format_2, &format_3);
+  const std::string old_path = make_old(directory.file("old.db"));
   const std::string new_path = directory.file("new.db");
   for (const auto& path : {old_path, new_path}) must(Ledger::open(path));
   Operator both(old_path);

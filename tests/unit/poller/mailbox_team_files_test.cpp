@@ -104,6 +104,135 @@ TEST_CASE("a member goes out of the roster, every other byte stays, and a second
   CHECK(hidden_files(at.team()).empty());
 }
 
+namespace {
+
+/// Looks as often as a daemon does.
+void look_for(TeamSetting& at, std::chrono::milliseconds time) {
+  for (; time.count() > 0; time -= std::chrono::milliseconds(500)) {
+    at.clock.advance(std::chrono::milliseconds(500));
+    CHECK_FALSE(at.mailbox.roster().ok());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a roster whose file stays empty is put back as it was last seen, without whom we say") {
+  TeamSetting at;
+  const auto before = roster_of({"team-lead", "worker-1", "worker-2"});
+  spill(at.roster(), before);
+  fs::permissions(at.roster(), fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
+  REQUIRE(at.mailbox.roster().ok());
+  const std::string nothing = GENERATE("", " \r\n\t\n");
+  spill(at.roster(), nothing);
+  CHECK(at.mailbox.roster().error().code == "roster.empty");
+  CHECK(at.mailbox.mend_roster({}).outcome == WriteOutcome::changed);
+  look_for(at, std::chrono::milliseconds(2900));
+  CHECK(at.mailbox.roster_is_lost());
+  if (GENERATE(false, true)) {
+    CHECK(at.mailbox.mend_roster({"worker-1", "nobody"}).outcome == WriteOutcome::done);
+    CHECK(slurp(at.roster()) == roster_of({"team-lead", "worker-2"}));
+  } else {
+    CHECK(at.mailbox.mend_roster({}).outcome == WriteOutcome::done);
+    CHECK(slurp(at.roster()) == before);
+  }
+  CHECK((fs::status(at.roster()).permissions() & fs::perms::all) ==
+        (fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read));
+  CHECK(hidden_files(at.team()).empty());
+  CHECK(at.mailbox.roster().ok());
+  CHECK_FALSE(at.mailbox.roster_is_lost());
+}
+
+TEST_CASE("a roster is not lost while somebody may be writing it, nor where nobody knows what stood in it") {
+  TeamSetting at;
+  const auto before = roster_of({"team-lead", "worker-1"});
+  spill(at.roster(), before);
+  const auto stays = [&](const std::string& bytes) {
+    CHECK_FALSE(at.mailbox.roster_is_lost());
+    CHECK(at.mailbox.mend_roster({}).outcome != WriteOutcome::done);
+    CHECK(slurp(at.roster()) == bytes);
+  };
+  SECTION("another process must tell us first") {
+    spill(at.roster(), "");
+    look_for(at, std::chrono::seconds(10));
+    stays("");
+    at.mailbox.remember_roster({before, fs::hard_link_count(at.roster())});  // some other file
+    look_for(at, std::chrono::seconds(10));
+    stays("");
+  }
+  SECTION("it is torn, or no text") {
+    REQUIRE(at.mailbox.roster().ok());
+    const std::string bytes = GENERATE(as<std::string>{}, "{", "null", std::string(4, '\0'), "\xef\xbb\xbf");
+    spill(at.roster(), bytes);
+    look_for(at, std::chrono::seconds(10));
+    stays(bytes);
+  }
+  SECTION("another file came in its place") {
+    REQUIRE(at.mailbox.roster().ok());
+    spill(at.team() / "new", "");
+    fs::rename(at.team() / "new", at.roster());
+    look_for(at, std::chrono::seconds(10));
+    stays("");
+  }
+  SECTION("its writer lives, slowly") {
+    REQUIRE(at.mailbox.roster().ok());
+    spill(at.roster(), "");
+    for (int i = 0; i < 5; ++i) {
+      look_for(at, std::chrono::seconds(2));
+      spill(at.roster(), std::string(static_cast<std::size_t>(i), ' '));
+      stays(std::string(static_cast<std::size_t>(i), ' '));
+    }
+  }
+  SECTION("we looked only now and then, as after a pause of the whole machine") {
+    REQUIRE(at.mailbox.roster().ok());
+    spill(at.roster(), "");
+    for (int i = 0; i < 3; ++i) {
+      CHECK_FALSE(at.mailbox.roster().ok());
+      at.clock.advance(std::chrono::hours(1));
+    }
+    stays("");
+  }
+  SECTION("somebody writes it at the last moment") {
+    REQUIRE(at.mailbox.roster().ok());
+    spill(at.roster(), "");
+    look_for(at, std::chrono::seconds(4));
+    REQUIRE(at.mailbox.roster_is_lost());
+    spill(at.roster(), GENERATE(as<std::string>{}, "{", " "));
+    CHECK(at.mailbox.mend_roster({}).outcome == WriteOutcome::changed);
+    CHECK(slurp(at.roster()).size() == 1);
+  }
+  SECTION("its lock is held") {
+    REQUIRE(at.mailbox.roster().ok());
+    spill(at.roster(), "");
+    look_for(at, std::chrono::seconds(4));
+    fs::create_directory(at.roster_lock());
+    CHECK(at.mailbox.mend_roster({}).outcome == WriteOutcome::lock_held);
+    CHECK(slurp(at.roster()).empty());
+    fs::remove(at.roster_lock());
+    CHECK(at.mailbox.mend_roster({}).outcome == WriteOutcome::done);
+    CHECK(slurp(at.roster()) == before);
+  }
+}
+
+TEST_CASE("faults: a lost roster stays empty or is whole again, and `done` means whole") {
+  const std::string before = roster_of({"team-lead", "worker-1"});
+  const unsigned met = with_every_fault([&](const Fault& fault) {
+    TeamSetting at;
+    spill(at.roster(), before);
+    REQUIRE(at.mailbox.roster().ok());
+    spill(at.roster(), "");
+    look_for(at, std::chrono::seconds(4));
+    at.files.set(fault);
+    const auto result = at.mailbox.mend_roster({});
+    const bool fired = at.files.fired();
+    const std::string bytes = slurp(at.roster());
+    CHECK((bytes.empty() || bytes == before));
+    if (result.outcome == WriteOutcome::done) CHECK(bytes == before);
+    at.files.heal();
+    return fired;
+  });
+  CHECK(met > 10);
+}
+
 TEST_CASE("a roster that is empty, torn or none at all is never written") {
   TeamSetting at;
   for (const std::string bytes : {"", "  \n", "{", R"({"members":[{"name":"worker-1"}])", "[]", "null",

@@ -156,6 +156,50 @@ TEST_CASE("a family is the process and all its descendants, and nobody else") {
   CHECK(std::find(ours.begin(), ours.end(), first) != ours.end());
 }
 
+TEST_CASE("families are looked at at one moment, and each process counts once") {
+  const Running one({"sh", "-c", "sleep 60 & echo up; wait"});
+  const Running other = sleeping();
+  CHECK(one.line() == "up");
+  CHECK(other.line() == "up");
+  const auto first = identified(one.pid());
+  const auto second = identified(other.pid());
+  const auto gone = ProcessRef{second.pid, "another start"};
+  CHECK(processes.families({}).empty());
+  CHECK(processes.families({gone}).empty());
+  CHECK(processes.families({first, second, first, gone}).size() == 3);
+  CHECK(processes.families({processes.family(first).back(), first}).size() == 2);
+}
+
+TEST_CASE("in front of a shell is its only child; of several, without a terminal, none can be told") {
+  const Running none = sleeping();
+  const Running one({"sh", "-c", "sleep 60 & echo up; wait"});
+  const Running two({"sh", "-c", "sleep 60 & sleep 61 & echo up; wait"});
+  for (const auto* shell : {&none, &one, &two}) CHECK(shell->line() == "up");
+  CHECK_FALSE(processes.in_front_of(identified(none.pid())).has_value());
+  CHECK_FALSE(processes.in_front_of(identified(two.pid())).has_value());
+  const auto shell = identified(one.pid());
+  CHECK(processes.in_front_of(shell) == processes.family(shell).back());
+  CHECK_FALSE(processes.in_front_of({shell.pid, "another start"}).has_value());
+}
+
+TEST_CASE("a shell is told by the name under which it was started") {
+  for (const std::string name : {"sh", "/bin/bash", "-zsh", "/usr/local/bin/fish", "-/bin/dash"})
+    CHECK(is_shell({name}));
+  for (const std::string name : {"claude", "node", "bash-language-server", "", "/bin/sh/", "tmux"})
+    CHECK_FALSE(is_shell({name}));
+  CHECK_FALSE(is_shell({}));
+}
+
+TEST_CASE("who may be signalled: a process of our user, not us nor those we descend from") {
+  const Running child = sleeping();
+  CHECK(child.line() == "up");
+  CHECK(processes.may_signal(identified(child.pid())));
+  CHECK_FALSE(processes.may_signal(identified(::getpid())));
+  CHECK_FALSE(processes.may_signal({1, ""}));
+  CHECK_FALSE(processes.may_signal({-1, ""}));
+  if (const auto parent = processes.identify(::getppid())) CHECK_FALSE(processes.may_signal(*parent));
+}
+
 TEST_CASE("arguments come one by one as they were given") {
   const Running child({"sh", "-c", "echo up; sleep 60; exit", "--agent-id", "w 1@t", "", "ü\n"});
   CHECK(child.line() == "up");

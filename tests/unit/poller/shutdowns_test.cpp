@@ -39,6 +39,7 @@ struct Machine final : Processes, Panes {
   std::map<long long, One> all;
   std::vector<Pane> panes;
   std::set<std::string> signals;  // "201 TERM"
+  std::set<long long> strangers;  // processes of other users
   std::vector<std::string> closed;
   std::optional<Error> tmux_problem;
   std::function<void()> while_looking;  // runs in the middle of each look at the panes
@@ -46,9 +47,13 @@ struct Machine final : Processes, Panes {
   void start(long long pid, long long parent, long long at_ms, std::vector<std::string> arguments = {}) {
     all[pid] = {{pid, "s" + std::to_string(pid)}, parent, std::move(arguments), at_ms};
   }
-  void end(long long pid) { all.erase(pid); }
+  void end(long long pid) {
+    all.erase(pid);
+    for (auto& [child, one] : all)
+      if (one.parent == pid) one.parent = 1;  // as an orphan
+  }
   void send(long long pid, Dies what) {
-    if (const auto found = all.find(pid); found != all.end() && found->second.dies <= what) all.erase(found);
+    if (const auto found = all.find(pid); found != all.end() && found->second.dies <= what) end(pid);
   }
 
   Result<ProcessRef> identify(long long pid) override {
@@ -59,13 +64,27 @@ struct Machine final : Processes, Panes {
     const auto now = identify(process.pid);
     return now.ok() && *now == process;
   }
-  std::vector<ProcessRef> family(const ProcessRef& first) override {
+  std::vector<ProcessRef> family(const ProcessRef& first) override { return families({first}); }
+  std::vector<ProcessRef> families(const std::vector<ProcessRef>& firsts) override {
     std::vector<ProcessRef> out;
-    if (is_alive(first)) out.push_back(first);
+    const auto add = [&out](const ProcessRef& one) {
+      if (std::find(out.begin(), out.end(), one) == out.end()) out.push_back(one);
+    };
+    for (const auto& first : firsts)
+      if (is_alive(first)) add(first);
     for (std::size_t i = 0; i < out.size(); ++i)
       for (const auto& [pid, one] : all)
-        if (one.parent == out[i].pid) out.push_back(one.process);
+        if (one.parent == out[i].pid) add(one.process);
     return out;
+  }
+  std::optional<ProcessRef> in_front_of(const ProcessRef& shell) override {
+    std::vector<ProcessRef> children;
+    for (const auto& [pid, one] : all)
+      if (one.parent == shell.pid) children.push_back(one.process);
+    return children.size() == 1 ? std::optional(children[0]) : std::nullopt;
+  }
+  bool may_signal(const ProcessRef& process) override {
+    return process.pid != ::getpid() && !strangers.contains(process.pid);
   }
   std::vector<std::string> arguments(const ProcessRef& process) override {
     return is_alive(process) ? all.at(process.pid).arguments : std::vector<std::string>{};
@@ -504,8 +523,78 @@ TEST_CASE("old rosters without a backend name the pane alone, and a pane that be
   const auto asked = story.ask();
   REQUIRE(asked);
   CHECK(asked->place.pane_id == "%7");
-  CHECK(asked->place.processes == std::vector{*story.machine.identify(200)});
+  CHECK(asked->place.processes == std::vector{*story.machine.identify(201)});
   CHECK(asked->place.left_alone.empty());
+}
+
+TEST_CASE("where nothing names the worker it is what runs in front of the shells in its pane") {
+  const auto worker = [](const std::function<void(Machine&)>& prepare) {
+    Story story;
+    story.machine.all[201].arguments = {"claude"};
+    prepare(story.machine);
+    return story.ask()->place.processes;
+  };
+  const auto is = [](long long pid) { return std::vector<ProcessRef>{{pid, "s" + std::to_string(pid)}}; };
+  CHECK(worker([](Machine&) {}) == is(201));
+  CHECK(worker([](Machine& machine) { machine.all[200].arguments = {"-zsh"}; }) == is(201));
+  CHECK(worker([](Machine& machine) {
+          machine.all[201].arguments = {"/bin/bash", "-c", "claude"};
+          machine.start(202, 201, joined + 950, {"claude"});
+        }) == is(202));
+  CHECK(worker([](Machine& machine) { machine.all[200].arguments = {"claude"}; }) == is(200));  // no shell: the client
+  CHECK(worker([](Machine& machine) { machine.end(201); }) == is(200));
+  CHECK(worker([](Machine& machine) { machine.start(202, 200, joined + 950, {"job"}); }) == is(200));
+  // What a person started there later is not the worker that joined.
+  CHECK(worker([](Machine& machine) { machine.all[201].started_ms = joined + 130'000; }) == is(200));
+}
+
+TEST_CASE("a client that dies in its shell is noticed, and one that agrees is not waited for there") {
+  Story story;
+  story.restarts = GENERATE(false, true);
+  story.machine.all[201].arguments = {"claude"};
+  REQUIRE(story.ask());
+  if (GENERATE(false, true)) story.answer(ShutdownEvent::worker_approves);
+  story.machine.end(201);
+  story.pass(2s);
+  story.check_cleaned(its_pane);
+  CHECK(story.machine.signals.empty());
+}
+
+TEST_CASE("what a worker started ends with it, wherever it lives by then, and nobody else") {
+  Story story;
+  const bool restarts = GENERATE(false, true);
+  auto& machine = story.machine;
+  machine.start(202, 201, joined + 5000, {"tool"});  // is there when the worker is asked
+  machine.all[202].dies = Dies::kill;
+  machine.start(204, 201, joined + 5000, {"client", "--agent-id", "w2@team"});  // a worker of its own
+  machine.start(205, 204, joined + 5000, {"its tool"});
+  machine.start(206, 201, joined + 5000, {"sudo"});
+  machine.strangers.insert(206);
+  machine.start(400, 1, joined, {"tool"});  // looks like it
+  REQUIRE(story.ask("w1", GENERATE(std::optional<config::Duration>(), std::optional<config::Duration>(60s))));
+  story.pass(30s);
+  machine.start(203, 202, joined + 5000, {"tool of the tool"});  // began later
+  story.pass(2s);
+  if (restarts) story.restart();
+  const bool forced = story.now().force_ms != 0;
+  SECTION("by force") {
+    if (!forced) story.answer(ShutdownEvent::worker_approves);
+    story.pass(35s);
+    if (restarts) story.restart();
+    story.pass(25s);
+  }
+  SECTION("killed by somebody") {
+    machine.end(201);
+    machine.end(202);
+    story.pass(3s);
+    if (restarts) story.restart();
+    story.pass(20s);
+    CHECK(machine.all.count(203) == 0);
+  }
+  CHECK(story.state() == ShutdownState::cleaned);
+  for (const long long pid : {201, 202, 203}) CHECK(machine.all.count(pid) == 0);
+  for (const long long pid : {204, 205, 206, 400, 150}) CHECK(machine.all.count(pid) == 1);
+  for (const long long pid : {204, 205, 206, 400}) CHECK(machine.signals.count(std::to_string(pid) + " TERM") == 0);
 }
 
 TEST_CASE("with close_panes = false the process is followed and the pane stays") {

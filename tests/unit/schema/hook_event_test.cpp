@@ -84,7 +84,8 @@ TEST_CASE("an event that is written is read as the same") {
 TEST_CASE("answers have exactly the documented shape") {
   CHECK(hook_context("PostToolUse", "a \"b\"\n") ==
         R"({"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"a \"b\"\n"}})");
-  CHECK(hook_continue("go on") == R"({"decision":"block","reason":"go on"})");
+  CHECK(hook_continue("go on", false) == R"({"decision":"block","reason":"go on"})");
+  CHECK(hook_continue("go on", true) == hook_context("Stop", "go on"));
   CHECK(
       hook_allow(R"({"command":"ls", "n":1e400})") ==
       R"({"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow","updatedInput":{"command":"ls", "n":1e400}}}})");

@@ -12,7 +12,7 @@ namespace json = boost::json;
 
 template <class Kind>
 Kind decoded(std::string_view line) {
-  const auto value = decode_stream_line(line);
+  const auto value = decode_stream_line(line).said;
   INFO(line);
   REQUIRE(std::holds_alternative<Kind>(value));
   return std::get<Kind>(value);
@@ -44,6 +44,56 @@ TEST_CASE("only a replay that says so is one") {
   decoded<StreamWork>(R"({"type":"user","isReplay":false,"uuid":"u-1"})");
   decoded<StreamWork>(R"({"type":"user","isReplay":"true","uuid":"u-1"})");
   decoded<StreamWork>(R"({"type":"user","message":{"isReplay":true},"uuid":"u-1"})");
+}
+
+TEST_CASE("what the newest clients tell of input lines: their states, and the turns that answer them") {
+  const auto command = [](const std::string& state) {
+    return decoded<StreamCommand>(R"({"type":"command_lifecycle","command_uuid":"u-1","state":")" + state +
+                                  R"(","uuid":"another"})");
+  };
+  CHECK(command("started").uuid == "u-1");
+  CHECK(command("started").started);
+  CHECK(command("completed").completed);
+  for (const std::string state : {"queued", "cancelled", ""}) {
+    CHECK_FALSE(command(state).started);
+    CHECK_FALSE(command(state).completed);
+  }
+  const auto of_lines = [](std::string_view line) { return decode_stream_line(line).of_lines; };
+  using Uuids = std::vector<std::string>;
+  CHECK(of_lines(R"({"type":"assistant","user_message_uuids":["u-1","u-2"]})") == Uuids{"u-1", "u-2"});
+  CHECK(of_lines(R"({"type":"result","user_message_uuids":["u-1"]})") == Uuids{"u-1"});
+  CHECK(of_lines(R"({"type":"assistant","user_message_uuids":[1,["u-1"],"u-2"]})") == Uuids{"u-2"});
+  for (const auto* line :
+       {R"({"type":"assistant"})", R"({"user_message_uuids":"u-1"})", R"({"user_message_uuids":[})", "[]"})
+    CHECK(of_lines(line).empty());
+}
+
+TEST_CASE("a client's command line is completed only where it says that it speaks stream-json both ways") {
+  using Words = std::vector<std::string>;
+  const Words both{"claude", "-p", "--input-format", "stream-json", "--output-format=stream-json"};
+  const auto with = [&](Words more) {
+    Words argv = both;
+    argv.insert(argv.end(), more.begin(), more.end());
+    return argv;
+  };
+  CHECK(missing_options(both, false).options == Words{"--verbose", "--replay-user-messages"});
+  CHECK(missing_options(with({"--verbose", "--replay-user-messages"}), false).options.empty());
+  CHECK(missing_options(with({"--verbose", "--replay-user-messages"}), true).options ==
+        Words{"--permission-prompt-tool", "stdio"});
+  for (const auto& tool : {Words{"--permission-prompt-tool", "stdio"}, Words{"--permission-prompt-tool=stdio"}}) {
+    auto argv = with({"--verbose", "--replay-user-messages"});
+    argv.insert(argv.end(), tool.begin(), tool.end());
+    CHECK(missing_options(argv, true).options.empty());
+    CHECK(missing_options(argv, true).other_prompt_tool.empty());
+  }
+  CHECK(missing_options(with({"--permission-prompt-tool", "mcp__x__y"}), true).other_prompt_tool == "mcp__x__y");
+  CHECK(missing_options(with({"--permission-prompt-tool", "mcp__x__y"}), false).other_prompt_tool.empty());
+  CHECK(missing_options(with({"--", "--verbose"}), false).behind_dashes);
+  CHECK(missing_options(with({"--", "--verbose"}), false).options == Words{"--verbose", "--replay-user-messages"});
+  for (const auto& argv :
+       {Words{}, Words{"./my-lead"}, Words{"claude", "-p", "--output-format", "stream-json"},
+        Words{"claude", "--input-format"}, Words{"claude", "--input-format", "text", "--output-format", "stream-json"}})
+    CHECK(missing_options(argv, true).options.empty());
 }
 
 TEST_CASE("an ask to use a tool keeps the bytes of its input") {

@@ -1,0 +1,267 @@
+#include "config/argument_paths.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "config/path_pattern.hpp"
+#include "config/text.hpp"
+
+namespace inbox_poller::config {
+namespace {
+
+constexpr std::size_t most_spellings = 64;  // of one word with braces; beyond, its path is one that cannot be seen
+
+/// One pair of braces: each of its pieces goes to `todo`; a text without any to `out`. `{1}` stays, `{a..z}` is
+/// unseen.
+bool split_braces(const std::string& text, std::vector<std::string>& todo, std::vector<std::string>& out) {
+  for (std::size_t open = text.find('{'); open != std::string::npos; open = text.find('{', open + 1)) {
+    std::vector<std::size_t> commas;
+    std::size_t close = open + 1;
+    for (int depth = 1; close < text.size(); ++close) {
+      if (text[close] == '{') ++depth;
+      if (text[close] == '}' && --depth == 0) break;
+      if (text[close] == ',' && depth == 1) commas.push_back(close);
+    }
+    if (close >= text.size()) continue;
+    if (commas.empty() && text.substr(open, close - open).find("..") != std::string::npos) return false;
+    if (commas.empty()) continue;
+    std::size_t begin = open + 1;
+    commas.push_back(close);
+    for (const std::size_t end : commas) {
+      todo.push_back(text.substr(0, open) + text.substr(begin, end - begin) + text.substr(close + 1));
+      begin = end + 1;
+    }
+    return todo.size() <= most_spellings;
+  }
+  out.push_back(text);
+  return true;
+}
+
+/// Pieces between signs that no ordinary path holds; `whole`: one sign of `=:@` in front is all there is.
+template <class Do>
+void for_each_token(std::string_view value, Do act) {
+  constexpr std::string_view signs = "=:@,'\"()<>|;& \t\n`!^";
+  const std::size_t first = value.find_first_of(signs);
+  if (first == std::string_view::npos) return;
+  const bool simple = value.find_first_of("'\"()<>|;& \t\n`") == std::string_view::npos;
+  for (std::size_t at = 0; at < value.size();) {
+    const std::size_t end = std::min(value.find_first_of(signs, at), value.size());
+    if (end > at) act(value.substr(at, end - at), simple);
+    at = end + 1;
+  }
+}
+
+/// `/proc/self/cwd/x`: a link to a folder that every process has.
+bool another_way_round(std::string_view path) {
+  return path.starts_with("/proc/") &&
+         (path.find("/cwd") != std::string_view::npos || path.find("/root") != std::string_view::npos ||
+          path.find("/fd") != std::string_view::npos);
+}
+
+}  // namespace
+
+bool ArgumentPaths::shell_fills_anything(std::string_view value) {
+  for (const std::string_view name : {"$_", "${_}", "$@", "$*", "${@}", "${*}"}) {
+    const std::size_t at = value.find(name);
+    if (at != std::string_view::npos && (name != "$_" || at + 2 == value.size() || value[at + 2] == '/')) return true;
+  }
+  return false;
+}
+
+bool ArgumentPaths::leaves(std::string_view value) const {
+  const std::string_view path = value.substr(0, value.find(':'));
+  if (path.find("..") != std::string_view::npos || path.starts_with('~') || folders_.lost) return true;
+  std::string plain(path);
+  for (const std::string_view pwd : {"$PWD", "${PWD}"}) {
+    if (plain.starts_with(pwd)) plain = context_.cwd + plain.substr(pwd.size());
+  }
+  return plain.find('$') != std::string::npos ||
+         (plain.starts_with('/') && plain != context_.cwd && !plain.starts_with(context_.cwd + "/"));
+}
+
+bool ArgumentPaths::own_folder(std::string_view value) const { return normalise_path(value, context_) == context_.cwd; }
+
+bool ArgumentPaths::harmless_target(std::string_view value) {
+  return value == "-" || value == "/dev/null" || value == "/dev/stdout" || value == "/dev/stderr";
+}
+
+std::optional<std::string> ArgumentPaths::written_path(std::string_view value) const {
+  const bool relative = !value.starts_with('/') && !value.starts_with('~');
+  if (value.find_first_of("$*?[{`") != std::string_view::npos || path_doubt(value, context_)) return std::nullopt;
+  if (relative && (folders_.lost || folders_.known.size() > 1 || context_.cwd == unknown_folder)) return std::nullopt;
+  return normalise_path(value, context_);
+}
+
+void ArgumentPaths::unseen(Role role) {
+  switch (role) {
+    case Role::text:
+    case Role::script: return;
+    case Role::any:
+    case Role::rest:
+    case Role::read:
+    case Role::tree: out_.unseen_reads = true; return;
+    case Role::write:
+    case Role::remove:
+    case Role::output: out_.unseen_writes = true; return;
+    default: out_.unseen_reads = out_.unseen_writes = true;
+  }
+}
+
+PathUse ArgumentPaths::use_of(Role role) {
+  PathUse use;
+  use.reads = role == Role::read || role == Role::tree || role == Role::carry || role == Role::move ||
+              role == Role::any || role == Role::enter;
+  use.writes =
+      role == Role::write || role == Role::remove || role == Role::output || role == Role::dest || role == Role::move;
+  use.may_write = role == Role::any;
+  if (role == Role::tree) use.below = Below::everything;
+  if (role == Role::carry || role == Role::move || role == Role::remove) use.below = Below::named;
+  return use;
+}
+
+void ArgumentPaths::add_path(const ShellWord& word, std::string_view value, Role role) {
+  if (role == Role::text || role == Role::script || value.empty()) return;
+  if (harmless_target(value) && role != Role::enter) return;
+  std::vector<std::string> spellings{std::string(value)};
+  if (word.expands && !expand(value, spellings)) return unseen(role);
+  if (role == Role::enter) return enter(word, spellings);
+  for (const std::string& spelling : spellings) {
+    add_spelling(word, spelling, role);
+    if (spelling.starts_with('@') && use_of(role).reads)
+      add_spelling(word, spelling.substr(1), role);  // arguments in a file
+  }
+}
+
+void ArgumentPaths::add_spelling(const ShellWord& word, std::string_view path, Role role) {
+  const bool elsewhere = path.starts_with('~') && path != "~" && !path.starts_with("~/");
+  if (elsewhere || (word.expands && path.find('$') != std::string_view::npos)) return unseen(role);
+  PathUse use = use_of(role);
+  use.hidden = name_ != "rg" && name_ != "ag" && name_ != "ack" ? true : hidden_;
+  use.fills_dots = name_ == "rsync" || name_ == "docker" || name_ == "find";
+  use.sure = path.find_first_of("*?[") == std::string_view::npos;
+  add_use(word, path, use);
+}
+
+void ArgumentPaths::add_use(const ShellWord& word, std::string_view path, PathUse use) {
+  const bool relative = !path.starts_with('/') && !path.starts_with('~');
+  if (relative && folders_.lost) (use.writes ? out_.unseen_writes : out_.unseen_reads) = true;
+  for (const std::string& folder : folders_.known) {
+    use.path = normalise_path(path, {folder, context_.home});
+    if (use.path.empty()) continue;
+    if (another_way_round(use.path)) {
+      out_.unseen_reads = true;
+      out_.unseen_writes = out_.unseen_writes || use.writes || use.may_write;
+    }
+    use.folded = to_lower(use.path);
+    out_.paths.push_back(use);
+    check_protected(word, use);
+    if (!relative) break;
+  }
+}
+
+void ArgumentPaths::add_plain(std::string_view path, Role role) {
+  const ShellWord none;
+  add_path(none, path, role);
+}
+
+void ArgumentPaths::check_protected(const ShellWord& word, const PathUse& use) {
+  if (word.text.empty() || (!use.writes && !(use.may_write && program_ == nullptr && !resting_))) return;
+  const std::string_view found = protected_name(use.path, context_.cwd);
+  if (found.empty()) {
+    if (use.writes && base_name(use.path).starts_with('-'))
+      surprise(word, "which makes a name that looks like an option");
+    return;
+  }
+  const std::size_t at = word.text.find(found);
+  out_.surprises.push_back({word.at + (at == std::string::npos ? 0 : at),
+                            at == std::string::npos ? word.text.size() : found.size(),
+                            "\"" + word.text + "\", which decides what runs later", std::nullopt});
+  if (use.sure && use.path.find(unknown_folder) != 0) out_.surprises.back().writes = use.path;
+}
+
+void ArgumentPaths::enter(const ShellWord& word, const std::vector<std::string>& spellings) {
+  for (const std::string& path : spellings) {
+    add_spelling(word, path, Role::read);
+    if (name_ != "cd" && name_ != "pushd" && name_ != "chdir") continue;
+    if (path == "-" || path.find_first_of("$*?[") != std::string::npos || path.starts_with('+') ||
+        folders_.known.size() > 8) {
+      folders_.lost = true;
+      continue;
+    }
+    for (std::size_t i = 0, count = folders_.known.size(); i < count; ++i) {
+      std::string folder = normalise_path(path, {folders_.known[i], context_.home});
+      if (folder.empty())
+        folders_.lost = true;
+      else if (std::ranges::find(folders_.known, folder) == folders_.known.end())
+        folders_.known.push_back(std::move(folder));
+    }
+  }
+}
+
+bool ArgumentPaths::expand(std::string_view value, std::vector<std::string>& out) const {
+  out.clear();
+  std::string plain(value);
+  const std::pair<std::string_view, const std::string*> known[] = {
+      {"${HOME}", &context_.home}, {"$HOME", &context_.home}, {"${PWD}", &context_.cwd}, {"$PWD", &context_.cwd}};
+  for (const auto& [name, text] : known) {
+    for (std::size_t at = plain.find(name); at != std::string::npos; at = plain.find(name, at + text->size())) {
+      const std::size_t next = at + name.size();
+      if (next < plain.size() && (std::isalnum(static_cast<unsigned char>(plain[next])) != 0 || plain[next] == '_'))
+        break;
+      if (text == &context_.cwd && (folders_.lost || folders_.known.size() > 1)) return false;
+      plain.replace(at, name.size(), *text);
+    }
+  }
+  std::vector<std::string> todo{plain};
+  while (!todo.empty()) {
+    if (out.size() + todo.size() > most_spellings) return false;
+    const std::string text = std::move(todo.back());
+    todo.pop_back();
+    if (!split_braces(text, todo, out)) return false;
+  }
+  return true;
+}
+
+void ArgumentPaths::add_any(const ShellWord& word, std::string_view value) {
+  if (shell_fills_anything(value)) out_.unseen_reads = true;
+  std::vector<std::string> spellings{std::string(value)};
+  if (word.expands && !expand(value, spellings)) {
+    out_.unseen_reads = true;
+    return;
+  }
+  for (const std::string& spelling : spellings) {
+    add_token(word, spelling, true);
+    if (spelling.starts_with('-') && spelling.size() > 2 && spelling[1] != '-')
+      for (std::size_t at = 2; at < std::min<std::size_t>(spelling.size(), 10); ++at)
+        add_token(word, std::string_view(spelling).substr(at), true);
+    const std::size_t host = spelling.find("://");
+    const std::size_t path = host == std::string::npos ? host : spelling.find('/', host + 3);
+    if (path != std::string::npos) add_token(word, std::string_view(spelling).substr(path), true);
+    for_each_token(spelling, [&](std::string_view token, bool whole) { add_token(word, token, whole); });
+  }
+}
+
+void ArgumentPaths::add_token(const ShellWord& word, std::string_view path, bool sure) {
+  if (path.empty() || path == "-" || path.size() > 1000) return;
+  const std::size_t before = out_.paths.size();
+  if (word.expands && path.find('$') != std::string_view::npos) return;
+  PathUse use = use_of(Role::any);
+  use.fills_dots = name_ != "git";
+  use.sure = sure && path.find_first_of("*?[") == std::string_view::npos;
+  if (path.starts_with('~') && path != "~" && !path.starts_with("~/")) {
+    if (path.find('/') != std::string_view::npos) out_.unseen_reads = true;
+    return;
+  }
+  add_use(word, path, use);
+  if (path.size() > 1 && path.starts_with('/') && before > 0) {  // `:/name` is below a repository
+    use.sure = false;
+    add_use(word, path.substr(1), use);
+  }
+}
+
+void ArgumentPaths::surprise(const ShellWord& word, std::string_view why) {
+  out_.surprises.push_back({word.at, word.text.size(), "\"" + word.text + "\", " + std::string(why), std::nullopt});
+}
+
+}  // namespace inbox_poller::config

@@ -1,0 +1,128 @@
+#include "config/programs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <utility>
+
+namespace inbox_poller::config {
+namespace {
+
+constexpr std::pair<std::string_view, Role> operand_words[] = {
+    {"text", Role::text},      {"any", Role::any},       {"read", Role::read},     {"tree", Role::tree},
+    {"carry", Role::carry},    {"move", Role::move},     {"write", Role::write},   {"remove", Role::remove},
+    {"dest", Role::dest},      {"output", Role::output}, {"script", Role::script}, {"enter", Role::enter},
+    {"set", Role::set},        {"sub", Role::sub},       {"verb", Role::verb},     {"rest", Role::rest},
+    {"program", Role::program}};
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> found;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(at), text.size());
+    if (end > 0) found.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return found;
+}
+
+/// What stands behind an option's name: how many words it takes, what they are, and what it does.
+void read_marks(ProgramOption& option, std::string_view marks) {
+  const auto takes = [&](Role role) {
+    option.role = role;
+    option.words = static_cast<unsigned char>(std::max<int>(option.words, 1));
+  };
+  for (; !marks.empty(); marks.remove_prefix(1)) {
+    const auto two = marks.substr(0, 2);
+    if (two == "<>" || two == "<<" || two == ">>" || two == "==" || two == "=<" || two == "!.") {
+      if (two == "<>") option.writes = true;
+      if (two == "<<") takes(Role::tree);
+      if (two == ">>") takes(Role::output);
+      if (two == "==" || two == "=<") takes(two == "==" ? Role::text : Role::read), option.words = 2;
+      if (two == "!.") takes(Role::any), option.runs = option.outside = true;
+      marks.remove_prefix(1);
+      continue;
+    }
+    switch (marks.front()) {
+      case '=': takes(option.runs ? Role::any : option.role); break;
+      case '<': takes(Role::read); break;
+      case '>': takes(Role::write); break;
+      case '/': takes(Role::enter); break;
+      case '@': takes(Role::any); break;
+      case '%': takes(Role::script); break;
+      case '(': option.role = Role::program; break;
+      case '&': option.filter = true; break;
+      case '!': option.runs = true; break;
+      case ':': option.first = true; break;
+      case '~': option.in_place = true; break;
+      case '+': option.recurses = true; break;
+      case '^': option.hidden = true; break;
+      default: break;
+    }
+  }
+}
+
+ProgramOption read_option(std::string_view text) {
+  constexpr std::string_view marks = "=<>/@%(&!:~+^?";
+  std::size_t end = std::min(text.find_first_of(marks, 1), text.size());
+  if (!text.starts_with('-') && text.substr(end, 1) == "=") ++end;  // "of=": an operand that begins so
+  if (text == "!") end = 0;
+  ProgramOption option;
+  option.name = text.substr(0, end);
+  if (option.name.ends_with('=')) option.words = 1;
+  read_marks(option, text.substr(end));
+  return option;
+}
+
+using Table = std::map<std::string_view, Program, std::less<>>;
+
+/// The rows as they are looked up: one entry a name, "git log" for a subcommand. Built once.
+const Table& table() {
+  static std::vector<std::string> names;  // what the keys of subcommands point into
+  static const Table built = [] {
+    Table all;
+    names.reserve(512);
+    for (const ProgramRow& row : program_rows()) {
+      Program program;
+      for (std::string_view word : split(row.operands, ' ')) {
+        if (word == "whole") {
+          program.whole = true;
+          continue;
+        }
+        if (word.ends_with('*')) word.remove_suffix(1);
+        program.operands.push_back(
+            std::ranges::find(operand_words, word, [](const auto& w) { return w.first; })->second);
+      }
+      for (const std::string_view option : split(row.options, ' ')) {
+        program.options.push_back(read_option(option));
+        const ProgramOption& last = program.options.back();
+        program.risky |= (last.runs && !last.outside) || last.role == Role::output || last.in_place;
+        program.long_dash |=
+            last.name.size() > 3 && last.name[0] == '-' && last.name[1] != '-' && last.role != Role::enter;
+      }
+      const std::size_t blank = row.names.find(' ');
+      const bool subcommands = row.names.find(',') != std::string_view::npos ||
+                               (blank != std::string_view::npos && all.contains(row.names.substr(0, blank)));
+      if (!subcommands) {
+        for (const std::string_view name : split(row.names, ' ')) all.emplace(name, program).first->second.name = name;
+        continue;
+      }
+      for (const std::string_view sub : split(row.names.substr(blank + 1), ',')) {
+        names.push_back(std::string(row.names.substr(0, blank)).append(" ").append(sub));
+        all.emplace(names.back(), program).first->second.name = row.names.substr(0, blank);
+      }
+    }
+    return all;
+  }();
+  return built;
+}
+
+}  // namespace
+
+const Program* find_program(std::string_view name, std::string_view subcommand) {
+  const std::string key = subcommand.empty() ? std::string() : std::string(name).append(" ").append(subcommand);
+  const auto found = table().find(subcommand.empty() ? name : std::string_view(key));
+  return found == table().end() ? nullptr : &found->second;
+}
+
+}  // namespace inbox_poller::config

@@ -1,0 +1,105 @@
+#include "handlers/hook_proof.hpp"
+
+#include <cstdlib>
+#include <utility>
+
+namespace inbox_poller::handlers {
+
+using schema::ClientMode;
+
+std::string_view to_string(HookWay way) {
+  switch (way) {
+    case HookWay::prompt: return "prompt";
+    case HookWay::tool: return "tool";
+    case HookWay::stop: return "stop";
+    case HookWay::wait: return "wait";
+  }
+  std::abort();
+}
+
+std::string_view to_string(HookSign sign) {
+  switch (sign) {
+    case HookSign::prompt: return "prompt";
+    case HookSign::tool: return "tool";
+    case HookSign::stop: return "stop";
+    case HookSign::held: return "held";
+    case HookSign::failure: return "failure";
+    case HookSign::idle: return "idle";
+    case HookSign::end: return "end";
+  }
+  std::abort();
+}
+
+std::string_view to_string(Proof proof) {
+  switch (proof) {
+    case Proof::open: return "open";
+    case Proof::proven: return "proven";
+    case Proof::back: return "back";
+  }
+  std::abort();
+}
+
+std::string_view to_string(Transcript transcript) {
+  switch (transcript) {
+    case Transcript::has: return "has";
+    case Transcript::given: return "given";
+    case Transcript::lacks: return "lacks";
+    case Transcript::silent: return "silent";
+  }
+  std::abort();
+}
+
+std::optional<HookSign> sign_of(const schema::HookEvent& event) {
+  if (event.name == "Stop") return event.stop_hook_active ? HookSign::held : HookSign::stop;
+  if (event.name == "Notification")
+    return event.notification_type == "idle_prompt" ? std::optional(HookSign::idle) : std::nullopt;
+  static constexpr std::pair<std::string_view, HookSign> signs[] = {{"UserPromptSubmit", HookSign::prompt},
+                                                                    {"PreToolUse", HookSign::tool},
+                                                                    {"PostToolUse", HookSign::tool},
+                                                                    {"StopFailure", HookSign::failure},
+                                                                    {"SessionEnd", HookSign::end}};
+  for (const auto& [name, sign] : signs)
+    if (event.name == name) return sign;
+  return std::nullopt;
+}
+
+bool reaches_model(HookWay way, ClientMode mode) {
+  // Under -p the client waits for such a hook instead of running it beside the session, and drops what it says.
+  return way != HookWay::wait || mode == ClientMode::interactive;
+}
+
+namespace {
+
+/// The next hook of the turn that followed, where nothing else can be asked.
+bool follows_from(HookWay way, HookSign sign) {
+  switch (way) {
+    // A tool is used, and a turn ends, because the model answered the prompt.
+    case HookWay::prompt: return sign == HookSign::tool || sign == HookSign::stop || sign == HookSign::held;
+    // Another tool may be one of several that were asked for at once, before this.
+    case HookWay::tool: return sign == HookSign::stop || sign == HookSign::held;
+    case HookWay::stop: return sign == HookSign::tool || sign == HookSign::held;
+    // Whatever the session does next may have other reasons.
+    case HookWay::wait: return false;
+  }
+  std::abort();
+}
+
+}  // namespace
+
+Proof judge_proof(HookWay way, HookSign sign, Transcript transcript) {
+  if (transcript == Transcript::has) return Proof::proven;
+  if (sign == HookSign::end) return Proof::back;
+  if (transcript == Transcript::given) {
+    if (sign == HookSign::tool || sign == HookSign::stop || sign == HookSign::held) return Proof::proven;
+    // A person's Escape takes the prompt back into the composer, and out of the conversation what came with it.
+    const bool is_undone = sign != HookSign::failure && (way == HookWay::prompt || way == HookWay::wait);
+    return is_undone ? Proof::back : Proof::open;
+  }
+  if (transcript == Transcript::silent && follows_from(way, sign)) return Proof::proven;
+  if (sign == HookSign::tool) return Proof::open;
+  // What wakes a session waits for the turn under way.
+  if (way == HookWay::wait && (sign == HookSign::prompt || transcript == Transcript::silent)) return Proof::open;
+  return Proof::back;
+}
+
+}  // namespace inbox_poller::handlers

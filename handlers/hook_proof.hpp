@@ -1,0 +1,60 @@
+// What a hook's output proves, and what proves that it reached the model: one table (docs/leads.md shows it). What a
+// hook printed is offered; that the client ran the hook says nothing about the model. Source: docs/adr/0021.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "schema/hook_event.hpp"
+
+namespace inbox_poller::handlers {
+
+/// By which hook messages are handed over.
+enum class HookWay {
+  prompt,  // UserPromptSubmit: with what a person asks
+  tool,    // PostToolUse: between two tools
+  stop,    // Stop: the turn goes on with them
+  wait,    // `hook wait`: an idle session is woken
+};
+inline constexpr HookWay hook_ways[] = {HookWay::prompt, HookWay::tool, HookWay::stop, HookWay::wait};
+std::string_view to_string(HookWay);
+
+/// A later event of the same session.
+enum class HookSign {
+  prompt,   // UserPromptSubmit
+  tool,     // PreToolUse, PostToolUse
+  stop,     // Stop
+  held,     // Stop of a turn that went on after a Stop
+  failure,  // StopFailure
+  idle,     // Notification of the idle prompt
+  end,      // SessionEnd, or another session in its place
+};
+inline constexpr HookSign hook_signs[] = {HookSign::prompt,  HookSign::tool, HookSign::stop, HookSign::held,
+                                          HookSign::failure, HookSign::idle, HookSign::end};
+std::string_view to_string(HookSign);
+/// Nothing for events that say nothing about it.
+std::optional<HookSign> sign_of(const schema::HookEvent&);
+
+/// What the session's transcript says of the text.
+enum class Transcript {
+  has,     // it was given to the model, which answered
+  given,   // it stands in the conversation; an interruption before the answer may take it out again
+  lacks,   // all is there that was given to the model, and not this
+  silent,  // it cannot be read, or this client does not write everything into it
+};
+inline constexpr Transcript transcripts[] = {Transcript::has, Transcript::given, Transcript::lacks, Transcript::silent};
+
+enum class Proof {
+  open,    // nothing is known yet
+  proven,  // the model has it
+  back,    // the turn passed without it: to the queue, as a possible repeat
+};
+std::string_view to_string(Proof);
+std::string_view to_string(Transcript);
+
+/// False: what this hook prints does not reach the model, so nothing is handed over by it.
+bool reaches_model(HookWay, schema::ClientMode);
+
+Proof judge_proof(HookWay, HookSign, Transcript);
+
+}  // namespace inbox_poller::handlers

@@ -1,0 +1,28 @@
+#include "poller/control/answer_room.hpp"
+
+#include <utility>
+
+namespace inbox_poller::poller {
+
+std::optional<AnswerRoom::Ticket> AnswerRoom::take(std::size_t bytes, Clock::time_point now,
+                                                   std::function<void()> give_up) {
+  std::size_t free = limit_ - taken_;
+  auto last = parts_.begin();  // of those that go, one behind
+  for (; free < bytes && last != parts_.end() && now - last->since >= patience_; ++last) free += last->bytes;
+  if (free < bytes) return std::nullopt;  // and then nobody goes for nothing
+  std::list<Part> leaving;
+  leaving.splice(leaving.begin(), parts_, parts_.begin(), last);
+  for (const Part& part : leaving) {
+    taken_ -= part.bytes;
+    part.give_up();
+  }
+  taken_ += bytes;
+  return parts_.insert(parts_.end(), {bytes, now, std::move(give_up)});
+}
+
+void AnswerRoom::give_back(Ticket ticket) {
+  taken_ -= ticket->bytes;
+  parts_.erase(ticket);
+}
+
+}  // namespace inbox_poller::poller

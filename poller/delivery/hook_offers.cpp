@@ -1,0 +1,163 @@
+#include "poller/delivery/hook_offers.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace inbox_poller::poller {
+
+using handlers::HookSign;
+using handlers::HookWay;
+using handlers::Proof;
+
+namespace {
+
+/// The client writes its transcript a little later than it speaks.
+constexpr std::chrono::seconds writes_within{3};
+/// Where hooks are installed twice, an event is told twice.
+constexpr std::chrono::seconds same_event_within{1};
+constexpr int pieces_at_once = 4;  // of a transcript that grew by more than a piece
+/// A line without it is not looked at closer.
+constexpr std::string_view probe = "delivered by inbox-poller";
+
+constexpr const char* in_transcript = "its session's transcript has it, and an answer behind it";
+
+std::string_view name_of(HookSign sign) {
+  switch (sign) {
+    case HookSign::prompt: return "a prompt";
+    case HookSign::tool: return "a tool";
+    case HookSign::stop:
+    case HookSign::held: return "the end of its turn";
+    case HookSign::failure: return "the failure of its turn";
+    case HookSign::idle: return "its empty prompt";
+    case HookSign::end: return "its end";
+  }
+  std::abort();
+}
+
+bool is_same_event(const HookOffer& offer, HookSign sign, SteadyTime now) {
+  const bool is_its = (offer.way == HookWay::prompt && sign == HookSign::prompt) ||
+                      (offer.way == HookWay::stop && sign == HookSign::stop);
+  return is_its && now - offer.at < same_event_within;
+}
+
+}  // namespace
+
+void HookOffers::follow(const std::string& session, const std::string& transcript) {
+  if (session_ == session && (transcript.empty() || (transcript_ && transcript_->path() == transcript))) return;
+  session_ = session;
+  readable_ = false;
+  transcript_.reset();
+  if (transcript.empty()) return;
+  transcript_ = std::make_unique<Transcript>(files_, transcript);
+  read();
+  static_cast<void>(take_interruption());  // long ago
+}
+
+std::uint64_t HookOffers::place() { return transcript_ ? transcript_->end() : 0; }
+
+std::string HookOffers::version() {
+  if (!transcript_) return {};
+  read();
+  return transcript_->version();
+}
+
+void HookOffers::add(HookOffer offer) {
+  auto wanted = schema::comparable(offer.text);
+  open_.push_back({std::move(offer), std::move(wanted)});
+}
+
+void HookOffers::read() {
+  readable_ = false;
+  if (!transcript_) return;
+  // What was found for nobody is behind us: a transcript that nobody waits for is not read through.
+  if (open_.empty()) transcript_->skip_to(transcript_->end());
+  for (int i = 0; i < pieces_at_once; ++i) {
+    readable_ = transcript_->read_on([this](std::uint64_t begin, std::string_view line) {
+      if (open_.empty()) return;
+      const bool may_give = line.find(probe) != std::string_view::npos;
+      const bool answers = schema::is_answer(line);
+      for (auto& open : open_) {
+        if (begin < open.offer.place || open.offer.session != session_) continue;
+        open.answered = open.answered || (open.given && answers);
+        open.given = open.given || (may_give && schema::gives_to_model(line, open.wanted));
+      }
+    });
+    if (!readable_ || transcript_->is_at_end()) return;
+  }
+}
+
+handlers::Transcript HookOffers::said_of(const Open& open) const {
+  if (open.given) return open.answered ? handlers::Transcript::has : handlers::Transcript::given;
+  const bool tells_all = readable_ && transcript_->is_at_end() && open.offer.session == session_ &&
+                         schema::transcript_is_complete(transcript_->version());
+  return tells_all ? handlers::Transcript::lacks : handlers::Transcript::silent;
+}
+
+std::vector<HookOffers::Verdict> HookOffers::take(const std::function<std::optional<Verdict>(Open&)>& judge) {
+  std::vector<Verdict> verdicts;
+  for (auto open = open_.begin(); open != open_.end();) {
+    auto verdict = judge(*open);
+    if (!verdict) {
+      ++open;
+      continue;
+    }
+    verdict->offer = std::move(open->offer);
+    verdicts.push_back(*std::move(verdict));
+    open = open_.erase(open);
+  }
+  return verdicts;
+}
+
+std::vector<HookOffers::Verdict> HookOffers::heard(std::optional<HookSign> sign, const std::string& session,
+                                                   std::string_view prompt) {
+  if (open_.empty() && sign != HookSign::prompt) return {};
+  read();
+  const auto now = clock_.steady();
+  const auto said = prompt.find(probe) == std::string_view::npos ? std::string() : schema::comparable(prompt);
+  return take([&](Open& open) -> std::optional<Verdict> {
+    if (!said.empty() && said.find(open.wanted) != std::string::npos) {  // what woke the session is its prompt now
+      open.given = true;
+      return std::nullopt;
+    }
+    const bool is_its = open.offer.session == session;
+    const auto transcript = said_of(open);
+    if (transcript == handlers::Transcript::has) return Verdict{{}, true, in_transcript};
+    if (is_its && (!sign || is_same_event(open.offer, *sign, now))) return std::nullopt;
+    const auto proof = handlers::judge_proof(open.offer.way, is_its ? *sign : HookSign::end, transcript);
+    if (proof == Proof::open) return std::nullopt;
+    if (proof == Proof::proven)
+      return Verdict{{}, true, "the turn that had it went on to " + std::string(name_of(*sign))};
+    const bool is_over = !is_its || *sign == HookSign::end;
+    if (is_over) return Verdict{{}, false, "its session ended, and nothing showed that the model had it"};
+    if (transcript != handlers::Transcript::lacks || now - open.offer.at >= writes_within)
+      return Verdict{{}, false, "a turn passed, and nothing showed that the model had it"};
+    if (!open.passed) open.passed = now;  // its line may be on its way
+    return std::nullopt;
+  });
+}
+
+std::vector<HookOffers::Verdict> HookOffers::look(bool watched) {
+  if (open_.empty() && !watched) return {};
+  read();
+  const auto now = clock_.steady();
+  return take([&](Open& open) -> std::optional<Verdict> {
+    if (said_of(open) == handlers::Transcript::has) return Verdict{{}, true, in_transcript};
+    if (!open.passed || open.given || now - *open.passed < writes_within) return std::nullopt;
+    return Verdict{{}, false, "a turn passed, and its session's transcript lacks it"};
+  });
+}
+
+std::vector<const HookOffer*> HookOffers::offers() const {
+  std::vector<const HookOffer*> offers;
+  for (const auto& open : open_) offers.push_back(&open.offer);
+  return offers;
+}
+
+void HookOffers::forget(const std::function<bool(long long id)>& is_lent) {
+  std::erase_if(open_, [&](const Open& open) {
+    const auto& messages = open.offer.messages;
+    return std::none_of(messages.begin(), messages.end(), [&](const auto& one) { return is_lent(one.id); });
+  });
+}
+
+}  // namespace inbox_poller::poller

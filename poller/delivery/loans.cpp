@@ -1,0 +1,184 @@
+// What was lent out: acknowledged, given back, taken back.
+#include <algorithm>
+#include <iterator>
+
+#include "poller/context/message_life.hpp"
+#include "poller/delivery/batch.hpp"
+#include "poller/delivery/courier.hpp"
+
+namespace inbox_poller::poller {
+
+Result<bool> Courier::withdraw(const schema::MessageKey& key, std::string_view reason) {
+  const auto row = context_.ledger.message(key);
+  if (!row) return row.error();
+  if (!*row) return false;
+  if ((*row)->delivery != DeliveryState::queued) return (*row)->delivery != DeliveryState::expired;
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    auto fields = fields_of(context_, key, (*row)->sender, (*row)->sink);
+    fields.emplace_back("reason", std::string(reason));
+    events.add(Event::delivery_expired, std::move(fields));
+    return context_.ledger.mark_expired({(*row)->id}, context_.clock.wall_ms());
+  });
+  if (!committed) return committed.error();
+  return (*row)->attempts > 0;  // once lent out, it may have been read
+}
+
+Result<std::size_t> Courier::acknowledge(const std::vector<std::string>& keys, Confirmation how,
+                                         const std::string& proof) {
+  const auto now = context_.clock.wall_ms();
+  std::vector<long long> ids;
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    for (const auto& key : keys) {
+      auto found = context_.ledger.message({key});
+      if (!found) return found.error();
+      if (!*found || (*found)->team != context_.name) continue;
+      auto& row = **found;
+      if (row.delivery != DeliveryState::offered && row.delivery != DeliveryState::queued) continue;
+      ids.push_back(row.id);
+      row.confirmed = how;
+      row.delivered_ms = now;
+      auto fields = delivered_fields(row);
+      if (proof.empty()) {
+        events.add_told_by_row(Event::delivery_delivered, std::move(fields));
+      } else {
+        fields.emplace_back("reason", proof);
+        events.add(Event::delivery_delivered, std::move(fields));
+      }
+    }
+    return context_.ledger.mark_delivered(ids, now, how);
+  });
+  if (!committed) return committed.error();
+  for (const auto id : ids) lent_.erase(id);
+  return ids.size();
+}
+
+Result<std::size_t> Courier::acknowledge_up_to(const std::string& sink, const std::string& key) {
+  // It may have come back to the queue when its taker's connection broke; it was taken all the same.
+  std::vector<std::string> keys{key};
+  const auto last = std::find_if(lent_.begin(), lent_.end(), [&](const auto& lent) { return lent.second.key == key; });
+  if (last != lent_.end())
+    for (const auto& [id, lent] : lent_)
+      if (lent.sink == sink && lent.order < last->second.order) keys.push_back(lent.key);
+  return acknowledge(keys);
+}
+
+void Courier::give_back(const std::vector<OutgoingMessage>& messages, std::string_view reason) {
+  std::vector<OutgoingMessage> back;
+  for (const auto& message : messages) {
+    const auto row = context_.ledger.message(message.key);
+    if (const auto lent = lent_.find(message.id); !row && lent != lent_.end())
+      lent->second.until = context_.clock.steady();  // what became of it cannot be read now: settle() takes it back
+    if (row && *row && (*row)->delivery == DeliveryState::offered) back.push_back(message);
+  }
+  if (back.empty()) return;
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    for (const auto& message : back) {
+      auto fields = fields_of(context_, message.key, message.from, "");
+      fields.emplace_back("reason", std::string(reason));
+      events.add(Event::delivery_requeued, std::move(fields));
+    }
+    return requeue(ids_of(back));
+  });
+  for (const auto& message : back) {
+    if (committed) lent_.erase(message.id);
+    if (!committed) lent_[message.id].until = context_.clock.steady();  // tried again by settle()
+  }
+}
+
+void Courier::unoffer(const std::vector<OutgoingMessage>& messages, std::string_view reason) {
+  std::vector<OutgoingMessage> lent;
+  std::copy_if(messages.begin(), messages.end(), std::back_inserter(lent),
+               [this](const auto& message) { return is_lent(message.id); });
+  if (lent.empty()) return;
+  const auto ids = ids_of(lent);
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    for (const auto& message : lent) {
+      auto fields = fields_of(context_, message.key, message.from, "");
+      fields.emplace_back("reason", std::string(reason));
+      events.add(Event::delivery_requeued, std::move(fields));
+    }
+    return context_.ledger.unoffer(ids);
+  });
+  if (committed)
+    for (const auto id : ids) lent_.erase(id);
+  else
+    give_back(messages, reason);
+}
+
+// --- what hooks printed ---
+
+SteadyTime Courier::proof_limit(handlers::HookWay way) const {
+  const auto& delivery = context_.config.delivery;
+  // Nothing but the session's own next turn tells that it woke.
+  return context_.clock.steady() + (way == handlers::HookWay::wait ? delivery.presumed_busy : delivery.busy_limit);
+}
+
+void Courier::printed(HookOffer offer) {
+  bool lent = false;
+  for (const auto& message : offer.messages) {
+    const auto found = lent_.find(message.id);
+    if (found == lent_.end()) continue;
+    found->second.until = proof_limit(offer.way);
+    lent = true;
+  }
+  if (lent) hooks_.add(std::move(offer));
+}
+
+void Courier::heard(const schema::HookEvent& event, bool counts) {
+  const auto sign = counts ? handlers::sign_of(event) : std::nullopt;
+  carry_out(hooks_.heard(sign, event.session_id, event.prompt));
+  const bool interrupted = hooks_.take_interruption() && sign != handlers::HookSign::prompt;
+  if (interrupted && state_ == LeadState::busy) static_cast<void>(report(LeadEvent::turn_interrupted));
+  for (const auto& offer : hooks_.offers())
+    for (const auto& message : offer->messages)
+      if (const auto found = lent_.find(message.id); found != lent_.end())
+        found->second.until = proof_limit(offer->way);
+  hooks_.follow(event.session_id, event.transcript_path);
+}
+
+void Courier::look_at_hooks() {
+  const bool watched = state_ == LeadState::busy && !row_.session.empty();
+  carry_out(hooks_.look(watched));
+  if (hooks_.take_interruption() && watched) static_cast<void>(report(LeadEvent::turn_interrupted));
+  hooks_.forget([this](long long id) { return is_lent(id); });
+}
+
+void Courier::carry_out(const std::vector<HookOffers::Verdict>& verdicts) {
+  for (const auto& verdict : verdicts) {
+    if (!verdict.proven)
+      give_back(verdict.offer.messages, verdict.reason);
+    else if (!acknowledge(keys_of(verdict.offer.messages), Confirmation::acknowledged, verdict.reason))
+      hooks_.add(verdict.offer);  // the ledger fails: looked at again, or its time runs out
+  }
+}
+
+void Courier::recall() {
+  std::vector<long long> back;
+  for (const auto& [id, lent] : lent_)
+    if (lent.until) back.push_back(id);
+  take_back(back, "the team is no longer served");
+}
+
+void Courier::take_back(const std::vector<long long>& ids, std::string_view reason) {
+  if (ids.empty()) return;
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    events.add(Event::delivery_requeued,
+               {{"team", context_.name}, {"count", std::to_string(ids.size())}, {"reason", std::string(reason)}});
+    return requeue(ids);
+  });
+  if (committed)
+    for (const auto id : ids) lent_.erase(id);
+}
+
+/// In the open transaction. What the rows forget with it is kept as lines.
+Status Courier::requeue(const std::vector<long long>& ids) {
+  const auto offered = context_.ledger.offered(context_.name);
+  if (!offered) return offered.error();
+  for (const auto& row : *offered) {
+    if (std::find(ids.begin(), ids.end(), row.id) == ids.end()) continue;
+    if (auto noted = context_.ledger.note(offered_line(row)); !noted) return noted;
+  }
+  return context_.ledger.requeue(context_.name, ids);
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,57 @@
+#include "poller/team/plan_reminders.hpp"
+
+#include <algorithm>
+
+#include "handlers/plan_approval.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+constexpr std::chrono::seconds remind_every{5};
+constexpr EpochMs looks_back_ms = 600'000;
+constexpr int most_at_once = 100;
+
+}  // namespace
+
+void PlanReminders::settle() {
+  const auto steady = context_.clock.steady();
+  if (looked_ && steady - *looked_ < remind_every) return;
+  looked_ = steady;
+  const auto now = context_.clock.wall_ms();
+  const auto decisions = context_.ledger.decisions(context_.name, now - looks_back_ms, most_at_once);
+  if (!decisions) return;  // a failing ledger is told elsewhere
+  for (const auto& [team, request] : *decisions) {
+    const auto due = handlers::plan_reminder_due(request);
+    if (due != 0 && now >= due && context_.roster.find(request.asker) != nullptr && is_silent(request)) remind(request);
+  }
+}
+
+bool PlanReminders::is_silent(const handlers::Request& approved) const {
+  const auto written = context_.ledger.outbox_of_request(context_.name, approved.request_id);
+  const auto said =
+      context_.ledger.latest_messages({context_.name, approved.asker, {}, approved.decided_ms}, most_at_once);
+  const auto member = context_.members.find(approved.asker);
+  if (!written || !said || member == context_.members.end()) return false;
+  const bool goes_on = std::any_of(said->begin(), said->end(), [&](const MessageRow& row) {
+    return row.request_id != approved.request_id && handlers::shows_going_on(approved, row.type, row.received_ms);
+  });
+  // A hook of its client may have told of it as well.
+  const auto& [state, seen_ms] = std::pair(member->second.state, member->second.last_seen_ms);
+  if (goes_on || (state != "idle" && seen_ms > approved.decided_ms)) return false;
+  const auto reminder = handlers::plan_reminder(approved, context_.view());
+  return !written->empty() && std::all_of(written->begin(), written->end(), [&](const OutboxRow& row) {
+    return row.state == EffectState::done && row.key != reminder.key;
+  });
+}
+
+void PlanReminders::remind(const handlers::Request& approved) {
+  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
+    const auto batch = context_.ledger.next_batch();
+    if (!batch) return batch.error();
+    events.add(Event::request_nudged,
+               {{"team", context_.name}, {"request_id", approved.request_id}, {"from", approved.asker}});
+    return context_.enqueue({handlers::plan_reminder(approved, context_.view())}, approved.request_id, *batch);
+  }));
+}
+
+}  // namespace inbox_poller::poller

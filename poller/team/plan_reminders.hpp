@@ -1,0 +1,25 @@
+// Workers whose approved plan came to nothing: each is reminded once, in words. Nothing is kept in memory but when it
+// was looked last: what was decided, what was written and what the worker said since stands in the ledger.
+#pragma once
+
+#include "poller/context/team_context.hpp"
+
+namespace inbox_poller::poller {
+
+class PlanReminders {
+ public:
+  explicit PlanReminders(TeamContext& context) : context_(context) {}
+
+  /// Reminds who is due. Call once a tick.
+  void settle();
+
+ private:
+  /// True when it has taken the approval and said nothing since.
+  [[nodiscard]] bool is_silent(const handlers::Request& approved) const;
+  void remind(const handlers::Request& approved);
+
+  TeamContext& context_;
+  std::optional<SteadyTime> looked_;
+};
+
+}  // namespace inbox_poller::poller

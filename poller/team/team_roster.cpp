@@ -1,0 +1,42 @@
+// The roster beyond its reading: what was last seen in it is kept, because clients may leave its file empty.
+#include "poller/team/team.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+constexpr std::chrono::seconds keep_every{1};  // every turn's end of every worker changes the file
+
+}  // namespace
+
+void Team::keep_roster(const RosterCopy& copy) {
+  const auto hash = std::hash<std::string_view>{}(copy.bytes) ^ copy.file;
+  if (kept_roster_ == hash) return;
+  const auto now = services_.clock.steady();
+  if (kept_roster_ && !copy.bytes.empty() && now - roster_kept_ < keep_every) return;
+  const auto kept = context_.commit([&](EventBatch&) {
+    return services_.ledger.put_roster(context_.name, {copy.bytes, copy.file, services_.clock.wall_ms()});
+  });
+  if (!kept) return;
+  kept_roster_ = hash;
+  roster_kept_ = now;
+}
+
+void Team::do_without_roster() {
+  if (!mailbox_->roster_is_lost()) return;
+  if (!has_roster_) {
+    auto roster = schema::decode_roster(mailbox_->roster_copy().bytes);
+    if (!roster || !context_.adopt(std::move(*roster))) return;
+    has_roster_ = true;
+  }
+  roster_report_.detail += "; the team is served by what was last seen";
+  if (standing_.role != config::Role::leader || standing_.stopped || retired_) return;
+  const auto mended = mailbox_->mend_roster(shutdowns_.leaving());
+  if (mended.outcome == WriteOutcome::done)
+    services_.telemetry.emit(Event::roster_mended, {{"team", context_.name},
+                                                    {"path", context_.config.team.root + "/" + context_.name},
+                                                    {"reason", roster_report_.detail}});
+  else if (!mended.detail.empty())
+    roster_report_.detail += "; it is not put back yet: " + mended.detail;
+}
+
+}  // namespace inbox_poller::poller

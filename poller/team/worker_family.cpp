@@ -1,0 +1,53 @@
+#include "poller/team/worker_family.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+
+namespace inbox_poller::poller {
+namespace {
+
+constexpr int shells_around_it = 4;
+
+bool contains(const std::vector<ProcessRef>& list, const ProcessRef& one) {
+  return std::find(list.begin(), list.end(), one) != list.end();
+}
+
+}  // namespace
+
+std::string agent_of(const std::vector<std::string>& arguments) {
+  const auto option = std::find(arguments.begin(), arguments.end(), "--agent-id");
+  return option != arguments.end() && std::next(option) != arguments.end() ? *std::next(option) : "";
+}
+
+ProcessRef WorkerFamily::worker_in(const ProcessRef& first, EpochMs joined_ms) {
+  // Clients are started in a shell, and old ones overwrite what their command line said.
+  ProcessRef found = first;
+  for (int depth = 0; depth < shells_around_it && is_shell(processes_.arguments(found)); ++depth) {
+    auto inner = processes_.in_front_of(found);
+    if (!inner || std::abs(processes_.started_ms(*inner) - joined_ms) > joining_ms) return first;
+    found = *std::move(inner);
+  }
+  return found;
+}
+
+std::vector<ProcessRef> WorkerFamily::of(const handlers::Shutdown& shutdown, const std::vector<ProcessRef>& roots) {
+  auto family = processes_.families(roots);
+  std::vector<ProcessRef> others;
+  if (const auto& lead = context_.roster.lead_process)
+    if (const auto process = processes_.identify(lead->pid)) others.push_back(*process);
+  for (const auto& process : family) {
+    if (contains(shutdown.survivors, process)) continue;  // looked at before
+    // A worker that this one started is a worker of its own.
+    if (const auto agent = agent_of(processes_.arguments(process)); !agent.empty() && agent != shutdown.agent_id)
+      others.push_back(process);
+  }
+  if (!others.empty()) others = processes_.families(others);
+  std::erase_if(family, [&](const ProcessRef& process) {
+    return contains(others, process) || contains(shutdown.place.processes, process) || !processes_.may_signal(process);
+  });
+  return family;
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,37 @@
+// Which processes are a worker's: itself, where its command line does not say so, and what it started.
+// Invariant: nobody else's. A process counts only while it, or what it descends from, is seen to live below the worker;
+// never the lead, another worker and what descends from those, another user's process, or what we descend from.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "handlers/shutdown.hpp"
+#include "poller/context/team_context.hpp"
+#include "poller/processes.hpp"
+
+namespace inbox_poller::poller {
+
+/// A pane is opened for its worker, so both begin within this time. One that began later is another one of the same
+/// number; one that began earlier was somebody's before.
+inline constexpr EpochMs joining_ms = 120'000;
+
+/// Whose process it is, as its command line says; empty when it does not.
+std::string agent_of(const std::vector<std::string>& arguments);
+
+class WorkerFamily {
+ public:
+  WorkerFamily(const TeamContext& context, Processes& processes) : context_(context), processes_(processes) {}
+
+  /// The worker in a pane where nothing names it: the pane's first process, or, when that is a shell, what runs in
+  /// front of it and began when the worker joined.
+  ProcessRef worker_in(const ProcessRef& first, EpochMs joined_ms);
+  /// What descends from the roots now and may be ended with the worker, which is not among it.
+  std::vector<ProcessRef> of(const handlers::Shutdown&, const std::vector<ProcessRef>& roots);
+
+ private:
+  const TeamContext& context_;
+  Processes& processes_;
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,148 @@
+"""A flow with a real client in it, the daemon beside it. Only on demand: INBOX_CLIENT names the client's program."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest
+import uuid
+
+import team as wire
+from case import ProcessTest
+from client import World, leave_the_network
+from daemon import Missing, wait_for
+from model import script, tool
+from run import Excused
+
+SECONDS = 60  # for what a client does: it starts in two, and a loaded machine is slow
+ENDS = 30     # `-p` with a model that answers at once needs two
+
+
+TEAM = """
+[team]
+name = "{name}"
+root = "{root}"
+poll_interval = "50ms"
+{team_more}
+[permissions]
+allow = ["Bash(mkdir allowed:*)"]
+deny = ["Bash(mkdir denied:*)"]
+timeout = "10min"
+{more}"""
+
+
+class FlowTest(ProcessTest):
+    def setUp(self):
+        program = os.environ.get("INBOX_CLIENT")
+        if not program:
+            raise Excused("flows with a real client run when INBOX_CLIENT=/path/to/claude names one "
+                           "(`npm install --prefix /tmp/client @anthropic-ai/claude-code` gives /tmp/client/node_modules/.bin/claude)")
+        if not os.access(program, os.X_OK):
+            self.fail("INBOX_CLIENT=%s is no program" % program)
+        if shutil.which("tmux") is None:
+            raise unittest.SkipTest("tmux is not installed")
+        try:
+            leave_the_network()
+        except OSError as error:
+            raise unittest.SkipTest(str(error)) from None
+        super().setUp()
+        self.world = World(self.folder, pathlib.Path(program).resolve())
+        self.stops.append(self.world.stop)
+        self.model = self.world.model
+
+    @property
+    def old(self):
+        """The generation that verifies nothing and knows no agents beside its own team."""
+        return self.world.version < (2, 1, 178)
+
+    def only_newer(self, why):
+        if self.old:
+            raise Excused("%s: %s" % (".".join(map(str, self.world.version)), why))
+
+    def screen(self, *options, mode="default", **more):
+        screen = self.world.screen("--permission-mode", mode, *options, **more)
+        self.stops.append(screen.stop)
+        self.composer(screen)
+        return screen
+
+    def composer(self, screen):
+        wait_for("a composer", lambda: "❯\xa0" in screen.look(), SECONDS)
+
+    def turns(self, count, who=None):
+        """The model was asked that often."""
+        return wait_for("%d requests of %s" % (count, who or "all"), lambda: len(self.model.turns(who)) >= count and self.model.turns(who), SECONDS)
+
+    def model_sees(self, text, who=None, seconds=SECONDS):
+        try:
+            wait_for("the model sees %r" % text, lambda: self.model.ever_seen(text, who), seconds)
+        except Missing as error:
+            raise Missing("%s\nit saw at last: %s" % (error, (self.model.last(who).texts()[-2:] if self.model.last(who) else None))) from None
+
+    def chat(self):
+        return self.status()["chat"]
+
+    def decisions(self, word):
+        """The decisions about inputs with this word."""
+        return [d for d in self.daemon.ask("decisions")["decisions"] if word in json.dumps(d)]
+
+    def cli(self, *arguments, **more):
+        """The program as somebody runs it in the project's folder."""
+        done = subprocess.run([os.environ["INBOX_POLLER"], *arguments], cwd=self.world.project, capture_output=True, text=True, timeout=60,
+                              env=dict(self.daemon.env if self.daemon else self.world.env(), PATH=self.path_with_client()), **more)
+        self.assertEqual(done.returncode, 0, done)
+        return done
+
+    def path_with_client(self):
+        """The client is found on the path, as it would be on a person's machine."""
+        folder = self.folder / "bin"
+        folder.mkdir(exist_ok=True)
+        link = folder / "claude"
+        if not link.exists():
+            link.symlink_to(self.world.program)
+        return "%s:%s" % (folder, os.environ["PATH"])
+
+    # --- we lead ---
+
+    def lead_team(self, toml_more=""):
+        """A team without a lead's process, led by the daemon."""
+        era = wire.ERA1 if self.old else wire.ERA2
+        self.team = wire.Team(self.world.config / "teams", "demo", ("ada",), era, cwd=str(self.world.project))
+        return self.serve("demo", toml_more)
+
+    def serve(self, name, toml_more="", team_more=""):
+        return self.make_daemon(TEAM.format(name=name, root=self.world.config / "teams", more=toml_more, team_more=team_more)).start()
+
+    def start_worker(self, name, *options, **more):
+        """A worker that nobody's lead started: a script did, in a pane."""
+        screen = self.screen("--agent-id", "%s@demo" % name, "--agent-name", name, "--team-name", "demo", "--agent-color", "blue",
+                             "--parent-session-id", str(uuid.uuid4()), "--agent-type", "general-purpose", "--model", "sonnet", *options, who=name, **more)
+        self.team.change_member(name, tmuxPaneId=screen.pane)
+        return screen
+
+    # --- a real client leads ---
+
+    def start_lead(self, *worker_steps, more=()):
+        """A real lead that makes one worker, ada, in a pane of its own; what the worker's model does is given."""
+        task = "ada's work " + script(*worker_steps)
+        if self.old:
+            steps = [tool("TeamCreate", team_name="demo", description="d"),
+                     tool("Task", description="w", prompt=task, subagent_type="general-purpose", name="ada", team_name="demo", model="sonnet")]
+        else:
+            steps = [tool("Agent", description="w", prompt=task, subagent_type="general-purpose", name="ada", run_in_background=True)]
+        self.lead = self.screen("--teammate-mode", "tmux", *more, size=(160, 50))
+        self.lead.say("go " + script(*steps, "the lead is done"))
+        self.team_folder = wait_for("a team with ada in it", self.team_with_ada, SECONDS)
+        return self.team_folder.name
+
+    def team_with_ada(self):
+        for config in (self.world.config / "teams").glob("*/config.json"):
+            try:
+                if any(m["name"] == "ada" for m in json.loads(config.read_text())["members"]):
+                    return config.parent
+            except (ValueError, OSError):
+                pass
+        return None
+
+    def pane_screen(self, pane):
+        return subprocess.run([*self.lead.command, "capture-pane", "-p", "-t", pane], env=self.lead.env, capture_output=True, text=True, timeout=20).stdout

@@ -1,0 +1,212 @@
+"""A real client as the lead: what is delivered to it is seen by its model, once, and counts only then."""
+
+import json
+import os
+import subprocess
+import time
+import unittest
+
+from daemon import Missing, wait_for
+from flow import ENDS, SECONDS, FlowTest
+from model import script, tool
+
+WORDS = ("pearl", "quartz", "ruby", "slate")
+
+
+class WithHooks(FlowTest):
+    """`hook install`, then the client as it is started every day."""
+
+    def prepare(self, more=""):
+        self.lead_team(toml_more='[delivery]\nvia = ["hook"]\n' + more)
+        self.cli("hook", "--socket", self.daemon.socket, "install", "--scope", "project", "--yes")
+        self.be_patient()
+
+    def be_patient(self):
+        """A machine that is busy with other tests needs more than the 35 ms; what a person waits is not the question here."""
+        path = self.world.project / ".claude" / "settings.json"
+        settings = json.loads(path.read_text())
+        for handler in [h for groups in settings["hooks"].values() for group in groups for h in group["hooks"]]:
+            if "wait" in handler.get("args", handler["command"].split()):
+                continue
+            if "args" in handler:
+                handler["args"] += ["--patience", "5s"]
+            else:
+                handler["command"] += " --patience 5s"
+        path.write_text(json.dumps(settings))
+
+    def is_lead(self, session):
+        roster = self.team.roster()
+        roster["leadSessionId"] = session
+        self.team.write_roster(roster)
+
+    def nothing_lost(self, words):
+        """What counts as delivered was seen, nothing was seen twice in one request, and the rest still waits."""
+        seen = {word: self.model.ever_seen("payload " + word) for word in words}
+        chat = self.chat()
+        self.assertLessEqual(chat["delivered"], sum(1 for n in seen.values() if n), (seen, chat))
+        self.assertEqual(chat["queued"] + chat["offered"] + chat["delivered"], len(words), chat)
+        self.assertLessEqual(max(seen.values()), 1, seen)
+        return seen
+
+    def test_p_loses_nothing_that_counts_as_delivered_and_ends(self):
+        self.prepare()
+        session = "11111111-2222-4333-8444-555555555555"
+        self.is_lead(session)
+        for word in WORDS:
+            self.team.say("ada", "payload " + word)
+        wait_for("all are queued", lambda: self.chat()["queued"] == len(WORDS), SECONDS)
+        began = time.monotonic()
+        done = self.world.ask("go on " + script(tool("Bash", command="echo one"), "that was all"), "--session-id", session, "--permission-mode",
+                              "default", "--allowedTools", "Bash(echo:*)", seconds=120)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertLess(time.monotonic() - began, ENDS * float(os.environ.get("TEST_PATIENCE", "1")), "-p did not end by itself")
+        seen = self.nothing_lost(WORDS)
+        self.assertTrue(any(seen.values()), "a prompt takes the waiting messages along")
+
+    def test_an_interactive_lead_sees_every_message_once_and_then_it_counts(self):
+        self.prepare()
+        session = "11111111-2222-4333-8444-666666666666"
+        self.is_lead(session)
+        lead = self.screen("--session-id", session)
+        self.team.say("ada", "payload pearl")
+        wait_for("queued or on its way", lambda: sum(self.chat()[k] for k in ("queued", "offered", "delivered")) == 1, SECONDS)
+        lead.say("first " + script({"text": "slow", "hold": "turn"}, "done"))
+        self.turns(1)
+        self.team.say("ada", "payload quartz")
+        wait_for("the second waits", lambda: sum(self.chat()[k] for k in ("queued", "offered", "delivered")) == 2, SECONDS)
+        self.model.release("turn")
+        self.model_sees("payload pearl")
+        self.model_sees("payload quartz")
+        try:
+            wait_for("both count", lambda: self.chat()["delivered"] == 2, 20)
+        except Missing:
+            lead.say("what else? " + script("nothing"))  # an older client proves the last one with its next event
+            wait_for("both count", lambda: self.chat()["delivered"] == 2, SECONDS)
+        self.assertEqual(self.nothing_lost(("pearl", "quartz")), {"pearl": 1, "quartz": 1})
+
+    def test_an_idle_lead_is_woken(self):
+        self.only_newer("it runs asyncRewake hooks as ordinary ones, nothing wakes it")
+        self.prepare()
+        session = "11111111-2222-4333-8444-777777777777"
+        self.is_lead(session)
+        lead = self.screen("--session-id", session)
+        lead.say("first " + script("done"))
+        self.turns(1)
+        time.sleep(2)  # noqa: its turn ends
+        self.team.say("ada", "payload pearl")
+        self.model_sees("payload pearl")
+        wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
+        self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
+
+    def test_escape_ends_a_turn_without_any_event_and_the_mail_goes_on(self):
+        self.only_newer("nothing wakes it")
+        self.prepare()
+        session = "11111111-2222-4333-8444-888888888888"
+        self.is_lead(session)
+        lead = self.screen("--session-id", session)
+        lead.say("first " + script(tool("Bash", command="mkdir asked"), "done"))
+        lead.shows("Do you want to proceed?", seconds=SECONDS)
+        self.team.say("ada", "payload pearl")
+        wait_for("it waits", lambda: self.chat()["queued"] == 1, SECONDS)
+        lead.press("Escape")
+        self.model_sees("payload pearl", seconds=45)
+        wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
+        self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
+
+    def test_the_settings_stay_valid_for_this_client(self):
+        self.prepare()
+        path = self.world.project / ".claude" / "settings.json"
+        settings = json.loads(path.read_text())
+        witness = self.folder / "witness"
+        settings["hooks"].setdefault("SessionStart", []).append({"hooks": [{"type": "command", "command": "touch '%s'" % witness}]})
+        path.write_text(json.dumps(settings))
+        self.assertEqual(self.world.ask("hello " + script("hi"), seconds=120).returncode, 0)
+        self.assertTrue(witness.exists(), "a settings file with our hooks in it is skipped whole")
+
+
+class OverTheStream(FlowTest):
+    """`lead run` in front of the client."""
+
+    def start_run(self, *options, toml_more=""):
+        self.lead_team(toml_more='[delivery]\nvia = ["stdin"]\n' + toml_more)
+        command = [self.world.program, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+                   "--replay-user-messages", "--permission-mode", "default", *options]
+        run = subprocess.Popen([os.environ["INBOX_POLLER"], "lead", "run", "--socket", self.daemon.socket, "--", *command], cwd=self.world.project,
+                               env=dict(self.world.env(), XDG_RUNTIME_DIR=self.daemon.env["XDG_RUNTIME_DIR"]), stdin=subprocess.PIPE,
+                               stdout=open(self.folder / "run.out", "wb"), stderr=open(self.folder / "run.err", "wb"))
+        self.stops.append(lambda: (run.stdin.close(), run.terminate(), run.wait(30)))
+        return run
+
+    def test_each_message_is_seen_once_and_acknowledged(self):
+        self.start_run()
+        for word in WORDS:
+            self.team.say("ada", "payload " + word)
+        wait_for("delivered", lambda: self.chat()["delivered"] == len(WORDS), SECONDS)
+        self.model_sees("payload " + WORDS[-1])
+        self.assertEqual({word: self.model.ever_seen("payload " + word) for word in WORDS}, dict.fromkeys(WORDS, 1))
+        if not self.old:  # it says what it took up; the older one repeats no line that begins with a block
+            self.assertEqual(self.chat()["assumed"], 0, self.chat())
+
+    def test_the_leads_own_asks_go_by_the_rules(self):
+        run = self.start_run(toml_more="[lead]\npermissions = true\n")
+        steps = script(tool("Bash", command="mkdir allowed"), tool("Bash", command="mkdir denied"), "done")
+        line = {"type": "user", "message": {"role": "user", "content": "go " + steps}, "parent_tool_use_id": None}
+        run.stdin.write((json.dumps(line) + "\n").encode())
+        run.stdin.flush()
+        self.turns(3)
+        self.assertTrue((self.world.project / "allowed").exists(), "the rule's yes was not asked for")
+        self.assertFalse((self.world.project / "denied").exists())
+        self.assertEqual([event["new"] for event in self.daemon.log("lead.permission")], ["allow", "deny"])
+
+
+class InATerminal(FlowTest):
+    """The paste into a pane: nothing is ever approved by it."""
+
+    def prepare(self, lead):
+        self.lead_team(toml_more='[delivery]\nvia = ["tmux"]\n[delivery.tmux]\npane = "%s"\ncommand = %s\nsettle = "300ms"\n' % (
+            lead.pane, json.dumps(lead.command)))
+
+    def test_an_open_dialog_is_not_answered(self):
+        lead = self.screen()
+        lead.say("go " + script(tool("Bash", command="mkdir not-allowed"), "done"))
+        lead.shows("Do you want to proceed?", seconds=SECONDS)
+        self.prepare(lead)
+        self.team.say("ada", "payload pearl")
+        wait_for("it waits", lambda: self.chat()["queued"] + self.chat()["offered"] == 1, SECONDS)
+        time.sleep(5)  # noqa: long enough for every paste and Enter that could come
+        self.assertIn("Do you want to proceed?", lead.look())
+        self.assertFalse((self.world.project / "not-allowed").exists(), "Enter approved a tool")
+        self.assertEqual(self.chat()["delivered"], 0)
+
+    def test_an_empty_composer_gets_the_pointer_and_enter(self):
+        lead = self.screen()
+        self.prepare(lead)
+        self.team.say("ada", "payload pearl")
+        self.model_sees("inbox-poller recv")
+        self.assertEqual(self.model.ever_seen("inbox-poller recv"), 1)
+
+    def test_a_running_turn_gets_nothing_until_it_ends(self):
+        lead = self.screen()
+        lead.say("go " + script({"text": "slow", "hold": "turn"}))
+        self.turns(1)
+        self.prepare(lead)
+        self.team.say("ada", "payload pearl")
+        wait_for("it waits", lambda: self.chat()["queued"] + self.chat()["offered"] == 1, SECONDS)
+        time.sleep(4)  # noqa: long enough for a paste that should not come
+        self.assertNotIn("inbox-poller recv", lead.look())
+        self.model.release("turn")
+        self.model_sees("inbox-poller recv")
+
+    def test_a_persons_draft_is_not_sent(self):
+        lead = self.screen()
+        lead.draft("half a sentence of a person")
+        self.prepare(lead)
+        self.team.say("ada", "payload pearl")
+        wait_for("it waits", lambda: self.chat()["queued"] + self.chat()["offered"] == 1, SECONDS)
+        time.sleep(5)  # noqa: as above
+        self.assertEqual(self.model.ever_seen("half a sentence"), 0)
+        self.assertIn("❯\xa0half a sentence of a person\n", lead.look())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,134 @@
+// What proves that a hook's output reached the model: cell by cell as code, as it is drawn here and as docs/leads.md
+// shows it.
+#include "handlers/hook_proof.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "tests/support/catch.hpp"
+
+using namespace inbox_poller::handlers;
+using inbox_poller::schema::ClientMode;
+using inbox_poller::schema::HookEvent;
+
+namespace {
+
+/// By which hook it was handed over, what the transcript says of it, and the next event of the session.
+constexpr const char* drawn = R"(
+way    transcript  prompt  tool    stop    held    failure  idle    end
+prompt has         proven  proven  proven  proven  proven   proven  proven
+prompt given       back    proven  proven  proven  open     back    back
+prompt lacks       back    open    back    back    back     back    back
+prompt silent      back    proven  proven  proven  back     back    back
+tool   has         proven  proven  proven  proven  proven   proven  proven
+tool   given       open    proven  proven  proven  open     open    back
+tool   lacks       back    open    back    back    back     back    back
+tool   silent      back    open    proven  proven  back     back    back
+stop   has         proven  proven  proven  proven  proven   proven  proven
+stop   given       open    proven  proven  proven  open     open    back
+stop   lacks       back    open    back    back    back     back    back
+stop   silent      back    proven  back    proven  back     back    back
+wait   has         proven  proven  proven  proven  proven   proven  proven
+wait   given       back    proven  proven  proven  open     back    back
+wait   lacks       open    open    back    back    back     back    back
+wait   silent      open    open    open    open    open     open    back
+)";
+
+template <typename Value, std::size_t count>
+Value parsed(const Value (&values)[count], const std::string& text) {
+  for (const auto value : values)
+    if (to_string(value) == text) return value;
+  FAIL("no such word: " << text);
+  return values[0];
+}
+
+/// Compares lines of cells, separated by spaces or by bars.
+void compare(std::istream& lines, const std::string& before) {
+  std::string line;
+  std::set<std::string> rows;
+  while (std::getline(lines, line)) {
+    std::erase(line, '|');
+    std::erase(line, '`');
+    if (!before.empty() && line.find(before) == std::string::npos && rows.empty()) continue;
+    std::istringstream cells(line);
+    std::string way, transcript, cell;
+    if (!(cells >> way >> transcript)) break;
+    if (way == "way" || way.starts_with("--")) {
+      if (way != "way") continue;
+      rows.insert(way);
+      for (const auto sign : hook_signs) {
+        REQUIRE(cells >> cell);
+        CHECK(cell == to_string(sign));
+      }
+      continue;
+    }
+    CHECK(rows.insert(way + " " + transcript).second);
+    for (const auto sign : hook_signs) {
+      INFO(way << ", transcript " << transcript << ", then " << to_string(sign));
+      REQUIRE(cells >> cell);
+      CHECK(to_string(judge_proof(parsed(hook_ways, way), sign, parsed(transcripts, transcript))) == cell);
+    }
+  }
+  CHECK(rows.size() == 1 + std::size(hook_ways) * std::size(transcripts));
+}
+
+HookEvent event(const std::string& name) {
+  HookEvent event;
+  event.name = name;
+  return event;
+}
+
+}  // namespace
+
+TEST_CASE("every cell of what proves a hook's output is as drawn") {
+  std::istringstream lines(drawn);
+  std::string empty;
+  std::getline(lines, empty);
+  compare(lines, "");
+}
+
+TEST_CASE("docs/leads.md shows the same table of what proves a hook's output") {
+  std::ifstream document(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/leads.md");
+  REQUIRE(document);
+  compare(document, "way  transcript ");
+}
+
+TEST_CASE("nothing is proven by the end of a session, or by an event after which the transcript lacks it") {
+  for (const auto way : hook_ways) {
+    for (const auto sign : hook_signs) CHECK(judge_proof(way, sign, Transcript::lacks) != Proof::proven);
+    CHECK(judge_proof(way, HookSign::end, Transcript::given) == Proof::back);
+    CHECK(judge_proof(way, HookSign::end, Transcript::silent) == Proof::back);
+  }
+}
+
+TEST_CASE("only where a person is at the client does what a hook says beside the session reach the model") {
+  for (const auto way : hook_ways) {
+    CHECK(reaches_model(way, ClientMode::interactive));
+    CHECK(reaches_model(way, ClientMode::headless) == (way != HookWay::wait));
+    CHECK(reaches_model(way, ClientMode::unknown) == (way != HookWay::wait));
+  }
+}
+
+TEST_CASE("what an event says of a hook's output") {
+  CHECK(sign_of(event("UserPromptSubmit")) == HookSign::prompt);
+  CHECK(sign_of(event("PreToolUse")) == HookSign::tool);
+  CHECK(sign_of(event("PostToolUse")) == HookSign::tool);
+  CHECK(sign_of(event("StopFailure")) == HookSign::failure);
+  CHECK(sign_of(event("SessionEnd")) == HookSign::end);
+  auto stop = event("Stop");
+  CHECK(sign_of(stop) == HookSign::stop);
+  stop.stop_hook_active = true;
+  CHECK(sign_of(stop) == HookSign::held);
+  auto notification = event("Notification");
+  CHECK_FALSE(sign_of(notification));
+  notification.notification_type = "permission_prompt";
+  CHECK_FALSE(sign_of(notification));
+  notification.notification_type = "idle_prompt";
+  CHECK(sign_of(notification) == HookSign::idle);
+  for (const auto* name : {"SessionStart", "PermissionRequest", "PreCompact", "", "stop"})
+    CHECK_FALSE(sign_of(event(name)));
+}
