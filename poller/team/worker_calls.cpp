@@ -1,7 +1,5 @@
 #include "poller/team/worker_calls.hpp"
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "schema/hook_settings.hpp"
@@ -14,15 +12,6 @@ namespace {
 constexpr int most_wrappers = 4;  // between a client and its hook: a shell, a packager's script
 constexpr int most_rounds = 8;    // other calls that were recorded under the same id
 constexpr std::size_t most_id = 120;
-
-bool is_shell(const std::vector<std::string>& arguments) {
-  static constexpr std::array<std::string_view, 8> shells = {"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh"};
-  if (arguments.empty()) return false;
-  std::string_view name = arguments.front();
-  name = name.substr(name.rfind('/') + 1);
-  if (name.starts_with('-')) name.remove_prefix(1);
-  return std::find(shells.begin(), shells.end(), name) != shells.end();
-}
 
 /// True for what stands between a client and us only to start us.
 bool is_wrapper(const std::vector<std::string>& arguments) {

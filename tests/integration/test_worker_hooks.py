@@ -43,7 +43,7 @@ while time.monotonic() < until:
 
 
 class WorkerHooks(ProcessTest):
-    def start(self, role="front", client="2.1.330", default=None, tmux=None):
+    def start(self, role="front", client="2.1.330", default=None, tmux=None, signed=False):
         self.team = self.make_team()
         text = team_toml(self.team, team_more='role = "%s"\n%s' % (role, 'i_understand = ["default-allow"]' if default == "allow" else ""))
         begin, end = text.index("[permissions]\n") + len("[permissions]\n"), text.index("timeout =")
@@ -54,7 +54,7 @@ class WorkerHooks(ProcessTest):
         wait_for("the team is served", lambda: self.daemon.ask("status")["teams"])
         self.settings = self.folder / ".claude" / "settings.json"
         self.install(client)
-        self.worker = self.start_worker(self.team, "ada")
+        self.worker = self.start_worker(self.team, "ada", signed=signed)
         self.calls = 0
 
     def install(self, client, *options):
@@ -106,6 +106,16 @@ class WorkerHooks(ProcessTest):
 
     def test_likewise_where_nobody_else_leads_and_the_client_runs_hooks_by_a_shell(self):
         self.decide_both("leader", "2.1.50")
+
+    def test_a_worker_that_takes_answers_from_its_lead_alone_goes_by_the_rules_all_the_same(self):
+        """What a rule decides it never asks; what it does ask is not answered by us, which would make it fail."""
+        self.start(signed=True)
+        self.assertEqual(self.call("Bash", STATUS)["event"], "ran_unasked")
+        self.assertEqual(self.call("Bash", REMOVE)["event"], "stopped_unasked")
+        self.assertEqual(self.call("Bash", OTHER)["event"], "left_open")
+        wait_for("it asks its lead", lambda: self.asks() == ["perm-toolu_03"])
+        self.pending_id("perm-toolu_03")
+        self.assertEqual(self.worker.events("failed", "ran", "refused"), [])
 
     def leave_open(self, default):
         self.start(default=default)

@@ -93,6 +93,10 @@ TEST_CASE("a process is told by its number and its start") {
   CHECK(processes.is_alive(process));
   CHECK_FALSE(processes.is_alive({process.pid, process.started + "1"}));
   CHECK_FALSE(processes.is_alive({process.pid, "1" + process.started}));
+  const auto parent = parent_of(process);
+  REQUIRE(parent);
+  CHECK(*parent == identified(::getpid()));
+  CHECK_FALSE(parent_of({process.pid, "1" + process.started}));
 }
 
 TEST_CASE("numbers that no process has, or that mean groups, are nobody") {
@@ -104,6 +108,7 @@ TEST_CASE("numbers that no process has, or that mean groups, are nobody") {
     CHECK_FALSE(processes.is_alive({pid, ""}));
     CHECK(processes.family({pid, ""}).empty());
     CHECK(processes.arguments({pid, ""}).empty());
+    CHECK_FALSE(parent_of({pid, ""}));
   }
 }
 
