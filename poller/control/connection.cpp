@@ -9,6 +9,8 @@
 #include <boost/json.hpp>
 #include <utility>
 
+#include "schema/printable.hpp"
+
 namespace inbox_poller::poller {
 
 namespace asio = boost::asio;
@@ -121,7 +123,7 @@ asio::awaitable<void> ControlConnection::answer(std::string_view line) {
 /// After one failure nothing more is written: the peer is gone, and Asio would wait for a readiness that never comes.
 asio::awaitable<void> ControlConnection::write(const boost::json::object& answer) {
   if (mute_) co_return;
-  std::string line = boost::json::serialize(answer);
+  std::string line = schema::printable_json(boost::json::serialize(answer));  // whoever prints or cuts it at line ends
   if (line.size() > max_answer_bytes)
     line = boost::json::serialize(refusal("answer.too_long", "the answer is longer than 16 MiB: ask for less"));
   line += '\n';
