@@ -100,6 +100,9 @@ void add_oddities(const Console& console, const json::object& team, std::vector<
     rows.push_back({"mode", console.loud(text_of(*order, "member") + " has not adopted " + text_of(*order, "mode")) +
                                 ", sent " + ago(number_of(*order, "sent_ms")) +
                                 "; newest clients ignore it: set it in the worker's session"});
+  for (const json::object* member : objects_of(team, "unserved"))
+    rows.push_back({"nobody", console.loud(text_of(*member, "name") + " is in the roster and cannot be answered") +
+                                  ": " + text_of(*member, "reason") + "; start it anew under another name"});
   for (const json::object* phantom : objects_of(team, "phantoms"))
     rows.push_back({"phantom", console.loud(text_of(*phantom, "inbox")) + " is an inbox of nobody with " +
                                    count(*phantom, "entries") + " entries, " + count(*phantom, "unread") +

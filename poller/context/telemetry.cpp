@@ -43,6 +43,7 @@ constexpr std::array events{
     EventInfo{Event::roster_changed, "roster.changed", LogLevel::info},
     EventInfo{Event::roster_unreadable, "roster.unreadable", LogLevel::warn},
     EventInfo{Event::roster_mode, "roster.mode", LogLevel::info},
+    EventInfo{Event::roster_unserved, "roster.unserved", LogLevel::warn},
     EventInfo{Event::inbox_state, "inbox.state", LogLevel::info},
     EventInfo{Event::inbox_unreadable, "inbox.unreadable", LogLevel::warn},
     EventInfo{Event::inbox_quarantined, "inbox.quarantined", LogLevel::warn},

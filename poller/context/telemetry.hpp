@@ -35,6 +35,7 @@ enum class Event {
   roster_changed,
   roster_unreadable,
   roster_mode,
+  roster_unserved,
   inbox_state,
   inbox_unreadable,
   inbox_quarantined,
