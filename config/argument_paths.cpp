@@ -6,6 +6,7 @@
 
 #include "config/path_pattern.hpp"
 #include "config/text.hpp"
+#include "schema/fold.hpp"
 
 namespace inbox_poller::config {
 namespace {
@@ -153,7 +154,7 @@ void ArgumentPaths::add_use(const ShellWord& word, std::string_view path, PathUs
       out_.unseen_reads = true;
       out_.unseen_writes = out_.unseen_writes || use.writes || use.may_write;
     }
-    use.folded = to_lower(use.path);
+    use.folded = schema::fold_case(use.path);
     out_.paths.push_back(use);
     check_protected(word, use);
     if (!relative) break;

@@ -7,6 +7,7 @@
 #include "config/argument_paths.hpp"
 #include "config/scripts.hpp"
 #include "config/text.hpp"
+#include "schema/fold.hpp"
 
 namespace inbox_poller::config {
 namespace {
@@ -168,7 +169,7 @@ class Reader : public ArgumentPaths {
     writes_ = writes_ || option.writes;
     if (option.in_place) in_place_ = &word;
     if (option.filter && !value.empty())
-      out_.filters.emplace_back(value.find_first_of("{[$") == std::string_view::npos ? to_lower(value) : "*");
+      out_.filters.emplace_back(value.find_first_of("{[$") == std::string_view::npos ? schema::fold_case(value) : "*");
     if (option.runs && (!option.outside || leaves(value)))
       surprise_option(option, word, "which runs something, or decides what is run");
     if (value.find("%output{") != std::string_view::npos) surprise(word, "which writes a file");

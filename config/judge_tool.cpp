@@ -8,13 +8,15 @@
 namespace inbox_poller::config {
 namespace {
 
-/// The worker's folder and the home, or nothing: a roster's value that is not plainly an absolute path is no starting
-/// point.
+/// The worker's folder and the home, or nothing: a roster's value that is not plainly an absolute path, or that is the
+/// root or the home (or holds it), below which everything lies, is no starting point.
 RuleContext trusted(const RuleContext& context) {
   const auto plain = [](const std::string& path) {
     return path.starts_with('/') && !path_doubt(path, {}) ? normalise_path(path, {}) : std::string();
   };
-  return {plain(context.cwd), plain(context.home)};
+  RuleContext known{plain(context.cwd), plain(context.home)};
+  if (known.cwd == "/" || known.cwd == known.home || known.home.starts_with(known.cwd + "/")) known.cwd.clear();
+  return known;
 }
 
 /// `mcp__server` stands for all its tools; a `*` for any run of characters.

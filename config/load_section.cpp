@@ -218,6 +218,17 @@ std::vector<std::string_view> Section::keys() const {
   return keys;
 }
 
+std::string Section::place_of(std::string_view key, std::string_view text) const {
+  const toml::node* node = table_->get(key);
+  if (node == nullptr) return complaints_.file;
+  auto line = node->source().begin.line;
+  if (const toml::array* list = node->as_array()) {
+    for (const toml::node& item : *list)
+      if (item.is_string() && item.as_string()->get() == text) line = item.source().begin.line;
+  }
+  return complaints_.file + ":" + std::to_string(line);
+}
+
 bool Section::is_list(std::string_view key) const {
   const toml::node* node = table_->get(key);
   return node != nullptr && node->is_array();

@@ -82,6 +82,8 @@ class Section {
   /// What is written there: for a section whose keys are names of the operator's choice, and to see whether it is used.
   [[nodiscard]] std::vector<std::string_view> keys() const;
   [[nodiscard]] bool is_written(std::string_view key) const { return table_->contains(key); }
+  /// "file:line" of this text in a list, or of the list.
+  [[nodiscard]] std::string place_of(std::string_view key, std::string_view text) const;
   /// Whether a list is written there, for a key that may be one.
   [[nodiscard]] bool is_list(std::string_view key) const;
   /// "delivery.via"

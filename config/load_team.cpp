@@ -4,6 +4,7 @@
 
 #include "config/load.hpp"
 #include "config/load_section.hpp"
+#include "config/rule_advice.hpp"
 #include "config/units.hpp"
 #include "schema/ids.hpp"
 
@@ -200,10 +201,15 @@ struct TeamReader {
     Section permissions = section("permissions");
     PermissionSettings& to = out.config.permissions;
     read_policy(permissions, to.rules, to, allow_rule, parse_permission_rule);
-    for (const PermissionRule& rule : to.rules.allow) {
-      if (rule.tool != "Bash" || rule.specifier) continue;
-      warn("permissions.allow holds " + toml_text(rule.text) +
-           ": any command that can be read is allowed, whatever it does");
+    for (const auto& [key, action, list] : {std::tuple{"allow", Action::allow, &to.rules.allow},
+                                            std::tuple{"ask_rules", Action::ask, &to.rules.ask},
+                                            std::tuple{"deny", Action::deny, &to.rules.deny}}) {
+      const char* const written = permissions.is_written(key) ? key : "ask";
+      for (const PermissionRule& rule : *list) {
+        for (const std::string& advice : advice_on(rule, action, to.rules))
+          warnings.push_back(permissions.place_of(written, rule.text) + ": " + permissions.full_name(written) +
+                             " holds " + toml_text(rule.text) + ": " + advice);
+      }
     }
     if (to.default_action == Action::allow) {
       dangerous(permissions, "default", default_allow,

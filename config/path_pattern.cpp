@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "config/text.hpp"
+#include "schema/fold.hpp"
 
 namespace inbox_poller::config {
 namespace {
@@ -43,7 +44,15 @@ bool segments_match(const Segments& pattern, const Segments& path, bool below_to
   return below_too ? std::find(reached.begin() + 1, reached.end(), true) != reached.end() : reached.back();
 }
 
-/// What a pattern says from its starting point on.
+constexpr std::string_view protected_names[] = {
+    ".git",          ".claude",    ".claude.json", ".mcp.json",     ".vscode",      ".idea",       ".husky",
+    ".gitmodules",   ".gitconfig", ".bashrc",      ".bash_profile", ".profile",     ".zshrc",      ".zshenv",
+    ".zprofile",     ".envrc",     ".ssh",         ".npmrc",        "inbox-poller", ".bash_login", ".bash_logout",
+    ".bash_aliases", ".zlogin",    ".zlogout",     ".kshrc",        ".cshrc",       ".tcshrc",     ".inputrc",
+    ".vimrc",        ".yarnrc",    ".yarnrc.yml",  ".devcontainer"};
+
+}  // namespace
+
 std::string below_start(std::string_view pattern, Side side) {
   for (const std::string_view start : {"//", "~/", "./", "/"}) {
     if (pattern.starts_with(start)) return std::string(pattern.substr(start.size()));
@@ -56,15 +65,6 @@ std::string below_start(std::string_view pattern, Side side) {
   const bool any_depth = one_segment && (!names_folder || side == Side::restrict);
   return (any_depth ? "**/" : "") + std::string(pattern);
 }
-
-constexpr std::string_view protected_names[] = {
-    ".git",          ".claude",    ".claude.json", ".mcp.json",     ".vscode",      ".idea",       ".husky",
-    ".gitmodules",   ".gitconfig", ".bashrc",      ".bash_profile", ".profile",     ".zshrc",      ".zshenv",
-    ".zprofile",     ".envrc",     ".ssh",         ".npmrc",        "inbox-poller", ".bash_login", ".bash_logout",
-    ".bash_aliases", ".zlogin",    ".zlogout",     ".kshrc",        ".cshrc",       ".tcshrc",     ".inputrc",
-    ".vimrc",        ".yarnrc",    ".yarnrc.yml",  ".devcontainer"};
-
-}  // namespace
 
 std::string normalise_path(std::string_view path, const RuleContext& context) {
   std::string full(path);
@@ -101,13 +101,18 @@ std::optional<std::string> path_doubt(std::string_view path, const RuleContext& 
 bool path_matches(std::string_view written, std::string_view path, const RuleContext& context, Side side) {
   // The base is compared literally: it may come from a roster, and a folder that is called `*` must not widen a rule.
   const bool absolute = written.starts_with("//");
-  std::string base = absolute ? "/" : written.starts_with("~/") ? context.home : context.cwd;
-  if (path.empty() || base.empty()) return false;
+  const bool at_home = written.starts_with("~/");
+  std::string base = absolute ? "/" : at_home ? context.home : context.cwd;
   std::string pattern = below_start(written, side);
+  if (base.empty() && side == Side::restrict && !at_home) {  // it could start anywhere
+    base = "/";
+    pattern = "**/" + pattern;
+  }
+  if (path.empty() || base.empty()) return false;
   if (written.ends_with('/')) pattern += "/**";
   std::string target(path);
   if (side == Side::restrict) {
-    for (std::string* text : {&base, &pattern, &target}) *text = to_lower(*text);
+    for (std::string* text : {&base, &pattern, &target}) *text = schema::fold_case(*text);
   }
   const Segments start = segments_of(base);
   Segments rest = segments_of(target);
@@ -137,9 +142,9 @@ bool names_overlap(std::string_view of_rule, std::string_view of_path, bool fill
 PathRule::PathRule(std::string_view written, const RuleContext& context) {
   const bool at_root = written.starts_with("//");
   const std::string& base = written.starts_with("~/") ? context.home : context.cwd;
-  text_ = at_root || base == "/" ? "" : to_lower(base);
+  text_ = at_root || base == "/" ? "" : schema::fold_case(base);
   base_ = text_.size();
-  const std::string pattern = to_lower(below_start(written, Side::restrict)) + (written.ends_with('/') ? "/**" : "");
+  const std::string pattern = schema::fold_case(below_start(written, Side::restrict)) + (written.ends_with('/') ? "/**" : "");
   text_ += !at_root && base.empty() ? "/**/" + pattern : "/" + pattern;
   literal_ = text_.find_first_of("*?", base_);
   if (literal_ != std::string::npos) literal_ = text_.rfind('/', literal_);
@@ -198,7 +203,7 @@ PathReach PathRule::reach(std::string_view folded, bool fills_dots) const {
 }
 
 std::string_view protected_name(std::string_view path, std::string_view base) {
-  const std::string folded = to_lower(path);
+  const std::string folded = schema::fold_case(path);
   const std::size_t from = path.starts_with(base) && path.substr(base.size()).starts_with('/') ? base.size() : 0;
   for (const std::string_view name : segments_of(std::string_view(folded).substr(from))) {
     for (const std::string_view kept : protected_names) {
@@ -209,8 +214,8 @@ std::string_view protected_name(std::string_view path, std::string_view base) {
 }
 
 bool may_write(std::string_view pattern, std::string_view path) {
-  const std::string folded_pattern = to_lower(pattern);
-  const std::string folded_path = to_lower(path);
+  const std::string folded_pattern = schema::fold_case(pattern);
+  const std::string folded_path = schema::fold_case(path);
   const Segments named = segments_of(folded_pattern);
   const Segments parts = segments_of(folded_path);
   return std::ranges::none_of(protected_names, [&](std::string_view name) {

@@ -20,8 +20,12 @@ std::string normalise_path(std::string_view path, const RuleContext&);
 /// invisible characters, an unknown starting point. Empty: it can.
 std::optional<std::string> path_doubt(std::string_view path, const RuleContext&);
 
+/// What a pattern says from its starting point on: "src/**" of "./src/**", "**/notes.txt" of "notes.txt".
+std::string below_start(std::string_view pattern, Side);
+
 /// `path` and the context are normalised. Forms: `//absolute`, `~/home`, `/anchored at cwd`, `./anchored at cwd`,
 /// `name` at any depth below cwd, `a/b` anchored at cwd; `*` and `?` within a segment, `**` for any number of segments.
+/// Where cwd is not known, such a pattern grants nothing and restricts from any folder on.
 bool path_matches(std::string_view pattern, std::string_view path, const RuleContext&, Side);
 
 /// What a rule for paths may be about where all is not told: a path with wildcards, a folder and what is in it.

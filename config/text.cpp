@@ -1,30 +1,13 @@
 #include "config/text.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <utility>
 #include <vector>
 
+#include "schema/odd_characters.hpp"
 #include "schema/utf8.hpp"
 
 namespace inbox_poller::config {
-namespace {
-
-bool is_odd(char32_t c) {
-  struct Range {
-    char32_t first, last;
-  };
-  static constexpr Range odd[] = {
-      {0x00, 0x1F},     {0x7F, 0xA0},     {0xAD, 0xAD},     {0x34F, 0x34F},   {0x61C, 0x61C},
-      {0x115F, 0x1160}, {0x1680, 0x1680}, {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x2000, 0x200F},
-      {0x2028, 0x202F}, {0x205F, 0x206F}, {0x2800, 0x2800}, {0x3000, 0x3000}, {0x3164, 0x3164},
-      {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}, {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFF}, {0xE0000, 0xE0FFF},
-  };
-  return std::ranges::any_of(odd, [c](Range r) { return r.first <= c && c <= r.last; });
-}
-
-}  // namespace
-
 bool wildcard_match(std::string_view pattern, std::string_view text, bool question_mark) {
   std::size_t p = 0;
   std::size_t t = 0;
@@ -74,9 +57,9 @@ bool wildcards_overlap(std::string_view a, std::string_view b) {
 std::optional<std::string> find_odd_character(std::string_view text, LineBreaks line_breaks) {
   for (std::size_t at = 0; at < text.size();) {
     const schema::CodePoint c = schema::code_point_at(text, at);
-    if (!c.valid) return "a byte that is not UTF-8";
+    if (!c.valid || c.value == 0xFFFD) return "a byte that is not UTF-8";
     const bool line_break = c.value == U'\n' || c.value == U'\t';
-    if (is_odd(c.value) && !(line_break && line_breaks == LineBreaks::accepted)) {
+    if (schema::is_odd(c.value) && !(line_break && line_breaks == LineBreaks::accepted)) {
       char name[16];
       std::snprintf(name, sizeof name, "U+%04X", static_cast<unsigned>(c.value));
       return "the invisible character " + std::string(name);

@@ -69,6 +69,8 @@ void read_input(ToolCall& call, std::string_view json) {
     if (!key || !seen.insert(*key).second) doubt(call, "the input names a field twice");
     if (!key) continue;
     const std::string_view value = member.value.of(json);
+    // Whatever a client may take for yes: only the plain word is a no.
+    if (*key == "dangerouslyDisableSandbox" && value != "false") doubt(call, "the call asks to run outside its sandbox");
     if (const auto text = schema::decode_string(value)) {
       call.scalars.emplace_back(*key, *text);
     } else if (*key == call.primary_field) {
@@ -89,8 +91,6 @@ void read_bash(ToolCall& call, const RuleContext& context) {
   const Command& command = *call.command;
   if (!command.line.doubt.empty()) doubt(call, "the command " + command.line.doubt);
   if (const auto critical = removes_critical_path(command, context)) doubt(call, "the command " + *critical);
-  const std::string* unboxed = scalar(call, "dangerouslyDisableSandbox");
-  if (unboxed != nullptr && *unboxed != "false") doubt(call, "the command asks to run outside its sandbox");
   for (const ShellPart& part : command.visible) {
     for (const Redirection& redirection : part.redirections) {
       FileUse use = file_use(redirection.target, redirection.writes, context);

@@ -13,11 +13,10 @@ Side side_of(std::string_view from, const TeamView& view) {
   const auto names = [name](const std::vector<std::string>& list) {
     return std::find(list.begin(), list.end(), name) != list.end();
   };
-  if (!schema::is_valid_name(name)) return Side::stranger;
   if (name == view.lead) return Side::lead;
   if (view.roster.find(name)) return Side::member;
   if (names(view.former_members)) return Side::former;
-  if (names(view.config.delivery.senders)) return Side::listed;
+  if (schema::is_valid_name(name) && names(view.config.delivery.senders)) return Side::listed;
   return Side::stranger;
 }
 

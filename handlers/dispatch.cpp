@@ -1,5 +1,6 @@
 #include "handlers/dispatch.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "handlers/ask.hpp"
@@ -209,7 +210,13 @@ Outcome dispatch(const Incoming& message, const schema::Payload& payload, const 
   const std::string_view sender = schema::bare_name(from);
   const Side side = side_of(from, view);
   const Direction direction = direction_of(payload, side, message.place);
-  if (side == Side::stranger) return refusal(payload, side, from, direction.reason);
+  if (side == Side::stranger) {
+    const auto& unserved = view.roster.unserved;
+    const auto lost =
+        std::find_if(unserved.begin(), unserved.end(), [&](const auto& member) { return member.name == sender; });
+    if (lost == unserved.end()) return refusal(payload, side, from, direction.reason);
+    return refusal(payload, side, from, "it is in the roster, but cannot be answered: " + lost->reason);
+  }
   if (const auto other = std::visit(OtherSender{sender}, payload)) {
     return Refused{"sender.disagrees", std::string(schema::type_name(payload)) + ": the envelope is from " +
                                            shown(from) + ", the message inside says " + shown(*other)};

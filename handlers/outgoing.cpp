@@ -17,7 +17,7 @@ AppendEntry entry_of(const Letter& letter, const TeamView& view) {
   envelope.text = schema::decode_string(schema::quote(letter.text)).value_or(std::string(letter.text));
   envelope.timestamp = schema::iso_timestamp(letter.at_ms);
   envelope.msg_id = schema::uuid_from(letter.origin);
-  std::string inbox(letter.to);
+  std::string inbox = schema::inbox_name(letter.to);
   schema::MessageKey key =
       schema::make_message_key({std::string(view.team), inbox}, envelope.from, envelope.timestamp, envelope.text, 0);
   return {std::move(inbox), std::move(key), schema::encode_envelope(envelope)};

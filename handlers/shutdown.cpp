@@ -155,7 +155,7 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order,
   if (auto problem = why_no_worker(order.member, view)) return *std::move(problem);
   const auto after = [now_ms](config::Duration span) { return now_ms + span.count(); };
   Shutdown shutdown;
-  shutdown.request_id = "shutdown-" + std::to_string(now_ms) + "@" + order.member;
+  shutdown.request_id = "shutdown-" + std::to_string(now_ms) + "@" + schema::inbox_name(order.member);
   shutdown.member = order.member;
   shutdown.agent_id = view.roster.find(order.member)->agent_id;
   shutdown.by = order.by;

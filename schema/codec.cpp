@@ -23,7 +23,8 @@ void read(FieldReader& fields, PermissionRequest& request) {
   request.tool_name = fields.required_string("toolName");
   fields.strings({{"toolUseId", request.tool_use_id}, {"description", request.description}});
   request.input = fields.raw("input", JsonKind::object, "{}");
-  request.permission_suggestions = fields.raw("permissionSuggestions", JsonKind::array, "[]");
+  const bool none = fields.token("permissionSuggestions") == "null";
+  request.permission_suggestions = none ? "[]" : fields.raw("permissionSuggestions", JsonKind::array, "[]");
 }
 
 void read(FieldReader& fields, PermissionResponse& response) {

@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <span>
 
+#include "schema/odd_characters.hpp"
 #include "schema/sha256.hpp"
+#include "schema/utf8.hpp"
 
 namespace inbox_poller::schema {
 
@@ -51,6 +53,22 @@ bool is_valid_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 && name.front() != '-' && consists_of(name, name_characters);
 }
 
+std::string inbox_name(std::string_view member) {
+  std::string name;
+  for (std::size_t at = 0; at < member.size();) {
+    const CodePoint point = code_point_at(member, at);
+    const bool stays =
+        point.value < 0x80 && name_characters.find(static_cast<char>(point.value)) != std::string_view::npos;
+    name += stays ? std::string(1, member[at]) : std::string(point.value >= 0x10000 ? 2 : 1, '-');
+    at += point.length;
+  }
+  return name;
+}
+
+bool is_inbox_name(std::string_view name) {
+  return !name.empty() && name.size() <= 200 && consists_of(name, name_characters);
+}
+
 std::string_view bare_name(std::string_view name_or_agent_id) {
   return name_or_agent_id.substr(0, name_or_agent_id.find('@'));
 }
@@ -59,8 +77,17 @@ bool is_found_by_old_clients(std::string_view team) {
   return !team.empty() && consists_of(team, "abcdefghijklmnopqrstuvwxyz0123456789-");
 }
 
+bool is_seen(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = code_point_at(text, at);
+    if (!point.valid || point.value == 0xFFFD || is_odd(point.value)) return false;
+    at += point.length;
+  }
+  return true;
+}
+
 bool is_valid_request_id(std::string_view id) {
-  return !id.empty() && id.size() <= 256 && consists_of(id, id_characters);
+  return !id.empty() && id.size() <= 256 && id.front() != '@' && consists_of(bare_name(id), id_characters) && is_seen(id);
 }
 
 MessageKey make_message_key(const KeyScope& scope, std::string_view from, std::string_view timestamp,

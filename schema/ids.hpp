@@ -10,8 +10,15 @@
 
 namespace inbox_poller::schema {
 
-/// True for names we are willing to turn into a file name: `^[A-Za-z0-9_-]{1,64}$`, not starting with '-'.
+/// True for names that every client takes as they are: `^[A-Za-z0-9_-]{1,64}$`, not starting with '-'.
 bool is_valid_name(std::string_view name);
+
+/// The name of a member's inbox, as clients make it: each UTF-16 unit outside of [A-Za-z0-9_-] becomes '-'. Names that
+/// are valid stay; others may meet ("a.b" and "a b").
+std::string inbox_name(std::string_view member);
+
+/// True for what inbox_name() may give and a file with a lock beside it can bear: `^[A-Za-z0-9_-]{1,200}$`.
+bool is_inbox_name(std::string_view name);
 
 /// The member name in "name" or "name@team". Cuts at the first '@'; never allocates.
 std::string_view bare_name(std::string_view name_or_agent_id);
@@ -20,7 +27,11 @@ std::string_view bare_name(std::string_view name_or_agent_id);
 /// other character than letters and digits as '-'.
 bool is_found_by_old_clients(std::string_view team);
 
-/// True for request ids we are willing to keep, log and echo: 1 to 256 characters of `[A-Za-z0-9@._:+=-]`.
+/// True for texts of which a reader sees every character: UTF-8 without U+FFFD and without what odd_characters.hpp has.
+bool is_seen(std::string_view text);
+
+/// True for request ids we are willing to keep, log and echo: 1 to 256 bytes of `[A-Za-z0-9@._:+=-]`, and behind the
+/// first '@', where clients write the asker's name, whatever is_seen().
 bool is_valid_request_id(std::string_view id);
 
 /// The identity of one message in our ledger: 32 hexadecimal digits, then "-<n>" for the n-th repetition (n >= 1) of

@@ -1,36 +1,14 @@
 #include "schema/printable.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 
+#include "schema/odd_characters.hpp"
 #include "schema/utf8.hpp"
 
 namespace inbox_poller::schema {
 
 namespace {
-
-/// Controls behind ASCII, and what a reader cannot see or what changes the direction of what he reads.
-bool is_odd(char32_t value) {
-  struct Range {
-    char32_t first;
-    char32_t last;
-  };
-  static constexpr std::array<Range, 13> odd{{{0x7F, 0x9F},
-                                              {0xAD, 0xAD},
-                                              {0x34F, 0x34F},
-                                              {0x61C, 0x61C},
-                                              {0x115F, 0x1160},
-                                              {0x180B, 0x180E},
-                                              {0x200B, 0x200F},
-                                              {0x2028, 0x202E},
-                                              {0x2060, 0x206F},
-                                              {0x3164, 0x3164},
-                                              {0xFEFF, 0xFEFF},
-                                              {0xFFF9, 0xFFFB},
-                                              {0xE0000, 0xE0FFF}}};
-  return std::any_of(odd.begin(), odd.end(), [&](const Range& r) { return value >= r.first && value <= r.last; });
-}
 
 std::string hex(const char* format, unsigned value) {
   char text[16];
@@ -58,7 +36,13 @@ template <class Spell>
 std::string replace(std::string_view text, Spell spell) {
   std::string out;
   out.reserve(text.size());
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };  // nobody spells that in another way
   for (std::size_t at = 0; at < text.size();) {
+    const auto* const odd = std::find_if_not(text.data() + at, text.data() + text.size(), is_plain);
+    const auto plain = static_cast<std::size_t>(odd - text.data()) - at;
+    out += text.substr(at, plain);
+    at += plain;
+    if (at == text.size()) break;
     const CodePoint point = code_point_at(text, at);
     const std::string spelling = spell(point, text.substr(at, point.length));
     if (spelling.empty())
@@ -71,7 +55,7 @@ std::string replace(std::string_view text, Spell spell) {
 }
 
 std::string spell(const CodePoint& point, std::string_view bytes) {
-  if (point.valid) return point.value < 0x20 || is_odd(point.value) ? escaped(point.value) : std::string();
+  if (point.valid) return is_odd(point.value) ? escaped(point.value) : std::string();
   std::string out;
   for (const char byte : bytes) out += hex("\\x%02x", static_cast<unsigned char>(byte));
   return out;
@@ -94,7 +78,8 @@ std::string printable_block(std::string_view text, std::string_view margin) {
 std::string printable_json(std::string_view json) {
   return replace(json, [](const CodePoint& point, std::string_view) -> std::string {
     if (!point.valid) return "\\ufffd";
-    return is_odd(point.value) ? json_escaped(point.value) : std::string();
+    // A raw newline or tab stands between tokens; inside a text JSON has escaped it.
+    return point.value >= 0x20 && is_odd(point.value) ? json_escaped(point.value) : std::string();
   });
 }
 

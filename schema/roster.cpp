@@ -1,8 +1,11 @@
 #include "schema/roster.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "schema/field_reader.hpp"
+#include "schema/fold.hpp"
 #include "schema/ids.hpp"
 
 namespace inbox_poller::schema {
@@ -57,6 +60,15 @@ std::optional<LeadProcess> decode_lead_process(std::string_view bytes) {
   return fields.problem() || process.pid <= 0 ? std::nullopt : std::optional(process);
 }
 
+/// Why nobody with this name can be served, whoever else is there. Names are shown and logged, so they must be seen.
+std::optional<std::string> why_no_inbox(std::string_view name) {
+  if (is_valid_name(name)) return std::nullopt;
+  if (name.find('@') != std::string_view::npos) return "its name holds '@', behind which clients write the team";
+  if (!is_seen(name)) return "its name holds a character that nobody sees or that is none";
+  if (!is_inbox_name(inbox_name(name))) return "its name is too long for a file";
+  return std::nullopt;
+}
+
 /// The bytes of the `members` array; an empty list when there is none.
 Result<std::string_view> member_list(std::string_view bytes, const std::vector<MemberSpan>& fields) {
   const std::string_view list = find_member(bytes, fields, "members").value_or("[]");
@@ -69,6 +81,26 @@ Result<std::string_view> member_list(std::string_view bytes, const std::vector<M
 std::string Roster::lead_name() const {
   const std::string_view lead = bare_name(lead_agent_id);
   return is_valid_name(lead) ? std::string(lead) : "team-lead";
+}
+
+void Roster::part_inboxes(const std::vector<std::string>& others) {
+  const auto is_odd_name = [](const Member& member) { return !is_valid_name(member.name); };
+  if (std::none_of(members.begin(), members.end(), is_odd_name)) return;
+  // By inbox; those that differ in their case only are one on some file systems.
+  std::map<std::string, std::set<std::string>> claims;
+  for (const std::string& other : others) claims[fold_case(inbox_name(other))].insert(other);
+  for (const Member& member : members) claims[fold_case(inbox_name(member.name))].insert(member.name);
+  const auto shares = [&](const Member& member) {
+    const std::string inbox = inbox_name(member.name);
+    const auto& names = claims[fold_case(inbox)];
+    if (!is_odd_name(member) || names.size() == 1) return false;
+    std::string rivals;
+    for (const std::string& other : names)
+      if (other != member.name) rivals += (rivals.empty() ? "" : ", ") + other;
+    unserved.push_back({member.name, "its inbox would be " + inbox + ".json, as that of " + rivals});
+    return true;
+  };
+  std::erase_if(members, shares);
 }
 
 const Member* Roster::find(std::string_view bare) const {
@@ -97,8 +129,13 @@ Result<Roster> decode_roster(std::string_view bytes) {
   for (std::size_t i = 0; i < elements.size(); ++i) {
     auto member = decode_member(elements[i].of(*list), i);
     if (!member) return member.error();
-    if (is_valid_name(member->name)) roster.members.push_back(std::move(*member));
+    if (member->name.empty()) continue;
+    if (auto why = why_no_inbox(member->name))
+      roster.unserved.push_back({std::move(member->name), *std::move(why)});
+    else
+      roster.members.push_back(std::move(*member));
   }
+  roster.part_inboxes({roster.lead_name()});
   return roster;
 }
 

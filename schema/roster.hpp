@@ -29,19 +29,31 @@ struct LeadProcess {
   std::string pid_space = {};  // pidSpace: where the number holds, "host#pid:[4026531836]"; empty when absent
 };
 
+/// A member that cannot be answered: its name has no inbox of its own.
+struct Unserved {
+  std::string name;
+  std::string reason;  // as "its …"
+  bool operator==(const Unserved&) const = default;
+};
+
 struct Roster {
   std::string name, description, lead_agent_id, lead_session_id;
   long long created_at_ms = 0;
   std::vector<Member> members;
+  std::vector<Unserved> unserved;
   std::optional<LeadProcess> lead_process;
 
   /// The lead's bare name from leadAgentId; "team-lead" when that is missing or not a valid name.
   [[nodiscard]] std::string lead_name() const;
   /// The member with this bare name, or null.
   [[nodiscard]] const Member* find(std::string_view bare) const;
+  /// Takes out of `members` whose name clients would turn into the inbox of another member or of one of `others`. Who
+  /// has the inbox's very name keeps it.
+  void part_inboxes(const std::vector<std::string>& others);
 };
 
-/// Reads the file. Missing or null fields are empty, members without a usable name are left out. Errors ("roster.…")
+/// Reads the file. Missing or null fields are empty, members without a name are left out. One whose name clients do
+/// not take as it is has the inbox that they make of it (inbox_name), unless that is another's. Errors ("roster.…")
 /// name the field ("members[2].name: expected a string, found a number").
 Result<Roster> decode_roster(std::string_view bytes);
 

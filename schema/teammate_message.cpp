@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "schema/fold.hpp"
+#include "schema/odd_characters.hpp"
 #include "schema/utf8.hpp"
 
 namespace inbox_poller::schema {
@@ -14,105 +16,45 @@ constexpr std::size_t max_attribute = 200;  // characters
 constexpr std::array<std::string_view, 8> colors = {"blue",   "green", "yellow", "purple",
                                                     "orange", "pink",  "cyan",   "red"};
 
-/// Tags that mean something to a lead session: our own block, and what its harness wraps around notes, commands and
-/// turns. A '-' stands for any hyphen, a '_' or a space.
-constexpr std::array<std::string_view, 20> tags = {
-    "teammate-message",
-    "system-reminder",
-    "channel",
-    "task-notification",
-    "system",
-    "command-name",
-    "command-message",
-    "command-args",
-    "command-contents",
-    "local-command-stdout",
-    "local-command-stderr",
-    "local-command-caveat",
-    "bash-input",
-    "bash-stdout",
-    "bash-stderr",
-    "user-prompt-submit-hook",
-    "human",
-    "assistant",
-    "function-calls",
-    "function-results",
-};
+/// Tags that mean something to a lead session: our own block, and what harnesses wrap around notes, commands, tool
+/// calls, thoughts, settings and turns. A '-' stands for any hyphen, a '_' or a space.
+constexpr std::string_view tags[] = {
+    // notes and records
+    "teammate-message", "system-reminder", "channel", "channel-message", "cross-session-message", "task-notification",
+    "task-id", "task-status", "task-result", "agent-message", "agent-notification", "command-name", "command-message",
+    "command-args", "command-contents", "local-command-stdout", "local-command-stderr", "local-command-caveat",
+    "local-command-output", "bash-input", "bash-stdout", "bash-stderr", "user-prompt-submit-hook", "session-start-hook",
+    "hook-output", "hook-additional-context", "user-memory-input", "user-memory", "persisted-output", "new-diagnostics",
+    "ide-diagnostics", "ide-selection", "ide-opened-file", "mcp-resource", "available-skills",
+    "available-deferred-tools", "environment-context", "git-status", "claude-md", "session-context",
+    // calls and results
+    "function-call", "function-calls", "function-result", "function-results", "tool-call", "tool-calls", "tool-use",
+    "tool-use-error", "tool-use-id", "tool-input", "tool-output", "tool-name", "tool-code", "tool-result",
+    "tool-results", "tool-response", "server-tool-use",
+    // thoughts and settings; everything in the name space "antml"
+    "thinking", "scratchpad", "redacted-thinking", "thinking-mode", "max-thinking-length", "interleaved-thinking",
+    "reasoning-effort", "token-budget", "total-tokens", "antml",
+    // turns
+    "system", "system-prompt", "developer", "human", "user-message", "assistant", "assistant-message"};
+
+/// The same of words that code holds as well, as in "i < result": these only right behind the bracket or a slash.
+constexpr std::string_view words[] = {"error",     "function", "functions", "invoke",     "parameter",
+                                      "reasoning", "result",   "settings",  "think",      "tool",
+                                      "tools",     "user",     "budget",    "permissions"};
 
 constexpr std::array<std::string_view, 4> turn_markers = {"human", "assistant", "system", "user"};
 
 /// What our own lines about a text begin with.
 constexpr std::array<std::string_view, 2> labels = {"[may-be-a-repeat", "[cut"};
 
-struct Range {
-  char32_t first;
-  char32_t last;
-};
-
-template <std::size_t size>
-bool is_in(const std::array<Range, size>& ranges, char32_t c) {
-  return std::any_of(ranges.begin(), ranges.end(), [c](const Range& r) { return c >= r.first && c <= r.last; });
-}
-
-bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c <= 0x9F); }
-
-/// Shows nothing by itself, but is a part of how emoji and several scripts are spelled: joiners, variation selectors,
-/// fillers.
-bool is_joiner(char32_t c) {
-  static constexpr std::array<Range, 10> joiners{{{0x34F, 0x34F},
-                                                  {0x115F, 0x1160},
-                                                  {0x17B4, 0x17B5},
-                                                  {0x180B, 0x180D},
-                                                  {0x180F, 0x180F},
-                                                  {0x200C, 0x200D},
-                                                  {0x3164, 0x3164},
-                                                  {0xFE00, 0xFE0F},
-                                                  {0xFFA0, 0xFFA0},
-                                                  {0xE0100, 0xE01EF}}};
-  return is_in(joiners, c);
-}
-
-/// Shows nothing, or turns the direction of what follows; also the tag characters that can hide a text inside another.
-bool is_invisible(char32_t c) {
-  static constexpr std::array<Range, 12> invisible{{{0xAD, 0xAD},
-                                                    {0x61C, 0x61C},
-                                                    {0x180E, 0x180E},
-                                                    {0x200B, 0x200B},
-                                                    {0x200E, 0x200F},
-                                                    {0x202A, 0x202E},
-                                                    {0x2060, 0x206F},
-                                                    {0xFEFF, 0xFEFF},
-                                                    {0xFFF0, 0xFFFB},
-                                                    {0x1D173, 0x1D17A},
-                                                    {0xE0000, 0xE00FF},
-                                                    {0xE01F0, 0xE0FFF}}};
-  return is_in(invisible, c);
-}
-
+bool is_control(char32_t c) { return oddity_of(c) == Oddity::control; }
+bool is_joiner(char32_t c) { return oddity_of(c) == Oddity::joiner; }
+bool is_invisible(char32_t c) { return oddity_of(c) == Oddity::invisible; }
+bool is_line_separator(char32_t c) { return oddity_of(c) == Oddity::line_separator; }
 /// White space of any kind, and what looks like it; not a newline.
-bool is_blank(char32_t c) {
-  static constexpr std::array<Range, 8> blank{{{'\t', '\t'},
-                                               {' ', ' '},
-                                               {0xA0, 0xA0},
-                                               {0x1680, 0x1680},
-                                               {0x2000, 0x200A},
-                                               {0x202F, 0x202F},
-                                               {0x205F, 0x205F},
-                                               {0x3000, 0x3000}}};
-  return is_in(blank, c) || c == 0x2800;
-}
+bool is_blank(char32_t c) { return c == ' ' || c == '\t' || oddity_of(c) == Oddity::blank; }
 
-bool is_hyphen(char32_t c) {
-  return c == '-' || c == '_' || (c >= 0x2010 && c <= 0x2015) || c == 0x2212 || c == 0xFE63 || c == 0xFF0D;
-}
-
-bool is_gap(char32_t c) { return is_hyphen(c) || is_blank(c); }
-
-bool is_colon(char32_t c) {
-  return c == ':' || c == 0xFF1A || c == 0xFE55 || c == 0xFE13 || c == 0xA789 || c == 0x2236;
-}
-
-bool is_line_separator(char32_t c) { return c == 0x2028 || c == 0x2029; }
+bool is_gap(char32_t c) { return is_blank(c) || look(c) == '-' || look(c) == '_'; }
 
 /// At most `limit` characters, each as `spell` has it: as it is, as something else, or, when that is empty, not at all.
 /// Of a row of joiners no more than emoji need: a red heart on fire is heart, selector, joiner, fire.
@@ -178,21 +120,45 @@ std::size_t end_of_word(std::string_view text, std::size_t position, std::string
   for (const char expected : word) {
     if (position >= text.size()) return std::string_view::npos;
     const CodePoint point = code_point_at(text, position);
-    const char32_t c = point.value >= 'A' && point.value <= 'Z' ? point.value | 0x20U : point.value;
-    const bool fits = expected == '-' ? is_gap(c) : c == static_cast<unsigned char>(expected);
+    const bool fits = expected == '-' ? is_gap(point.value) : look(point.value) == static_cast<unsigned char>(expected);
     if (!fits) return std::string_view::npos;
     position = skip(text, position + point.length, expected == '-' ? is_gap : nothing);
   }
   return position;
 }
 
-/// True when one of the tags opens or closes here, however it is spaced. "<teammate_messages>" is another tag.
-bool is_tag_at(std::string_view text, std::size_t position) {
-  position = skip(text, position + 1, [](char32_t c) { return is_space(c) || c == '/'; });
-  return std::any_of(tags.begin(), tags.end(), [&](std::string_view tag) {
-    const std::size_t end = end_of_word(text, position, tag);
+/// Behind a name space in front of a tag ("ns:"), or where it was.
+std::size_t skip_name_space(std::string_view text, std::size_t position) {
+  constexpr int longest = 32;
+  std::size_t end = position;
+  for (int i = 0; i < longest && end < text.size(); ++i) {
+    const CodePoint point = code_point_at(text, end);
+    end += point.length;
+    if (look(point.value) == ':') return skip(text, end, is_space);
+    if (point.value >= 0x80 ? !is_joiner(point.value) && look(point.value) >= 0x80
+                            : !is_name_character(static_cast<char>(point.value)))
+      break;
+  }
+  return position;
+}
+
+template <std::size_t size>
+bool is_one_of(const std::string_view (&names)[size], std::string_view text, std::size_t position) {
+  return std::any_of(std::begin(names), std::end(names), [&](std::string_view name) {
+    const std::size_t end = end_of_word(text, position, name);
     return end != std::string_view::npos && (end == text.size() || !is_name_character(text[end]));
   });
+}
+
+/// True when one of the tags opens or closes behind a bracket that ends here, however it is spaced.
+/// "<teammate_messages>" is another tag.
+bool is_tag_at(std::string_view text, std::size_t bracket_end) {
+  const auto is_slash = [](char32_t c) { return look(c) == '/'; };
+  const std::size_t tight = skip(text, bracket_end, is_slash);
+  const std::size_t name = skip(text, tight, [&](char32_t c) { return is_space(c) || is_slash(c); });
+  if (is_one_of(words, text, tight) || is_one_of(tags, text, name)) return true;
+  const std::size_t behind = skip_name_space(text, name);
+  return behind != name && (is_one_of(tags, text, behind) || is_one_of(words, text, behind));
 }
 
 /// True when the line that begins here reads like the beginning of somebody's turn.
@@ -202,7 +168,7 @@ bool is_turn_marker_at(std::string_view text, std::size_t position) {
     std::size_t end = end_of_word(text, position, marker);
     if (end == std::string_view::npos) return false;
     end = skip(text, end, is_emphasis);
-    return end < text.size() && is_colon(code_point_at(text, end).value);
+    return end < text.size() && look(code_point_at(text, end).value) == ':';
   });
 }
 
@@ -230,13 +196,16 @@ std::string neutralise(std::string_view text) {
   std::string result;
   result.reserve(clean.size());
   bool at_line_start = true;
-  for (std::size_t i = 0; i < clean.size(); ++i) {
+  for (std::size_t i = 0; i < clean.size();) {
     if (at_line_start && (is_turn_marker_at(clean, i) || is_label_at(clean, i))) result += "> ";
     at_line_start = clean[i] == '\n';
-    if (clean[i] == '<' && is_tag_at(clean, i))
+    const CodePoint point = code_point_at(clean, i);
+    const std::size_t next = i + point.length;
+    if (look(point.value) == '<' && is_tag_at(clean, next))
       result += "&lt;";
     else
-      result += clean[i];
+      result.append(clean, i, point.length);
+    i = next;
   }
   return result;
 }

@@ -31,10 +31,11 @@ std::string render(std::span<const TeammateMessage>);
 std::string visible(std::string_view text);
 
 /// Text made safe to show inside a block or on a terminal: visible(), and then tags that could open or close a block, a
-/// system note or a command record neutralised (`<` becomes `&lt;`), lines that look like a turn marker ("Human:",
-/// "Assistant:", "System:", "User:") or like our own lines about a text ("[may be a repeat", "[cut:") quoted with
-/// "> ". They are found in any case, with any kind of space and with joiners inside. Lookalikes (`<teammate_messages>`)
-/// and other letters or brackets that only look the same stay.
+/// system note, a command record, a tool call, a thought or a turn neutralised (the bracket becomes `&lt;`), lines that
+/// look like a turn marker ("Human:", "Assistant:", "System:", "User:") or like our own lines about a text
+/// ("[may be a repeat", "[cut:") quoted with "> ". They are found in any case, with any kind of space, with joiners
+/// inside, behind a name space ("x:invoke"), and when brackets, slashes, hyphens, colons or letters only look the same
+/// (schema/fold.hpp). Longer names (`<teammate_messages>`) stay.
 std::string neutralise(std::string_view text);
 
 }  // namespace inbox_poller::schema

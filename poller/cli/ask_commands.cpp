@@ -41,6 +41,7 @@ ExitCode pending(Context& context) {
 
 struct AnswerOptions {
   std::string id;
+  std::string kind;
   std::string by;  // empty: the user's name
   bool always = false;
   std::string mode;
@@ -51,6 +52,7 @@ struct AnswerOptions {
 
 ExitCode answer(Context& context, std::string_view verb, const AnswerOptions& options) {
   json::object request{{"id", options.id}, {"by", options.by.empty() ? user_name() : options.by}};
+  if (!options.kind.empty()) request["kind"] = options.kind;
   if (options.always) request["always"] = true;
   if (!options.mode.empty()) request["mode"] = options.mode;
   if (!options.input.empty()) request["input"] = options.input;
@@ -67,7 +69,13 @@ ExitCode answer(Context& context, std::string_view verb, const AnswerOptions& op
   return context.print(text);
 }
 
-void add_by(CLI::App& command, AnswerOptions& options) {
+/// Which ask, and who answers it.
+void add_ask(CLI::App& command, AnswerOptions& options) {
+  command.add_option("ID", options.id, "The request id, or the key of its message, in full")->required();
+  command
+      .add_option("--kind", options.kind,
+                  "Of several asks with one id, that of this kind: permission, sandbox, plan, stop")
+      ->type_name("KIND");
   command
       .add_option("--by", options.by,
                   "Who answers, for the record (default: your user name); it is no proof: whoever may use the socket "
@@ -110,12 +118,11 @@ void add_approve(CLI::App& app, Context& context) {
       "  inbox-poller approve perm-17 --by team-lead\n"
       "  inbox-poller approve perm-17 --input '{\"command\":\"git push origin main\"}'\n"
       "  inbox-poller approve plan-3 --mode acceptEdits --note 'start with the tests'");
-  command->add_option("ID", options->id, "The request id, in full")->required();
+  add_ask(*command, *options);
   command->add_flag("--always", options->always, "And the same again in this session, without asking");
   command->add_option("--mode", options->mode, "For a plan: the permission mode to grant")->type_name("MODE");
   command->add_option("--input", options->input, "For a tool: run it with this input instead")->type_name("JSON");
   command->add_option("--note", options->note, "A message to the worker along with the approval")->type_name("TEXT");
-  add_by(*command, *options);
   command->callback([options, &context] { context.exit_code = answer(context, "approve", *options); });
 }
 
@@ -127,9 +134,8 @@ void add_deny(CLI::App& app, Context& context) {
                   "instead.\n\n"
                   "Example:\n"
                   "  inbox-poller deny perm-17 --reason 'do not push; open a pull request'");
-  command->add_option("ID", options->id, "The request id, in full")->required();
+  add_ask(*command, *options);
   command->add_option("--reason", options->reason, "What the worker is told")->type_name("TEXT")->required();
-  add_by(*command, *options);
   command->callback([options, &context] { context.exit_code = answer(context, "deny", *options); });
 }
 

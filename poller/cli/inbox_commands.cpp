@@ -95,14 +95,18 @@ struct Box {
   ClaudeMailbox mailbox;
   Result<schema::Roster> roster;
   std::string lead;
-  std::string member;
+  std::string member;  // the inbox's name
+  bool known;          // what was asked for is a name, or that of a member
 
   Box(TeamPlace place, std::string_view name)
       : team(std::move(place)),
         mailbox(files, clock, team.folder(), team.name, team.config.limits),
         roster(mailbox.roster()),
         lead(lead_of(team.config, roster)),
-        member(schema::bare_name(name)) {}
+        member(schema::bare_name(name)),
+        known(schema::is_valid_name(member) || (roster && roster->find(member) != nullptr)) {
+    if (known) member = schema::inbox_name(member);
+  }
   [[nodiscard]] std::string path() const { return team.folder() + "/inboxes/" + member + ".json"; }
   [[nodiscard]] json::object about() const {
     return {{"ok", true}, {"team", team.name}, {"inbox", member}, {"path", path()}};
@@ -119,7 +123,7 @@ Result<std::unique_ptr<Box>> open_box(const Context& context, const InboxOptions
   auto team = choose_team(context, options, files);
   if (!team) return team.error();
   auto box = std::make_unique<Box>(*std::move(team), options.member);
-  if (!schema::is_valid_name(box->member))
+  if (!box->known)
     return usage_error("\"" + options.member + "\" is not a name (A-Z a-z 0-9 _ -, at most 64)");
   return box;
 }
@@ -298,7 +302,7 @@ ExitCode send(Context& context, const InboxOptions& options) {
   if (const auto refused = refuse_control_text(text); !options.raw && refused) return fail(context, *refused);
   schema::OutgoingEnvelope envelope;
   envelope.from = options.from.empty() ? box.lead : options.from;
-  if (!schema::is_valid_name(envelope.from))
+  if (!schema::is_valid_name(envelope.from) && !(box.roster && box.roster->find(envelope.from) != nullptr))
     return fail(context, usage_error("--from \"" + envelope.from + "\" is not a name"));
   if (const auto* sender = box.roster ? box.roster->find(envelope.from) : nullptr) envelope.color = sender->color;
   envelope.text = std::move(text);

@@ -55,6 +55,11 @@ ExitCode allow(Context& context, const RuleOptions& options) {
   std::string text = "from now on in this session: " + rule + '\n';
   if (text_of(*answer, "role") == "front")
     text += "it decides what workers ask; they are not told of it, since another lead speaks to them (role front)\n";
+  else if (const std::string why = text_of(*answer, "not_told"); !why.empty())
+    text +=
+        "it decides what workers ask, after the deny and ask rules. They are not told of it: one that took it over\n"
+        "would no longer ask, and " +
+        why + ", which shares calls with it, would no longer hold for it\n";
   else
     text += told.empty() ? "there is no worker to tell; who joins is told\n"
                          : "told: " + told + "; who joins is told too\n";
@@ -73,6 +78,14 @@ ExitCode revoke(Context& context, const RuleOptions& options) {
   return context.print(text);
 }
 
+/// Who was told of a rule, and why nobody else is.
+std::string told_of(const json::object& rule) {
+  const std::string told = names_of(rule, "told");
+  const std::string why = text_of(rule, "not_told");
+  if (why.empty()) return told;
+  return (told.empty() ? "nobody" : told + ", now nobody") + (" because of " + why);
+}
+
 ExitCode rules(Context& context) {
   const Result<json::object> answer = context.ask("rules");
   if (!answer) return context.fail(answer.error());
@@ -81,7 +94,7 @@ ExitCode rules(Context& context) {
   const std::string source = text_of(*answer, "source");
   for (const json::object* rule : objects_of(*answer, "session"))
     rows.push_back({text_of(*rule, "action"), text_of(*rule, "kind"), text_of(*rule, "rule"),
-                    text_of(*rule, "by") + ' ' + ago(number_of(*rule, "at_ms")), names_of(*rule, "told")});
+                    text_of(*rule, "by") + ' ' + ago(number_of(*rule, "at_ms")), told_of(*rule)});
   for (const json::object* rule : objects_of(*answer, "configured"))
     rows.push_back({text_of(*rule, "action"), text_of(*rule, "kind"), text_of(*rule, "rule"), source, ""});
   if (rows.size() == 1) return context.print("no rules; every ask goes to a person (" + source + ")\n");
@@ -112,7 +125,8 @@ void add_allow(CLI::App& app, Context& context) {
   CLI::App* command = add_command(
       app, "allow", "Allow something to all workers for this session",
       "The rule decides what workers ask from now on, and goes once to each worker, also to one that joins\n"
-      "later, so that older clients do not even ask. It ends with the lead's session; for good, write it under\n"
+      "later, so that older clients do not even ask; unless it shares calls with a deny or ask rule, which would\n"
+      "then no longer hold for them. It ends with the lead's session; for good, write it under\n"
       "[permissions] allow. With --directory, Read and Edit hold below that directory. Beside another lead (role\n"
       "front) the rule decides here, and workers are not told.\n\n"
       "Examples:\n"

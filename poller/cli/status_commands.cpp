@@ -106,6 +106,9 @@ void add_oddities(const Console& console, const json::object& team, std::vector<
     if (const std::string answers = raw_text_of(*member, "answers"); !answers.empty() && answers != "count")
       rows.push_back({"answers", console.loud(text_of(*member, "name") + " takes answers from its own lead only") +
                                      ": " + text_of(*member, "answers_reason")});
+  for (const json::object* member : objects_of(team, "unserved"))
+    rows.push_back({"nobody", console.loud(text_of(*member, "name") + " is in the roster and cannot be answered") +
+                                  ": " + text_of(*member, "reason") + "; start it anew under another name"});
   for (const json::object* phantom : objects_of(team, "phantoms"))
     rows.push_back({"phantom", console.loud(text_of(*phantom, "inbox")) + " is an inbox of nobody with " +
                                    count(*phantom, "entries") + " entries, " + count(*phantom, "unread") +

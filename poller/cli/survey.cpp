@@ -99,7 +99,8 @@ Whose whose_inbox(const std::string& inbox, const config::TeamConfig& config, co
     return std::find(names.begin(), names.end(), inbox) != names.end();
   };
   if (inbox == lead) return Whose::lead;
-  if (roster && roster->find(inbox) != nullptr) return Whose::member;
+  const auto is_its = [&](const schema::Member& member) { return schema::inbox_name(member.name) == inbox; };
+  if (roster && std::any_of(roster->members.begin(), roster->members.end(), is_its)) return Whose::member;
   if (named_in(config.team.aliases)) return Whose::alias;
   if (named_in(config.delivery.senders)) return Whose::sender;
   return roster ? Whose::nobody : Whose::unknown;
@@ -164,7 +165,7 @@ TeamSight look_at_team(FileSystem& files, const Clock& clock, const TeamPlace& p
     if (!name.ends_with(inbox_suffix)) continue;
     InboxSight inbox;
     inbox.name = name.substr(0, name.size() - inbox_suffix.size());
-    if (!schema::is_valid_name(inbox.name)) continue;
+    if (!schema::is_inbox_name(inbox.name)) continue;
     inbox.path = folder->path + "/" + name;
     inbox.whose = whose_inbox(inbox.name, place.config, sight.lead, sight.roster);
     if (const Result<FileStat> stat = files.stat_at(*folder, name)) inbox.stat = *stat;

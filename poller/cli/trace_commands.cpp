@@ -68,8 +68,10 @@ std::string trace_text(const Console& console, const json::object& answer, const
   return text + (rows.empty() ? "" : "\n" + table(rows, "  "));
 }
 
-ExitCode trace(Context& context, const std::string& id) {
-  const Result<json::object> answer = context.ask("trace", {{"id", id}});
+ExitCode trace(Context& context, const std::string& id, const std::string& kind) {
+  json::object request{{"id", id}};
+  if (!kind.empty()) request["kind"] = kind;
+  const Result<json::object> answer = context.ask("trace", std::move(request));
   if (!answer) return context.fail(answer.error());
   if (context.json) return context.print_json(*answer);
   return context.print(trace_text(context.console, *answer, waiting_team(context, *answer)));
@@ -103,6 +105,7 @@ ExitCode quarantine(Context& context, long long limit) {
 
 void add_trace(CLI::App& app, Context& context) {
   auto id = std::make_shared<std::string>();
+  auto kind = std::make_shared<std::string>();
   CLI::App* command =
       add_command(app, "trace", "Tell the whole life of a message, an ask or a shutdown",
                   "Where it is now and why, what to do about it, and everything that happened to it, in order. Takes\n"
@@ -113,7 +116,9 @@ void add_trace(CLI::App& app, Context& context) {
                   "  inbox-poller trace shutdown-1770477646348@alice\n"
                   "  inbox-poller trace 0f3a9c21");
   command->add_option("ID", *id, "A message key, the beginning of one, or the id of an ask or a shutdown")->required();
-  command->callback([id, &context] { context.exit_code = trace(context, *id); });
+  command->add_option("--kind", *kind, "Of asks only those of this kind: permission, sandbox, plan, stop")
+      ->type_name("KIND");
+  command->callback([id, kind, &context] { context.exit_code = trace(context, *id, *kind); });
 }
 
 void add_quarantine(CLI::App& app, Context& context) {

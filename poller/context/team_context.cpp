@@ -48,6 +48,14 @@ Status TeamContext::restore() {
 
 Status TeamContext::adopt(schema::Roster fresh) {
   lead = config.team.lead.empty() ? fresh.lead_name() : config.team.lead;
+  auto others = config.team.aliases;
+  others.push_back(lead);
+  fresh.part_inboxes(others);
+  for (const auto& [member_name, reason] : fresh.unserved) {
+    const auto same = [&](const schema::Unserved& one) { return one.name == member_name && one.reason == reason; };
+    if (std::none_of(roster.unserved.begin(), roster.unserved.end(), same))
+      telemetry.emit(Event::roster_unserved, {{"team", name}, {"from", member_name}, {"reason", reason}});
+  }
   const bool new_session = roster.lead_session_id != fresh.lead_session_id;
   for (const auto& member : fresh.members) {
     const auto* before = roster.find(member.name);
@@ -88,6 +96,17 @@ Status TeamContext::adopt(schema::Roster fresh) {
   for (const auto& [member_name, row] : members)
     if (!row.present) former_members_.push_back(member_name);
   return Done{};
+}
+
+std::string TeamContext::owner_of(const std::string& inbox) const {
+  const auto known = members.find(inbox);
+  if (known != members.end() && known->second.present) return inbox;
+  std::string owner = inbox;
+  for (const auto& [member_name, row] : members) {
+    const bool is_better = row.present || (known == members.end() && owner == inbox);
+    if (is_better && schema::inbox_name(member_name) == inbox) owner = member_name;
+  }
+  return owner;
 }
 
 bool TeamContext::has_left(const std::string& member) const {

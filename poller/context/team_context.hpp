@@ -55,6 +55,9 @@ class TeamContext {
   /// Takes over a freshly read roster: notes who joined and who left.
   Status adopt(schema::Roster fresh);
 
+  /// The member whose inbox this is, one of now before one that has left; the inbox's own name when nobody's.
+  [[nodiscard]] std::string owner_of(const std::string& inbox) const;
+
   /// True for somebody who was a member and is none any more: since before our start, or for a minute. (A roster that
   /// is just being rewritten may miss a member for a moment.)
   [[nodiscard]] bool has_left(const std::string& member) const;

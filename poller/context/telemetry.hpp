@@ -36,6 +36,7 @@ enum class Event {
   roster_unreadable,
   roster_mended,
   roster_mode,
+  roster_unserved,
   inbox_state,
   inbox_unreadable,
   inbox_quarantined,

@@ -169,55 +169,6 @@ json::object Service::pending(const Object& request) {
   return {{"ok", true}, {"asks", std::move(asks)}};
 }
 
-json::object Service::answer(const Object& request, bool approve) {
-  const auto id = text(request, "id");
-  const auto wanted = text(request, "team");
-  auto found = services_.ledger.requests_by_id(id);
-  if (!found) return refuse(found.error());
-  std::erase_if(*found, [&](const auto& item) { return !wanted.empty() && item.first != wanted; });
-  if (found->empty())
-    return refuse("request.unknown",
-                  "no ask with the id \"" + id + "\" was ever received; `inbox-poller pending` shows the open ones");
-  if (const auto key = text(request, "message_key"); !key.empty()) {
-    std::erase_if(*found, [&](const auto& item) { return item.second.message.value != key; });
-    if (found->empty())
-      return refuse("request.changed", "the ask with the id \"" + id + "\" is not the one that was shown; look again");
-  }
-  if (found->size() > 1) {
-    std::string places;
-    for (const auto& [team, ask] : *found)
-      places += (places.empty() ? "" : ", ") + team + " (" + std::string(to_string(ask.kind)) + ")";
-    return refuse("request.ambiguous", "several asks have this id: " + places + "; say which team with --team");
-  }
-  const auto& [team_name, ask] = found->front();
-  const auto team = served(team_name);
-  if (!team)
-    return refuse("team.unknown", "team \"" + team_name + "\" is not served now, so its worker cannot be answered");
-
-  handlers::Answer answer;
-  answer.event = approve ? handlers::RequestEvent::person_approves : handlers::RequestEvent::person_denies;
-  answer.by = text(request, "by");
-  answer.reason = text(request, approve ? "note" : "reason");
-  answer.updated_input = text(request, "input");
-  if (const auto mode = text(request, "mode"); !mode.empty()) {
-    answer.mode = config::parse_mode(mode);
-    if (!answer.mode) return no_such_mode(mode);
-  }
-  auto outcome = team->asks().answer(ask, answer, flag(request, "always"));
-  if (const auto* refused = std::get_if<Asks::Refusal>(&outcome)) return refuse(refused->code, refused->message);
-  const auto& taken = std::get<Asks::Taken>(outcome);
-  team->poke();
-  Object reply{{"ok", true},
-               {"team", team_name},
-               {"kind", to_string(taken.request.kind)},
-               {"request_id", id},
-               {"state", to_string(taken.request.state)},
-               {"asker", taken.request.asker},
-               {"subject", taken.request.subject}};
-  if (!taken.rule_added.empty()) reply["rule_added"] = taken.rule_added;
-  return reply;
-}
-
 json::object Service::send(Team& team, const Object& request) {
   if (team.standing().role == config::Role::observer) return not_leader(team, "writing to its workers");
   const auto to = text(request, "to");
@@ -245,7 +196,10 @@ json::object Service::broadcast(Team& team, const Object& request) {
 json::object Service::trace(const Object& request) {
   const auto id = text(request, "id");
   if (id.empty()) return refuse("request.invalid", "`id` must be a message key, the beginning of one, or a request id");
-  auto view = trace_view(services_.ledger, id, trace_limit);
+  const auto kind = text(request, "kind");
+  if (!kind.empty() && !handlers::parse_request_kind(kind))
+    return refuse("request.invalid", "\"" + kind + "\" is no kind of ask; kinds are permission, sandbox, plan and stop");
+  auto view = trace_view(services_.ledger, id, kind, trace_limit);
   if (!view) return refuse(view.error());
   const auto nothing = [&](std::string_view list) { return view->at(list).as_array().empty(); };
   if (nothing("messages") && nothing("requests") && nothing("shutdowns") && nothing("effects") && nothing("history"))

@@ -142,6 +142,7 @@ json::object Service::allow(Team& team, const Object& request) {
           {"rule", allowed->rule.rule},
           {"is_new", allowed->is_new},
           {"told", list_of(allowed->told)},
+          {"not_told", allowed->not_told},
           {"role", to_string(team.standing())}};
 }
 
@@ -160,6 +161,7 @@ json::object Service::rules(Team& team, const Object&) {
   for (const auto& rule : context.session_rules()) {
     auto view = session_rule_view(rule);
     view["told"] = list_of(team.orders().told(rule.id));
+    if (rule.kind == "team") view["not_told"] = team.orders().why_not_told(rule.rule);
     session.push_back(std::move(view));
   }
   return {{"ok", true},

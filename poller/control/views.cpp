@@ -98,6 +98,10 @@ void add_oddities(json::object& view, Team& team) {
   for (const auto& [inbox, phantom] : team.lookout().phantoms())
     phantoms.push_back(json::object{{"inbox", inbox}, {"entries", phantom.entries}, {"unread", phantom.unread}});
   view["phantoms"] = std::move(phantoms);
+  json::array unserved;
+  for (const auto& [name, reason] : team.context().roster.unserved)
+    unserved.push_back(json::object{{"name", clean(name)}, {"reason", clean(reason)}});
+  view["unserved"] = std::move(unserved);
   if (standing.role == config::Role::leader) return;
   const auto seen = team.witness().totals();
   view["seen"] = json::object{{"consumed", seen.consumed},
@@ -243,7 +247,7 @@ namespace {
 /// Gathers what belongs to an id, each thing once, from whatever names it.
 class Trace {
  public:
-  Trace(Ledger& ledger, int limit) : ledger_(ledger), limit_(limit) {}
+  Trace(Ledger& ledger, std::string kind, int limit) : ledger_(ledger), kind_(std::move(kind)), limit_(limit) {}
 
   /// `id` as the key of a message, or the beginning of one.
   Status add_messages(const std::string& id) {
@@ -271,7 +275,7 @@ class Trace {
     auto requests = ledger_.requests_by_id(id);
     if (!requests) return requests.error();
     for (const auto& [name, request] : *requests)
-      if (team.empty() || team == name)
+      if ((team.empty() || team == name) && (kind_.empty() || kind_ == to_string(request.kind)))
         if (auto added = add(name, id, request_view(name, request), requests_); !added) return added;
     auto shutdowns = ledger_.shutdowns_by_id(id);
     if (!shutdowns) return shutdowns.error();
@@ -337,6 +341,7 @@ class Trace {
   }
 
   Ledger& ledger_;
+  std::string kind_;
   int limit_;
   json::array messages_, requests_, shutdowns_, effects_;
   std::vector<HistoryRow> history_;
@@ -344,8 +349,8 @@ class Trace {
 
 }  // namespace
 
-Result<json::object> trace_view(Ledger& ledger, const std::string& id, int limit) {
-  Trace trace(ledger, limit);
+Result<json::object> trace_view(Ledger& ledger, const std::string& id, const std::string& kind, int limit) {
+  Trace trace(ledger, kind, limit);
   if (auto added = trace.add_messages(id); !added) return added.error();
   if (auto added = trace.add_request(id, ""); !added) return added.error();
   if (auto added = trace.add_history_of(id); !added) return added.error();

@@ -21,7 +21,7 @@ void add_worth(boost::json::object& view, const handlers::AnswerWorth&);
 boost::json::object session_rule_view(const SessionRule&);
 Result<boost::json::object> team_view(Team&, Services&);
 /// Everything the ledger has on a message key (or the beginning of one) or a request id: messages, asks, shutdowns,
-/// what we wrote, history.
-Result<boost::json::object> trace_view(Ledger&, const std::string& id, int limit);
+/// what we wrote, history. Of asks only those of `kind`, unless it is empty.
+Result<boost::json::object> trace_view(Ledger&, const std::string& id, const std::string& kind, int limit);
 
 }  // namespace inbox_poller::poller

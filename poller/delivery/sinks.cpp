@@ -109,6 +109,10 @@ Status deliver_file(FileSystem& files, const std::string& path, const std::vecto
   Status ours = require_trusted(file->stat, path);  // what others can write to would reach the lead
   if (ours.ok()) ours = require_trusted_above(path);
   if (!ours) return in_context("delivery.file", ours.error());
+  if (file->stat.links > 1)  // a trap, or somebody's copy: what we append would stand there as well
+    return Error{"io.second_name", "delivery.file: " + path +
+                                       " has a second name (a hard link), under which what is for the "
+                                       "lead could be read or changed; write to a file of its own"};
   std::string lines = ends_inside_a_line(files, path, file->stat) ? "\n" : "";
   for (const auto& message : messages) lines += json_line(message) + "\n";
   if (auto written = files.append(*file, lines); !written) return in_context("delivery.file", written.error());

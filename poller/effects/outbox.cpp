@@ -84,7 +84,7 @@ asio::awaitable<void> Outbox::run() {
     std::vector<Attempt> attempts;
     std::vector<std::pair<Watched, Ending>> too_late;
     for (auto& row : *rows) {
-      if (context_.has_left(row.inbox)) {
+      if (context_.has_left(context_.owner_of(row.inbox))) {
         too_late.emplace_back(Watched{std::move(row), {}, context_.clock.steady()}, Ending::abandoned);
       } else {
         attempts.push_back({std::move(row), {}, {}});

@@ -297,7 +297,7 @@ Status Intake::apply(const handlers::AskedAgain&, const InboxEntry&, MessageRow&
                      Fresh& fresh) {
   const auto role = context_.config.team.role;
   if (role != config::Role::leader) {
-    const auto ours = answered_by_us(row.request_id);
+    const auto ours = answered_by_us(row.request_id, row.sender);
     if (!ours) return ours.error();
     if (role == config::Role::observer || !*ours) return leave(row, Disposition::control, events, fresh);
     fresh.ours.insert(row.key.value);
@@ -356,7 +356,7 @@ Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fre
   if (!*found) return Done{};
   const auto& row = **found;
   if (role == config::Role::front) {
-    const auto ours = answered_by_us(row.request_id);
+    const auto ours = answered_by_us(row.request_id, row.sender);
     if (!ours) return ours.error();
     if (*ours) fresh.ours.insert(entry.key.value);
     return Done{};
@@ -375,12 +375,13 @@ Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fre
   return context_.ledger.take_over(entry.key);
 }
 
-Result<bool> Intake::answered_by_us(const std::string& request_id) const {
+Result<bool> Intake::answered_by_us(const std::string& request_id, const std::string& asker) const {
   if (request_id.empty()) return false;
   const auto requests = context_.ledger.requests_by_id(request_id);
   if (!requests) return requests.error();
-  return std::any_of(requests->begin(), requests->end(),
-                     [&](const auto& item) { return item.first == context_.name && item.second.decided_by == "rule"; });
+  return std::any_of(requests->begin(), requests->end(), [&](const auto& item) {
+    return item.first == context_.name && item.second.asker == asker && item.second.decided_by == "rule";
+  });
 }
 
 /// Each sender has an equal share of the queue, used or not: however much one writes, there is room for what the others

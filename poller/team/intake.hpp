@@ -87,7 +87,7 @@ class Intake {
   /// An entry that the ledger knows already, met for the first time since the start or a change of role.
   Status met_again(const schema::InboxEntry&, EventBatch&, Fresh&) const;
   /// True when a rule answered the ask of this id, so that a front may mark its entries.
-  [[nodiscard]] Result<bool> answered_by_us(const std::string& request_id) const;
+  [[nodiscard]] Result<bool> answered_by_us(const std::string& request_id, const std::string& asker) const;
   /// Whether one more message of this sender fits into the queue; says why in `fresh` when not.
   bool has_room(const std::string& sender, Fresh&) const;
   Status record(const MessageRow&, Event, EventBatch&, Fresh&) const;

@@ -38,7 +38,7 @@ std::optional<bool> verdict_of(const schema::Payload& payload) {
 }  // namespace
 
 bool Lookout::is_somebody(const std::string& inbox) const {
-  return context_.members.contains(inbox) || named_in(context_.config.delivery.senders, inbox);
+  return context_.members.contains(context_.owner_of(inbox)) || named_in(context_.config.delivery.senders, inbox);
 }
 
 std::vector<Lookout::Changed> Lookout::changed() {
@@ -70,7 +70,7 @@ std::vector<Lookout::Changed> Lookout::changed() {
       seen_.erase(inbox);
       continue;
     }
-    if (context_.has_left(inbox)) outbox_.abandon(inbox);
+    if (context_.has_left(context_.owner_of(inbox))) outbox_.abandon(inbox);
     if (!is_somebody(inbox)) phantoms_.try_emplace(inbox, Phantom{0, 0, context_.clock.steady(), false});
     if (glance.glance == Glance::changed) changed.push_back({inbox, glance.size});
   }
@@ -184,7 +184,7 @@ void Lookout::judge_verdict(const std::string& inbox, const schema::Payload& pay
   if (!kind) return;
   const auto id = schema::claimed_request_id(envelope.text);
   const auto* open = asks_.find(*kind, id);
-  if (open == nullptr || open->asker != inbox) return;  // decided already, or never asked: nobody waits for it
+  if (open == nullptr || schema::inbox_name(open->asker) != inbox) return;  // decided already, or never asked: nobody waits for it
   const auto ours = context_.ledger.wrote(entry.key);
   if (!ours || *ours) return;
   Finding finding;

@@ -7,6 +7,7 @@
 #include "handlers/text.hpp"
 #include "poller/child.hpp"
 #include "poller/team/ask_view.hpp"
+#include "schema/printable.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -135,7 +136,7 @@ asio::awaitable<Status> Notifier::run(Request request, bool decided, std::functi
   view["event"] = decided ? "decided" : "asked";
   ChildCommand command;
   command.argv = person.notify;
-  command.input = boost::json::serialize(view) + "\n";
+  command.input = schema::printable_json(boost::json::serialize(view)) + "\n";
   command.environment = {{"INBOX_POLLER_TEAM", context_.name}};
   command.timeout = timeout;
   command.most_output = 4096;

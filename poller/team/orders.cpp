@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/rule_overlap.hpp"
+
 namespace inbox_poller::poller {
 namespace {
 
@@ -49,6 +51,7 @@ Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string
   Allowed allowed;
   allowed.rule = {0,  context_.name,           context_.roster.lead_session_id, "team", "allow", meant->text,
                   by, context_.clock.wall_ms()};
+  allowed.not_told = why_not_told(meant->text);
   if (context_.has_rule(allowed.rule)) {
     allowed.is_new = false;
     return allowed;
@@ -57,9 +60,13 @@ Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string
     const auto id = context_.ledger.add_rule(allowed.rule);
     if (!id) return id.error();
     allowed.rule.id = *id;
-    events.add(Event::rule_added,
-               {{"team", context_.name}, {"type", "team"}, {"new", "allow"}, {"rule", meant->text}, {"by", by}});
-    if (audience == Audience::us) return Done{};
+    events.add(Event::rule_added, {{"team", context_.name},
+                                   {"type", "team"},
+                                   {"new", "allow"},
+                                   {"rule", meant->text},
+                                   {"by", by},
+                                   {"reason", allowed.not_told.empty() ? "" : "not told: " + allowed.not_told}});
+    if (audience == Audience::us || !allowed.not_told.empty()) return Done{};
     const auto batch = context_.ledger.next_batch();
     if (!batch) return batch.error();
     std::vector<Letter> letters;
@@ -109,6 +116,12 @@ void Orders::settle() {
       if (!batch) return batch.error();
       return send(letters, *batch, events);
     }));
+}
+
+std::string Orders::why_not_told(const std::string& rule) const {
+  const auto parsed = config::parse_permission_rule(rule);
+  if (!parsed) return "it is no rule any more";
+  return config::restriction_of(*parsed, context_.view().rules, context_.home).value_or("");
 }
 
 std::vector<std::string> Orders::told(long long rule_id) const {
@@ -184,7 +197,16 @@ std::vector<Orders::Letter> Orders::lacking() const {
     // Neither can be refused here: the configuration was checked against its ceiling, the rule when it was given.
     if (letter) letters.push_back(*std::move(letter));
   };
-  const auto rules = context_.session_rules();
+  auto rules = context_.session_rules();
+  std::erase_if(rules, [](const SessionRule& rule) { return rule.kind != "team"; });
+  const auto lacks = [&](const schema::Member& member, const SessionRule& rule) {
+    return member.name != context_.lead && !was_given(member, "rule", origin_of(rule));
+  };
+  std::erase_if(rules, [&](const SessionRule& rule) {
+    const auto& members = context_.roster.members;
+    return std::none_of(members.begin(), members.end(), [&](const auto& member) { return lacks(member, rule); }) ||
+           !why_not_told(rule.rule).empty();  // the rules may have been others when it was given
+  });
   for (const auto& member : context_.roster.members) {
     if (member.name == context_.lead) continue;
     if (const auto mode = context_.config.modes.wanted(member.name)) {
@@ -192,7 +214,7 @@ std::vector<Orders::Letter> Orders::lacking() const {
       if (!was_given(member, "mode", origin)) want(mode_letter(member.name, *mode, origin, "config"));
     }
     for (const auto& rule : rules)
-      if (rule.kind == "team" && !was_given(member, "rule", origin_of(rule))) want(rule_letter(member.name, rule));
+      if (lacks(member, rule)) want(rule_letter(member.name, rule));
   }
   return letters;
 }

@@ -25,10 +25,11 @@ class Orders {
     SessionRule rule;
     std::vector<std::string> told;  // members it was sent to
     bool is_new = true;             // false: the session had it already, nothing was done
+    std::string not_told;           // as why_not_told()
   };
   enum class Audience { us, workers };
-  /// Makes the rule hold for the session and, unless it is for us alone (another lead speaks to the workers), sends it
-  /// to every worker. Errors: "rule.…".
+  /// Makes the rule hold for the session and, unless it is for us alone (another lead speaks to the workers) or
+  /// why_not_told() speaks against it, sends it to every worker. Errors: "rule.…".
   Result<Allowed> allow(const std::string& rule, const std::string& directory, const std::string& by, Audience);
   /// Takes a session rule back on our side, whoever gave it; workers that took it over keep it until their sessions
   /// end. Error: rule.unknown.
@@ -38,6 +39,9 @@ class Orders {
   void settle();
 
   [[nodiscard]] const std::vector<OrderRow>& rows() const { return rows_; }
+  /// Why no worker may hear of this rule of the team: "the deny rule …", which shares calls with it, and of which a
+  /// worker that took the rule over would never ask us again (adr 28). Empty: it may be told.
+  [[nodiscard]] std::string why_not_told(const std::string& rule) const;
   /// The workers of now that were sent this rule.
   [[nodiscard]] std::vector<std::string> told(long long rule_id) const;
   /// Modes that were sent to workers of now and that the roster does not show.

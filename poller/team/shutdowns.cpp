@@ -401,7 +401,7 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
 std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {
   const auto words = context_.ledger.outbox_of_request(context_.name, shutdown.request_id);
   if (!words) return words.error();
-  const auto inbox = mailbox_.read(shutdown.member, ReadMode::unlocked);
+  const auto inbox = mailbox_.read(schema::inbox_name(shutdown.member), ReadMode::unlocked);
   if (inbox.outcome != ReadOutcome::document) return std::nullopt;  // what nobody can read ends nobody
   std::vector<std::size_t> unread;
   const auto& entries = inbox.document.entries();
@@ -411,7 +411,7 @@ std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {
     if (ours && entries[i].read != schema::ReadFlag::read) unread.push_back(i);
   }
   if (unread.empty()) return std::nullopt;
-  const auto marked = mailbox_.mark_read(shutdown.member, inbox.document, unread);
+  const auto marked = mailbox_.mark_read(schema::inbox_name(shutdown.member), inbox.document, unread);
   return hindrance("its inbox", marked.outcome, marked.detail);
 }
 

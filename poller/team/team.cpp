@@ -418,7 +418,7 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
   envelope.timestamp = schema::iso_timestamp(now);
   OutboxRow row;
   row.team = context_.name;
-  row.inbox = to;
+  row.inbox = schema::inbox_name(to);
   row.created_ms = now;
   row.next_ms = now;
   const auto committed = context_.commit([&](EventBatch&) -> Status {
@@ -427,7 +427,7 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
     row.batch = *batch;
     // Two equal texts to one worker in the same millisecond are one message: that is how peers see it.
     envelope.msg_id = schema::uuid_from(context_.name + "\n" + to + "\n" + std::to_string(*batch));
-    row.key = schema::make_message_key({context_.name, to}, envelope.from, envelope.timestamp, text, 0);
+    row.key = schema::make_message_key({context_.name, row.inbox}, envelope.from, envelope.timestamp, text, 0);
     row.entry = schema::encode_envelope(envelope);
     return services_.ledger.enqueue(row);
   });

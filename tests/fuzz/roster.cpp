@@ -50,7 +50,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   EXPECT(is_valid_name(roster->lead_name()));
   EXPECT(!roster->lead_process || roster->lead_process->pid > 0);
   for (const Member& member : roster->members) {
-    EXPECT(is_valid_name(member.name));
+    EXPECT(is_valid_name(member.name) || is_inbox_name(inbox_name(member.name)));
+    EXPECT(member.name.find_first_of("@\n") == std::string::npos);
     EXPECT(roster->find(member.name) != nullptr && roster->find(member.name)->name == member.name);
     check_removal(bytes, *roster, member.name);
   }

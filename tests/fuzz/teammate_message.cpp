@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "schema/fold.hpp"
+#include "schema/utf8.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using inbox_poller::schema::visible;
@@ -38,9 +40,11 @@ bool is_neutralised(std::string_view shown, std::string_view text) {
   for (; !shown.empty(); at_line_start = text.front() == '\n', text.remove_prefix(1)) {
     if (at_line_start && shown.starts_with("> ") && !text.starts_with("> ")) shown.remove_prefix(2);
     if (text.empty() || shown.empty()) return false;
-    const bool escaped = text.front() == '<' && shown.starts_with("&lt;");
+    const auto bracket = inbox_poller::schema::code_point_at(text, 0);
+    const bool escaped = inbox_poller::schema::look(bracket.value) == '<' && shown.starts_with("&lt;");
     if (!escaped && shown.front() != text.front()) return false;
     shown.remove_prefix(escaped ? 4 : 1);
+    if (escaped) text.remove_prefix(bracket.length - 1);
   }
   return text.empty();
 }

@@ -116,6 +116,6 @@ def compare(test, attack, world):
             if case.text is not None:
                 test.assertEqual(texts.get(row["key"]), case.text)
     owed_to = {r["inbox"] for r in world.rows["outbox"] if r["team"] == attack.team.name}
-    members = {m["name"] for m in attack.team.roster()["members"]}
+    members = {wire.inbox_name(m["name"]) for m in attack.team.roster()["members"]}
     test.assertLessEqual(owed_to, members, "nothing is written to who is no member")
     test.assertLessEqual({p.stem for p in attack.team.inboxes.glob("*.json")}, members)

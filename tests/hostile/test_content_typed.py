@@ -70,7 +70,7 @@ def end_of(kind, field, marks, usual, value):
         return PENDING if value is DROP or value == {} or value == {"x": 1} else MALFORMED
     if field == "hostPattern":
         return DENIED if value == "17" else MALFORMED  # a name on its own is a host as well, and this one is none
-    if value is DROP or (value is None and not isinstance(usual, (dict, list))):  # null is as if it were not there
+    if value is DROP or (value is None and (field == "permission_suggestions" or not isinstance(usual, (dict, list)))):  # null is as if it were not there
         if kind == WISH and field == "from":
             return DISAGREES  # an ask must say whose it is
         return MALFORMED if "!" in marks else BASE[kind]

@@ -189,6 +189,18 @@ class FileSystemAttacks(ProcessTest):
                 wait_for("it is delivered", lambda: taken.exists() and b"by " + via.encode() in taken.read_bytes(), 60)
                 self.daemon.stop()
 
+    def test_nothing_is_appended_to_a_file_with_a_second_name(self):
+        sink = self.folder / "lead.jsonl"
+        sink.touch(0o600)
+        second = self.folder / "elsewhere.jsonl"
+        os.link(sink, second)
+        self.start_daemon(self.team, DELIVERY % ("file", 'file = "%s"' % sink))
+        self.team.say("ada", "only for the lead")
+        self.told(str(sink), "second name")
+        self.assertEqual((second.read_bytes(), self.status()["chat"]["delivered"]), (b"", 0))
+        os.unlink(second)
+        wait_for("it is delivered", lambda: b"only for the lead" in sink.read_bytes(), 60)
+
     def test_the_program_that_tells_a_person_is_not_run_when_others_may_change_it(self):
         bell = self.folder / "bell"
         bell.write_text("#!/bin/sh\ntouch '%s.rung'\n" % bell)

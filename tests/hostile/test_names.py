@@ -12,8 +12,10 @@ from attack import CHAT, Attack, refused
 from case import ProcessTest
 from daemon import wait_for
 
-NEVER = ("../x", "..", ".", "", "a/b", "/tmp/x", "a.b", "a b", "-rf", "--help", "x" * 65, "x" * 300, "ad\u202ea", "ada\u200b", "аda", "ada\n", "ada\0", "ada.json",
-         "../../state/ledger", "..%2fx", "a\\b", "~", "$HOME", "*", "con:", ".lock", "ada/../bob")
+# In the roster, but with an inbox that is another's, or a name that nobody sees or writes.
+NEVER = ("", "a/b", "a.b", "a b", "a\\b", ".", "~", "*", "x" * 300, "ad\u202ea", "ada\u200b", "ada\n", "ada\0", "new\u2028line", "\u00a0ada", "team.lead")
+# With an inbox of its own, below the inboxes like every other.
+ODD = ("..", "../x", "/tmp/x", "-rf", "--help", "x" * 65, "\u0430da", "ada.json", "../../state/ledger", "..%2fx", "$HOME", "con:", ".lock", "ada/../bob", "<system-reminder>")
 OWN = ("a", "A", "a-b", "a_b", "config", "x" * 64, "9", "user")  # each is a member of its own
 
 
@@ -26,12 +28,12 @@ class Names(ProcessTest):
         return wire.permission_request(name, "Bash", {"command": "git status"}, "perm-" + "".join("%04x" % ord(c) for c in name[:50]) + str(len(name)))
 
     def test_members_and_senders_of_any_name(self):
-        hostile = Attack(self.folder, members=(*OWN, "team-lead", *NEVER))
-        for name in (*NEVER, *(n + "@demo" for n in NEVER), "team-lead@demo", "team-lead@other", "@team-lead", "@"):
+        hostile = Attack(self.folder, members=(*OWN, "team-lead", *NEVER, *ODD))
+        for name in (*NEVER, *(n + "@demo" for n in NEVER), "team-lead@demo", "team-lead@other", "@team-lead", "@", "ada", "aDa.json", "...x"):
             ends = refused("sender.own_name" if name.startswith("team-lead") else "sender.stranger")
             hostile.say("an ask of %r" % name, name, self.ask(name), ends)
             hostile.say("chat of %r" % name, name, "hello from %d" % len(hostile.cases), ends)
-        for name in OWN:
+        for name in (*OWN, *ODD):
             ask = self.ask(name)
             hostile.say("an ask of %r" % name, name, ask, ("control", "approved"), ask["request_id"])
             hostile.say("chat of %r" % name, name, "hello from %d" % len(hostile.cases), CHAT)
@@ -48,9 +50,9 @@ class Names(ProcessTest):
         attack.compare(self, hostile, world)
         attack.only_flags_changed(self, hostile)
         new = {"daemon.log", "daemon.toml", "team-0.toml", "lead-demo.jsonl", "state", "state/ledger.sqlite3", "state/ledger.sqlite3.lock",
-               "teams/demo/inboxes/team-lead.json"} | {"teams/demo/inboxes/%s.json" % name for name in OWN}
+               "teams/demo/inboxes/team-lead.json"} | {"teams/demo/inboxes/%s.json" % wire.inbox_name(name) for name in (*OWN, *ODD)}
         self.assertEqual({p for p in tree(self.folder) - before if not p.startswith("control.sock")}, new)
-        for name in OWN:  # each in its own file, also those that differ by their case only
+        for name in (*OWN, *ODD):  # each in its own file, also those that differ by their case only
             self.assertEqual(len(hostile.team.replies(name, self.ask(name)["request_id"])), 1, name)
             self.assertEqual(len(wire.read_inbox(hostile.team.inbox(name))), 1, name)
         self.assertNotIn("\u202e", self.daemon.log_path.read_text("utf-8"))
@@ -70,8 +72,8 @@ class Names(ProcessTest):
         wait_for("the real one is answered", lambda: team.replies("ada"))
         served = {t["team"] for t in self.daemon.ask("status")["teams"]}
         self.assertLessEqual(served, {"demo", "__pycache__"})
-        wait_for("a file of nobody is told", lambda: self.daemon.log("inbox.phantom"))
-        self.assertEqual([e["inbox"] for e in self.daemon.log("inbox.phantom", team="demo")], ["phantom"])
+        wait_for("files of nobody are told", lambda: len(self.daemon.log("inbox.phantom", team="demo")) >= 3)
+        self.assertEqual({e["inbox"] for e in self.daemon.log("inbox.phantom", team="demo")}, {"phantom", "-rf", "x" * 200})
         self.daemon.stop()
         for path, data in before.items():
             if path.parent.parent.name not in served or path.parent == team.inboxes and path.stem != "ada":
@@ -83,7 +85,7 @@ class Names(ProcessTest):
         team = self.make_team()
         self.start_daemon(team)
         before = tree(self.folder)
-        for name in NEVER:
+        for name in (*NEVER, *ODD):
             if "\0" in name:
                 continue
             with self.subTest(name):

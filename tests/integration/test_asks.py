@@ -203,5 +203,61 @@ class AskedAgain(ProcessTest):
         json.loads(self.daemon.cli("quarantine", "--json").stdout)
 
 
+class OneIdForTwoAsks(ProcessTest):
+    """Ids name one ask of one kind: another worker that uses one for another kind keeps nobody from being answered."""
+
+    def begin(self):
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        self.ada, self.bob = self.start_worker(self.team, "ada"), self.start_worker(self.team, "bob")
+
+    def asked(self):
+        return {(a["asker"], a["kind"]): a for a in self.daemon.ask("pending")["asks"]}
+
+    def test_both_open_the_kind_or_the_key_says_which(self):
+        self.begin()
+        for answer in (["--kind", "permission"], None):
+            with self.subTest(answer=answer):
+                ask = self.ada.ask("permission", tool="Bash", input={"command": "make"})
+                self.pending_id(ask)
+                self.bob.ask("sandbox", host="x-%s.test" % ask[-7:], id=ask)
+                wait_for("both wait", lambda: len([a for a in self.asked().values() if a["request_id"] == ask]) == 2)
+                said = self.daemon.cli("approve", ask, expect=1).stderr
+                self.assertIn("several asks have this id", said)
+                key = self.asked()["ada", "permission"]["message_key"]
+                for part in ("permission of ada in team demo", "sandbox of bob in team demo", key, "--kind"):
+                    self.assertIn(part, said)
+                self.daemon.cli("approve", *([ask] + answer if answer else [key]))
+                self.assertEqual(self.answer(self.ada, ask)["event"], "ran")
+                self.daemon.cli("deny", ask, "--kind", "sandbox", "--reason", "no")
+                self.assertIs(self.answer(self.bob, ask)["allow"], False)
+                lives = self.daemon.ask("trace", id=ask)["requests"]
+                self.assertEqual({r["kind"] for r in lives}, {"permission", "sandbox"})
+                self.assertEqual([r["kind"] for r in self.daemon.ask("trace", id=ask, kind="sandbox")["requests"]], ["sandbox"])
+        self.assertEqual(self.daemon.ask("approve", id=ask, by="test", kind="wish")["code"], "request.invalid")
+        self.assertEqual(self.daemon.ask("approve", id=ask, by="test", kind="plan")["code"], "request.unknown")
+
+    def test_the_open_one_is_meant_unless_it_came_behind_a_decision(self):
+        self.begin()
+        ask = self.ada.ask("permission", tool="Bash", input={"command": "make"})
+        self.pending_id(ask)
+        self.bob.ask("sandbox", host="api.example.com", id=ask)  # decided at once by a rule
+        self.assertIs(self.answer(self.bob, ask)["allow"], True)
+        self.daemon.cli("approve", ask)
+        self.assertEqual(self.answer(self.ada, ask)["event"], "ran")
+        # Whoever still types the id of what was just decided must not approve what somebody else put behind it.
+        self.bob.ask("plan", plan="everything", id=ask)
+        wait_for("it waits", lambda: ("bob", "plan") in self.asked())
+        self.assertEqual(self.daemon.ask("approve", id=ask, by="test")["code"], "request.ambiguous")
+        self.daemon.cli("approve", ask, "--kind", "plan")
+        wait_for("the plan is approved", lambda: self.bob.find(ask, "plan_approved"))
+
+    def test_suggestions_that_are_null_are_none(self):
+        self.begin()
+        ask = wire.permission_request("ada", "Bash", {"command": "git status"}, "perm-null")
+        self.team.say("ada", dict(ask, permission_suggestions=None))
+        wait_for("it is answered", lambda: self.team.replies("ada", "perm-null"))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import unittest
@@ -101,7 +102,7 @@ class Escapes(ProcessTest):
         wait_for("all are delivered", lambda: self.status()["chat"]["delivered"] == len(ACCEPTED), 60)
 
     def test_the_corpus_is_what_it_claims_to_be(self):
-        self.assertGreaterEqual(len(CASES), 45)
+        self.assertGreaterEqual(len(CASES), 120)
         self.assertEqual(len({case["name"] for case in CASES}), len(CASES))
         attacks = 0
         for n in ACCEPTED:  # an oracle that finds nothing wrong with what is not escaped would prove nothing
@@ -112,7 +113,7 @@ class Escapes(ProcessTest):
                 attacks += len(blocks) != 1 or blocks[0].repeat
             except oracle_block.Broken:
                 attacks += 1
-        self.assertGreaterEqual(attacks, 45)
+        self.assertGreaterEqual(attacks, 70)
 
     def test_recv_as_text(self):
         self.begin("")
@@ -125,6 +126,54 @@ class Escapes(ProcessTest):
         self.begin("")
         self.attack()
         self.judge_lines(b"".join(self.recv("--format", "json")))
+
+    def test_protocol_lines(self):
+        program = ("import sys\nwith open(sys.argv[1], 'ab', 0) as out:\n    for line in sys.stdin.buffer:\n        out.write(line)\n")
+        got = self.folder / "got"
+        self.begin('[delivery]\nvia = ["stdin"]\n')
+        self.attack()
+        lead = subprocess.Popen([self.daemon.program, "lead", "run", "--protocol", "lines", "--socket", self.daemon.socket, "--", sys.executable,
+                                 "-c", program, str(got)], env=self.daemon.env)
+        self.stops.append(lambda: (lead.kill(), lead.wait()))
+        self.all_delivered()
+        self.judge_lines(got.read_bytes())
+
+    def test_the_socket(self):
+        """What `recv` answers there is printed by whoever likes: no byte of it ends a line or turns one."""
+        self.begin("")
+        self.attack()
+        with socket.socket(socket.AF_UNIX) as channel:
+            channel.connect(self.daemon.socket)
+            stream = channel.makefile("rb")
+            messages = []
+            while len(messages) < len(ACCEPTED):
+                channel.sendall(b'{"verb":"recv","max":20,"even_busy":true}\n')
+                line = stream.readline()
+                oracle_block.harmless(line.decode())
+                self.assertEqual(len(oracle_block.lines_of(line.decode())), 2)
+                answer = json.loads(line)
+                self.assertTrue(answer["messages"], answer)
+                messages += answer["messages"]
+                channel.sendall(json.dumps(dict(verb="ack", keys=[m["message_key"] for m in answer["messages"]])).encode() + b"\n")
+                stream.readline()
+        for n, message in zip(ACCEPTED, messages):
+            if "bytes_hex" not in CASES[n] and not re.search("[\ud800-\udfff]", text_of(n)):
+                self.assertEqual(message["text"], text_of(n) + end_of(n))
+
+    def test_the_person_s_program(self):
+        script = self.folder / "notify.py"
+        script.write_text("import sys\nopen(sys.argv[1], 'ab', 0).write(sys.stdin.buffer.read())\n")
+        got = self.folder / "asked"
+        self.begin("[person]\nnotify = %s\n" % json.dumps([sys.executable, str(script), str(got)]))
+        texts = [text_of(n) for n in ACCEPTED if "bytes_hex" not in CASES[n] and "repeat" not in CASES[n]
+                 and not re.search("[\ud800-\udfff]", text_of(n))][:60]
+        for n, text in enumerate(texts):
+            self.team.say("ada", wire.permission_request("ada", "Bash", {"command": text}, "perm-%d" % n))
+        wait_for("the program was told", lambda: got.exists() and got.read_bytes().count(b"\n") >= len(texts), 60)
+        content = got.read_bytes().decode()
+        oracle_block.harmless(content)
+        asks = [json.loads(line) for line in oracle_block.lines_of(content) if line]
+        self.assertEqual([json.loads(ask["body"])["command"] for ask in asks if ask["event"] == "asked"], texts)
 
     def test_exec(self):
         script = self.folder / "sink.py"

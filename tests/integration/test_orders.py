@@ -6,7 +6,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import wait_for
+from daemon import team_toml, wait_for
 
 ADOPT = '\n[modes]\nadopt_within = "1s"\n'
 
@@ -139,6 +139,45 @@ class Rules(OrdersTest):
         session = self.daemon.ask("rules")["session"]
         self.assertEqual([(r["rule"], r["by"], sorted(r["told"])) for r in session],
                          [("Bash(make:*)", "test", ["late", "later", "new", "old"])])
+
+    def test_a_rule_that_shares_calls_with_a_deny_rule_is_told_to_nobody(self):
+        """An older worker that took `Bash(git:*)` over would never ask about `git push` again."""
+        self.team = self.make_team(members=["old", "new"])
+        self.old = self.start_worker(self.team, "old", wire.ERA1)
+        self.new = self.start_worker(self.team, "new", wire.ERA2)
+        toml = team_toml(self.team).replace('deny = ["Bash(rm:*)"]', 'deny = ["Bash(git push:*)"]\nask_rules = ["WebFetch(domain:a.test)"]')
+        self.make_daemon(toml).start()
+        said = self.daemon.cli("allow", "Bash(git:*)").stdout
+        self.assertIn("They are not told of it", said)
+        self.assertIn("the deny rule Bash(git push:*)", said)
+        self.assertEqual(self.daemon.ask("allow", rule="WebFetch", by="test")["not_told"], "the ask rule WebFetch(domain:a.test)")
+        self.assertEqual(sorted(self.daemon.ask("allow", rule="Bash(npm test:*)", by="test")["told"]), ["new", "old"])
+        late = self.join("late", wire.ERA1)
+        workers = (self.old, self.new, late)
+        wait_for("all have the one that shares nothing", lambda: all(self.orders(w, "team_permission_update") for w in workers))
+        self.restart()
+        for worker in workers:
+            self.assertEqual(self.ran(worker, "git push --force"), "refused", worker.name)
+            self.assertEqual(self.ran(worker, "git fetch"), "ran", worker.name)  # here the rule holds
+            self.assertEqual(self.ran(worker, "npm test"), "allowed" if worker.era == wire.ERA1 else "ran")
+        self.settled(*workers)
+        for worker in workers:
+            self.assertEqual([p["permissionUpdate"]["rules"] for p in self.orders(worker, "team_permission_update")],
+                             [[{"toolName": "Bash", "ruleContent": "npm test:*"}]])
+        shown = self.daemon.cli("rules").stdout
+        self.assertIn("nobody because of the deny rule Bash(git push:*)", shown)
+
+    def test_approve_always_tells_no_worker_any_rule(self):
+        self.start()
+        ask = self.ask(self.old, "make all")
+        self.pending_id(ask)
+        self.daemon.cli("approve", ask, "--always")
+        wait_for("it goes on", lambda: self.old.find(ask, "ran"))
+        self.assertEqual(self.ran(self.old, "make all"), "ran")  # asked again, and answered by the rule
+        self.settled(self.old)
+        for reply in self.team.replies("old"):
+            self.assertEqual(wire.as_payload(reply["text"])["response"]["permission_updates"], [])
+        self.assertEqual(self.orders(self.old, "team_permission_update"), [])
 
     def test_a_rule_for_a_directory(self):
         self.start()

@@ -10,18 +10,28 @@ import dataclasses
 import re
 import unicodedata
 
-HARNESS = ("teammate-message", "system-reminder", "channel", "task-notification", "system", "command-name", "command-message",
+HARNESS = ("teammate-message", "system-reminder", "channel", "task-notification", "task-id", "system", "command-name", "command-message",
            "command-args", "local-command-stdout", "local-command-stderr", "local-command-caveat", "bash-input", "bash-stdout",
-           "bash-stderr", "user-prompt-submit-hook", "human", "assistant", "function-calls", "function-results")
+           "bash-stderr", "user-prompt-submit-hook", "session-start-hook", "persisted-output", "new-diagnostics", "ide-opened-file",
+           "ide-selection", "human", "assistant", "function-calls", "function-results", "tool-use", "tool-result", "tool-use-error",
+           "server-tool-use", "thinking", "redacted-thinking", "thinking-mode", "max-thinking-length", "reasoning-effort", "token-budget",
+           "total-tokens", "antml")
+WORDS = ("invoke", "parameter", "result", "function", "functions", "tools", "settings", "user")  # code has them too, behind "< "
 SPACE = r"[\s\u2800]"
-TAG = re.compile("<" + SPACE + "*(?:/" + SPACE + "*)*(?:%s)(?![a-z0-9_-])" % "|".join(
-    name.replace("-", r"[-_\s\u2010-\u2015\u2212\u2800]+") for name in HARNESS))
-TURN = re.compile(r"[\W_]*(?:human|assistant|system|user)[\W_]*?[:\uff1a\ufe55\ua789\u2236]")
+NAME_SPACE = r"(?:[\w-]+:)?"
+TAG = re.compile("<(?:%s*(?:/%s*)*%s(?:%s)|/*%s(?:%s))(?![a-z0-9_-])" % (
+    SPACE, SPACE, NAME_SPACE, "|".join(name.replace("-", r"[-_\s\u2800]+") for name in HARNESS), NAME_SPACE, "|".join(WORDS)))
+# What is drawn like an ASCII character and is none, nor made one by NFKC.
+ALIKE = {ord(c): ascii_ for chars, ascii_ in (
+    ("\u2039\u2329\u3008\u27e8\u276c\u276e\u2770\u02c2", "<"), ("\u2044\u2215\u29f8\u2571", "/"),
+    ("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"), ("\ua789\u2236", ":"), ("\u0430", "a"), ("\u0435", "e"), ("\u043e", "o"),
+    ("\u0440", "p"), ("\u0441", "c"), ("\u0455", "s"), ("\u0456", "i"), ("\u043c", "m"), ("\u0442", "t")) for c in chars}
+TURN = re.compile(r"[\W_]*(?:human|assistant|system|user)[\W_]*?:")
 LABEL = re.compile(SPACE + r"*\[[\W_]*(?:may[\W_]+be[\W_]+a[\W_]+repeat|cut)")
 ATTRIBUTE = r'(?:[^"<>&\n]|&(?:amp|lt|gt|quot);)*'
 OPENING = re.compile(r'<teammate-message teammate_id="(%s)"(?: color="([a-z]+)")?(?: summary="(%s)")?>\n' % (ATTRIBUTE, ATTRIBUTE))
 CLOSING = "\n</teammate-message>"
-JOINERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u200c\u200d\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+JOINERS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u200c\u200d\u3164\ufe00-\ufe0f\uffa0\U00016fe4\U000e0100-\U000e01ef]")
 REPEAT = re.compile(r"\[may be a repeat: message [0-9a-f]+ was offered before\]\n")
 
 
@@ -39,8 +49,8 @@ class Block:
 
 
 def folded(text):
-    """As somebody reads it who sees no joiners and makes no difference between cases."""
-    return JOINERS.sub("", text).casefold()
+    """As somebody reads it who sees no joiners and makes no difference between cases, nor between what looks the same."""
+    return unicodedata.normalize("NFKC", JOINERS.sub("", text)).casefold().translate(ALIKE)
 
 
 def harmless(text):

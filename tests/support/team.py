@@ -39,6 +39,11 @@ def stringify(value, indent=None):
     return re.sub("[\ud800-\udfff]", lambda m: "\\u%04x" % ord(m.group()), text)
 
 
+def inbox_name(member):
+    """What clients make of a name: each UTF-16 unit that is none of these becomes a hyphen."""
+    return re.sub("[^A-Za-z0-9_-]", lambda m: "-" * (len(m.group().encode("utf-16-le", "surrogatepass")) // 2), member)
+
+
 def short_id():
     return "".join(random.choices(string.ascii_lowercase + string.digits, k=7))
 
@@ -265,7 +270,7 @@ class Team:
         return json.loads(self.task_path(number).read_text("utf-8"))
 
     def inbox(self, member):
-        return self.inboxes / (re.sub("[^A-Za-z0-9_-]", "-", member) + ".json")
+        return self.inboxes / (inbox_name(member) + ".json")
 
     @property
     def lead_inbox(self):

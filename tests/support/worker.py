@@ -72,7 +72,7 @@ class Worker:
         self.leave_at = None
 
     def inbox(self, member):
-        return os.path.join(self.folder, "inboxes", member + ".json")
+        return os.path.join(self.folder, "inboxes", wire.inbox_name(member) + ".json")
 
     def log(self, event, **fields):
         self.log_file.write(wire.stringify(dict(event=event, at_ms=wire.now_ms(), **self.cause, **fields)) + "\n")

@@ -94,6 +94,10 @@ Findings judge_roster(const TeamPlace& team, const TeamSight& sight) {
                         "the roster's lead is " + sight.roster->lead_name() + ", the team file says " + configured +
                             ": workers ignore answers in another name than the lead's",
                         path, team_line(team, "lead = \"" + sight.roster->lead_name() + "\"")});
+  for (const schema::Unserved& member : sight.roster->unserved)
+    findings.push_back({Severity::error, "roster.unserved",
+                        member.name + " cannot be answered: " + member.reason + ". Whatever it asks, it waits for ever",
+                        path, "start this worker anew under a name of letters, digits, '-' and '_'"});
   findings.push_back(
       {Severity::ok, "roster",
        std::to_string(sight.roster->members.size()) + " members, " + std::to_string(sight.inboxes.size()) + " inboxes",

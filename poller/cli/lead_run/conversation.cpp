@@ -87,7 +87,9 @@ void LeadHost::take(const schema::StreamInit& init) {
   if (!init.cwd.empty()) cwd_ = init.cwd;
   if (init.session_id == session_) return;
   // It becomes an argument when the lead is started again: never one that is an option.
-  if (!schema::is_valid_request_id(init.session_id) || init.session_id.starts_with('-')) return;
+  if (!schema::is_valid_request_id(init.session_id) || init.session_id.starts_with('-') ||
+      init.session_id.find('@') != std::string::npos)
+    return;
   session_ = init.session_id;
   // Not a turn yet: some clients say this when they start.
   link_.report(in_turn_ || under_way_ ? "stream_works" : "stream_opens", session_);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "poller/cli/command.hpp"
+#include "poller/cli/printable.hpp"
 #include "schema/ids.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -141,7 +142,7 @@ void DaemonLink::received(const json::object& answer) {
   std::string seed;
   for (const auto* message : messages) {
     batch.keys.push_back(raw_text_of(*message, "message_key"));
-    batch.lines.push_back(json::serialize(*message));
+    batch.lines.push_back(printable_json(json::serialize(*message)));
     seed += batch.keys.back() + " " + std::to_string(number_of(*message, "attempts")) + "\n";
   }
   batch.uuid = schema::uuid_from(seed);

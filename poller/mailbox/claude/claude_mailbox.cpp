@@ -21,7 +21,7 @@ std::string file_name(const std::string& inbox) { return inbox + std::string(inb
 
 WriteResult invalid_name(const std::string& inbox) {
   return stopped(WriteOutcome::refused,
-                 "'" + inbox + "' is not a name we turn into a file name (A-Z a-z 0-9 _ -, at most 64)");
+                 "'" + inbox + "' is no inbox's name (A-Z a-z 0-9 _ -, at most 200)");
 }
 
 bool is_unread(const schema::InboxEntry& entry) { return entry.read != schema::ReadFlag::read; }
@@ -74,7 +74,7 @@ Result<Directory> ClaudeMailbox::open_or_make_inboxes() {
 }
 
 GlanceResult ClaudeMailbox::glance(const std::string& inbox) {
-  if (!schema::is_valid_name(inbox)) return {};
+  if (!schema::is_inbox_name(inbox)) return {};
   const bool again = inboxes_.has_value();
   Result<Directory> folder = take_inboxes();
   const GlanceResult result =
@@ -109,7 +109,7 @@ ReadResult ClaudeMailbox::read_as(const std::string& inbox, ReadMode mode, const
     result.detail = std::move(detail);
     return result;
   };
-  if (!schema::is_valid_name(inbox)) return fault(ReadOutcome::fault, invalid_name(inbox).detail);
+  if (!schema::is_inbox_name(inbox)) return fault(ReadOutcome::fault, invalid_name(inbox).detail);
   const Result<Directory> folder = open_inboxes();
   if (!folder) {
     const bool missing = is_errno(folder.error(), ENOENT);
@@ -168,7 +168,7 @@ void ClaudeMailbox::forget(const std::string& inbox) {
 
 WriteResult ClaudeMailbox::mark_read(const std::string& inbox, const schema::InboxDocument& document,
                                      std::span<const std::size_t> indexes) {
-  if (!schema::is_valid_name(inbox)) return invalid_name(inbox);
+  if (!schema::is_inbox_name(inbox)) return invalid_name(inbox);
   std::vector<schema::InPlaceEdit> edits;
   bool others = false;  // that cannot be marked in place
   for (const std::size_t index : indexes) {
@@ -298,7 +298,7 @@ WriteResult ClaudeMailbox::rewrite(const Directory& folder, const std::string& i
 
 WriteResult ClaudeMailbox::remove(const std::string& inbox, const schema::InboxDocument& document,
                                   std::span<const std::size_t> indexes) {
-  if (!schema::is_valid_name(inbox)) return invalid_name(inbox);
+  if (!schema::is_inbox_name(inbox)) return invalid_name(inbox);
   if (indexes.empty()) return {};
   const Result<Directory> folder = open_inboxes();
   if (!folder) return stopped_by(folder.error());
@@ -329,7 +329,7 @@ void ClaudeMailbox::keep_known(const std::string& inbox, const schema::InboxDocu
 }
 
 WriteResult ClaudeMailbox::append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) {
-  if (!schema::is_valid_name(inbox)) return invalid_name(inbox);
+  if (!schema::is_inbox_name(inbox)) return invalid_name(inbox);
   const auto alone = schema::InboxDocument::scan("[" + std::string(entry) + "]", scope(inbox));
   if (alone.problem() || alone.entries().size() != 1) {
     return stopped(WriteOutcome::refused, "what should be appended to '" + inbox + "' is not one JSON value");
@@ -434,7 +434,7 @@ Status ClaudeMailbox::list(const Directory& folder) {
   for (const std::string_view name : *names) {
     if (!name.ends_with(inbox_suffix)) continue;
     const std::string_view inbox = name.substr(0, name.size() - inbox_suffix.size());
-    if (schema::is_valid_name(inbox)) glances_.push_back({std::string(inbox), {}});
+    if (schema::is_inbox_name(inbox)) glances_.push_back({std::string(inbox), {}});
   }
   std::sort(glances_.begin(), glances_.end(), [](const auto& a, const auto& b) { return a.inbox < b.inbox; });
   std::erase_if(last_reads_, [&](const auto& last) {

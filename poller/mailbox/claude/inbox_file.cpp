@@ -188,7 +188,7 @@ std::optional<int> TemporaryFile::owner(std::string_view name) {
   name.remove_prefix(1);
   name.remove_suffix(temporary_end.size());
   const std::size_t mark = name.find(temporary_mark);
-  if (mark == std::string_view::npos || !schema::is_valid_name(name.substr(0, mark))) return std::nullopt;
+  if (mark == std::string_view::npos || !schema::is_inbox_name(name.substr(0, mark))) return std::nullopt;
   const std::string_view numbers = name.substr(mark + temporary_mark.size());
   const std::size_t dash = numbers.find('-');
   if (dash == std::string_view::npos || !number(numbers.substr(dash + 1))) return std::nullopt;

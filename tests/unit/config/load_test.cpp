@@ -590,12 +590,38 @@ TEST_CASE("a dangerous setting stands once it is acknowledged, and is never quie
   CHECK(joined(parsed.problems).empty());
   REQUIRE(parsed.warnings.size() == 5);
   CHECK(parsed.warnings[0] ==
-        "t.toml: permissions.allow holds \"Bash\": any command that can be read is allowed, whatever it does");
+        "t.toml:6: permissions.allow holds \"Bash\": any command that can be read is allowed, whatever it does; write "
+        "\"Bash(PROGRAM:*)\"");
   CHECK(parsed.warnings[1] ==
         "t.toml: every call that no rule speaks about is allowed, and nobody is asked "
         "(team.i_understand says that this is meant)");
   CHECK(parsed.team.config.plans.ceiling == PermissionMode::bypass);
   CHECK(parsed.team.config.modes.on_join == PermissionMode::dont_ask);
+}
+
+TEST_CASE("rules that are most likely a slip stand, and are told with their line") {
+  const Parsed parsed = parse(
+      "[team]\nname = \"a\"\n[permissions]\nallow = [\n"
+      "  \"Bash(git status:*)\",\n  \"Edit\",\n  \"WebSearch\",\n  \"Bahs\",\n  \"mcp__db__get\",\n  \"Read(//etc/ssl/**)\",\n"
+      "  \"Bash(npm test)\",\n  \"WebFetch(domain:x.a.com)\",\n]\n"
+      "deny = [\"Bash(git:*)\",\n  \"Frobnicate\", \"mcp__db\", \"Read(//etc/**)\", \"Bash(npm test --all)\", "
+      "\"WebFetch(domain:*.a.com)\"]\n"
+      "ask = [\"webfetch(url:x)\"]\n");
+  CHECK(joined(parsed.problems).empty());
+  std::vector<std::string> expected = {
+      "t.toml:5: permissions.allow holds \"Bash(git status:*)\": never allows anything: the deny rule Bash(git:*) covers all of it",
+      "t.toml:6: permissions.allow holds \"Edit\": any file may be written, this configuration too; write "
+      "\"Edit(./FOLDER/**)\"",
+      "t.toml:8: permissions.allow holds \"Bahs\": no client that is known here has a tool called \"Bahs\"; did you mean \"Bash\"?",
+      "t.toml:9: permissions.allow holds \"mcp__db__get\": never allows anything: the deny rule mcp__db covers all of it",
+      "t.toml:10: permissions.allow holds \"Read(//etc/ssl/**)\": never allows anything: the deny rule Read(//etc/**) covers all of it",
+      "t.toml:12: permissions.allow holds \"WebFetch(domain:x.a.com)\": never allows anything: the deny rule "
+      "WebFetch(domain:*.a.com) covers all of it",
+      "t.toml:16: permissions.ask holds \"webfetch(url:x)\": no client that is known here has a tool called \"webfetch\"; did you "
+      "mean \"WebFetch\"?",
+      "t.toml:15: permissions.deny holds \"Frobnicate\": no client that is known here has a tool called \"Frobnicate\"; names are "
+      "compared exactly"};
+  CHECK(parsed.warnings == expected);
 }
 
 TEST_CASE("durations and sizes are shown in the unit that fits") {

@@ -70,6 +70,30 @@ TEST_CASE("relative paths and rules allow nothing while the worker's folder is u
         Action::ask);
 }
 
+TEST_CASE("the root, the home and what holds it are no folders to start relative rules from") {
+  for (const std::string cwd : {"/", "//", "/.", "/home/ann", "/home/ann/", "/home"}) {
+    INFO(cwd);
+    const RuleContext context{cwd, "/home/ann"};
+    const auto action = [&](const char* rule, const char* path) {
+      return judge_tool(allowing({rule}), "Read", input_of("Read", path), context, Action::ask).action;
+    };
+    CHECK(action("Read(./**)", "/etc/shadow") == Action::ask);
+    CHECK(action("Read(./**)", "/home/ann/.ssh/id") == Action::ask);
+    CHECK(action("Read(*.pem)", "/etc/key.pem") == Action::ask);
+    CHECK(action("Read(/**)", "x") == Action::ask);
+    CHECK(action("Read(//etc/**)", "/etc/hosts") == Action::allow);
+    CHECK(action("Read(~/**)", "/home/ann/x") == Action::allow);
+    CHECK_FALSE(rule_for_call("Read", input_of("Read", "x"), context));
+    // A restriction that could start anywhere is met anywhere.
+    PermissionRules rules = allowing({"Read(//work/**)"});
+    for (const char* deny : {"Read(./.env)", "Read(.env)", "Read(/.env)"}) {
+      rules.deny = {*parse_permission_rule(deny)};
+      CHECK(judge_tool(rules, "Read", input_of("Read", "/work/app/.env"), context, Action::ask).action == Action::deny);
+      CHECK(judge_tool(rules, "Read", input_of("Read", "/work/app/a"), context, Action::ask).action == Action::allow);
+    }
+  }
+}
+
 TEST_CASE("a worker's folder with stars in its name widens no rule") {
   const RuleContext context{"/work/**", "/home/ann"};
   const auto action = [&](const char* path) {

@@ -266,6 +266,49 @@ TEST_CASE("an allowed rule holds for us at once and goes to every worker, and to
   CHECK(world.context->view().rules.allow.size() == 1);
 }
 
+TEST_CASE("a rule that shares calls with a deny or ask rule holds here, and no worker hears of it") {
+  World world;
+  auto& rules = world.config.permissions.rules;
+  rules.deny.push_back(*inbox_poller::config::parse_permission_rule("Bash(git push:*)"));
+  rules.ask.push_back(*inbox_poller::config::parse_permission_rule("Read(.env)"));
+  world.restart();
+  for (const auto& [text, why] : {std::pair{"Bash(git:*)", "the deny rule Bash(git push:*)"},
+                                  std::pair{"Read(//repo/**)", "the ask rule Read(.env)"}}) {
+    const auto allowed = world.orders->allow(text, "", "mona", Audience::workers);
+    REQUIRE(allowed);
+    CHECK(allowed->is_new);
+    CHECK(allowed->told.empty());
+    CHECK(allowed->not_told == why);
+    CHECK(world.orders->why_not_told(text) == why);
+  }
+  CHECK(world.sent().empty());
+  CHECK(world.context->view().rules.allow.size() == 2);
+  world.add("w3", 200);
+  world.tick();
+  world.restart();
+  world.tick();
+  CHECK(world.sent().empty());
+  CHECK(world.orders->allow("Bash(git log)", "", "mona", Audience::workers)->not_told == "the ask rule Read(.env)");
+  CHECK(world.orders->allow("Bash(git status)", "", "mona", Audience::workers)->told.size() == 3);
+}
+
+TEST_CASE("a rule that was told is not told to joiners once a new deny rule shares calls with it, and again without it") {
+  World world;
+  const auto allowed = world.orders->allow("Bash(git:*)", "", "mona", Audience::workers);
+  REQUIRE(allowed);
+  CHECK(world.sent().size() == 2);
+  world.config.permissions.rules.deny.push_back(*inbox_poller::config::parse_permission_rule("Bash(git push:*)"));
+  world.context->reconfigure(world.config);
+  world.add("w3", 200);
+  world.tick();
+  CHECK(world.sent().empty());
+  CHECK(world.orders->told(allowed->rule.id) == std::vector<std::string>{"w1", "w2"});
+  world.config.permissions.rules.deny.clear();
+  world.context->reconfigure(world.config);
+  world.tick();
+  CHECK(world.sent().size() == 1);
+}
+
 TEST_CASE("the same rule again changes nothing and is sent to nobody") {
   World world;
   REQUIRE(world.orders->allow("Bash(make test)", "", "mona", Audience::workers));

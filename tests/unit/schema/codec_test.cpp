@@ -78,6 +78,9 @@ TEST_CASE("permission_request in camelCase, with `from` for the asker and withou
   CHECK(request.tool_use_id == "t");
   CHECK(request.input == "{}");
   CHECK(request.permission_suggestions == "[]");
+  const auto null = decoded<PermissionRequest>(
+      R"({"type":"permission_request","request_id":"p","agent_id":"a","tool_name":"T","permission_suggestions":null})");
+  CHECK(null.permission_suggestions == "[]");
 }
 
 TEST_CASE("an asker may be called name or name@team, but not two names") {

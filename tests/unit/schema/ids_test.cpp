@@ -49,9 +49,11 @@ TEST_CASE("request ids of every client are valid, ids that could break a log or 
                          "shutdown-1770504317407@tester", "unspecified", "a1b2c3d4", "a+b=c:d.e"}) {
     CHECK(is_valid_request_id(id));
   }
+  CHECK(is_valid_request_id("plan_approval-17@two words@demo"));
+  CHECK(is_valid_request_id("plan_approval-17@Zo\u00eb@demo"));
   CHECK(is_valid_request_id(std::string(256, 'a')));
   CHECK_FALSE(is_valid_request_id(std::string(257, 'a')));
-  for (const char* id : {"", "a/b", "a b", "a\nb", "\xF0\x9F\x98\x80", "a\"b", "a\\b", "a;b", "a%b"}) {
+  for (const char* id : {"", "a/b", "a b", "@a", "x@a\nb", "x@a\u202eb", "a\nb", "\xF0\x9F\x98\x80", "a\"b", "a\\b", "a;b", "a%b"}) {
     CHECK_FALSE(is_valid_request_id(id));
   }
 }

@@ -1,5 +1,7 @@
 #include "schema/roster.hpp"
 
+#include "schema/ids.hpp"
+
 #include "tests/support/catch.hpp"
 
 using namespace inbox_poller::schema;
@@ -119,12 +121,66 @@ TEST_CASE("a lead process of another shape is none, and the roster is read all t
   }
 }
 
-TEST_CASE("a member whose name cannot be an inbox is left out, the others stay") {
-  const auto roster = decode_roster(R"({"members":[{"name":"../../x"},{"agentId":"b@t"},{"name":""},{"name":"ok"}]})");
-  REQUIRE(roster.ok());
+TEST_CASE("a member without a name is left out, the others stay") {
+  const auto roster = decode_roster(R"({"members":[{"agentId":"b@t"},{"name":""},{"name":"ok"}]})");
+  REQUIRE(roster);
   CHECK(roster->members.size() == 1);
   CHECK(roster->find("ok") != nullptr);
-  CHECK(roster->find("../../x") == nullptr);
+  CHECK(roster->unserved.empty());
+}
+
+TEST_CASE("a name that clients do not take as it is has the inbox that they make of it") {
+  const std::pair<std::string, std::string> names[] = {
+      {"worker-1", "worker-1"}, {"foo.bar", "foo-bar"},
+      {"Zo\u00EB", "Zo-"},      {"Zoe\u0308", "Zoe-"},
+      {"a b", "a-b"},           {"../../x", "------x"},
+      {"\U0001F600", "--"},     {std::string(66, 'x'), std::string(66, 'x')},
+      {"-rf", "-rf"},           {"x@y", "x-y"},
+      {"\xFFz", "-z"},          {"Ann_2", "Ann_2"}};
+  for (const auto& [name, inbox] : names) {
+    CAPTURE(name);
+    CHECK(inbox_name(name) == inbox);
+    CHECK(is_inbox_name(inbox));
+  }
+  for (const std::string name : {"", "a.b", "a/b", "\u00EB"}) CHECK_FALSE(is_inbox_name(name));
+  CHECK_FALSE(is_inbox_name(std::string(201, 'x')));
+
+  const auto roster =
+      decode_roster(R"({"members":[{"name":"foo.bar"},{"name":"Zo\u00eb"},{"name":"../../x"},{"name":"-rf"}]})");
+  REQUIRE(roster);
+  CHECK(roster->members.size() == 4);
+  CHECK(roster->find("foo.bar") != nullptr);
+  CHECK(roster->unserved.empty());
+}
+
+TEST_CASE("whose inbox would be another's, or whose name nobody can read or write, is told with the reason") {
+  const auto unserved = [](const std::string& members) {
+    const auto roster = decode_roster(R"({"leadAgentId":"boss@t","members":[)" + members + "]}");
+    REQUIRE(roster);
+    std::string told;
+    for (const auto& [name, reason] : roster->unserved) {
+      CHECK(roster->find(name) == nullptr);
+      told += name + ": " + reason + "\n";
+    }
+    return told;
+  };
+  CHECK(unserved(R"({"name":"foo.bar"},{"name":"foo-bar"})") ==
+        "foo.bar: its inbox would be foo-bar.json, as that of foo-bar\n");
+  CHECK(unserved(R"({"name":"a.b"},{"name":"a b"},{"name":"c"})") ==
+        "a.b: its inbox would be a-b.json, as that of a b\na b: its inbox would be a-b.json, as that of a.b\n");
+  CHECK(unserved(R"({"name":"Foo.Bar"},{"name":"foo-bar"})") ==
+        "Foo.Bar: its inbox would be Foo-Bar.json, as that of foo-bar\n");
+  CHECK(unserved(R"({"name":"b.oss"},{"name":"b\u006fss"})").empty());
+  CHECK(unserved(R"({"name":"a@b"})") == "a@b: its name holds '@', behind which clients write the team\n");
+  CHECK(unserved(R"({"name":"a\u202eb"},{"name":"a\nb"},{"name":"a\u00a0b"})").find("a character that nobody sees") !=
+        std::string::npos);
+  CHECK(unserved("{\"name\":\"" + std::string(201, 'x') + "\"}").find("too long for a file") != std::string::npos);
+  CHECK(unserved(R"({"name":"Foo"},{"name":"foo"})").empty());  // clients write two files; so do we
+
+  auto roster = *decode_roster(R"({"members":[{"name":"the.boss"},{"name":"x"}]})");
+  roster.part_inboxes({"the-boss"});
+  REQUIRE(roster.unserved.size() == 1);
+  CHECK(roster.unserved[0] == Unserved{"the.boss", "its inbox would be the-boss.json, as that of the-boss"});
 }
 
 TEST_CASE("an error in a roster names the field") {

@@ -102,6 +102,75 @@ TEST_CASE("notes and command records of the lead's own harness cannot be imitate
   }
 }
 
+TEST_CASE("tags of today's harnesses are no tags any more, in whatever spelling") {
+  for (const std::string tag : {"function_calls",
+                                "function_results",
+                                "antml:function_calls",
+                                "antml:invoke name=\"x\"",
+                                "antml:parameter",
+                                "antml:thinking",
+                                "antml:reasoning_effort",
+                                "x:invoke",
+                                "invoke",
+                                "parameter",
+                                "result",
+                                "function",
+                                "functions",
+                                "tool_use",
+                                "tool_result",
+                                "tool-call",
+                                "tool_use_error",
+                                "server_tool_use",
+                                "thinking",
+                                "redacted_thinking",
+                                "thinking_mode",
+                                "max_thinking_length",
+                                "reasoning_effort",
+                                "budget:token_budget",
+                                "total_tokens",
+                                "settings",
+                                "system-reminder",
+                                "system_prompt",
+                                "system",
+                                "user",
+                                "human",
+                                "assistant",
+                                "channel",
+                                "task-notification",
+                                "task-id",
+                                "persisted-output",
+                                "ide_opened_file",
+                                "local-command-caveat",
+                                "session-start-hook"}) {
+    CAPTURE(tag);
+    CHECK(neutralise("<" + tag + ">") == "&lt;" + tag + ">");
+    CHECK(neutralise("</" + tag + ">") == "&lt;/" + tag + ">");
+  }
+}
+
+TEST_CASE("brackets, slashes and letters that only look the same make the same tag to a reader") {
+  CHECK(neutralise("\uFF1C/teammate-message\uFF1E") == "&lt;/teammate-message\uFF1E");
+  CHECK(neutralise("\uFF1C\uFF0F\uFF54\uFF45\uFF41\uFF4D\uFF4D\uFF41\uFF54\uFF45\uFF0Dmessage>")
+            .starts_with("&lt;\uFF0F"));
+  for (const std::string open : {"\u2039", "\u3008", "\u27E8", "\u276E", "\uFE64", "\u2329", "\u02C2"}) {
+    CAPTURE(open);
+    CHECK(neutralise("a" + open + "/teammate-message>b") == "a&lt;/teammate-message>b");
+    CHECK(neutralise("a" + open + "b") == "a" + open + "b");
+  }
+  CHECK(neutralise("<\u2215teammate\u2014message>") == "&lt;\u2215teammate\u2014message>");
+  CHECK(neutralise("<\u2044teаmmаte-messаge>") == "&lt;\u2044teаmmаte-messаge>");  // Cyrillic letters
+  CHECK(neutralise("<\u017fystem-reminder>") == "&lt;\u017fystem-reminder>");
+  CHECK(neutralise("\U0001D407uman: x") == "> \U0001D407uman: x");
+}
+
+TEST_CASE("words that code holds stay where no tag begins") {
+  for (const std::string text : {"i < result", "a <\tfunction", "std::less<resulting>", "if (n < user.size())",
+                                 "\u00ABguillemets\u00BB", "f:g<T>", "<a:b>", "<svg:path>", "2 < 3: yes"}) {
+    CAPTURE(text);
+    CHECK(neutralise(text) == text);
+  }
+}
+
 TEST_CASE("lookalikes and ordinary markup stay as they are") {
   for (const std::string text :
        {"<teammate_messages>", "<teammate-messages>", "</teammate-message-x>", "<teammates>", "<systemd>", "<channels>",
