@@ -61,20 +61,6 @@ std::string_view folded_to_several(char32_t c) {
   }
 }
 
-void append_utf8(std::string& out, char32_t c) {
-  const auto tail = [&](unsigned shift) { out += static_cast<char>(0x80U | ((c >> shift) & 0x3FU)); };
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xC0U | (c >> 6));
-    tail(0);
-  } else {  // simple_fold() gives nothing above U+FFFF but what was there
-    out += static_cast<char>(0xE0U | (c >> 12));
-    tail(6);
-    tail(0);
-  }
-}
-
 }  // namespace
 
 char32_t simple_fold(char32_t c) {
