@@ -150,8 +150,10 @@ class Proving(ProofTest):
         self.start_team()
         for what, more in ((prompt(self.session), tool("PreToolUse", self.session)), (stop(self.session), stop(self.session, active=True))):
             self.say("one")
-            self.assertIsNotNone(self.hook(what))
-            self.assertIsNone(self.hook(what))
+            with self.daemon.connect() as control:  # no process in between: it is about a moment
+                self.assertIn("one", control.ask("hook", event=what)["output"])
+                control.ask("shown", printed=True)
+                self.assertNotIn("output", control.ask("hook", event=what))
             self.assertEqual(self.chat()["offered"], 1)
             self.hook(more)
             self.assertEqual(self.chat()["offered"], 0)
