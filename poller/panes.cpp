@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "schema/json_scan.hpp"
+#include "schema/utf8.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -29,6 +31,13 @@ constexpr std::string_view identity = "#{pane_id} #{pid} #{pane_pid} #{pane_dead
 /// What is asked of the pane that is typed into. The command comes last: its owner chose it, spaces and newlines too.
 constexpr std::string_view in_the_way = "#{?pane_in_mode,1,0} #{?pane_input_off,1,0} #{?pane_synchronized,1,0}";
 constexpr std::string_view in_front = "#{pane_current_command}";
+
+/// What is asked of its screen besides the rows.
+constexpr std::string_view shape =
+    "#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{history_size} #{?alternate_on,1,0}";
+
+/// What a condition may take of the 16 KiB that tmux takes of a command.
+constexpr std::size_t longest_condition = 12'000;
 
 std::string_view take_word(std::string_view& text) {
   const auto word = text.substr(0, text.find(' '));
@@ -98,14 +107,35 @@ Result<std::vector<Pane>> parse_all(std::string_view output, Processes& processe
   return panes;
 }
 
+template <class Number>
+bool take_number(std::string_view& text, Number& into) {
+  const auto word = take_word(text);
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), into);
+  return failed == std::errc{} && end == word.data() + word.size() && into >= 0;
+}
+
+/// A line with the pane and its shape, as many rows as it is high, and what is in front.
 Result<Front> parse_front(std::string_view output, Processes& processes) {
   auto rest = output;
-  const auto line = take_line(rest);
+  auto head = rest.substr(0, rest.find('\n'));
+  rest.remove_prefix(std::min(head.size() + 1, rest.size()));
+  const auto line = take_line(head);
   Front front;
   bool dropped = false;
-  if (!line || !take_flag(rest, front.in_mode) || !take_flag(rest, dropped) || !take_flag(rest, front.synchronized) ||
-      !rest.ends_with('\n'))
+  auto& screen = front.screen;
+  if (!line || !take_flag(head, front.in_mode) || !take_flag(head, dropped) || !take_flag(head, front.synchronized) ||
+      !take_number(head, screen.width) || !take_number(head, front.height) ||
+      !take_number(head, screen.cursor_column) || !take_number(head, screen.cursor_row) ||
+      !take_number(head, front.history) || !take_flag(head, front.alternate))
     return not_understood("display-message", output);
+  std::size_t end = 0;
+  for (int row = 0; row < front.height; ++row) {
+    end = rest.find('\n', end);
+    if (end++ == std::string_view::npos) return not_understood("capture-pane", output);
+  }
+  screen.text = rest.substr(0, end);
+  rest.remove_prefix(end);
+  if (!rest.ends_with('\n')) return not_understood("display-message", output);
   front.takes_input = !dropped;
   front.command = rest.substr(0, rest.size() - 1);
   auto pane = known(*line, processes);
@@ -124,14 +154,63 @@ std::string literal(std::string_view text) {
   return escaped;
 }
 
+/// What a regular expression or tmux's formats could read as something else stands for any one character.
+bool is_plain(unsigned char c) {
+  return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == ' ';
+}
+
+bool fits(std::string_view row, std::string_view pattern) {
+  while (!row.empty() && !pattern.empty()) {
+    const auto length = schema::code_point_at(row, 0).length;
+    const bool any = !is_plain(static_cast<unsigned char>(pattern.front()));
+    if (!any && row.substr(0, length) != pattern.substr(0, length)) return false;
+    row.remove_prefix(length);
+    pattern.remove_prefix(any ? 1 : length);
+  }
+  return row.empty() && pattern.empty();
+}
+
+/// For every row that must be as it was: a search of the screen for it, and the first row in which it is to be found.
+std::pair<std::string, std::string> rows_as_seen(const Front& seen) {
+  const auto rows = schema::screen_rows(seen.screen.text);
+  std::pair<std::string, std::string> condition;
+  for (std::size_t i = seen.held_from; i < rows.size(); ++i) {
+    if (rows[i].empty()) continue;
+    std::string pattern;
+    for (const char c : rows[i]) pattern += is_plain(static_cast<unsigned char>(c)) ? c : '.';
+    const auto first = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return fits(row, rows[i]); });
+    condition.first += " #{C/r:^" + pattern + "$}";
+    condition.second += " " + std::to_string(first - rows.begin() + 1);
+  }
+  return condition;
+}
+
 /// A format of tmux that is true while the pane is alive, takes what is typed, and is the one that was seen, with the
-/// same program in front.
+/// same program in front and the same on its screen. Empty when that would be too long to say.
 std::string as_seen(const Front& seen) {
   const auto flag = [](bool set) { return set ? " 1" : " 0"; };
-  return "#{==:" + std::string(identity) + " " + std::string(in_the_way) + " " + std::string(in_front) + "," +
-         seen.pane.id + " " + std::to_string(seen.pane.server.pid) + " " + std::to_string(seen.pane.first.pid) +
-         flag(seen.pane.dead) + flag(seen.in_mode) + flag(!seen.takes_input) + flag(seen.synchronized) + " " +
-         literal(seen.command) + "}";
+  const auto number = [](long long value) { return " " + std::to_string(value); };
+  const auto [searches, places] = rows_as_seen(seen);
+  auto condition = "#{==:" + std::string(identity) + " " + std::string(in_the_way) + " " + std::string(shape) +
+                   searches + " " + std::string(in_front) + "," + seen.pane.id + number(seen.pane.server.pid) +
+                   number(seen.pane.first.pid) + flag(seen.pane.dead) + flag(seen.in_mode) + flag(!seen.takes_input) +
+                   flag(seen.synchronized) + number(seen.screen.width) + number(seen.height) +
+                   number(seen.screen.cursor_column) + number(seen.screen.cursor_row) + number(seen.history) +
+                   flag(seen.alternate) + places + " " + literal(seen.command) + "}";
+  return condition.size() > longest_condition ? std::string() : condition;
+}
+
+std::string_view name_of(Key key) {
+  switch (key) {
+    case Key::enter: return "Enter";
+    case Key::erase_line: return "C-u";
+    case Key::erase_back: return "BSpace";
+  }
+  return {};
+}
+
+Error too_much(const Front& seen) {
+  return {"panes.changed", "the pane " + seen.pane.id + " shows more than can be held against it: too large a window"};
 }
 
 constexpr std::string_view done = "inbox-poller: done\n";
@@ -207,9 +286,25 @@ asio::awaitable<Status> TmuxPanes::close(Pane pane) {
 }
 
 asio::awaitable<Result<std::optional<Front>>> TmuxPanes::front(std::string id) {
-  std::vector<std::string> arguments{
-      "display-message", "-p", "-t", id,
-      std::string(identity) + " " + std::string(in_the_way) + " " + std::string(in_front)};
+  // In one step. The rows' number is known before them, and the name that may have newlines comes last.
+  std::vector<std::string> arguments{"display-message",
+                                     "-p",
+                                     "-t",
+                                     id,
+                                     std::string(identity) + " " + std::string(in_the_way) + " " + std::string(shape),
+                                     ";",
+                                     "capture-pane",
+                                     "-p",
+                                     "-e",
+                                     "-N",
+                                     "-t",
+                                     id,
+                                     ";",
+                                     "display-message",
+                                     "-p",
+                                     "-t",
+                                     id,
+                                     std::string(in_front)};
   auto answer = co_await run(std::move(arguments));
   if (!answer) co_return answer.error();
   const bool unknown = first_line(answer->errors).starts_with("can't find pane: ");
@@ -230,6 +325,8 @@ Status TmuxPanes::check_identity(const Pane& seen) {
 
 asio::awaitable<Status> TmuxPanes::paste(Front seen, std::string buffer, std::string text) {
   if (auto same = check_identity(seen.pane); !same) co_return same;
+  const auto condition = as_seen(seen);
+  if (condition.empty()) co_return too_much(seen);
   // -p: brackets around it if the program wants them. -r: without it tmux makes every newline a carriage return, which
   // submits line after line where there are no brackets. -d: the buffer goes. An argument holds 16 KiB at most, so the
   // text goes through standard input; and a command that fails stops those behind it, so `done` is only said when it
@@ -246,7 +343,7 @@ asio::awaitable<Status> TmuxPanes::paste(Front seen, std::string buffer, std::st
       "-F",
       "-t",
       id,
-      as_seen(seen),
+      condition,
       "paste-buffer -p -r -d -b " + buffer + " -t " + id + " ; display-message -p 'inbox-poller: done'",
       forget};
   auto answer = co_await run(std::move(arguments), std::move(text));
@@ -257,14 +354,18 @@ asio::awaitable<Status> TmuxPanes::paste(Front seen, std::string buffer, std::st
   co_return pasted;
 }
 
-asio::awaitable<Status> TmuxPanes::enter(Front seen) {
+asio::awaitable<Status> TmuxPanes::press(Front seen, Key key) {
   if (auto same = check_identity(seen.pane); !same) co_return same;
+  const auto condition = as_seen(seen);
+  if (condition.empty()) co_return too_much(seen);
+  const std::string name(name_of(key));
   std::vector<std::string> arguments{
-      "if-shell",   "-F",          "-t",
-      seen.pane.id, as_seen(seen), "send-keys -t " + seen.pane.id + " Enter ; display-message -p 'inbox-poller: done'"};
+      "if-shell", "-F",
+      "-t",       seen.pane.id,
+      condition,  "send-keys -t " + seen.pane.id + " " + name + " ; display-message -p 'inbox-poller: done'"};
   auto answer = co_await run(std::move(arguments));
   if (!answer) co_return answer.error();
-  co_return judge("Enter", seen, *answer);
+  co_return judge(name, seen, *answer);
 }
 
 }  // namespace inbox_poller::poller

@@ -1,6 +1,7 @@
 // Terminal panes as tmux keeps them. A pane is told by its server's process, its id and its first process together:
-// ids start again with every server. Text goes into one by bracketed paste and Enter, each of them only while the pane
-// is exactly as it was seen; no other key is ever sent.
+// ids start again with every server. Text goes into one by bracketed paste, and keys one at a time, each of them only
+// while the pane and what it shows are exactly as they were seen: look and deed are one step of the server, in which it
+// reads nothing from the program and no keys of anybody else.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -12,6 +13,7 @@
 #include "poller/child.hpp"
 #include "poller/processes.hpp"
 #include "schema/error.hpp"
+#include "schema/lead_screen.hpp"
 
 namespace inbox_poller::poller {
 
@@ -33,6 +35,18 @@ struct Front {
   bool takes_input = true;    // false: tmux drops what is typed (select-pane -d)
   bool synchronized = false;  // what is typed goes to the window's other panes too
   std::string command;        // the name of the program in front, as tmux tells it: hostile
+  schema::Screen screen;
+  int height = 0;
+  long long history = 0;   // rows that have scrolled out
+  bool alternate = false;  // the program has the screen to itself
+  /// From this row on nothing may have changed when something is typed; the rows above it are text that moves on.
+  std::size_t held_from = 0;
+};
+
+enum class Key {
+  enter,
+  erase_line,  // up to where the row begins (C-u)
+  erase_back,  // one sign (backspace)
 };
 
 class Panes {
@@ -48,12 +62,13 @@ class Panes {
   /// The pane and what is in front of it now; empty as with find().
   virtual boost::asio::awaitable<Result<std::optional<Front>>> front(std::string id) = 0;
   /// Pastes the text, bracketed where the program asked for that, its newlines as newlines. Look and paste are one step
-  /// of the server: error "panes.changed" when anything is not as seen, and nothing was pasted then; after
-  /// "panes.unavailable" it may have been. `buffer` names the server's buffer that carries the text ([a-zA-Z0-9._-]);
-  /// it is gone afterwards either way. The text must be safe for a terminal: tmux does not look into it.
+  /// of the server: error "panes.changed" when anything is not as seen (the rows from seen.held_from on, the cursor,
+  /// what runs there), and nothing was pasted then; after "panes.unavailable" it may have been. `buffer` names the
+  /// server's buffer that carries the text ([a-zA-Z0-9._-]); it is gone afterwards either way. The text must be safe
+  /// for a terminal: tmux does not look into it.
   virtual boost::asio::awaitable<Status> paste(Front seen, std::string buffer, std::string text) = 0;
-  /// Presses Enter, under the same condition and with the same errors.
-  virtual boost::asio::awaitable<Status> enter(Front seen) = 0;
+  /// Presses this key, under the same condition and with the same errors.
+  virtual boost::asio::awaitable<Status> press(Front seen, Key key) = 0;
 };
 
 /// True for "%" and digits, the only ids that are ever handed to tmux.
@@ -69,7 +84,7 @@ class TmuxPanes final : public Panes {
   boost::asio::awaitable<Status> close(Pane pane) override;
   boost::asio::awaitable<Result<std::optional<Front>>> front(std::string id) override;
   boost::asio::awaitable<Status> paste(Front seen, std::string buffer, std::string text) override;
-  boost::asio::awaitable<Status> enter(Front seen) override;
+  boost::asio::awaitable<Status> press(Front seen, Key key) override;
 
  private:
   /// Runs tmux; errors when it could not be run or did not answer in time. Its exit code is the caller's to judge.

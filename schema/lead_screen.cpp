@@ -53,19 +53,19 @@ void apply(std::string_view parameters, Look& look) {
   }
 }
 
-/// Takes an escape sequence off the text.
+/// Takes an escape sequence off the text; never more than the rest of its row.
 void take_escape(std::string_view& text, Look& look) {
-  text.remove_prefix(1);
-  if (text.starts_with(']')) {  // a link: up to its terminator
-    const auto end = text.find("\x1b\\");
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 2);
-    return;
+  const auto row = text.substr(0, text.find('\n'));
+  std::size_t end = 1;
+  if (row.substr(end).starts_with(']')) {  // a link: up to its terminator
+    const auto terminator = row.find("\x1b\\", end);
+    end = terminator == std::string_view::npos ? row.size() : terminator + 2;
+  } else if (row.substr(end).starts_with('[')) {
+    end = std::min(row.find_first_not_of("0123456789;:?", end + 1), row.size());
+    if (end < row.size() && row[end] == 'm') apply(row.substr(2, end - 2), look);
+    if (end < row.size()) ++end;
   }
-  if (!text.starts_with('[')) return text.remove_prefix(std::min<std::size_t>(1, text.size()));
-  const auto end = text.find_first_not_of("0123456789;:?", 1);
-  if (end == std::string_view::npos) return text.remove_prefix(text.size());
-  if (text[end] == 'm') apply(text.substr(1, end - 1), look);
-  text.remove_prefix(end + 1);
+  text.remove_prefix(end);
 }
 
 std::vector<Row> parse(std::string_view text) {
@@ -173,6 +173,15 @@ bool is_running(const std::vector<Row>& rows, const Frame& frame) {
   return std::any_of(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(frame.top), is_spinner);
 }
 
+/// 2.1.50 takes Enter for a part of the paste until this sign is gone, which it also writes downwards.
+bool is_pasting(const std::vector<Row>& rows, const Frame& frame) {
+  std::string hints;
+  for (std::size_t i = frame.bottom + 1; i < rows.size(); ++i)
+    for (const auto& cell : rows[i])
+      if (!is_blank(cell)) hints += cell.text;
+  return hints.find("Pastingtext") != std::string::npos;
+}
+
 /// What can be chosen lies right above the composer.
 bool has_choice_above(const std::vector<Row>& rows, const Frame& frame) {
   for (std::size_t i = frame.top; i-- > 0 && !text_of(rows[i]).empty();)
@@ -269,6 +278,7 @@ ScreenReading read_screen(const Screen& screen) {
   if (!empty)
     for (const auto& cell : typed)
       if (!is_blank(cell)) reading.typed += cell.text;
+  if (is_pasting(rows, frame)) return reading;
   if (is_running(rows, frame)) {
     reading.kind = ScreenKind::running;
   } else if (has_choice_above(rows, frame)) {

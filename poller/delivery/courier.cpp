@@ -22,20 +22,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds effect_grace{30'000};
 constexpr EpochMs never = std::numeric_limits<EpochMs>::min();  // before everything
 constexpr std::chrono::minutes record_at_least{1};
-constexpr std::chrono::minutes point_again{5};
 constexpr std::chrono::hours longest_busy{24};
-constexpr int most_pastes = 3;  // of one text that no hook confirms; a terminal full of repeats helps nobody
 constexpr int expired_at_once = 1000;
 constexpr int digest_limit = 20'000;
-
-/// Ways on which we act; on the others somebody comes and takes.
-bool is_pushed(Rung rung) { return rung == Rung::exec || rung == Rung::file || rung == Rung::tmux; }
-
-/// A composer may make other spaces of tabs and line ends.
-std::string without_spaces(std::string text) {
-  std::erase_if(text, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
-  return text;
-}
 
 }  // namespace
 
@@ -194,19 +183,27 @@ std::optional<Ledger::Overdue> Courier::overdue_only(bool even_busy) const {
   return Ledger::Overdue{moment(delivery.max_wait), moment(urgent)};
 }
 
-Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
-  std::vector<OutgoingMessage> messages;
-  if (!take.by_hand && chosen() != take.rung) return messages;
+Result<Courier::Offerable> Courier::offerable(const Take& take) const {
   const auto overdue = overdue_only(take.even_busy);
-  if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return messages;
-  const auto now = context_.clock.wall_ms();
+  if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return Offerable();
   const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;
-  auto rows = context_.ledger.offerable(context_.name, now - effect_grace.count(),
+  auto rows = context_.ledger.offerable(context_.name, context_.clock.wall_ms() - effect_grace.count(),
                                         static_cast<int>(std::min<std::size_t>(take.max, 1000)), overdue,
                                         waits_anew ? Ledger::Owed::of_any_age : Ledger::Owed::of_late);
   if (!rows) return rows.error();
   const bool digest_due = !overdue && rows->size() < take.max && is_digest_due(!rows->empty());
+  return Offerable{*std::move(rows), digest_due};
+}
+
+Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
+  std::vector<OutgoingMessage> messages;
+  if (!take.by_hand && chosen() != take.rung) return messages;
+  auto found = offerable(take);
+  if (!found) return found.error();
+  auto* const rows = &found->rows;
+  const bool digest_due = found->digest_due;
   if (rows->empty() && !digest_due) return messages;
+  const auto now = context_.clock.wall_ms();
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     if (digest_due) {
       auto summed = digest(events);
@@ -284,100 +281,18 @@ void Courier::tell_fall(Rung rung) {
   last_rung_ = rung;
 }
 
-asio::awaitable<void> Courier::push() {
-  for (bool more = true; more;) more = co_await push_batch();  // g++ 12 traps on `while (co_await …) {}` under UBSan
-}
-
-asio::awaitable<bool> Courier::push_batch() {
-  const auto rung = chosen();
-  if (!rung || !is_pushed(*rung)) co_return false;
-  if (*rung == Rung::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
-  Take take;
-  take.rung = *rung;
-  take.sink = config::to_string(*rung);
-  take.max = context_.config.delivery.batch;
-  auto offered = offer(take);
-  if (!offered || offered->empty()) co_return false;
-  if (auto sent = co_await deliver(*rung, *offered); !sent) {
-    failed(*rung, sent.error());
-    give_back(*offered, "the way " + take.sink + " failed");
-    co_return true;  // this way rests now: the next one, if there is one, gets them, labelled
-  }
-  backoff_.erase(*rung);
-  tell_fall(*rung);
-  last_sink_ = take.sink;
-  co_return pushed(*rung, *offered);
-}
-
-asio::awaitable<Status> Courier::deliver(Rung rung, const std::vector<OutgoingMessage>& messages) {
-  if (rung == Rung::file) co_return deliver_file(files_, context_.config.delivery.file, messages);
-  if (rung == Rung::tmux) {
-    auto text = tmux_.text_for(messages);
-    pasted_ = {without_spaces(text), keys_of(messages)};  // its hook may be faster than tmux's answer to us
-    co_return co_await tmux_.paste(row_.pane, std::move(text));
-  }
-  const auto exec = context_.config.delivery.exec;  // a copy: the configuration may be replaced while we wait
-  co_return co_await deliver_exec(exec, context_.name, block(messages));
-}
-
-bool Courier::pushed(Rung rung, const std::vector<OutgoingMessage>& messages) {
-  const bool pasted_often = std::any_of(messages.begin(), messages.end(),
-                                        [](const OutgoingMessage& message) { return message.attempts >= most_pastes; });
-  if (rung == Rung::tmux && !row_.session.empty() && !pasted_often) {
-    // Its hooks tell when the prompt went in; if they do not, it is offered again, labelled.
-    bool awaited = false;
-    for (const auto& message : messages) {
-      const auto lent = lent_.find(message.id);
-      if (lent == lent_.end()) continue;
-      lent->second.until = context_.clock.steady() + context_.config.delivery.presumed_busy;
-      awaited = true;
-    }
-    if (!awaited) return true;  // they have told already, of its turn too
-  } else if (auto taken = acknowledge(keys_of(messages),
-                                      rung == Rung::exec ? Confirmation::acknowledged : Confirmation::assumed);
-             !taken) {
-    give_back(messages);
-    return false;
-  }
-  if (rung != Rung::file) static_cast<void>(report(LeadEvent::batch_pushed));  // nobody looks into the file at once
-  return true;
-}
-
-asio::awaitable<bool> Courier::point() {
-  const auto now = context_.clock.steady();
-  if (!is_open(state_) || (pointed_ && now - *pointed_ < point_again)) co_return false;
-  const auto counts = context_.ledger.chat_counts(context_.name);
-  const auto waiting = counts ? counts->queued + (is_digest_due(false) ? 1 : 0) : 0;
-  if (waiting == 0) co_return false;
-  auto text = tmux_.pointer(static_cast<std::size_t>(waiting));
-  auto sent = co_await tmux_.paste(row_.pane, std::move(text));
-  if (!sent) {
-    failed(Rung::tmux, sent.error());
-    co_return false;
-  }
-  backoff_.erase(Rung::tmux);
-  pointed_ = now;
-  tell_fall(Rung::tmux);
-  static_cast<void>(report(LeadEvent::batch_pushed));
-  co_return false;
 }
 
 void Courier::failed(Rung rung, const Error& why) {
   auto& backoff = backoff_[rung];
-  // A file is looked at for next to nothing; a program or a terminal is not.
-  backoff.failures = std::min(backoff.failures + 1, rung == Rung::file ? 1 : 6);
+  // A file is looked at for next to nothing, a terminal for little: what is in the way there goes by itself.
+  backoff.failures = std::min(backoff.failures + 1, rung == Rung::file ? 1 : rung == Rung::tmux ? 3 : 6);
   backoff.until = context_.clock.steady() + milliseconds(500LL << backoff.failures);
   if (backoff.why != why.message)  // the same again is no news
     context_.telemetry.emit(
         Event::delivery_failed,
         {{"team", context_.name}, {"sink", std::string(config::to_string(rung))}, {"reason", why.message}});
   backoff.why = why.message;
-}
-
-void Courier::prompt_seen(const std::string& prompt) {
-  if (pasted_.keys.empty() || without_spaces(prompt).find(pasted_.text) == std::string::npos) return;
-  static_cast<void>(acknowledge(pasted_.keys));  // or its lease runs out, and it comes again, labelled
-  pasted_ = {};
 }
 
 }  // namespace inbox_poller::poller

@@ -126,7 +126,15 @@ class Courier {
   /// Sums up the status messages that wait for it as one message; in the open transaction.
   Result<std::optional<MessageRow>> digest(EventBatch& events);
   void tell_fall(config::Rung rung);
+  /// What may be offered now.
+  struct Offerable {
+    std::vector<MessageRow> rows;
+    bool digest_due = false;
+  };
+  [[nodiscard]] Result<Offerable> offerable(const Take&) const;
   boost::asio::awaitable<bool> push_batch();
+  /// Something waits, and could be pasted.
+  boost::asio::awaitable<bool> may_paste(Take take);
   boost::asio::awaitable<Status> deliver(config::Rung rung, const std::vector<OutgoingMessage>& messages);
   bool pushed(config::Rung rung, const std::vector<OutgoingMessage>& messages);
   /// Pastes the line that says how to get the messages; they stay queued.

@@ -15,6 +15,11 @@ struct RungState {
   std::string reason;  // a few words for people: why it is not available; empty when it is
 };
 
+/// True for ways on which we act; on the others somebody comes and takes.
+constexpr bool is_pushed(config::Rung rung) {
+  return rung == config::Rung::exec || rung == config::Rung::file || rung == config::Rung::tmux;
+}
+
 /// `states` in the order of `via`. The first available one.
 std::optional<config::Rung> choose(const std::vector<RungState>& states);
 

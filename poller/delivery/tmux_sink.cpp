@@ -24,6 +24,16 @@ constexpr std::array<std::string_view, 27> shells = {"sh",   "bash",   "dash", "
 constexpr std::array<std::string_view, 14> pagers_and_editors = {
     "less", "more", "most", "man", "info", "vi", "vim", "nvim", "view", "nano", "emacs", "ed", "ex", "helix"};
 
+/// Line ends from which on the clients show "[Pasted text #1 +3 lines]" and not the text (2.1.50, 2.1.330).
+constexpr std::ptrdiff_t shown_as_sign = 3;
+
+/// How long a client may take to show what was pasted, or that it was submitted, and how often that is looked at.
+constexpr std::chrono::milliseconds patience{10'000};
+constexpr std::chrono::milliseconds look_again{50};
+
+/// Keys for taking back one paste; two for each row, and a row or two of them is all that is ever shown.
+constexpr int most_keys = 40;
+
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 /// The shell that this user logs in to, whatever its name; empty when it cannot be told.
@@ -71,6 +81,20 @@ bool obeys_pastes(std::string_view command) {
                            (configured != nullptr && name == without_version(base_name(configured))));
 }
 
+std::string why_not(const schema::ScreenReading& reading) {
+  using schema::ScreenKind;
+  switch (reading.kind) {
+    case ScreenKind::empty_prompt: return {};
+    case ScreenKind::draft: return "somebody's text stands in its composer: submit or clear it";
+    case ScreenKind::running: return "the lead is working";
+    case ScreenKind::dialog: return "a dialog is open, which Enter would answer: answer it";
+    case ScreenKind::menu: return "a list is open, from which Enter would choose: close it (Escape)";
+    case ScreenKind::transcript: return "it shows the transcript: leave that (ctrl+o)";
+    case ScreenKind::unknown: break;
+  }
+  return "its screen does not show a composer that we know, empty";
+}
+
 std::string paste_safe(std::string_view text) { return schema::visible(text); }
 
 std::string TmuxSink::unavailable(const std::string& told) const {
@@ -79,16 +103,20 @@ std::string TmuxSink::unavailable(const std::string& told) const {
   return is_pane_id(pane) ? "" : "the lead's pane is said to be " + schema::printable(pane) + ", which is no tmux pane";
 }
 
-std::string TmuxSink::text_for(const std::vector<OutgoingMessage>& messages) { return paste_safe(block(messages)); }
+std::string TmuxSink::text_for(const std::vector<OutgoingMessage>& messages) {
+  auto text = paste_safe(block(messages));
+  for (auto lines = std::count(text.begin(), text.end(), '\n'); lines < shown_as_sign; ++lines) text += '\n';
+  return text;
+}
 
 std::string TmuxSink::pointer(std::size_t count) const {
-  return (unsent_ ? "[may be a repeat] " : "") + std::to_string(count) +
+  return (!unsent_.empty() ? "[may be a repeat] " : "") + std::to_string(count) +
          (count == 1 ? " message of your team waits. Read it with: "
                      : " messages of your team wait. Read them with: ") +
          "inbox-poller recv --even-busy --team " + context_.name;
 }
 
-asio::awaitable<Result<Front>> TmuxSink::look(std::string told) {
+asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look(std::string told) {
   if (auto why = unavailable(told); !why.empty()) co_return Error{"tmux.pane", why};
   std::string id = context_.config.delivery.tmux.pane.empty() ? told : context_.config.delivery.tmux.pane;
   auto front = co_await panes_.front(id);
@@ -103,30 +131,129 @@ asio::awaitable<Result<Front>> TmuxSink::look(std::string told) {
                                      " is another one than at first (its first process or its tmux server changed): "
                                      "if the lead lives there now, restart inbox-poller"};
   if (auto why = in_the_way(**front); !why.empty()) co_return Error{"tmux.refused", why};
-  co_return std::move(**front);
+  Seen seen{std::move(**front), {}};
+  seen.reading = schema::read_screen(seen.front.screen);
+  seen.front.held_from = seen.reading.frame;
+  co_return seen;
+}
+
+asio::awaitable<Status> TmuxSink::take_back(std::string told) {
+  bool last_was_line = false;
+  for (int keys = 0; keys < most_keys; ++keys) {
+    std::string where = told;
+    auto seen = co_await look(std::move(where));
+    if (!seen) co_return seen.error();
+    const auto& [kind, typed, at_end, at_line_start, frame] = seen->reading;
+    if (kind == schema::ScreenKind::empty_prompt || (kind == schema::ScreenKind::running && typed.empty())) {
+      if (keys == 0) co_return Error{"tmux.enter", "somebody submitted or cleared what was pasted"};
+      unsent_.clear();
+      co_return Done{};
+    }
+    const bool there = kind == schema::ScreenKind::draft || kind == schema::ScreenKind::running;
+    const bool only_blanks = keys > 0 && typed.empty();
+    if (!there || !(only_blanks || schema::holds_rest_of(seen->reading, unsent_))) break;
+    // An empty last row goes with a backspace in 2.1.50, with either in newer ones.
+    const auto key = at_line_start || last_was_line ? Key::erase_back : Key::erase_line;
+    last_was_line = key == Key::erase_line && !last_was_line;
+    auto pressed = co_await panes_.press(std::move(seen->front), key);
+    if (!pressed && pressed.error().code != "panes.changed") co_return pressed;
+    co_await pause(look_again);
+  }
+  co_return Error{"tmux.enter",
+                  "what was pasted may stand in the terminal, not submitted: press Enter there or clear it"};
+}
+
+asio::awaitable<Status> TmuxSink::ready(std::string told) {
+  auto seen = co_await look_for_empty(std::move(told));
+  if (!seen) co_return seen.error();
+  co_return Done{};
+}
+
+asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look_for_empty(std::string told) {
+  std::string where = told;
+  auto seen = co_await look(std::move(where));
+  if (!seen) co_return seen.error();
+  if (!unsent_.empty() && seen->reading.kind == schema::ScreenKind::draft &&
+      schema::holds_rest_of(seen->reading, unsent_)) {
+    where = told;
+    auto back = co_await take_back(std::move(where));
+    if (!back) co_return back.error();
+    seen = co_await look(std::move(told));
+    if (!seen) co_return seen.error();
+  }
+  if (auto why = why_not(seen->reading); !why.empty())
+    co_return Error{"tmux.refused", "nothing is pasted into the pane " + seen->front.pane.id + ": " + why};
+  co_return std::move(*seen);
+}
+
+asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look_for(std::string told, const std::string& text) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    std::string where = told;
+    auto seen = co_await look(std::move(where));
+    if (!seen) co_return seen.error();
+    using schema::ScreenKind;
+    const auto kind = seen->reading.kind;
+    if (kind == ScreenKind::draft && seen->reading.at_end && schema::holds_exactly(seen->reading, text))
+      co_return std::move(*seen);
+    const bool may_come = kind == ScreenKind::empty_prompt || kind == ScreenKind::draft || kind == ScreenKind::unknown;
+    if (!may_come || std::chrono::steady_clock::now() >= until)
+      co_return Error{"tmux.enter",
+                      "the pane " + seen->front.pane.id + " does not show what was pasted and nothing else (" +
+                          (kind == ScreenKind::empty_prompt ? "it shows nothing of it" : why_not(seen->reading)) +
+                          "), so Enter was not pressed"};
+    co_await pause(look_again);
+  }
+}
+
+asio::awaitable<Status> TmuxSink::submit(std::string told, std::string text) {
+  std::string where = told;
+  auto seen = co_await look_for(std::move(where), text);
+  if (!seen) co_return seen.error();
+  auto entered = co_await panes_.press(std::move(seen->front), Key::enter);
+  if (!entered && entered.error().code != "panes.changed")
+    co_return Error{"tmux.unknown", entered.error().message + ": what was pasted may have been submitted"};
+  if (!entered) co_return Error{"tmux.enter", entered.error().message + ": Enter was not pressed"};
+  const auto until = std::chrono::steady_clock::now() + patience;
+  bool known = false;
+  while (std::chrono::steady_clock::now() < until) {
+    where = told;
+    auto after = co_await look(std::move(where));
+    if (!after) break;
+    known = after->reading.kind != schema::ScreenKind::unknown;
+    // Whatever is there now, it is not our text waiting for Enter.
+    if (known && !schema::holds_rest_of(after->reading, text)) co_return Done{};
+    co_await pause(look_again);
+  }
+  if (!known)
+    co_return Error{"tmux.unknown", "it is not to be seen whether Enter submitted what was pasted: it may have been"};
+  co_return Error{"tmux.enter", "Enter did not submit what was pasted"};
 }
 
 asio::awaitable<Status> TmuxSink::paste(std::string told, std::string text) {
-  auto seen = co_await look(std::move(told));
+  std::string where = told;
+  auto seen = co_await look_for_empty(std::move(where));
   if (!seen) co_return seen.error();
   const auto settle = context_.config.delivery.tmux.settle;
   // The team's name is made of what tmux's own command language takes as it is.
   std::string buffer = "inbox-poller-" + std::to_string(::getpid()) + "-" + context_.name;
   std::string safe = paste_safe(text);
-  auto pasted = co_await panes_.paste(*seen, std::move(buffer), std::move(safe));
+  auto pasted = co_await panes_.paste(std::move(seen->front), std::move(buffer), std::move(safe));
   if (!pasted && pasted.error().code == "panes.changed")
     co_return Error{"tmux.refused", pasted.error().message + ": nothing was pasted"};
-  unsent_ = true;
+  unsent_ = paste_safe(text);
   if (!pasted)
     co_return Error{"tmux.unknown", pasted.error().message + "; the text may stand in the terminal, not submitted"};
-  co_await pause(settle);  // a long paste takes the program a while, and an Enter too early becomes a part of it
-  auto entered = co_await panes_.enter(*seen);
-  if (!entered)
-    co_return Error{
-        "tmux.enter",
-        entered.error().message + ": the text stands in the terminal, not submitted; press Enter there or clear it"};
-  unsent_ = false;
-  co_return Done{};
+  co_await pause(settle);  // a long paste takes the program a while
+  where = told;
+  auto submitted = co_await submit(std::move(where), std::move(text));
+  if (submitted) {
+    unsent_.clear();
+    co_return Done{};
+  }
+  auto back = co_await take_back(std::move(told));
+  co_return Error{"tmux.enter",
+                  submitted.error().message + (back ? "; the text was taken back" : "; " + back.error().message)};
 }
 
 }  // namespace inbox_poller::poller

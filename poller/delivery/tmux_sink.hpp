@@ -1,6 +1,8 @@
 // The last resort: pasting into the terminal in which the lead runs. Nothing is typed blind: the pane is bound to its
-// server, id and first process, looked at again before each step, and left alone in copy mode, when it is dead, or when
-// a shell is in front. Every control byte is taken out of what is pasted.
+// server, id and first process, and left alone unless its screen shows the client's composer, empty, between two turns.
+// Enter is pressed only when the composer holds exactly what we pasted; otherwise that is taken back where it is
+// provably ours and nothing else. Each of these is one step of the tmux server with a last look (docs/adr/0023). Every
+// control byte is taken out of what is pasted.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -23,27 +25,46 @@ class TmuxSink {
   /// lead's hooks named.
   [[nodiscard]] std::string unavailable(const std::string& told) const;
 
-  /// What is pasted for these messages (tmux.payload): their block, made safe for a terminal.
+  /// What is pasted for these messages (tmux.payload): their block, made safe for a terminal, and of so many lines that
+  /// the client shows its sign for a pasted text: of a long text it would show the end only.
   [[nodiscard]] static std::string text_for(const std::vector<OutgoingMessage>&);
   /// One line without anybody's words in it: how many wait, and the command that prints them. Says that it may be a
   /// repeat while an earlier paste may still stand in the terminal.
   [[nodiscard]] std::string pointer(std::size_t count) const;
 
-  /// Pastes the text and submits it. Errors ("tmux.…") say what was in the way and what to do; nothing was submitted
-  /// then. After "tmux.enter" and "tmux.unknown" the text may stand in the program's composer.
+  /// Success when something could be pasted now. Errors ("tmux.…") say what is in the way and what to do.
+  boost::asio::awaitable<Status> ready(std::string told);
+
+  /// Pastes the text and submits it. Errors as above; nothing was submitted then. After "tmux.enter" and "tmux.unknown"
+  /// the text may stand in the client's composer.
   boost::asio::awaitable<Status> paste(std::string told, std::string text);
 
   /// Another session of the lead has told its pane: whatever runs there now is bound at the next look.
   void forget() { bound_.reset(); }
 
  private:
-  boost::asio::awaitable<Result<Front>> look(std::string told);
+  /// A pane and what its screen shows.
+  struct Seen {
+    Front front;
+    schema::ScreenReading reading;
+  };
+  boost::asio::awaitable<Result<Seen>> look(std::string told);
+  /// With an empty composer; what an earlier paste left there is taken back.
+  boost::asio::awaitable<Result<Seen>> look_for_empty(std::string told);
+  /// With the composer holding exactly this text, its cursor behind it.
+  boost::asio::awaitable<Result<Seen>> look_for(std::string told, const std::string& text);
+  boost::asio::awaitable<Status> submit(std::string told, std::string text);
+  /// Success when the composer is empty.
+  boost::asio::awaitable<Status> take_back(std::string told);
 
   TeamContext& context_;
   Panes& panes_;
   std::optional<Pane> bound_;  // as it was at the first look
-  bool unsent_ = false;        // a paste may stand in the terminal that was not submitted
+  std::string unsent_;         // a paste that may stand in the terminal and was not submitted
 };
+
+/// Why the client's screen lets nothing be pasted, and what to do; empty when its composer is there and empty.
+std::string why_not(const schema::ScreenReading&);
 
 /// Without anything that a terminal would obey or nobody could see: C0 but newline and tab, DEL, C1, invisible
 /// characters. Valid UTF-8, whatever came in.

@@ -16,6 +16,7 @@ import unittest
 from case import ProcessTest
 from daemon import wait_for, write_private
 from hooks import AT_IT
+from tmux import PaneProgram
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUPPORT = ROOT / "tests" / "support"
@@ -172,13 +173,11 @@ class Recipes(ProcessTest):
 
     def test_tmux(self):
         tmux = self.start_tmux()
-        pane = tmux.start(sys.executable, "-c", "import sys\nwith open(%r, 'a') as got:\n for line in sys.stdin:\n"
-                          "  got.write(line); got.flush()" % str(self.folder / "got"))
+        lead = PaneProgram(tmux, self.folder)
         command = ", ".join(json.dumps(word) for word in tmux.command)
-        self.begin(**{'pane = "%3"': 'pane = "%s"\ncommand = [%s]' % (pane, command)})
+        self.begin(**{'pane = "%3"': 'pane = "%s"\ncommand = [%s]' % (lead.pane, command)})
         self.team.say("ada", "The build is green.")
-        wait_for("the lead reads how to get it", lambda: "inbox-poller recv" in self.got.read_text("utf-8"), 30)
-        line = self.got.read_text("utf-8")
+        line, = wait_for("the lead reads how to get it", lead.submitted, 30)
         self.assertNotIn("green", line)
         told = line[line.index("inbox-poller recv"):].split("\n")[0]
         done = subprocess.run(["bash", "-c", told], env=self.env, capture_output=True, text=True, timeout=60)

@@ -1,4 +1,5 @@
-"""The last resort: pasting into the lead's terminal. A real tmux server, and in the pane a program that keeps every byte."""
+"""The last resort: pasting into the lead's terminal. A real tmux server, and in the pane a stand-in for an interactive client, which
+answers dialogs and submits drafts as the real one does, and keeps every byte."""
 
 import json
 import os
@@ -19,20 +20,24 @@ def pointer(count):
 
 
 def block(text, sender="ada", color="blue"):
-    return ('<teammate-message teammate_id="%s" color="%s">\n%s\n</teammate-message>' % (sender, color, text)).encode()
+    """As it is pasted: of four lines at least, so that a client shows its sign for a pasted text."""
+    whole = '<teammate-message teammate_id="%s" color="%s">\n%s\n</teammate-message>' % (sender, color, text)
+    return (whole + "\n" * (3 - whole.count("\n"))).encode()
 
 
-class TmuxDelivery(ProcessTest):
+class WithPane(ProcessTest):
+    OLD = False
+
     def setUp(self):
         super().setUp()
         self.tmux = self.start_tmux()
         self.team = self.make_team()
 
     def program(self, brackets=True):
-        return PaneProgram(self.tmux, self.folder, brackets)
+        return PaneProgram(self.tmux, self.folder, brackets, self.OLD)
 
-    def serve(self, pane, payload=True, settle="50ms", via=("tmux",)):
-        lines = ["[delivery]", "via = %s" % json.dumps(list(via)), 'presumed_busy = "5s"', "[delivery.tmux]",
+    def serve(self, pane, payload=True, settle="50ms", via=("tmux",), more=""):
+        lines = ["[delivery]", "via = %s" % json.dumps(list(via)), 'presumed_busy = "5s"', more, "[delivery.tmux]",
                  "payload = %s" % json.dumps(payload), "command = %s" % json.dumps(self.tmux.command), 'settle = "%s"' % settle]
         if pane:
             lines.append("pane = %s" % json.dumps(pane))
@@ -56,6 +61,8 @@ class TmuxDelivery(ProcessTest):
         wait_for("%d bytes" % len(expected), lambda: len(lead.typed()) >= len(expected))
         self.assertEqual(lead.typed(), expected)
 
+
+class TmuxDelivery(WithPane):
     # --- what arrives, byte by byte ---
 
     def test_only_a_line_is_pasted_that_says_how_to_get_the_messages(self):
@@ -120,9 +127,7 @@ class TmuxDelivery(ProcessTest):
         self.assertIn("copy mode", self.status()["delivery"]["via"][0]["reason"])
         self.tmux.run("send-keys", "-t", lead.pane, "-X", "cancel")
         self.delivered(1)
-        wait_for("it is submitted", lambda: lead.typed().endswith(ENTER))
-        self.assertEqual(lead.typed().count(b"\nlater\n"), 1)  # labelled: it was offered before, though never pasted
-        self.assertEqual(lead.typed().count(ENTER), 1)
+        self.arrives(lead, START + block("later") + END + ENTER)  # not labelled: it was never pasted before
 
     def test_a_shell_in_front_gets_nothing(self):
         self.tmux.start("sleep", "300")
@@ -190,14 +195,14 @@ class TmuxDelivery(ProcessTest):
         self.team.say("ada", "hello")
         wait_for("it is pasted", lambda: END in lead.typed())
         self.tmux.run("copy-mode", "-t", lead.pane)
-        self.refused("stands in the terminal, not submitted")
+        self.refused("copy mode")
         self.arrives(lead, START + block("hello") + END)
         self.tmux.run("send-keys", "-t", lead.pane, "-X", "cancel")
         self.delivered(1)
-        wait_for("it is submitted", lambda: lead.typed().endswith(ENTER))
-        again = lead.typed()[len(START + block("hello") + END):]
-        self.assertEqual(again.count(b"\n[may be a repeat: "), 1)
-        self.assertEqual(again.count(ENTER), 1)
+        text, = wait_for("it is submitted", lead.submitted)
+        self.assertEqual(text.count("<teammate-message "), 1, "what stood there was taken back first")
+        self.assertEqual(text.count("\n[may be a repeat: "), 1)
+        self.assertEqual(lead.typed().count(ENTER), 1)
 
     # --- with the lead's hooks ---
 
@@ -232,6 +237,113 @@ class TmuxDelivery(ProcessTest):
         self.assertEqual(first, START + block("hello") + END)
         self.assertIn(b"\n[may be a repeat: ", second)
         self.assertEqual(self.chat()["delivered"], 0)
+
+
+class Screens(WithPane):
+    """What the lead's screen shows decides."""
+
+    def waits_until(self, lead, said, end, answered=("approved", "denied", "chosen")):
+        """Nothing is typed, and the status says why; when that has ended, the line comes once and alone."""
+        self.serve(lead.pane, payload=False)
+        before = lead.typed()
+        self.team.say("ada", "hello")
+        self.refused(said)
+        self.assertIn(said, self.status()["delivery"]["via"][0]["reason"])
+        time.sleep(1.5)  # it is looked at again
+        self.assertEqual(lead.typed(), before)
+        self.assertEqual(lead.events(*answered), [])
+        end()
+        wait_for("it is submitted", lead.submitted, 60)
+        self.assertEqual(lead.submitted(), [pointer(1).decode()])
+        self.assertEqual(lead.typed().count(ENTER), 1)
+        self.assertEqual(lead.events(*answered), [])
+
+    def test_an_open_dialog_is_answered_by_nobody_but_a_person(self):
+        lead = self.program()
+        lead.order("dialog")
+        self.waits_until(lead, "a dialog is open", lambda: lead.revoke("dialog"))
+
+    def test_a_draft_of_a_person_is_neither_sent_nor_touched(self):
+        lead = self.program()
+        lead.type("half a thought")
+        self.waits_until(lead, "somebody's text stands in its composer", lambda: lead.press("C-u"))
+
+    def test_a_lead_at_work_a_list_and_the_transcript_are_left_alone(self):
+        lead = self.program()
+        lead.order("run")
+        self.serve(lead.pane, payload=False)
+        self.team.say("ada", "hello")
+        for before, name, said in (("", "run", "the lead is working"), ("run", "transcript", "it shows the transcript"),
+                                   ("transcript", "menu", "a list is open")):
+            if before:
+                lead.order(name)
+                lead.revoke(before)
+            self.refused(said)
+            time.sleep(0.5)
+            self.assertEqual(lead.typed(), b"")
+
+    def test_what_others_wrote_above_a_dialog_is_no_composer(self):
+        lead = self.program()
+        rule = "\u2500" * 80
+        lead.order("above", "\n".join((rule, "\u276f\u00a0\x1b[7m \x1b[0m", rule, "  ? for shortcuts")))
+        lead.order("dialog")
+        self.waits_until(lead, "a dialog is open", lambda: lead.revoke("dialog"))
+
+    def test_a_dialog_that_comes_in_the_moment_of_the_paste_gets_no_enter(self):
+        lead = self.program()
+        lead.order("dialog_on_paste")
+        self.serve(lead.pane)
+        self.team.say("ada", "hello")
+        self.refused("Enter was not pressed")
+        time.sleep(0.5)
+        self.assertEqual(lead.events(), [])
+        self.assertNotIn(ENTER, lead.typed())
+        lead.revoke("dialog")
+        self.delivered(1)
+        text, = wait_for("it is submitted", lead.submitted)
+        self.assertEqual(text.count("hello"), 1)
+
+    def test_what_a_person_types_behind_the_paste_is_left_to_the_person(self):
+        lead = self.program()
+        self.serve(lead.pane, payload=False, settle="1s")
+        self.team.say("ada", "hello")
+        wait_for("it is pasted", lambda: END in lead.typed())
+        lead.type("wait!")
+        self.refused("does not show what was pasted and nothing else")
+        self.assertEqual(lead.events(), [])
+        self.assertIn("wait!", lead.screen())
+        for _ in range(4):
+            lead.press("C-u")
+        wait_for("it is submitted", lead.submitted, 60)
+        self.assertEqual(lead.submitted(), ["[may be a repeat] " + pointer(1).decode()])
+
+    def test_a_paste_that_cannot_be_submitted_is_taken_back(self):
+        lead = self.program()
+        self.serve(lead.pane, payload=False, settle="1s")
+        self.team.say("ada", "hello")
+        wait_for("it is pasted", lambda: END in lead.typed())
+        lead.order("run")
+        self.refused("taken back")
+        self.assertEqual(lead.events(), [])
+        self.assertNotIn("messages of your team", lead.screen())
+        lead.revoke("run")
+        wait_for("it is submitted", lead.submitted, 60)
+        self.assertEqual(lead.submitted(), [pointer(1).decode()])
+
+    def test_what_cannot_be_pasted_goes_the_next_way(self):
+        lead = self.program()
+        lead.order("dialog")
+        path = os.path.join(str(self.folder), "out.jsonl")
+        self.serve(lead.pane, via=("tmux", "file"), more="file = %s\n" % json.dumps(path))
+        self.team.say("ada", "hello")
+        wait_for("it is in the file", lambda: os.path.exists(path) and os.path.getsize(path))
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(json.loads(file.read())["attempts"], 1)
+        self.assertEqual(lead.typed(), b"")
+
+
+class OldScreens(Screens):
+    OLD = True
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ The server's socket lies in the test's folder, so nobody else's sessions are see
 some minutes after a test that was killed.
 """
 
+import json
 import os
 import shlex
 import shutil
@@ -64,18 +65,48 @@ class Bystander:
 
 
 class PaneProgram:
-    """A program that stands for a lead's composer: every byte that reaches it is kept."""
+    """A stand-in for an interactive client in a pane (pane_program.py)."""
 
-    def __init__(self, tmux, folder, brackets=True):
+    def __init__(self, tmux, folder, brackets=True, old=False):
         self.tmux = tmux
         self.path = os.path.join(str(folder), "typed-%d" % len(os.listdir(folder)))
         argv = [sys.executable, "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "pane_program.py"), self.path]
-        self.pane = tmux.start(*argv, *["--brackets"] * brackets)
+        self.pane = tmux.start(*argv, *["--no-brackets"] * (not brackets), *["--old"] * old)
         wait_for("the program in %s is ready" % self.pane, lambda: "ready" in self.screen())
 
     def typed(self):
+        """Every byte that reached it."""
         with open(self.path, "rb") as file:
             return file.read()
+
+    def events(self, *kinds):
+        with open(self.path + ".log", encoding="utf-8") as file:
+            events = [json.loads(line) for line in file if line.endswith("\n")]
+        return [e for e in events if not kinds or e["event"] in kinds]
+
+    def submitted(self):
+        return [e["text"] for e in self.events("submitted")]
+
+    def order(self, name, text=""):
+        with open(self.path + "." + name + ".new", "w", encoding="utf-8") as file:
+            file.write(text)
+        os.rename(self.path + "." + name + ".new", self.path + "." + name)
+        wait_for("%s is on the screen" % name, lambda: self.drawn(name))
+
+    def drawn(self, name):
+        signs = {"dialog": "Do you want to proceed?", "menu": "Select model", "transcript": "Showing detailed transcript", "run": "Thinking"}
+        return name not in signs or signs[name] in self.screen()
+
+    def revoke(self, name):
+        os.unlink(self.path + "." + name)
+
+    def type(self, text):
+        """As a person does."""
+        self.tmux.run("send-keys", "-t", self.pane, "-l", text)
+        wait_for("it is shown", lambda: text in self.screen())
+
+    def press(self, *keys):
+        self.tmux.run("send-keys", "-t", self.pane, *keys)
 
     def screen(self):
         return self.tmux.run("capture-pane", "-p", "-t", self.pane)

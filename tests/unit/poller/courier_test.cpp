@@ -35,18 +35,33 @@ class EagerPane final : public Panes {
   asio::awaitable<Result<std::optional<Pane>>> find(std::string) override { co_return std::optional(seen_.pane); }
   asio::awaitable<Result<std::vector<Pane>>> list() override { co_return std::vector<Pane>{}; }
   asio::awaitable<Status> close(Pane) override { co_return Done{}; }
-  asio::awaitable<Result<std::optional<Front>>> front(std::string) override { co_return std::optional(seen_); }
+  asio::awaitable<Result<std::optional<Front>>> front(std::string) override {
+    auto seen = seen_;
+    const std::string rule = "\u2500\u2500\u2500\u2500\n";
+    const std::string sign =
+        "[Pasted text #1 +" + std::to_string(std::count(text_.begin(), text_.end(), '\n')) + " lines]";
+    seen.screen = {rule + "\u276f\u00a0" + (text_.empty() ? "" : sign) + "\x1b[7m \x1b[0m\n" + rule, 4, 2, 1};
+    co_return std::optional(seen);
+  }
   asio::awaitable<Status> paste(Front, std::string, std::string text) override {
     text_ = std::move(text);
     co_return Done{};
   }
-  asio::awaitable<Status> enter(Front) override {
-    submitted(text_);
+  asio::awaitable<Status> press(Front, Key key) override {
+    REQUIRE(key == Key::enter);
+    submitted(std::exchange(text_, {}));
     co_return Done{};
   }
 
  private:
-  Front seen_{{"%1", {1, "a"}, {2, "b"}, false}, false, true, false, "claude"};
+  static Front claude() {
+    Front front;
+    front.pane = {"%1", {1, "a"}, {2, "b"}, false};
+    front.command = "claude";
+    return front;
+  }
+
+  const Front seen_ = claude();
   std::string text_;
 };
 

@@ -73,7 +73,7 @@ struct Server {
     return **front;
   }
   Status paste(const Front& seen, const std::string& text) { return run_awaitable(panes.paste(seen, "ip-test", text)); }
-  Status enter(const Front& seen) { return run_awaitable(panes.enter(seen)); }
+  Status enter(const Front& seen) { return run_awaitable(panes.press(seen, Key::enter)); }
   /// Opens a pane whose program keeps every line that is typed, and waits until it is there.
   std::string open_listener() const {
     const auto file = (scratch.path() / "typed").string();
@@ -276,9 +276,9 @@ TEST_CASE("a program that names itself in tmux's own language is only a name") {
   const std::string name = "x,1}#{pid}##,%H;\nkill-server";
   const auto id = server.open("touch " + file + "; exec bash -c 'exec -a \"$0\" cat > " + file + "' '" + name + "'");
   REQUIRE(server.comes_true(id, [&](const auto&) { return server.front(id).command.starts_with("x,1}"); }));
-  const auto seen = server.front(id);
-  CHECK(server.paste(seen, "hello"));
-  CHECK(server.enter(seen));
+  CHECK(server.paste(server.front(id), "hello"));
+  REQUIRE(server.comes_true(id, [&](const auto&) { return server.front(id).screen.text.starts_with("hello"); }));
+  CHECK(server.enter(server.front(id)));
   CHECK(server.comes_in("hello\n"));
 }
 
@@ -354,6 +354,66 @@ TEST_CASE("nothing is typed into a pane that is not as it was seen") {
   }
 }
 
+TEST_CASE("nothing is typed when anything on the screen is not as it was seen, from a given row on") {
+  if (!has_tmux()) return;
+  Server server;
+  const auto file = (server.scratch.path() / "typed").string();
+  const std::string shown = "it is,} #{x} 100%%H [a-z]*\\\\ \u2500\u2500 \u276f\u00a0\\n";
+  const auto id =
+      server.open("stty -echo; printf 'above\\n" + shown + "below $'; touch " + file + "; exec cat > " + file);
+  REQUIRE(server.comes_true(id, [&](const auto&) {
+    const auto front = server.front(id);
+    return front.command == "cat" && front.screen.text.find("below") != std::string::npos;
+  }));
+  const auto seen = server.front(id);
+  CHECK(seen.screen.cursor_row == 2);
+  CHECK(seen.screen.cursor_column == 7);
+  CHECK(seen.screen.width > 0);
+  const auto refused = [&](const Front& front) {
+    for (const auto& typed : {server.paste(front, "hello"), server.enter(front)}) {
+      REQUIRE_FALSE(typed);
+      CHECK(typed.error().code == "panes.changed");
+    }
+    CHECK(server.typed().empty());
+  };
+  auto other = seen;
+  const auto replace = [&other](const std::string& what, const std::string& with) {
+    other.screen.text.replace(other.screen.text.find(what), what.size(), with);
+  };
+  SECTION("another row") {
+    replace("above", "Above");
+    refused(other);
+    other.held_from = 1;
+    CHECK(server.paste(other, "hello"));
+    CHECK(server.enter(other));
+    CHECK(server.comes_in("hello\n"));
+  }
+  SECTION("a row that is longer") {
+    replace("below", "belo");
+    refused(other);
+  }
+  SECTION("the cursor") {
+    ++other.screen.cursor_column;
+    refused(other);
+  }
+  SECTION("the window's size") {
+    ++other.height;
+    refused(other);
+  }
+  SECTION("more than can be said to tmux") {
+    for (int i = 0; i < 300; ++i)
+      other.screen.text += "a row of some length, and then some more, " + std::to_string(i) + "\n";
+    refused(other);
+  }
+  SECTION("as it was seen, one key after the other") {
+    CHECK(run_awaitable(server.panes.press(seen, Key::erase_back)));
+    CHECK(run_awaitable(server.panes.press(seen, Key::erase_line)));
+    CHECK(server.paste(seen, "hello"));
+    CHECK(server.enter(seen));
+    CHECK(server.comes_in("hello\n"));
+  }
+}
+
 TEST_CASE("tmux that fails or hangs while we type is an error, and the buffer is asked to go") {
   SystemProcesses processes;
   ScratchDir scratch;
@@ -376,7 +436,7 @@ TEST_CASE("tmux that fails or hangs while we type is an error, and the buffer is
     std::string line, last;
     while (std::getline(calls, line)) last = line;
     CHECK(last == "delete-buffer -b ip-test");
-    const auto entered = run_awaitable(panes.enter(seen));
+    const auto entered = run_awaitable(panes.press(seen, Key::enter));
     REQUIRE_FALSE(entered);
     CHECK(entered.error().code == "panes.unavailable");
   }

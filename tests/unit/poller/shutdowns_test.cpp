@@ -99,7 +99,7 @@ struct Machine final : Processes, Panes {
   long long started_ms(const ProcessRef& process) override { return all.at(process.pid).started_ms; }
   boost::asio::awaitable<Result<std::optional<Front>>> front(std::string) override { co_return std::nullopt; }
   boost::asio::awaitable<Status> paste(Front, std::string, std::string) override { co_return Error{"pane", "none"}; }
-  boost::asio::awaitable<Status> enter(Front) override { co_return Error{"pane", "none"}; }
+  boost::asio::awaitable<Status> press(Front, Key) override { co_return Error{"pane", "none"}; }
   Status signal(const ProcessRef& process, int number) override {
     signals.insert(std::to_string(process.pid) + (number == SIGKILL ? " KILL" : " TERM"));
     send(process.pid, number == SIGKILL ? Dies::kill : Dies::term);

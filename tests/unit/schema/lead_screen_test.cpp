@@ -164,6 +164,15 @@ TEST_CASE(
     const auto above = rule + empty + rule;
     CHECK(read_screen(drawn(above, "\u276f\u00a0draft\x1b[7m \x1b[0m\n", hints, 4)).kind == ScreenKind::draft);
   }
+  SECTION("a paste that goes on") {
+    const std::string typed = "\u276f\u00a0one\x1b[7m \x1b[0m\n";
+    CHECK(read_screen(drawn("", typed, hints, 9, 0)).kind == ScreenKind::draft);
+    CHECK(read_screen(drawn("", typed, "  Pasting text\u2026\n", 9, 0)).kind == ScreenKind::unknown);
+    CHECK(read_screen(drawn("", empty, "  Pasting text\u2026\n", 9, 0)).kind == ScreenKind::unknown);
+    std::string downwards = "  a hint\n";
+    for (const char c : std::string("Pasting text")) downwards += std::string("  ") + c + "\n";
+    CHECK(read_screen(drawn("", typed, downwards, 90, 0)).kind == ScreenKind::unknown);
+  }
   SECTION("a turn under way") {
     CHECK(read_screen(drawn("\x1b[31m\u273b\x1b[39m Baking\u2026 (3s)\n\n", empty, hints, 3)).kind ==
           ScreenKind::running);
