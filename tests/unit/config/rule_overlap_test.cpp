@@ -270,7 +270,7 @@ TEST_CASE("no call is covered by a rule that may be told and met by a restrictio
   int covered = 0;
   int restricted = 0;
   std::set<std::pair<const PermissionRule*, const PermissionRule*>> disjoint;
-  for (int round = 0; round < 60'000; ++round) {
+  for (int round = 0; round < 20'000; ++round) {
     const PermissionRule& told = any(rules);
     const PermissionRule& other = any(rules);
     if (why_never_allows(told)) continue;
@@ -288,9 +288,9 @@ TEST_CASE("no call is covered by a rule that may be told and met by a restrictio
     restricted += test::is_restricted(other, tool, input);
     if (!may_overlap(told, other, test::at_work.home)) disjoint.insert({&told, &other});
   }
-  CHECK(covered > 5'000);  // otherwise the property would say nothing
-  CHECK(restricted > 2'000);
+  CHECK(covered > 2'000);  // otherwise the property would say nothing
+  CHECK(restricted > 1'000);
   CHECK(disjoint.size() > 500);
-  CHECK(both > 500);
+  CHECK(both > 150);
   WARN(both << " both, " << covered << " calls covered, " << restricted << " restricted, " << disjoint.size() << " disjoint pairs");
 }
