@@ -17,7 +17,7 @@ constexpr std::chrono::seconds writes_within{3};
 constexpr std::chrono::seconds same_event_within{1};
 constexpr int pieces_at_once = 4;  // of a transcript that grew by more than a piece
 /// A line without it is not looked at closer.
-constexpr std::string_view probe = "delivered by inbox-poller";
+constexpr std::string_view part_of_heading = "delivered by inbox-poller";
 
 constexpr const char* in_transcript = "its session's transcript has it, and an answer behind it";
 
@@ -62,6 +62,11 @@ std::string HookOffers::version() {
 }
 
 void HookOffers::add(HookOffer offer) {
+  if (transcript_ && offer.session == session_) {
+    // A look may have been faster than the word that it was printed.
+    if (!open_.empty()) read();
+    if (open_.empty() || transcript_->is_at_end()) transcript_->skip_to(offer.place);
+  }
   auto wanted = schema::comparable(offer.text);
   open_.push_back({std::move(offer), std::move(wanted)});
 }
@@ -74,7 +79,7 @@ void HookOffers::read() {
   for (int i = 0; i < pieces_at_once; ++i) {
     readable_ = transcript_->read_on([this](std::uint64_t begin, std::string_view line) {
       if (open_.empty()) return;
-      const bool may_give = line.find(probe) != std::string_view::npos;
+      const bool may_give = line.find(part_of_heading) != std::string_view::npos;
       const bool answers = schema::is_answer(line);
       for (auto& open : open_) {
         if (begin < open.offer.place || open.offer.session != session_) continue;
@@ -113,7 +118,7 @@ std::vector<HookOffers::Verdict> HookOffers::heard(std::optional<HookSign> sign,
   if (open_.empty() && sign != HookSign::prompt) return {};
   read();
   const auto now = clock_.steady();
-  const auto said = prompt.find(probe) == std::string_view::npos ? std::string() : schema::comparable(prompt);
+  const auto said = prompt.find(part_of_heading) == std::string_view::npos ? std::string() : schema::comparable(prompt);
   return take([&](Open& open) -> std::optional<Verdict> {
     if (!said.empty() && said.find(open.wanted) != std::string::npos) {  // what woke the session is its prompt now
       open.given = true;

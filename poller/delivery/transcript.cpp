@@ -8,8 +8,8 @@
 namespace inbox_poller::poller {
 namespace {
 
-constexpr std::uint64_t piece = std::uint64_t{1} << 20;
-constexpr std::uint64_t before = std::uint64_t{64} << 10;  // looked at for the client's version
+constexpr std::uint64_t bytes_at_once = std::uint64_t{1} << 20;
+constexpr std::uint64_t looked_back = std::uint64_t{64} << 10;  // looked at for the client's version
 constexpr std::size_t longest_path = 4096;
 
 }  // namespace
@@ -28,8 +28,12 @@ std::uint64_t Transcript::end() {
 }
 
 void Transcript::skip_to(std::uint64_t place) {
-  if (place <= place_ + before) return;
-  place_ = place - before;
+  if (place < place_) {  // back, to the line that begins there
+    inside_ = place > 0;
+    place_ = place - (inside_ ? 1 : 0);
+  }
+  if (place <= place_ + looked_back) return;
+  place_ = place - looked_back;
   inside_ = true;
 }
 
@@ -38,13 +42,13 @@ bool Transcript::read_on(const std::function<void(std::uint64_t begin, std::stri
   at_end_ = false;
   if (!file) return false;
   if (file->stat.size < place_ || (inode_ != 0 && inode_ != file->stat.ino)) {  // another file under its name
-    place_ = file->stat.size > before ? file->stat.size - before : 0;
+    place_ = file->stat.size > looked_back ? file->stat.size - looked_back : 0;
     inside_ = place_ > 0;
   }
   inode_ = file->stat.ino;
-  at_end_ = file->stat.size - place_ <= piece;
+  at_end_ = file->stat.size - place_ <= bytes_at_once;
   if (file->stat.size == place_) return true;
-  std::string bytes(std::min(piece, file->stat.size - place_), '\0');
+  std::string bytes(std::min(bytes_at_once, file->stat.size - place_), '\0');
   const auto read = files_.read_at(*file, bytes.data(), bytes.size(), place_);
   if (!read) return false;
   bytes.resize(*read);
@@ -62,8 +66,8 @@ bool Transcript::read_on(const std::function<void(std::uint64_t begin, std::stri
     visit(place_ + at, std::string_view(bytes).substr(at, end - at));
     at = end + 1;
   }
-  // A line that is longer than a piece is passed over; one that is still being written is read when it is whole.
-  const bool too_long = to == from && !inside_ && bytes.size() - from >= piece;
+  // A line that is longer than that is passed over; one that is still being written is read when it is whole.
+  const bool too_long = to == from && !inside_ && bytes.size() - from >= bytes_at_once;
   inside_ = inside_ || too_long;
   place_ += too_long ? bytes.size() : to;
   return true;

@@ -33,17 +33,18 @@ struct Session {
   }
   void given() const { line("\"type\":\"user\",\"message\":{\"content\":" + schema::quote(text) + "}"); }
   void answer() const { line("\"type\":\"assistant\""); }
-  void hand_out(HookWay way, const std::string& session = "s") {
+  HookOffer offer(HookWay way) {
     HookOffer offer;
     offer.way = way;
-    offer.session = session;
+    offer.session = "s";
     offer.text = text;
     offer.messages.resize(1);
     offer.messages.front().id = 7;
     offer.place = offers.place();
     offer.at = clock.steady();
-    offers.add(std::move(offer));
+    return offer;
   }
+  void hand_out(HookWay way) { offers.add(offer(way)); }
 };
 
 }  // namespace
@@ -64,6 +65,22 @@ TEST_CASE("what a hook printed is proven once it stands in the transcript with a
   CHECK(verdicts.front().proven);
   CHECK(verdicts.front().offer.messages.front().id == 7);
   CHECK(session.offers.look(false).empty());
+}
+
+TEST_CASE("a transcript that is looked at before the hook has said that it printed is looked at again") {
+  for (const bool others : {false, true}) {
+    Session session;
+    session.answer();
+    session.offers.follow("s", session.path);
+    if (others) session.hand_out(HookWay::wait);
+    auto offer = session.offer(HookWay::prompt);
+    session.given();
+    session.answer();
+    CHECK(session.offers.look(true).size() == (others ? 1 : 0));
+    if (others) session.hand_out(HookWay::wait);
+    session.offers.add(std::move(offer));
+    CHECK(session.offers.look(false).size() == 1);
+  }
 }
 
 TEST_CASE("an event that is told twice is one, and a later one is another") {
