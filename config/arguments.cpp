@@ -145,7 +145,9 @@ class Reader : public ArgumentPaths {
       } else if (!glued.empty()) {
         return use(*option, word, word, glued.starts_with('=') ? glued.substr(1) : glued);
       } else {
-        return take_value(*option, word);
+        // Not every program reads letters as we do: here a plain text may as well be an operand, and counts as one.
+        const bool text = option->role == Role::text && !option->first && option->words == 1 && option->name != "-m";
+        return i > 0 && text ? use(*option, word, word, "") : take_value(*option, word);
       }
     }
   }
@@ -153,7 +155,7 @@ class Reader : public ArgumentPaths {
   /// The value stands in the next word or words.
   void take_value(const ProgramOption& option, const ShellWord& word) {
     if (option.role == Role::program && at_ + 1 < words_.size()) return start_program(*words_[++at_]);
-    if (option.words == 0 || at_ + 1 >= words_.size()) return use(option, word, word, "");
+    if (option.words == 0 || option.glued || at_ + 1 >= words_.size()) return use(option, word, word, "");
     if (option.words == 2) ++at_;
     if (at_ + 1 < words_.size()) ++at_;
     use(option, word, *words_[at_], words_[at_]->value);
