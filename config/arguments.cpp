@@ -31,8 +31,10 @@ class Reader : public ArgumentPaths {
   /// What the command would do with words that come from somewhere else.
   void expect_unseen() {
     if (program_ == nullptr) return unseen(Role::any);
-    const Role role = operand_role(operands_.size());
-    unseen(role == Role::program || role == Role::sub || role == Role::verb ? Role::any : role);
+    for (std::size_t index = operands_.size(); index <= operands_.size() + program_->operands.size(); ++index) {
+      const Role role = operand_role(index);
+      unseen(role == Role::program || role == Role::sub || role == Role::verb ? Role::any : role);
+    }
     if (in_place_ || writes_) unseen(Role::write);
     if (!program_->risky && (outer_ == nullptr || !outer_->risky)) return;
     const auto xargs = std::ranges::find(part_.words, "xargs", &ShellWord::value);
@@ -289,6 +291,8 @@ class Reader : public ArgumentPaths {
         if (index > 0) continue;
       }
       settle_operand(word, has_dest() ? program_->operands.front() : operand_role(index));
+      const bool may_be_two = word.expands && !has_dest() && operand_role(index + 1) != operand_role(index);
+      if (may_be_two) settle_operand(word, operand_role(index + 1));  // `uniq *`
     }
     settle_in_place();
     settle_default();
