@@ -318,7 +318,7 @@ class Reader : public ArgumentPaths {
     if (role == Role::any && recurses_) add_path(word, word.value, Role::tree);
     if (name_ == "ln" && operands_.size() == 1) add_path(word, std::string(base_name(word.value)), Role::write);
     if (!into_.empty()) add_path(word, into_ + "/" + std::string(base_name(word.value)), Role::dest);
-    if (in_place_ != nullptr || writes_) add_path(word, word.value, Role::write);
+    if (in_place_ != nullptr || writes_) add_path(word, word.value, recurses_ ? Role::remove : Role::write);
   }
 
   /// `cd` alone goes home, `popd` to where nobody sees.
