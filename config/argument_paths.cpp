@@ -11,6 +11,7 @@
 namespace inbox_poller::config {
 namespace {
 
+constexpr std::size_t most_paths = 256;     // of one command; bounds the work on a hostile line
 constexpr std::size_t most_spellings = 64;  // of one word with braces; beyond, its path is one that cannot be seen
 
 /// One pair of braces: each of its pieces goes to `todo`; a text without any to `out`. `{1}` stays, `{a..z}` is
@@ -147,7 +148,9 @@ void ArgumentPaths::add_spelling(const ShellWord& word, std::string_view path, R
 void ArgumentPaths::add_use(const ShellWord& word, std::string_view path, PathUse use) {
   const bool relative = !path.starts_with('/') && !path.starts_with('~');
   if (relative && folders_.lost) (use.writes ? out_.unseen_writes : out_.unseen_reads) = true;
+  if (out_.paths.size() >= most_paths) out_.unseen_reads = out_.unseen_writes = true;
   for (const std::string& folder : folders_.known) {
+    if (out_.paths.size() >= most_paths) return;
     use.path = normalise_path(path, {folder, context_.home});
     if (use.path.empty()) continue;
     if (another_way_round(use.path)) {

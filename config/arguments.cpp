@@ -32,8 +32,10 @@ class Reader : public ArgumentPaths {
   /// What the command would do with words that come from somewhere else.
   void expect_unseen() {
     if (program_ == nullptr) return unseen(Role::any);
-    const Role role = operand_role(operands_.size());
-    unseen(role == Role::program || role == Role::sub || role == Role::verb ? Role::any : role);
+    for (std::size_t index = operands_.size(); index <= operands_.size() + program_->operands.size(); ++index) {
+      const Role role = operand_role(index);
+      unseen(role == Role::program || role == Role::sub || role == Role::verb ? Role::any : role);
+    }
     if (in_place_ || writes_) unseen(Role::write);
     if (!program_->risky && (outer_ == nullptr || !outer_->risky)) return;
     const auto xargs = std::ranges::find(part_.words, "xargs", &ShellWord::value);
@@ -146,7 +148,9 @@ class Reader : public ArgumentPaths {
       } else if (!glued.empty()) {
         return use(*option, word, word, glued.starts_with('=') ? glued.substr(1) : glued);
       } else {
-        return take_value(*option, word);
+        // Not every program reads letters as we do: here a plain text may as well be an operand, and counts as one.
+        const bool text = option->role == Role::text && !option->first && option->words == 1 && option->name != "-m";
+        return i > 0 && text ? use(*option, word, word, "") : take_value(*option, word);
       }
     }
   }
@@ -154,7 +158,7 @@ class Reader : public ArgumentPaths {
   /// The value stands in the next word or words.
   void take_value(const ProgramOption& option, const ShellWord& word) {
     if (option.role == Role::program && at_ + 1 < words_.size()) return start_program(*words_[++at_]);
-    if (option.words == 0 || at_ + 1 >= words_.size()) return use(option, word, word, "");
+    if (option.words == 0 || option.glued || at_ + 1 >= words_.size()) return use(option, word, word, "");
     if (option.words == 2) ++at_;
     if (at_ + 1 < words_.size()) ++at_;
     use(option, word, *words_[at_], words_[at_]->value);
@@ -288,6 +292,8 @@ class Reader : public ArgumentPaths {
         if (index > 0) continue;
       }
       settle_operand(word, has_dest() ? program_->operands.front() : operand_role(index));
+      const bool may_be_two = word.expands && !has_dest() && operand_role(index + 1) != operand_role(index);
+      if (may_be_two) settle_operand(word, operand_role(index + 1));  // `uniq *`
     }
     settle_in_place();
     settle_default();
@@ -313,7 +319,7 @@ class Reader : public ArgumentPaths {
     if (role == Role::any && recurses_) add_path(word, word.value, Role::tree);
     if (name_ == "ln" && operands_.size() == 1) add_path(word, std::string(base_name(word.value)), Role::write);
     if (!into_.empty()) add_path(word, into_ + "/" + std::string(base_name(word.value)), Role::dest);
-    if (in_place_ != nullptr || writes_) add_path(word, word.value, Role::write);
+    if (in_place_ != nullptr || writes_) add_path(word, word.value, recurses_ ? Role::remove : Role::write);
   }
 
   /// `cd` alone goes home, `popd` to where nobody sees.

@@ -54,6 +54,7 @@ void read_marks(ProgramOption& option, std::string_view marks) {
       case '&': option.filter = true; break;
       case '!': option.runs = true; break;
       case ':': option.first = true; break;
+      case '?': option.glued = true; break;
       case '~': option.in_place = true; break;
       case '+': option.recurses = true; break;
       case '^': option.hidden = true; break;

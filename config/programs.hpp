@@ -44,6 +44,7 @@ struct ProgramOption {
   std::string name;         // "--output", "-o"; "of=" for an operand that begins so; a bare word for a first operand
   Role role = Role::text;   // of the value
   unsigned char words = 0;  // words that it takes; of two the second has the role
+  bool glued = false;       // the value stands in the same word, or there is none
   bool runs = false;        // is run, or decides what is
   bool outside = false;     // `runs` only where its value leaves the working folder
   bool first = false;       // stands for the first operand (a pattern, a script)

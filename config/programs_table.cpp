@@ -87,7 +87,7 @@ constexpr ProgramRow rows[] = {
     {"dd", "text*", "if=< of=>>"},
     {"split csplit", "read write", "-b= -l= -n= -C= -a= -t= -f> --prefix> --filter!="},
     {"patch", "write*", "-i< --input< -o>> --output>> -d/ --directory/ -p= -r>> --reject-file>> -B= -D= -F= -z="},
-    {"gzip gunzip bzip2 bunzip2 xz unxz lzma zstd unzstd", "move*", "--suffix= -o>> --files< --filelist<"},
+    {"gzip gunzip bzip2 bunzip2 xz unxz lzma zstd unzstd", "move*", "--suffix= -o>> --files<?"},
     {"tar bsdtar gtar", "tree*",
      "-f= --file= -C/> --directory/> -T!= --files-from!= -X< --exclude-from< -I!= --use-compress-program!= "
      "--to-command!= --checkpoint-action!= -F!= --info-script!= --new-volume-script!= --rsh-command!= "
@@ -95,7 +95,7 @@ constexpr ProgramRow rows[] = {
      "--add-file<< -b= --format= --owner= --group= --mode= --mtime= --strip-components= --exclude="},
     {"zip", "write tree*",
      "-T! -TT!= --unzip-command!= -O>> --output-file>> -lf>> --logfile-path>> -i= -x= -b= -t= -n="},
-    {"unzip", "read text*", "-d> -x= -P="},
+    {"unzip", "read text*", "-d> -P="},
     // The net
     {"curl", "any*",
      "-o>> --output>> -O! --remote-name! --remote-name-all! -J! --remote-header-name! --output-dir>> -c>> "
@@ -123,9 +123,9 @@ constexpr ProgramRow rows[] = {
      "-c!= --config-env!= -C/ --bare! --exec-path! --git-dir!=/ --work-tree!=/ --namespace= --super-prefix= "
      "--attr-source="},
     {"git "
-     "log,show,diff,whatchanged,diff-tree,diff-index,diff-files,range-diff,shortlog,reflog,rev-list,show-branch",
+     "log,show,diff,whatchanged,diff-tree,diff-index,diff-files,range-diff,reflog,rev-list,show-branch",
      "any*",
-     "--output>> --ext-diff! --no-index+ -S= -G= -O< --format= --pretty= --since= --until= --author= --grep= --after= "
+     "--output>> --ext-diff! --no-index+ -S= -G= -O< --format= --since= --until= --author= --grep= --after= "
      "--before= "
      "--date="},
     {"git format-patch,send-email,request-pull", "any*",
@@ -139,9 +139,9 @@ constexpr ProgramRow rows[] = {
     {"git add,stage", "any*", "-e! --edit! -p -i --pathspec-from-file< --chmod="},
     {"git commit,tag,notes", "any*",
      "-m= --message= -F< --file< -t< --template< --author= --date= -C= -c= --reuse-message= --fixup= --squash= "
-     "--cleanup= --trailer= --pathspec-from-file< --gpg-sign? --local-user="},
+     "--cleanup= --trailer= --pathspec-from-file< --local-user="},
     {"git rebase,merge,pull,cherry-pick,revert,am", "any*",
-     "-x!= --exec!= --upload-pack!= -s!= --strategy!= -X= --strategy-option= --gpg-sign? --onto= -m= --message= "
+     "-x!= --exec!= --upload-pack!= -s!= --strategy!= -X= --strategy-option= --onto= -m= --message= "
      "-F< --file<"},
     {"git fetch,clone,ls-remote,remote,submodule,fetch-pack", "any*",
      "--upload-pack!= -u!= --exec!= --template!= -c!= --config!= --separate-git-dir!= --reference/ "

@@ -58,7 +58,10 @@ Reading read_line(std::string_view line) {
       in_word = true;
     } else if (c == ' ' || c == '\t') {
       end_word();
-    } else if (c == ';' || c == '|' || c == '\n' || (c == '&' && (i == 0 || line[i - 1] != '>'))) {
+    } else if (c == '#' && !in_word) {
+      i = std::min(line.find('\n', i), line.size()) - 1;
+    } else if (c == ';' || c == '|' || c == '\n' || c == '(' || c == ')' ||
+               (c == '&' && (i == 0 || line[i - 1] != '>'))) {
       end_word();
       reading.commands.emplace_back();
     } else {
@@ -73,8 +76,8 @@ Reading read_line(std::string_view line) {
 
 /// `git status`, with nothing before it but assignments and wrappers with their numbers.
 bool runs_git_status(const std::vector<std::string>& words) {
-  static const std::vector<std::string> wrappers = {"timeout", "time",    "nice",   "-n",   "nohup",
-                                                    "command", "builtin", "noglob", "xargs"};
+  static const std::vector<std::string> wrappers = {"timeout", "time",    "nice",   "-n",    "nohup",
+                                                    "command", "builtin", "noglob", "xargs", "!"};
   const auto is_before = [](const std::string& word) {
     return std::find(wrappers.begin(), wrappers.end(), word) != wrappers.end() ||
            word.find_first_not_of("0123456789.smhd") == std::string::npos || word.find('=') != std::string::npos;
