@@ -11,7 +11,6 @@
 #include "schema/envelope.hpp"
 
 namespace inbox_poller::poller {
-namespace asio = boost::asio;
 namespace {
 
 using config::Rung;
