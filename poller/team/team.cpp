@@ -112,7 +112,6 @@ asio::awaitable<Team::Polled> Team::poll() {
 
 std::optional<Team::Polled> Team::look_at_roster() {
   if (roster_adopted_ && !mailbox_->roster_changed()) {
-    keep_roster(mailbox_->roster_copy());
     warn_of_lead_process();
     return std::nullopt;
   }
