@@ -95,39 +95,39 @@ std::optional<std::string> ArgumentPaths::written_path(std::string_view value) c
   return normalise_path(value, context_);
 }
 
-void ArgumentPaths::unseen(Role role) {
+void ArgumentPaths::unseen(ArgumentRole role) {
   switch (role) {
-    case Role::text:
-    case Role::script: return;
-    case Role::any:
-    case Role::rest:
-    case Role::read:
-    case Role::tree: out_.unseen_reads = true; return;
-    case Role::write:
-    case Role::remove:
-    case Role::output: out_.unseen_writes = true; return;
+    case ArgumentRole::text:
+    case ArgumentRole::script: return;
+    case ArgumentRole::any:
+    case ArgumentRole::rest:
+    case ArgumentRole::read:
+    case ArgumentRole::tree: out_.unseen_reads = true; return;
+    case ArgumentRole::write:
+    case ArgumentRole::remove:
+    case ArgumentRole::output: out_.unseen_writes = true; return;
     default: out_.unseen_reads = out_.unseen_writes = true;
   }
 }
 
-PathUse ArgumentPaths::use_of(Role role) {
+PathUse ArgumentPaths::use_of(ArgumentRole role) {
   PathUse use;
-  use.reads = role == Role::read || role == Role::tree || role == Role::carry || role == Role::move ||
-              role == Role::any || role == Role::enter;
+  use.reads = role == ArgumentRole::read || role == ArgumentRole::tree || role == ArgumentRole::carry || role == ArgumentRole::move ||
+              role == ArgumentRole::any || role == ArgumentRole::enter;
   use.writes =
-      role == Role::write || role == Role::remove || role == Role::output || role == Role::dest || role == Role::move;
-  use.may_write = role == Role::any;
-  if (role == Role::tree) use.below = Below::everything;
-  if (role == Role::carry || role == Role::move || role == Role::remove) use.below = Below::named;
+      role == ArgumentRole::write || role == ArgumentRole::remove || role == ArgumentRole::output || role == ArgumentRole::dest || role == ArgumentRole::move;
+  use.may_write = role == ArgumentRole::any;
+  if (role == ArgumentRole::tree) use.below = Below::everything;
+  if (role == ArgumentRole::carry || role == ArgumentRole::move || role == ArgumentRole::remove) use.below = Below::named;
   return use;
 }
 
-void ArgumentPaths::add_path(const ShellWord& word, std::string_view value, Role role) {
-  if (role == Role::text || role == Role::script || value.empty()) return;
-  if (harmless_target(value) && role != Role::enter) return;
+void ArgumentPaths::add_path(const ShellWord& word, std::string_view value, ArgumentRole role) {
+  if (role == ArgumentRole::text || role == ArgumentRole::script || value.empty()) return;
+  if (harmless_target(value) && role != ArgumentRole::enter) return;
   std::vector<std::string> spellings{std::string(value)};
   if (word.expands && !expand(value, spellings)) return unseen(role);
-  if (role == Role::enter) return enter(word, spellings);
+  if (role == ArgumentRole::enter) return enter(word, spellings);
   for (const std::string& spelling : spellings) {
     add_spelling(word, spelling, role);
     if (spelling.starts_with('@') && use_of(role).reads)
@@ -135,7 +135,7 @@ void ArgumentPaths::add_path(const ShellWord& word, std::string_view value, Role
   }
 }
 
-void ArgumentPaths::add_spelling(const ShellWord& word, std::string_view path, Role role) {
+void ArgumentPaths::add_spelling(const ShellWord& word, std::string_view path, ArgumentRole role) {
   const bool elsewhere = path.starts_with('~') && path != "~" && !path.starts_with("~/");
   if (elsewhere || (word.expands && path.find('$') != std::string_view::npos)) return unseen(role);
   PathUse use = use_of(role);
@@ -164,7 +164,7 @@ void ArgumentPaths::add_use(const ShellWord& word, std::string_view path, PathUs
   }
 }
 
-void ArgumentPaths::add_plain(std::string_view path, Role role) {
+void ArgumentPaths::add_plain(std::string_view path, ArgumentRole role) {
   const ShellWord none;
   add_path(none, path, role);
 }
@@ -186,7 +186,7 @@ void ArgumentPaths::check_protected(const ShellWord& word, const PathUse& use) {
 
 void ArgumentPaths::enter(const ShellWord& word, const std::vector<std::string>& spellings) {
   for (const std::string& path : spellings) {
-    add_spelling(word, path, Role::read);
+    add_spelling(word, path, ArgumentRole::read);
     if (name_ != "cd" && name_ != "pushd" && name_ != "chdir") continue;
     if (path == "-" || path.find_first_of("$*?[") != std::string::npos || path.starts_with('+') ||
         folders_.known.size() > 8) {
@@ -250,7 +250,7 @@ void ArgumentPaths::add_token(const ShellWord& word, std::string_view path, bool
   if (path.empty() || path == "-" || path.size() > 1000) return;
   const std::size_t before = out_.paths.size();
   if (word.expands && path.find('$') != std::string_view::npos) return;
-  PathUse use = use_of(Role::any);
+  PathUse use = use_of(ArgumentRole::any);
   use.fills_dots = name_ != "git";
   use.sure = sure && path.find_first_of("*?[") == std::string_view::npos;
   if (path.starts_with('~') && path != "~" && !path.starts_with("~/")) {

@@ -23,13 +23,13 @@ class ArgumentPaths {
   static bool harmless_target(std::string_view value);
   /// Empty where it is not known for certain.
   std::optional<std::string> written_path(std::string_view value) const;
-  void unseen(Role role);
-  static PathUse use_of(Role role);
+  void unseen(ArgumentRole role);
+  static PathUse use_of(ArgumentRole role);
   /// A word, or its piece, that is a path of this kind.
-  void add_path(const ShellWord& word, std::string_view value, Role role);
-  void add_spelling(const ShellWord& word, std::string_view path, Role role);
+  void add_path(const ShellWord& word, std::string_view value, ArgumentRole role);
+  void add_spelling(const ShellWord& word, std::string_view path, ArgumentRole role);
   void add_use(const ShellWord& word, std::string_view path, PathUse use);
-  void add_plain(std::string_view path, Role role);
+  void add_plain(std::string_view path, ArgumentRole role);
   /// What decides what runs later is named by the rule, or not written. A name like an option's is one for the next
   /// `*`.
   void check_protected(const ShellWord& word, const PathUse& use);

@@ -31,12 +31,12 @@ class Reader : public ArgumentPaths {
 
   /// What the command would do with words that come from somewhere else.
   void expect_unseen() {
-    if (program_ == nullptr) return unseen(Role::any);
+    if (program_ == nullptr) return unseen(ArgumentRole::any);
     for (std::size_t index = operands_.size(); index <= operands_.size() + program_->operands.size(); ++index) {
-      const Role role = operand_role(index);
-      unseen(role == Role::program || role == Role::sub || role == Role::verb ? Role::any : role);
+      const ArgumentRole role = operand_role(index);
+      unseen(role == ArgumentRole::program || role == ArgumentRole::sub || role == ArgumentRole::verb ? ArgumentRole::any : role);
     }
-    if (in_place_ || writes_) unseen(Role::write);
+    if (in_place_ || writes_) unseen(ArgumentRole::write);
     if (!program_->risky && (outer_ == nullptr || !outer_->risky)) return;
     const auto xargs = std::ranges::find(part_.words, "xargs", &ShellWord::value);
     if (xargs != part_.words.end()) surprise(*xargs, "which hands on options that cannot be seen");
@@ -46,7 +46,7 @@ class Reader : public ArgumentPaths {
   void add_redirections() {
     for (const Redirection& redirection : part_.redirections) {
       const ShellWord nameless;
-      add_path(nameless, redirection.target, redirection.writes ? Role::write : Role::read);
+      add_path(nameless, redirection.target, redirection.writes ? ArgumentRole::write : ArgumentRole::read);
     }
   }
 
@@ -96,7 +96,7 @@ class Reader : public ArgumentPaths {
       if (program == nullptr || program->whole || name.size() < 3) continue;
       for (const ProgramOption& option : program->options) {
         if (!option.name.starts_with(name) || !option.name.starts_with("--")) continue;
-        if (best == nullptr || option.runs || option.role == Role::output || option.in_place) best = &option;
+        if (best == nullptr || option.runs || option.role == ArgumentRole::output || option.in_place) best = &option;
       }
     }
     return best;
@@ -143,13 +143,13 @@ class Reader : public ArgumentPaths {
       if (option == nullptr) continue;
       const std::string_view glued = letters.substr(i + 1);
       if (option->in_place) return use(*option, word, word, "");
-      if (option->words == 0 && option->role != Role::program) {
+      if (option->words == 0 && option->role != ArgumentRole::program) {
         use(*option, word, word, "");
       } else if (!glued.empty()) {
         return use(*option, word, word, glued.starts_with('=') ? glued.substr(1) : glued);
       } else {
         // Not every program reads letters as we do: here a plain text may as well be an operand, and counts as one.
-        const bool text = option->role == Role::text && !option->first && option->words == 1 && option->name != "-m";
+        const bool text = option->role == ArgumentRole::text && !option->first && option->words == 1 && option->name != "-m";
         return i > 0 && text ? use(*option, word, word, "") : take_value(*option, word);
       }
     }
@@ -157,7 +157,7 @@ class Reader : public ArgumentPaths {
 
   /// The value stands in the next word or words.
   void take_value(const ProgramOption& option, const ShellWord& word) {
-    if (option.role == Role::program && at_ + 1 < words_.size()) return start_program(*words_[++at_]);
+    if (option.role == ArgumentRole::program && at_ + 1 < words_.size()) return start_program(*words_[++at_]);
     if (option.words == 0 || option.glued || at_ + 1 >= words_.size()) return use(option, word, word, "");
     if (option.words == 2) ++at_;
     if (at_ + 1 < words_.size()) ++at_;
@@ -183,26 +183,26 @@ class Reader : public ArgumentPaths {
       return;
     }
     if (is_tar() && option.name == (option.name.size() == 2 ? "-C" : "--directory"))
-      add_path(holder, value, Role::tree);
-    if (option.role == Role::write && (option.name == "-t" || option.name == "--target-directory")) into_ = value;
-    if (option.role == Role::enter && name_ == "git" && !own_folder(value))
+      add_path(holder, value, ArgumentRole::tree);
+    if (option.role == ArgumentRole::write && (option.name == "-t" || option.name == "--target-directory")) into_ = value;
+    if (option.role == ArgumentRole::enter && name_ == "git" && !own_folder(value))
       surprise_option(option, word, "which works in another folder");
-    if (option.role == Role::output && !harmless_target(value)) {
+    if (option.role == ArgumentRole::output && !harmless_target(value)) {
       surprise_option(option, word, "which writes a file");
       if (&holder == &word || !holder.expands) out_.surprises.back().writes = written_path(value);
     }
-    if (option.role == Role::script)
+    if (option.role == ArgumentRole::script)
       check_script(holder);
-    else if (option.role == Role::any)
+    else if (option.role == ArgumentRole::any)
       add_any(holder, value);
     else
       add_path(holder, value, option.role);
   }
 
-  Role operand_role(std::size_t index) const {
-    if (program_ == nullptr || program_->operands.empty()) return Role::any;
+  ArgumentRole operand_role(std::size_t index) const {
+    if (program_ == nullptr || program_->operands.empty()) return ArgumentRole::any;
     const auto& roles = program_->operands;
-    if (first_given_ && (roles.front() == Role::text || roles.front() == Role::script) && roles.size() > 1) ++index;
+    if (first_given_ && (roles.front() == ArgumentRole::text || roles.front() == ArgumentRole::script) && roles.size() > 1) ++index;
     return roles[std::min(index, roles.size() - 1)];
   }
 
@@ -221,10 +221,10 @@ class Reader : public ArgumentPaths {
       }
     }
     const std::size_t index = operands_.size();
-    const Role role = operand_role(index);
-    if (index == 0 && (role == Role::sub || role == Role::verb)) return start_subcommand(word, role);
-    if (index == 0 && role == Role::program) return start_program(word);
-    if (role == Role::rest) {
+    const ArgumentRole role = operand_role(index);
+    if (index == 0 && (role == ArgumentRole::sub || role == ArgumentRole::verb)) return start_subcommand(word, role);
+    if (index == 0 && role == ArgumentRole::program) return start_program(word);
+    if (role == ArgumentRole::rest) {
       resting_ = true;
       return add_any(word, word.value);
     }
@@ -250,15 +250,15 @@ class Reader : public ArgumentPaths {
     use(option, word, word, value);
   }
 
-  void start_subcommand(const ShellWord& word, Role role) {
+  void start_subcommand(const ShellWord& word, ArgumentRole role) {
     const auto found = std::ranges::find_if(part_.words, [&](const ShellWord& w) { return &w == &word; });
     subcommand_ = static_cast<std::size_t>(found - part_.words.begin());
-    static const Program anything{{}, {Role::any}, {}, false, false};
+    static const Program anything{{}, {ArgumentRole::any}, {}, false, false};
     const Program* sub = find_program(name_, word.value);
-    if (role == Role::verb) outer_ = program_;
-    const bool takes_rest = program_->operands.back() == Role::rest;
+    if (role == ArgumentRole::verb) outer_ = program_;
+    const bool takes_rest = program_->operands.back() == ArgumentRole::rest;
     program_ = sub != nullptr ? sub : &anything;
-    resting_ = sub == nullptr && takes_rest && role == Role::sub;
+    resting_ = sub == nullptr && takes_rest && role == ArgumentRole::sub;
     if (sub != nullptr && sub->options.size() == 1 && sub->options.front().name.empty())
       surprise(word, "which runs something, or decides what is run");
   }
@@ -300,26 +300,26 @@ class Reader : public ArgumentPaths {
     if (name_ == "patch" || (name_ == "unzip" && modes_.find_first_of("ltZpv") == std::string::npos)) spill(".");
   }
 
-  void settle_operand(const ShellWord& word, Role role) {
-    if (role == Role::script) {
+  void settle_operand(const ShellWord& word, ArgumentRole role) {
+    if (role == ArgumentRole::script) {
       if (!first_given_) check_script(word);
       if (name_ == "yq") add_any(word, word.value);  // some take a file's name here
       return;
     }
-    if (recurses_ && (role == Role::read || role == Role::carry)) role = Role::tree;
-    if (role == Role::output && !harmless_target(word.value)) {
+    if (recurses_ && (role == ArgumentRole::read || role == ArgumentRole::carry)) role = ArgumentRole::tree;
+    if (role == ArgumentRole::output && !harmless_target(word.value)) {
       surprise(word, "which writes a file");
       out_.surprises.back().writes = written_path(word.value);
     }
-    if (role == Role::set) return surprise(word, "which is a setting that decides what is run");
-    if (role == Role::any)
+    if (role == ArgumentRole::set) return surprise(word, "which is a setting that decides what is run");
+    if (role == ArgumentRole::any)
       add_any(word, word.value);
     else
       add_path(word, word.value, role);
-    if (role == Role::any && recurses_) add_path(word, word.value, Role::tree);
-    if (name_ == "ln" && operands_.size() == 1) add_path(word, std::string(base_name(word.value)), Role::write);
-    if (!into_.empty()) add_path(word, into_ + "/" + std::string(base_name(word.value)), Role::dest);
-    if (in_place_ != nullptr || writes_) add_path(word, word.value, recurses_ ? Role::remove : Role::write);
+    if (role == ArgumentRole::any && recurses_) add_path(word, word.value, ArgumentRole::tree);
+    if (name_ == "ln" && operands_.size() == 1) add_path(word, std::string(base_name(word.value)), ArgumentRole::write);
+    if (!into_.empty()) add_path(word, into_ + "/" + std::string(base_name(word.value)), ArgumentRole::dest);
+    if (in_place_ != nullptr || writes_) add_path(word, word.value, recurses_ ? ArgumentRole::remove : ArgumentRole::write);
   }
 
   /// `cd` alone goes home, `popd` to where nobody sees.
@@ -333,24 +333,24 @@ class Reader : public ArgumentPaths {
   bool is_tar() const { return name_ == "tar" || name_ == "bsdtar" || name_ == "gtar"; }
 
   bool has_dest() const {
-    return program_ != nullptr && !program_->operands.empty() && program_->operands.back() == Role::dest;
+    return program_ != nullptr && !program_->operands.empty() && program_->operands.back() == ArgumentRole::dest;
   }
 
   /// Where things are copied to: the place itself, or a folder that they go into. The text of a link is read from
   /// there.
   void settle_dest(const ShellWord& word, bool has_sources) {
-    add_path(word, word.value, Role::dest);
+    add_path(word, word.value, ArgumentRole::dest);
     if (!has_sources) return;
     for (const ShellWord* source : operands_) {
       if (source == &word) break;
       std::string_view from = source->value;
       while (from.size() > 1 && from.ends_with('/')) from.remove_suffix(1);
-      add_path(word, word.value + "/" + std::string(base_name(from)), Role::dest);
+      add_path(word, word.value + "/" + std::string(base_name(from)), ArgumentRole::dest);
       if (name_ != "ln" || from.starts_with('/')) continue;
       const std::size_t slash = word.value.rfind('/');
-      add_path(*source, word.value + "/" + std::string(from), Role::carry);
+      add_path(*source, word.value + "/" + std::string(from), ArgumentRole::carry);
       if (slash != std::string::npos)
-        add_path(*source, word.value.substr(0, slash + 1) + std::string(from), Role::carry);
+        add_path(*source, word.value.substr(0, slash + 1) + std::string(from), ArgumentRole::carry);
     }
   }
 
@@ -359,7 +359,7 @@ class Reader : public ArgumentPaths {
     if (in_place_ == nullptr) return;
     std::size_t files = 0;
     for (std::size_t i = 0; i < operands_.size(); ++i) {
-      if (operand_role(i) == Role::script && !first_given_) continue;
+      if (operand_role(i) == ArgumentRole::script && !first_given_) continue;
       ++files;
       surprise(*in_place_, "which changes its files in place");
       out_.surprises.back().writes = written_path(operands_[i]->value);
@@ -370,18 +370,18 @@ class Reader : public ArgumentPaths {
   /// Searching without a path searches the folder.
   void settle_default() {
     const bool searches =
-        program_ != nullptr && program_->operands.size() == 2 && program_->operands.front() == Role::text;
-    if (!searches || (!recurses_ && (program_->operands.back() != Role::tree || part_.piped))) return;
-    if (operands_.size() + (first_given_ ? 1 : 0) < 2) add_plain(".", Role::tree);
+        program_ != nullptr && program_->operands.size() == 2 && program_->operands.front() == ArgumentRole::text;
+    if (!searches || (!recurses_ && (program_->operands.back() != ArgumentRole::tree || part_.piped))) return;
+    if (operands_.size() + (first_given_ ? 1 : 0) < 2) add_plain(".", ArgumentRole::tree);
   }
 
   void settle_tar() {
     const bool creates =
         modes_.find_first_of("cru") != std::string::npos || has_word("--create", "--append", "--update");
     const bool extracts = modes_.find('x') != std::string::npos || has_word("--extract", "--get", "--extract");
-    if (archive_ != nullptr) add_path(*archive_, archive_value_, creates ? Role::dest : Role::read);
+    if (archive_ != nullptr) add_path(*archive_, archive_value_, creates ? ArgumentRole::dest : ArgumentRole::read);
     for (const ShellWord* word : operands_) {
-      if (creates) add_path(*word, word->value, Role::tree);
+      if (creates) add_path(*word, word->value, ArgumentRole::tree);
     }
     if (!extracts) return;
     spill(".");
@@ -399,7 +399,7 @@ class Reader : public ArgumentPaths {
       if (use.writes) use.below = Below::named, elsewhere = true;
     }
     if (elsewhere) return;
-    add_plain(folder, Role::remove);
+    add_plain(folder, ArgumentRole::remove);
     for (PathUse& use : out_.paths) use.sure = use.sure && !use.writes;
   }
 
@@ -458,7 +458,7 @@ Arguments read_every_argument(const ShellPart& part, const Folders& folders, con
 std::size_t subcommand_word(const ShellPart& part, std::size_t core) {
   const Program* program = find_program(base_name(part.words[core].value));
   if (program == nullptr || program->operands.empty()) return 0;
-  if (program->operands.front() != Role::sub && program->operands.front() != Role::verb) return 0;
+  if (program->operands.front() != ArgumentRole::sub && program->operands.front() != ArgumentRole::verb) return 0;
   if (core + 1 >= part.words.size() || !part.words[core + 1].value.starts_with('-'))
     return 0;  // nothing stands in front
   Arguments ignored;

@@ -9,12 +9,12 @@
 namespace inbox_poller::config {
 namespace {
 
-constexpr std::pair<std::string_view, Role> operand_words[] = {
-    {"text", Role::text},      {"any", Role::any},       {"read", Role::read},     {"tree", Role::tree},
-    {"carry", Role::carry},    {"move", Role::move},     {"write", Role::write},   {"remove", Role::remove},
-    {"dest", Role::dest},      {"output", Role::output}, {"script", Role::script}, {"enter", Role::enter},
-    {"set", Role::set},        {"sub", Role::sub},       {"verb", Role::verb},     {"rest", Role::rest},
-    {"program", Role::program}};
+constexpr std::pair<std::string_view, ArgumentRole> operand_words[] = {
+    {"text", ArgumentRole::text},      {"any", ArgumentRole::any},       {"read", ArgumentRole::read},     {"tree", ArgumentRole::tree},
+    {"carry", ArgumentRole::carry},    {"move", ArgumentRole::move},     {"write", ArgumentRole::write},   {"remove", ArgumentRole::remove},
+    {"dest", ArgumentRole::dest},      {"output", ArgumentRole::output}, {"script", ArgumentRole::script}, {"enter", ArgumentRole::enter},
+    {"set", ArgumentRole::set},        {"sub", ArgumentRole::sub},       {"verb", ArgumentRole::verb},     {"rest", ArgumentRole::rest},
+    {"program", ArgumentRole::program}};
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> found;
@@ -28,7 +28,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
 
 /// What stands behind an option's name: how many words it takes, what they are, and what it does.
 void read_marks(ProgramOption& option, std::string_view marks) {
-  const auto takes = [&](Role role) {
+  const auto takes = [&](ArgumentRole role) {
     option.role = role;
     option.words = static_cast<unsigned char>(std::max<int>(option.words, 1));
   };
@@ -36,21 +36,21 @@ void read_marks(ProgramOption& option, std::string_view marks) {
     const auto two = marks.substr(0, 2);
     if (two == "<>" || two == "<<" || two == ">>" || two == "==" || two == "=<" || two == "!.") {
       if (two == "<>") option.writes = true;
-      if (two == "<<") takes(Role::tree);
-      if (two == ">>") takes(Role::output);
-      if (two == "==" || two == "=<") takes(two == "==" ? Role::text : Role::read), option.words = 2;
-      if (two == "!.") takes(Role::any), option.runs = option.outside = true;
+      if (two == "<<") takes(ArgumentRole::tree);
+      if (two == ">>") takes(ArgumentRole::output);
+      if (two == "==" || two == "=<") takes(two == "==" ? ArgumentRole::text : ArgumentRole::read), option.words = 2;
+      if (two == "!.") takes(ArgumentRole::any), option.runs = option.outside = true;
       marks.remove_prefix(1);
       continue;
     }
     switch (marks.front()) {
-      case '=': takes(option.runs ? Role::any : option.role); break;
-      case '<': takes(Role::read); break;
-      case '>': takes(Role::write); break;
-      case '/': takes(Role::enter); break;
-      case '@': takes(Role::any); break;
-      case '%': takes(Role::script); break;
-      case '(': option.role = Role::program; break;
+      case '=': takes(option.runs ? ArgumentRole::any : option.role); break;
+      case '<': takes(ArgumentRole::read); break;
+      case '>': takes(ArgumentRole::write); break;
+      case '/': takes(ArgumentRole::enter); break;
+      case '@': takes(ArgumentRole::any); break;
+      case '%': takes(ArgumentRole::script); break;
+      case '(': option.role = ArgumentRole::program; break;
       case '&': option.filter = true; break;
       case '!': option.runs = true; break;
       case ':': option.first = true; break;
@@ -97,9 +97,9 @@ const Table& table() {
       for (const std::string_view option : split(row.options, ' ')) {
         program.options.push_back(read_option(option));
         const ProgramOption& last = program.options.back();
-        program.risky |= (last.runs && !last.outside) || last.role == Role::output || last.in_place;
+        program.risky |= (last.runs && !last.outside) || last.role == ArgumentRole::output || last.in_place;
         program.long_dash |=
-            last.name.size() > 3 && last.name[0] == '-' && last.name[1] != '-' && last.role != Role::enter;
+            last.name.size() > 3 && last.name[0] == '-' && last.name[1] != '-' && last.role != ArgumentRole::enter;
       }
       const std::size_t blank = row.names.find(' ');
       const bool subcommands = row.names.find(',') != std::string_view::npos ||

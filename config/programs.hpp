@@ -20,7 +20,7 @@ struct ProgramRow {
 std::span<const ProgramRow> program_rows();
 
 /// What an argument is to its program.
-enum class Role {
+enum class ArgumentRole {
   text,     // no path
   any,      // may be a path: read, perhaps written
   read,     // a path that is read
@@ -42,7 +42,7 @@ enum class Role {
 
 struct ProgramOption {
   std::string name;         // "--output", "-o"; "of=" for an operand that begins so; a bare word for a first operand
-  Role role = Role::text;   // of the value
+  ArgumentRole role = ArgumentRole::text;   // of the value
   unsigned char words = 0;  // words that it takes; of two the second has the role
   bool glued = false;       // the value stands in the same word, or there is none
   bool runs = false;        // is run, or decides what is
@@ -57,7 +57,7 @@ struct ProgramOption {
 
 struct Program {
   std::string_view name;
-  std::vector<Role> operands;  // the last one repeats
+  std::vector<ArgumentRole> operands;  // the last one repeats
   std::vector<ProgramOption> options;
   bool risky = false;      // has an option that runs or writes
   bool long_dash = false;  // long options have one dash: find, go

@@ -289,6 +289,14 @@ bool is_shell(const std::vector<std::string>& arguments) {
   return std::find(shells.begin(), shells.end(), name) != shells.end();
 }
 
+std::string option_of(const std::vector<std::string>& arguments, std::string_view name) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == name) return i + 1 < arguments.size() ? arguments[i + 1] : std::string();
+    if (arguments[i].starts_with(name) && arguments[i][name.size()] == '=') return arguments[i].substr(name.size() + 1);
+  }
+  return {};
+}
+
 Result<ProcessRef> SystemProcesses::identify(long long pid) {
   auto seen = is_number_of_one(pid) ? look(pid) : std::nullopt;
   if (!seen) return Error{"process.gone", "there is no process " + std::to_string(pid)};

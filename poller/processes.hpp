@@ -62,6 +62,12 @@ class SystemProcesses final : public Processes {
 /// True when this command line is that of a shell, by the name under which it was started.
 bool is_shell(const std::vector<std::string>& arguments);
 
+/// With which a worker's command line says which agent it is ("name@team").
+inline constexpr std::string_view agent_option = "--agent-id";
+
+/// What a command line gives an option ("--name value" or "--name=value"); empty when it does not have it.
+std::string option_of(const std::vector<std::string>& arguments, std::string_view name);
+
 /// Where this program's process numbers hold, as clients write it ("host#pid:[4026531836]"); empty when it cannot be
 /// told.
 std::string process_space();

@@ -7,7 +7,6 @@ namespace {
 
 using handlers::WorkerProcess;
 
-constexpr const char* agent_option = "--agent-id";
 constexpr const char* key_option = "--lead-verify-key";
 /// A worker's process begins about when it joins; a look from after that has seen it if it is to be seen.
 constexpr long long joining_ms = 120'000;
@@ -15,12 +14,6 @@ constexpr long long joining_ms = 120'000;
 constexpr std::chrono::milliseconds just_now{50};
 /// Who is not to be seen now and then comes back under the same name.
 constexpr std::chrono::seconds unseen_lasts{60};
-
-/// What stands behind the option; empty when it is not there.
-std::string value_of(const std::vector<std::string>& arguments, const char* option) {
-  const auto found = std::find(arguments.begin(), arguments.end(), option);
-  return found == arguments.end() || std::next(found) == arguments.end() ? std::string() : *std::next(found);
-}
 
 }  // namespace
 
@@ -40,9 +33,9 @@ WorkerProcesses::Sight WorkerProcesses::known(const std::string& agent_id) const
   if (found == agents_.end()) return sight;
   for (const auto& process : found->second) {
     const auto arguments = processes_.arguments(process);
-    if (value_of(arguments, agent_option) != agent_id) continue;
+    if (option_of(arguments, agent_option) != agent_id) continue;
     sight = {WorkerProcess::without_key, process.pid};
-    if (value_of(arguments, key_option).empty()) continue;
+    if (option_of(arguments, key_option).empty()) continue;
     return {WorkerProcess::with_key, process.pid};
   }
   return sight;
@@ -62,7 +55,7 @@ void WorkerProcesses::look_at_all() {
   looked_ = clock_.steady();
   looked_ms_ = clock_.wall_ms();
   for (auto& process : processes_.with_word(agent_option))
-    if (const auto id = value_of(processes_.arguments(process), agent_option); !id.empty())
+    if (const auto id = option_of(processes_.arguments(process), agent_option); !id.empty())
       agents_[id].push_back(std::move(process));
 }
 

@@ -203,7 +203,7 @@ asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
     if (process.pid == ::getpid()) co_return alone("the pane " + id + " is the one that this program runs in");
     if (context_.roster.lead_process && process.pid == context_.roster.lead_process->pid)
       co_return alone("the pane " + id + " is the lead's own");
-    const auto agent = agent_of(processes_.arguments(process));
+    const auto agent = option_of(processes_.arguments(process), agent_option);
     if (!agent.empty() && agent == member.agent_id) place.processes.push_back(process);
   }
   if (place.processes.empty()) {

@@ -12,6 +12,7 @@ void Team::keep_roster(const RosterCopy& copy) {
   const auto hash = std::hash<std::string_view>{}(copy.bytes) ^ copy.file;
   if (kept_roster_ == hash) return;
   const auto now = services_.clock.steady();
+  roster_adopted_ = false;  // until it is kept it is read at every poll, and this comes again
   if (kept_roster_ && !copy.bytes.empty() && now - roster_kept_ < keep_every) return;
   const auto kept = context_.commit([&](EventBatch&) {
     return services_.ledger.put_roster(context_.name, {copy.bytes, copy.file, services_.clock.wall_ms()});

@@ -22,17 +22,6 @@ bool is_wrapper(const std::vector<std::string>& arguments) {
   return arguments.size() > 2 && arguments[2].find("inbox-poller") != std::string::npos;
 }
 
-/// What stands behind `--agent-id`.
-std::string agent_of(const std::vector<std::string>& arguments) {
-  constexpr std::string_view option = "--agent-id";
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == option) return i + 1 < arguments.size() ? arguments[i + 1] : std::string();
-    if (arguments[i].starts_with(option) && arguments[i][option.size()] == '=')
-      return arguments[i].substr(option.size() + 1);
-  }
-  return {};
-}
-
 }  // namespace
 
 std::optional<HookClient> client_of(Processes& processes, long long hook) {
@@ -43,7 +32,7 @@ std::optional<HookClient> client_of(Processes& processes, long long hook) {
     const auto arguments = processes.arguments(*above);
     if (!is_wrapper(arguments)) {
       auto parent = parent_of(*above);
-      return HookClient{*above, parent ? std::optional(*std::move(parent)) : std::nullopt, agent_of(arguments)};
+      return HookClient{*above, parent ? std::optional(*std::move(parent)) : std::nullopt, option_of(arguments, agent_option)};
     }
     at = above;
   }

@@ -16,11 +16,6 @@ bool contains(const std::vector<ProcessRef>& list, const ProcessRef& one) {
 
 }  // namespace
 
-std::string agent_of(const std::vector<std::string>& arguments) {
-  const auto option = std::find(arguments.begin(), arguments.end(), "--agent-id");
-  return option != arguments.end() && std::next(option) != arguments.end() ? *std::next(option) : "";
-}
-
 ProcessRef WorkerFamily::worker_in(const ProcessRef& first, EpochMs joined_ms) {
   // Clients are started in a shell, and old ones overwrite what their command line said.
   ProcessRef found = first;
@@ -40,7 +35,7 @@ std::vector<ProcessRef> WorkerFamily::of(const handlers::Shutdown& shutdown, con
   for (const auto& process : family) {
     if (contains(shutdown.survivors, process)) continue;  // looked at before
     // A worker that this one started is a worker of its own.
-    if (const auto agent = agent_of(processes_.arguments(process)); !agent.empty() && agent != shutdown.agent_id)
+    if (const auto agent = option_of(processes_.arguments(process), agent_option); !agent.empty() && agent != shutdown.agent_id)
       others.push_back(process);
   }
   if (!others.empty()) others = processes_.families(others);

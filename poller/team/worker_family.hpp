@@ -16,9 +16,6 @@ namespace inbox_poller::poller {
 /// number; one that began earlier was somebody's before.
 inline constexpr EpochMs joining_ms = 120'000;
 
-/// Whose process it is, as its command line says; empty when it does not.
-std::string agent_of(const std::vector<std::string>& arguments);
-
 class WorkerFamily {
  public:
   WorkerFamily(const TeamContext& context, Processes& processes) : context_(context), processes_(processes) {}

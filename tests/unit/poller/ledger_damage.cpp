@@ -36,6 +36,7 @@ std::string sound_ledger(const std::string& path) {
     must(ledger->add_rule({0, "red", "s", "team", "allow", "Edit(//repo/**)", "mona", 5}));
     must(ledger->put_member({"red", "ann", true, "idle", "", "3", 1}));
     must(ledger->put_lead("red", {"busy", 1, 2}));
+    must(ledger->put_roster("red", {R"({"members":[{"name":"ann"}]})", 7, 1}));
     return Done{};
   }));
   ledger.reset();
@@ -111,6 +112,8 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
        list([](const SessionRule& row) { return row.kind + row.action + row.rule + row.by; }));
   tell(answers, "lead", ledger.lead("red"),
        maybe([](const LeadRow& row) { return row.state + std::to_string(row.until_ms); }));
+  tell(answers, "roster", ledger.roster("red"),
+       maybe([](const RosterRow& row) { return row.bytes + std::to_string(row.file); }));
   tell(answers, "members", ledger.members("red"),
        list([](const MemberRow& row) { return row.name + row.state + row.task; }));
   tell(answers, "history", ledger.history_of_request("red", "ask 1"),
@@ -184,10 +187,14 @@ TEST_CASE("a ledger cut off anywhere is refused or reads right, and never crashe
   TemporaryDirectory directory;
   const std::string path = directory.file("ledger.db");
   const std::string sound = sound_ledger(path);
+  const auto expected = read_everything(*must(Ledger::open(path)));
   for (std::size_t size = 0; size < sound.size(); size += 1021) {
     write_file(path, sound.substr(0, size));
     INFO("cut off after " << size << " bytes");
-    CHECK(code_of(Ledger::open(path)) == "ledger.damaged");
+    if (auto ledger = Ledger::open(path))
+      CHECK(read_everything(**ledger) == expected);  // its last page is a free one, and need not be whole
+    else
+      CHECK(ledger.error().code == "ledger.damaged");
     for (const char* beside : {"-wal", "-shm"}) fs::remove(path + beside);
   }
 }
