@@ -9,7 +9,7 @@ using handlers::WorkerProcess;
 
 constexpr const char* key_option = "--lead-verify-key";
 /// A worker's process begins about when it joins; a look from after that has seen it if it is to be seen.
-constexpr long long joining_ms = 120'000;
+constexpr long long appearing_ms = 120'000;
 /// Nobody begins and asks within this time.
 constexpr std::chrono::milliseconds just_now{50};
 /// Who is not to be seen now and then comes back under the same name.
@@ -46,7 +46,7 @@ bool WorkerProcesses::is_settled(const Sight& sight, long long joined_ms) const 
   if (!looked_) return false;
   const auto age = clock_.steady() - *looked_;
   if (age < just_now) return true;
-  if (looked_ms_ - joining_ms < joined_ms) return false;  // one with a key may have begun since
+  if (looked_ms_ - appearing_ms < joined_ms) return false;  // one with a key may have begun since
   return sight.process == WorkerProcess::without_key || age < unseen_lasts;
 }
 
