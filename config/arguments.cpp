@@ -162,6 +162,8 @@ class Reader : public ArgumentPaths {
     if (option.words == 2) ++at_;
     if (at_ + 1 < words_.size()) ++at_;
     use(option, word, *words_[at_], words_[at_]->value);
+    if (words_[at_]->expands && option.role != Role::script)
+      operand(*words_[at_]);  // a glob may be more than the value
   }
 
   /// One option with its value, which stands in `holder`.

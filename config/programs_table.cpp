@@ -31,8 +31,8 @@ constexpr ProgramRow rows[] = {
     {"base64 base32", "read*", "-w= --wrap= -o>> --output>>"},
     {"xxd", "read output", "-c= -g= -l= -s= -o= -n="},
     {"cmp", "read*", "-i= -n="},
-    {"diff", "read*",
-     "-r+ --recursive+ -x= -X< -U= -C= -I= -F= -W= -L= --label= --from-file< --to-file< --exclude= --exclude-from<"},
+    {"diff", "carry*",
+     "-r+ --recursive+ -x= -X< -U= -C= -I= -F= -W= -L= --label= --from-file<< --to-file<< --exclude= --exclude-from<"},
     {"sdiff diff3", "read*", "-o>> --output>> --diff-program!="},
     {"sort", "read*",
      "-k= -t= -S= -T= --key= --field-separator= --buffer-size= --temporary-directory= --parallel= --batch-size= "
