@@ -112,13 +112,14 @@ void ArgumentPaths::unseen(ArgumentRole role) {
 
 PathUse ArgumentPaths::use_of(ArgumentRole role) {
   PathUse use;
-  use.reads = role == ArgumentRole::read || role == ArgumentRole::tree || role == ArgumentRole::carry || role == ArgumentRole::move ||
-              role == ArgumentRole::any || role == ArgumentRole::enter;
-  use.writes =
-      role == ArgumentRole::write || role == ArgumentRole::remove || role == ArgumentRole::output || role == ArgumentRole::dest || role == ArgumentRole::move;
+  use.reads = role == ArgumentRole::read || role == ArgumentRole::tree || role == ArgumentRole::carry ||
+              role == ArgumentRole::move || role == ArgumentRole::any || role == ArgumentRole::enter;
+  use.writes = role == ArgumentRole::write || role == ArgumentRole::remove || role == ArgumentRole::output ||
+               role == ArgumentRole::dest || role == ArgumentRole::move;
   use.may_write = role == ArgumentRole::any;
   if (role == ArgumentRole::tree) use.below = Below::everything;
-  if (role == ArgumentRole::carry || role == ArgumentRole::move || role == ArgumentRole::remove) use.below = Below::named;
+  if (role == ArgumentRole::carry || role == ArgumentRole::move || role == ArgumentRole::remove)
+    use.below = Below::named;
   return use;
 }
 

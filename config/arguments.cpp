@@ -34,7 +34,9 @@ class Reader : public ArgumentPaths {
     if (program_ == nullptr) return unseen(ArgumentRole::any);
     for (std::size_t index = operands_.size(); index <= operands_.size() + program_->operands.size(); ++index) {
       const ArgumentRole role = operand_role(index);
-      unseen(role == ArgumentRole::program || role == ArgumentRole::sub || role == ArgumentRole::verb ? ArgumentRole::any : role);
+      unseen(role == ArgumentRole::program || role == ArgumentRole::sub || role == ArgumentRole::verb
+                 ? ArgumentRole::any
+                 : role);
     }
     if (in_place_ || writes_) unseen(ArgumentRole::write);
     if (!program_->risky && (outer_ == nullptr || !outer_->risky)) return;
@@ -149,7 +151,8 @@ class Reader : public ArgumentPaths {
         return use(*option, word, word, glued.starts_with('=') ? glued.substr(1) : glued);
       } else {
         // Not every program reads letters as we do: here a plain text may as well be an operand, and counts as one.
-        const bool text = option->role == ArgumentRole::text && !option->first && option->words == 1 && option->name != "-m";
+        const bool text =
+            option->role == ArgumentRole::text && !option->first && option->words == 1 && option->name != "-m";
         return i > 0 && text ? use(*option, word, word, "") : take_value(*option, word);
       }
     }
@@ -186,7 +189,8 @@ class Reader : public ArgumentPaths {
     }
     if (is_tar() && option.name == (option.name.size() == 2 ? "-C" : "--directory"))
       add_path(holder, value, ArgumentRole::tree);
-    if (option.role == ArgumentRole::write && (option.name == "-t" || option.name == "--target-directory")) into_ = value;
+    if (option.role == ArgumentRole::write && (option.name == "-t" || option.name == "--target-directory"))
+      into_ = value;
     if (option.role == ArgumentRole::enter && name_ == "git" && !own_folder(value))
       surprise_option(option, word, "which works in another folder");
     if (option.role == ArgumentRole::output && !harmless_target(value)) {
@@ -204,7 +208,9 @@ class Reader : public ArgumentPaths {
   ArgumentRole operand_role(std::size_t index) const {
     if (program_ == nullptr || program_->operands.empty()) return ArgumentRole::any;
     const auto& roles = program_->operands;
-    if (first_given_ && (roles.front() == ArgumentRole::text || roles.front() == ArgumentRole::script) && roles.size() > 1) ++index;
+    if (first_given_ && (roles.front() == ArgumentRole::text || roles.front() == ArgumentRole::script) &&
+        roles.size() > 1)
+      ++index;
     return roles[std::min(index, roles.size() - 1)];
   }
 
@@ -321,7 +327,8 @@ class Reader : public ArgumentPaths {
     if (role == ArgumentRole::any && recurses_) add_path(word, word.value, ArgumentRole::tree);
     if (name_ == "ln" && operands_.size() == 1) add_path(word, std::string(base_name(word.value)), ArgumentRole::write);
     if (!into_.empty()) add_path(word, into_ + "/" + std::string(base_name(word.value)), ArgumentRole::dest);
-    if (in_place_ != nullptr || writes_) add_path(word, word.value, recurses_ ? ArgumentRole::remove : ArgumentRole::write);
+    if (in_place_ != nullptr || writes_)
+      add_path(word, word.value, recurses_ ? ArgumentRole::remove : ArgumentRole::write);
   }
 
   /// `cd` alone goes home, `popd` to where nobody sees.

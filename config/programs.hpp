@@ -41,18 +41,18 @@ enum class ArgumentRole {
 };
 
 struct ProgramOption {
-  std::string name;         // "--output", "-o"; "of=" for an operand that begins so; a bare word for a first operand
-  ArgumentRole role = ArgumentRole::text;   // of the value
-  unsigned char words = 0;  // words that it takes; of two the second has the role
-  bool glued = false;       // the value stands in the same word, or there is none
-  bool runs = false;        // is run, or decides what is
-  bool outside = false;     // `runs` only where its value leaves the working folder
-  bool first = false;       // stands for the first operand (a pattern, a script)
-  bool in_place = false;    // the operands are written; nobody expects that
-  bool writes = false;      // the operands are written; that is what it is for
-  bool recurses = false;    // the operands are read with everything below
-  bool hidden = false;      // as is what is hidden
-  bool filter = false;      // its value says which files
+  std::string name;  // "--output", "-o"; "of=" for an operand that begins so; a bare word for a first operand
+  ArgumentRole role = ArgumentRole::text;  // of the value
+  unsigned char words = 0;                 // words that it takes; of two the second has the role
+  bool glued = false;                      // the value stands in the same word, or there is none
+  bool runs = false;                       // is run, or decides what is
+  bool outside = false;                    // `runs` only where its value leaves the working folder
+  bool first = false;                      // stands for the first operand (a pattern, a script)
+  bool in_place = false;                   // the operands are written; nobody expects that
+  bool writes = false;                     // the operands are written; that is what it is for
+  bool recurses = false;                   // the operands are read with everything below
+  bool hidden = false;                     // as is what is hidden
+  bool filter = false;                     // its value says which files
 };
 
 struct Program {

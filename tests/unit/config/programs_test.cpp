@@ -145,22 +145,22 @@ TEST_CASE("marks of an option say what it takes and does") {
     }
     throw std::runtime_error(std::string("no option ") + name);
   };
-  CHECK(option("sort", "", "-o").role == Role::output);
+  CHECK(option("sort", "", "-o").role == ArgumentRole::output);
   CHECK(option("sort", "", "--compress-program").runs);
   CHECK(option("sort", "", "--compress-program").words == 1);
-  CHECK(option("sort", "", "-k").role == Role::text);
+  CHECK(option("sort", "", "-k").role == ArgumentRole::text);
   CHECK(option("grep", "", "-f").first);
-  CHECK(option("grep", "", "-f").role == Role::read);
+  CHECK(option("grep", "", "-f").role == ArgumentRole::read);
   CHECK(option("grep", "", "-r").recurses);
   CHECK(option("sed", "", "-i").in_place);
   CHECK(option("sed", "", "-i").words == 0);
   CHECK(option("jq", "", "--rawfile").words == 2);
-  CHECK(option("jq", "", "--rawfile").role == Role::read);
+  CHECK(option("jq", "", "--rawfile").role == ArgumentRole::read);
   CHECK(option("eslint", "", "-c").outside);
   CHECK(option("rg", "", "--hidden").hidden);
-  CHECK(option("dd", "", "of=").role == Role::output);
+  CHECK(option("dd", "", "of=").role == ArgumentRole::output);
   CHECK(option("git", "bisect", "run").runs);
-  CHECK(option("python", "", "-m").role == Role::program);
+  CHECK(option("python", "", "-m").role == ArgumentRole::program);
 }
 
 TEST_CASE("scripts inside arguments are read, and what is not understood counts as a surprise") {
