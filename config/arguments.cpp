@@ -165,7 +165,7 @@ class Reader : public ArgumentPaths {
     if (option.words == 2) ++at_;
     if (at_ + 1 < words_.size()) ++at_;
     use(option, word, *words_[at_], words_[at_]->value);
-    if (words_[at_]->expands && option.role != Role::script)
+    if (words_[at_]->expands && option.role != ArgumentRole::script)
       operand(*words_[at_]);  // a glob may be more than the value
   }
 

@@ -280,8 +280,6 @@ void Courier::tell_fall(Rung rung) {
   last_rung_ = rung;
 }
 
-}
-
 void Courier::failed(Rung rung, const Error& why) {
   auto& backoff = backoff_[rung];
   // A file is looked at for next to nothing, a terminal for little: what is in the way there goes by itself.
