@@ -24,6 +24,8 @@ struct Machine final : Processes {
   }
   bool is_alive(const ProcessRef& process) override { return all.contains(process.pid); }
   std::vector<ProcessRef> family(const ProcessRef&) override { return {}; }
+  std::vector<ProcessRef> families(const std::vector<ProcessRef>&) override { return {}; }
+  std::optional<ProcessRef> in_front_of(const ProcessRef&) override { return std::nullopt; }
   std::vector<std::string> arguments(const ProcessRef& process) override {
     return all.contains(process.pid) ? all.at(process.pid) : std::vector<std::string>{};
   }
@@ -35,6 +37,7 @@ struct Machine final : Processes {
     return found;
   }
   long long started_ms(const ProcessRef&) override { return 0; }
+  bool may_signal(const ProcessRef&) override { return false; }
   Status signal(const ProcessRef&, int) override { return Error{"process.refused", "nobody"}; }
 };
 
