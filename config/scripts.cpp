@@ -8,7 +8,7 @@ namespace {
 
 using Why = std::optional<std::string>;
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == ';'; }
+bool ends_a_word(char c) { return c == ' ' || c == '\t' || c == '\n' || c == ';'; }
 
 /// Walks over a sed script, command by command.
 class Sed {
@@ -17,7 +17,7 @@ class Sed {
 
   Why run() {
     while (pos_ < text_.size()) {
-      skip([](char c) { return is_blank(c) || c == '}' || c == '{'; });
+      skip([](char c) { return ends_a_word(c) || c == '}' || c == '{'; });
       if (pos_ >= text_.size()) break;
       if (!address()) return "which cannot be read with certainty";
       if (const Why why = command()) return why;
@@ -85,7 +85,7 @@ class Sed {
       case 'T':
       case ':':
         skip([](char n) { return n == ' ' || n == '\t'; });
-        skip([](char n) { return !is_blank(n) && n != '}'; });
+        skip([](char n) { return !ends_a_word(n) && n != '}'; });
         return std::nullopt;
       case '#': skip([](char n) { return n != '\n'; }); return std::nullopt;
       case '{':
@@ -106,7 +106,7 @@ class Sed {
 
   Why substitute() {
     if (!substitution_texts()) return "which cannot be read with certainty";
-    for (; pos_ < text_.size() && !is_blank(text_[pos_]) && text_[pos_] != '}' && text_[pos_] != '#'; ++pos_) {
+    for (; pos_ < text_.size() && !ends_a_word(text_[pos_]) && text_[pos_] != '}' && text_[pos_] != '#'; ++pos_) {
       if (text_[pos_] == 'e') return "which runs commands";
       if (text_[pos_] == 'w') return ++pos_, write_target();
       if (std::string_view("gpiImM0123456789").find(text_[pos_]) == std::string_view::npos)

@@ -27,7 +27,7 @@ struct Cell {
 };
 using Row = std::vector<Cell>;
 
-bool is_blank(const Cell& cell) { return cell.text == " " || cell.text == hard_blank; }
+bool shows_nothing(const Cell& cell) { return cell.text == " " || cell.text == hard_blank; }
 
 /// The parameters of one SGR sequence. Those of a colour are not attributes.
 void apply(std::string_view parameters, Look& look) {
@@ -105,12 +105,12 @@ bool is_rule(const Row& row, int width) {
 
 bool is_indented(const Row& row) {
   const auto count = std::min(indent, row.size());
-  return std::all_of(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(count), is_blank);
+  return std::all_of(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(count), shows_nothing);
 }
 
 /// "  ❯ ...": something is chosen here with the arrow keys.
 bool is_choice(const Row& row) {
-  const auto first = std::find_if_not(row.begin(), row.end(), is_blank);
+  const auto first = std::find_if_not(row.begin(), row.end(), shows_nothing);
   return first != row.begin() && first != row.end() && first->text == mark;
 }
 
@@ -118,7 +118,7 @@ bool is_choice(const Row& row) {
 bool is_spinner(const Row& row) {
   static constexpr std::array<std::string_view, 7> signs = {"\u00b7", "\u2722", "\u2733", "\u2736",
                                                             "\u273b", "\u273d", "*"};
-  return row.size() > 2 && row[0].look.coloured && is_blank(row[1]) &&
+  return row.size() > 2 && row[0].look.coloured && shows_nothing(row[1]) &&
          std::find(signs.begin(), signs.end(), row[0].text) != signs.end() &&
          text_of(row).find("\u2026") != std::string::npos;
 }
@@ -178,7 +178,7 @@ bool is_pasting(const std::vector<Row>& rows, const Frame& frame) {
   std::string hints;
   for (std::size_t i = frame.bottom + 1; i < rows.size(); ++i)
     for (const auto& cell : rows[i])
-      if (!is_blank(cell)) hints += cell.text;
+      if (!shows_nothing(cell)) hints += cell.text;
   return hints.find("Pastingtext") != std::string::npos;
 }
 
@@ -194,11 +194,11 @@ bool is_suggestion(const Row& typed) {
   bool dim = false;
   for (std::size_t i = 0; i < typed.size(); ++i) {
     if (typed[i].look.inverse && i > 0) return false;
-    if (is_blank(typed[i]) || typed[i].look.inverse) continue;
+    if (shows_nothing(typed[i]) || typed[i].look.inverse) continue;
     if (!typed[i].look.dim) return false;
     dim = true;
   }
-  return dim || std::all_of(typed.begin(), typed.end(), is_blank);
+  return dim || std::all_of(typed.begin(), typed.end(), shows_nothing);
 }
 
 std::string without_spaces(std::string_view text) {
@@ -262,10 +262,10 @@ ScreenReading read_screen(const Screen& screen) {
     for (std::size_t column = indent; column < rows[i].size(); ++column) {
       const auto& cell = rows[i][column];
       typed.push_back(cell);
-      if (!is_blank(cell)) reading.at_end = false;
+      if (!shows_nothing(cell)) reading.at_end = false;
       if (!cell.look.inverse) continue;
       ++cursors;
-      reading.at_end = is_blank(cell);
+      reading.at_end = shows_nothing(cell);
       reading.at_line_start = i > frame.top + 1 && column == indent;
     }
   }
@@ -277,7 +277,7 @@ ScreenReading read_screen(const Screen& screen) {
                      (cursor > frame.bottom || screen.cursor_column == static_cast<int>(indent));
   if (!empty)
     for (const auto& cell : typed)
-      if (!is_blank(cell)) reading.typed += cell.text;
+      if (!shows_nothing(cell)) reading.typed += cell.text;
   if (is_pasting(rows, frame)) return reading;
   if (is_running(rows, frame)) {
     reading.kind = ScreenKind::running;

@@ -492,7 +492,7 @@ class WorkerProcess(Handle):
     def __init__(self, team, name, era=wire.ERA2, poll=0.05, log=None, on_shutdown="approve", exit_after=1.0, stubborn=False,
                  signed=False):
         super().__init__(team, name, era, log)
-        self.process = subprocess.Popen(self.arguments(team, poll, on_shutdown, exit_after, stubborn, signed), stdin=subprocess.PIPE,
+        self.process = subprocess.Popen(self.arguments(team, poll, on_shutdown, exit_after, stubborn, signed=signed), stdin=subprocess.PIPE,
                                         bufsize=0)
         self.lock = threading.Lock()
 
