@@ -15,8 +15,10 @@ config::Verdict judge_from(std::string_view cwd, const Call& call, const TeamVie
                             config::Action::ask);
 }
 
-/// True where the call names all its paths from the root: it does not matter then where the session stands.
+/// True where the call names all its paths from the root: it does not matter then where the session stands. A command
+/// has words of its own, whatever members its model writes beside it.
 bool is_absolute(const Call& call) {
+  if (schema::find_member(call.input, "command")) return false;
   bool any = false;
   for (const auto* name : {"file_path", "notebook_path", "path"}) {
     const auto value = schema::find_member(call.input, name);
@@ -30,8 +32,10 @@ bool is_absolute(const Call& call) {
 /// The session has left the folder that the roster names, from which the rules' relative paths start. What either
 /// folder denies is denied; where a relative path matters, nothing is allowed.
 config::Verdict judge_moved(config::Verdict verdict, const Call& call, const TeamView& view) {
+  auto here = judge_from(call.cwd, call, view);
+  if (here.action == config::Action::deny && verdict.action != config::Action::deny) return here;
   if (is_absolute(call)) return verdict;
-  if (auto here = judge_from(call.cwd, call, view); here.action < verdict.action) verdict = std::move(here);
+  if (here.action < verdict.action) verdict = std::move(here);
   const bool matters = judge_from("", call, view).action != config::Action::allow;
   if (verdict.action == config::Action::allow && matters) verdict.action = config::Action::ask;
   return verdict;

@@ -168,7 +168,7 @@ class Escapes(ProcessTest):
         texts = [text_of(n) for n in ACCEPTED if "bytes_hex" not in CASES[n] and "repeat" not in CASES[n]
                  and not re.search("[\ud800-\udfff]", text_of(n))][:60]
         for n, text in enumerate(texts):
-            self.team.say("ada", wire.permission_request("ada", "Bash", {"command": text}, "perm-%d" % n))
+            self.team.say("ada", wire.permission_request("ada", "Bash", {"command": text}, "perm-%03d" % n))  # told in the order of ids
         wait_for("the program was told", lambda: got.exists() and got.read_bytes().count(b"\n") >= len(texts), 60)
         content = got.read_bytes().decode()
         oracle_block.harmless(content)

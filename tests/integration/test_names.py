@@ -55,7 +55,7 @@ class Names(ProcessTest):
         wait_for("it is gone", lambda: team.member("foo.bar") is None, 20)
         wait_for("its task is free", lambda: "owner" not in team.task(1) or not team.task(1)["owner"])
         wait_for("all is done", lambda: not self.status()["shutdowns"])
-        self.assertTrue(worker.events("left"))
+        wait_for("it has left", lambda: worker.events("left"))
 
     def test_a_name_without_a_file_of_its_own_is_said_and_the_others_are_served(self):
         team = self.make_team(members=["foo.bar", "foo-bar", "a b", "a.b", "the@boss", "ada"])

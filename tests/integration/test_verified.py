@@ -33,6 +33,7 @@ class Signed(ProcessTest):
         self.start_daemon(self.team, **options)
         self.ada = self.start_worker(self.team, "ada", signed=True)
         self.bob = self.start_worker(self.team, "bob")
+        wait_for("the worker's key is seen", lambda: self.member("ada")["answers"] == "verified")
 
     def member(self, name):
         return next(m for m in self.status()["members"] if m["name"] == name)
