@@ -37,23 +37,6 @@ std::size_t distance(const std::string& one, const std::string& other) {
   return row.back();
 }
 
-std::optional<std::string> why_no_such_tool(const PermissionRule& rule) {
-  if (rule.tool.starts_with("mcp__")) return std::nullopt;
-  std::string nearest;
-  std::size_t best = 3;  // more changes make another word
-  std::istringstream names{std::string(tools)};
-  for (std::string tool; names >> tool;) {
-    if (tool == rule.tool) return std::nullopt;
-    const std::size_t changes = distance(to_lower(rule.tool), to_lower(tool));
-    if (changes < best) {
-      best = changes;
-      nearest = tool;
-    }
-  }
-  return "no client that is known here has a tool called \"" + rule.tool + "\"" +
-         (nearest.empty() ? "; names are compared exactly" : "; did you mean \"" + nearest + "\"?");
-}
-
 /// Every call that `allow` could cover, seen as texts: where it has stars, so has the text, and only a star of the
 /// restriction takes them.
 bool covers_path(const std::string& restriction, const std::string& allow) {
@@ -106,7 +89,8 @@ bool covers(const PermissionRule& restriction, const PermissionRule& allow) {
 std::string without_bounds(const PermissionRule& rule) {
   if (rule.specifier) return {};
   switch (tool_kind(rule.tool)) {
-    case ToolKind::bash: return "any command that can be read is allowed, whatever it does; write \"Bash(PROGRAM:*)\"";
+    case ToolKind::bash:
+      return "every command that can be split with certainty is allowed, whatever it does; write \"Bash(PROGRAM:*)\"";
     case ToolKind::edit: return "any file may be written, this configuration too; write \"Edit(./FOLDER/**)\"";
     case ToolKind::read:
     case ToolKind::search: return "any file may be read, keys and passwords too; write \"Read(./FOLDER/**)\"";
@@ -122,9 +106,26 @@ std::string without_bounds(const PermissionRule& rule) {
 
 }  // namespace
 
+std::optional<std::string> why_no_such_tool(std::string_view tool) {
+  if (tool.starts_with("mcp__")) return std::nullopt;
+  std::string nearest;
+  std::size_t best = 3;  // more changes make another word
+  std::istringstream names{std::string(tools)};
+  for (std::string known; names >> known;) {
+    if (known == tool) return std::nullopt;
+    const std::size_t changes = distance(to_lower(tool), to_lower(known));
+    if (changes < best) {
+      best = changes;
+      nearest = known;
+    }
+  }
+  return "no client that is known here has a tool called \"" + std::string(tool) + "\"" +
+         (nearest.empty() ? "; names are compared exactly" : "; did you mean \"" + nearest + "\"?");
+}
+
 std::vector<std::string> advice_on(const PermissionRule& rule, Action list, const PermissionRules& rules) {
   std::vector<std::string> told;
-  const auto no_tool = why_no_such_tool(rule);
+  const auto no_tool = why_no_such_tool(rule.tool);
   if (no_tool) told.push_back(*no_tool);
   if (list != Action::allow) return told;
   const auto deny = std::ranges::find_if(rules.deny, [&](const auto& other) { return covers(other, rule); });

@@ -10,6 +10,9 @@
 
 namespace inbox_poller::config {
 
+/// That no client has a tool of this name, with the nearest that exists.
+std::optional<std::string> why_no_such_tool(std::string_view tool);
+
 /// What to tell about one rule of the list `action`; empty: nothing. `rules` are all of the file.
 std::vector<std::string> advice_on(const PermissionRule&, Action list, const PermissionRules& rules);
 

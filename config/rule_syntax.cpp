@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "config/path_pattern.hpp"
+#include "config/rule_advice.hpp"
 #include "config/rules.hpp"
 #include "config/shell_split.hpp"
 #include "config/text.hpp"
@@ -56,6 +57,12 @@ bool names_parameter(std::string_view specifier) {
          std::all_of(specifier.begin(), specifier.begin() + static_cast<std::ptrdiff_t>(colon), is_tool_char);
 }
 
+/// Why the parentheses are wrong, and where the tool's name is the likely slip, that.
+std::string with_tool_hint(std::string_view why, std::string_view tool) {
+  const auto hint = why_no_such_tool(tool);
+  return std::string(why) + (hint ? "; " + *hint : "");
+}
+
 std::optional<std::string> specifier_problem(std::string_view tool, std::string_view specifier) {
   if (specifier.empty()) return "nothing stands in the parentheses; leave them out to mean every call";
   const ToolKind kind = tool_kind(tool);
@@ -71,7 +78,7 @@ std::optional<std::string> specifier_problem(std::string_view tool, std::string_
            std::string(specifier) + ")\"";
   }
   if (tool == "WebFetch") return "a host is written \"WebFetch(domain:example.com)\"";
-  return "this tool knows only \"parameter:value\" in parentheses, and only to ask or deny";
+  return with_tool_hint("this tool knows only \"parameter:value\" in parentheses, and only to ask or deny", tool);
 }
 
 }  // namespace
@@ -121,7 +128,7 @@ std::optional<std::string> why_never_allows(const PermissionRule& rule) {
   if (!rule.specifier) return std::nullopt;
   if (rule.tool == "Bash" || rule.tool == "Read" || rule.tool == "Edit" || kind == ToolKind::agent) return std::nullopt;
   if (rule.tool == "WebFetch" && rule.specifier->starts_with(domain_prefix)) return std::nullopt;
-  return "\"parameter:value\" only asks or denies; allow the tool by its name alone";
+  return with_tool_hint("\"parameter:value\" only asks or denies; allow the tool by its name alone", rule.tool);
 }
 
 }  // namespace inbox_poller::config

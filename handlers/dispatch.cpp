@@ -98,12 +98,18 @@ Asked decided_at_once(Request request, RequestEvent event, std::string_view by, 
 }
 
 /// Takes a fresh ask to its first resting place.
-Asked settle(Request request, const config::Verdict& verdict, const TeamView& view, const RequestView& known) {
+Outcome settle(Request request, const config::Verdict& verdict, const TeamView& view, const RequestView& known) {
   request.rule = verdict.rule;
   const config::Role role = view.config.team.role;
   const RequestEvent event = event_of(verdict.action);
   // Neither a rule nor a deadline of ours could be told to it, so it has none.
   const bool refused = !known.worth.counts() && is_verified(request.kind, RequestEvent::deadline_passes);
+  if (refused && role != config::Role::observer && known.pending_of_asker >= view.config.limits.pending_per_worker) {
+    return Refused{"limit.asks", std::string(to_string(request.kind)) + " request " + request.request_id + " from " +
+                                     shown(request.asker) + ": " + std::to_string(known.pending_of_asker) +
+                                     " of its requests already wait (limits.pending_per_worker), and " +
+                                     verifies(request.asker, known.worth)};
+  }
   if (role == config::Role::observer || refused) {
     request.reason = "the rules say " + std::string(to_string(verdict.action)) + ": " + one_line(verdict.reason, 300);
     if (refused && role != config::Role::observer) request.reason += "; " + verifies(request.asker, known.worth);

@@ -183,6 +183,34 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order,
   return ShutdownDraft{std::move(shutdown), std::move(request)};
 }
 
+std::string waiting_for(const Shutdown& shutdown) {
+  switch (shutdown.state) {
+    case ShutdownState::requested: return "waits for the worker's answer";
+    case ShutdownState::approved: return "the worker agreed; waits for its process to end";
+    case ShutdownState::forced: return "the worker did not agree in time, or was not asked; its process is ended";
+    case ShutdownState::process_gone: return "its process has ended; its pane is closed";
+    case ShutdownState::pane_gone: return "its traces are removed";
+    case ShutdownState::cleaned:
+    case ShutdownState::rejected:
+    case ShutdownState::timed_out: return shutdown.place.left_alone;
+  }
+  return {};
+}
+
+std::string given_up(ShutdownState state) {
+  switch (state) {
+    case ShutdownState::requested: return "the worker did not answer";
+    case ShutdownState::approved:
+    case ShutdownState::forced: return "its process survived TERM and KILL";
+    case ShutdownState::process_gone: return "its pane could not be closed, or what it had started did not end";
+    case ShutdownState::pane_gone: return "its traces could not be removed";
+    case ShutdownState::cleaned:
+    case ShutdownState::rejected:
+    case ShutdownState::timed_out: return {};
+  }
+  return {};
+}
+
 std::string named(const WorkerPlace& place) {
   std::string text = place.pane_id.empty() ? "" : "its pane " + place.pane_id;
   for (const auto& process : place.processes) {

@@ -125,6 +125,10 @@ struct ShutdownDraft {
 /// The request to send, or why not (no such member, the lead itself).
 std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder&, const TeamView&, EpochMs now_ms);
 
+/// What stands for a shutdown in each state, for people.
+std::string waiting_for(const Shutdown&);
+/// Why a shutdown was given up, going by the state in which time ran out.
+std::string given_up(ShutdownState);
 /// What ending it would end, for people: "its pane %7 and its processes 4711, 4712".
 std::string named(const WorkerPlace&);
 

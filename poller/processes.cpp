@@ -33,6 +33,7 @@ namespace {
 
 constexpr std::size_t most_of_family = 256;
 constexpr std::size_t most_ancestors = 1024;
+constexpr std::size_t most_of_any_line = 64 * 1024;  // of each command line, where all of them are looked at
 
 struct Seen {
   ProcessRef process;
@@ -51,12 +52,12 @@ std::optional<long long> decimal(std::string_view text) {
 }
 
 /// Files of /proc have no size to go by.
-std::string contents(const std::string& path) {
+std::string contents(const std::string& path, std::size_t most = std::string::npos) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string bytes;
   std::array<char, 4096> buffer;
-  while (file.get() >= 0) {
-    const auto n = ::read(file.get(), buffer.data(), buffer.size());
+  while (file.get() >= 0 && bytes.size() < most) {
+    const auto n = ::read(file.get(), buffer.data(), std::min(buffer.size(), most - bytes.size()));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     bytes.append(buffer.data(), static_cast<std::size_t>(n));
@@ -100,9 +101,9 @@ std::optional<Seen> look(long long pid) {
               decimal(fields[8]).value_or(0)};
 }
 
-std::vector<std::string> command_line(long long pid) {
+std::vector<std::string> command_line(long long pid, std::size_t most = std::string::npos) {
   std::vector<std::string> arguments;
-  const std::string bytes = contents(path_of(pid, "cmdline"));
+  const std::string bytes = contents(path_of(pid, "cmdline"), most);
   for (std::size_t at = 0; at < bytes.size();) {
     const std::size_t end = std::min(bytes.find('\0', at), bytes.size());
     arguments.push_back(bytes.substr(at, end - at));
@@ -215,13 +216,13 @@ bool is_of_this_user(long long pid) {
 std::string name_of_space() { return {}; }
 
 /// The count of arguments, the program's path, padding with NULs, then the arguments.
-std::vector<std::string> command_line(long long pid) {
+std::vector<std::string> command_line(long long pid, std::size_t most = std::string::npos) {
   int name[] = {CTL_KERN, KERN_PROCARGS2, static_cast<int>(pid)};
   std::size_t size = 0;
   if (::sysctl(name, 3, nullptr, &size, nullptr, 0) != 0) return {};
   std::string bytes(size, '\0');
   if (::sysctl(name, 3, bytes.data(), &size, nullptr, 0) != 0) return {};
-  bytes.resize(std::min(size, bytes.size()));
+  bytes.resize(std::min({size, bytes.size(), most}));
   int count = 0;
   if (bytes.size() < sizeof count) return {};
   std::memcpy(&count, bytes.data(), sizeof count);
@@ -284,8 +285,13 @@ bool is_shell(const std::vector<std::string>& arguments) {
   std::string_view name = arguments.front();
   name.remove_prefix(std::min(name.find_last_of('/') + 1, name.size()));  // npos + 1 is 0
   if (name.starts_with('-')) name.remove_prefix(1);                       // a login shell
-  constexpr std::array<std::string_view, 11> shells{"sh",  "bash", "zsh",  "dash", "ash", "fish",
-                                                    "ksh", "mksh", "tcsh", "csh",  "nu"};
+  // With its version behind it where several are installed.
+  if (const auto end = name.find('-'); end != std::string_view::npos && end + 1 < name.size() &&
+                                       name.find_first_not_of("0123456789.", end + 1) == std::string_view::npos)
+    name = name.substr(0, end);
+  constexpr std::array<std::string_view, 21> shells{"sh",   "bash",  "rbash",   "zsh",  "dash",   "ash",   "fish",
+                                                    "ksh",  "ksh93", "mksh",    "oksh", "tcsh",   "csh",   "bsd-csh",
+                                                    "yash", "nu",    "busybox", "ion",  "elvish", "xonsh", "osh"};
   return std::find(shells.begin(), shells.end(), name) != shells.end();
 }
 
@@ -356,8 +362,11 @@ std::vector<ProcessRef> SystemProcesses::with_word(std::string_view word) {
   std::vector<ProcessRef> found;
   for (const long long pid : all_numbers()) {
     if (!is_of_this_user(pid)) continue;
-    const auto arguments = command_line(pid);
-    if (std::find(arguments.begin(), arguments.end(), word) == arguments.end()) continue;
+    const auto arguments = command_line(pid, most_of_any_line);
+    const bool has_word = std::any_of(arguments.begin(), arguments.end(), [&](const std::string& one) {
+      return one.starts_with(word) && (one.size() == word.size() || one[word.size()] == '=');  // as option_of reads it
+    });
+    if (!has_word) continue;
     if (auto seen = look(pid)) found.push_back(std::move(seen->process));
   }
   return found;

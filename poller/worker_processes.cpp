@@ -19,26 +19,28 @@ constexpr std::chrono::seconds unseen_lasts{60};
 
 WorkerProcesses::Sight WorkerProcesses::look(const std::string& agent_id, long long joined_ms) {
   if (agent_id.empty()) return {};
-  const auto sight = known(agent_id);
-  const bool has_ended = sight.process == WorkerProcess::unseen && agents_.contains(agent_id);
-  if (!has_ended && is_settled(sight, joined_ms)) return sight;
+  const auto [sight, one_has_ended] = known(agent_id);
+  if (!one_has_ended && is_settled(sight, joined_ms)) return sight;
   look_at_all();
-  return known(agent_id);
+  return known(agent_id).sight;
 }
 
 /// Of those that were seen: which still live under that name. A program may have taken another's place in its process.
-WorkerProcesses::Sight WorkerProcesses::known(const std::string& agent_id) const {
-  Sight sight;
+WorkerProcesses::Known WorkerProcesses::known(const std::string& agent_id) const {
+  Known told;
   const auto found = agents_.find(agent_id);
-  if (found == agents_.end()) return sight;
+  if (found == agents_.end()) return told;
   for (const auto& process : found->second) {
     const auto arguments = processes_.arguments(process);
-    if (option_of(arguments, agent_option) != agent_id) continue;
-    sight = {WorkerProcess::without_key, process.pid};
+    if (option_of(arguments, agent_option) != agent_id) {
+      told.one_has_ended = true;
+      continue;
+    }
+    told.sight = {WorkerProcess::without_key, process.pid};
     if (option_of(arguments, key_option).empty()) continue;
-    return {WorkerProcess::with_key, process.pid};
+    return {{WorkerProcess::with_key, process.pid}, false};  // it decides, whoever else ended
   }
-  return sight;
+  return told;
 }
 
 bool WorkerProcesses::is_settled(const Sight& sight, long long joined_ms) const {

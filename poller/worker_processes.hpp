@@ -27,7 +27,11 @@ class WorkerProcesses {
   Sight look(const std::string& agent_id, long long joined_ms);
 
  private:
-  [[nodiscard]] Sight known(const std::string& agent_id) const;
+  struct Known {
+    Sight sight;
+    bool one_has_ended = false;  // of those that were seen; it may have come back, and a namesake would hide that
+  };
+  [[nodiscard]] Known known(const std::string& agent_id) const;
   [[nodiscard]] bool is_settled(const Sight&, long long joined_ms) const;
   void look_at_all();
 

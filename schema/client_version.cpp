@@ -32,6 +32,7 @@ constexpr EventSince younger[] = {
 
 /// Since then an event that is not known is passed over (2.1.100 still skips the file).
 constexpr ClientVersion passes_over{2, 1, 139};
+constexpr ClientVersion tells_subagents{2, 1, 69};
 
 }  // namespace
 
@@ -52,6 +53,11 @@ std::optional<ClientVersion> parse_client_version(std::string_view text) {
 
 std::string to_string(const ClientVersion& version) {
   return std::to_string(version[0]) + "." + std::to_string(version[1]) + "." + std::to_string(version[2]);
+}
+
+bool names_subagents(std::string_view version) {
+  const auto known = parse_client_version(version);
+  return known && *known >= tells_subagents;
 }
 
 bool takes_event(const ClientVersion& version, std::string_view event) {

@@ -24,6 +24,10 @@ inline constexpr ClientVersion takes_arguments{2, 1, 139};
 std::optional<ClientVersion> parse_client_version(std::string_view text);
 std::string to_string(const ClientVersion&);
 
+/// Whether this version tells a subagent's events from the session's own (`agent_id`, since 2.1.69 by the public
+/// changelog). Not for what is no version.
+bool names_subagents(std::string_view version);
+
 /// Whether a file with this event is one that this version reads.
 bool takes_event(const ClientVersion&, std::string_view event);
 

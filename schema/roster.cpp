@@ -12,6 +12,8 @@ namespace inbox_poller::schema {
 
 namespace {
 
+constexpr long long latest_ms = 253'402'300'799'999;  // the end of the year 9999
+
 Error syntax_error(const Error& problem) { return {"roster.syntax", problem.message}; }
 
 Result<Member> decode_member(std::string_view bytes, std::size_t index) {
@@ -32,7 +34,7 @@ Result<Member> decode_member(std::string_view bytes, std::size_t index) {
                   {"worktreePath", member.worktree_path},
                   {"sessionId", member.session_id},
                   {"prompt", member.prompt}});
-  member.joined_at_ms = fields.integer("joinedAt");
+  member.joined_at_ms = std::clamp(fields.integer("joinedAt"), 0LL, latest_ms);
   member.plan_mode_required = fields.optional_boolean("planModeRequired").value_or(false);
   member.is_active = fields.optional_boolean("isActive").value_or(true);
   if (fields.problem()) return Error{"roster.field", *fields.problem()};

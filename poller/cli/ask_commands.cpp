@@ -1,6 +1,9 @@
 // `pending` (also with --watch), `approve` and `deny`: the person's side of an ask.
+#include <algorithm>
 #include <boost/json.hpp>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
@@ -13,11 +16,15 @@ namespace json = boost::json;
 
 namespace {
 
-/// One ask, and the commands that answer it.
-std::string card(const Context& context, const json::object& ask) {
+/// One ask, and the commands that answer it; with its kind, where another one of `asks` has the same id.
+std::string card(const Context& context, const json::object& ask, const std::vector<const json::object*>& asks) {
   const std::string id = raw_text_of(ask, "request_id");
   std::string command = " --team " + shell_word(raw_text_of(ask, "team"));
   if (!context.socket.empty()) command += " --socket " + shell_word(context.socket);
+  const auto same_id = std::count_if(asks.begin(), asks.end(), [&](const json::object* other) {
+    return raw_text_of(*other, "team") == raw_text_of(ask, "team") && raw_text_of(*other, "request_id") == id;
+  });
+  if (same_id > 1) command += " --kind " + shell_word(raw_text_of(ask, "kind"));
   const long long deadline = number_of(ask, "deadline_ms");
   const std::string end = deadline == 0 ? "waits for the lead that reads this inbox"  // in front of it, or watching it
                                         : "denied in " + context.console.loud(span_text(deadline - now_ms()));
@@ -35,7 +42,8 @@ ExitCode pending(Context& context) {
   if (!answer) return context.fail(answer.error());
   if (context.json) return context.print_json(*answer);
   std::string text;
-  for (const json::object* ask : objects_of(*answer, "asks")) text += (text.empty() ? "" : "\n") + card(context, *ask);
+  const auto asks = objects_of(*answer, "asks");
+  for (const json::object* ask : asks) text += (text.empty() ? "" : "\n") + card(context, *ask, asks);
   return context.print(text.empty() ? "nothing is waiting for an answer\n" : text);
 }
 

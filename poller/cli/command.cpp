@@ -35,7 +35,7 @@ constexpr const char* exit_codes =
     "Exit codes:\n"
     "  0  done\n"
     "  1  could not be done: refused by the daemon, or a fault\n"
-    "  2  the command line or the configuration is wrong\n"
+    "  2  the command line or the configuration is wrong (a command line with `hook`: 1)\n"
     "  3  no daemon answers on the control socket\n"
     "  4  there is nothing: no message to receive, no such id\n";
 

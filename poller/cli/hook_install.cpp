@@ -25,6 +25,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr schema::ClientVersion first_with_hooks{2, 1, 33};  // of these events; docs/leads.md
+
 struct InstallOptions {
   std::string scope = "user";
   std::string user;    // lead or workers; uninstall: empty for both
@@ -96,6 +98,9 @@ Readers readers_of(const InstallOptions& options) {
   else
     readers.told =
         written + (counted.size() > 1 ? ", the oldest of " + std::to_string(counted.size()) + " in PATH" : "");
+  if (readers.version < schema::oldest_client)
+    readers.told += "; which hooks a client before " + schema::to_string(schema::oldest_client) +
+                    " reads is not known, and before " + schema::to_string(first_with_hooks) + " it skips the file";
   if (readers.version < schema::takes_arguments && options.user == "lead")
     readers.told +=
         "; hooks of clients before " + schema::to_string(schema::takes_arguments) + " cannot wake an idle session";
@@ -186,6 +191,10 @@ ExitCode install(Context& context, const InstallOptions& options) {
   auto program = program_of(context, options);
   if (!program) return context.fail(program.error());
   const Readers readers = readers_of(options);
+  if (!options.client.empty() && !readers.unknown.empty())
+    return context.fail({"settings.client", "nothing was written: the version of " + readers.unknown.front().path +
+                                                " is not known, " + readers.unknown.front().problem +
+                                                "; --client takes a client's program, or a version such as 2.1.139"});
   program->client = readers.version;
   if (options.print) {
     context.console.complain(printable(readers.told));

@@ -175,8 +175,14 @@ asio::awaitable<void> ControlConnection::write(std::string line) {
     leaving_ = true;  // what was lent with it is given back at the end
     line = as_line(refusal("control.busy", "other clients have not read their long answers yet: try again"));
   }
-  co_await write_out(std::move(line));
-  if (ticket && !given_up) answer_room_.give_back(*ticket);
+  std::exception_ptr exception;
+  try {
+    co_await write_out(std::move(line));
+  } catch (...) {
+    exception = std::current_exception();
+  }
+  if (ticket && !given_up) answer_room_.give_back(*ticket);  // whatever happened: `give_up` knows what ends here
+  if (exception) std::rethrow_exception(exception);
 }
 
 /// After one failure nothing more is written: the peer is gone, and Asio would wait for a readiness that never comes.

@@ -135,6 +135,10 @@ Service::TeamPtr Service::team_of(const Object& request, Object& problem) const 
   return nullptr;
 }
 
+bool Service::is_unknown(const Object& request, Object& problem) const {
+  return !text(request, "team").empty() && !team_of(request, problem);
+}
+
 json::object Service::status(const Object& request) {
   const auto wanted = text(request, "team");
   json::array teams;
@@ -159,6 +163,7 @@ json::object Service::status(const Object& request) {
 
 json::object Service::pending(const Object& request) {
   const auto wanted = text(request, "team");
+  if (Object problem; is_unknown(request, problem)) return problem;
   json::array asks;
   for (const auto& team : all_served())
     if (wanted.empty() || wanted == team->context().name)
@@ -226,6 +231,7 @@ json::object Service::quarantine(const Object& request) {
   if (!rows) return refuse(rows.error());
   json::array entries;
   for (const auto& row : *rows) entries.push_back(message_view(row));
+  if (Object problem; entries.empty() && is_unknown(request, problem)) return problem;
   const auto copies = services_.quarantine.list();
   if (!copies) return refuse(copies.error());
   json::array kept;

@@ -105,6 +105,8 @@ class Service {
 
   /// The team that the request names, or the only one; otherwise fills `problem`.
   TeamPtr team_of(const Object& request, Object& problem) const;
+  /// Whether it names a team that is not served; then fills `problem`. Its rows in the ledger are shown.
+  bool is_unknown(const Object& request, Object& problem) const;
   /// The one whose lead the request's `event` is of; otherwise fills `problem`.
   TeamPtr team_of_event(const Object& request, Object& problem) const;
   /// Null when nobody serves it, or not any more.

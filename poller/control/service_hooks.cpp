@@ -10,6 +10,7 @@
 #include "handlers/text.hpp"
 #include "poller/control/request.hpp"
 #include "poller/control/service.hpp"
+#include "schema/client_version.hpp"
 #include "schema/hook_event.hpp"
 #include "schema/ids.hpp"
 #include "schema/printable.hpp"
@@ -125,6 +126,9 @@ std::string backlog(const TeamContext& context) {
          ". This prints them: inbox-poller recv --even-busy --team " + schema::shell_word(context.name);
 }
 
+/// False: an event of a tool may be a subagent's, and nothing in it says so.
+bool names_subagents(Courier& courier) { return schema::names_subagents(courier.hook_offers().version()); }
+
 /// One event of a lead's session on its way through.
 class Reaction {
  public:
@@ -193,7 +197,8 @@ class Reaction {
 
   void used_tool() {
     report(LeadEvent::tool_used);
-    add_context(HookWay::tool, false);
+    // A subagent's context is not the lead's.
+    if (names_subagents(courier_)) add_context(HookWay::tool, false);
   }
 
   void stops() {
@@ -333,7 +338,11 @@ json::object Service::hook(const Object& request, ControlSession& session) {
                                       idle ? "" : handlers::one_line(task));
     return heard ? answer : refuse(heard.error());
   }
-  if (event->agent_id.empty()) team->courier().heard(*event);
+  if (event->agent_id.empty()) {
+    auto& courier = team->courier();
+    const bool counts = handlers::sign_of(*event) != handlers::HookSign::tool || names_subagents(courier);
+    courier.heard(*event, counts);
+  }
   Reaction reaction(team, *event, request, held_stops_);
   if (event->name == "PermissionRequest")
     reaction.permission();
@@ -369,9 +378,12 @@ HookOffer hook_offer(Team& team, HookWay way, const std::string& session,
 void Service::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer offer) {
   if (!session.hook) session.hook = std::make_shared<HookTalk>();
   const auto& talk = session.hook;
+  if (const auto old = std::exchange(talk->out, std::nullopt))
+    if (const auto of = talk->team.lock()) of->courier().give_back(old->messages, "another batch was asked for");
   talk->team = team;
   talk->out = std::move(offer);
   session.on_close.push_back([team, talk] {
+    if (talk->team.lock() != team) return;  // it is another team's by now
     const auto out = std::exchange(talk->out, std::nullopt);
     if (!out) return;
     const auto row = team->context().ledger.message(out->messages.front().key);
@@ -395,6 +407,8 @@ json::object Service::shown(const Object& request, ControlSession& session) {
 }
 
 Status Service::attach_hook(const TeamPtr& team, const Object& request, const SessionPtr& session) {
+  if (session->hook && session->hook->out)
+    return Error{"request.invalid", "say first (`shown`) whether what was handed out over this connection was printed"};
   auto& courier = team->courier();
   auto talk = std::make_shared<HookTalk>();
   talk->team = team;

@@ -110,7 +110,7 @@ std::string TmuxSink::text_for(const std::vector<OutgoingMessage>& messages) {
 }
 
 std::string TmuxSink::pointer(std::size_t count) const {
-  return (!unsent_.empty() ? "[may be a repeat] " : "") + std::to_string(count) +
+  return (may_repeat_ ? "[may be a repeat] " : "") + std::to_string(count) +
          (count == 1 ? " message of your team waits. Read it with: "
                      : " messages of your team wait. Read them with: ") +
          "inbox-poller recv --even-busy --team " + context_.name;
@@ -125,7 +125,10 @@ asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look(std::string told) {
     co_return Error{"tmux.pane", "tmux has no pane " + id +
                                      ": start the lead in one, or correct delivery.tmux.pane or delivery.tmux.command"};
   const Pane& now = (*front)->pane;
-  if (!bound_ || bound_->id != now.id) bound_ = now;
+  if (!bound_ || bound_->id != now.id) {
+    bound_ = now;
+    standing_.clear();  // that was another pane
+  }
   if (!is_same(now, *bound_))
     co_return Error{"tmux.pane", "the pane " + now.id +
                                      " is another one than at first (its first process or its tmux server changed): "
@@ -145,13 +148,14 @@ asio::awaitable<Status> TmuxSink::take_back(std::string told) {
     if (!seen) co_return seen.error();
     const auto& [kind, typed, at_end, at_line_start, frame] = seen->reading;
     if (kind == schema::ScreenKind::empty_prompt || (kind == schema::ScreenKind::running && typed.empty())) {
+      standing_.clear();
       if (keys == 0) co_return Error{"tmux.enter", "somebody submitted or cleared what was pasted"};
-      unsent_.clear();
+      may_repeat_ = false;
       co_return Done{};
     }
     const bool there = kind == schema::ScreenKind::draft || kind == schema::ScreenKind::running;
     const bool only_blanks = keys > 0 && typed.empty();
-    if (!there || !(only_blanks || schema::holds_rest_of(seen->reading, unsent_))) break;
+    if (!there || !(only_blanks || schema::holds_rest_of(seen->reading, standing_))) break;
     // An empty last row goes with a backspace in 2.1.50, with either in newer ones.
     const auto key = at_line_start || last_was_line ? Key::erase_back : Key::erase_line;
     last_was_line = key == Key::erase_line && !last_was_line;
@@ -173,14 +177,16 @@ asio::awaitable<Result<TmuxSink::Seen>> TmuxSink::look_for_empty(std::string tol
   std::string where = told;
   auto seen = co_await look(std::move(where));
   if (!seen) co_return seen.error();
-  if (!unsent_.empty() && seen->reading.kind == schema::ScreenKind::draft &&
-      schema::holds_rest_of(seen->reading, unsent_)) {
+  if (!standing_.empty() && seen->reading.kind == schema::ScreenKind::draft &&
+      schema::holds_rest_of(seen->reading, standing_)) {
     where = told;
     auto back = co_await take_back(std::move(where));
     if (!back) co_return back.error();
     seen = co_await look(std::move(told));
     if (!seen) co_return seen.error();
   }
+  // What is typed from now on is somebody's, though it may read like the beginning of ours.
+  if (seen->reading.kind == schema::ScreenKind::empty_prompt) standing_.clear();
   if (auto why = why_not(seen->reading); !why.empty())
     co_return Error{"tmux.refused", "nothing is pasted into the pane " + seen->front.pane.id + ": " + why};
   co_return std::move(*seen);
@@ -241,14 +247,16 @@ asio::awaitable<Status> TmuxSink::paste(std::string told, std::string text) {
   auto pasted = co_await panes_.paste(std::move(seen->front), std::move(buffer), std::move(safe));
   if (!pasted && pasted.error().code == "panes.changed")
     co_return Error{"tmux.refused", pasted.error().message + ": nothing was pasted"};
-  unsent_ = paste_safe(text);
+  standing_ = paste_safe(text);
+  may_repeat_ = true;
   if (!pasted)
     co_return Error{"tmux.unknown", pasted.error().message + "; the text may stand in the terminal, not submitted"};
   co_await pause(settle);  // a long paste takes the program a while
   where = told;
   auto submitted = co_await submit(std::move(where), std::move(text));
   if (submitted) {
-    unsent_.clear();
+    standing_.clear();
+    may_repeat_ = false;
     co_return Done{};
   }
   auto back = co_await take_back(std::move(told));

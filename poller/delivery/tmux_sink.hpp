@@ -29,7 +29,7 @@ class TmuxSink {
   /// the client shows its sign for a pasted text: of a long text it would show the end only.
   [[nodiscard]] static std::string text_for(const std::vector<OutgoingMessage>&);
   /// One line without anybody's words in it: how many wait, and the command that prints them. Says that it may be a
-  /// repeat while an earlier paste may still stand in the terminal.
+  /// repeat while an earlier paste may still stand in the terminal, or somebody may have submitted it.
   [[nodiscard]] std::string pointer(std::size_t count) const;
 
   /// Success when something could be pasted now. Errors ("tmux.…") say what is in the way and what to do.
@@ -38,9 +38,6 @@ class TmuxSink {
   /// Pastes the text and submits it. Errors as above; nothing was submitted then. After "tmux.enter" and "tmux.unknown"
   /// the text may stand in the client's composer.
   boost::asio::awaitable<Status> paste(std::string told, std::string text);
-
-  /// Another session of the lead has told its pane: whatever runs there now is bound at the next look.
-  void forget() { bound_.reset(); }
 
  private:
   /// A pane and what its screen shows.
@@ -60,7 +57,8 @@ class TmuxSink {
   TeamContext& context_;
   Panes& panes_;
   std::optional<Pane> bound_;  // as it was at the first look
-  std::string unsent_;         // a paste that may stand in the terminal and was not submitted
+  std::string standing_;       // a paste that may stand in the composer: it was not seen empty since
+  bool may_repeat_ = false;    // of a paste it is not known whether somebody submitted it
 };
 
 /// Why the client's screen lets nothing be pasted, and what to do; empty when its composer is there and empty.

@@ -6,8 +6,11 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <limits>
+#include <variant>
 
 #include "poller/pause.hpp"
+#include "schema/codec.hpp"
+#include "schema/envelope.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -24,6 +27,14 @@ constexpr EpochMs end_of_time = std::numeric_limits<EpochMs>::max() - Ledger::re
 
 bool worth_waiting(WriteOutcome outcome) {
   return outcome == WriteOutcome::lock_held || outcome == WriteOutcome::changed;
+}
+
+/// What a worker with its lead's key takes from that lead only.
+bool is_verified(const schema::Payload& payload) {
+  return std::holds_alternative<schema::PermissionResponse>(payload) ||
+         std::holds_alternative<schema::SandboxPermissionResponse>(payload) ||
+         std::holds_alternative<schema::PlanApprovalResponse>(payload) ||
+         std::holds_alternative<schema::ShutdownRequest>(payload);
 }
 
 bool arrived(WriteOutcome outcome) { return outcome == WriteOutcome::done || outcome == WriteOutcome::already_there; }
@@ -86,6 +97,9 @@ asio::awaitable<void> Outbox::run() {
     for (auto& row : *rows) {
       if (context_.has_left(context_.owner_of(row.inbox))) {
         too_late.emplace_back(Watched{std::move(row), {}, context_.clock.steady()}, Ending::abandoned);
+      } else if (auto why = refusal_of(row); !why.empty()) {
+        row.last_problem = std::move(why);
+        too_late.emplace_back(Watched{std::move(row), {}, context_.clock.steady()}, Ending::refused);
       } else {
         attempts.push_back({std::move(row), {}, {}});
       }
@@ -105,6 +119,16 @@ asio::awaitable<void> Outbox::run() {
       if (!attempts.empty()) co_await pause_jittered(milliseconds(5), milliseconds(35));
     }
   } while (context_.clock.steady() < until);
+}
+
+std::string Outbox::refusal_of(const OutboxRow& row) const {
+  if (row.request_id.empty()) return {};  // neither an answer nor a request to shut down
+  const auto envelope = schema::decode_envelope(row.entry);
+  if (!envelope || !is_verified(schema::decode_payload(envelope->text))) return {};
+  const auto owner = context_.owner_of(row.inbox);
+  if (context_.roster.find(owner) == nullptr) return {};  // a roster that is just being rewritten says nothing of it
+  const auto worth = context_.worth(owner);
+  return worth.counts() ? std::string() : handlers::verifies(owner, worth);
 }
 
 asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
@@ -176,8 +200,14 @@ void Outbox::look(const std::string& inbox, const ReadResult* reading) {
 }
 
 void Outbox::owed_again(const std::string& request_id) {
-  for (auto& [inbox, list] : watched_)
-    std::erase_if(list, [&](const Watched& watched) { return watched.row.request_id == request_id; });
+  const auto rows = context_.ledger.outbox_of_request(context_.name, request_id);
+  const auto is_owed = [&](const Watched& watched) {
+    if (!rows) return watched.row.request_id == request_id;
+    return std::any_of(rows->begin(), rows->end(), [&](const OutboxRow& row) {
+      return row.id == watched.row.id && row.state == EffectState::pending;
+    });
+  };
+  for (auto& [inbox, list] : watched_) std::erase_if(list, is_owed);
   std::erase_if(watched_, [](const auto& inbox) { return inbox.second.empty(); });
 }
 
@@ -207,6 +237,13 @@ Status Outbox::settle(const std::vector<std::pair<Watched, Ending>>& ended) {
         case Ending::abandoned:
           fields.emplace_back("reason", "its owner has left without reading it");
           events.add(Event::effect_done, std::move(fields));
+          break;
+        case Ending::refused:
+          state = EffectState::dead;
+          problem = watched.row.last_problem;
+          fields.emplace_back("reason", problem);
+          fields.emplace_back("attempts", std::to_string(attempts));
+          events.add(Event::effect_dead, std::move(fields));
           break;
         case Ending::overwritten:
           state = attempts > most_rewrites ? EffectState::dead : EffectState::pending;

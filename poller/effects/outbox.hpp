@@ -28,7 +28,8 @@ class Outbox {
 
   /// A new reading of a member's inbox; null when there is no such file. Tells which of ours are consumed or lost.
   void look(const std::string& inbox, const ReadResult* reading);
-  /// The answers to this ask are owed once more: what became of the earlier writing does not matter now.
+  /// The answers to this ask are owed once more, as the ledger has them: what became of the earlier writing does not
+  /// matter now.
   void owed_again(const std::string& request_id);
   /// Nobody reads this inbox any more: its owner has left.
   void abandon(const std::string& inbox);
@@ -47,7 +48,9 @@ class Outbox {
 
   [[nodiscard]] bool owes_nothing();
   boost::asio::awaitable<Status> record(std::vector<Attempt> attempts);
-  enum class Ending { consumed, overwritten, abandoned };
+  /// Why its owner would refuse this row; empty when it takes it.
+  [[nodiscard]] std::string refusal_of(const OutboxRow&) const;
+  enum class Ending { consumed, overwritten, abandoned, refused };
   Status settle(const std::vector<std::pair<Watched, Ending>>& ended);
 
   TeamContext& context_;

@@ -271,9 +271,9 @@ class Ledger {
   /// Rows written but not yet verified (used at start).
   Result<std::vector<OutboxRow>> written(std::string_view team);
   Status set_effect(long long id, EffectState, int attempts, EpochMs next_ms, std::string_view problem);
-  /// Puts what was written, finished or given up back to pending, owed from now: the same ask came again and gets the
-  /// same bytes again. Rows still pending keep their place and their moment.
-  Status resend(std::string_view team, std::string_view request_id, EpochMs now);
+  /// Puts those of the rows that were written, finished or given up back to pending, owed from now: the same ask came
+  /// again and gets the same bytes again. Rows still pending keep their place and their moment.
+  Status resend(std::vector<OutboxRow> rows, EpochMs now);
   Result<long long> owed(std::string_view team);  // pending rows
 
   /// True when the entry with this key was written by us (or is about to be).

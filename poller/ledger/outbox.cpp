@@ -109,10 +109,8 @@ Status Ledger::set_effect(long long id, EffectState state, int attempts, EpochMs
   return move_on(database, row);
 }
 
-Status Ledger::resend(std::string_view team, std::string_view request_id, EpochMs now) {
-  auto rows = outbox_of_request(team, request_id);
-  if (!rows) return rows.error();
-  for (OutboxRow& row : *rows) {
+Status Ledger::resend(std::vector<OutboxRow> rows, EpochMs now) {
+  for (OutboxRow& row : rows) {
     if (row.state == EffectState::pending) continue;
     row.state = EffectState::pending;
     row.attempts = 0;

@@ -12,6 +12,9 @@ namespace {
 using handlers::RequestEvent;
 using handlers::RequestKind;
 
+/// How long it may take until we see that a worker takes our answers again.
+constexpr std::chrono::seconds look_again_every{30};
+
 }  // namespace
 
 Status Asks::restore() {
@@ -35,14 +38,17 @@ void Asks::opened(const handlers::Request& request) {
   open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + bounded};
 }
 
-void Asks::settle() {
+void Asks::settle(bool may_answer) {
   const auto now = context_.clock.steady();
-  const bool ours_to_answer = context_.config.team.role == config::Role::leader;
+  const bool ours_to_answer = may_answer && context_.config.team.role == config::Role::leader;
   std::vector<std::pair<handlers::Request, handlers::Answer>> due;
   for (auto& [id, open] : open_) {
     const bool is_due = open.request.deadline_ms == 0 || open.deadline <= now;
     const bool ours = ours_to_answer && !(is_due && is_refused(open));
-    if (ours && open.request.deadline_ms == 0) take_over(open);
+    if (ours && open.request.deadline_ms == 0) {
+      take_over(open);
+      unanswered_.erase(id);
+    }
     if (open.request.asker != context_.lead && context_.has_left(open.request.asker)) {
       handlers::Answer answer;
       answer.event = RequestEvent::asker_leaves;
@@ -65,9 +71,13 @@ void Asks::settle() {
 
 bool Asks::is_refused(Open& open) const {
   const bool is_word = handlers::is_verified(open.request.kind, RequestEvent::deadline_passes);
+  const auto now = context_.clock.steady();
+  const bool looks = !open.not_ours || open.look_again <= now;
   // A roster that is just being rewritten says nothing of it.
-  if (!open.not_ours && is_word && context_.roster.find(open.request.asker) != nullptr)
+  if (looks && is_word && context_.roster.find(open.request.asker) != nullptr) {
     open.not_ours = !context_.worth(open.request.asker).counts();
+    open.look_again = now + look_again_every;
+  }
   if (open.not_ours) open.request.deadline_ms = 0;
   return open.not_ours;
 }

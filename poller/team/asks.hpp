@@ -34,8 +34,8 @@ class Asks {
   void ended(const std::string& asker, EpochMs at_ms, const std::string& why);
 
   /// Denies what is overdue, withdraws what nobody waits for any more, and sees to it that whoever is asked knows. Call
-  /// once a tick.
-  void settle();
+  /// once a tick. `may_answer`: we have not given way to another lead; while we have, nothing is taken over or denied.
+  void settle(bool may_answer);
 
   struct Taken {
     handlers::Request request;
@@ -64,9 +64,10 @@ class Asks {
     bool lead_knows = false;
     bool person_knows = false;  // or will, when its turn comes
     bool not_ours = false;      // its asker would refuse our answer
+    SteadyTime look_again{};    // when it is not ours: whether that has changed
   };
 
-  /// True when no answer of ours may be written; found out once, when one would be.
+  /// True when no answer of ours may be written; found out when one would be, and then looked at now and then.
   bool is_refused(Open&) const;
   [[nodiscard]] config::Duration patience(handlers::RequestKind) const;
   void tell_unanswered(const handlers::Request&);

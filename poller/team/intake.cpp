@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
 #include <functional>
+#include <set>
 #include <span>
 #include <utility>
 #include <variant>
 
+#include "handlers/answers_count.hpp"
 #include "handlers/dispatch.hpp"
 #include "poller/context/message_life.hpp"
 #include "schema/codec.hpp"
@@ -22,6 +24,33 @@ namespace {
 
 /// Of rows that role front and observer leave to the lead.
 constexpr const char* left_code = "role.left";
+
+/// The type of what answers an ask of this type. A declined wish to stop is plain chat.
+std::string_view answer_of(std::string_view ask) {
+  if (ask == schema::PermissionRequest::type) return schema::PermissionResponse::type;
+  if (ask == schema::SandboxPermissionRequest::type) return schema::SandboxPermissionResponse::type;
+  if (ask == schema::PlanApprovalRequest::type) return schema::PlanApprovalResponse::type;
+  return schema::PlainText::type;
+}
+
+/// Of what was written under this id, the answer to its asker, with the words that were decided with it. Whoever asks
+/// chooses the id, so there may be anything else under it, for anybody.
+std::vector<OutboxRow> only_answers(std::vector<OutboxRow> rows, const MessageRow& ask) {
+  const auto inbox = schema::inbox_name(ask.sender);
+  const auto type_of = [](const OutboxRow& row) -> std::string {
+    const auto envelope = schema::decode_envelope(row.entry);
+    return envelope ? std::string(schema::type_name(schema::decode_payload(envelope->text))) : std::string();
+  };
+  std::set<long long> batches;
+  for (const auto& row : rows)
+    if (row.inbox == inbox && type_of(row) == answer_of(ask.type)) batches.insert(row.batch);
+  std::erase_if(rows, [&](const OutboxRow& row) {
+    const auto type = type_of(row);
+    const bool fits = type == answer_of(ask.type) || type == schema::PlainText::type;
+    return row.inbox != inbox || !fits || !batches.contains(row.batch);
+  });
+  return rows;
+}
 
 /// Clients say the same up to four times in a row; the same report much later is news.
 constexpr std::chrono::milliseconds one_breath{60'000};
@@ -296,18 +325,25 @@ Status Intake::apply(const handlers::Asked& asked, const InboxEntry& entry, Mess
 Status Intake::apply(const handlers::AskedAgain&, const InboxEntry&, MessageRow& row, EventBatch& events,
                      Fresh& fresh) {
   const auto role = context_.config.team.role;
-  if (role != config::Role::leader) {
+  if (role == config::Role::observer) return leave(row, Disposition::control, events, fresh);
+  const auto worth = context_.worth(row.sender);
+  if (role == config::Role::front) {
     const auto ours = answered_by_us(row.request_id, row.sender);
     if (!ours) return ours.error();
-    if (role == config::Role::observer || !*ours) return leave(row, Disposition::control, events, fresh);
+    if (!*ours || !worth.counts()) return leave(row, Disposition::control, events, fresh);
     fresh.ours.insert(row.key.value);
   }
   row.disposition = Disposition::control;
-  row.reason = "the same ask as before; the recorded answer, if there is one, is written again";
+  row.reason = worth.counts() ? "the same ask as before; the recorded answer, if there is one, is written again"
+                              : "the same ask as before; nothing is written: " + handlers::verifies(row.sender, worth);
   if (auto recorded = record(row, Event::request_repeated, events, fresh); !recorded) return recorded;
-  if (!context_.worth(row.sender).counts()) return Done{};  // nor is one written again that it would refuse
+  if (!worth.counts()) return Done{};  // nor is one written again that it would refuse
+  auto written = context_.ledger.outbox_of_request(context_.name, row.request_id);
+  if (!written) return written.error();
+  auto answers = only_answers(*std::move(written), row);
+  if (answers.empty()) return Done{};
   fresh.repeated.push_back(row.request_id);
-  return context_.ledger.resend(context_.name, row.request_id, row.received_ms);
+  return context_.ledger.resend(std::move(answers), row.received_ms);
 }
 
 Status Intake::apply(const handlers::ShutdownAnswered& answered, const InboxEntry&, MessageRow& row, EventBatch& events,
@@ -358,7 +394,7 @@ Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fre
   if (role == config::Role::front) {
     const auto ours = answered_by_us(row.request_id, row.sender);
     if (!ours) return ours.error();
-    if (*ours) fresh.ours.insert(entry.key.value);
+    if (*ours && row.code != left_code) fresh.ours.insert(entry.key.value);
     return Done{};
   }
   if (row.code != left_code || row.disposition != Disposition::chat || row.delivery != DeliveryState::none)

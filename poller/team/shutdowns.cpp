@@ -41,36 +41,6 @@ Fields fields_of(const TeamContext& context, const Shutdown& shutdown) {
   return {{"team", context.name}, {"request_id", shutdown.request_id}, {"from", shutdown.member}};
 }
 
-/// What stands for a shutdown in each state, for people.
-std::string waiting_for(const Shutdown& shutdown) {
-  switch (shutdown.state) {
-    case ShutdownState::requested: return "waits for the worker's answer";
-    case ShutdownState::approved: return "the worker agreed; waits for its process to end";
-    case ShutdownState::forced: return "the worker did not agree in time, or was not asked; its process is ended";
-    case ShutdownState::process_gone: return "its process has ended; its pane is closed";
-    case ShutdownState::pane_gone: return "its traces are removed";
-    case ShutdownState::cleaned:
-    case ShutdownState::rejected:
-    case ShutdownState::timed_out: return shutdown.place.left_alone;
-  }
-  std::abort();
-}
-
-/// Why a shutdown was given up, going by the state in which time ran out.
-std::string given_up(ShutdownState state) {
-  switch (state) {
-    case ShutdownState::requested: return "the worker did not answer";
-    case ShutdownState::approved:
-    case ShutdownState::forced: return "its process survived TERM and KILL";
-    case ShutdownState::process_gone: return "its pane could not be closed, or what it had started did not end";
-    case ShutdownState::pane_gone: return "its traces could not be removed";
-    case ShutdownState::cleaned:
-    case ShutdownState::rejected:
-    case ShutdownState::timed_out: return {};
-  }
-  std::abort();
-}
-
 /// What stands in the way of a file operation, the kind as its code; nothing when it has done what it should.
 std::optional<Error> hindrance(const std::string& what, WriteOutcome outcome, const std::string& detail) {
   const auto told = [&](const std::string& why) {
@@ -120,7 +90,31 @@ Status Shutdowns::none_open_for(const std::string& member) const {
   return Done{};
 }
 
+std::optional<Result<Shutdown>> Shutdowns::hurry(const Order& order) {
+  const auto found = std::find_if(open_.begin(), open_.end(), [&](const auto& one) {
+    return one.second.member == order.member && one.second.state == ShutdownState::requested;
+  });
+  if (found == open_.end() || (!order.force && !order.force_after)) return std::nullopt;
+  Shutdown shutdown = found->second;
+  if (auto may = may_begin(order, shutdown.place); !may) return Result<Shutdown>(may.error());
+  const auto due = context_.clock.wall_ms() + (order.force ? 0 : order.force_after->count());
+  if (shutdown.force_ms == 0 || due < shutdown.force_ms) shutdown.force_ms = due;
+  shutdown.timeout_ms = std::max(shutdown.timeout_ms, shutdown.force_ms);
+  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+    auto fields = fields_of(context_, shutdown);
+    fields.emplace_back("by", order.by);
+    fields.emplace_back("reason", "goes on without its consent from " + schema::iso_timestamp(shutdown.force_ms));
+    events.add(Event::shutdown_requested, std::move(fields));
+    return context_.ledger.put_shutdown(context_.name, shutdown);
+  });
+  if (!committed) return Result<Shutdown>(committed.error());
+  answered(shutdown);
+  if (order.force) move(shutdown, ShutdownEvent::force_is_due);
+  return Result<Shutdown>(open_.at(shutdown.request_id));
+}
+
 asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
+  if (auto hurried = hurry(order)) co_return *std::move(hurried);
   if (auto none = none_open_for(order.member); !none) co_return none.error();
   const auto& settings = context_.config.shutdown;
   handlers::ShutdownOrder wanted{order.member,
@@ -158,7 +152,7 @@ asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
 
 Status Shutdowns::may_begin(const Order& order, const WorkerPlace& place) {
   const auto worth = context_.worth(order.member);
-  if (worth.counts()) return Done{};
+  if (worth.counts() && !order.force) return Done{};
   const auto sight = context_.sight_of(order.member);
   const bool can_end = !place.pane_id.empty() || !place.processes.empty();
   const bool lives_elsewhere = !can_end && sight.process != handlers::WorkerProcess::unseen;
@@ -199,10 +193,10 @@ asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
   if (!*found) co_return alone("tmux has no pane " + id);
   const Pane pane = **found;
   const auto family = processes_.family(pane.first);
+  const auto lead = family_.lead();
   for (const auto& process : family) {
     if (process.pid == ::getpid()) co_return alone("the pane " + id + " is the one that this program runs in");
-    if (context_.roster.lead_process && process.pid == context_.roster.lead_process->pid)
-      co_return alone("the pane " + id + " is the lead's own");
+    if (process == lead) co_return alone("the pane " + id + " is the lead's own");
     const auto agent = option_of(processes_.arguments(process), agent_option);
     if (!agent.empty() && agent == member.agent_id) place.processes.push_back(process);
   }
@@ -227,11 +221,7 @@ bool Shutdowns::record_family(Shutdown& shutdown, std::vector<ProcessRef> roots)
   roots.insert(roots.end(), shutdown.survivors.begin(), shutdown.survivors.end());
   if (roots.empty()) return true;
   auto family = family_.of(shutdown, roots);
-  const auto& known = shutdown.survivors;
-  const bool all_known = std::all_of(family.begin(), family.end(), [&](const ProcessRef& one) {
-    return std::find(known.begin(), known.end(), one) != known.end();
-  });
-  if (all_known) return true;
+  if (!family_.has_changed(shutdown.survivors, family)) return true;
   shutdown.survivors = std::move(family);
   return keep(shutdown, [](EventBatch&) -> Status { return Done{}; });
 }
@@ -284,7 +274,8 @@ asio::awaitable<bool> Shutdowns::step(std::string id) {
   const auto sight = co_await look(shutdown);
   const auto still = open_.find(id);
   if (still == open_.end()) co_return false;
-  if (still->second.state != shutdown.state) co_return true;  // answered meanwhile: look again
+  if (still->second.state != shutdown.state || still->second.force_ms != shutdown.force_ms)
+    co_return true;  // answered or hurried meanwhile: look again
   const auto seen = since_it_was_asked(shutdown);
   if (!seen) co_return false;  // the ledger fails, and says so elsewhere
   const auto next = handlers::next_step(*seen, sight, context_.config.shutdown, context_.clock.wall_ms());
@@ -380,7 +371,7 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
   if (!next) return false;
   shutdown.state = *next;
   shutdown.changed_ms = context_.clock.wall_ms();
-  shutdown.detail = event == ShutdownEvent::time_passes ? given_up(old) : waiting_for(shutdown);
+  shutdown.detail = event == ShutdownEvent::time_passes ? handlers::given_up(old) : handlers::waiting_for(shutdown);
   if (!remark.empty()) shutdown.detail += (shutdown.detail.empty() ? "" : "; ") + remark;
   const bool seen_to_end = event == ShutdownEvent::process_ends && !shutdown.place.processes.empty();
   if (seen_to_end || shutdown.state == ShutdownState::cleaned) ended_.push_back(shutdown);

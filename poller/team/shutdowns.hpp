@@ -34,8 +34,9 @@ class Shutdowns {
     std::optional<config::Duration> force_after;  // empty: as configured
     bool force = false;                           // at once, without asking it
   };
-  /// Records where the worker lives, then sends the request. Errors: member.unknown, shutdown.open (one is under way;
-  /// the message names it), worker.verifies (it would not obey, and `force` was not said; the message tells what that
+  /// Records where the worker lives, then sends the request. Errors: member.unknown, shutdown.open (one is under way,
+  /// named in the message; with `force` or `force_after` one that waits for its answer goes on sooner),
+  /// worker.verifies (it would not obey, and `force` was not said; the message tells what that
   /// would end), shutdown.nothing_recorded (it lives, and nothing of it is on record that may be ended). Otherwise
   /// panes are never a reason to refuse.
   boost::asio::awaitable<Result<handlers::Shutdown>> request(Order order);
@@ -54,6 +55,9 @@ class Shutdowns {
   [[nodiscard]] std::vector<std::string> leaving() const;
 
  private:
+  /// Goes on sooner, or at once, without the consent of a worker that was asked and has not answered. Empty when there
+  /// is no such request, or the order says nothing of that.
+  std::optional<Result<handlers::Shutdown>> hurry(const Order&);
   [[nodiscard]] Status none_open_for(const std::string& member) const;
   /// Why it cannot be asked or ended like this.
   [[nodiscard]] Status may_begin(const Order&, const handlers::WorkerPlace&);

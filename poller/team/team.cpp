@@ -91,7 +91,7 @@ asio::awaitable<Team::Polled> Team::poll() {
   if (const auto end = look_at_roster()) co_return *end;
   if (!standing_.stopped) co_await look_at_lead();
   co_await look_at_workers();
-  asks_.settle();
+  asks_.settle(!standing_.stopped);
   courier_.settle();
   if (standing_.role == config::Role::leader && !standing_.stopped) {
     for (const auto& alias : lookout_.aliases()) co_await look_at_alias(alias);

@@ -28,6 +28,7 @@ void Team::do_without_roster() {
     auto roster = schema::decode_roster(mailbox_->roster_copy().bytes);
     if (!roster || !context_.adopt(std::move(*roster))) return;
     has_roster_ = true;
+    heed_lead_process();  // also the kept claim: a lead that lives reads its mail itself
   }
   roster_report_.detail += "; the team is served by what was last seen";
   if (standing_.role != config::Role::leader || standing_.stopped || retired_) return;

@@ -150,7 +150,9 @@ void Team::stand(Standing standing) {
 }
 
 Status Team::resume() {
-  if (const auto& claim = context_.roster.lead_process) {
+  const bool gave_way =
+      configured_role_ == config::Role::leader && (standing_.stopped || standing_.role != config::Role::leader);
+  if (const auto& claim = context_.roster.lead_process; claim && gave_way) {
     const auto id = claim_of(*claim);
     const auto noted = context_.commit([&](EventBatch& events) -> Status {
       events.add(Event::lead_accepted, {{"team", context_.name},

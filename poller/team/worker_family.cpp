@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "poller/lead_process.hpp"
+
 namespace inbox_poller::poller {
 namespace {
 
@@ -27,14 +29,20 @@ ProcessRef WorkerFamily::worker_in(const ProcessRef& first, EpochMs joined_ms) {
   return found;
 }
 
+std::optional<ProcessRef> WorkerFamily::lead() const {
+  const auto& claim = context_.roster.lead_process;
+  if (!claim || handlers::state_of(look_at(*claim, processes_)) == handlers::LeadProcessState::gone)
+    return std::nullopt;
+  auto process = processes_.identify(claim->pid);
+  return process ? std::optional(*std::move(process)) : std::nullopt;
+}
+
 std::vector<ProcessRef> WorkerFamily::of(const handlers::Shutdown& shutdown, const std::vector<ProcessRef>& roots) {
   auto family = processes_.families(roots);
   std::vector<ProcessRef> others;
-  if (const auto& lead = context_.roster.lead_process)
-    if (const auto process = processes_.identify(lead->pid)) others.push_back(*process);
+  if (auto process = lead()) others.push_back(*std::move(process));
   for (const auto& process : family) {
-    if (contains(shutdown.survivors, process)) continue;  // looked at before
-    // A worker that this one started is a worker of its own.
+    // A worker that this one started is a worker of its own. It may say so only after it was recorded: behind its exec.
     if (const auto agent = option_of(processes_.arguments(process), agent_option); !agent.empty() && agent != shutdown.agent_id)
       others.push_back(process);
   }
@@ -43,6 +51,12 @@ std::vector<ProcessRef> WorkerFamily::of(const handlers::Shutdown& shutdown, con
     return contains(others, process) || contains(shutdown.place.processes, process) || !processes_.may_signal(process);
   });
   return family;
+}
+
+bool WorkerFamily::has_changed(const std::vector<ProcessRef>& recorded, const std::vector<ProcessRef>& now) const {
+  return std::any_of(now.begin(), now.end(), [&](const auto& one) { return !contains(recorded, one); }) ||
+         std::any_of(recorded.begin(), recorded.end(),
+                     [&](const auto& one) { return !contains(now, one) && processes_.is_alive(one); });
 }
 
 }  // namespace inbox_poller::poller

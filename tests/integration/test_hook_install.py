@@ -233,6 +233,17 @@ class Versions(SettingsTest):
             self.assertIn("is not known", done["why"])
             self.assertEqual(self.events(), LEAD_EVENTS - {"StopFailure"})
 
+    def test_a_client_that_is_named_has_to_say_its_version(self):
+        for named in ("nonsense", self.client("no version", "elsewhere")):
+            for options in (["--yes"], ["--print"]):
+                done = self.run_cli("install", "--client", named, *options, expect=1)
+                self.assertIn("nothing was written: the version of %s is not known" % named, done.stderr)
+                self.assertEqual(done.stdout, "")
+        self.assertFalse(self.settings.exists())
+        self.assertIn("before 2.1.33 it skips the file", self.run_cli("install", "--print", "--client", "2.0.1").stderr)
+        self.run_cli("install", "--yes", "--client", "2.0.1", expect=1)
+        self.assertFalse(self.settings.exists())
+
     def test_a_file_that_a_client_here_would_skip_is_not_written(self):
         before = b'{"permissions": {"allow": ["Bash(make)"]}}'
         self.write(before)

@@ -8,7 +8,7 @@ import unittest
 
 import team as wire
 from daemon import wait_for
-from hooks import Client, HookTest, event, prompt, start, stop, tool
+from hooks import Client, HookTest, event, prompt, start, stop
 
 REPEAT = "[may be a repeat: message"
 QUICK = '[delivery]\npresumed_busy = "2s"\n'
@@ -115,15 +115,35 @@ class Proving(ProofTest):
         client.prompt()
         time.sleep(1.2)
         self.assertEqual(self.chat()["offered"], 1)
-        client.tool()
+        client.tool()  # perhaps a subagent's: this client does not say
+        self.assertEqual(self.chat()["offered"], 1)
+        client.stop()
         self.delivered(1)
-        self.assertIn("went on to a tool", self.trace())
+        self.assertIn("went on to the end of its turn", self.trace())
+
+    def test_a_tool_takes_messages_along_only_where_a_subagent_s_can_be_told(self):
+        self.start_team('[delivery]\nurgent = ["ada"]\nurgent_max_wait = "0s"\n')
+        cases = (("2.1.50", "a1"), ("2.1.50", ""), ("2.1.68", "a1"), ("2.1.69", "a1"), ("2.1.69", ""))
+        for n, (generation, agent) in enumerate(cases):
+            client = Client(self, generation=generation)
+            client.prompt(answers=False)
+            self.say("message %d" % n)
+            client.tool(agent)
+            takes = generation == "2.1.69" and not agent
+            self.assertEqual((self.times(client, "message %d" % n), self.chat()["offered"]), (takes, takes), cases[n])
+            client.answer()
+            while client.stop():
+                pass
+            self.delivered(n + 1)
+            self.assertEqual(self.times(client, "message %d" % n), 1)
 
     def test_that_a_hook_ran_proves_nothing(self):
         self.start_team()
         client = Client(self, hears=False)
         self.say("one")
         client.turn_of()
+        client.waiting[0].kill()  # it would take what is queued again, at once
+        client.waiting.pop().wait()
         self.assertEqual((self.chat()["offered"], self.chat()["delivered"]), (1, 0))
         self.queued_again()
         self.assertIn("transcript lacks it", self.trace())
@@ -148,7 +168,7 @@ class Proving(ProofTest):
 
     def test_an_event_that_is_told_twice_is_one(self):
         self.start_team()
-        for what, more in ((prompt(self.session), tool("PreToolUse", self.session)), (stop(self.session), stop(self.session, active=True))):
+        for what, more in ((prompt(self.session), stop(self.session)), (stop(self.session), stop(self.session, active=True))):
             self.say("one")
             with self.daemon.connect() as control:  # no process in between: it is about a moment
                 self.assertIn("one", control.ask("hook", event=what)["output"])
@@ -200,7 +220,7 @@ class Proving(ProofTest):
             self.assertIn("message %d" % n, out)
             time.sleep(0.7)
             self.assertEqual(self.chat()["offered"], 1, n)
-            self.run_hook(dict(tool("PreToolUse", self.session), transcript_path=str(client.path)))
+            self.run_hook(dict(stop(self.session), transcript_path=str(client.path)))
             self.assertEqual(self.chat()["delivered"], n + 1)
         for path in ("", "relative.jsonl", "/x" * 3000, "/nul\0byte", "/dev/stdin", "/proc/self/mem"):
             self.assertIsNone(self.hook(dict(prompt(self.session), transcript_path=path)))

@@ -121,7 +121,11 @@ class LadderTest(ProcessTest):
 
     def tell(self, event, **more):
         """What `inbox-poller hook` passes on."""
-        fields = dict({"session_id": self.team.roster()["leadSessionId"], "hook_event_name": event, "cwd": "/work"}, **more)
+        transcript = self.folder / "transcript.jsonl"
+        if not transcript.exists():
+            transcript.write_text('{"type":"user","version":"2.1.69"}\n')
+        fields = dict({"session_id": self.team.roster()["leadSessionId"], "hook_event_name": event, "cwd": "/work",
+                       "transcript_path": str(transcript)}, **more)
         answer = self.daemon.ask("hook", event=fields)
         self.assertTrue(answer["ok"], answer)
 

@@ -123,7 +123,7 @@ class Recipes(ProcessTest):
         said = waiting[0].stderr.read()
         self.assertIn("The tests are green.", said)
         self.fire("UserPromptSubmit", prompt=said)
-        self.fire("PreToolUse", tool_name="Bash", tool_input={"command": "make"})
+        self.fire("Stop", stop_hook_active=False)
         wait_for("it is delivered", lambda: self.status()["chat"]["delivered"] == 2)
 
     def fire(self, name, **more):

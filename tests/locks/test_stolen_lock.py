@@ -54,8 +54,9 @@ class StolenLock(ProcessTest):
         self.stops.append(lambda: process.poll() is None and process.kill())
         return process
 
-    def calls(self):
-        """The calls of the undisturbed run's main thread: (name, its number of that name, arguments)."""
+    def calls(self, path):
+        """The calls of the undisturbed run's main thread: (name, its number among those of that name about this path, arguments).
+        How many calls there are about other things depends on the processes that run here."""
         trace = self.folder / "trace"
         self.assertEqual(self.run_traced(3, "-s", "200", "-o", str(trace)).wait(60), 0)
         found, counts, main = [], {}, None
@@ -63,7 +64,7 @@ class StolenLock(ProcessTest):
             call = CALL.match(line)
             if call and (main or call[1]) == call[1]:
                 main = call[1]
-                counts[call[2]] = counts.get(call[2], 0) + 1
+                counts[call[2]] = counts.get(call[2], 0) + ('"%s"' % path in call[3])
                 found.append((call[2], counts[call[2]], call[3]))
         return found
 
@@ -100,14 +101,14 @@ class StolenLock(ProcessTest):
         self.at_the_end = wire.read_inbox(inbox)
         lock.rmdir()
 
-    def story(self, inbox, where, change):
+    def story(self, inbox, path, where, change):
         self.stage()
-        name, number = where(self.calls())
+        name, number = where(self.calls(path))
         self.stage()
         self.over, self.stolen = threading.Event(), None
         thief = threading.Thread(target=self.steal, args=(inbox(), change))
         thief.start()
-        process = self.run_traced(60, "-o", "/dev/null", "-e", "trace=" + name, "-e",
+        process = self.run_traced(60, "-o", "/dev/null", "-P", path, "-e", "trace=" + name, "-e",
                                   "inject=%s:delay_enter=%d:when=%d" % (name, DELAY * 1e6, number))
         try:
             wait_for("the lock is broken while we hold it", lambda: self.stolen, 30)
@@ -123,7 +124,7 @@ class StolenLock(ProcessTest):
 
     def test_while_flags_are_set(self):
         late = wire.entry("bob", "came by the thief " + "x" * 700, timestamp="2026-02-07T15:20:12.000Z")
-        world = self.story(lambda: self.team.lead_inbox, self.where_flags_are_set, lambda entries: [late] + entries[::-1])
+        world = self.story(lambda: self.team.lead_inbox, "team-lead.json", self.where_flags_are_set, lambda entries: [late] + entries[::-1])
         self.assertEqual(wire.read_inbox(self.team.lead_inbox), [dict(e, read=True) for e in [late] + self.sent[::-1]])
         world.sent = self.sent + [late]
         self.assertEqual(oracle.violations(world), [])
@@ -131,7 +132,7 @@ class StolenLock(ProcessTest):
 
     def test_while_an_answer_comes_in(self):
         late = wire.entry("bob", "came by the thief", timestamp="2026-02-07T15:20:12.000Z")
-        world = self.story(lambda: self.team.inbox("ada"), self.where_an_answer_comes_in, lambda entries: entries + [late])
+        world = self.story(lambda: self.team.inbox("ada"), "ada.json.lock", self.where_an_answer_comes_in, lambda entries: entries + [late])
         entries = wire.read_inbox(self.team.inbox("ada"))
         self.assertEqual(entries[:2], self.stolen)
         self.assertEqual(len(self.team.replies("ada", "perm-1")), 1)

@@ -47,14 +47,16 @@ class Client:
     Switches: drops_async (what a hook beside the session says reaches no model), waits_for_async (at its end), reason_twice (of a
     Stop's block), knows_context (of Stop), runs_beside (asyncRewake; otherwise it waits for such a hook), writes (a transcript),
     writes_context (what hooks add stands in it), hears (what its hooks say; otherwise only that they said it is written down), undoes
-    (Escape before the answer takes the prompt back)."""
+    (Escape before the answer takes the prompt back), names_agents (a subagent's events tell whose they are)."""
 
     def __init__(self, test, session=None, generation="2.1.330", mode="tty", **switches):
-        new = generation != "2.1.50"
+        version = tuple(int(part) for part in generation.split("."))
+        new = version >= (2, 1, 163)
         self.test, self.session, self.generation, self.mode = test, session or test.session, generation, mode
         self.path = test.folder / ("%s.jsonl" % self.session)
         self.drops_async = self.waits_for_async = mode == "p"
         self.reason_twice = self.knows_context = self.writes_context = self.undoes = self.runs_beside = new
+        self.names_agents = version >= (2, 1, 69)
         self.writes = self.hears = True
         for name, value in switches.items():
             assert hasattr(self, name), name
@@ -121,9 +123,13 @@ class Client:
         self.line("assistant", message={"role": "assistant", "content": [{"type": "text", "text": text}]})
         self.turn = []
 
-    def tool(self):
+    def tool(self, agent=""):
+        """What hooks of a subagent's tool add is the subagent's. Whose it is, clients say since 2.1.69."""
+        whose = {"agent_id": agent, "agent_type": "Explore"} if agent and self.names_agents else {}
         for name in ("PreToolUse", "PostToolUse"):
-            self.add(name, self.fire(name, tool_name="Bash", tool_input={"command": "make"}, tool_use_id="toolu_01"))
+            output = self.fire(name, tool_name="Bash", tool_input={"command": "make"}, tool_use_id="toolu_01", **whose)
+            if not agent:
+                self.add(name, output)
 
     def stop(self, answers=True):
         """True when the turn goes on."""
@@ -207,6 +213,13 @@ class HookTest(ProcessTest):
                               input=text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
         self.assertEqual(done.returncode, 0, done)
         return done
+
+    def told(self, what, version="2.1.69"):
+        """The same event, with a transcript that tells the client's version."""
+        path = self.folder / ("told-%s.jsonl" % version)
+        if not path.exists():
+            path.write_text(wire.stringify({"type": "user", "sessionId": self.session, "version": version}) + "\n")
+        return dict(what, transcript_path=str(path))
 
     def hook(self, what, **options):
         """What it printed: nothing, or one JSON object."""

@@ -27,6 +27,16 @@ std::string team_line(const TeamPlace& team, const std::string& line) {
          (team.config.source.empty() ? "a team file" : printable(team.config.source));
 }
 
+/// "process 42", where that is why we gave way: a lead that lives.
+std::string lead_in(const std::string& reason) {
+  const std::string begin = "process ";
+  const std::size_t end = reason.find(" says in the roster");
+  return end != std::string::npos && reason.starts_with(begin) &&
+                 reason.find_first_not_of("0123456789", begin.size()) == end
+             ? reason.substr(0, end)
+             : std::string();
+}
+
 EpochMs age_ms(const FileStat& stat, EpochMs now) { return now - stat.mtime_ns / 1'000'000; }
 
 /// Why nobody can read the file, if so.
@@ -84,7 +94,8 @@ Findings judge_roster(const TeamPlace& team, const TeamSight& sight) {
                           team.folder(), "look inside, then: rm -r " + shell_word(team.folder())});
     } else {
       findings.push_back({Severity::error, "roster.unreadable", error.message, path,
-                          "end the team or restore the file; a client that dies while it writes leaves 0 bytes"});
+                          "a client that dies while it writes leaves 0 bytes: as leader a running daemon puts back "
+                          "what it last saw, after 3 s; else restore the file, or end the team"});
     }
     return findings;
   }
@@ -181,7 +192,8 @@ Findings judge_members(const TeamPlace& team, const std::vector<MemberSight>& me
       case PaneState::none: continue;
       case PaneState::unknown: break;
       case PaneState::gone:
-        add(Severity::warning, "member.pane_gone", pane + "is not there any more, and it is still a member", mend);
+        add(Severity::warning, "member.pane_gone", pane + "is not there any more, and it is still a member",
+            mend + "; where that says that its process N lives: kill N, then the same again");
         break;
       case PaneState::dead:
         add(Severity::warning, "member.process_gone", pane + "is still open, but its process has ended", mend);
@@ -255,10 +267,12 @@ Findings judge_standing(const TeamPlace& team, const json::object& status, bool 
   const std::string role = raw_text_of(**served, "role");
   if (role.empty() || role == config::to_string(team.config.team.role)) return {};
   const bool stopped = role == "stopped";
+  const std::string reason = raw_text_of(**served, "role_reason");
+  const std::string lead = lead_in(reason);
   return {{stopped ? Severity::error : Severity::warning, stopped ? "daemon.stopped" : "daemon.role",
            "the daemon is " + role + " here, configured as " + std::string(config::to_string(team.config.team.role)) +
-               ": " + raw_text_of(**served, "role_reason"),
-           team.folder(), in_team(team, "resume")}};
+               ": " + reason,
+           team.folder(), (lead.empty() ? "" : "end " + lead + ", then ") + in_team(team, "resume")}};
 }
 
 Findings judge_leftovers(const std::string& path, std::size_t files) {

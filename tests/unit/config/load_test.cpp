@@ -590,8 +590,8 @@ TEST_CASE("a dangerous setting stands once it is acknowledged, and is never quie
   CHECK(joined(parsed.problems).empty());
   REQUIRE(parsed.warnings.size() == 5);
   CHECK(parsed.warnings[0] ==
-        "t.toml:6: permissions.allow holds \"Bash\": any command that can be read is allowed, whatever it does; write "
-        "\"Bash(PROGRAM:*)\"");
+        "t.toml:6: permissions.allow holds \"Bash\": every command that can be split with certainty is allowed, "
+        "whatever it does; write \"Bash(PROGRAM:*)\"");
   CHECK(parsed.warnings[1] ==
         "t.toml: every call that no rule speaks about is allowed, and nobody is asked "
         "(team.i_understand says that this is meant)");

@@ -152,6 +152,8 @@ TEST_CASE("texts that are no rules are refused with the reason and an example") 
       {"WebFetch(example.com)", "a host is written \"WebFetch(domain:example.com)\""},
       {"WebFetch(domain:a*.com)", "a '*' may only stand alone or in front"},
       {"WebSearch(x)", "this tool knows only \"parameter:value\""},
+      {"Bsah(ls)", "has a tool called \"Bsah\"; did you mean \"Bash\"?"},
+      {"bash(ls)", "has a tool called \"bash\"; did you mean \"Bash\"?"},
       {"Bash(ls\xE2\x80\x8B)", "contains the invisible character U+200B"},
       {"Bash(l\ns)", "contains the invisible character U+000A"},
   };
@@ -169,6 +171,7 @@ TEST_CASE("rules that could never allow are known, so that an allow list may ref
     INFO(text);
     CHECK(why_never_allows(*parse_permission_rule(text)).has_value());
   }
+  CHECK(why_never_allows(*parse_permission_rule("Bsah(git:*)"))->ends_with("did you mean \"Bash\"?"));
   for (const char* text :
        {"mcp__a", "mcp__a__*", "mcp__a__b", "Bash", "Bash(ls *)", "Edit(x)", "WebFetch(domain:a.b)", "Agent(X)"}) {
     INFO(text);

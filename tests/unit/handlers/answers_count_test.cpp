@@ -64,7 +64,7 @@ TEST_CASE("an ask whose asker would refuse our answer is decided by no rule, no 
     team.config.sandbox.hosts.deny = {host("a.example")};
     team.config.plans.decision = config::Action::allow;
     auto known = known_as(refused);
-    known.pending_of_asker = team.config.limits.pending_per_worker;
+    known.pending_of_asker = team.config.limits.pending_per_worker - 1;
     for (const std::string& text : {list_files, sandbox_ask("a.example"), plan_ask("# Plan")}) {
       const auto asked = expect<Asked>(receive(team, "w1", text, known));
       CHECK(asked.request.state == RequestState::pending);
@@ -75,6 +75,18 @@ TEST_CASE("an ask whose asker would refuse our answer is decided by no rule, no 
       CHECK_THAT(asked.request.reason, Contains("w1 takes answers from its own lead only"));
     }
     CHECK(expect<Asked>(receive(team, "w1", list_files)).request.state == RequestState::approved);
+  }
+}
+
+TEST_CASE("of the asks that wait for the worker's own lead there are no more than of others") {
+  for (const config::Role role : {config::Role::leader, config::Role::front}) {
+    Team team;
+    team.config.team.role = role;
+    auto known = known_as(refused);
+    known.pending_of_asker = team.config.limits.pending_per_worker;
+    const auto turned_away = expect<Refused>(receive(team, "w1", list_files, known));
+    CHECK(turned_away.code == "limit.asks");
+    CHECK_THAT(turned_away.reason, Contains("limits.pending_per_worker"));
   }
 }
 

@@ -48,6 +48,8 @@ TEST_CASE("every command has a help with an example and the exit codes") {
     CHECK(has(outcome.out, "inbox-poller " + command));
     CHECK(has(outcome.out, "Exit codes:"));
   }
+  for (const char* command : {"install", "uninstall", "wait", "worker"})
+    CHECK(has(run_cli(dir, {"hook", command, "--help"}).out, "(a command line with `hook`: 1)"));
   CHECK(run_cli(dir, {"--version"}).out == "inbox-poller " INBOX_POLLER_VERSION "\n");
 }
 

@@ -103,6 +103,16 @@ TEST_CASE("an id that a shell would obey is quoted in the commands to copy") {
   CHECK(has(card, "-- '-x; rm -rf ~'\n"));
 }
 
+TEST_CASE("of two asks with one id the commands name the kind, of others they do not") {
+  auto asks = ask({}).at("asks").as_array();
+  asks.push_back(ask({{"kind", "plan"}}).at("asks").as_array().front());
+  asks.push_back(ask({{"kind", "sandbox"}, {"team", "other"}}).at("asks").as_array().front());
+  const std::string cards = shown({"pending"}, {{"asks", asks}});
+  CHECK(has(cards, " --kind permission perm-1\n"));
+  CHECK(has(cards, " --kind plan --reason 'TEXT' perm-1\n"));
+  CHECK_FALSE(has(cards, "--kind sandbox"));
+}
+
 TEST_CASE("no ask is said, not shown as nothing") {
   CHECK(shown({"pending"}, {{"asks", json::array{}}}) == "nothing is waiting for an answer\n");
   CHECK(shown({"quarantine"}, {}) == "the quarantine is empty\n");

@@ -225,6 +225,10 @@ TEST_CASE("what the daemon says: not there, of another version, not serving a te
   CHECK(with_role("").empty());
   CHECK(with_role("stopped") == "error daemon.stopped");
   CHECK(with_role("observer") == "warning daemon.role");
+  const json::object beside_lead{
+      {"teams",
+       {{{"team", "demo"}, {"role", "stopped"}, {"role_reason", "process 42 says in the roster that it leads"}}}}};
+  CHECK(judge_standing(team(), beside_lead, true)[0].mend == "end process 42, then inbox-poller resume --team demo");
   CHECK(summary(judge_standing(team("other"), {{"teams", json::array{}}}, true)) == "warning daemon.not_serving");
   CHECK(judge_standing(team("other"), {{"teams", json::array{}}}, false).empty());
 }

@@ -83,7 +83,7 @@ TEST_CASE("the same ask again makes its reply owed again, the same bytes, from n
     must(ledger->enqueue(outbox_row("ann", "other", "r-2")));
     const long long id = must(ledger->outbox_of_request("red", "r-1")).at(0).id;
     must(ledger->set_effect(id, state, 7, 9000, "problem"));
-    must(ledger->resend("red", "r-1", 20000));
+    must(ledger->resend(must(ledger->outbox_of_request("red", "r-1")), 20000));
     const auto rows = must(ledger->outbox_of_request("red", "r-1"));
     REQUIRE(rows.size() == 1);
     CHECK((rows[0].state == EffectState::pending && rows[0].entry == "reply" && rows[0].attempts == 0));
@@ -97,7 +97,7 @@ TEST_CASE("asking again does not cut short the backoff of a reply that is still 
   must(ledger->enqueue(outbox_row("ann", "reply", "r-1")));
   const long long id = must(ledger->due("red", 1000, 1)).at(0).id;
   must(ledger->set_effect(id, EffectState::pending, 3, 2500, "locked"));
-  must(ledger->resend("red", "r-1", 2000));
+  must(ledger->resend(must(ledger->outbox_of_request("red", "r-1")), 2000));
   const auto row = must(ledger->outbox_of_request("red", "r-1")).at(0);
   CHECK((row.attempts == 3 && row.next_ms == 2500 && row.created_ms == 1000));
 }

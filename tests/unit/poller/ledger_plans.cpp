@@ -77,7 +77,7 @@ void use_everything(Ledger& ledger) {
     must(ledger.outbox_of_request("red", "r-1"));
     must(ledger.written("red"));
     must(ledger.set_effect(1, EffectState::done, 1, 0, ""));
-    must(ledger.resend("red", "r-1", 1));
+    must(ledger.resend(must(ledger.outbox_of_request("red", "r-1")), 1));
     must(ledger.owed("red"));
     must(ledger.put_member({"red", "ann", true, "", "", "", 1}));
     must(ledger.members("red"));

@@ -183,9 +183,10 @@ TEST_CASE("in front of a shell is its only child; of several, without a terminal
 }
 
 TEST_CASE("a shell is told by the name under which it was started") {
-  for (const std::string name : {"sh", "/bin/bash", "-zsh", "/usr/local/bin/fish", "-/bin/dash"})
+  for (const std::string name : {"sh", "/bin/bash", "-zsh", "/usr/local/bin/fish", "-/bin/dash", "rbash", "busybox",
+                                 "/bin/bash-5.2", "-zsh-5.9", "ksh93"})
     CHECK(is_shell({name}));
-  for (const std::string name : {"claude", "node", "bash-language-server", "", "/bin/sh/", "tmux"})
+  for (const std::string name : {"claude", "node", "bash-language-server", "bash-", "", "/bin/sh/", "tmux"})
     CHECK_FALSE(is_shell({name}));
   CHECK_FALSE(is_shell({}));
 }
@@ -257,6 +258,9 @@ TEST_CASE("processes of this user are found by a word of their command line") {
   REQUIRE(found.size() == 1);
   CHECK(found[0] == identified(child.pid()));
   CHECK(processes.with_word(word + "-not").empty());
+  const Running joined({"sh", "-c", "echo up; sleep 60; exit", "name", word + "=w1@t"});
+  CHECK(joined.line() == "up");
+  CHECK(processes.with_word(word).size() == 2);
 }
 
 #ifdef __linux__

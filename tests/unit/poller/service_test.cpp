@@ -296,6 +296,17 @@ TEST_CASE("the history has what was received, cut unless it is wanted whole, and
   CHECK(serving.ask("history", {{"key", key}, {"team", "other"}}).at("messages").as_array().empty());
 }
 
+TEST_CASE("a list of a team that nobody serves is refused, and not empty") {
+  Serving serving;
+  for (const char* verb : {"pending", "quarantine", "history", "decisions"}) {
+    INFO(verb);
+    CHECK(serving.code(verb, {{"team", "nope"}}) == "team.unknown");
+    CHECK(serving.code(verb, {{"team", "t"}}) == "ok");
+    CHECK(serving.code(verb) == "ok");
+  }
+  CHECK(serving.ask("pending", {{"team", "nope"}}).at("message") == "no team called \"nope\" is served; served: t");
+}
+
 TEST_CASE("an unknown verb is told from a team that is not there") {
   Serving serving;
   CHECK(serving.code("dance") == "verb.unknown");

@@ -597,6 +597,23 @@ TEST_CASE("what a worker started ends with it, wherever it lives by then, and no
   for (const long long pid : {204, 205, 206, 400}) CHECK(machine.signals.count(std::to_string(pid) + " TERM") == 0);
 }
 
+TEST_CASE("what was recorded and then became a worker of its own is not ended") {
+  Story story;
+  auto& machine = story.machine;
+  machine.start(202, 201, joined + 5000, {"claude"});  // between fork and exec
+  machine.start(203, 202, joined + 5000, {"its tool"});
+  REQUIRE(story.ask("w1", 60s));
+  CHECK(story.now().survivors.size() == 2);
+  machine.all[202].arguments = {"client", "--agent-id", "w2@team"};
+  story.pass(70s);
+  CHECK(story.state() == ShutdownState::cleaned);
+  CHECK(story.now().survivors.empty());
+  for (const long long pid : {202, 203}) {
+    CHECK(machine.all.count(pid) == 1);
+    CHECK(machine.signals.count(std::to_string(pid) + " TERM") == 0);
+  }
+}
+
 TEST_CASE("with close_panes = false the process is followed and the pane stays") {
   Story story;
   story.context->config.shutdown.close_panes = false;
@@ -768,6 +785,29 @@ TEST_CASE("only a present worker can be asked, and only once at a time") {
   CHECK(story.id != first);
 }
 
+TEST_CASE("a shutdown that waits for its answer is hurried, and never slowed down") {
+  Story story;
+  REQUIRE(story.ask());
+  const auto first = story.id;
+  SECTION("by a time") {
+    REQUIRE(story.ask("w1", 5s));
+    CHECK(story.id == first);
+    REQUIRE(story.ask("w1", 3600s));
+    story.pass(15s);
+  }
+  SECTION("at once, also while its request cannot be written") {
+    story.can_write = GENERATE(false, true);
+    const auto forced = run_awaitable(story.shutdowns->request({"w1", "ann", "", {}, {}, true}));
+    REQUIRE(forced);
+    CHECK(forced->request_id == first);
+    CHECK(forced->state == ShutdownState::forced);
+    CHECK(run_awaitable(story.shutdowns->request({"w1", "ann", "", {}, {}, true})).error().code == "shutdown.open");
+    story.pass(10s);
+  }
+  CHECK(story.ledger->shutdowns("team", 10)->size() == 1);
+  story.check_cleaned(its_pane);
+}
+
 TEST_CASE("what happens while tmux is asked counts: another request, a worker that leaves") {
   Story story;
   bool once = true;
@@ -845,6 +885,13 @@ TEST_CASE("force on a worker that takes our answers asks it no more than another
   story.pass(10s);
   CHECK(story.sent() == 0);
   story.check_cleaned(its_pane);
+}
+
+TEST_CASE("a worker that takes our answers and is not on record is not ended by force either") {
+  SignedStory story(no_pane);
+  story.machine.all[201].arguments = {"client", "--agent-id", "w1@team"};
+  CHECK(story.force().error().code == "shutdown.nothing_recorded");
+  CHECK(story.is_member());
 }
 
 TEST_CASE("what is not on record is not ended by force, and keeps its place while it lives") {

@@ -239,6 +239,16 @@ TEST_CASE("a person's word to lead beside a lead holds for that claim, over rest
   CHECK(standing(world) == "stopped");
 }
 
+TEST_CASE("resume where nothing was stopped accepts no lead") {
+  World world;
+  claim(world, process(nobody));
+  world.poll();
+  REQUIRE(standing(world) == "leader");
+  REQUIRE(world.team->resume());
+  CHECK_FALSE(world.logged("lead.accepted"));
+  CHECK(standing(world) == "leader");
+}
+
 TEST_CASE("a lead that comes to live later stops a leader as well, or makes it observe, or is only told of") {
   for (const auto& [what, expected] :
        {std::pair(config::ForeignConsumer::stop, "stopped"), std::pair(config::ForeignConsumer::observe, "observer"),

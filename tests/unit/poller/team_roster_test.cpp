@@ -1,5 +1,7 @@
 // The roster that a dying client leaves empty: the team is served on, also by the next process, and the file is mended.
 // And the worker whose approved plan came to nothing.
+#include <unistd.h>
+
 #include "tests/support/contains.hpp"
 #include "tests/unit/poller/team_world.hpp"
 
@@ -59,6 +61,23 @@ TEST_CASE("the next process serves the team from what was last seen, and mends i
   world.poll_for(std::chrono::seconds(4));
   CHECK(world.inbox("w1").size() == 1);
   CHECK(slurp(world.roster()) == kRoster);
+}
+
+TEST_CASE("the next process heeds a lead that lives also where the roster is empty") {
+  Lost world;
+  auto led = std::string(kRoster);
+  led.insert(led.find("\"members\""), "\"leadProcess\": {\"pid\": " + std::to_string(::getpid()) + "}, ");
+  spill(world.roster(), led);
+  world.poll_for(std::chrono::seconds(2));
+  REQUIRE(to_string(world.team->standing()) == "stopped");
+  spill(world.roster(), "");
+  world.restart();
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.poll_for(std::chrono::seconds(5));
+  CHECK(to_string(world.team->standing()) == "stopped");
+  CHECK_FALSE(world.all_read());
+  CHECK(world.inbox("w1").empty());
+  CHECK(slurp(world.roster()).empty());
 }
 
 TEST_CASE("a roster that changed is kept within a second, and the newest one is put back") {

@@ -128,3 +128,86 @@ TEST_CASE("the asks of a worker that was ended are withdrawn, those of another o
   world.poll();
   CHECK(world.inbox("w1").empty());
 }
+
+TEST_CASE("asks whose answers count again get a deadline of ours, but not while we have given way to another lead") {
+  Signed world;
+  world.asks();
+  test::replace(world.scratch.path("teams/t/config.json"), test::kRoster);
+  world.poll();
+  world.clock.advance(31s);
+  auto& asks = world.team->asks();
+  asks.settle(false);
+  for (const auto& request : asks.open()) CHECK(request.deadline_ms == 0);
+  asks.settle(true);
+  REQUIRE(asks.open().size() == 2);
+  for (const auto& request : asks.open()) CHECK(request.deadline_ms != 0);
+  world.clock.advance(1h);
+  asks.settle(false);
+  CHECK(asks.open().size() == 2);
+  world.poll();
+  CHECK(asks.open().empty());
+  CHECK(world.inbox("w1").size() == 2);
+}
+
+TEST_CASE("an answer that is still to be written is not, once its worker would refuse it; plain words are") {
+  World world;
+  world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
+  world.poll();
+  const auto row_now = [&] { return world.ledger->outbox_of_request("t", "perm-1")->at(0); };
+  REQUIRE(world.ledger->set_effect(row_now().id, EffectState::pending, 1, 0, "written over"));
+  test::spill(world.inboxes() / "w1.json", "[]");
+  sign(world);
+  world.restart();
+  world.poll();
+  CHECK(world.inbox("w1").empty());
+  CHECK(row_now().state == EffectState::dead);
+  CHECK_THAT(row_now().last_problem, Contains("w1 takes answers from its own lead only"));
+  CHECK(times(world, "effect.dead") == 1);
+  REQUIRE(world.team->send("w1", "hello", ""));
+  world.poll();
+  CHECK(world.inbox("w1").size() == 1);
+}
+
+TEST_CASE("in front of a lead, a repeated ask whose asker would refuse our answer is left to that lead") {
+  World world([](config::TeamConfig& team_config) { team_config.team.role = config::Role::front; });
+  const auto first = World::entry("w1", World::ask("perm-1", "git status"), 1);
+  world.write_lead({first});
+  world.poll();
+  REQUIRE(world.inbox("w1").size() == 1);
+  sign(world);
+  for (const bool restarts : {false, true}) {
+    if (restarts) world.restart();
+    world.write_lead({first, World::entry("w1", World::ask("perm-1", "git status"), 2)});
+    world.poll();
+    CHECK_FALSE(world.inbox("team-lead").at(1).at("read").as_bool());
+  }
+}
+
+TEST_CASE("a repeated ask gets its answer again, and nothing else that went out under the id it chose") {
+  World world;
+  for (const char* name : {"w1", "w2"}) {
+    OutboxRow order;
+    order.team = "t";
+    order.batch = 1000;
+    order.inbox = name;
+    order.key = {std::string("order to ") + name};
+    order.entry = World::entry(
+        "team-lead",
+        R"({"type":"shutdown_request","requestId":"perm-1","from":"team-lead","reason":"r","timestamp":"t"})");
+    order.request_id = "perm-1";
+    order.state = EffectState::done;
+    REQUIRE(world.ledger->enqueue(order));
+  }
+  const auto first = World::entry("w1", World::ask("perm-1", "git status"), 1);
+  world.write_lead({first});
+  world.poll();
+  test::spill(world.inboxes() / "w1.json", "[]");  // it has read it
+  world.write_lead({first, World::entry("w1", World::ask("perm-1", "git status"), 2)});
+  world.poll();
+  REQUIRE(world.inbox("w1").size() == 1);
+  CHECK(world.payload("w1", 0).at("type") == "permission_response");
+  CHECK(world.inbox("w2").empty());
+  const auto rows = *world.ledger->outbox_of_request("t", "perm-1");
+  CHECK(rows.size() == 3);
+  for (const auto& row : rows) CHECK((row.state == EffectState::done) == (row.key.value.starts_with("order")));
+}

@@ -4,8 +4,52 @@
 #include <cstdlib>
 
 #include "tests/support/catch.hpp"
+#include "tests/unit/poller/run_awaitable.hpp"
+#include "tests/unit/poller/team_world.hpp"
 
+using namespace inbox_poller;
 using namespace inbox_poller::poller;
+using namespace inbox_poller::test;
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// A client's composer. Enter fails, and a person clears it meanwhile.
+class Composer final : public Panes {
+ public:
+  std::string typed;
+  int erased = 0;
+
+  asio::awaitable<Result<std::optional<Pane>>> find(std::string) override { co_return std::optional(pane_); }
+  asio::awaitable<Result<std::vector<Pane>>> list() override { co_return std::vector<Pane>{}; }
+  asio::awaitable<Status> close(Pane) override { co_return Done{}; }
+  asio::awaitable<Result<std::optional<Front>>> front(std::string) override {
+    constexpr int width = 200;
+    std::string rule;
+    for (int i = 0; i < width; ++i) rule += "\u2500";
+    Front front;
+    front.pane = pane_;
+    front.command = "claude";
+    front.screen = {rule + "\n\u276f\u00a0" + typed + "\x1b[7m \x1b[0m\n" + rule + "\n", width,
+                    2 + static_cast<int>(typed.size()), 1};
+    co_return std::optional(front);
+  }
+  asio::awaitable<Status> paste(Front, std::string, std::string text) override {
+    typed = std::move(text);
+    co_return Done{};
+  }
+  asio::awaitable<Status> press(Front, Key key) override {
+    erased += key == Key::enter ? 0 : 1;
+    typed.clear();
+    co_return Error{"panes.unavailable", "tmux did not answer"};
+  }
+
+ private:
+  const Pane pane_{"%1", {1, "a"}, {2, "b"}, false};
+};
+
+}  // namespace
 
 TEST_CASE("what is pasted holds nothing that a terminal would obey, however it is spelled") {
   CHECK(paste_safe("a\tb\nc") == "a\tb\nc");
@@ -48,4 +92,22 @@ TEST_CASE("the user's own login shell is one, whatever it is called") {
     ::unsetenv("SHELL");
   else
     ::setenv("SHELL", kept.c_str(), 1);
+}
+
+TEST_CASE("a draft that reads like the beginning of an earlier paste is a person's once the composer was empty") {
+  World world([](config::TeamConfig& config) { config.delivery.tmux.settle = std::chrono::milliseconds(0); });
+  Composer composer;
+  TmuxSink sink(world.team->context(), composer);
+  const std::string text = sink.pointer(1);
+  const auto pasted = run_awaitable(sink.paste("%1", text));
+  REQUIRE_FALSE(pasted);
+  INFO(pasted.error().message);
+  CHECK(pasted.error().message.find("somebody submitted or cleared") != std::string::npos);
+  CHECK(sink.pointer(1) == "[may be a repeat] " + text);
+  composer.typed = text.substr(0, 9);
+  const auto ready = run_awaitable(sink.ready("%1"));
+  REQUIRE_FALSE(ready);
+  CHECK(ready.error().code == "tmux.refused");
+  CHECK(composer.typed == text.substr(0, 9));
+  CHECK(composer.erased == 0);
 }

@@ -102,6 +102,18 @@ TEST_CASE("who joined just now is looked for each time, so that no namesake hide
   CHECK(scene.look() == WorkerProcess::with_key);
 }
 
+TEST_CASE("one with a key that ended and came back is found beside a namesake without") {
+  Scene scene;
+  scene.machine.all[1] = plain;
+  scene.machine.all[2] = keyed;
+  CHECK(scene.look() == WorkerProcess::with_key);
+  scene.clock.advance(10min);
+  scene.machine.all.erase(2);
+  scene.machine.all[3] = keyed;
+  CHECK(scene.look() == WorkerProcess::with_key);
+  CHECK(scene.workers.look("ada@t", 0).pid == 3);
+}
+
 TEST_CASE(
     "who is not to be seen long after it joined is looked for once a minute, and at once when it was seen before") {
   Scene scene;

@@ -16,6 +16,11 @@ TEST_CASE("a client says its version before anything else") {
   CHECK(to_string(oldest_client) == "2.1.50");
 }
 
+TEST_CASE("a client of an unknown version counts as one that does not tell a subagent's events from its own") {
+  for (const auto* version : {"2.1.69", "2.1.330", "2.2.0"}) CHECK(names_subagents(version));
+  for (const auto* version : {"2.1.68", "2.1.50", "", "x"}) CHECK_FALSE(names_subagents(version));
+}
+
 TEST_CASE("versions compare as numbers, and an event is known from its first version on") {
   CHECK(ClientVersion{2, 1, 139} > ClientVersion{2, 1, 78});
   CHECK(ClientVersion{2, 2, 0} > ClientVersion{2, 1, 330});

@@ -183,6 +183,15 @@ TEST_CASE("whose inbox would be another's, or whose name nobody can read or writ
   CHECK(roster.unserved[0] == Unserved{"the.boss", "its inbox would be the-boss.json, as that of the-boss"});
 }
 
+TEST_CASE("a joining time that cannot be true is the nearest that can") {
+  const auto joined = [](const std::string& number) {
+    return decode_roster(R"({"members":[{"name":"a","joinedAt":)" + number + "}]}")->members.at(0).joined_at_ms;
+  };
+  CHECK(joined("9223372036854775807") == 253402300799999);
+  CHECK(joined("-9223372036854775808") == 0);
+  CHECK(joined("1770504250000") == 1770504250000);
+}
+
 TEST_CASE("an error in a roster names the field") {
   struct Row {
     std::string bytes, message;
