@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,10 @@ class ArgumentReader : public ArgumentPaths {
   void go_somewhere();
   bool is_tar() const { return name_ == "tar" || name_ == "bsdtar" || name_ == "gtar"; }
 
+  [[nodiscard]] bool is_git(std::string_view subcommand) const;
+  /// What an option reads its operands' names from, where that cannot be seen; a pattern that reaches hidden files.
+  void use_names(const ProgramOption& option, std::string_view value);
+  void use_filter(const ProgramOption& option, std::string_view value);
   bool has_dest() const;
   /// Where things are copied to: the place itself, or a folder that they go into. The text of a link is read from
   /// there.
@@ -71,10 +76,16 @@ class ArgumentReader : public ArgumentPaths {
   /// Searching without a path searches the folder.
   void settle_default();
   void settle_tar();
-  bool has_word(std::string_view a, std::string_view b, std::string_view c) const;
+  /// A long option that one of these names begins with; few letters are enough for tar.
+  [[nodiscard]] bool has_mode(std::initializer_list<std::string_view> modes) const;
+  /// A folder whose hidden files would be written over: a copy of all that is in another one goes there.
+  void settle_spread();
+  [[nodiscard]] bool is_roof(const ShellWord& word, std::string_view value) const;
+  /// Programs that write files which only their input names, or read names from there.
+  void settle_unnamed();
   /// Files whose names nobody sees are written below a folder: the one that an option names, or `folder`.
   void spill(std::string_view folder);
-  void check_script(const ShellWord& word);
+  void check_script(const ShellWord& word, std::string_view script);
   /// Only the option's name needs to stand in the rule, where the text spells it as such.
   void surprise_option(const ProgramOption& option, const ShellWord& word, std::string_view why);
   const ShellPart& part_;
@@ -85,6 +96,10 @@ class ArgumentReader : public ArgumentPaths {
   std::size_t subcommand_ = 0;
   std::string modes_;  // letters of short options
   std::string into_;   // the folder of `cp -t`
+  const ShellWord* into_word_ = nullptr;
+  std::size_t odd_ = 0;       // the word behind an option that is not listed: perhaps its value
+  bool odd_last_ = false;     // the last operand is such a word
+  bool line_length_ = false;  // `sed -l`, whose value may be a word of its own
   const ShellWord* in_place_ = nullptr;
   const ShellWord* archive_ = nullptr;
   std::string archive_value_;

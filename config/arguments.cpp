@@ -39,11 +39,26 @@ void ArgumentReader::add_redirections() {
   }
 }
 
+namespace {
+
+/// `file:///%2eenv`, `{file}:///x`: the address of a file that is not written as its path.
+bool hides_file(std::string_view value) {
+  const std::string folded = schema::fold_case(value);
+  const std::size_t file = folded.find("file:");
+  if (file != std::string::npos && folded.find_first_of("%?#{[\\", file) != std::string::npos) return true;
+  const std::string_view scheme = std::string_view(folded).substr(0, folded.find(":/"));
+  return scheme.size() < folded.size() && scheme.find_first_of("{[") != std::string_view::npos &&
+         scheme.find_first_of(" \"'/") == std::string_view::npos;
+}
+
+}  // namespace
+
 void ArgumentReader::read_word(const ShellWord& word) {
   const std::string_view value = word.value;
   if (resting_) return add_any(word, value);
   if (shell_fills_anything(value) && program_ != nullptr && program_->name != "echo" && program_->name != "printf")
     surprise(word, "which stands for what the line did before");
+  if (name_ == "curl" && hides_file(value)) out_.unseen_reads = true;
   if (ended_) return operand(word);
   if (value == "--") {
     ended_ = true;
@@ -91,6 +106,7 @@ void ArgumentReader::long_option(const ShellWord& word) {
   const std::string_view name = value.substr(0, equals);
   const ProgramOption* option = find_long(name);
   if (option == nullptr) {
+    if (equals == value.size()) odd_ = at_ + 1;
     if (equals < value.size()) add_any(word, value.substr(equals + 1));
     return;
   }
@@ -117,6 +133,10 @@ void ArgumentReader::short_options(const ShellWord& word, std::string_view lette
     const char name[] = {'-', letters[i]};
     const ProgramOption* option = find({name, 2});
     modes_ += letters[i];
+    if (option == nullptr && i + 1 == letters.size()) {
+      odd_ = at_ + 1;
+      line_length_ = line_length_ || letters[i] == 'l';
+    }
     if (option == nullptr) continue;
     const std::string_view glued = letters.substr(i + 1);
     if (option->in_place) return use(*option, word, word, "");
@@ -126,8 +146,8 @@ void ArgumentReader::short_options(const ShellWord& word, std::string_view lette
       return use(*option, word, word, glued.starts_with('=') ? glued.substr(1) : glued);
     } else {
       // Not every program reads letters as we do: here a plain text may as well be an operand, and counts as one.
-      const bool text =
-          option->role == ArgumentRole::text && !option->first && option->words == 1 && option->name != "-m";
+      const bool text = option->role == ArgumentRole::text && !option->first && option->words == 1 &&
+                        option->name != "-m" && !(is_tar() && option->name == "-f");
       return i > 0 && text ? use(*option, word, word, "") : take_value(*option, word);
     }
   }
@@ -143,18 +163,43 @@ void ArgumentReader::take_value(const ProgramOption& option, const ShellWord& wo
     operand(*words_[at_]);  // a glob may be more than the value
 }
 
+void ArgumentReader::use_names(const ProgramOption& option, std::string_view value) {
+  if (option.name == "--stdin-paths") out_.unseen_reads = true;
+  for (const std::string_view name :
+       {"--files0-from", "--files-from", "--pathspec-from-file", "--files", "--files0", "-files0-from"}) {
+    if (option.name == name && (value.empty() || value == "-" || value == "/dev/stdin") && option.words > 0)
+      out_.unseen_reads = true;
+  }
+}
+
+void ArgumentReader::use_filter(const ProgramOption& option, std::string_view value) {
+  const bool glob = name_ == "rg" && (option.name == "-g" || option.name == "--glob" || option.name == "--iglob");
+  if (glob ? value.starts_with('!') : !option.filter) return;
+  const bool shows = std::ranges::find(part_.words, "--files", &ShellWord::value) != part_.words.end();
+  hidden_ = hidden_ || (glob && !shows);  // a glob that matches is stronger than what is left out otherwise
+  std::vector<std::string> names{std::string(value)};
+  if (glob && !expand(value, names)) names = {"*"};
+  for (std::string& name : names) {
+    if (glob && name.rfind('/') != std::string::npos) name.erase(0, name.rfind('/') + 1);
+    const bool plain = !name.empty() && name.find_first_of("{[$\\/") == std::string::npos;
+    out_.filters.emplace_back(plain ? schema::fold_case(name) : "*");
+  }
+}
+
 void ArgumentReader::use(const ProgramOption& option, const ShellWord& word, const ShellWord& holder,
                          std::string_view value) {
   first_given_ = first_given_ || option.first;
-  recurses_ =
-      recurses_ || (option.recurses && (value.empty() || option.words == 0 || value.find("recurse") != value.npos));
+  recurses_ = recurses_ || (option.recurses && (value.empty() || option.words == 0 || value.starts_with("rec")));
   hidden_ = hidden_ || option.hidden;
   writes_ = writes_ || option.writes;
   if (option.in_place) in_place_ = &word;
-  if (option.filter && !value.empty())
-    out_.filters.emplace_back(value.find_first_of("{[$") == std::string_view::npos ? schema::fold_case(value) : "*");
+  if (!value.empty()) use_filter(option, value);
   if (option.runs && (!option.outside || leaves(value)))
     surprise_option(option, word, "which runs something, or decides what is run");
+  if (option.name == "-ldflags" &&
+      (value.find("-extld") != std::string_view::npos || value.find("-linkmode") != std::string_view::npos))
+    surprise(word, "which decides what links");
+  use_names(option, value);
   if (value.find("%output{") != std::string_view::npos) surprise(word, "which writes a file");
   if (option.words == 0) return;
   if (is_tar() && (option.name == "-f" || option.name == "--file")) {
@@ -163,7 +208,8 @@ void ArgumentReader::use(const ProgramOption& option, const ShellWord& word, con
   }
   if (is_tar() && option.name == (option.name.size() == 2 ? "-C" : "--directory"))
     add_path(holder, value, ArgumentRole::tree);
-  if (option.role == ArgumentRole::write && (option.name == "-t" || option.name == "--target-directory")) into_ = value;
+  if (option.role == ArgumentRole::write && (option.name == "-t" || option.name == "--target-directory"))
+    into_ = value, into_word_ = &holder;
   if (option.role == ArgumentRole::enter && name_ == "git" && !own_folder(value))
     surprise_option(option, word, "which works in another folder");
   if (option.role == ArgumentRole::output && !harmless_target(value)) {
@@ -171,7 +217,7 @@ void ArgumentReader::use(const ProgramOption& option, const ShellWord& word, con
     if (&holder == &word || !holder.expands) out_.surprises.back().writes = written_path(value);
   }
   if (option.role == ArgumentRole::script)
-    check_script(holder);
+    check_script(holder, value);
   else if (option.role == ArgumentRole::any)
     add_any(holder, value);
   else
@@ -213,6 +259,8 @@ void ArgumentReader::operand(const ShellWord& word) {
     surprise(word, "which runs a helper to reach a repository");
   if ((name_ == "make" || name_ == "gmake") && word.value.find('=') != std::string::npos && !plain_value(word.value))
     surprise(word, "which may decide what is run");
+  if (name_ == "gh" && ended_ && word.value.starts_with('-')) surprise(word, "which is handed on to git");
+  odd_last_ = odd_ == at_ && at_ > 0;
   operands_.push_back(&word);
 }
 
@@ -238,6 +286,7 @@ void ArgumentReader::start_subcommand(const ShellWord& word, ArgumentRole role) 
   const bool takes_rest = program_->operands.back() == ArgumentRole::rest;
   program_ = sub != nullptr ? sub : &anything;
   resting_ = sub == nullptr && takes_rest && role == ArgumentRole::sub;
+  if (sub == nullptr && name_ == "git") surprise(word, "which is no subcommand that is known to be harmless");
   if (sub != nullptr && sub->options.size() == 1 && sub->options.front().name.empty())
     surprise(word, "which runs something, or decides what is run");
 }
