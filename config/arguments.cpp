@@ -148,6 +148,7 @@ void ArgumentReader::short_options(const ShellWord& word, std::string_view lette
       // Not every program reads letters as we do: here a plain text may as well be an operand, and counts as one.
       const bool text = option->role == ArgumentRole::text && !option->first && option->words == 1 &&
                         option->name != "-m" && !(is_tar() && option->name == "-f");
+      if (i > 0 && text) odd_ = at_ + 1;
       return i > 0 && text ? use(*option, word, word, "") : take_value(*option, word);
     }
   }
