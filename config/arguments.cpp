@@ -51,6 +51,14 @@ bool hides_file(std::string_view value) {
          scheme.find_first_of(" \"'/") == std::string_view::npos;
 }
 
+/// `*.ts`
+bool names_sources(std::string_view glob) {
+  constexpr std::string_view kinds =
+      " c cc cpp cs css go h hpp html java js jsx kt md php py rb rs scss swift ts tsx vue ";
+  return glob.starts_with("*.") && glob.find_first_not_of("abcdefghijklmnopqrstuvwxyz", 2) == std::string_view::npos &&
+         kinds.find(std::string(" ").append(glob.substr(2)).append(" ")) != std::string_view::npos;
+}
+
 }  // namespace
 
 void ArgumentReader::read_word(const ShellWord& word) {
@@ -177,13 +185,14 @@ void ArgumentReader::use_filter(const ProgramOption& option, std::string_view va
   const bool glob = name_ == "rg" && (option.name == "-g" || option.name == "--glob" || option.name == "--iglob");
   if (glob ? value.starts_with('!') : !option.filter) return;
   const bool shows = std::ranges::find(part_.words, "--files", &ShellWord::value) != part_.words.end();
-  hidden_ = hidden_ || (glob && !shows);  // a glob that matches is stronger than what is left out otherwise
   std::vector<std::string> names{std::string(value)};
   if (glob && !expand(value, names)) names = {"*"};
   for (std::string& name : names) {
     if (glob && name.rfind('/') != std::string::npos) name.erase(0, name.rfind('/') + 1);
     const bool plain = !name.empty() && name.find_first_of("{[$\\/") == std::string::npos;
     out_.filters.emplace_back(plain ? schema::fold_case(name) : "*");
+    // A glob that matches is stronger than what is left out otherwise; nobody hides sources.
+    hidden_ = hidden_ || (glob && !shows && !names_sources(name));
   }
 }
 
