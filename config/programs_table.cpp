@@ -55,10 +55,10 @@ constexpr ProgramRow rows[] = {
      "--exclude-from<"},
     {"rg", "text tree* whole",
      "-e=: --regexp=: -f<: --file<: --files: --type-list: --pre!= --hostname-bin!= -g= --glob= --iglob= -t= "
-     "--type= -T= --type-not= --type-add= -A= -B= -C= -m= --max-count= -j= --threads= -M= --max-columns= -r= "
+     "--type= -T= --type-not= --type-add=^ -A= -B= -C= -m= --max-count= -j= --threads= -M= --max-columns= -r= "
      "--replace= -d= --max-depth= -E= --encoding= --sort= --sortr= --colors= --color= --context= --after-context= "
      "--before-context= --ignore-file< -.^ --hidden^ -u^ --unrestricted^"},
-    {"ag ack", "text tree* whole", "--pager!= --ackrc!= -A= -B= -m="},
+    {"ag ack", "text tree* whole", "--pager!= --ackrc!= -A= -B= -m= --hidden^ -u^ --unrestricted^ -a^ --all-types^"},
     {"fd fdfind", "text read* whole",
      "-x! --exec! -X! --exec-batch! -e= -t= -E= -d= -S= -c= -j= --base-directory/ --search-path<"},
     {"find", "read*",
@@ -76,23 +76,29 @@ constexpr ProgramRow rows[] = {
     {"sqlite3", "any script*", "-cmd!= -init!= -A!"},
     // Writing
     {"cp", "carry* dest",
-     "-t> --target-directory> --suffix= -r+ -R+ -a+ --recursive+ --archive+ -l<> -s<> --link<> --symbolic-link<>"},
-    {"mv", "move* dest", "-t> --target-directory> --suffix="},
-    {"ln", "move* dest", "-t> --target-directory> --suffix="},
-    {"install", "carry* dest", "-t> --target-directory> -m= -o= -g= --mode= --owner= --group= --strip-program!="},
+     "-t> --target-directory> -S= --suffix= --sparse= --no-preserve= -r+ -R+ -a+ --recursive+ --archive+ -l<> -s<> "
+     "--link<> --symbolic-link<>"},
+    {"mv", "move* dest", "-t> --target-directory> -S= --suffix="},
+    {"ln", "move* dest", "-t> --target-directory> -S= --suffix="},
+    {"install", "carry* dest",
+     "-t> --target-directory> -S= --suffix= -m= -o= -g= --mode= --owner= --group= --strip-program!="},
     {"tee mkdir mkfifo unlink", "write*", "-m= --mode="},
     {"touch truncate", "write*", "-d= -t= -s= --size= --date= -r< --reference<"},
     {"rm rmdir shred", "remove*", "--random-source<"},
     {"chmod chown chgrp", "write*", "--reference<"},
     {"dd", "text*", "if=< of=>>"},
-    {"split csplit", "read write", "-b= -l= -n= -C= -a= -t= -f> --prefix> --filter!="},
+    {"csplit", "read text*", "-f> --prefix> -b!= --suffix-format!= -n= --digits="},
+    {"split", "read write", "-b= -l= -n= -C= -a= -t= -f> --prefix> --filter!="},
     {"patch", "write*", "-i< --input< -o>> --output>> -d/ --directory/ -p= -r>> --reject-file>> -B= -D= -F= -z="},
-    {"gzip gunzip bzip2 bunzip2 xz unxz lzma zstd unzstd", "move*", "--suffix= -o>> --files<?"},
+    {"gzip gunzip bzip2 bunzip2 xz unxz lzma zstd unzstd", "move*",
+     "-S= --suffix= -o>> --files<? --files0<? --output-dir-flat>> --output-dir-mirror>>"},
     {"tar bsdtar gtar", "tree*",
      "-f= --file= -C/> --directory/> -T!= --files-from!= -X< --exclude-from< -I!= --use-compress-program!= "
      "--to-command!= --checkpoint-action!= -F!= --info-script!= --new-volume-script!= --rsh-command!= "
      "--rmt-command!= -g>> --listed-incremental>> --index-file>> --volno-file>> --transform!= --xform!= -s!= "
-     "--add-file<< -b= --format= --owner= --group= --mode= --mtime= --strip-components= --exclude="},
+     "--add-file<< -V= --label= -N= --newer= --after-date= --newer-mtime= -K= --starting-file= -L= "
+     "--tape-length= -H= --blocking-factor= -b= --format= --owner= --group= --mode= --mtime= --strip-components= "
+     "--exclude="},
     {"zip", "write tree*",
      "-T! -TT!= --unzip-command!= -O>> --output-file>> -lf>> --logfile-path>> -i= -x= -b= -t= -n="},
     {"unzip", "read text*", "-d> -P="},
@@ -115,9 +121,17 @@ constexpr ProgramRow rows[] = {
      "-e!= --rsh!= --rsync-path!= -M!= --remote-option!= --daemon! --config!= --files-from< --exclude-from< "
      "--include-from< --password-file< --log-file>> --backup-dir>> --write-batch>> --only-write-batch>> "
      "--read-batch< --link-dest< --copy-dest< --compare-dest< -T> --temp-dir> --partial-dir> -f= --filter@ "
-     "--exclude= --include="},
-    {"openssl", "verb any*", "-out>> -in< -inkey< -engine!= -provider!= -provider-path!= -config!= -writerand>>"},
-    {"gpg", "any*", "-o>> --output>> --homedir!= --options!= --photo-viewer!= --log-file>> --status-file>> -r= -u="},
+     "--exclude= --include= --timeout= --contimeout= --bwlimit= --max-size= --min-size= --max-delete= --max-alloc= "
+     "-B= --block-size= --modify-window= --suffix= --compress-choice= --zc= --compress-level= --zl= --skip-compress= "
+     "--checksum-choice= --cc= --checksum-seed= --chmod= --chown= --usermap= --groupmap= --address= --port= "
+     "--sockopts= --outbuf= --info= --debug= --out-format= --log-file-format= --protocol= --iconv= --stop-after= "
+     "--stop-at= --early-input< --copy-as="},
+    {"openssl", "verb any*",
+     "-out>> -keyout>> -in< -inkey< -engine!= -provider!= -provider-path!= -config!= -writerand>>"},
+    {"openssl engine", "any*", "!"},
+    {"gpg", "any*",
+     "-o>> --output>> --homedir!= --options!= --photo-viewer!= --agent-program!= --dirmngr-program!= "
+     "--keyboxd-program!= --exec-path!= --logger-file>> --attribute-file>> --log-file>> --status-file>> -r= -u="},
     // git
     {"git", "sub any*",
      "-c!= --config-env!= -C/ --bare! --exec-path! --git-dir!=/ --work-tree!=/ --namespace= --super-prefix= "
@@ -131,37 +145,57 @@ constexpr ProgramRow rows[] = {
     {"git format-patch,send-email,request-pull", "any*",
      "-o>> --output-directory>> --output>> --ext-diff! --signature-file< --sendmail-cmd!= --smtp-server!= "
      "--to-cmd!= --cc-cmd!= --header-cmd!= --compose!"},
+    {"git "
+     "shortlog,cherry,count-objects,var,gc,fsck,prune,prune-packed,pack-refs,repack,verify-tag,verify-pack,check-attr,"
+     "check-mailmap,check-ref-format,hash-object,patch-id,stripspace,fmt-merge-msg,merge-tree,commit-tree,mktree,mktag,"
+     "write-tree,update-ref,rerere,sparse-checkout,get-tar-commit-id,version",
+     "any*", "--output>> --stdin-paths"},
+    {"git lfs", "any*", "--output>> install! update! uninstall! migrate! clone!"},
+    {"git interpret-trailers", "any*", "--in-place~ --trailer= --where= --if-exists= --if-missing= --output>>"},
+    {"git bundle", "text write text*", "--version= --output>>"},
+    {"git merge-file", "write*", "-L= --diff-algorithm= --marker-size= --output>>"},
     {"git stash", "any*", "--output>> --ext-diff! -m= --message= --pathspec-from-file<"},
     {"git grep", "text any*",
-     "-O! --open-files-in-pager! --ext-grep! --no-index! --untracked! -e=: -f<: -A= -B= -C= -m= --max-depth= "
+     "--output>> -O! --open-files-in-pager! --ext-grep! --no-index! --untracked! -e=: -f<: -A= -B= -C= -m= "
+     "--max-depth= "
      "--threads="},
-    {"git blame,annotate", "any*", "--contents< -S< --ignore-revs-file< -L= -C -M --date="},
-    {"git add,stage", "any*", "-e! --edit! -p -i --pathspec-from-file< --chmod="},
+    {"git blame,annotate", "any*", "--output>> --contents< -S< --ignore-revs-file< -L= -C -M --date="},
+    {"git add,stage", "any*", "--output>> -e! --edit! -p -i --pathspec-from-file< --chmod="},
     {"git commit,tag,notes", "any*",
-     "-m= --message= -F< --file< -t< --template< --author= --date= -C= -c= --reuse-message= --fixup= --squash= "
+     "--output>> -m= --message= -F< --file< -t< --template< --author= --date= -C= -c= --reuse-message= --fixup= "
+     "--squash= "
      "--cleanup= --trailer= --pathspec-from-file< --local-user="},
     {"git rebase,merge,pull,cherry-pick,revert,am", "any*",
-     "-x!= --exec!= --upload-pack!= -s!= --strategy!= -X= --strategy-option= --onto= -m= --message= "
+     "--output>> -x!= --exec!= --upload-pack!= -s!= --strategy!= -X= --strategy-option= --onto= -m= --message= "
      "-F< --file<"},
-    {"git fetch,clone,ls-remote,remote,submodule,fetch-pack", "any*",
-     "--upload-pack!= -u!= --exec!= --template!= -c!= --config!= --separate-git-dir!= --reference/ "
+    {"git fetch,ls-remote,remote,submodule,fetch-pack", "any*",
+     "--output>> --upload-pack!= -u!= --exec!= --template!= -c!= --config!= --separate-git-dir!= --reference/ "
      "--recurse-submodules foreach! add! set-url! -o= --origin= -b= --branch= --depth= -j= --jobs= --filter= "
      "--shallow-since= --negotiation-tip= --refmap= --bundle-uri!="},
+    {"git clone", "any write",
+     "--output>> --upload-pack!= -u!= --exec!= --template!= -c!= --config!= --separate-git-dir!= --reference/ "
+     "--reference-if-able/ "
+     "-o= --origin= -b= --branch= --depth= -j= --jobs= --filter= --shallow-since= --shallow-exclude= --bundle-uri!= "
+     "--server-option= --revision= --ref-format="},
     {"git push,send-pack,archive", "any*",
      "--receive-pack!= --exec!= --remote!= -o>> --output>> --add-file< --add-virtual-file= --prefix= --format="},
     {"git config", "text set*",
-     "-f!= --file!= --blob!= -e! --edit! --add! --replace-all! --unset! --unset-all! --rename-section! "
+     "--output>> -f!= --file!= --blob!= -e! --edit! --add! --replace-all! --unset! --unset-all! --rename-section! "
      "--remove-section! set! unset! edit! rename-section! remove-section!"},
-    {"git bisect", "any*", "run! replay! visualize! view!"},
-    {"git worktree,init", "any*", "--template!= --separate-git-dir!= -b= -B= --reason= --initial-branch="},
-    {"git cat-file,show-ref,rev-parse", "any*", "--textconv! --filters! --git-path= --prefix="},
+    {"git bisect", "any*", "--output>> run! replay! visualize! view!"},
+    {"git worktree", "text write*", "--output>> --template!= --separate-git-dir!= -b= -B= --reason= --expire="},
+    {"git init", "write*",
+     "--output>> --template!= --separate-git-dir!= -b= --initial-branch= --object-format= --ref-format="},
+    {"git cat-file,show-ref,rev-parse", "any*", "--output>> --textconv! --filters! --git-path= --prefix="},
     {"git "
      "status,branch,ls-files,ls-tree,check-ignore,describe,merge-base,name-rev,for-each-ref,symbolic-ref,verify-commit",
      "text*", "--output>>"},
     {"git checkout,restore,switch,mv,rm,reset,clean,update-index,read-tree,checkout-index", "write*",
-     "-b= -B= -c= -C= -s= --source= --orphan= --pathspec-from-file< --conflict= -e= --exclude= --index-output>> "
+     "--output>> -b= -B= -c= -C= -s= --source= --orphan= --pathspec-from-file< --conflict= -e= --exclude= "
+     "--index-output>> "
      "--prefix>"},
-    {"git apply", "any*", "--directory> --unsafe-paths! --include= --exclude= --build-fake-ancestor>>"},
+    {"git apply", "any*",
+     "--output>> --exclude= --directory> --unsafe-paths! --include= --build-fake-ancestor>> -p= -C= --whitespace="},
     {"git "
      "difftool,mergetool,filter-branch,instaweb,daemon,web--browse,upload-pack,receive-pack,http-backend,shell,hook,"
      "credential,p4,svn,gui,citool,help,bugreport,for-each-repo,replay",
@@ -174,6 +208,8 @@ constexpr ProgramRow rows[] = {
      "--prefix/ -C/ --dir/ --cwd/ --script-shell!= --shell!= --node-options!= --userconfig!= --globalconfig!= "
      "--use-yarnrc!= --git!= --editor!= --viewer!= --browser!= --registry!= --init-module!= -w= --workspace= -F= "
      "--filter="},
+    {"npm exec,x", "program rest* whole", "-c!= --call!= -p= --package="},
+    {"npm explore", "text rest* whole", "-c!= --call!="},
     {"npm config,c", "text*", "set! edit! delete! fix!"},
     {"npm set", "set*", ""},
     {"pip pip3", "verb any*",
@@ -182,7 +218,7 @@ constexpr ProgramRow rows[] = {
      "--client-cert< --cache-dir>> -d>"},
     {"pip config", "text*", "set! edit! unset! --editor!="},
     {"pytest", "any* whole",
-     "-p!. -c!. --config-file!. --rootdir!. --confcutdir= -o= --override-ini= --junitxml>> --junit-xml>> "
+     "--debug>> -p!. -c!. --config-file!. --rootdir!. --confcutdir= -o= --override-ini= --junitxml>> --junit-xml>> "
      "--basetemp>> --pdbcls!. --log-file>> --report-log>> --html>> -k= -m= -n= -W= --tb= --maxfail= --durations= "
      "--deselect= --ignore= --color= -r="},
     {"eslint stylelint", "any* whole",
@@ -219,6 +255,7 @@ constexpr ProgramRow rows[] = {
     {"cargo", "verb any* whole",
      "--config!= -C!. --manifest-path!. -Z!= --target-dir> --out-dir>> --artifact-dir>> --lockfile-path>> -p= "
      "--package= -F= --features= --bin= --example= --test= --bench= --profile= --target= -j= --jobs= --color="},
+    {"cargo init,new", "write*", "--vcs= --edition= --name= --registry="},
     {"go", "verb any* whole",
      "-exec!= -toolexec!= -vettool!= -overlay!= -modfile!. -C!. -compiler!= -asmflags!= -gccgoflags!= -ldflags@ "
      "-o> -coverprofile> -cpuprofile> -memprofile> -blockprofile> -mutexprofile> -trace> -outputdir> -pkgdir> "
@@ -255,6 +292,8 @@ constexpr ProgramRow rows[] = {
     {"gh", "verb any* whole",
      "-R= --repo= -t= --title= -b= --body= -F@ --body-file< --json= -q= --jq= -T= --template= -D>> --dir>> "
      "--input< -X= -H= -f= -L= -s= --state= -l= --label= -a= --author="},
+    {"gh repo", "text any write*", ""},
+    {"gh release", "any*", "-O>> --output>> -p= --pattern="},
     {"gh alias,config,extension", "text* whole", "set! import! delete! install! exec! create! upgrade! remove!"},
     {"cd pushd chdir popd", "enter", ""},
 };

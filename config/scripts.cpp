@@ -41,6 +41,32 @@ class Sed {
     return false;
   }
 
+  /// The same behind a regular expression; false as well where the delimiter stands in its brackets, because then
+  /// either reading may be the one that runs.
+  bool past_expression(char end) {
+    const std::size_t begin = pos_;
+    if (!past(end)) return false;
+    bool inside = false;
+    for (std::size_t at = begin; at + 1 < pos_; ++at) {
+      const char c = text_[at];
+      if (c == '\\') {
+        ++at;
+      } else if (inside && c == '[' && std::string_view(":.=").find(text_[at + 1]) != std::string_view::npos) {
+        const char close[] = {text_[at + 1], ']'};
+        at = text_.find({close, 2}, at + 2);
+        if (at >= pos_) return false;
+        ++at;
+      } else if (!inside && c == '[') {
+        inside = true;
+        if (text_[at + 1] == '^') ++at;
+        if (text_[at + 1] == ']') ++at;
+      } else if (c == ']') {
+        inside = false;
+      }
+    }
+    return !inside;
+  }
+
   bool address() {
     for (int part = 0; part < 2; ++part) {
       skip([](char c) { return c == ' ' || c == '\t'; });
@@ -48,7 +74,7 @@ class Sed {
       const char c = text_[pos_];
       if (c == '/' || c == '\\') {
         pos_ += c == '/' ? 1 : 2;
-        if (pos_ > text_.size() || !past(text_[pos_ - 1])) return false;
+        if (pos_ > text_.size() || !past_expression(text_[pos_ - 1])) return false;
         skip([](char flag) { return flag == 'I' || flag == 'M'; });
       } else {
         skip([](char n) {
@@ -71,7 +97,7 @@ class Sed {
     const char c = text_[pos_++];
     switch (c) {
       case 's': return substitute();
-      case 'y': return substitution_texts() ? std::nullopt : Why("which cannot be read with certainty");
+      case 'y': return substitution_texts(false) ? std::nullopt : Why("which cannot be read with certainty");
       case 'e': return "which runs commands";
       case 'w':
       case 'W': return write_target();
@@ -98,14 +124,14 @@ class Sed {
     }
   }
 
-  bool substitution_texts() {
+  bool substitution_texts(bool expression) {
     if (pos_ >= text_.size()) return false;
     const char end = text_[pos_++];
-    return end != '\\' && end != '\n' && past(end) && past(end);
+    return end != '\\' && end != '\n' && (expression ? past_expression(end) : past(end)) && past(end);
   }
 
   Why substitute() {
-    if (!substitution_texts()) return "which cannot be read with certainty";
+    if (!substitution_texts(true)) return "which cannot be read with certainty";
     for (; pos_ < text_.size() && !ends_a_word(text_[pos_]) && text_[pos_] != '}' && text_[pos_] != '#'; ++pos_) {
       if (text_[pos_] == 'e') return "which runs commands";
       if (text_[pos_] == 'w') return ++pos_, write_target();
@@ -147,7 +173,7 @@ class Awk {
   explicit Awk(std::string_view text) : text_(text) {}
 
   Why run() {
-    for (const std::string_view word : {"system", "getline", "ARGV", "ARGC", "PROCINFO", "@"}) {
+    for (const std::string_view word : {"system", "getline", "ARGV", "ARGC", "PROCINFO", "SYMTAB", "FUNCTAB", "@"}) {
       if (text_.find(word) != std::string_view::npos && (word.size() > 1 || names_behind_at()))
         return "which runs or reads what it computes";
     }
@@ -161,8 +187,11 @@ class Awk {
   static bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
   bool names_behind_at() const {
-    const std::size_t at = text_.find_first_not_of(" \t", text_.find('@') + 1);
-    return at != std::string_view::npos && in_word(text_[at]);
+    for (std::size_t sign = text_.find('@'); sign != std::string_view::npos; sign = text_.find('@', sign + 1)) {
+      const std::size_t at = text_.find_first_not_of(" \t", sign + 1);
+      if (at != std::string_view::npos && in_word(text_[at])) return true;
+    }
+    return false;
   }
 
   Why step(char c) {
@@ -176,7 +205,7 @@ class Awk {
       const std::string_view name = text_.substr(target, 13);
       if (name != "\"/dev/stderr\"" && name != "\"/dev/stdout\"") return "which writes a file";
     }
-    const bool goes_on = c == '\n' && std::string_view(",\\&|").find(before_) != std::string_view::npos;
+    const bool goes_on = c == '\n' && std::string_view(",\\&|?:").find(before_) != std::string_view::npos;
     if (std::string_view("{};\n").find(c) != std::string_view::npos && !goes_on) printing_ = false;
     if (c == '|') ++pos_;
     if (c != ' ' && c != '\t') before_ = c;
@@ -258,8 +287,8 @@ Why script_surprise(std::string_view program, std::string_view script) {
   for (const std::string_view harmless : {".tables", ".schema", ".headers", ".mode", ".databases", ".indexes"}) {
     if (folded.starts_with(harmless) && folded.find('\n') == std::string::npos) return std::nullopt;
   }
-  for (const std::string_view word :
-       {"load_extension", "writefile", "readfile", "edit", "attach", "vacuum", "fts3_tokenizer"}) {
+  for (const std::string_view word : {"load_extension", "writefile", "readfile", "edit", "attach", "vacuum",
+                                      "fts3_tokenizer", "fsdir", "zipfile", "sqlar_uncompress"}) {
     if (has_word(folded, word)) return "which runs, reads or writes other files";
   }
   return folded.find('.') == 0 || folded.find("\n.") != std::string::npos ? Why("which may run or write anything")
