@@ -222,7 +222,7 @@ TEST_CASE("at a worker's hook a rule decides, and everything else is left open, 
   CHECK(judged("Edit", R"({"file_path":"/repo/secret/a"})", "/tmp") == "denied Edit(./secret/**)");
   CHECK(judged("Edit", R"({"file_path":"/tmp/secret/a"})", "/tmp") == "denied Edit(./secret/**)");
   // What a model writes beside a command does not say where the command reads.
-  CHECK(judged("Bash", R"({"command":"ls < a"})") == "approved Bash(ls:*)");
+  CHECK(judged("Bash", R"({"command":"ls < a"})") == "approved Bash(ls:*), Read(./**)");
   CHECK(judged("Bash", R"({"command":"ls < a"})", "/etc").empty());
   CHECK(judged("Bash", R"({"command":"ls < a","path":"/repo"})", "/etc").empty());
 }
