@@ -30,7 +30,8 @@ function expected(file) {
   if (/^[ \t\r\n]*$/.test(text)) return "0";
   // A string token, and in it what JSON.parse alone refuses.
   text = text.replace(/"(?:[^"\\]|\\[^])*"/g, (token) =>
-    token.replace(/[\u0000-\u001F]/g, (c) => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")));
+    // Not behind a backslash: that is an escape which neither takes.
+    token.replace(/\\[^]|[\u0000-\u001F]/g, (c) => c[0] === "\\" ? c : "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0")));
   let value;
   try {
     value = JSON.parse(text);

@@ -215,7 +215,8 @@ class Escapes(ProcessTest):
                                   env=self.daemon.env, input=json.dumps(event).encode(), capture_output=True, timeout=60)
             if not done.stdout:
                 break
-            self.daemon.ask("hook", event=dict(event, hook_event_name="PreToolUse"))  # the turn goes on, so the model has it
+            # The turn ends, so the model has it. One that another hook kept going is let go, and takes nothing along.
+            self.daemon.ask("hook", event=dict(event, hook_event_name="Stop", stop_hook_active=True))
             context = json.loads(done.stdout.decode())["hookSpecificOutput"]["additionalContext"]
             if context.startswith("A message from ada is waiting."):  # too long for a hook
                 oracle_block.harmless(context)
