@@ -98,7 +98,7 @@ struct WorkerStatus {
 /// Not obeyed, not shown to the lead; kept with its bytes and shown to the operator.
 struct Refused {
   std::string code;    // stable: "sender.stranger", "sender.own_name", "sender.disagrees", "direction.<type>",
-                       // "payload.malformed", "payload.unknown", "request.id_reused",
+                       // "payload.malformed", "payload.unknown", "request.id_reused", "limit.asks",
                        // "shutdown.never_requested", "shutdown.other_worker", "shutdown.already_answered"
   std::string reason;  // a sentence for people
 };
