@@ -207,17 +207,18 @@ class ItsLog(unittest.TestCase):
         scenario = Preloaded(SEED)
         self.addCleanup(scenario.remove)
         written = [number for number, name, path in scenario.calls() if name.startswith("pwrite") and path.endswith("-wal")]
-        self.moment = self.last_moment(scenario, sorted(written)[-8:])
+        self.moment = self.last_moment(scenario, sorted(written))
         self.log = next(p for p in self.moment.parts if p.name.endswith("-wal"))
 
     @staticmethod
     def last_moment(scenario, numbers):
-        """The roster is kept once a second at most, so one run may write a few times less than another."""
-        for number in reversed(numbers[1:]):
+        """How often a run writes hangs on time (batches, the roster once a second), so the moment is the last that a second run meets."""
+        back = 1
+        while back < len(numbers):
             try:
-                return Moment(scenario, number)
+                return Moment(scenario, numbers[-back])
             except AssertionError:
-                continue
+                back = back + 1 + back // 2
         return Moment(scenario, numbers[0])
 
     def cut(self, scenario, size):

@@ -249,16 +249,18 @@ TEST_CASE("nobody signals us, those we descend from, process 1, or a group") {
 }
 
 TEST_CASE("processes of this user are found by a word of their command line") {
+  // No child: between fork and exec it would have the same command line.
+  const std::string still = "echo up; kill -STOP $$";
   const std::string word = "--only-" + std::to_string(::getpid());
-  const Running child({"sh", "-c", "echo up; sleep 60; exit", "name", word});
-  const Running other({"sh", "-c", "echo up " + word + "; sleep 60; exit"});
+  const Running child({"sh", "-c", still, "name", word});
+  const Running other({"sh", "-c", "echo up " + word + "; kill -STOP $$"});
   CHECK(child.line() == "up");
   static_cast<void>(other.line());
   const auto found = processes.with_word(word);
   REQUIRE(found.size() == 1);
   CHECK(found[0] == identified(child.pid()));
   CHECK(processes.with_word(word + "-not").empty());
-  const Running joined({"sh", "-c", "echo up; sleep 60; exit", "name", word + "=w1@t"});
+  const Running joined({"sh", "-c", still, "name", word + "=w1@t"});
   CHECK(joined.line() == "up");
   CHECK(processes.with_word(word).size() == 2);
 }
