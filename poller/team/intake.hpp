@@ -10,7 +10,7 @@
 
 #include "poller/context/team_context.hpp"
 #include "poller/effects/outbox.hpp"
-#include "poller/mailbox/mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/team/asks.hpp"
 #include "poller/team/shutdowns.hpp"
 #include "schema/inbox_document.hpp"

@@ -1,4 +1,4 @@
-#include "poller/mailbox/mailbox.hpp"
+#include "poller/mailbox/arrays/outcomes.hpp"
 
 #include <algorithm>
 
@@ -16,6 +16,20 @@ std::string_view to_string(ReadOutcome outcome) {
     case ReadOutcome::fault: break;
   }
   return "fault";
+}
+
+Put put_of(WriteOutcome outcome) {
+  switch (outcome) {
+    case WriteOutcome::done: return Put::done;
+    case WriteOutcome::already_there: return Put::already;
+    case WriteOutcome::lock_held:
+    case WriteOutcome::changed: return Put::busy;
+    case WriteOutcome::lock_foreign: return Put::blocked;
+    case WriteOutcome::missing: return Put::gone;
+    case WriteOutcome::refused: return Put::refused;
+    case WriteOutcome::fault: break;
+  }
+  return Put::fault;
 }
 
 EntryIndex::EntryIndex(const ReadResult& reading, const KnownEntries& known)
