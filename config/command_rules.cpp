@@ -201,12 +201,13 @@ bool follows_folder(const ShellPart& part, const Folders& folders, const std::st
   return std::ranges::any_of(possible_commands(part), [&](std::size_t at) {
     const Program* program = find_program(base_name(part.words[at].value));
     if (program == nullptr) return false;
-    bool local = program->local;
-    for (std::size_t i = at + 1; i < part.words.size() && !local && !program->nested; ++i) {
+    if (!folders.stray(own, !program->nested)) return false;
+    bool local = program->local || program->nested;
+    for (std::size_t i = at + 1; i < part.words.size() && !local; ++i) {
       const Program* sub = find_program(program->name, part.words[i].value);
       local = sub != nullptr && sub->local;
     }
-    return program->nested ? folders.stray(own, false) : local && folders.stray(own, true);
+    return local;
   });
 }
 
