@@ -73,9 +73,14 @@ Result<ControlClient> Context::connect() const {
   const Result<std::string> path = socket_path();
   if (!path) return path.error();
   Result<ControlClient> client = ControlClient::connect(*path);
-  if (client || client.error().code != code::no_daemon) return client;
-  return Error{client.error().code,
-               client.error().message + "; start one with `inbox-poller run`, or name its socket with --socket"};
+  if (client) return client;
+  return advised(client.error());
+}
+
+Error Context::advised(Error error) {
+  if (error.code == code::no_daemon)
+    error.message += "; start one with `inbox-poller run`, or name its socket with --socket";
+  return error;
 }
 
 Result<json::object> Context::ask(std::string_view verb, json::object request) const {

@@ -46,6 +46,8 @@ class Context {
   /// The socket to talk to: --socket as an absolute path, or where the configuration puts it.
   [[nodiscard]] Result<std::string> socket_path() const;
   [[nodiscard]] Result<ControlClient> connect() const;
+  /// With what to do, where nobody answers on the socket.
+  static Error advised(Error);
   /// One request, `verb` and --team added, over a connection of its own or a given one. A refusal comes as an error
   /// with the daemon's code.
   [[nodiscard]] Result<boost::json::object> ask(std::string_view verb, boost::json::object request = {}) const;

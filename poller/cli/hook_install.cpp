@@ -5,6 +5,10 @@
 #endif
 
 #include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -15,7 +19,7 @@
 #include "poller/cli/clients.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/settings_file.hpp"
-#include "poller/cli/text_diff.hpp"
+#include "poller/child.hpp"
 #include "schema/hook_settings.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -133,6 +137,30 @@ Status readable_by(const Readers& readers, const InstallOptions& options, const 
   return Done{};
 }
 
+/// As `diff -u` shows it; where there is no such program, that it cannot be shown.
+std::string difference(const Settings& settings, const std::string& after) {
+  const std::string path = settings.path().string();
+  ChildCommand diff;
+  diff.argv = {"diff", "-u", "--text", "--label", path, "--label", path, settings.text ? path : "/dev/null", "-"};
+  diff.input = after;
+  diff.environment = {{"LC_ALL", "C"}};
+  diff.most_output = std::size_t{16} << 20;
+  boost::asio::io_context loop;
+  std::string shown;
+  const auto compare = [&]() -> boost::asio::awaitable<void> {
+    auto running = run_child(std::move(diff));
+    const auto result = co_await std::move(running);
+    shown = result && result->exit_code == 1 && !result->timed_out
+                ? result->output
+                : path + ": what would change cannot be shown; that needs the program `diff`\n";
+  };
+  boost::asio::co_spawn(loop, compare(), [](std::exception_ptr failure) {
+    if (failure) std::rethrow_exception(failure);
+  });
+  loop.run();
+  return shown;
+}
+
 using Change = std::function<Result<std::optional<std::string>>(const Settings&)>;
 
 /// What was or would be changed: the hooks of which client, where that matters.
@@ -168,7 +196,7 @@ ExitCode apply(Context& context, const InstallOptions& options, const Change& ch
   if (!text) return context.fail({text.error().code, path + ": " + text.error().message});
   if (*text == settings->text)
     return told(context, *settings, {"", false, printable(path) + ": nothing to change"}, readers);
-  const std::string diff = unified_diff(settings->text.value_or(""), text->value_or(""), path);
+  const std::string diff = difference(*settings, text->value_or(""));
   if (!context.json) {
     if (const ExitCode shown = context.print(printable_block(diff, "")); shown != ExitCode::done) return shown;
   }

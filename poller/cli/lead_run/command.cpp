@@ -20,7 +20,7 @@ bool answers_prompts(Context& context, const std::string& socket) {
 
 /// Adds what the client's own command line lacks, and says so: without these options messages are only assumed to have
 /// arrived, and its prompts go to nobody.
-void complete(LeadRunOptions& options, bool permissions, const DaemonLink::Tell& tell) {
+void complete(LeadRunOptions& options, bool permissions, const Tell& tell) {
   const auto missing = schema::missing_options(options.argv, permissions);
   if (!missing.other_prompt_tool.empty())
     tell("[lead] permissions is set, but the lead's prompts go to " + missing.other_prompt_tool +
@@ -36,7 +36,7 @@ void complete(LeadRunOptions& options, bool permissions, const DaemonLink::Tell&
 ExitCode run_lead(Context& context, LeadRunOptions options) {
   const Result<std::string> socket = context.socket_path();
   if (!socket) return context.fail(socket.error());
-  const DaemonLink::Tell tell = [&context](const std::string& line) { context.console.complain(printable(line)); };
+  const Tell tell = [&context](const std::string& line) { context.console.complain(printable(line)); };
   if (!options.lines) {
     complete(options, answers_prompts(context, *socket), tell);
     const auto lacks = schema::missing_options(options.argv, true).options;
