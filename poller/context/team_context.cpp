@@ -1,10 +1,10 @@
 #include "poller/context/team_context.hpp"
 
 #include <algorithm>
-#include <variant>
 
 #include "config/rules.hpp"
 #include "poller/context/message_life.hpp"
+#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -33,13 +33,13 @@ void TeamContext::reconfigure(const config::TeamConfig& fresh) {
 }
 
 Status TeamContext::restore() {
-  auto rows = ledger.members(name);
+  auto rows = ledger.members().of_team(name);
   if (!rows) return rows.error();
   for (auto& row : *rows) {
     if (!row.present) former_members_.push_back(row.name);
     members[row.name] = std::move(row);
   }
-  auto rules = ledger.rules(name);
+  auto rules = ledger.rules().of_team(name);
   if (!rules) return rules.error();
   all_rules_ = std::move(*rules);
   rebuild_rules();
@@ -86,7 +86,7 @@ Status TeamContext::adopt(schema::Roster fresh) {
   const auto committed = commit([&](EventBatch& events) -> Status {
     for (const auto& row : changed) {
       events.add(Event::roster_changed, {{"team", name}, {"from", row.name}, {"new", row.present ? "member" : "left"}});
-      if (auto put = ledger.put_member(row); !put) return put;
+      if (auto put = ledger.members().put(row); !put) return put;
     }
     return Done{};
   });
@@ -213,7 +213,7 @@ Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& ev
   row.key = word.notice.key;
   row.sender = word.sender;
   row.type = word.type;
-  row.entry = word.notice.entry;
+  row.entry = schema::encode_entry(word.notice.message);
   row.disposition = Disposition::chat;
   row.request_id = word.request_id;
   row.received_ms = clock.wall_ms();
@@ -221,7 +221,7 @@ Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& ev
   row.batch = *batch;
   row.delivery = DeliveryState::queued;
   row.priority = word.priority;
-  const auto inserted = ledger.insert(row);
+  const auto inserted = ledger.messages().insert(row);
   if (!inserted) return inserted.error();
   row.id = *inserted;
   events.add(Event::message_accepted, accepted_fields(row));
@@ -230,23 +230,22 @@ Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& ev
 
 Result<std::vector<std::pair<std::string, handlers::Request>>> TeamContext::recent_decisions() {
   const auto span = std::chrono::duration_cast<std::chrono::milliseconds>(recent);
-  return ledger.decisions(name, clock.wall_ms() - span.count(), most_recent);
+  return ledger.asks().decisions(name, clock.wall_ms() - span.count(), most_recent);
 }
 
-Status TeamContext::enqueue(const std::vector<handlers::Effect>& effects, const std::string& request_id,
+Status TeamContext::enqueue(const std::vector<handlers::Post>& posts, const std::string& request_id,
                             long long batch) {
-  for (const auto& effect : effects) {
-    const auto* append = std::get_if<handlers::AppendEntry>(&effect);
+  for (const auto& post : posts) {
     OutboxRow row;
     row.team = name;
     row.batch = batch;
-    row.inbox = append->inbox;
-    row.key = append->key;
-    row.entry = append->entry;
+    row.inbox = post.inbox;
+    row.key = post.key;
+    row.entry = schema::encode_entry(post.message);
     row.request_id = request_id;
     row.created_ms = clock.wall_ms();
     row.next_ms = row.created_ms;
-    if (auto queued = ledger.enqueue(row); !queued) return queued;
+    if (auto queued = ledger.outbox().enqueue(row); !queued) return queued;
   }
   return Done{};
 }

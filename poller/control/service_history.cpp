@@ -5,7 +5,7 @@
 #include "poller/control/request.hpp"
 #include "poller/control/service.hpp"
 #include "poller/control/views.hpp"
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/utf8.hpp"
 
@@ -31,7 +31,7 @@ std::string cut(const std::string& text) {
 /// With the text in place of the entry's bytes.
 json::object history_view(const MessageRow& row, bool full) {
   json::object view = message_view(row);
-  const auto envelope = schema::decode_envelope(row.entry);
+  const auto envelope = schema::decode_entry(row.entry);
   const std::string text = schema::make_parsable(envelope ? envelope->text : row.entry);
   view["timestamp"] = schema::make_parsable(row.timestamp);
   view["text"] = full ? text : cut(text);
@@ -46,10 +46,10 @@ json::object Service::history(const Object& request) {
   const int limit =
       static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(default_limit), 1, most_messages));
   const std::string key = text(request, "key");
-  const Ledger::Wanted wanted{text(request, "team"), text(request, "from"), text(request, "type"),
+  const MessageTable::Wanted wanted{text(request, "team"), text(request, "from"), text(request, "type"),
                               number(request, "since_ms").value_or(0)};
   const auto rows =
-      key.empty() ? services_.ledger.latest_messages(wanted, limit) : services_.ledger.messages_like(key, limit);
+      key.empty() ? services_.ledger.messages().latest(wanted, limit) : services_.ledger.messages().like(key, limit);
   if (!rows) return refuse(rows.error());
   const bool full = flag(request, "full") || !key.empty();
   json::array messages;
