@@ -7,7 +7,6 @@
 #include <span>
 #include <utility>
 
-#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/pause.hpp"
 #include "schema/array_entry.hpp"
 
@@ -27,15 +26,6 @@ constexpr std::size_t marks_at_once = 64;
 constexpr milliseconds shortest_hinted_interval{1};
 constexpr milliseconds longest_hinted_interval{50};
 
-std::unique_ptr<ArraysMailbox> open_mailbox(Services& services, const config::TeamConfig& config, const std::string& name) {
-  switch (config.team.transport) {
-    case config::Transport::claude:
-      return std::make_unique<ArraysMailbox>(services.files, services.clock, config.team.root + "/" + name, name,
-                                             config.limits, config.team.task_folder(name));
-  }
-  std::abort();
-}
-
 bool may_pass_by_itself(ReadOutcome outcome) {
   return outcome == ReadOutcome::torn || outcome == ReadOutcome::empty || outcome == ReadOutcome::lock_held;
 }
@@ -49,7 +39,8 @@ std::string_view to_string(const Standing& standing) {
 Team::Team(Services& services, const config::TeamConfig& config, std::string name)
     : services_(services),
       context_(name, config, services.home, services.ledger, services.telemetry, services.clock),
-      mailbox_(open_mailbox(services, config, name)),
+      mailbox_(std::make_unique<ArraysMailbox>(services.files, services.clock, config.team.root + "/" + name, name,
+                                               config.limits, config.team.task_folder(name))),
       members_(*mailbox_),
       notifier_(context_),
       asks_(context_, notifier_),

@@ -25,6 +25,11 @@ WriteResult invalid_name(const std::string& inbox) {
                  "'" + inbox + "' is no inbox's name (A-Z a-z 0-9 _ -, at most 200)");
 }
 
+void stop(WriteResult& result, const WriteResult& reason) {
+  result.outcome = reason.outcome;
+  result.detail = reason.detail;
+}
+
 bool is_unread(const schema::InboxEntry& entry) { return entry.read != schema::ReadFlag::read; }
 
 }  // namespace
@@ -237,13 +242,9 @@ WriteResult ArraysMailbox::mark_in_place(const Directory& folder, const std::str
 
 void ArraysMailbox::flip_all(const Directory& folder, const std::string& file, std::span<const Flip> batch,
                              std::string& buffer, WriteResult& result) {
-  const auto stop = [&](const WriteResult& reason) {
-    result.outcome = reason.outcome;
-    result.detail = reason.detail;
-  };
   const Result<File> open = files_.open_update(folder, file);
-  if (!open) return stop(stopped_by(open.error()));
-  if (open->stat.links > 1) return stop(stopped(WriteOutcome::changed, open->path + " has got a second name"));
+  if (!open) return stop(result, stopped_by(open.error()));
+  if (open->stat.links > 1) return stop(result, stopped(WriteOutcome::changed, open->path + " has got a second name"));
   while (!batch.empty()) {
     std::size_t count = 1;
     while (count < batch.size() && batch[count].edit->offset - batch[count - 1].edit->end() <= widest_gap) ++count;
@@ -252,20 +253,16 @@ void ArraysMailbox::flip_all(const Directory& folder, const std::string& file, s
     batch = batch.subspan(count);
   }
   const Result<FileStat> after = files_.stat(*open);
-  if (!after) return stop(stopped_by(after.error()));
+  if (!after) return stop(result, stopped_by(after.error()));
   if (after->size != open->stat.size)
-    stop(stopped(WriteOutcome::changed, open->path + " was rewritten while we marked it"));
+    stop(result, stopped(WriteOutcome::changed, open->path + " was rewritten while we marked it"));
 }
 
 void ArraysMailbox::flip(const File& file, std::span<const Flip> run, std::string& buffer, WriteResult& result) {
-  const auto stop = [&](const WriteResult& reason) {
-    result.outcome = reason.outcome;
-    result.detail = reason.detail;
-  };
   const std::size_t begin = run.front().edit->offset;
   buffer.resize(run.back().edit->end() - begin);
   const Result<std::size_t> count = files_.read_at(file, buffer.data(), buffer.size(), begin);
-  if (!count) return stop(stopped_by(count.error()));
+  if (!count) return stop(result, stopped_by(count.error()));
   buffer.resize(*count);
   std::vector<const Flip*> wanted;
   for (const Flip& flip : run) {
@@ -273,7 +270,7 @@ void ArraysMailbox::flip(const File& file, std::span<const Flip> run, std::strin
     const auto found = std::string_view(buffer).substr(std::min(edit.offset - begin, buffer.size()), edit.before.size());
     if (found == edit.after) continue;  // somebody else has set it
     if (found != edit.before) {
-      stop(stopped(WriteOutcome::changed, file.path + " was rewritten by a peer"));
+      stop(result, stopped(WriteOutcome::changed, file.path + " was rewritten by a peer"));
       break;
     }
     wanted.push_back(&flip);
@@ -291,7 +288,7 @@ void ArraysMailbox::flip(const File& file, std::span<const Flip> run, std::strin
     return;
   }
   const bool restored = files_.write_at(file, before, first).ok();
-  stop(stopped_by(written.error()));
+  stop(result, stopped_by(written.error()));
   if (!restored) add_detail(result.detail, "bytes at offset " + std::to_string(first) + " may be damaged");
 }
 

@@ -97,15 +97,7 @@ struct WriteResult {
   std::size_t marked = 0;  // mark only: how many flags were set by this call
 };
 
-/// What a later look says about something we appended.
-enum class Presence {
-  unread,       // still there, not read yet
-  read,         // there, marked read by its owner
-  gone,         // consumed: the entries that were unread before ours are gone as well, or there were none
-  overwritten,  // gone, while entries that stood unread before it are still there: a peer's unlocked write ate it
-};
-
-/// Remembered from an append so that `gone` and `overwritten` can be told apart.
+/// Remembered from an append so that `consumed` and `lost` can be told apart.
 struct AppendReceipt {
   schema::MessageKey key;
   std::vector<schema::MessageKey> unread_before;  // the oldest ones, at most 32
@@ -127,8 +119,9 @@ class EntryIndex {
   bool empty_;
 };
 
-/// Where something we appended is, going by a later reading of the inbox; `missing` inboxes have consumed everything.
-Presence presence_in(const EntryIndex& entries, const AppendReceipt& receipt);
+/// What became of something we appended, going by a later reading: `consumed` when it is marked read, or gone together
+/// with what stood unread before it; `lost` when it is gone while those are still there: a peer's unlocked write ate it.
+Fate fate_in(const EntryIndex& entries, const AppendReceipt& receipt);
 
 /// How long locks were held and how often they were met; microseconds. For `status` and the benchmark.
 struct LockStatistics {

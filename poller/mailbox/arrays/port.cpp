@@ -44,14 +44,7 @@ void ArraysMailbox::tell_fates(const std::string& inbox, const ReadResult* readi
   if (found == posted_.end()) return;
   std::optional<EntryIndex> entries;
   if (reading != nullptr) entries.emplace(*reading, known(inbox));
-  for (auto& [key, one] : found->second) {
-    switch (entries ? presence_in(*entries, one.receipt) : Presence::gone) {
-      case Presence::unread: one.fate = Fate::waiting; break;
-      case Presence::read:
-      case Presence::gone: one.fate = Fate::consumed; break;
-      case Presence::overwritten: one.fate = Fate::lost; break;
-    }
-  }
+  for (auto& [key, one] : found->second) one.fate = entries ? fate_in(*entries, one.receipt) : Fate::consumed;
 }
 
 PutResult ArraysMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
