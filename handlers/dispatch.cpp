@@ -100,24 +100,24 @@ Asked decided_at_once(Request request, RequestEvent event, std::string_view by, 
 /// Takes a fresh ask to its first resting place.
 Outcome settle(Request request, const config::Verdict& verdict, const TeamView& view, const RequestView& known) {
   request.rule = verdict.rule;
-  const config::Role role = view.config.team.role;
+  const bool answers = view.standing.may(Right::answer_by_rule);
   const RequestEvent event = event_of(verdict.action);
   // Neither a rule nor a deadline of ours could be told to it, so it has none.
   const bool refused = !known.worth.counts() && is_verified(request.kind, RequestEvent::deadline_passes);
-  if (refused && role != config::Role::observer && known.pending_of_asker >= view.config.limits.pending_per_worker) {
+  if (refused && answers && known.pending_of_asker >= view.config.limits.pending_per_worker) {
     return Refused{"limit.asks", std::string(to_string(request.kind)) + " request " + request.request_id + " from " +
                                      shown(request.asker) + ": " + std::to_string(known.pending_of_asker) +
                                      " of its requests already wait (limits.pending_per_worker), and " +
                                      verifies(request.asker, known.worth)};
   }
-  if (role == config::Role::observer || refused) {
+  if (!answers || refused) {
     request.reason = "the rules say " + std::string(to_string(verdict.action)) + ": " + one_line(verdict.reason, 300);
-    if (refused && role != config::Role::observer) request.reason += "; " + verifies(request.asker, known.worth);
+    if (refused && answers) request.reason += "; " + verifies(request.asker, known.worth);
     return left_pending(std::move(request));
   }
   request.reason = reason_of(verdict);
   if (event != RequestEvent::rule_asks) return decided_at_once(std::move(request), event, "rule", view);
-  if (role == config::Role::front) return left_pending(std::move(request));
+  if (!view.standing.may(Right::answer_by_time)) return left_pending(std::move(request));
   if (known.pending_of_asker >= view.config.limits.pending_per_worker) {
     request.reason = "Denied because " + std::to_string(known.pending_of_asker) +
                      " of your requests already wait for an answer. Wait for those before you ask for more.";
@@ -155,7 +155,7 @@ struct Accepted {
 
   Outcome operator()(const AskPayload auto& ask) const {
     Request request = draft_of(ask);
-    if (request.kind == RequestKind::stop && view.config.team.role != config::Role::leader)
+    if (request.kind == RequestKind::stop && !view.standing.may(Right::decide_wish))
       return refusal(payload, side, sender, "its lead decides whether it stops");
     if (known.same_id) return same_id_again(request);
     request.asker = sender;

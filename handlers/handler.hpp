@@ -13,6 +13,7 @@
 #include "config/config.hpp"
 #include "handlers/answers_count.hpp"
 #include "handlers/request_state.hpp"
+#include "handlers/rights.hpp"
 #include "schema/envelope.hpp"
 #include "schema/ids.hpp"
 #include "schema/payload.hpp"
@@ -65,6 +66,7 @@ struct TeamView {
   const config::HostRules& hosts;                  // likewise
   const std::vector<std::string>& former_members;  // were in the roster once, are not now
   std::string_view home;                           // for "~/" rules
+  const Standing& standing;                        // what we may do here
 };
 
 struct Shutdown;  // handlers/shutdown.hpp

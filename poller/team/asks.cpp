@@ -11,6 +11,7 @@ namespace {
 
 using handlers::RequestEvent;
 using handlers::RequestKind;
+using handlers::Right;
 
 /// How long it may take until we see that a worker takes our answers again.
 constexpr std::chrono::seconds look_again_every{30};
@@ -38,9 +39,9 @@ void Asks::opened(const handlers::Request& request) {
   open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + bounded};
 }
 
-void Asks::settle(bool may_answer) {
+void Asks::settle() {
   const auto now = context_.clock.steady();
-  const bool ours_to_answer = may_answer && context_.config.team.role == config::Role::leader;
+  const bool ours_to_answer = context_.may(Right::answer_by_time);
   std::vector<std::pair<handlers::Request, handlers::Answer>> due;
   for (auto& [id, open] : open_) {
     const bool is_due = open.request.deadline_ms == 0 || open.deadline <= now;
@@ -100,9 +101,9 @@ void Asks::take_over(Open& open) const {
 
 void Asks::tell(Open& open) {
   // Without a deadline of ours it is another lead's, which reads it in its inbox.
-  if (open.request.deadline_ms == 0 || context_.config.team.role == config::Role::observer) return;
+  if (open.request.deadline_ms == 0 || !context_.may(Right::ask_person)) return;
   const auto view = context_.view();
-  const bool leads = context_.config.team.role == config::Role::leader;
+  const bool leads = context_.may(Right::tell_lead);
   if (leads && !open.lead_knows && handlers::asks_lead(open.request, view)) {
     const auto told =
         context_.commit([&](EventBatch& events) -> Status { return put_before_lead(open.request, events); });
@@ -115,8 +116,7 @@ void Asks::tell(Open& open) {
 Status Asks::put_before_lead(const handlers::Request& pending, EventBatch& events) {
   const auto view = context_.view();
   // Without a deadline it is not ours to answer, nor the session's that we speak for.
-  if (context_.config.team.role != config::Role::leader || pending.deadline_ms == 0 ||
-      !handlers::asks_lead(pending, view))
+  if (!context_.may(Right::tell_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view))
     return Done{};
   const auto type = handlers::ask_type(pending.kind);
   const auto there = context_.ledger.message_about(context_.name, pending.request_id, type);

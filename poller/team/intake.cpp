@@ -16,6 +16,7 @@
 
 namespace inbox_poller::poller {
 
+using handlers::Right;
 using schema::InboxDocument;
 using schema::InboxEntry;
 using schema::ReadFlag;
@@ -79,14 +80,13 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Inbo
     if (!committed) co_return committed;
   }
 
-  const auto role = context_.config.team.role;
   present_.add(std::move(fresh.keys));
   for (std::size_t i = window.first; i < window.last; ++i) {
     const auto& entry = document.entries()[i];
     const bool unread = entry.read == ReadFlag::unread || entry.read == ReadFlag::absent;
     // An entry whose flag is not a boolean, or that is no object, has no flag to set: it stays, and stays known.
     const bool may_mark =
-        role == config::Role::leader || (role == config::Role::front && ours_.contains(entry.key.value));
+        context_.may(Right::take) || (context_.may(Right::mark_answered) && ours_.contains(entry.key.value));
     if (unread && may_mark && is_present(entry) && document.entry_bytes(entry).starts_with('{')) to_mark.push_back(i);
   }
   left_out_ = left_out_ || !fresh.full.empty();
@@ -216,7 +216,7 @@ Status Intake::judge(const InboxEntry& entry, const schema::Envelope& envelope, 
     const auto plans = context_.ledger.plan_count(context_.name, row.sender, ref->content_hash);
     if (!plans) return plans.error();
     known.same_plan_count = *plans;
-    if (context_.config.team.role != config::Role::observer) {
+    if (context_.may(Right::answer_by_rule)) {
       known.worth = context_.worth(row.sender);
       context_.warn_of(row.sender, known.worth);
     }
@@ -229,7 +229,7 @@ Status Intake::judge(const InboxEntry& entry, const schema::Envelope& envelope, 
 Status Intake::apply(const handlers::ToLead&, const InboxEntry& entry, MessageRow& row, EventBatch& events,
                      Fresh& fresh) {
   seen(row, fresh);
-  if (context_.config.team.role != config::Role::leader) return leave(row, Disposition::chat, events, fresh);
+  if (!context_.may(Right::take)) return leave(row, Disposition::chat, events, fresh);
   row.disposition = Disposition::chat;
   if (entry.read == ReadFlag::read) {
     // Somebody consumed it before we ever saw it; whether the lead got it is theirs to know.
@@ -256,9 +256,9 @@ Status Intake::apply(const handlers::WorkerStatus& status, const InboxEntry& ent
   // A turn has ended: no tool call of it waits for a permission any more, whoever answered.
   for (const auto& request : asks_.open())
     if (request.asker == row.sender && request.kind != handlers::RequestKind::plan && status.state != "assigned" &&
-        (request.deadline_ms == 0 || context_.config.team.role != config::Role::leader))
+        (request.deadline_ms == 0 || !context_.may(Right::take)))
       fresh.moot.push_back(request);
-  if (context_.config.team.role != config::Role::leader) return leave(row, Disposition::status, events, fresh);
+  if (!context_.may(Right::take)) return leave(row, Disposition::status, events, fresh);
   row.disposition = Disposition::status;
   const bool fits = fresh.queued_chat < context_.config.limits.queued_chat;
   if (entry.read != ReadFlag::read && status.to_lead && fits) {
@@ -274,7 +274,7 @@ Status Intake::apply(const handlers::WorkerStatus& status, const InboxEntry& ent
 
 Status Intake::apply(const handlers::Refused& refused, const InboxEntry&, MessageRow& row, EventBatch& events,
                      Fresh& fresh) {
-  if (context_.config.team.role != config::Role::leader) return leave(row, Disposition::control, events, fresh);
+  if (!context_.may(Right::take)) return leave(row, Disposition::control, events, fresh);
   row.disposition = Disposition::refused;
   row.code = refused.code;
   row.reason = refused.reason;
@@ -285,7 +285,7 @@ Status Intake::apply(const handlers::Asked& asked, const InboxEntry& entry, Mess
                      Fresh& fresh) {
   row.disposition = Disposition::control;
   seen(row, fresh);
-  if (context_.config.team.role == config::Role::front && !handlers::is_open(asked.request.state)) {
+  if (!context_.may(Right::take) && !handlers::is_open(asked.request.state)) {
     if (entry.read == ReadFlag::read) {
       if (looked_)
         events.add(Event::request_lost_race, {{"team", context_.name},
@@ -324,10 +324,9 @@ Status Intake::apply(const handlers::Asked& asked, const InboxEntry& entry, Mess
 
 Status Intake::apply(const handlers::AskedAgain&, const InboxEntry&, MessageRow& row, EventBatch& events,
                      Fresh& fresh) {
-  const auto role = context_.config.team.role;
-  if (role == config::Role::observer) return leave(row, Disposition::control, events, fresh);
+  if (!context_.may(Right::answer_by_rule)) return leave(row, Disposition::control, events, fresh);
   const auto worth = context_.worth(row.sender);
-  if (role == config::Role::front) {
+  if (!context_.may(Right::take)) {
     const auto ours = answered_by_us(row.request_id, row.sender);
     if (!ours) return ours.error();
     if (!*ours || !worth.counts()) return leave(row, Disposition::control, events, fresh);
@@ -379,19 +378,18 @@ Status Intake::leave(MessageRow& row, Disposition disposition, EventBatch& event
   row.disposition = disposition;
   row.code = left_code;
   row.reason = "left to the lead, which consumes this inbox itself (role " +
-               std::string(config::to_string(context_.config.team.role)) + ")";
+               std::string(to_string(context_.standing.stance)) + ")";
   return record(row, Event::message_left, events, fresh);
 }
 
 Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fresh) const {
   fresh.keys.push_back(fingerprint(entry.key));
-  const auto role = context_.config.team.role;
-  if (role == config::Role::observer || entry.read == ReadFlag::read) return Done{};
+  if (!context_.may(Right::mark_answered) || entry.read == ReadFlag::read) return Done{};
   const auto found = context_.ledger.message(entry.key);
   if (!found) return found.error();
   if (!*found) return Done{};
   const auto& row = **found;
-  if (role == config::Role::front) {
+  if (!context_.may(Right::take)) {
     const auto ours = answered_by_us(row.request_id, row.sender);
     if (!ours) return ours.error();
     if (*ours && row.code != left_code) fresh.ours.insert(entry.key.value);

@@ -47,7 +47,7 @@ Result<LeadVerdict> LeadAsks::judge(const LeadCall& call) {
 }
 
 bool LeadAsks::may_open() const {
-  return context_.config.lead.permissions && context_.config.team.role != config::Role::observer;
+  return context_.config.lead.permissions && context_.may(handlers::Right::ask_person);
 }
 
 Result<std::optional<Request>> LeadAsks::look_up(const LeadCall& call, std::string& request_id) {

@@ -159,7 +159,7 @@ void Lookout::judge(const std::string& inbox, const schema::InboxDocument& docum
   switch (direction.passage) {
     case handlers::Passage::verdict: return judge_verdict(inbox, payload, *envelope, entry, findings);
     case handlers::Passage::order: {
-      if (!fresh || context_.config.team.role != config::Role::leader) return;
+      if (!fresh || !context_.may(handlers::Right::notice_orders)) return;
       const auto ours = context_.ledger.wrote(entry.key);
       if (!ours || *ours) return;
       findings.push_back(

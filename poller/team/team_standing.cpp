@@ -14,7 +14,7 @@ constexpr std::chrono::seconds overtaken_within{10};  // a lead polls every seco
 }  // namespace
 
 bool Team::is_alone() const {
-  if (standing_.role != config::Role::leader || standing_.stopped || retired_) return false;
+  if (retired_ || !context_.may(handlers::Right::compact)) return false;
   const auto now = services_.clock.steady();
   return std::none_of(foreign_signs_.begin(), foreign_signs_.end(),
                       [now](SteadyTime sign) { return now - sign <= sign_lasts; });
@@ -22,7 +22,7 @@ bool Team::is_alone() const {
 
 void Team::witness(const ReadResult& result) {
   const auto sighting = witness_.look(result.document, services_.clock.wall_ms(), {result.knew, result.skipped});
-  if (standing_.role == config::Role::leader) {
+  if (!context_.may(handlers::Right::watch_lead)) {
     // What the ledger has was in the inbox before: a peer put an older copy of the file back.
     const auto flipped = std::count_if(sighting.flipped.begin(), sighting.flipped.end(), [&](const auto& key) {
       const auto known = services_.ledger.known(key);
@@ -93,7 +93,7 @@ void Team::foreign_consumer(std::string code, std::size_t count) {
 
 void Team::heed_lead_process() {
   const auto& claim = context_.roster.lead_process;
-  if (!claim || standing_.role != config::Role::leader || standing_.stopped) return;
+  if (!claim || !context_.may(handlers::Right::expect_nobody)) return;
   const auto id = claim_of(*claim);
   if (id == lead_claim_) return;
   const auto state = handlers::state_of(look_at(*claim, services_.processes));
@@ -124,34 +124,35 @@ void Team::heed_lead_process() {
 
 void Team::give_way(const std::string& reason) {
   switch (context_.config.team.foreign_consumer) {
-    case config::ForeignConsumer::stop: return stand({config::Role::leader, true, reason});
-    case config::ForeignConsumer::observe: return stand({config::Role::observer, false, reason});
+    case config::ForeignConsumer::stop: return stand({handlers::Stance::stopped, reason});
+    case config::ForeignConsumer::observe: return stand({handlers::Stance::observer, reason});
     case config::ForeignConsumer::ignore: return;
   }
 }
 
-void Team::stand(Standing standing) {
-  const auto old = std::string(to_string(standing_));
-  if (standing.role != standing_.role) {
+void Team::stand(handlers::Standing standing) {
+  const auto old = context_.standing.stance;
+  context_.standing = std::move(standing);
+  const auto now = context_.standing.stance;
+  const auto speaks = handlers::Right::tell_lead;  // also while stopped: what was taken in stays ours
+  if (now != old && !(rights_of(old, speaks) && rights_of(now, speaks))) {
     courier_.serve_anew();
     intake_.forget();
     for (auto& [inbox, intake] : alias_intakes_) intake.forget();
   }
-  standing_ = std::move(standing);
-  context_.config.team.role = standing_.role;  // what the handlers go by
   foreign_signs_.clear();
   must_read_ = true;
-  if (old == to_string(standing_)) return;
+  if (now == old) return;
   services_.telemetry.emit(Event::inbox_role, {{"team", context_.name},
                                                {"inbox", context_.lead},
-                                               {"old", old},
-                                               {"new", std::string(to_string(standing_))},
-                                               {"reason", standing_.reason}});
+                                               {"old", std::string(to_string(old))},
+                                               {"new", std::string(to_string(now))},
+                                               {"reason", context_.standing.reason}});
 }
 
 Status Team::resume() {
-  const bool gave_way =
-      configured_role_ == config::Role::leader && (standing_.stopped || standing_.role != config::Role::leader);
+  const auto configured = handlers::stance_of(context_.config.team.role);
+  const bool gave_way = configured == handlers::Stance::leader && context_.standing.stance != configured;
   if (const auto& claim = context_.roster.lead_process; claim && gave_way) {
     const auto id = claim_of(*claim);
     const auto noted = context_.commit([&](EventBatch& events) -> Status {
@@ -163,7 +164,7 @@ Status Team::resume() {
     if (!noted) return noted;
     lead_claim_ = id;
   }
-  stand({configured_role_, false, {}});
+  stand({configured, {}});
   poke();
   return Done{};
 }

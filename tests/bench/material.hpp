@@ -70,7 +70,7 @@ class Decision {
     const std::vector<std::string> former;
     const handlers::TeamView view{
         config_, roster_,  roster_.name, "team-lead", config_.permissions.rules, config_.sandbox.hosts,
-        former,  "/home/u"};
+        former,  "/home/u", standing_};
     const auto outcome = handlers::dispatch({envelope_, key_, 1'790'000'000'000, handlers::Place::lead},
                                             schema::decode_payload(envelope_.text), view, {});
     const auto* asked = std::get_if<handlers::Asked>(&outcome);
@@ -80,6 +80,7 @@ class Decision {
 
  private:
   config::TeamConfig config_;
+  handlers::Standing standing_;
   schema::Roster roster_;
   schema::Envelope envelope_;
   schema::MessageKey key_{"0123456789abcdef0123456789abcdef"};
