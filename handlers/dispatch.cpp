@@ -5,6 +5,7 @@
 
 #include "handlers/ask.hpp"
 #include "handlers/ask_block.hpp"
+#include "handlers/ask_kind.hpp"
 #include "handlers/direction.hpp"
 #include "handlers/kinds.hpp"
 #include "handlers/permission.hpp"
@@ -65,16 +66,6 @@ Refused refusal(const schema::Payload& payload, Side side, std::string_view from
   return told("direction." + std::string(schema::type_name(payload)), reason);
 }
 
-std::chrono::milliseconds timeout_of(RequestKind kind, const config::TeamConfig& config) {
-  switch (kind) {
-    case RequestKind::permission: return config.permissions.timeout;
-    case RequestKind::sandbox: return config.sandbox.timeout;
-    case RequestKind::plan: return config.plans.timeout;
-    case RequestKind::stop: return config.shutdown.timeout;
-  }
-  return {};
-}
-
 RequestEvent event_of(config::Action action) {
   switch (action) {
     case config::Action::allow: return RequestEvent::rule_allows;
@@ -123,7 +114,7 @@ Outcome settle(Request request, const config::Verdict& verdict, const TeamView& 
                      " of your requests already wait for an answer. Wait for those before you ask for more.";
     return decided_at_once(std::move(request), RequestEvent::rule_denies, "limit", view);
   }
-  request.deadline_ms = request.asked_ms + timeout_of(request.kind, view.config).count();
+  request.deadline_ms = request.asked_ms + kind_of(request.kind).timeout(view.config).count();
   return left_pending(std::move(request));
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "config/rules.hpp"
 #include "handlers/ask_block.hpp"
+#include "handlers/ask_kind.hpp"
 #include "handlers/ask_route.hpp"
 
 namespace inbox_poller::poller {
@@ -28,7 +28,8 @@ Status Asks::restore() {
 void Asks::opened(const handlers::Request& request) {
   if (request.deadline_ms == 0) {  // somebody else's to answer; we only say when nobody does
     const auto asked_for = std::chrono::milliseconds(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms));
-    open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + patience(request.kind) - asked_for};
+    const auto patience = handlers::kind_of(request.kind).timeout(context_.config);
+    open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + patience - asked_for};
     return;
   }
   // A wall clock that jumped while we were down may neither shorten a deadline below now nor stretch it beyond the
@@ -93,7 +94,7 @@ void Asks::ended(const std::string& asker, EpochMs at_ms, const std::string& why
 }
 
 void Asks::take_over(Open& open) const {
-  const auto span = patience(open.request.kind);
+  const auto span = handlers::kind_of(open.request.kind).timeout(context_.config);
   open.request.deadline_ms = context_.clock.wall_ms() + span.count();
   open.request.asked_ms = context_.clock.wall_ms();  // ours since now; what the ledger has of it stays
   open.deadline = context_.clock.steady() + span;
@@ -151,16 +152,6 @@ Status Asks::close_before_lead(const handlers::Request& decided, EventBatch& eve
                                        events);
   if (!told) return told.error();
   return Done{};
-}
-
-config::Duration Asks::patience(RequestKind kind) const {
-  switch (kind) {
-    case RequestKind::permission: return context_.config.permissions.timeout;
-    case RequestKind::sandbox: return context_.config.sandbox.timeout;
-    case RequestKind::plan: return context_.config.plans.timeout;
-    case RequestKind::stop: return context_.config.shutdown.timeout;
-  }
-  std::abort();
 }
 
 void Asks::tell_unanswered(const handlers::Request& request) {
@@ -243,39 +234,20 @@ std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& r
 std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const handlers::Request& request,
                                                                       const handlers::Answer& answer,
                                                                       bool always) const {
-  const bool approves = answer.event == RequestEvent::person_approves;
-  const bool denies = answer.event == RequestEvent::person_denies;
+  const auto& kind = handlers::kind_of(request.kind);
+  if (kind.rule == nullptr) return std::nullopt;
+  auto made = kind.rule(request, answer, always, context_.view());
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&made)) return Refusal{refused->code, refused->reason};
+  const auto& wanted = std::get<std::optional<handlers::NewRule>>(made);
+  if (!wanted) return std::nullopt;
   SessionRule rule;
   rule.team = context_.name;
   rule.session = context_.roster.lead_session_id;
+  rule.kind = wanted->kind;
+  rule.action = answer.event == RequestEvent::person_approves ? "allow" : "deny";
+  rule.rule = wanted->text;
   rule.by = answer.by;
   rule.at_ms = context_.clock.wall_ms();
-  rule.action = approves ? "allow" : "deny";
-  switch (request.kind) {
-    case RequestKind::permission: {
-      if (!always || !approves) return std::nullopt;
-      const auto* member = context_.roster.find(request.asker);
-      auto safe =
-          config::rule_for_call(request.subject, request.body, {member != nullptr ? member->cwd : "", context_.home});
-      if (!safe)
-        return Refusal{"rule.none_safe",
-                       "no rule covers exactly this call, so --always is not possible for it: approve it without "
-                       "--always, or write a rule under [permissions] allow in " +
-                           context_.config.source};
-      rule.kind = "permission";
-      rule.rule = std::move(*safe);
-      break;
-    }
-    case RequestKind::sandbox: {
-      // What a person said about a host holds for equal asks of the session, both ways.
-      if ((!approves && !denies) || !config::canonical_host(request.subject)) return std::nullopt;
-      rule.kind = "host";
-      rule.rule = request.subject;
-      break;
-    }
-    case RequestKind::plan:
-    case RequestKind::stop: return std::nullopt;
-  }
   if (context_.has_rule(rule)) return std::nullopt;
   return rule;
 }

@@ -69,7 +69,6 @@ class Asks {
 
   /// True when no answer of ours may be written; found out when one would be, and then looked at now and then.
   bool is_refused(Open&) const;
-  [[nodiscard]] config::Duration patience(handlers::RequestKind) const;
   void tell_unanswered(const handlers::Request&);
   /// An ask that was another lead's to answer is ours now, with a deadline from now on.
   void take_over(Open&) const;

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "handlers/answers_count.hpp"
+#include "handlers/ask_kind.hpp"
 #include "handlers/dispatch.hpp"
 #include "poller/context/message_life.hpp"
 #include "schema/codec.hpp"
@@ -26,28 +27,22 @@ namespace {
 /// Of rows that role front and observer leave to the lead.
 constexpr const char* left_code = "role.left";
 
-/// The type of what answers an ask of this type. A declined wish to stop is plain chat.
-std::string_view answer_of(std::string_view ask) {
-  if (ask == schema::PermissionRequest::type) return schema::PermissionResponse::type;
-  if (ask == schema::SandboxPermissionRequest::type) return schema::SandboxPermissionResponse::type;
-  if (ask == schema::PlanApprovalRequest::type) return schema::PlanApprovalResponse::type;
-  return schema::PlainText::type;
-}
-
 /// Of what was written under this id, the answer to its asker, with the words that were decided with it. Whoever asks
 /// chooses the id, so there may be anything else under it, for anybody.
 std::vector<OutboxRow> only_answers(std::vector<OutboxRow> rows, const MessageRow& ask) {
   const auto inbox = schema::inbox_name(ask.sender);
+  const auto* kind = handlers::kind_asked_by(ask.type);
+  const auto answer = kind == nullptr ? schema::PlainText::type : kind->answer_type;
   const auto type_of = [](const OutboxRow& row) -> std::string {
     const auto envelope = schema::decode_envelope(row.entry);
     return envelope ? std::string(schema::type_name(schema::decode_payload(envelope->text))) : std::string();
   };
   std::set<long long> batches;
   for (const auto& row : rows)
-    if (row.inbox == inbox && type_of(row) == answer_of(ask.type)) batches.insert(row.batch);
+    if (row.inbox == inbox && type_of(row) == answer) batches.insert(row.batch);
   std::erase_if(rows, [&](const OutboxRow& row) {
     const auto type = type_of(row);
-    const bool fits = type == answer_of(ask.type) || type == schema::PlainText::type;
+    const bool fits = type == answer || type == schema::PlainText::type;
     return row.inbox != inbox || !fits || !batches.contains(row.batch);
   });
   return rows;

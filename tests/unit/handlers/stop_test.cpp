@@ -3,6 +3,7 @@
 
 #include "handlers/ask_route.hpp"
 #include "handlers/shutdown.hpp"
+#include "handlers/ask_kind.hpp"
 #include "tests/unit/handlers/team.hpp"
 
 namespace inbox_poller::handlers {
@@ -120,10 +121,10 @@ TEST_CASE("each kind of ask goes where its section says, and nowhere else") {
   team.config.sandbox.ask = Answerer::both;
   team.config.plans.ask = Answerer::person;
   team.config.shutdown.ask = Answerer::lead;
-  CHECK(route_of(RequestKind::permission, team.config) == Answerer::lead);
-  CHECK(route_of(RequestKind::sandbox, team.config) == Answerer::both);
-  CHECK(route_of(RequestKind::plan, team.config) == Answerer::person);
-  CHECK(route_of(RequestKind::stop, team.config) == Answerer::lead);
+  CHECK(kind_of(RequestKind::permission).route(team.config) == Answerer::lead);
+  CHECK(kind_of(RequestKind::sandbox).route(team.config) == Answerer::both);
+  CHECK(kind_of(RequestKind::plan).route(team.config) == Answerer::person);
+  CHECK(kind_of(RequestKind::stop).route(team.config) == Answerer::lead);
   struct Row {
     std::string ask;
     bool lead, person;
