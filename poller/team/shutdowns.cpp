@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "handlers/whose_pane.hpp"
+
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
@@ -151,25 +153,10 @@ asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
 }
 
 Status Shutdowns::may_begin(const Order& order, const WorkerPlace& place) {
-  const auto worth = context_.worth(order.member);
-  if (worth.counts() && !order.force) return Done{};
   const auto sight = context_.sight_of(order.member);
-  const bool can_end = !place.pane_id.empty() || !place.processes.empty();
-  const bool lives_elsewhere = !can_end && sight.process != handlers::WorkerProcess::unseen;
-  const std::string not_recorded = "nothing of " + order.member +
-                                   " is on record that may be ended: " + place.left_alone + "; its process " +
-                                   std::to_string(sight.pid) + " lives";
-  if (!order.force)
-    return Error{"worker.verifies", order.member +
-                                        " would not obey: it takes requests to shut down from its own lead only (" +
-                                        worth.reason + "). Let the lead end it, or: inbox-poller shutdown " +
-                                        order.member + " --force, which " +
-                                        (can_end           ? "ends " + handlers::named(place) + " without asking it"
-                                         : lives_elsewhere ? "comes after its end, since " + not_recorded
-                                                           : "takes it out of the team")};
-  if (!lives_elsewhere) return Done{};
-  return Error{"shutdown.nothing_recorded",
-               not_recorded + ". End that yourself, then say this again to clean up after it"};
+  const auto living = sight.process == handlers::WorkerProcess::unseen ? 0 : sight.pid;
+  const auto why = handlers::no_beginning(order.member, order.force, context_.worth(order.member), place, living);
+  return why ? Status(Error{why->code, why->reason}) : Status(Done{});
 }
 
 asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
@@ -180,34 +167,21 @@ asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
     return place;
   };
   const auto& id = member.tmux_pane_id;
-  if (member.backend_type == "in-process" || id == "in-process")
-    co_return alone("it runs inside the lead's own program (backend in-process)");
-  if (!member.backend_type.empty() && member.backend_type != "tmux")
-    co_return alone("panes of the backend " + member.backend_type + " are not ours to close");
-  if (!is_pane_id(id)) co_return alone("the roster names no tmux pane for it");
-  for (const auto& other : context_.roster.members)
-    if (other.name != member.name && other.tmux_pane_id == id)
-      co_return alone("the roster gives its pane " + id + " to " + other.name + " as well");
+  if (auto why = handlers::left_alone(member, is_pane_id(id), context_.roster); !why.empty()) co_return alone(why);
   const auto found = co_await panes_.find(id);
   if (!found) co_return alone("tmux could not be asked about its pane " + id + ": " + found.error().message);
   if (!*found) co_return alone("tmux has no pane " + id);
   const Pane pane = **found;
-  const auto family = processes_.family(pane.first);
   const auto lead = family_.lead();
-  for (const auto& process : family) {
-    if (process.pid == ::getpid()) co_return alone("the pane " + id + " is the one that this program runs in");
-    if (process == lead) co_return alone("the pane " + id + " is the lead's own");
-    const auto agent = option_of(processes_.arguments(process), agent_option);
-    if (!agent.empty() && agent == member.agent_id) place.processes.push_back(process);
-  }
-  if (place.processes.empty()) {
-    const auto started = processes_.started_ms(pane.first);
-    if (started == 0 || std::abs(started - member.joined_at_ms) > joining_ms)
-      co_return alone("the pane " + id +
-                      " did not begin when the worker joined and nothing in it names the worker, so it may be "
-                      "somebody else's");
-    if (!family.empty()) place.processes.push_back(family_.worker_in(pane.first, member.joined_at_ms));
-  }
+  std::vector<handlers::PaneProcess> inside;
+  for (const auto& process : processes_.family(pane.first))
+    inside.push_back({process, option_of(processes_.arguments(process), agent_option), process.pid == ::getpid(),
+                      process == lead});
+  auto owner = handlers::owner_of(member, inside, processes_.started_ms(pane.first));
+  if (!owner.left_alone.empty()) co_return alone(owner.left_alone);
+  place.processes = std::move(owner.worker);
+  if (place.processes.empty() && !inside.empty())
+    place.processes.push_back(family_.worker_in(pane.first, member.joined_at_ms));
   if (!context_.config.shutdown.close_panes) co_return alone("panes are left alone here (shutdown.close_panes)");
   place.pane_id = id;
   place.server = pane.server;

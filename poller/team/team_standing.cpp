@@ -1,14 +1,13 @@
 // Whether we consume the lead's inbox alone, and what we are in the team when we do not.
 #include <algorithm>
 
+#include "handlers/other_consumer.hpp"
 #include "poller/lead_process.hpp"
 #include "poller/team/team.hpp"
 
 namespace inbox_poller::poller {
 namespace {
 
-constexpr std::size_t signs_that_convince = 2;        // one may be a tool that a person used
-constexpr std::chrono::minutes sign_lasts{10};        // two such tools in a month are no consumer
 constexpr std::chrono::seconds overtaken_within{10};  // a lead polls every second, and a lock is stale after ten
 
 }  // namespace
@@ -17,7 +16,7 @@ bool Team::is_alone() const {
   if (retired_ || !context_.may(handlers::Right::compact)) return false;
   const auto now = services_.clock.steady();
   return std::none_of(foreign_signs_.begin(), foreign_signs_.end(),
-                      [now](SteadyTime sign) { return now - sign <= sign_lasts; });
+                      [now](SteadyTime sign) { return now - sign <= handlers::sign_lasts; });
 }
 
 void Team::witness(const ReadResult& result) {
@@ -76,8 +75,9 @@ std::vector<Witness::Consumed> Team::overtaken(const schema::InboxDocument& docu
 
 void Team::foreign_consumer(std::string code, std::size_t count) {
   const auto now = services_.clock.steady();
-  std::erase_if(foreign_signs_, [now](SteadyTime sign) { return now - sign > sign_lasts; });
   foreign_signs_.push_back(now);
+  std::vector<config::Duration> ages;
+  for (const auto sign : foreign_signs_) ages.push_back(std::chrono::duration_cast<config::Duration>(now - sign));
   services_.telemetry.emit(
       Event::inbox_foreign_consumer,
       {{"team", context_.name},
@@ -87,7 +87,8 @@ void Team::foreign_consumer(std::string code, std::size_t count) {
        {"reason", code == "flipped"
                       ? "messages were marked read before we saw them; nobody writes them like that"
                       : "all entries that were read have gone at once, as a client that deletes leaves it"}});
-  if (foreign_signs_.size() < signs_that_convince) return;
+  std::erase_if(foreign_signs_, [now](SteadyTime sign) { return now - sign > handlers::sign_lasts; });
+  if (!handlers::are_believed(ages)) return;
   give_way("somebody else consumes " + inbox_path() + "; end that, or use role = \"front\", then inbox-poller resume");
 }
 
@@ -123,11 +124,7 @@ void Team::heed_lead_process() {
 }
 
 void Team::give_way(const std::string& reason) {
-  switch (context_.config.team.foreign_consumer) {
-    case config::ForeignConsumer::stop: return stand({handlers::Stance::stopped, reason});
-    case config::ForeignConsumer::observe: return stand({handlers::Stance::observer, reason});
-    case config::ForeignConsumer::ignore: return;
-  }
+  if (const auto stance = handlers::stance_beside(context_.config.team.foreign_consumer)) stand({*stance, reason});
 }
 
 void Team::stand(handlers::Standing standing) {

@@ -27,7 +27,7 @@ std::string rule_made(const Request& request, RequestEvent event, bool always) {
   const Team team;
   Answer answer;
   answer.event = event;
-  const auto* rule = kind_of(request.kind).rule;
+  const auto rule = kind_of(request.kind).rule;
   if (rule == nullptr) return "";
   const auto made = rule(request, answer, always, team.view());
   if (const auto* refused = std::get_if<NotTaken>(&made)) return refused->code;
@@ -78,7 +78,7 @@ TEST_CASE("an approval with always makes the rule for exactly that call, and no 
 }
 
 TEST_CASE("where no rule covers exactly the call, always is refused") {
-  const auto call = asked(RequestKind::permission, "Bash", R"({"command":"ls $(cat list)"})");
+  const auto call = asked(RequestKind::permission, "Bash", R"x({"command":"ls $(cat list)"})x");
   CHECK(rule_made(call, RequestEvent::person_approves, true) == "rule.none_safe");
   CHECK(rule_made(call, RequestEvent::person_approves, false).empty());
 }
