@@ -163,5 +163,6 @@ struct NotTaken {
                        // "mode.above_ceiling", "worker.verifies"
   std::string reason;  // names the first decision, or what to give instead
 };
+inline Error error_of(const NotTaken& why) { return {why.code, why.reason}; }
 
 }  // namespace inbox_poller::handlers

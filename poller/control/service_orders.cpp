@@ -66,15 +66,14 @@ asio::awaitable<json::object> Service::shut_down(TeamPtr team, Object request, S
   json::array begun, refused;
   for (const auto& member : members) {
     order.member = member;
-    const auto shutdown = co_await team->shutdowns().request(order);
-    if (shutdown) {
+    const auto outcome = co_await team->shutdowns().request(order);
+    if (const auto* shutdown = outcome ? std::get_if<handlers::Shutdown>(&*outcome) : nullptr) {
       begun.push_back(shutdown_view(team->context().name, *shutdown));
-    } else if (!flag(request, "all")) {
-      co_return refuse(shutdown.error());
-    } else {
-      refused.push_back(
-          Object{{"member", member}, {"code", shutdown.error().code}, {"message", shutdown.error().message}});
+      continue;
     }
+    const Error why = outcome ? error_of(std::get<handlers::NotTaken>(*outcome)) : outcome.error();
+    if (!flag(request, "all")) co_return refuse(why);
+    refused.push_back(Object{{"member", member}, {"code", why.code}, {"message", why.message}});
   }
   team->poke();
   co_return Object{{"ok", true}, {"shutdowns", std::move(begun)}, {"refused", std::move(refused)}};

@@ -13,6 +13,7 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
+using handlers::NotTaken;
 using handlers::Shutdown;
 using handlers::ShutdownEvent;
 using handlers::ShutdownState;
@@ -84,21 +85,21 @@ Status Shutdowns::restore() {
   return Done{};
 }
 
-Status Shutdowns::none_open_for(const std::string& member) const {
+std::optional<NotTaken> Shutdowns::open_for(const std::string& member) const {
   for (const auto& [id, other] : open_)
     if (other.member == member)
-      return Error{"shutdown.open", member + " is being shut down already: " + id + " is " +
-                                        std::string(to_string(other.state)) + "; inbox-poller trace " + id};
-  return Done{};
+      return NotTaken{"shutdown.open", member + " is being shut down already: " + id + " is " +
+                                           std::string(to_string(other.state)) + "; inbox-poller trace " + id};
+  return std::nullopt;
 }
 
-std::optional<Result<Shutdown>> Shutdowns::hurry(const Order& order) {
+std::optional<Result<Shutdowns::Begun>> Shutdowns::hurry(const Order& order) {
   const auto found = std::find_if(open_.begin(), open_.end(), [&](const auto& one) {
     return one.second.member == order.member && one.second.state == ShutdownState::requested;
   });
   if (found == open_.end() || (!order.force && !order.force_after)) return std::nullopt;
   Shutdown shutdown = found->second;
-  if (auto may = may_begin(order, shutdown.place); !may) return Result<Shutdown>(may.error());
+  if (auto why = hindered(order, shutdown.place)) return Result<Begun>(*std::move(why));
   const auto due = context_.clock.wall_ms() + (order.force ? 0 : order.force_after->count());
   if (shutdown.force_ms == 0 || due < shutdown.force_ms) shutdown.force_ms = due;
   shutdown.timeout_ms = std::max(shutdown.timeout_ms, shutdown.force_ms);
@@ -109,15 +110,15 @@ std::optional<Result<Shutdown>> Shutdowns::hurry(const Order& order) {
     events.add(Event::shutdown_requested, std::move(fields));
     return context_.ledger.put_shutdown(context_.name, shutdown);
   });
-  if (!committed) return Result<Shutdown>(committed.error());
+  if (!committed) return Result<Begun>(committed.error());
   answered(shutdown);
   if (order.force) move(shutdown, ShutdownEvent::force_is_due);
-  return Result<Shutdown>(open_.at(shutdown.request_id));
+  return Result<Begun>(open_.at(shutdown.request_id));
 }
 
-asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
+asio::awaitable<Result<Shutdowns::Begun>> Shutdowns::request(Order order) {
   if (auto hurried = hurry(order)) co_return *std::move(hurried);
-  if (auto none = none_open_for(order.member); !none) co_return none.error();
+  if (auto why = open_for(order.member)) co_return Begun(*std::move(why));
   const auto& settings = context_.config.shutdown;
   handlers::ShutdownOrder wanted{order.member,
                                  order.by,
@@ -129,11 +130,11 @@ asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
   if (const auto* found = context_.roster.find(order.member)) {
     const schema::Member member = *found;  // the roster may be replaced while we wait
     wanted.place = co_await place_of(member);
-    if (auto may = may_begin(order, wanted.place); !may) co_return may.error();
+    if (auto why = hindered(order, wanted.place)) co_return Begun(*std::move(why));
   }
-  if (auto none = none_open_for(order.member); !none) co_return none.error();  // two may have asked at once
+  if (auto why = open_for(order.member)) co_return Begun(*std::move(why));  // two may have asked at once
   auto drafted = handlers::draft_shutdown(wanted, context_.view(), context_.clock.wall_ms());
-  if (const auto* refused = std::get_if<handlers::NotTaken>(&drafted)) co_return Error{refused->code, refused->reason};
+  if (auto* refused = std::get_if<NotTaken>(&drafted)) co_return Begun(std::move(*refused));
   auto& draft = std::get<handlers::ShutdownDraft>(drafted);
   draft.shutdown.survivors = family_.of(draft.shutdown, draft.shutdown.place.processes);
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
@@ -149,14 +150,13 @@ asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
   });
   if (!committed) co_return committed.error();
   open_[draft.shutdown.request_id] = draft.shutdown;
-  co_return draft.shutdown;
+  co_return Begun(draft.shutdown);
 }
 
-Status Shutdowns::may_begin(const Order& order, const WorkerPlace& place) {
+std::optional<NotTaken> Shutdowns::hindered(const Order& order, const WorkerPlace& place) {
   const auto sight = context_.sight_of(order.member);
   const auto living = sight.process == handlers::WorkerProcess::unseen ? 0 : sight.pid;
-  const auto why = handlers::no_beginning(order.member, order.force, context_.worth(order.member), place, living);
-  return why ? Status(Error{why->code, why->reason}) : Status(Done{});
+  return handlers::no_beginning(order.member, order.force, context_.worth(order.member), place, living);
 }
 
 asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
