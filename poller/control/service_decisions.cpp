@@ -20,7 +20,7 @@ json::object Service::decisions(const Object& request) {
       std::clamp<long long>(number(request, "limit").value_or(default_limit), 1, most_decisions));
   const auto asker = text(request, "asker");
   // One asker's are picked out here: what one of many asked may lie far back.
-  const auto rows = services_.ledger.decisions(text(request, "team"), number(request, "since_ms").value_or(0),
+  const auto rows = services_.ledger.asks().decisions(text(request, "team"), number(request, "since_ms").value_or(0),
                                                asker.empty() ? static_cast<int>(limit) : most_decisions);
   if (!rows) return refuse(rows.error());
   json::array list;

@@ -46,10 +46,10 @@ json::object Service::history(const Object& request) {
   const int limit =
       static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(default_limit), 1, most_messages));
   const std::string key = text(request, "key");
-  const Ledger::Wanted wanted{text(request, "team"), text(request, "from"), text(request, "type"),
+  const MessageTable::Wanted wanted{text(request, "team"), text(request, "from"), text(request, "type"),
                               number(request, "since_ms").value_or(0)};
   const auto rows =
-      key.empty() ? services_.ledger.latest_messages(wanted, limit) : services_.ledger.messages_like(key, limit);
+      key.empty() ? services_.ledger.messages().latest(wanted, limit) : services_.ledger.messages().like(key, limit);
   if (!rows) return refuse(rows.error());
   const bool full = flag(request, "full") || !key.empty();
   json::array messages;

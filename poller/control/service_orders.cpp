@@ -86,7 +86,7 @@ json::object Service::shutdowns(const Object& request) {
       static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(shutdowns_limit), 1, 10'000));
   std::vector<std::pair<std::string, handlers::Shutdown>> found;
   if (!id.empty()) {
-    auto rows = services_.ledger.shutdowns_by_id(id);
+    auto rows = services_.ledger.shutdowns().by_id(id);
     if (!rows) return refuse(rows.error());
     found = *std::move(rows);
     std::erase_if(found, [&](const auto& one) { return !wanted.empty() && one.first != wanted; });
@@ -98,7 +98,7 @@ json::object Service::shutdowns(const Object& request) {
     if (!wanted.empty() && !team_of(request, problem)) return problem;
     for (const auto& [name, team] : loop_.teams()) {
       if (team->retired() || (!wanted.empty() && wanted != name)) continue;
-      auto rows = services_.ledger.shutdowns(name, limit);
+      auto rows = services_.ledger.shutdowns().latest(name, limit);
       if (!rows) return refuse(rows.error());
       for (auto& row : *rows) found.emplace_back(name, std::move(row));
     }
