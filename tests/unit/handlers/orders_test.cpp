@@ -168,13 +168,13 @@ TEST_CASE("each worker is owed its configured mode until it was sent to the one 
 
 TEST_CASE("each worker is owed each rule of the team that may be told, once") {
   Team team;
-  const std::vector<SharedRule> rules{{"rule 1", "Bash(ls)"}, {"rule 2", "Edit(//repo/**)"}};
+  const std::vector<SharedRule> rules{{"rule 1", "WebFetch(domain:a.example)"}, {"rule 2", "Edit(//repo/**)"}};
   CHECK(owed_by(team, {}, rules) == "w1: rule 1; w2: rule 1; w1: rule 2; w2: rule 2");
   CHECK(owed_by(team, {{"w1", 0, "rule", "rule 1"}, {"w2", 0, "rule", "rule 1"}}, rules) == "w1: rule 2; w2: rule 2");
   team.config.permissions.rules.deny = {rule("Edit(//repo/secret/**)")};
   CHECK(owed_by(team, {}, rules) == "w1: rule 1; w2: rule 1");
   CHECK_FALSE(why_not_shared("Edit(//repo/**)", team.view()).empty());
-  CHECK(why_not_shared("Bash(ls)", team.view()).empty());
+  CHECK(why_not_shared("WebFetch(domain:a.example)", team.view()).empty());
   CHECK(why_not_shared("Bash(", team.view()) == "it is no rule any more");
 }
 
