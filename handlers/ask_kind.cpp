@@ -45,7 +45,8 @@ constexpr bool is_in_order() {
 static_assert(is_in_order() && kinds.size() == static_cast<std::size_t>(RequestKind::stop) + 1);
 
 const AskKind* kind_where(std::string_view AskKind::*member, std::string_view type) {
-  const auto found = std::find_if(kinds.begin(), kinds.end(), [&](const AskKind& kind) { return kind.*member == type; });
+  const auto found =
+      std::find_if(kinds.begin(), kinds.end(), [&](const AskKind& kind) { return kind.*member == type; });
   return found == kinds.end() ? nullptr : &*found;
 }
 

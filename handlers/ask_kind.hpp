@@ -1,5 +1,5 @@
-// What the kinds of asks differ in, one line for each: whoever needs one of these asks here, and no code tells the kinds
-// apart to find it. How an ask is read and judged is found by its payload's type, in the kind's own file. Pure.
+// What the kinds of asks differ in, one line for each: whoever needs one of these asks here, and no code tells the
+// kinds apart to find it. How an ask is read and judged is found by its payload's type, in the kind's own file. Pure.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,8 @@ struct AskKind {
   config::Duration (*timeout)(const config::TeamConfig&);
   config::Answerer (*route)(const config::TeamConfig&);  // who is asked what no rule decides
   std::string (*answer)(const Request& decided, const Grant&);
-  std::string_view meaning;                                          // what approving does, in our words
-  std::string (*card)(const Request&, std::string_view before);      // all of what is asked, as quoted lines
+  std::string_view meaning;                                      // what approving does, in our words
+  std::string (*card)(const Request&, std::string_view before);  // all of what is asked, as quoted lines
   RuleOfAnswer (*rule)(const Request&, const Answer&, bool always, const TeamView&);  // null: an answer makes none
 };
 const AskKind& kind_of(RequestKind);

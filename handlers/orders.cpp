@@ -110,8 +110,8 @@ std::vector<Owed> owed_orders(const std::vector<Given>& given, const std::vector
                               const TeamView& view) {
   std::vector<Owed> owed;
   const auto lacks = [&](const schema::Member& member, std::string_view kind, std::string_view origin) {
-    return member.name != view.lead && std::find(given.begin(), given.end(),
-                                                 Given{member.name, member.joined_at_ms, kind, origin}) == given.end();
+    return member.name != view.lead &&
+           std::find(given.begin(), given.end(), Given{member.name, member.joined_at_ms, kind, origin}) == given.end();
   };
   for (const auto& member : view.roster.members) {
     const auto mode = view.config.modes.wanted(member.name);

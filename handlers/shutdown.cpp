@@ -280,8 +280,8 @@ Outcome answer_shutdown(const schema::ShutdownRejected& answer, const Incoming& 
 }
 
 std::optional<Shutdown> after_answer(Shutdown shutdown, const ShutdownAnswered& answer, EpochMs now_ms) {
-  const auto next = transition(
-      shutdown.state, answer.approved ? ShutdownEvent::worker_approves : ShutdownEvent::worker_rejects);
+  const auto next =
+      transition(shutdown.state, answer.approved ? ShutdownEvent::worker_approves : ShutdownEvent::worker_rejects);
   if (!next) return std::nullopt;
   shutdown.state = *next;
   shutdown.changed_ms = now_ms;

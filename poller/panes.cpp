@@ -210,7 +210,8 @@ std::string_view name_of(Key key) {
 }
 
 Typed too_much(const Front& seen) {
-  return {Typed::How::changed, "the pane " + seen.pane.id + " shows more than can be held against it: too large a window"};
+  return {Typed::How::changed,
+          "the pane " + seen.pane.id + " shows more than can be held against it: too large a window"};
 }
 
 constexpr std::string_view done = "inbox-poller: done\n";

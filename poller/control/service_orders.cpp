@@ -131,8 +131,9 @@ json::object Service::allow(Team& team, const Object& request) {
   // In front of another lead our rules hold for us; what its workers are told is that lead's.
   const auto& standing = team.standing();
   if (!standing.may(handlers::Right::keep_rules)) return not_leader(team, "allowing something");
-  const auto allowed = team.orders().allow(text(request, "rule"), text(request, "directory"), text(request, "by"),
-                                           standing.may(handlers::Right::order) ? Orders::Audience::workers : Orders::Audience::us);
+  const auto allowed =
+      team.orders().allow(text(request, "rule"), text(request, "directory"), text(request, "by"),
+                          standing.may(handlers::Right::order) ? Orders::Audience::workers : Orders::Audience::us);
   if (!allowed) return refuse(allowed.error());
   team.poke();
   return {{"ok", true},

@@ -245,12 +245,10 @@ asio::awaitable<Status> TmuxSink::paste(std::string told, std::string text) {
   std::string buffer = "inbox-poller-" + std::to_string(::getpid()) + "-" + context_.name;
   std::string safe = paste_safe(text);
   auto pasted = co_await panes_.paste(std::move(seen->front), std::move(buffer), std::move(safe));
-  if (pasted.how == Typed::How::changed)
-    co_return Error{"tmux.refused", pasted.why + ": nothing was pasted"};
+  if (pasted.how == Typed::How::changed) co_return Error{"tmux.refused", pasted.why + ": nothing was pasted"};
   standing_ = paste_safe(text);
   may_repeat_ = true;
-  if (!pasted)
-    co_return Error{"tmux.unknown", pasted.why + "; the text may stand in the terminal, not submitted"};
+  if (!pasted) co_return Error{"tmux.unknown", pasted.why + "; the text may stand in the terminal, not submitted"};
   co_await pause(settle);  // a long paste takes the program a while
   where = told;
   auto submitted = co_await submit(std::move(where), std::move(text));

@@ -117,8 +117,7 @@ void Asks::tell(Open& open) {
 Status Asks::put_before_lead(const handlers::Request& pending, EventBatch& events) {
   const auto view = context_.view();
   // Without a deadline it is not ours to answer, nor the session's that we speak for.
-  if (!context_.may(Right::tell_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view))
-    return Done{};
+  if (!context_.may(Right::tell_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view)) return Done{};
   const auto type = handlers::ask_type(pending.kind);
   const auto there = context_.ledger.messages().about(context_.name, pending.request_id, type);
   if (!there) return there.error();

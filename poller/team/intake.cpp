@@ -12,8 +12,8 @@
 #include "handlers/ask_kind.hpp"
 #include "handlers/dispatch.hpp"
 #include "poller/context/message_life.hpp"
-#include "schema/codec.hpp"
 #include "schema/array_entry.hpp"
+#include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
 
@@ -372,12 +372,10 @@ Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fre
   if (!found) return found.error();
   if (!*found) return Done{};
   const auto& row = **found;
-  const auto by_rule =
-      context_.may(Right::take) ? Result<bool>(false) : answered_by_us(row.request_id, row.sender);
+  const auto by_rule = context_.may(Right::take) ? Result<bool>(false) : answered_by_us(row.request_id, row.sender);
   if (!by_rule) return by_rule.error();
   const bool unsent = row.disposition == Disposition::chat && row.delivery == DeliveryState::none;
-  const auto again =
-      handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, *by_rule});
+  const auto again = handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, *by_rule});
   if (again == handlers::Again::ours_to_mark) fresh.ours.insert(entry.key.value);
   if (again != handlers::Again::taken_over) return Done{};
   ++fresh.queued_chat;

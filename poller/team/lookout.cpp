@@ -5,8 +5,8 @@
 
 #include "handlers/ask_kind.hpp"
 #include "handlers/direction.hpp"
-#include "schema/codec.hpp"
 #include "schema/array_entry.hpp"
+#include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
 namespace {

@@ -175,8 +175,8 @@ asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
   const auto lead = family_.lead();
   std::vector<handlers::PaneProcess> inside;
   for (const auto& process : processes_.family(pane.first))
-    inside.push_back({process, option_of(processes_.arguments(process), agent_option), process.pid == ::getpid(),
-                      process == lead});
+    inside.push_back(
+        {process, option_of(processes_.arguments(process), agent_option), process.pid == ::getpid(), process == lead});
   auto owner = handlers::owner_of(member, inside, processes_.started_ms(pane.first));
   if (!owner.left_alone.empty()) co_return alone(owner.left_alone);
   place.processes = std::move(owner.worker);

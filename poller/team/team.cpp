@@ -251,8 +251,7 @@ asio::awaitable<bool> Team::take_windows(std::string inbox, Intake& intake, Read
     for (const auto index : to_mark) {
       const auto& entry = result.document.entries()[index];
       if (is_lead && (marked || entry.read == schema::ReadFlag::read)) witness_.marked_by_us(entry.key);
-      if (is_lead && marked && context_.may(Right::watch_lead))
-        marked_[entry.key.value] = services_.clock.steady();
+      if (is_lead && marked && context_.may(Right::watch_lead)) marked_[entry.key.value] = services_.clock.steady();
     }
     all_marked = all_marked && marked;
     known = mailbox_->remember(inbox, result, i);

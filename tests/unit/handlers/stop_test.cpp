@@ -1,9 +1,9 @@
 // A worker's wish to stop: asked, granted by a shutdown, declined in plain words.
 #include "handlers/stop.hpp"
 
+#include "handlers/ask_kind.hpp"
 #include "handlers/ask_route.hpp"
 #include "handlers/shutdown.hpp"
-#include "handlers/ask_kind.hpp"
 #include "tests/unit/handlers/team.hpp"
 
 namespace inbox_poller::handlers {
