@@ -126,6 +126,27 @@ std::string table(const std::vector<Row>& rows, std::string_view margin) {
   return out;
 }
 
+std::string filled(std::string_view text, std::size_t columns, std::string_view margin) {
+  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  std::string out(text.substr(0, begin));
+  std::size_t used = begin;
+  for (text.remove_prefix(begin); !text.empty();) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    const bool first = out.find_last_not_of(' ') == std::string::npos;
+    if (!first && used + 1 + width(word) > columns) {
+      out += '\n' + std::string(margin);
+      used = margin.size();
+    } else if (!first) {
+      out += ' ';
+      ++used;
+    }
+    out += word;
+    used += width(word);
+  }
+  return out;
+}
+
 std::string span_text(long long ms) {
   const long long seconds = std::max(ms, 0LL) / 1000;
   const auto pair = [](long long big, const char* big_unit, long long small, const char* small_unit) {

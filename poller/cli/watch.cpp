@@ -70,7 +70,7 @@ std::vector<std::string> wrapped(std::string_view text, int columns, std::string
 }
 
 /// Words onto as few lines as they need, for our own texts.
-std::vector<std::string> filled(std::string_view text, int columns) {
+std::vector<std::string> by_words(std::string_view text, int columns) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     std::string_view part = fitting(text, columns);
@@ -103,8 +103,6 @@ auto age_of(const json::object& ask) {
   return std::tuple(number_of(ask, "asked_ms"), raw_text_of(ask, "team"), raw_text_of(ask, "request_id"),
                     raw_text_of(ask, "kind"));
 }
-
-std::string name_of(const json::object& ask) { return text_of(ask, "kind") + ' ' + text_of(ask, "request_id"); }
 
 void drop_last_character(std::string& text) {
   while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) text.pop_back();
@@ -279,9 +277,7 @@ void Watch::request(const std::string& verb, Object fields) {
 void Watch::wrap_card(int columns) {
   if (columns == columns_) return;
   columns_ = columns;
-  lines_ = wrapped(name_of(*shown_) + "  team " + text_of(*shown_, "team") + '\n' + ask_text(*shown_) + "  asked " +
-                       time_text(number_of(*shown_, "asked_ms")),
-                   columns, goes_on);
+  lines_ = wrapped(ask_name(*shown_) + ask_text(*shown_, time_text(number_of(*shown_, "asked_ms"))), columns, goes_on);
   top_ = seen_ = 0;  // other lines now
 }
 
@@ -305,18 +301,18 @@ std::vector<Watch::Line> Watch::bottom(int columns, long long now) const {
     if (lines_.size() > page_)
       state = "lines " + std::to_string(top_ + 1) + " to " + std::to_string(std::min(top_ + page_, lines_.size())) +
               " of " + std::to_string(lines_.size()) + ": s shows more; " + state;
-    add(filled(state, columns), false, note_lines);
+    add(by_words(state, columns), false, note_lines);
   } else if (shown_) {
-    add(wrapped(name_of(*shown_) + ' ' + fate_, columns, goes_on), true, note_lines);
+    add(wrapped(ask_name(*shown_) + ' ' + fate_, columns, goes_on), true, note_lines);
   }
   if (!away_.empty()) add(wrapped(away_, columns, goes_on), true, note_lines);
   add(wrapped(note_, columns, goes_on), true, note_lines);
   if (reason_) {
     const std::string typed = printable(*reason_) + '_';
-    add(filled(prompt_title, columns), false, note_lines);
+    add(by_words(prompt_title, columns), false, note_lines);
     lines.push_back({std::string(fitting_end(typed, columns)), false});
   } else {
-    add(filled(keys_help, columns), false, note_lines);
+    add(by_words(keys_help, columns), false, note_lines);
   }
   return lines;
 }

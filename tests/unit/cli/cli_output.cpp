@@ -70,6 +70,15 @@ TEST_CASE("an ask that cannot be answered from here says why, and names no comma
   CHECK(has(shown({"pending"}, ask({{"answers", "count"}, {"answers_reason", "x"}})), "inbox-poller approve"));
 }
 
+TEST_CASE("why an ask cannot be answered is said once, and nothing else of the reason is left out") {
+  const auto card = [](const std::string& reason) {
+    return shown({"pending"}, ask({{"reason", reason}, {"answers", "verified"}, {"answers_reason", "a key"}}));
+  };
+  const std::string said = "; alice takes answers from its own lead only: a key";
+  CHECK(has(card("the rules say ask: no rule" + said), "why you are asked: the rules say ask: no rule\n"));
+  CHECK(has(card("echo '" + said + "' && rm -rf /"), said + "' && rm -rf /\n"));
+}
+
 TEST_CASE("an input with a name twice shows both, one that is no object is shown as it is") {
   const std::string twice = shown({"pending"}, ask({{"body", R"({"command":"ls","command":"rm"})"}}));
   CHECK(has(twice, "| ls\n"));
