@@ -15,21 +15,6 @@ namespace {
 
 Error system_error(std::string_view doing) { return {"io.write", std::string(doing) + ": " + std::strerror(errno)}; }
 
-Status write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(fd, text.data(), text.size());
-    if (count >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN) {  // somebody made the terminal non-blocking
-      pollfd wait{.fd = fd, .events = POLLOUT, .revents = 0};
-      ::poll(&wait, 1, -1);
-    } else if (errno != EINTR) {
-      return system_error("writing the result");
-    }
-  }
-  return Done{};
-}
-
 bool wants_colour(int fd) {
   const char* refused = std::getenv("NO_COLOR");
   const char* kind = std::getenv("TERM");
@@ -44,6 +29,21 @@ std::size_t width(std::string_view text) {
 }
 
 }  // namespace
+
+Status write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {  // somebody made the terminal non-blocking
+      pollfd wait{.fd = fd, .events = POLLOUT, .revents = 0};
+      ::poll(&wait, 1, -1);
+    } else if (errno != EINTR) {
+      return system_error("writing the result");
+    }
+  }
+  return Done{};
+}
 
 Console::Console(int in, int out, int err)
     : in_(in), out_(out), err_(err), terminal_(::isatty(out) != 0), colour_(wants_colour(out)) {}
@@ -122,27 +122,6 @@ std::string table(const std::vector<Row>& rows, std::string_view margin) {
     for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - width(row[i]) + 2, ' ');
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + '\n';
-  }
-  return out;
-}
-
-std::string filled(std::string_view text, std::size_t columns, std::string_view margin) {
-  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
-  std::string out(text.substr(0, begin));
-  std::size_t used = begin;
-  for (text.remove_prefix(begin); !text.empty();) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    const bool first = out.find_last_not_of(' ') == std::string::npos;
-    if (!first && used + 1 + width(word) > columns) {
-      out += '\n' + std::string(margin);
-      used = margin.size();
-    } else if (!first) {
-      out += ' ';
-      ++used;
-    }
-    out += word;
-    used += width(word);
   }
   return out;
 }

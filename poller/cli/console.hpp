@@ -59,14 +59,13 @@ class Console {
   bool colour_;
 };
 
+/// Writes everything, or says why not; also to a terminal that somebody made non-blocking.
+[[nodiscard]] Status write_all(int descriptor, std::string_view text);
+
 using Row = std::vector<std::string>;
 
 /// Columns as wide as their widest cell, two spaces between them; each line begins with `margin`.
 std::string table(const std::vector<Row>& rows, std::string_view margin);
-
-/// Words onto lines of at most so many columns; each but the first begins with `margin`. Only for words of our own: an
-/// agent could make a line of its choice.
-std::string filled(std::string_view text, std::size_t columns, std::string_view margin);
 
 /// "12s", "3m", "2h 5m", "3d 4h"; never negative.
 std::string span_text(long long ms);

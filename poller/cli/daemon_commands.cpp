@@ -66,11 +66,8 @@ std::string workers_text(const std::vector<NamedWorker>& workers) {
   std::string text;
   for (const auto& [team, worker] : workers) {
     const std::string name = printable(worker.name);
-    text +=
-        filled("  team " + printable(team) + ": " +
-                   (worker.worth.counts() ? name + " takes answers from here" : handlers::verifies(name, worker.worth)),
-               80, "    ") +
-        '\n';
+    text += "  team " + printable(team) + ": " +
+            (worker.worth.counts() ? name + " takes answers from here" : handlers::verifies(name, worker.worth)) + '\n';
   }
   return text;
 }

@@ -57,12 +57,10 @@ ExitCode allow(Context& context, const RuleOptions& options) {
     if (text_of(answer, "role") == "front")
       text += "it decides what workers ask; they are not told of it, since another lead\nspeaks to them (role front)\n";
     else if (const std::string why = text_of(answer, "not_told"); !why.empty())
-      text += filled(
-                  "it decides what workers ask, after the deny and ask rules. They are not told of it: one that took "
-                  "it over would no longer ask, and " +
-                      why + ", which shares calls with it, would no longer hold for it",
-                  80, "") +
-              '\n';
+      text +=
+          "it decides what workers ask, after the deny and ask rules. They are not told\n"
+          "of it: one that took it over would no longer ask, and " +
+          why + ",\nwhich shares calls with it, would no longer hold for it\n";
     else
       text += told.empty() ? "there is no worker to tell; who joins is told\n"
                            : "told: " + told + "; who joins is told too\n";
