@@ -48,7 +48,7 @@ ExitCode allow(Context& context, const RuleOptions& options) {
   if (!options.directory.empty()) request["directory"] = options.directory;
   return context.show("allow", std::move(request), [&](const json::object& answer) -> std::string {
     const std::string rule = text_of(answer, "rule");
-    if (const auto parsed = config::parse_permission_rule(options.rule))
+    if (const auto parsed = config::parse_permission_rule(options.rule); parsed && options.directory.empty())
       for (const std::string& advice : config::advice_on(*parsed, config::Action::allow, {}))
         context.console.explain("WARNING: " + rule + ": " + printable(advice) + '\n');
     if (!flag_of(answer, "is_new")) return "the session has this rule already: " + rule + '\n';
