@@ -85,9 +85,10 @@ json::object Service::handle_team(std::string_view verb, const Object& request) 
 json::object Service::not_leader(Team& team, const std::string& what) {
   const auto& name = team.context().name;
   const auto& standing = team.standing();
-  if (standing.stopped) return refuse("role.not_leader", "we have stopped in team " + name + ": " + standing.reason);
+  if (standing.stance == handlers::Stance::stopped)
+    return refuse("role.not_leader", "we have stopped in team " + name + ": " + standing.reason);
   const std::string why =
-      standing.role == config::Role::front
+      standing.stance == handlers::Stance::front
           ? "another lead speaks to the workers of team " + name + " (role front): " + what + " is for it to do"
           : "team " + name + " is only observed (role observer), nothing is written to it: " + what +
                 " is for its lead to do";
@@ -175,7 +176,7 @@ json::object Service::pending(const Object& request) {
 }
 
 json::object Service::send(Team& team, const Object& request) {
-  if (team.standing().role == config::Role::observer) return not_leader(team, "writing to its workers");
+  if (!team.standing().may(handlers::Right::write)) return not_leader(team, "writing to its workers");
   const auto to = text(request, "to");
   const auto body = text(request, "text");
   if (body.empty()) return refuse("request.invalid", "there is no text to send");
@@ -185,7 +186,7 @@ json::object Service::send(Team& team, const Object& request) {
 }
 
 json::object Service::broadcast(Team& team, const Object& request) {
-  if (team.standing().role == config::Role::observer) return not_leader(team, "writing to its workers");
+  if (!team.standing().may(handlers::Right::write)) return not_leader(team, "writing to its workers");
   const auto body = text(request, "text");
   if (body.empty()) return refuse("request.invalid", "there is no text to send");
   json::array sent;

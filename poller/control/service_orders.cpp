@@ -15,8 +15,6 @@ namespace {
 constexpr long long longest_wait_ms = 7LL * 24 * 60 * 60 * 1000;
 constexpr int shutdowns_limit = 50;
 
-bool leads(const Team& team) { return team.standing().role == config::Role::leader && !team.standing().stopped; }
-
 std::vector<std::string> workers_of(Team& team) {
   std::vector<std::string> names;
   for (const auto& member : team.context().roster.members)
@@ -49,7 +47,7 @@ void add_rules(json::array& list, std::string_view kind, const config::RuleSet<R
 }  // namespace
 
 asio::awaitable<json::object> Service::shut_down(TeamPtr team, Object request, SessionPtr) {
-  if (!leads(*team)) co_return not_leader(*team, "ending a worker");
+  if (!team->standing().may(handlers::Right::shut_down)) co_return not_leader(*team, "ending a worker");
   Object problem;
   const auto members = members_of(request, *team, problem);
   if (!problem.empty()) co_return problem;
@@ -68,15 +66,14 @@ asio::awaitable<json::object> Service::shut_down(TeamPtr team, Object request, S
   json::array begun, refused;
   for (const auto& member : members) {
     order.member = member;
-    const auto shutdown = co_await team->shutdowns().request(order);
-    if (shutdown) {
+    const auto outcome = co_await team->shutdowns().request(order);
+    if (const auto* shutdown = outcome ? std::get_if<handlers::Shutdown>(&*outcome) : nullptr) {
       begun.push_back(shutdown_view(team->context().name, *shutdown));
-    } else if (!flag(request, "all")) {
-      co_return refuse(shutdown.error());
-    } else {
-      refused.push_back(
-          Object{{"member", member}, {"code", shutdown.error().code}, {"message", shutdown.error().message}});
+      continue;
     }
+    const Error why = outcome ? error_of(std::get<handlers::NotTaken>(*outcome)) : outcome.error();
+    if (!flag(request, "all")) co_return refuse(why);
+    refused.push_back(Object{{"member", member}, {"code", why.code}, {"message", why.message}});
   }
   team->poke();
   co_return Object{{"ok", true}, {"shutdowns", std::move(begun)}, {"refused", std::move(refused)}};
@@ -115,7 +112,7 @@ json::object Service::shutdowns(const Object& request) {
 }
 
 json::object Service::mode(Team& team, const Object& request) {
-  if (!leads(team)) return not_leader(team, "setting a mode");
+  if (!team.standing().may(handlers::Right::order)) return not_leader(team, "setting a mode");
   const auto name = text(request, "mode");
   const auto mode = config::parse_mode(name);
   if (!mode) return no_such_mode(name);
@@ -132,10 +129,11 @@ json::object Service::mode(Team& team, const Object& request) {
 
 json::object Service::allow(Team& team, const Object& request) {
   // In front of another lead our rules hold for us; what its workers are told is that lead's.
-  const bool front = team.standing().role == config::Role::front;
-  if (!leads(team) && !front) return not_leader(team, "allowing something");
-  const auto allowed = team.orders().allow(text(request, "rule"), text(request, "directory"), text(request, "by"),
-                                           front ? Orders::Audience::us : Orders::Audience::workers);
+  const auto& standing = team.standing();
+  if (!standing.may(handlers::Right::keep_rules)) return not_leader(team, "allowing something");
+  const auto allowed =
+      team.orders().allow(text(request, "rule"), text(request, "directory"), text(request, "by"),
+                          standing.may(handlers::Right::order) ? Orders::Audience::workers : Orders::Audience::us);
   if (!allowed) return refuse(allowed.error());
   team.poke();
   return {{"ok", true},
@@ -143,7 +141,7 @@ json::object Service::allow(Team& team, const Object& request) {
           {"is_new", allowed->is_new},
           {"told", list_of(allowed->told)},
           {"not_told", allowed->not_told},
-          {"role", to_string(team.standing())}};
+          {"role", to_string(team.standing().stance)}};
 }
 
 json::object Service::revoke(Team& team, const Object& request) {
@@ -173,7 +171,7 @@ json::object Service::rules(Team& team, const Object&) {
 
 json::object Service::resume(Team& team, const Object&) {
   if (auto resumed = team.resume(); !resumed) return refuse(resumed.error());
-  return {{"ok", true}, {"team", team.context().name}, {"role", to_string(team.standing())}};
+  return {{"ok", true}, {"team", team.context().name}, {"role", to_string(team.standing().stance)}};
 }
 
 }  // namespace inbox_poller::poller
