@@ -8,9 +8,9 @@
 #include <limits>
 #include <variant>
 
+#include "poller/context/message_life.hpp"
 #include "poller/pause.hpp"
 #include "schema/codec.hpp"
-#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -104,9 +104,9 @@ asio::awaitable<void> Outbox::run() {
       std::vector<Attempt> over;
       std::vector<Attempt> waiting;
       for (auto& attempt : attempts) {
-        const auto message = schema::decode_entry(attempt.row.entry);
-        attempt.result =
-            message ? mailbox_.post(attempt.row.inbox, *message) : PutResult{Put::refused, message.error().message};
+        const auto& row = attempt.row;  // with bytes of its own: of an earlier version, or by somebody else
+        const auto message = row.raw.empty() ? Result<schema::Message>(row.message) : schema::decode_entry(row.raw);
+        attempt.result = message ? mailbox_.post(row.inbox, *message) : PutResult{Put::refused, message.error().message};
         const bool again = round < lock_rounds && attempt.result.put == Put::busy;
         (again ? waiting : over).push_back(std::move(attempt));
       }
@@ -120,8 +120,7 @@ asio::awaitable<void> Outbox::run() {
 
 std::string Outbox::refusal_of(const OutboxRow& row) const {
   if (row.request_id.empty()) return {};  // neither an answer nor a request to shut down
-  const auto envelope = schema::decode_entry(row.entry);
-  if (!envelope || !is_verified(schema::decode_payload(envelope->text))) return {};
+  if (!is_verified(schema::decode_payload(row.message.text))) return {};
   const auto owner = context_.owner_of(row.inbox);
   if (context_.roster.find(owner) == nullptr) return {};  // a roster that is just being rewritten says nothing of it
   const auto worth = context_.worth(owner);
