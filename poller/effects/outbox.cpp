@@ -10,6 +10,7 @@
 
 #include "poller/context/message_life.hpp"
 #include "poller/pause.hpp"
+#include "schema/array_entry.hpp"
 #include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
