@@ -2,7 +2,7 @@
 // integrations.md C1 (PreToolUse); docs/control.md.
 #include "handlers/text.hpp"
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "schema/hook_event.hpp"
 
 namespace inbox_poller::poller {
@@ -21,7 +21,7 @@ std::string output_of(const handlers::Request& decided) {
 }  // namespace
 
 /// Whatever there is no decision about is answered without `output`, and says why.
-asio::awaitable<boost::json::object> Service::worker_call(Object request, SessionPtr session) {
+asio::awaitable<boost::json::object> Verbs::worker_call(Object request, SessionPtr session) {
   const auto event = schema::decode_hook_event(text(request, "event"));
   if (!event) co_return refuse(event.error());
   const auto ignored = [](std::string why) { return Object{{"ok", true}, {"ignored", std::move(why)}}; };

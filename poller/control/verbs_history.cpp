@@ -3,7 +3,7 @@
 #include <boost/json/array.hpp>
 
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
 #include "schema/envelope.hpp"
 #include "schema/json_scan.hpp"
@@ -42,7 +42,7 @@ json::object history_view(const MessageRow& row, bool full) {
 
 }  // namespace
 
-json::object Service::history(const Object& request) {
+json::object Verbs::history(const Object& request) {
   const int limit =
       static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(default_limit), 1, most_messages));
   const std::string key = text(request, "key");

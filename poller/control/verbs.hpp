@@ -38,12 +38,12 @@ struct HookTalk {
 HookOffer hook_offer(Team&, handlers::HookWay, const std::string& session,
                      const std::vector<OutgoingMessage>& messages);
 
-class Service {
+class Verbs {
  public:
   /// Reads the configuration again; an error "config.refused" carries every problem, one a line.
   using Reload = std::function<Result<ReloadReport>()>;
 
-  Service(PollLoop& loop, Services& services, std::string ledger_path, Reload reload);
+  Verbs(PollLoop& loop, Services& services, std::string ledger_path, Reload reload);
 
   boost::asio::awaitable<boost::json::object> handle(boost::json::object request,
                                                      std::shared_ptr<ControlSession> session);

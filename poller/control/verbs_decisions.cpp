@@ -3,7 +3,7 @@
 #include <boost/json/array.hpp>
 
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
 
 namespace inbox_poller::poller {
@@ -15,7 +15,7 @@ constexpr int most_decisions = 10'000;
 
 }  // namespace
 
-json::object Service::decisions(const Object& request) {
+json::object Verbs::decisions(const Object& request) {
   const auto limit = static_cast<std::size_t>(
       std::clamp<long long>(number(request, "limit").value_or(default_limit), 1, most_decisions));
   const auto asker = text(request, "asker");

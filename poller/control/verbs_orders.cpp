@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
 
 namespace inbox_poller::poller {
@@ -48,7 +48,7 @@ void add_rules(json::array& list, std::string_view kind, const config::RuleSet<R
 
 }  // namespace
 
-asio::awaitable<json::object> Service::shut_down(TeamPtr team, Object request, SessionPtr) {
+asio::awaitable<json::object> Verbs::shut_down(TeamPtr team, Object request, SessionPtr) {
   if (!leads(*team)) co_return not_leader(*team, "ending a worker");
   Object problem;
   const auto members = members_of(request, *team, problem);
@@ -82,7 +82,7 @@ asio::awaitable<json::object> Service::shut_down(TeamPtr team, Object request, S
   co_return Object{{"ok", true}, {"shutdowns", std::move(begun)}, {"refused", std::move(refused)}};
 }
 
-json::object Service::shutdowns(const Object& request) {
+json::object Verbs::shutdowns(const Object& request) {
   const auto id = text(request, "id");
   const auto wanted = text(request, "team");
   const auto limit =
@@ -114,7 +114,7 @@ json::object Service::shutdowns(const Object& request) {
   return {{"ok", true}, {"shutdowns", std::move(list)}};
 }
 
-json::object Service::mode(Team& team, const Object& request) {
+json::object Verbs::mode(Team& team, const Object& request) {
   if (!leads(team)) return not_leader(team, "setting a mode");
   const auto name = text(request, "mode");
   const auto mode = config::parse_mode(name);
@@ -130,7 +130,7 @@ json::object Service::mode(Team& team, const Object& request) {
   return {{"ok", true}, {"sent", std::move(sent)}};
 }
 
-json::object Service::allow(Team& team, const Object& request) {
+json::object Verbs::allow(Team& team, const Object& request) {
   // In front of another lead our rules hold for us; what its workers are told is that lead's.
   const bool front = team.standing().role == config::Role::front;
   if (!leads(team) && !front) return not_leader(team, "allowing something");
@@ -146,13 +146,13 @@ json::object Service::allow(Team& team, const Object& request) {
           {"role", to_string(team.standing())}};
 }
 
-json::object Service::revoke(Team& team, const Object& request) {
+json::object Verbs::revoke(Team& team, const Object& request) {
   const auto revoked = team.orders().revoke(text(request, "rule"), text(request, "by"));
   if (!revoked) return refuse(revoked.error());
   return {{"ok", true}, {"rule", revoked->rule}, {"keepers", list_of(team.orders().told(revoked->id))}};
 }
 
-json::object Service::rules(Team& team, const Object&) {
+json::object Verbs::rules(Team& team, const Object&) {
   const auto& context = team.context();
   json::array configured;
   add_rules(configured, "permission", context.config.permissions.rules);
@@ -171,7 +171,7 @@ json::object Service::rules(Team& team, const Object&) {
           {"source", context.config.source}};
 }
 
-json::object Service::resume(Team& team, const Object&) {
+json::object Verbs::resume(Team& team, const Object&) {
   if (auto resumed = team.resume(); !resumed) return refuse(resumed.error());
   return {{"ok", true}, {"team", team.context().name}, {"role", to_string(team.standing())}};
 }

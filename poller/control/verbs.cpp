@@ -1,4 +1,4 @@
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 
 #include <unistd.h>
 
@@ -23,21 +23,21 @@ constexpr int quarantine_limit = 200;
 
 }  // namespace
 
-Service::Service(PollLoop& loop, Services& services, std::string ledger_path, Reload reload)
+Verbs::Verbs(PollLoop& loop, Services& services, std::string ledger_path, Reload reload)
     : loop_(loop),
       services_(services),
       ledger_path_(std::move(ledger_path)),
       started_ms_(services.clock.wall_ms()),
       reload_(std::move(reload)) {}
 
-asio::awaitable<json::object> Service::handle(json::object request, std::shared_ptr<ControlSession> session) {
+asio::awaitable<json::object> Verbs::handle(json::object request, std::shared_ptr<ControlSession> session) {
   const auto verb = text(request, "verb");
   services_.telemetry.emit(Event::control_command, {{"type", verb}, {"by", text(request, "by")}});
-  using Wait = asio::awaitable<Object> (Service::*)(TeamPtr, Object, SessionPtr);
-  static constexpr std::pair<std::string_view, Wait> verbs[] = {{"recv", &Service::receive},
-                                                                {"attach", &Service::attach},
-                                                                {"judge", &Service::judge},
-                                                                {"shutdown", &Service::shut_down}};
+  using Wait = asio::awaitable<Object> (Verbs::*)(TeamPtr, Object, SessionPtr);
+  static constexpr std::pair<std::string_view, Wait> verbs[] = {{"recv", &Verbs::receive},
+                                                                {"attach", &Verbs::attach},
+                                                                {"judge", &Verbs::judge},
+                                                                {"shutdown", &Verbs::shut_down}};
   if (verb == "hook") co_return hook(request, *session);
   if (verb == "shown") co_return shown(request, *session);
   if (verb == "worker_call") co_return co_await worker_call(std::move(request), std::move(session));
@@ -52,7 +52,7 @@ asio::awaitable<json::object> Service::handle(json::object request, std::shared_
   co_return handle_now(verb, request);
 }
 
-json::object Service::handle_now(std::string_view verb, const Object& request) {
+json::object Verbs::handle_now(std::string_view verb, const Object& request) {
   if (verb == "status") return status(request);
   if (verb == "pending") return pending(request);
   if (verb == "approve") return answer(request, true);
@@ -67,12 +67,12 @@ json::object Service::handle_now(std::string_view verb, const Object& request) {
   return handle_team(verb, request);
 }
 
-json::object Service::handle_team(std::string_view verb, const Object& request) {
-  using Work = Object (Service::*)(Team&, const Object&);
+json::object Verbs::handle_team(std::string_view verb, const Object& request) {
+  using Work = Object (Verbs::*)(Team&, const Object&);
   static constexpr std::pair<std::string_view, Work> verbs[] = {
-      {"send", &Service::send},   {"broadcast", &Service::broadcast}, {"lead", &Service::lead},
-      {"mode", &Service::mode},   {"allow", &Service::allow},         {"revoke", &Service::revoke},
-      {"rules", &Service::rules}, {"resume", &Service::resume}};
+      {"send", &Verbs::send},   {"broadcast", &Verbs::broadcast}, {"lead", &Verbs::lead},
+      {"mode", &Verbs::mode},   {"allow", &Verbs::allow},         {"revoke", &Verbs::revoke},
+      {"rules", &Verbs::rules}, {"resume", &Verbs::resume}};
   for (const auto& [name, work] : verbs) {
     if (verb != name) continue;
     Object problem;
@@ -82,7 +82,7 @@ json::object Service::handle_team(std::string_view verb, const Object& request) 
   return refuse("verb.unknown", "there is no verb \"" + std::string(verb) + "\"; docs/control.md lists them");
 }
 
-json::object Service::not_leader(Team& team, const std::string& what) {
+json::object Verbs::not_leader(Team& team, const std::string& what) {
   const auto& name = team.context().name;
   const auto& standing = team.standing();
   if (standing.stopped) return refuse("role.not_leader", "we have stopped in team " + name + ": " + standing.reason);
@@ -94,25 +94,25 @@ json::object Service::not_leader(Team& team, const std::string& what) {
   return refuse("role.not_leader", why + (standing.reason.empty() ? "" : "; " + standing.reason));
 }
 
-json::object Service::no_such_mode(const std::string& name) {
+json::object Verbs::no_such_mode(const std::string& name) {
   std::string modes;
   for (const auto mode : config::permission_modes) modes += (modes.empty() ? "" : ", ") + std::string(to_string(mode));
   return refuse("request.invalid", "\"" + name + "\" is no permission mode; modes are " + modes);
 }
 
-Service::TeamPtr Service::served(const std::string& name) const {
+Verbs::TeamPtr Verbs::served(const std::string& name) const {
   const auto found = loop_.teams().find(name);
   return found == loop_.teams().end() || found->second->retired() ? nullptr : found->second;
 }
 
-std::vector<Service::TeamPtr> Service::all_served() const {
+std::vector<Verbs::TeamPtr> Verbs::all_served() const {
   std::vector<TeamPtr> teams;
   for (const auto& [name, team] : loop_.teams())
     if (!team->retired()) teams.push_back(team);
   return teams;
 }
 
-Service::TeamPtr Service::team_of(const Object& request, Object& problem) const {
+Verbs::TeamPtr Verbs::team_of(const Object& request, Object& problem) const {
   const auto name = text(request, "team");
   const auto teams = all_served();
   if (!name.empty()) {
@@ -135,11 +135,11 @@ Service::TeamPtr Service::team_of(const Object& request, Object& problem) const 
   return nullptr;
 }
 
-bool Service::is_unknown(const Object& request, Object& problem) const {
+bool Verbs::is_unknown(const Object& request, Object& problem) const {
   return !text(request, "team").empty() && !team_of(request, problem);
 }
 
-json::object Service::status(const Object& request) {
+json::object Verbs::status(const Object& request) {
   const auto wanted = text(request, "team");
   json::array teams;
   for (const auto& team : all_served()) {
@@ -161,7 +161,7 @@ json::object Service::status(const Object& request) {
           {"teams", std::move(teams)}};
 }
 
-json::object Service::pending(const Object& request) {
+json::object Verbs::pending(const Object& request) {
   const auto wanted = text(request, "team");
   if (Object problem; is_unknown(request, problem)) return problem;
   json::array asks;
@@ -174,7 +174,7 @@ json::object Service::pending(const Object& request) {
   return {{"ok", true}, {"asks", std::move(asks)}};
 }
 
-json::object Service::send(Team& team, const Object& request) {
+json::object Verbs::send(Team& team, const Object& request) {
   if (team.standing().role == config::Role::observer) return not_leader(team, "writing to its workers");
   const auto to = text(request, "to");
   const auto body = text(request, "text");
@@ -184,7 +184,7 @@ json::object Service::send(Team& team, const Object& request) {
   return {{"ok", true}, {"to", to}, {"message_key", key->value}};
 }
 
-json::object Service::broadcast(Team& team, const Object& request) {
+json::object Verbs::broadcast(Team& team, const Object& request) {
   if (team.standing().role == config::Role::observer) return not_leader(team, "writing to its workers");
   const auto body = text(request, "text");
   if (body.empty()) return refuse("request.invalid", "there is no text to send");
@@ -198,7 +198,7 @@ json::object Service::broadcast(Team& team, const Object& request) {
   return {{"ok", true}, {"sent", std::move(sent)}};
 }
 
-json::object Service::trace(const Object& request) {
+json::object Verbs::trace(const Object& request) {
   const auto id = text(request, "id");
   if (id.empty()) return refuse("request.invalid", "`id` must be a message key, the beginning of one, or a request id");
   const auto kind = text(request, "kind");
@@ -213,7 +213,7 @@ json::object Service::trace(const Object& request) {
   return std::move(*view);
 }
 
-json::object Service::reload() {
+json::object Verbs::reload() {
   const auto report = reload_();
   if (!report) return refuse(report.error());
   const auto list = [](const std::vector<std::string>& names) { return json::array(names.begin(), names.end()); };
@@ -224,7 +224,7 @@ json::object Service::reload() {
           {"restart", list(report->restart)}};
 }
 
-json::object Service::quarantine(const Object& request) {
+json::object Verbs::quarantine(const Object& request) {
   const auto limit =
       static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(quarantine_limit), 1, 10'000));
   const auto rows = services_.ledger.quarantined(text(request, "team"), limit);

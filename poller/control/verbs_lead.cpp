@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
 #include "poller/pause.hpp"
 #include "schema/hook_event.hpp"
@@ -56,7 +56,7 @@ void hear_of_end(Team& team, HookTalk& talk) {
 
 }  // namespace
 
-asio::awaitable<json::object> Service::attach(TeamPtr team, Object request, SessionPtr session) {
+asio::awaitable<json::object> Verbs::attach(TeamPtr team, Object request, SessionPtr session) {
   const auto rung = config::parse_rung(text(request, "rung"));
   const bool may = rung == config::Rung::stdin_stream || rung == config::Rung::hook || rung == config::Rung::socket;
   if (!may) co_return refuse("request.invalid", "`rung` must be one of stdin, hook, socket");
@@ -84,7 +84,7 @@ asio::awaitable<json::object> Service::attach(TeamPtr team, Object request, Sess
                    {"permissions", team->context().config.lead.permissions}};
 }
 
-asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, SessionPtr session) {
+asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, SessionPtr session) {
   const auto wait =
       milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_wait.count()));
   const auto take = take_of(request, *session);
@@ -130,7 +130,7 @@ asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, Ses
                    {"lead_state", to_string(team->courier().lead_state())}};
 }
 
-void Service::lend(const TeamPtr& team, const SessionPtr& session, const std::vector<OutgoingMessage>& messages) {
+void Verbs::lend(const TeamPtr& team, const SessionPtr& session, const std::vector<OutgoingMessage>& messages) {
   if (!session->lent || session->lent->team.lock() != team) {
     auto lent = std::make_shared<Lent>();
     lent->team = team;
@@ -155,7 +155,7 @@ void Service::lend(const TeamPtr& team, const SessionPtr& session, const std::ve
   }
 }
 
-Result<std::size_t> Service::acknowledge_up_to(Team& team, const std::string& key) {
+Result<std::size_t> Verbs::acknowledge_up_to(Team& team, const std::string& key) {
   std::vector<std::string> keys;
   for (const auto& lent : lent_) {
     if (lent->team.lock().get() != &team) continue;
@@ -169,7 +169,7 @@ Result<std::size_t> Service::acknowledge_up_to(Team& team, const std::string& ke
   return team.courier().acknowledge(keys);
 }
 
-json::object Service::acknowledge(const Object& request) {
+json::object Verbs::acknowledge(const Object& request) {
   const auto* keys = request.if_contains("keys");
   if (keys == nullptr || !keys->is_array()) return refuse("request.invalid", "`keys` must be a list of message keys");
   const auto how = flag(request, "assumed") ? Confirmation::assumed : Confirmation::acknowledged;
@@ -186,7 +186,7 @@ json::object Service::acknowledge(const Object& request) {
   return {{"ok", true}, {"acknowledged", count}};
 }
 
-json::object Service::lead(Team& team, const Object& request) {
+json::object Verbs::lead(Team& team, const Object& request) {
   std::optional<LeadEvent> event;
   if (const auto state = text(request, "state"); !state.empty()) {
     event = parse_lead_event("reports_" + state);
