@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <chrono>
 #include <optional>
+#include <variant>
 
 #include "poller/control/request.hpp"
 #include "poller/control/views.hpp"
@@ -21,6 +22,29 @@ using std::chrono::milliseconds;
 constexpr int trace_limit = 50;
 constexpr int quarantine_limit = 200;
 
+bool writes(const Team& team) { return team.standing().role != config::Role::observer; }
+bool leads(const Team& team) { return team.standing().role == config::Role::leader && !team.standing().stopped; }
+/// In front of another lead our rules hold for us.
+bool keeps_rules(const Team& team) { return leads(team) || team.standing().role == config::Role::front; }
+
+/// What not every one may do: who may, and what it is called where that is refused.
+struct Deed {
+  bool (*may)(const Team&) = nullptr;
+  std::string_view name;
+};
+constexpr Deed writing{writes, "writing to its workers"};
+constexpr Deed ending{leads, "ending a worker"};
+constexpr Deed setting_mode{leads, "setting a mode"};
+constexpr Deed allowing{keeps_rules, "allowing something"};
+
+/// A text that a verb cannot do without, and what is said where it is missing.
+struct Field {
+  std::string_view name;
+  std::string_view missing;
+};
+constexpr Field body{"text", "there is no text to send"};
+constexpr Field traced{"id", "`id` must be a message key, the beginning of one, or a request id"};
+
 }  // namespace
 
 Verbs::Verbs(PollLoop& loop, Services& services, std::string ledger_path, Reload reload)
@@ -30,56 +54,95 @@ Verbs::Verbs(PollLoop& loop, Services& services, std::string ledger_path, Reload
       started_ms_(services.clock.wall_ms()),
       reload_(std::move(reload)) {}
 
+struct Verbs::Verb {
+  using Plain = Object (Verbs::*)(const Object&);
+  using OfConnection = Object (Verbs::*)(const Object&, ControlSession&);
+  using OfTeam = Object (Verbs::*)(Team&, const Object&);
+  using Waits = asio::awaitable<Object> (Verbs::*)(Object, SessionPtr);
+  using OfTeamWaits = asio::awaitable<Object> (Verbs::*)(TeamPtr, Object, SessionPtr);
+
+  std::string_view name;
+  std::variant<Plain, OfConnection, OfTeam, Waits, OfTeamWaits> work;
+  Deed deed = {};
+  Field field = {};
+  bool has_kind = false;  // `kind` is a kind of ask
+  bool by_event = false;  // its team is the one whose lead `event` is of
+  // The answer's list. Where it is empty and `team` names none that is served, the answer is that: rows of a team that
+  // was served once are shown, a name that nothing is known of is a slip.
+  std::string_view list = {};
+};
+
+const Verbs::Verb* Verbs::find(std::string_view name) {
+  static constexpr Verb table[] = {
+      {.name = "status", .work = &Verbs::status, .list = "teams"},
+      {.name = "pending", .work = &Verbs::pending, .list = "asks"},
+      {.name = "approve", .work = &Verbs::approve, .has_kind = true},
+      {.name = "deny", .work = &Verbs::deny, .has_kind = true},
+      {.name = "send", .work = &Verbs::send, .deed = writing, .field = body},
+      {.name = "broadcast", .work = &Verbs::broadcast, .deed = writing, .field = body},
+      {.name = "lead", .work = &Verbs::lead},
+      {.name = "attach", .work = &Verbs::attach, .by_event = true},
+      {.name = "hook", .work = &Verbs::hook},
+      {.name = "shown", .work = &Verbs::shown},
+      {.name = "worker_call", .work = &Verbs::worker_call},
+      {.name = "judge", .work = &Verbs::judge},
+      {.name = "decisions", .work = &Verbs::decisions, .list = "decisions"},
+      {.name = "recv", .work = &Verbs::receive},
+      {.name = "ack", .work = &Verbs::acknowledge},
+      {.name = "trace", .work = &Verbs::trace, .field = traced, .has_kind = true},
+      {.name = "history", .work = &Verbs::history, .list = "messages"},
+      {.name = "shutdown", .work = &Verbs::shut_down, .deed = ending},
+      {.name = "shutdowns", .work = &Verbs::shutdowns, .list = "shutdowns"},
+      {.name = "mode", .work = &Verbs::mode, .deed = setting_mode},
+      {.name = "allow", .work = &Verbs::allow, .deed = allowing},
+      {.name = "revoke", .work = &Verbs::revoke},
+      {.name = "rules", .work = &Verbs::rules},
+      {.name = "reload", .work = &Verbs::reload},
+      {.name = "resume", .work = &Verbs::resume},
+      {.name = "quarantine", .work = &Verbs::quarantine, .list = "entries"},
+  };
+  const auto* found =
+      std::find_if(std::begin(table), std::end(table), [&](const Verb& one) { return one.name == name; });
+  return found == std::end(table) ? nullptr : found;
+}
+
 asio::awaitable<json::object> Verbs::handle(json::object request, std::shared_ptr<ControlSession> session) {
-  const auto verb = text(request, "verb");
-  services_.telemetry.emit(Event::control_command, {{"type", verb}, {"by", text(request, "by")}});
-  using Wait = asio::awaitable<Object> (Verbs::*)(TeamPtr, Object, SessionPtr);
-  static constexpr std::pair<std::string_view, Wait> verbs[] = {{"recv", &Verbs::receive},
-                                                                {"attach", &Verbs::attach},
-                                                                {"judge", &Verbs::judge},
-                                                                {"shutdown", &Verbs::shut_down}};
-  if (verb == "hook") co_return hook(request, *session);
-  if (verb == "shown") co_return shown(request, *session);
-  if (verb == "worker_call") co_return co_await worker_call(std::move(request), std::move(session));
-  for (const auto& [name, work] : verbs) {
-    if (verb != name) continue;
-    Object problem;
-    const bool by_event = verb == "attach" && request.contains("event");
-    auto team = by_event ? team_of_event(request, problem) : team_of(request, problem);
-    if (!team) co_return problem;
-    co_return co_await (this->*work)(std::move(team), std::move(request), std::move(session));
-  }
-  co_return handle_now(verb, request);
+  const auto name = text(request, "verb");
+  services_.telemetry.emit(Event::control_command, {{"type", name}, {"by", text(request, "by")}});
+  const Verb* verb = find(name);
+  if (verb == nullptr)
+    co_return refuse("verb.unknown", "there is no verb \"" + name + "\"; docs/control.md lists them");
+  Object problem;
+  auto team = team_for(*verb, request, problem);
+  if (!problem.empty()) co_return problem;
+  if (!verb->field.name.empty() && text(request, verb->field.name).empty())
+    co_return refuse("request.invalid", std::string(verb->field.missing));
+  if (const auto kind = text(request, "kind"); verb->has_kind && !kind.empty() && !handlers::parse_request_kind(kind))
+    co_return refuse("request.invalid",
+                     "\"" + kind + "\" is no kind of ask; kinds are permission, sandbox, plan and stop");
+  if (const auto* work = std::get_if<Verb::Waits>(&verb->work))
+    co_return co_await (this->**work)(std::move(request), std::move(session));
+  if (const auto* work = std::get_if<Verb::OfTeamWaits>(&verb->work))
+    co_return co_await (this->**work)(std::move(team), std::move(request), std::move(session));
+  Object answer;
+  if (const auto* work = std::get_if<Verb::OfConnection>(&verb->work)) answer = (this->**work)(request, *session);
+  if (const auto* work = std::get_if<Verb::OfTeam>(&verb->work)) answer = (this->**work)(*team, request);
+  if (const auto* work = std::get_if<Verb::Plain>(&verb->work)) answer = (this->**work)(request);
+  const auto* list = answer.if_contains(verb->list);
+  if (list != nullptr && list->as_array().empty() && !text(request, "team").empty() && !team_of(request, problem))
+    co_return problem;
+  co_return answer;
 }
 
-json::object Verbs::handle_now(std::string_view verb, const Object& request) {
-  if (verb == "status") return status(request);
-  if (verb == "pending") return pending(request);
-  if (verb == "approve") return answer(request, true);
-  if (verb == "deny") return answer(request, false);
-  if (verb == "ack") return acknowledge(request);
-  if (verb == "decisions") return decisions(request);
-  if (verb == "trace") return trace(request);
-  if (verb == "history") return history(request);
-  if (verb == "quarantine") return quarantine(request);
-  if (verb == "shutdowns") return shutdowns(request);
-  if (verb == "reload") return reload();
-  return handle_team(verb, request);
-}
-
-json::object Verbs::handle_team(std::string_view verb, const Object& request) {
-  using Work = Object (Verbs::*)(Team&, const Object&);
-  static constexpr std::pair<std::string_view, Work> verbs[] = {
-      {"send", &Verbs::send},   {"broadcast", &Verbs::broadcast}, {"lead", &Verbs::lead},
-      {"mode", &Verbs::mode},   {"allow", &Verbs::allow},         {"revoke", &Verbs::revoke},
-      {"rules", &Verbs::rules}, {"resume", &Verbs::resume}};
-  for (const auto& [name, work] : verbs) {
-    if (verb != name) continue;
-    Object problem;
-    const auto team = team_of(request, problem);
-    return team ? (this->*work)(*team, request) : problem;
-  }
-  return refuse("verb.unknown", "there is no verb \"" + std::string(verb) + "\"; docs/control.md lists them");
+Verbs::TeamPtr Verbs::team_for(const Verb& verb, const Object& request, Object& problem) const {
+  const bool is_of_team =
+      std::holds_alternative<Verb::OfTeam>(verb.work) || std::holds_alternative<Verb::OfTeamWaits>(verb.work);
+  if (!is_of_team) return nullptr;
+  const bool by_event = verb.by_event && request.contains("event");
+  auto team = by_event ? team_of_event(request, problem) : team_of(request, problem);
+  if (team && verb.deed.may != nullptr && !verb.deed.may(*team))
+    problem = not_leader(*team, std::string(verb.deed.name));
+  return team;
 }
 
 json::object Verbs::not_leader(Team& team, const std::string& what) {
@@ -135,10 +198,6 @@ Verbs::TeamPtr Verbs::team_of(const Object& request, Object& problem) const {
   return nullptr;
 }
 
-bool Verbs::is_unknown(const Object& request, Object& problem) const {
-  return !text(request, "team").empty() && !team_of(request, problem);
-}
-
 json::object Verbs::status(const Object& request) {
   const auto wanted = text(request, "team");
   json::array teams;
@@ -147,11 +206,6 @@ json::object Verbs::status(const Object& request) {
     auto view = team_view(*team, services_);
     if (!view) return refuse(view.error());
     teams.push_back(std::move(*view));
-  }
-  if (!wanted.empty() && teams.empty()) {
-    Object problem;
-    static_cast<void>(team_of(request, problem));
-    return problem;
   }
   return {{"ok", true},
           {"version", INBOX_POLLER_VERSION},
@@ -163,7 +217,6 @@ json::object Verbs::status(const Object& request) {
 
 json::object Verbs::pending(const Object& request) {
   const auto wanted = text(request, "team");
-  if (Object problem; is_unknown(request, problem)) return problem;
   json::array asks;
   for (const auto& team : all_served())
     if (wanted.empty() || wanted == team->context().name)
@@ -175,23 +228,17 @@ json::object Verbs::pending(const Object& request) {
 }
 
 json::object Verbs::send(Team& team, const Object& request) {
-  if (team.standing().role == config::Role::observer) return not_leader(team, "writing to its workers");
   const auto to = text(request, "to");
-  const auto body = text(request, "text");
-  if (body.empty()) return refuse("request.invalid", "there is no text to send");
-  const auto key = team.send(to, body, text(request, "summary"));
+  const auto key = team.send(to, text(request, "text"), text(request, "summary"));
   if (!key) return refuse(key.error());
   return {{"ok", true}, {"to", to}, {"message_key", key->value}};
 }
 
 json::object Verbs::broadcast(Team& team, const Object& request) {
-  if (team.standing().role == config::Role::observer) return not_leader(team, "writing to its workers");
-  const auto body = text(request, "text");
-  if (body.empty()) return refuse("request.invalid", "there is no text to send");
   json::array sent;
   for (const auto& member : team.context().roster.members) {
     if (member.name == team.context().lead) continue;
-    const auto key = team.send(member.name, body, text(request, "summary"));
+    const auto key = team.send(member.name, text(request, "text"), text(request, "summary"));
     if (!key) return refuse(key.error());
     sent.push_back(Object{{"to", member.name}, {"message_key", key->value}});
   }
@@ -200,11 +247,7 @@ json::object Verbs::broadcast(Team& team, const Object& request) {
 
 json::object Verbs::trace(const Object& request) {
   const auto id = text(request, "id");
-  if (id.empty()) return refuse("request.invalid", "`id` must be a message key, the beginning of one, or a request id");
-  const auto kind = text(request, "kind");
-  if (!kind.empty() && !handlers::parse_request_kind(kind))
-    return refuse("request.invalid", "\"" + kind + "\" is no kind of ask; kinds are permission, sandbox, plan and stop");
-  auto view = trace_view(services_.ledger, id, kind, trace_limit);
+  auto view = trace_view(services_.ledger, id, text(request, "kind"), trace_limit);
   if (!view) return refuse(view.error());
   const auto nothing = [&](std::string_view list) { return view->at(list).as_array().empty(); };
   if (nothing("messages") && nothing("requests") && nothing("shutdowns") && nothing("effects") && nothing("history"))
@@ -213,7 +256,7 @@ json::object Verbs::trace(const Object& request) {
   return std::move(*view);
 }
 
-json::object Verbs::reload() {
+json::object Verbs::reload(const Object&) {
   const auto report = reload_();
   if (!report) return refuse(report.error());
   const auto list = [](const std::vector<std::string>& names) { return json::array(names.begin(), names.end()); };
@@ -231,7 +274,6 @@ json::object Verbs::quarantine(const Object& request) {
   if (!rows) return refuse(rows.error());
   json::array entries;
   for (const auto& row : *rows) entries.push_back(message_view(row));
-  if (Object problem; entries.empty() && is_unknown(request, problem)) return problem;
   const auto copies = services_.quarantine.list();
   if (!copies) return refuse(copies.error());
   json::array kept;

@@ -39,8 +39,6 @@ Result<std::pair<std::string, handlers::Request>> Verbs::ask_of(const Object& re
   const auto id = text(request, "id");
   const auto wanted = text(request, "team");
   const auto kind = text(request, "kind");
-  if (!kind.empty() && !handlers::parse_request_kind(kind))
-    return Error{"request.invalid", "\"" + kind + "\" is no kind of ask; kinds are permission, sandbox, plan and stop"};
   // A message key is a hash: nobody can give an ask an id that is another's key.
   auto id_of_key = id;
   if (const auto rows = services_.ledger.messages_like(id, most_alike); rows.ok() && !id.empty()) {
