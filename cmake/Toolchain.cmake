@@ -44,10 +44,12 @@ if(INBOX_POLLER_SANITIZE STREQUAL "thread" AND EXISTS /proc/sys/vm/mmap_rnd_bits
   endif()
 endif()
 
-# inbox_poller_room(<name> [PUBLIC libraries…]): the static library of one room, made of every source below its folder.
+# inbox_poller_room(<name> [PUBLIC libraries…]): the static library of one room, made of every source below its folder; the command
+# line, which stands below the daemon's folder, is a room of its own.
 function(inbox_poller_room name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  list(FILTER sources EXCLUDE REGEX "/cli/main\\.cpp$")
+  file(GLOB_RECURSE apart CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/main.cpp)
+  list(REMOVE_ITEM sources ${apart} "")
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC inbox-poller-flags ${ARGN})
 endfunction()

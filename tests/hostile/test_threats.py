@@ -38,7 +38,7 @@ ROWS = {
         "hostile/test_threats.py": ["test_row_04_an_id_of_another_and_an_answer_beforehand_approve_nothing"],
         "integration/test_asks.py": ["test_the_same_ask_gets_the_same_answer_byte_for_byte", "test_the_same_id_with_other_content_is_refused_and_shown"],
         "unit/handlers/dispatch_test.cpp": ["an id is used once: other content or another asker is refused, even if a rule would allow it"],
-        "unit/poller/watch_test.cpp": ["another ask under the same id is told and never answered by a key meant for the first"]}),
+        "unit/cli/watch_test.cpp": ["another ask under the same id is told and never answered by a key meant for the first"]}),
     5: ("a plan's path leads to a secret, or its file changes after the approval", {
         "hostile/test_threats.py": ["test_row_05_no_path_of_a_payload_is_ever_opened"],
         "unit/handlers/plan_approval_test.cpp": ["a decision is bound to the plan's text, not to its file, its time or its id"]}),
@@ -87,7 +87,7 @@ ROWS = {
     16: ("a log that steers a terminal or tells secrets", {
         "hostile/test_content_log.py": ["Log"],
         "unit/poller/telemetry_test.cpp": ["an event is one JSON line, whatever bytes an agent put into it", "what looks like a credential is masked, the rest of the sentence stays"],
-        "unit/poller/cli_printable.cpp": ["what a terminal would obey is shown instead"]}),
+        "unit/cli/cli_printable.cpp": ["what a terminal would obey is shown instead"]}),
     17: ("an operator allows everything by mistake", {
         "hostile/test_threats.py": ["test_row_17_a_dangerous_setting_needs_its_name_and_is_told_at_every_start"],
         "unit/config/load_test.cpp": ["a dangerous setting stands once it is acknowledged, and is never quiet"]}),

@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "tests/support/catch.hpp"
-#include "tests/unit/poller/cli_fixture.hpp"
+#include "tests/unit/cli/cli_fixture.hpp"
 
 using namespace inbox_poller;
 using namespace inbox_poller::poller;

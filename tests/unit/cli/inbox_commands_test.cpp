@@ -1,6 +1,6 @@
 // The plain mailbox on the command line: on files, under their locks, and careful beside a daemon.
 #include "tests/support/catch.hpp"
-#include "tests/unit/poller/inbox_team.hpp"
+#include "tests/unit/cli/inbox_team.hpp"
 
 using namespace inbox_poller;
 using namespace inbox_poller::poller;

@@ -5,7 +5,7 @@
 
 #include "poller/ledger/ledger.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/unit/poller/inbox_team.hpp"
+#include "tests/unit/cli/inbox_team.hpp"
 
 using namespace inbox_poller;
 using namespace inbox_poller::poller;

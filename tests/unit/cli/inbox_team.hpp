@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "tests/support/mailbox_setting.hpp"
-#include "tests/unit/poller/cli_fixture.hpp"
+#include "tests/unit/cli/cli_fixture.hpp"
 
 namespace inbox_poller::poller::testing {
 

@@ -1,7 +1,7 @@
 // What a person reads: asks shown whole and safely, states as sentences.
 #include "poller/cli/explain.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/unit/poller/cli_fixture.hpp"
+#include "tests/unit/cli/cli_fixture.hpp"
 
 using namespace inbox_poller;
 using namespace inbox_poller::poller;
