@@ -268,9 +268,7 @@ json::object Verbs::reload(const Object&) {
 }
 
 json::object Verbs::quarantine(const Object& request) {
-  const auto limit =
-      static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(quarantine_limit), 1, 10'000));
-  const auto rows = services_.ledger.quarantined(text(request, "team"), limit);
+  const auto rows = services_.ledger.quarantined(text(request, "team"), limit_of(request, quarantine_limit));
   if (!rows) return refuse(rows.error());
   json::array entries;
   for (const auto& row : *rows) entries.push_back(message_view(row));

@@ -1,5 +1,4 @@
 // The verb `history`: messages as the ledger has them, also those that are in no inbox any more.
-#include <algorithm>
 #include <boost/json/array.hpp>
 
 #include "poller/control/request.hpp"
@@ -13,8 +12,7 @@ namespace inbox_poller::poller {
 namespace json = boost::json;
 namespace {
 
-constexpr int default_limit = 50;
-constexpr int most_messages = 10'000;
+constexpr int usual_messages = 50;
 constexpr std::size_t beginning = 400;  // bytes of a text, unless all of it is wanted
 
 /// At most so many bytes, and no half character.
@@ -43,8 +41,7 @@ json::object history_view(const MessageRow& row, bool full) {
 }  // namespace
 
 json::object Verbs::history(const Object& request) {
-  const int limit =
-      static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(default_limit), 1, most_messages));
+  const int limit = limit_of(request, usual_messages);
   const std::string key = text(request, "key");
   const Ledger::Wanted wanted{text(request, "team"), text(request, "from"), text(request, "type"),
                               number(request, "since_ms").value_or(0)};

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds held_lease = std::chrono::minutes(10);
 constexpr milliseconds recv_look{50};
-constexpr milliseconds longest_wait = std::chrono::hours(24);
+constexpr milliseconds longest_span = std::chrono::hours(24);
 constexpr milliseconds hook_is_late{1000};  // it leaves after 35 ms, and a machine may be slow
 constexpr std::size_t default_max = 20;
 constexpr std::size_t tidy_above = 100;     // so many lent messages are kept before those that arrived are looked for
@@ -86,7 +86,7 @@ asio::awaitable<json::object> Verbs::attach(TeamPtr team, Object request, Sessio
 
 asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, SessionPtr session) {
   const auto wait =
-      milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_wait.count()));
+      milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_span.count()));
   const auto take = take_of(request, *session);
   if (const auto taken = text(request, "acked"); !taken.empty()) {
     // Several may follow: what one of them took says nothing of the others.
@@ -199,7 +199,7 @@ json::object Verbs::lead(Team& team, const Object& request) {
   if (event) {
     std::optional<config::Duration> limit;
     if (const auto ms = number(request, "for_ms"); ms && *ms > 0)
-      limit = std::min<milliseconds>(milliseconds(*ms), longest_wait);
+      limit = std::min<milliseconds>(milliseconds(*ms), longest_span);
     const LeadSession session{text(request, "session"), {}};
     if (auto reported = team.courier().report(*event, limit, &session); !reported) return refuse(reported.error());
     team.poke();

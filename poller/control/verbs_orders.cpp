@@ -82,8 +82,7 @@ asio::awaitable<json::object> Verbs::shut_down(TeamPtr team, Object request, Ses
 json::object Verbs::shutdowns(const Object& request) {
   const auto id = text(request, "id");
   const auto wanted = text(request, "team");
-  const auto limit =
-      static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(shutdowns_limit), 1, 10'000));
+  const int limit = limit_of(request, shutdowns_limit);
   std::vector<std::pair<std::string, handlers::Shutdown>> found;
   if (!id.empty()) {
     auto rows = services_.ledger.shutdowns_by_id(id);

@@ -12,8 +12,6 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-void add(Findings& to, Findings more) { std::move(more.begin(), more.end(), std::back_inserter(to)); }
-
 void look_at_access(const World& world, const TeamPlace& team, const TeamSight& sight, Findings& findings) {
   const auto uid = static_cast<unsigned>(::geteuid());
   for (const std::string& path : {team.folder(), team.folder() + "/inboxes", team.folder() + "/config.json"}) {
