@@ -220,11 +220,11 @@ class Daemon {
 /// What was lent out when we died is offered again, labelled as a possible repeat.
 Status requeue_what_was_lent(Ledger& ledger) {
   return ledger.transaction([&]() -> Status {
-    const auto offered = ledger.offered("");
+    const auto offered = ledger.deliveries().offered("");
     if (!offered) return offered.error();
     for (const auto& row : *offered)
-      if (auto noted = ledger.note(offered_line(row)); !noted) return noted;
-    return ledger.requeue_all_offered();
+      if (auto noted = ledger.history().add(offered_line(row)); !noted) return noted;
+    return ledger.deliveries().requeue_all_offered();
   });
 }
 

@@ -33,13 +33,13 @@ void TeamContext::reconfigure(const config::TeamConfig& fresh) {
 }
 
 Status TeamContext::restore() {
-  auto rows = ledger.members(name);
+  auto rows = ledger.members().of_team(name);
   if (!rows) return rows.error();
   for (auto& row : *rows) {
     if (!row.present) former_members_.push_back(row.name);
     members[row.name] = std::move(row);
   }
-  auto rules = ledger.rules(name);
+  auto rules = ledger.rules().of_team(name);
   if (!rules) return rules.error();
   all_rules_ = std::move(*rules);
   rebuild_rules();
@@ -86,7 +86,7 @@ Status TeamContext::adopt(schema::Roster fresh) {
   const auto committed = commit([&](EventBatch& events) -> Status {
     for (const auto& row : changed) {
       events.add(Event::roster_changed, {{"team", name}, {"from", row.name}, {"new", row.present ? "member" : "left"}});
-      if (auto put = ledger.put_member(row); !put) return put;
+      if (auto put = ledger.members().put(row); !put) return put;
     }
     return Done{};
   });
@@ -221,7 +221,7 @@ Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& ev
   row.batch = *batch;
   row.delivery = DeliveryState::queued;
   row.priority = word.priority;
-  const auto inserted = ledger.insert(row);
+  const auto inserted = ledger.messages().insert(row);
   if (!inserted) return inserted.error();
   row.id = *inserted;
   events.add(Event::message_accepted, accepted_fields(row));
@@ -230,7 +230,7 @@ Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& ev
 
 Result<std::vector<std::pair<std::string, handlers::Request>>> TeamContext::recent_decisions() {
   const auto span = std::chrono::duration_cast<std::chrono::milliseconds>(recent);
-  return ledger.decisions(name, clock.wall_ms() - span.count(), most_recent);
+  return ledger.asks().decisions(name, clock.wall_ms() - span.count(), most_recent);
 }
 
 Status TeamContext::enqueue(const std::vector<handlers::Effect>& effects, const std::string& request_id,
@@ -246,7 +246,7 @@ Status TeamContext::enqueue(const std::vector<handlers::Effect>& effects, const 
     row.request_id = request_id;
     row.created_ms = clock.wall_ms();
     row.next_ms = row.created_ms;
-    if (auto queued = ledger.enqueue(row); !queued) return queued;
+    if (auto queued = ledger.outbox().enqueue(row); !queued) return queued;
   }
   return Done{};
 }

@@ -383,7 +383,7 @@ Status EventBatch::write_history(Ledger& ledger, EpochMs now) const {
     if (!item.in_history) continue;
     const auto row = history_line(item.event, item.fields, now);
     if (row.message_key.empty() && row.request_id.empty()) continue;
-    if (auto noted = ledger.note(row); !noted) return noted.error();
+    if (auto noted = ledger.history().add(row); !noted) return noted.error();
   }
   return Done{};
 }

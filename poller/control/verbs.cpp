@@ -268,7 +268,7 @@ json::object Verbs::reload(const Object&) {
 }
 
 json::object Verbs::quarantine(const Object& request) {
-  const auto rows = services_.ledger.quarantined(text(request, "team"), limit_of(request, quarantine_limit));
+  const auto rows = services_.ledger.messages().quarantined(text(request, "team"), limit_of(request, quarantine_limit));
   if (!rows) return refuse(rows.error());
   json::array entries;
   for (const auto& row : *rows) entries.push_back(message_view(row));

@@ -41,11 +41,11 @@ Result<std::pair<std::string, handlers::Request>> Verbs::ask_of(const Object& re
   const auto kind = text(request, "kind");
   // A message key is a hash: nobody can give an ask an id that is another's key.
   auto id_of_key = id;
-  if (const auto rows = services_.ledger.messages_like(id, most_alike); rows.ok() && !id.empty()) {
+  if (const auto rows = services_.ledger.messages().like(id, most_alike); rows.ok() && !id.empty()) {
     for (const auto& row : *rows)
       if (row.key.value == id && !row.request_id.empty()) id_of_key = row.request_id;
   }
-  auto found = services_.ledger.requests_by_id(id_of_key);
+  auto found = services_.ledger.asks().by_id(id_of_key);
   if (!found) return found.error();
   if (id_of_key != id) std::erase_if(*found, [&](const auto& item) { return item.second.message.value != id; });
   std::erase_if(*found, [&](const auto& item) { return !wanted.empty() && item.first != wanted; });

@@ -18,8 +18,8 @@ json::object Verbs::decisions(const Object& request) {
   const int limit = limit_of(request, usual_decisions);
   const auto asker = text(request, "asker");
   // One asker's are picked out here: what one of many asked may lie far back.
-  const auto rows = services_.ledger.decisions(text(request, "team"), number(request, "since_ms").value_or(0),
-                                               asker.empty() ? limit : most_decisions);
+  const auto rows = services_.ledger.asks().decisions(text(request, "team"), number(request, "since_ms").value_or(0),
+                                                      asker.empty() ? limit : most_decisions);
   if (!rows) return refuse(rows.error());
   json::array list;
   for (const auto& [team, decided] : *rows) {

@@ -43,10 +43,10 @@ json::object history_view(const MessageRow& row, bool full) {
 json::object Verbs::history(const Object& request) {
   const int limit = limit_of(request, usual_messages);
   const std::string key = text(request, "key");
-  const Ledger::Wanted wanted{text(request, "team"), text(request, "from"), text(request, "type"),
+  const MessageTable::Wanted wanted{text(request, "team"), text(request, "from"), text(request, "type"),
                               number(request, "since_ms").value_or(0)};
   const auto rows =
-      key.empty() ? services_.ledger.latest_messages(wanted, limit) : services_.ledger.messages_like(key, limit);
+      key.empty() ? services_.ledger.messages().latest(wanted, limit) : services_.ledger.messages().like(key, limit);
   if (!rows) return refuse(rows.error());
   const bool full = flag(request, "full") || !key.empty();
   json::array messages;

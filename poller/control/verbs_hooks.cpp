@@ -112,8 +112,8 @@ Result<HookEvent> event_of(const json::object& request) {
 
 /// "2 messages from your team are waiting, from ada, bob. …"; empty when none is.
 std::string backlog(const TeamContext& context) {
-  const auto counts = context.ledger.chat_counts(context.name);
-  const auto rows = context.ledger.queued_before(context.name, context.clock.wall_ms(), names_looked_at);
+  const auto counts = context.ledger.deliveries().counts(context.name);
+  const auto rows = context.ledger.deliveries().queued_before(context.name, context.clock.wall_ms(), names_looked_at);
   if (!counts || !rows || counts->queued == 0) return {};
   std::set<std::string> names;
   for (const auto& row : *rows)
@@ -386,7 +386,7 @@ void Verbs::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer
     if (talk->team.lock() != team) return;  // it is another team's by now
     const auto out = std::exchange(talk->out, std::nullopt);
     if (!out) return;
-    const auto row = team->context().ledger.message(out->messages.front().key);
+    const auto row = team->context().ledger.messages().find(out->messages.front().key);
     const bool lost = row && *row && (*row)->delivery == DeliveryState::offered;
     team->courier().give_back(out->messages, "the hook did not say whether it printed them");
     if (lost) turn_ended_after_all(*team);

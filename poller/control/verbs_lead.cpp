@@ -119,7 +119,7 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
     lend(team, session, messages);
   if (!messages.empty() && !take.by_hand && take.rung != config::Rung::socket)
     static_cast<void>(team->courier().report(LeadEvent::batch_pushed));
-  const auto held = services_.ledger.queued_count(team->context().name);
+  const auto held = services_.ledger.deliveries().queued_count(team->context().name);
   if (!held) co_return refuse(held.error());
   json::array list;
   for (const auto& message : messages) list.push_back(message_view(message));

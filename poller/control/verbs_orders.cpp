@@ -85,7 +85,7 @@ json::object Verbs::shutdowns(const Object& request) {
   const int limit = limit_of(request, shutdowns_limit);
   std::vector<std::pair<std::string, handlers::Shutdown>> found;
   if (!id.empty()) {
-    auto rows = services_.ledger.shutdowns_by_id(id);
+    auto rows = services_.ledger.shutdowns().by_id(id);
     if (!rows) return refuse(rows.error());
     found = *std::move(rows);
     std::erase_if(found, [&](const auto& one) { return !wanted.empty() && one.first != wanted; });
@@ -95,7 +95,7 @@ json::object Verbs::shutdowns(const Object& request) {
   } else {
     for (const auto& [name, team] : loop_.teams()) {
       if (team->retired() || (!wanted.empty() && wanted != name)) continue;
-      auto rows = services_.ledger.shutdowns(name, limit);
+      auto rows = services_.ledger.shutdowns().latest(name, limit);
       if (!rows) return refuse(rows.error());
       for (auto& row : *rows) found.emplace_back(name, std::move(row));
     }

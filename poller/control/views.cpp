@@ -195,11 +195,11 @@ json::object delivery_view(Team& team) {
 
 Result<json::object> team_view(Team& team, Services& services) {
   auto& context = team.context();
-  const auto counts = services.ledger.chat_counts(context.name);
+  const auto counts = services.ledger.deliveries().counts(context.name);
   if (!counts) return counts.error();
-  const auto owed = services.ledger.owed(context.name);
+  const auto owed = services.ledger.outbox().owed(context.name);
   if (!owed) return owed.error();
-  const auto quarantined = services.ledger.quarantined_count(context.name);
+  const auto quarantined = services.ledger.messages().quarantined_count(context.name);
   if (!quarantined) return quarantined.error();
 
   json::array rules;
@@ -251,33 +251,33 @@ class Trace {
 
   /// `id` as the key of a message, or the beginning of one.
   Status add_messages(const std::string& id) {
-    auto rows = ledger_.messages_like(id, limit_);
+    auto rows = ledger_.messages().like(id, limit_);
     if (!rows) return rows.error();
     for (const auto& row : *rows) {
       messages_.push_back(message_view(row));
-      auto kept = ledger_.history_of_message(row.key);
+      auto kept = ledger_.history().of_message(row.key);
       if (!kept) return kept.error();
       if (auto added = add_history(life_of(row, std::move(*kept))); !added) return added;
       if (row.request_id.empty()) continue;
       if (auto added = add_request(row.request_id, row.team); !added) return added;
     }
-    auto written = ledger_.outbox_like(id, limit_);
+    auto written = ledger_.outbox().like(id, limit_);
     if (!written) return written.error();
     for (const auto& row : *written) {
       if (auto added = add_effect(row, effects_); !added) return added;
-      if (auto added = add_history(ledger_.history_of_message(row.key)); !added) return added;
+      if (auto added = add_history(ledger_.history().of_message(row.key)); !added) return added;
     }
     return Done{};
   }
 
   /// `id` as that of an ask or a shutdown, in one team or, with an empty name, in all.
   Status add_request(const std::string& id, const std::string& team) {
-    auto requests = ledger_.requests_by_id(id);
+    auto requests = ledger_.asks().by_id(id);
     if (!requests) return requests.error();
     for (const auto& [name, request] : *requests)
       if ((team.empty() || team == name) && (kind_.empty() || kind_ == to_string(request.kind)))
         if (auto added = add(name, id, request_view(name, request), requests_); !added) return added;
-    auto shutdowns = ledger_.shutdowns_by_id(id);
+    auto shutdowns = ledger_.shutdowns().by_id(id);
     if (!shutdowns) return shutdowns.error();
     for (const auto& [name, shutdown] : *shutdowns)
       if (team.empty() || team == name)
@@ -286,7 +286,7 @@ class Trace {
   }
 
   /// A key of which only the history is left.
-  Status add_history_of(const std::string& key) { return add_history(ledger_.history_of_message({key})); }
+  Status add_history_of(const std::string& key) { return add_history(ledger_.history().of_message({key})); }
 
   json::object take() {
     std::stable_sort(history_.begin(), history_.end(), [](const auto& a, const auto& b) { return a.at_ms < b.at_ms; });
@@ -303,14 +303,14 @@ class Trace {
   Status add(const std::string& team, const std::string& id, json::object view, json::array& to) {
     if (std::any_of(to.begin(), to.end(), [&](const auto& other) { return is_same(other.as_object(), view); }))
       return Done{};
-    auto effects = ledger_.outbox_of_request(team, id);
+    auto effects = ledger_.outbox().of_request(team, id);
     if (!effects) return effects.error();
     json::array list;
     for (const auto& effect : *effects)
       if (auto added = add_effect(effect, list); !added) return added;
     view["effects"] = std::move(list);
     to.push_back(std::move(view));
-    return add_history(ledger_.history_of_request(team, id));
+    return add_history(ledger_.history().of_request(team, id));
   }
 
   static bool is_same(const json::object& a, const json::object& b) {
@@ -321,7 +321,7 @@ class Trace {
   /// With the order that it carries, if it carries one.
   Status add_effect(const OutboxRow& row, json::array& to) {
     auto view = effect_view(row);
-    auto orders = ledger_.orders(row.team);
+    auto orders = ledger_.orders().of_team(row.team);
     if (!orders) return orders.error();
     for (const auto& order : *orders)
       if (order.key == row.key) view["order"] = order_view(order);

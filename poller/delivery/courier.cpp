@@ -29,7 +29,7 @@ constexpr int digest_limit = 20'000;
 
 Status Courier::restore() {
   serve_anew();
-  auto row = context_.ledger.lead(context_.name);
+  auto row = context_.ledger.leads().find(context_.name);
   if (!row) return row.error();
   if (!*row) {
     row_.since_ms = context_.clock.wall_ms();
@@ -86,7 +86,7 @@ Status Courier::record() {
                                      {"old", std::string(to_string(change.old))},
                                      {"new", std::string(to_string(change.now))},
                                      {"by", std::string(to_string(change.by))}});
-    return context_.ledger.put_lead(context_.name, row_);
+    return context_.ledger.leads().put(context_.name, row_);
   });
   if (!committed) return committed;
   untold_.clear();
@@ -113,7 +113,7 @@ void Courier::expire_old() {
   const auto limit = context_.config.delivery.expire_after;
   if (!limit) return;
   const auto now = context_.clock.wall_ms();
-  const auto old = context_.ledger.queued_before(context_.name, now - limit->count(), expired_at_once);
+  const auto old = context_.ledger.deliveries().queued_before(context_.name, now - limit->count(), expired_at_once);
   if (!old || old->empty()) return;
   static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
     std::vector<long long> ids;
@@ -123,7 +123,7 @@ void Courier::expire_old() {
       fields.emplace_back("reason", "undelivered for longer than delivery.expire_after");
       events.add(Event::delivery_expired, std::move(fields));
     }
-    return context_.ledger.mark_expired(ids, now);
+    return context_.ledger.deliveries().mark_expired(ids, now);
   }));
 }
 
@@ -172,23 +172,23 @@ bool Courier::tells_turns_now() const {
   return !row_.session.empty() || (event && (tells_turns(*event) || *event == LeadEvent::batch_pushed));
 }
 
-std::optional<Ledger::Overdue> Courier::overdue_only(bool even_busy) const {
+std::optional<DeliveryTable::Overdue> Courier::overdue_only(bool even_busy) const {
   if (is_open(state_) || even_busy) return std::nullopt;
   const auto now = context_.clock.wall_ms();
   const auto moment = [&](const std::optional<config::Duration>& wait) { return wait ? now - wait->count() : never; };
   const auto& delivery = context_.config.delivery;
-  if (state_ == LeadState::gone) return Ledger::Overdue{never, never};
+  if (state_ == LeadState::gone) return DeliveryTable::Overdue{never, never};
   const auto urgent = delivery.urgent_max_wait ? delivery.urgent_max_wait : delivery.max_wait;
-  return Ledger::Overdue{moment(delivery.max_wait), moment(urgent)};
+  return DeliveryTable::Overdue{moment(delivery.max_wait), moment(urgent)};
 }
 
 Result<Courier::Offerable> Courier::offerable(const Take& take) const {
   const auto overdue = overdue_only(take.even_busy);
   if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return Offerable();
   const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;
-  auto rows = context_.ledger.offerable(context_.name, context_.clock.wall_ms() - effect_grace.count(),
+  auto rows = context_.ledger.deliveries().offerable(context_.name, context_.clock.wall_ms() - effect_grace.count(),
                                         static_cast<int>(std::min<std::size_t>(take.max, 1000)), overdue,
-                                        waits_anew ? Ledger::Owed::of_any_age : Ledger::Owed::of_late);
+                                        waits_anew ? DeliveryTable::Owed::of_any_age : DeliveryTable::Owed::of_late);
   if (!rows) return rows.error();
   const bool digest_due = !overdue && rows->size() < take.max && is_digest_due(!rows->empty());
   return Offerable{*std::move(rows), digest_due};
@@ -219,7 +219,7 @@ Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
       row.sink = take.sink;
       events.add_told_by_row(Event::delivery_offered, offered_fields(row));
     }
-    return context_.ledger.mark_offered(ids_of(messages), take.sink, now);
+    return context_.ledger.deliveries().mark_offered(ids_of(messages), take.sink, now);
   });
   if (!committed) return committed.error();
   std::optional<SteadyTime> until;
@@ -234,7 +234,7 @@ Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
 
 bool Courier::is_digest_due(bool taken_along) const {
   // Whatever delivery.idle says now: what was put aside for a digest is owed.
-  const auto oldest = context_.ledger.digest_material(context_.name, 1);
+  const auto oldest = context_.ledger.deliveries().digest_material(context_.name, 1);
   if (!oldest || oldest->empty()) return false;
   const auto waited = context_.clock.wall_ms() - oldest->front().received_ms;
   // From the future: recorded before the clock was put back while we were down.
@@ -242,7 +242,7 @@ bool Courier::is_digest_due(bool taken_along) const {
 }
 
 Result<std::optional<MessageRow>> Courier::digest(EventBatch& events) {
-  const auto material = context_.ledger.digest_material(context_.name, digest_limit);
+  const auto material = context_.ledger.deliveries().digest_material(context_.name, digest_limit);
   if (!material) return material.error();
   if (material->empty()) return std::optional<MessageRow>();
   std::vector<handlers::DigestItem> items;
@@ -254,8 +254,8 @@ Result<std::optional<MessageRow>> Courier::digest(EventBatch& events) {
     items.push_back(std::move(item));
   }
   const auto now = context_.clock.wall_ms();
-  if (auto summed = context_.ledger.mark_offered(ids, "digest", now); !summed) return summed.error();
-  if (auto summed = context_.ledger.mark_delivered(ids, now, Confirmation::none); !summed) return summed.error();
+  if (auto summed = context_.ledger.deliveries().mark_offered(ids, "digest", now); !summed) return summed.error();
+  if (auto summed = context_.ledger.deliveries().mark_delivered(ids, now, Confirmation::none); !summed) return summed.error();
   WordToLead word;
   word.notice =
       handlers::notice_of(handlers::digest_text(items), {"digest", material->back().key.value}, context_.view(), now);

@@ -113,7 +113,7 @@ class Courier {
  private:
   [[nodiscard]] RungState state_of(config::Rung) const;
   [[nodiscard]] bool tells_turns_now() const;
-  [[nodiscard]] std::optional<Ledger::Overdue> overdue_only(bool even_busy) const;
+  [[nodiscard]] std::optional<DeliveryTable::Overdue> overdue_only(bool even_busy) const;
   Status record();
   void look_at_hooks();
   void carry_out(const std::vector<HookOffers::Verdict>&);

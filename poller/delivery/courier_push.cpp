@@ -94,7 +94,7 @@ bool Courier::pushed(Rung rung, const std::vector<OutgoingMessage>& messages) {
 asio::awaitable<bool> Courier::point() {
   const auto now = context_.clock.steady();
   if (!is_open(state_) || (pointed_ && now - *pointed_ < point_again)) co_return false;
-  const auto counts = context_.ledger.chat_counts(context_.name);
+  const auto counts = context_.ledger.deliveries().counts(context_.name);
   const auto waiting = counts ? counts->queued + (is_digest_due(false) ? 1 : 0) : 0;
   if (waiting == 0) co_return false;
   auto text = tmux_.pointer(static_cast<std::size_t>(waiting));

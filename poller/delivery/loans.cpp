@@ -9,7 +9,7 @@
 namespace inbox_poller::poller {
 
 Result<bool> Courier::withdraw(const schema::MessageKey& key, std::string_view reason) {
-  const auto row = context_.ledger.message(key);
+  const auto row = context_.ledger.messages().find(key);
   if (!row) return row.error();
   if (!*row) return false;
   if ((*row)->delivery != DeliveryState::queued) return (*row)->delivery != DeliveryState::expired;
@@ -17,7 +17,7 @@ Result<bool> Courier::withdraw(const schema::MessageKey& key, std::string_view r
     auto fields = fields_of(context_, key, (*row)->sender, (*row)->sink);
     fields.emplace_back("reason", std::string(reason));
     events.add(Event::delivery_expired, std::move(fields));
-    return context_.ledger.mark_expired({(*row)->id}, context_.clock.wall_ms());
+    return context_.ledger.deliveries().mark_expired({(*row)->id}, context_.clock.wall_ms());
   });
   if (!committed) return committed.error();
   return (*row)->attempts > 0;  // once lent out, it may have been read
@@ -29,7 +29,7 @@ Result<std::size_t> Courier::acknowledge(const std::vector<std::string>& keys, C
   std::vector<long long> ids;
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     for (const auto& key : keys) {
-      auto found = context_.ledger.message({key});
+      auto found = context_.ledger.messages().find({key});
       if (!found) return found.error();
       if (!*found || (*found)->team != context_.name) continue;
       auto& row = **found;
@@ -45,7 +45,7 @@ Result<std::size_t> Courier::acknowledge(const std::vector<std::string>& keys, C
         events.add(Event::delivery_delivered, std::move(fields));
       }
     }
-    return context_.ledger.mark_delivered(ids, now, how);
+    return context_.ledger.deliveries().mark_delivered(ids, now, how);
   });
   if (!committed) return committed.error();
   for (const auto id : ids) lent_.erase(id);
@@ -65,7 +65,7 @@ Result<std::size_t> Courier::acknowledge_up_to(const std::string& sink, const st
 void Courier::give_back(const std::vector<OutgoingMessage>& messages, std::string_view reason) {
   std::vector<OutgoingMessage> back;
   for (const auto& message : messages) {
-    const auto row = context_.ledger.message(message.key);
+    const auto row = context_.ledger.messages().find(message.key);
     if (const auto lent = lent_.find(message.id); !row && lent != lent_.end())
       lent->second.until = context_.clock.steady();  // what became of it cannot be read now: settle() takes it back
     if (row && *row && (*row)->delivery == DeliveryState::offered) back.push_back(message);
@@ -97,7 +97,7 @@ void Courier::unoffer(const std::vector<OutgoingMessage>& messages, std::string_
       fields.emplace_back("reason", std::string(reason));
       events.add(Event::delivery_requeued, std::move(fields));
     }
-    return context_.ledger.unoffer(ids);
+    return context_.ledger.deliveries().unoffer(ids);
   });
   if (committed)
     for (const auto id : ids) lent_.erase(id);
@@ -172,13 +172,13 @@ void Courier::take_back(const std::vector<long long>& ids, std::string_view reas
 
 /// In the open transaction. What the rows forget with it is kept as lines.
 Status Courier::requeue(const std::vector<long long>& ids) {
-  const auto offered = context_.ledger.offered(context_.name);
+  const auto offered = context_.ledger.deliveries().offered(context_.name);
   if (!offered) return offered.error();
   for (const auto& row : *offered) {
     if (std::find(ids.begin(), ids.end(), row.id) == ids.end()) continue;
-    if (auto noted = context_.ledger.note(offered_line(row)); !noted) return noted;
+    if (auto noted = context_.ledger.history().add(offered_line(row)); !noted) return noted;
   }
-  return context_.ledger.requeue(context_.name, ids);
+  return context_.ledger.deliveries().requeue(context_.name, ids);
 }
 
 }  // namespace inbox_poller::poller

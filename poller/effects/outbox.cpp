@@ -23,7 +23,7 @@ constexpr milliseconds share_of_a_poll{1000};
 constexpr int lock_rounds = 25;              // short waits for a held lock, about half a second in all
 constexpr int most_attempts = 24 * 60 * 60;  // one a second: no clock that jumps, and no weekend without us, gives up
 constexpr int most_rewrites = 20;
-constexpr EpochMs end_of_time = std::numeric_limits<EpochMs>::max() - Ledger::retry_after_ms;
+constexpr EpochMs end_of_time = std::numeric_limits<EpochMs>::max() - OutboxTable::retry_after_ms;
 
 bool worth_waiting(WriteOutcome outcome) {
   return outcome == WriteOutcome::lock_held || outcome == WriteOutcome::changed;
@@ -62,7 +62,7 @@ Fields fields_of(const TeamContext& context, const OutboxRow& row) {
 }  // namespace
 
 Status Outbox::restore() {
-  auto rows = context_.ledger.written(context_.name);
+  auto rows = context_.ledger.outbox().written(context_.name);
   if (!rows) return rows.error();
   for (auto& row : *rows) {
     AppendReceipt receipt{row.key, {}, false};
@@ -75,7 +75,7 @@ Status Outbox::restore() {
 /// Neither now nor later, until somebody writes a row.
 bool Outbox::owes_nothing() {
   if (nothing_owed_at_ == context_.ledger.changes()) return true;
-  const auto rows = context_.ledger.due(context_.name, end_of_time, 1);
+  const auto rows = context_.ledger.outbox().due(context_.name, end_of_time, 1);
   if (rows && rows->empty()) nothing_owed_at_ = context_.ledger.changes();
   return rows && rows->empty();
 }
@@ -86,7 +86,7 @@ asio::awaitable<void> Outbox::run() {
   // is for the next polls, so that nobody else waits for it.
   const auto until = context_.clock.steady() + share_of_a_poll;
   do {
-    auto rows = context_.ledger.due(context_.name, context_.clock.wall_ms(), rows_at_once);
+    auto rows = context_.ledger.outbox().due(context_.name, context_.clock.wall_ms(), rows_at_once);
     if (!rows) {
       context_.telemetry.emit(Event::ledger_fault, {{"team", context_.name}, {"reason", rows.error().message}});
       co_return;
@@ -138,7 +138,7 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
     for (const auto& [row, result, receipt] : attempts) {
       auto fields = fields_of(context_, row);
       if (arrived(result.outcome)) {
-        if (auto set = context_.ledger.set_effect(row.id, EffectState::written, row.attempts + 1, now, ""); !set)
+        if (auto set = context_.ledger.outbox().set(row.id, EffectState::written, row.attempts + 1, now, ""); !set)
           return set;
         fields.emplace_back("new", describe(result.outcome));
         fields.emplace_back("latency_ms", std::to_string(std::max<EpochMs>(0, now - row.created_ms)));
@@ -149,8 +149,8 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
       const std::string problem =
           std::string(describe(result.outcome)) + (result.detail.empty() ? "" : ": " + result.detail);
       const bool dead = row.attempts + 1 >= most_attempts;
-      if (auto set = context_.ledger.set_effect(row.id, dead ? EffectState::dead : EffectState::pending,
-                                                row.attempts + 1, now + Ledger::retry_after_ms, problem);
+      if (auto set = context_.ledger.outbox().set(row.id, dead ? EffectState::dead : EffectState::pending,
+                                                row.attempts + 1, now + OutboxTable::retry_after_ms, problem);
           !set)
         return set;
       fields.emplace_back("reason", problem);
@@ -200,7 +200,7 @@ void Outbox::look(const std::string& inbox, const ReadResult* reading) {
 }
 
 void Outbox::owed_again(const std::string& request_id) {
-  const auto rows = context_.ledger.outbox_of_request(context_.name, request_id);
+  const auto rows = context_.ledger.outbox().of_request(context_.name, request_id);
   const auto is_owed = [&](const Watched& watched) {
     if (!rows) return watched.row.request_id == request_id;
     return std::any_of(rows->begin(), rows->end(), [&](const OutboxRow& row) {
@@ -253,7 +253,7 @@ Status Outbox::settle(const std::vector<std::pair<Watched, Ending>>& ended) {
           events.add(state == EffectState::dead ? Event::effect_dead : Event::effect_rewritten, std::move(fields));
           break;
       }
-      if (auto set = context_.ledger.set_effect(watched.row.id, state, attempts, context_.clock.wall_ms(), problem);
+      if (auto set = context_.ledger.outbox().set(watched.row.id, state, attempts, context_.clock.wall_ms(), problem);
           !set)
         return set;
     }

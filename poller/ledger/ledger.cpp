@@ -3,6 +3,7 @@
 
 #include "poller/ledger/ledger_impl.hpp"
 #include "poller/ledger/row_sum.hpp"
+#include "poller/ledger/texts.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -67,6 +68,21 @@ WHERE team = ?1 AND state_ms < ?2
 
 }  // namespace
 
+Ledger::Ledger(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Ledger::~Ledger() = default;
+
+MessageTable& Ledger::messages() { return impl_->messages; }
+DeliveryTable& Ledger::deliveries() { return impl_->deliveries; }
+AskTable& Ledger::asks() { return impl_->asks; }
+OutboxTable& Ledger::outbox() { return impl_->outbox; }
+ShutdownTable& Ledger::shutdowns() { return impl_->shutdowns; }
+OrderTable& Ledger::orders() { return impl_->orders; }
+MemberTable& Ledger::members() { return impl_->members; }
+RuleTable& Ledger::rules() { return impl_->rules; }
+LeadTable& Ledger::leads() { return impl_->leads; }
+RosterTable& Ledger::rosters() { return impl_->rosters; }
+HistoryTable& Ledger::history() { return impl_->history; }
+
 Status Ledger::transaction(const std::function<Status()>& work) { return impl_->database->transaction(work); }
 
 long long Ledger::changes() const { return impl_->database->all_changes(); }
@@ -81,23 +97,21 @@ Result<long long> Ledger::next_batch() {
   return impl_->database->value<long long>("UPDATE daemon SET batch = batch + 1 RETURNING batch");
 }
 
-Status Ledger::note(const HistoryRow& row) {
-  return impl_->database->run(
+Status HistoryTable::add(const HistoryRow& row) {
+  return database_.run(
       "INSERT INTO history (at_ms, team, message_key, request_id, event, detail, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
       "?7)",
       row.at_ms, row.team, row.message_key, row.request_id, row.event, row.detail, sum_of(row));
 }
 
-Result<std::vector<HistoryRow>> Ledger::history_of_message(const schema::MessageKey& key) {
-  Database& database = *impl_->database;
-  return all_rows(database.query(select_history + "WHERE message_key = ?1 ORDER BY id", key.value), read_history,
-                  database);
+Result<std::vector<HistoryRow>> HistoryTable::of_message(const schema::MessageKey& key) {
+  return all_rows(database_.query(select_history + "WHERE message_key = ?1 ORDER BY id", key.value), read_history,
+                  database_);
 }
 
-Result<std::vector<HistoryRow>> Ledger::history_of_request(std::string_view team, std::string_view request_id) {
-  Database& database = *impl_->database;
+Result<std::vector<HistoryRow>> HistoryTable::of_request(std::string_view team, std::string_view request_id) {
   const std::string sql = select_history + "WHERE team = ?1 AND request_id = ?2 ORDER BY id";
-  return all_rows(database.query(sql, team, request_id), read_history, database);
+  return all_rows(database_.query(sql, team, request_id), read_history, database_);
 }
 
 Result<long long> Ledger::prune(std::string_view team, EpochMs cutoff,

@@ -1,12 +1,8 @@
-// What the parts of the ledger share: the connection, the lock that makes this process its only writer, the texts of
-// the states.
+// What the ledger is made of: the lock that makes this process its only writer, the connection, a table for each
+// aggregate.
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "poller/ledger/ledger.hpp"
 #include "poller/ledger/ledger_file.hpp"
@@ -15,15 +11,21 @@
 namespace inbox_poller::poller {
 
 struct Ledger::Impl {
+  Impl(LedgerLock taken, std::unique_ptr<Database> opened) : lock(std::move(taken)), database(std::move(opened)) {}
+
   LedgerLock lock;  // let go only after the connection is closed
   std::unique_ptr<Database> database;
+  MessageTable messages{*database};
+  DeliveryTable deliveries{*database};
+  AskTable asks{*database};
+  OutboxTable outbox{*database};
+  ShutdownTable shutdowns{*database};
+  OrderTable orders{*database};
+  MemberTable members{*database};
+  RuleTable rules{*database};
+  LeadTable leads{*database};
+  RosterTable rosters{*database};
+  HistoryTable history{*database};
 };
-
-std::optional<Disposition> parse_disposition(std::string_view);
-std::optional<DeliveryState> parse_delivery_state(std::string_view);
-std::optional<EffectState> parse_effect_state(std::string_view);
-
-/// `[1,2,3]`, for json_each: one statement for any number of rows.
-std::string json_list(const std::vector<long long>& ids);
 
 }  // namespace inbox_poller::poller

@@ -98,37 +98,34 @@ Status use_write_ahead_log(Database& database) {
 
 }  // namespace
 
-Ledger::Ledger() : impl_(std::make_unique<Impl>()) {}
-Ledger::~Ledger() = default;
-
 Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& given) {
-  std::unique_ptr<Ledger> ledger(new Ledger());
-  Impl& impl = *ledger->impl_;
   const bool in_memory = given == ":memory:";
   std::string path = given;
+  LedgerLock lock;
   if (!in_memory) {
     auto resolved = resolved_path(given);
     if (!resolved) return resolved.error();
     path = *resolved;
-    auto lock = LedgerLock::take(path);
-    if (!lock) return lock.error();
-    impl.lock = *std::move(lock);
+    auto taken = LedgerLock::take(path);
+    if (!taken) return taken.error();
+    lock = *std::move(taken);
     auto exists = ledger_exists(path);
     if (!exists) return exists.error();
     if (!*exists) {
       if (auto created = create(path); !created) return created.error();
     }
   }
-  auto database = Database::open(path);
-  if (!database) return database.error();
-  impl.database = *std::move(database);
-  if (auto set = impl.database->script(settings); !set) return set.error();
+  auto opened = Database::open(path);
+  if (!opened) return opened.error();
+  auto impl = std::make_unique<Impl>(std::move(lock), *std::move(opened));
+  Database& database = *impl->database;
+  if (auto set = database.script(settings); !set) return set.error();
   if (!in_memory) {
-    if (auto sound = examine(*impl.database); !sound) return sound.error();
-    if (auto logged = use_write_ahead_log(*impl.database); !logged) return logged.error();
+    if (auto sound = examine(database); !sound) return sound.error();
+    if (auto logged = use_write_ahead_log(database); !logged) return logged.error();
   }
-  if (auto migrated = migrate(*impl.database); !migrated) return migrated.error();
-  return ledger;
+  if (auto migrated = migrate(database); !migrated) return migrated.error();
+  return std::unique_ptr<Ledger>(new Ledger(std::move(impl)));
 }
 
 Result<std::string> Ledger::set_aside(const std::string& path, EpochMs now_ms) {

@@ -1,8 +1,8 @@
 // The outbox: what we owe to others, in bytes that were fixed when it was decided.
-#include <initializer_list>
-
-#include "poller/ledger/ledger_impl.hpp"
+#include "poller/ledger/outbox.hpp"
 #include "poller/ledger/row_sum.hpp"
+#include "poller/ledger/sqlite.hpp"
+#include "poller/ledger/texts.hpp"
 
 namespace inbox_poller::poller {
 
@@ -17,10 +17,7 @@ std::string_view to_string(EffectState state) {
 }
 
 std::optional<EffectState> parse_effect_state(std::string_view text) {
-  for (const auto value : {EffectState::pending, EffectState::written, EffectState::done, EffectState::dead}) {
-    if (to_string(value) == text) return value;
-  }
-  return std::nullopt;
+  return parse(text, {EffectState::pending, EffectState::written, EffectState::done, EffectState::dead});
 }
 
 namespace {
@@ -61,55 +58,50 @@ Status move_on(Database& database, const OutboxRow& row) {
 
 }  // namespace
 
-Status Ledger::enqueue(const OutboxRow& row) {
-  return impl_->database->run(
+Status OutboxTable::enqueue(const OutboxRow& row) {
+  return database_.run(
       "INSERT INTO outbox (team, batch, inbox, key, entry, request_id, state, attempts, created_ms, next_ms, "
       "last_problem, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
       row.team, row.batch, row.inbox, row.key.value, Blob{row.entry}, row.request_id, to_string(row.state),
       row.attempts, row.created_ms, row.next_ms, row.last_problem, sum_of(row));
 }
 
-Result<std::vector<OutboxRow>> Ledger::due(std::string_view team, EpochMs now, int limit) {
-  Database& database = *impl_->database;
+Result<std::vector<OutboxRow>> OutboxTable::due(std::string_view team, EpochMs now, int limit) {
   // A moment further ahead than we ever set one was set by a clock that has been put back since.
   const std::string sql =
       select_outbox + "WHERE " + heads + "AND (next_ms <= ?2 OR next_ms > ?2 + ?4) ORDER BY id LIMIT ?3";
-  return all_rows(database.query(sql, team, now, limit, retry_after_ms), read_outbox, database);
+  return all_rows(database_.query(sql, team, now, limit, retry_after_ms), read_outbox, database_);
 }
 
-Result<std::vector<OutboxRow>> Ledger::outbox_of_request(std::string_view team, std::string_view request_id) {
-  Database& database = *impl_->database;
+Result<std::vector<OutboxRow>> OutboxTable::of_request(std::string_view team, std::string_view request_id) {
   const std::string sql = select_outbox + "WHERE team = ?1 AND request_id = ?2 ORDER BY id";
-  return all_rows(database.query(sql, team, request_id), read_outbox, database);
+  return all_rows(database_.query(sql, team, request_id), read_outbox, database_);
 }
 
-Result<std::vector<OutboxRow>> Ledger::outbox_like(std::string_view prefix, int limit) {
-  Database& database = *impl_->database;
+Result<std::vector<OutboxRow>> OutboxTable::like(std::string_view prefix, int limit) {
   const std::string end = std::string(prefix) + '\xff';  // as messages_like()
   const std::string sql = select_outbox + "WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3";
-  return all_rows(database.query(sql, prefix, end, limit), read_outbox, database);
+  return all_rows(database_.query(sql, prefix, end, limit), read_outbox, database_);
 }
 
-Result<std::vector<OutboxRow>> Ledger::written(std::string_view team) {
-  Database& database = *impl_->database;
+Result<std::vector<OutboxRow>> OutboxTable::written(std::string_view team) {
   const std::string sql = select_outbox + "WHERE team = ?1 AND state = 'written' ORDER BY id";
-  return all_rows(database.query(sql, team), read_outbox, database);
+  return all_rows(database_.query(sql, team), read_outbox, database_);
 }
 
-Status Ledger::set_effect(long long id, EffectState state, int attempts, EpochMs next_ms, std::string_view problem) {
-  Database& database = *impl_->database;
-  auto found = first_row(database.query(select_outbox + "WHERE id = ?1", id), read_outbox, database);
+Status OutboxTable::set(long long id, EffectState state, int attempts, EpochMs next_ms, std::string_view problem) {
+  auto found = first_row(database_.query(select_outbox + "WHERE id = ?1", id), read_outbox, database_);
   if (!found) return found.error();
-  if (!*found) return Error{"ledger.sql", database.path() + ": there is no outbox row " + std::to_string(id)};
+  if (!*found) return Error{"ledger.sql", database_.path() + ": there is no outbox row " + std::to_string(id)};
   OutboxRow& row = **found;
   row.state = state;
   row.attempts = attempts;
   row.next_ms = next_ms;
   row.last_problem = problem;
-  return move_on(database, row);
+  return move_on(database_, row);
 }
 
-Status Ledger::resend(std::vector<OutboxRow> rows, EpochMs now) {
+Status OutboxTable::resend(std::vector<OutboxRow> rows, EpochMs now) {
   for (OutboxRow& row : rows) {
     if (row.state == EffectState::pending) continue;
     row.state = EffectState::pending;
@@ -117,17 +109,17 @@ Status Ledger::resend(std::vector<OutboxRow> rows, EpochMs now) {
     row.created_ms = now;
     row.next_ms = now;
     row.last_problem.clear();
-    if (auto moved = move_on(*impl_->database, row); !moved) return moved;
+    if (auto moved = move_on(database_, row); !moved) return moved;
   }
   return Done{};
 }
 
-Result<long long> Ledger::owed(std::string_view team) {
-  return impl_->database->value<long long>("SELECT count(*) FROM outbox WHERE team = ?1 AND state = 'pending'", team);
+Result<long long> OutboxTable::owed(std::string_view team) {
+  return database_.value<long long>("SELECT count(*) FROM outbox WHERE team = ?1 AND state = 'pending'", team);
 }
 
-Result<bool> Ledger::wrote(const schema::MessageKey& key) {
-  return impl_->database->value<bool>("SELECT 1 FROM outbox WHERE key = ?1", key.value);
+Result<bool> OutboxTable::wrote(const schema::MessageKey& key) {
+  return database_.value<bool>("SELECT 1 FROM outbox WHERE key = ?1", key.value);
 }
 
 }  // namespace inbox_poller::poller

@@ -4,8 +4,9 @@
 #include <initializer_list>
 #include <tuple>
 
-#include "poller/ledger/ledger_impl.hpp"
 #include "poller/ledger/row_sum.hpp"
+#include "poller/ledger/shutdowns.hpp"
+#include "poller/ledger/sqlite.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -163,17 +164,16 @@ Result<OrderRow> read_order(const Database& database, const Statement& from) {
 
 }  // namespace
 
-Status Ledger::put_shutdown(std::string_view team, const Shutdown& row) {
-  Database& database = *impl_->database;
+Status ShutdownTable::put(std::string_view team, const Shutdown& row) {
   if (!is_writable(row))
-    return Error{"ledger.sql", database.path() + ": a process of shutdown " + row.request_id + " cannot be written"};
-  auto recorded = shutdown(team, row.request_id);
+    return Error{"ledger.sql", database_.path() + ": a process of shutdown " + row.request_id + " cannot be written"};
+  auto recorded = find(team, row.request_id);
   if (!recorded) return recorded.error();
   if (*recorded) {
     if (auto allowed = may_replace(**recorded, row); !allowed) return allowed;
   }
   const auto& place = row.place;
-  return database.run(
+  return database_.run(
       "INSERT INTO shutdowns (" + shutdown_columns +
           ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, "
           "?22, ?23, ?24, ?25, ?26) "
@@ -188,59 +188,52 @@ Status Ledger::put_shutdown(std::string_view team, const Shutdown& row) {
       place.left_alone, process_text(row.survivors), row.answer, row.tasks, row.detail, sum_of(team, row));
 }
 
-Result<std::optional<Shutdown>> Ledger::shutdown(std::string_view team, std::string_view request_id) {
-  Database& database = *impl_->database;
-  return first_row(database.query(select_shutdowns + "WHERE team = ?1 AND request_id = ?2", team, request_id),
-                   read_shutdown, database);
+Result<std::optional<Shutdown>> ShutdownTable::find(std::string_view team, std::string_view request_id) {
+  return first_row(database_.query(select_shutdowns + "WHERE team = ?1 AND request_id = ?2", team, request_id),
+                   read_shutdown, database_);
 }
 
-Result<std::vector<Shutdown>> Ledger::open_shutdowns(std::string_view team) {
-  Database& database = *impl_->database;
+Result<std::vector<Shutdown>> ShutdownTable::open(std::string_view team) {
   const std::string sql =
       select_shutdowns +
       "WHERE team = ?1 AND state IN ('requested', 'approved', 'forced', 'process_gone', 'pane_gone') ORDER BY id";
-  return all_rows(database.query(sql, team), read_shutdown, database);
+  return all_rows(database_.query(sql, team), read_shutdown, database_);
 }
 
-Result<std::vector<Shutdown>> Ledger::shutdowns(std::string_view team, int limit) {
-  Database& database = *impl_->database;
-  return all_rows(database.query(select_shutdowns + "WHERE team = ?1 ORDER BY id DESC LIMIT ?2", team, limit),
-                  read_shutdown, database);
+Result<std::vector<Shutdown>> ShutdownTable::latest(std::string_view team, int limit) {
+  return all_rows(database_.query(select_shutdowns + "WHERE team = ?1 ORDER BY id DESC LIMIT ?2", team, limit),
+                  read_shutdown, database_);
 }
 
-Result<std::vector<std::pair<std::string, Shutdown>>> Ledger::shutdowns_by_id(std::string_view request_id) {
-  Database& database = *impl_->database;
-  return all_rows(database.query(select_shutdowns + "WHERE request_id = ?1 ORDER BY id", request_id), read_named,
-                  database);
+Result<std::vector<std::pair<std::string, Shutdown>>> ShutdownTable::by_id(std::string_view request_id) {
+  return all_rows(database_.query(select_shutdowns + "WHERE request_id = ?1 ORDER BY id", request_id), read_named,
+                  database_);
 }
 
-Result<std::optional<long long>> Ledger::add_order(const OrderRow& row) {
-  Database& database = *impl_->database;
-  auto added = database.run(
+Result<std::optional<long long>> OrderTable::add(const OrderRow& row) {
+  auto added = database_.run(
       "INSERT INTO orders (team, member, joined_ms, kind, subject, origin, by, key, sent_ms, state, state_ms, sum) "
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) "
       "ON CONFLICT (team, member, joined_ms, kind, origin) DO NOTHING",
       row.team, row.member, row.joined_ms, row.kind, row.subject, row.origin, row.by, row.key.value, row.sent_ms,
       row.state, row.state_ms, sum_of(row));
   if (!added) return added.error();
-  return database.changes() > 0 ? std::optional(database.last_id()) : std::nullopt;
+  return database_.changes() > 0 ? std::optional(database_.last_id()) : std::nullopt;
 }
 
-Status Ledger::set_order(long long id, std::string_view state, EpochMs at_ms) {
-  Database& database = *impl_->database;
-  auto found = first_row(database.query(select_orders + "WHERE id = ?1", id), read_order, database);
+Status OrderTable::set(long long id, std::string_view state, EpochMs at_ms) {
+  auto found = first_row(database_.query(select_orders + "WHERE id = ?1", id), read_order, database_);
   if (!found) return found.error();
-  if (!*found) return Error{"ledger.sql", database.path() + ": there is no order " + std::to_string(id)};
+  if (!*found) return Error{"ledger.sql", database_.path() + ": there is no order " + std::to_string(id)};
   OrderRow& row = **found;
   row.state = state;
   row.state_ms = at_ms;
-  return database.run("UPDATE orders SET state = ?2, state_ms = ?3, sum = ?4 WHERE id = ?1", id, state, at_ms,
+  return database_.run("UPDATE orders SET state = ?2, state_ms = ?3, sum = ?4 WHERE id = ?1", id, state, at_ms,
                       sum_of(row));
 }
 
-Result<std::vector<OrderRow>> Ledger::orders(std::string_view team) {
-  Database& database = *impl_->database;
-  return all_rows(database.query(select_orders + "WHERE team = ?1 ORDER BY id", team), read_order, database);
+Result<std::vector<OrderRow>> OrderTable::of_team(std::string_view team) {
+  return all_rows(database_.query(select_orders + "WHERE team = ?1 ORDER BY id", team), read_order, database_);
 }
 
 }  // namespace inbox_poller::poller

@@ -18,7 +18,7 @@ constexpr std::chrono::seconds look_again_every{30};
 }  // namespace
 
 Status Asks::restore() {
-  auto rows = context_.ledger.open_requests(context_.name);
+  auto rows = context_.ledger.asks().open(context_.name);
   if (!rows) return rows.error();
   for (const auto& request : *rows) opened(request);
   return Done{};
@@ -119,7 +119,7 @@ Status Asks::put_before_lead(const handlers::Request& pending, EventBatch& event
       !handlers::asks_lead(pending, view))
     return Done{};
   const auto type = handlers::ask_type(pending.kind);
-  const auto there = context_.ledger.message_about(context_.name, pending.request_id, type);
+  const auto there = context_.ledger.messages().about(context_.name, pending.request_id, type);
   if (!there) return there.error();
   if (*there) return Done{};
   const auto told = context_.tell_lead({handlers::ask_notice(pending, view, context_.clock.wall_ms()), pending.asker,
@@ -130,7 +130,7 @@ Status Asks::put_before_lead(const handlers::Request& pending, EventBatch& event
 }
 
 Status Asks::close_before_lead(const handlers::Request& decided, EventBatch& events) {
-  const auto row = context_.ledger.message_about(context_.name, decided.request_id, handlers::ask_type(decided.kind));
+  const auto row = context_.ledger.messages().about(context_.name, decided.request_id, handlers::ask_type(decided.kind));
   if (!row) return row.error();
   if (!*row) return Done{};
   const auto& block = **row;
@@ -141,7 +141,7 @@ Status Asks::close_before_lead(const handlers::Request& decided, EventBatch& eve
                                          {"from", block.sender},
                                          {"sink", block.sink},
                                          {"reason", "the ask was decided before the lead got it"}});
-    if (auto expired = context_.ledger.mark_expired({block.id}, now); !expired) return expired;
+    if (auto expired = context_.ledger.deliveries().mark_expired({block.id}, now); !expired) return expired;
   }
   const bool lead_decided = decided.decided_by == context_.lead && (decided.state == handlers::RequestState::approved ||
                                                                     decided.state == handlers::RequestState::denied);
@@ -205,7 +205,7 @@ std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& r
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     const auto batch = context_.ledger.next_batch();
     if (!batch) return batch.error();
-    if (auto put = context_.ledger.put_request(context_.name, decided.request); !put) return put;
+    if (auto put = context_.ledger.asks().put(context_.name, decided.request); !put) return put;
     if (auto queued = context_.enqueue(decided.effects, decided.request.request_id, *batch); !queued) return queued;
     events.add(Event::request_decided, {{"team", context_.name},
                                         {"request_id", decided.request.request_id},
@@ -225,7 +225,7 @@ std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& r
                                    {"new", rule->action},
                                    {"rule", rule->rule},
                                    {"by", rule->by}});
-    const auto added = context_.ledger.add_rule(*rule);
+    const auto added = context_.ledger.rules().add(*rule);
     if (!added) return added.error();
     rule->id = *added;
     return Done{};

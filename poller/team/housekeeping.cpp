@@ -118,7 +118,7 @@ asio::awaitable<std::optional<std::vector<handlers::InboxItem>>> Housekeeping::l
 
 Result<std::optional<handlers::ArchivedEntry>> Housekeeping::archived(const schema::MessageKey& key,
                                                                       const std::vector<std::string>& open) const {
-  const auto found = context_.ledger.message(key);  // its checksum included
+  const auto found = context_.ledger.messages().find(key);  // its checksum included
   if (!found) return found.error();
   if (!*found) return std::optional<handlers::ArchivedEntry>();
   const MessageRow& row = **found;

@@ -97,7 +97,7 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Inbo
 
 Status Intake::take_all(const InboxDocument& document, const std::vector<const InboxEntry*>& unknown,
                         EventBatch& events, Fresh& fresh) {
-  auto waiting = context_.ledger.waiting_by_sender(context_.name);
+  auto waiting = context_.ledger.deliveries().waiting_by_sender(context_.name);
   if (!waiting) return waiting.error();
   fresh.waiting = *std::move(waiting);
   for (const auto& [sender, count] : fresh.waiting) fresh.queued_chat += count;
@@ -105,7 +105,7 @@ Status Intake::take_all(const InboxDocument& document, const std::vector<const I
   if (!batch) return batch.error();
   fresh.batch = *batch;
   for (const auto* entry : unknown) {
-    const auto known = context_.ledger.known(entry->key);
+    const auto known = context_.ledger.messages().known(entry->key);
     if (!known) return known.error();
     if (!*known) {
       if (auto accepted = accept(document, *entry, events, fresh); !accepted) return accepted;
@@ -114,7 +114,7 @@ Status Intake::take_all(const InboxDocument& document, const std::vector<const I
     if (auto met = met_again(*entry, events, fresh); !met) return met;
   }
   for (const auto& [name, member] : fresh.members)
-    if (auto put = context_.ledger.put_member(member); !put) return put;
+    if (auto put = context_.ledger.members().put(member); !put) return put;
   if (!fresh.full.empty() && !full_told_)
     events.add(Event::inbox_full, {{"team", context_.name},
                                    {"inbox", fresh.inbox},
@@ -193,7 +193,7 @@ Status Intake::judge(const InboxEntry& entry, const schema::Envelope& envelope, 
   std::optional<handlers::Shutdown> shutdown;
   if (const auto id = handlers::shutdown_of(payload)) {
     row.request_id = *id;
-    auto found = context_.ledger.shutdown(context_.name, *id);
+    auto found = context_.ledger.shutdowns().find(context_.name, *id);
     if (!found) return found.error();
     shutdown = std::move(*found);
     known.shutdown = shutdown ? &*shutdown : nullptr;
@@ -206,14 +206,14 @@ Status Intake::judge(const InboxEntry& entry, const schema::Envelope& envelope, 
   std::optional<handlers::Request> same_id;
   if (const auto ref = handlers::request_of(payload)) {
     row.request_id = ref->request_id;
-    auto found = context_.ledger.request(context_.name, ref->kind, ref->request_id);
+    auto found = context_.ledger.asks().find(context_.name, ref->kind, ref->request_id);
     if (!found) return found.error();
     same_id = std::move(*found);
     known.same_id = same_id ? &*same_id : nullptr;
-    const auto open = context_.ledger.open_count(context_.name, row.sender);
+    const auto open = context_.ledger.asks().open_count(context_.name, row.sender);
     if (!open) return open.error();
     known.pending_of_asker = *open;
-    const auto plans = context_.ledger.plan_count(context_.name, row.sender, ref->content_hash);
+    const auto plans = context_.ledger.asks().plan_count(context_.name, row.sender, ref->content_hash);
     if (!plans) return plans.error();
     known.same_plan_count = *plans;
     if (context_.config.team.role != config::Role::observer) {
@@ -298,7 +298,7 @@ Status Intake::apply(const handlers::Asked& asked, const InboxEntry& entry, Mess
   }
   if (auto recorded = record(row, Event::message_accepted, events, fresh); !recorded) return recorded;
   const auto& request = asked.request;
-  if (auto put = context_.ledger.put_request(context_.name, request); !put) return put;
+  if (auto put = context_.ledger.asks().put(context_.name, request); !put) return put;
   if (auto queued = context_.enqueue(asked.effects, request.request_id, row.batch); !queued) return queued;
   Fields fields{{"team", context_.name},
                 {"request_id", request.request_id},
@@ -338,18 +338,18 @@ Status Intake::apply(const handlers::AskedAgain&, const InboxEntry&, MessageRow&
                               : "the same ask as before; nothing is written: " + handlers::verifies(row.sender, worth);
   if (auto recorded = record(row, Event::request_repeated, events, fresh); !recorded) return recorded;
   if (!worth.counts()) return Done{};  // nor is one written again that it would refuse
-  auto written = context_.ledger.outbox_of_request(context_.name, row.request_id);
+  auto written = context_.ledger.outbox().of_request(context_.name, row.request_id);
   if (!written) return written.error();
   auto answers = only_answers(*std::move(written), row);
   if (answers.empty()) return Done{};
   fresh.repeated.push_back(row.request_id);
-  return context_.ledger.resend(std::move(answers), row.received_ms);
+  return context_.ledger.outbox().resend(std::move(answers), row.received_ms);
 }
 
 Status Intake::apply(const handlers::ShutdownAnswered& answered, const InboxEntry&, MessageRow& row, EventBatch& events,
                      Fresh& fresh) {
   seen(row, fresh);
-  auto found = context_.ledger.shutdown(context_.name, answered.request_id);
+  auto found = context_.ledger.shutdowns().find(context_.name, answered.request_id);
   if (!found) return found.error();
   auto shutdown = std::move(**found);  // it was there a moment ago, in this transaction
   const auto old = shutdown.state;
@@ -360,7 +360,7 @@ Status Intake::apply(const handlers::ShutdownAnswered& answered, const InboxEntr
   shutdown.changed_ms = row.received_ms;
   shutdown.answer = answered.answer;
   shutdown.detail.clear();
-  if (auto put = context_.ledger.put_shutdown(context_.name, shutdown); !put) return put;
+  if (auto put = context_.ledger.shutdowns().put(context_.name, shutdown); !put) return put;
   // The lead reads the worker's reason in its own words; of a consent it hears when all is done.
   row.disposition = answered.approved ? Disposition::control : Disposition::chat;
   if (!answered.approved) row.delivery = DeliveryState::queued;
@@ -387,7 +387,7 @@ Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fre
   fresh.keys.push_back(fingerprint(entry.key));
   const auto role = context_.config.team.role;
   if (role == config::Role::observer || entry.read == ReadFlag::read) return Done{};
-  const auto found = context_.ledger.message(entry.key);
+  const auto found = context_.ledger.messages().find(entry.key);
   if (!found) return found.error();
   if (!*found) return Done{};
   const auto& row = **found;
@@ -408,12 +408,12 @@ Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fre
                                        {"message_key", row.key.value},
                                        {"new", "queued"},
                                        {"reason", "was left to another lead, which did not read it"}});
-  return context_.ledger.take_over(entry.key);
+  return context_.ledger.deliveries().take_over(entry.key);
 }
 
 Result<bool> Intake::answered_by_us(const std::string& request_id, const std::string& asker) const {
   if (request_id.empty()) return false;
-  const auto requests = context_.ledger.requests_by_id(request_id);
+  const auto requests = context_.ledger.asks().by_id(request_id);
   if (!requests) return requests.error();
   return std::any_of(requests->begin(), requests->end(), [&](const auto& item) {
     return item.first == context_.name && item.second.asker == asker && item.second.decided_by == "rule";
@@ -438,7 +438,7 @@ bool Intake::has_room(const std::string& sender, Fresh& fresh) const {
 }
 
 Status Intake::record(const MessageRow& row, Event event, EventBatch& events, Fresh& fresh) const {
-  if (auto inserted = context_.ledger.insert(row); !inserted) return inserted.error();
+  if (auto inserted = context_.ledger.messages().insert(row); !inserted) return inserted.error();
   fresh.keys.push_back(fingerprint(row.key));
   // Chat and status that came in as they were: by far the most, and the row tells it all. An ask's line is its own.
   if (event == Event::message_accepted && row.request_id.empty())

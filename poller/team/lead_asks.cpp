@@ -53,7 +53,7 @@ bool LeadAsks::may_open() const {
 Result<std::optional<Request>> LeadAsks::look_up(const LeadCall& call, std::string& request_id) {
   for (int round = 1;; ++round) {
     request_id = request_id_of(call, round);
-    auto known = context_.ledger.request(context_.name, RequestKind::permission, request_id);
+    auto known = context_.ledger.asks().find(context_.name, RequestKind::permission, request_id);
     if (!known || !*known) return known;
     if ((*known)->asker != context_.lead || (*known)->content_hash != hash_of(call))
       return Error{"request.id_reused", "another call was asked about under the id " + request_id};
@@ -91,7 +91,7 @@ Result<Request> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict)
                                         {"rule", request.rule},
                                         {"reason", request.reason},
                                         {"deadline_ms", std::to_string(request.deadline_ms)}});
-    return context_.ledger.put_request(context_.name, request);
+    return context_.ledger.asks().put(context_.name, request);
   });
   if (!committed) return committed.error();
   asks_.opened(request);
@@ -108,7 +108,7 @@ void LeadAsks::withdraw(const Request& request) {
 
 Result<std::optional<LeadVerdict>> LeadAsks::decision(const Request& request) {
   if (asks_.find(request.kind, request.request_id) != nullptr) return std::optional<LeadVerdict>();
-  const auto known = context_.ledger.request(context_.name, request.kind, request.request_id);
+  const auto known = context_.ledger.asks().find(context_.name, request.kind, request.request_id);
   if (!known) return known.error();
   if (!*known) return Error{"request.unknown", "the ask " + request.request_id + " is no longer in the ledger"};
   const Request& decided = **known;

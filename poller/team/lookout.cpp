@@ -160,7 +160,7 @@ void Lookout::judge(const std::string& inbox, const schema::InboxDocument& docum
     case handlers::Passage::verdict: return judge_verdict(inbox, payload, *envelope, entry, findings);
     case handlers::Passage::order: {
       if (!fresh || context_.config.team.role != config::Role::leader) return;
-      const auto ours = context_.ledger.wrote(entry.key);
+      const auto ours = context_.ledger.outbox().wrote(entry.key);
       if (!ours || *ours) return;
       findings.push_back(
           {Event::answer_foreign, fields("an order in the lead's name that we did not write"), {}, {}, {}});
@@ -185,7 +185,7 @@ void Lookout::judge_verdict(const std::string& inbox, const schema::Payload& pay
   const auto id = schema::claimed_request_id(envelope.text);
   const auto* open = asks_.find(*kind, id);
   if (open == nullptr || schema::inbox_name(open->asker) != inbox) return;  // decided already, or never asked: nobody waits for it
-  const auto ours = context_.ledger.wrote(entry.key);
+  const auto ours = context_.ledger.outbox().wrote(entry.key);
   if (!ours || *ours) return;
   Finding finding;
   finding.fields = {{"team", context_.name},

@@ -28,7 +28,7 @@ struct Told {
 /// By the lines that record() leaves.
 Result<Told> told_of(Ledger& ledger, const std::string& team, const handlers::RequestKind kind,
                      const std::string& request_id) {
-  const auto history = ledger.history_of_request(team, request_id);
+  const auto history = ledger.history().of_request(team, request_id);
   if (!history) return history.error();
   Told told;
   const std::string about = "type=" + std::string(handlers::to_string(kind)) + "  new=";
@@ -89,7 +89,7 @@ bool Notifier::note(const Request& request, bool decided) {
 }
 
 Result<std::optional<Request>> Notifier::due(const Errand& errand) const {
-  auto request = context_.ledger.request(context_.name, errand.kind, errand.request_id);
+  auto request = context_.ledger.asks().find(context_.name, errand.kind, errand.request_id);
   if (!request) return request.error();
   const auto told = told_of(context_.ledger, context_.name, errand.kind, errand.request_id);
   if (!told) return told.error();

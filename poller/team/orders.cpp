@@ -17,7 +17,7 @@ bool waits_for_adoption(const OrderRow& row) {
 }  // namespace
 
 Status Orders::restore() {
-  auto rows = context_.ledger.orders(context_.name);
+  auto rows = context_.ledger.orders().of_team(context_.name);
   if (!rows) return rows.error();
   rows_ = *std::move(rows);
   return Done{};
@@ -57,7 +57,7 @@ Result<Orders::Allowed> Orders::allow(const std::string& rule, const std::string
     return allowed;
   }
   const auto committed = commit([&](EventBatch& events) -> Status {
-    const auto id = context_.ledger.add_rule(allowed.rule);
+    const auto id = context_.ledger.rules().add(allowed.rule);
     if (!id) return id.error();
     allowed.rule.id = *id;
     events.add(Event::rule_added, {{"team", context_.name},
@@ -97,7 +97,7 @@ Result<SessionRule> Orders::revoke(const std::string& rule, const std::string& b
     for (const auto& one : found) {
       events.add(Event::rule_removed,
                  {{"team", context_.name}, {"type", one.kind}, {"old", one.action}, {"rule", one.rule}, {"by", by}});
-      if (auto removed = context_.ledger.remove_rule(one.id); !removed) return removed;
+      if (auto removed = context_.ledger.rules().remove(one.id); !removed) return removed;
     }
     return Done{};
   });
@@ -235,7 +235,7 @@ std::vector<Orders::Change> Orders::seen() const {
 
 Status Orders::change(const std::vector<Change>& changes, EventBatch& events) {
   for (const auto& [row, state] : changes) {
-    if (auto set = context_.ledger.set_order(row.id, state, context_.clock.wall_ms()); !set) return set;
+    if (auto set = context_.ledger.orders().set(row.id, state, context_.clock.wall_ms()); !set) return set;
     if (state == "adopted")
       events.add(Event::order_adopted, {{"team", context_.name}, {"from", row.member}, {"new", row.subject}});
     if (state == "not_adopted")
@@ -257,7 +257,7 @@ Status Orders::send(const std::vector<Letter>& letters, long long batch, EventBa
       if (row.kind == "mode" && waits_for_adoption(older) && older.member == row.member)
         superseded.push_back({older, "superseded"});
     if (auto set = change(superseded, events); !set) return set;
-    const auto added = context_.ledger.add_order(row);
+    const auto added = context_.ledger.orders().add(row);
     if (!added) return added.error();
     if (!*added) continue;  // had it already
     if (auto queued = context_.enqueue({entry}, "", batch); !queued) return queued;
@@ -275,7 +275,7 @@ Status Orders::commit(const std::function<Status(EventBatch&)>& work) {
   std::vector<OrderRow> fresh;
   auto committed = context_.commit([&](EventBatch& events) -> Status {
     if (auto worked = work(events); !worked) return worked;
-    auto rows = context_.ledger.orders(context_.name);
+    auto rows = context_.ledger.orders().of_team(context_.name);
     if (!rows) return rows.error();
     fresh = *std::move(rows);
     return Done{};

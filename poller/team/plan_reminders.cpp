@@ -18,7 +18,7 @@ void PlanReminders::settle() {
   if (looked_ && steady - *looked_ < remind_every) return;
   looked_ = steady;
   const auto now = context_.clock.wall_ms();
-  const auto decisions = context_.ledger.decisions(context_.name, now - looks_back_ms, most_at_once);
+  const auto decisions = context_.ledger.asks().decisions(context_.name, now - looks_back_ms, most_at_once);
   if (!decisions) return;  // a failing ledger is told elsewhere
   for (const auto& [team, request] : *decisions) {
     const auto due = handlers::plan_reminder_due(request);
@@ -27,9 +27,9 @@ void PlanReminders::settle() {
 }
 
 bool PlanReminders::is_silent(const handlers::Request& approved) const {
-  const auto written = context_.ledger.outbox_of_request(context_.name, approved.request_id);
+  const auto written = context_.ledger.outbox().of_request(context_.name, approved.request_id);
   const auto said =
-      context_.ledger.latest_messages({context_.name, approved.asker, {}, approved.decided_ms}, most_at_once);
+      context_.ledger.messages().latest({context_.name, approved.asker, {}, approved.decided_ms}, most_at_once);
   const auto member = context_.members.find(approved.asker);
   if (!written || !said || member == context_.members.end()) return false;
   const bool goes_on = std::any_of(said->begin(), said->end(), [&](const MessageRow& row) {

@@ -65,7 +65,7 @@ Shutdowns::Shutdowns(TeamContext& context, Mailbox& mailbox, Panes& panes, Proce
     : context_(context), mailbox_(mailbox), panes_(panes), processes_(processes), family_(context, processes) {}
 
 Status Shutdowns::restore() {
-  auto rows = context_.ledger.open_shutdowns(context_.name);
+  auto rows = context_.ledger.shutdowns().open(context_.name);
   if (!rows) return rows.error();
   const auto now = context_.clock.wall_ms();
   for (auto& row : *rows) {
@@ -105,7 +105,7 @@ std::optional<Result<Shutdown>> Shutdowns::hurry(const Order& order) {
     fields.emplace_back("by", order.by);
     fields.emplace_back("reason", "goes on without its consent from " + schema::iso_timestamp(shutdown.force_ms));
     events.add(Event::shutdown_requested, std::move(fields));
-    return context_.ledger.put_shutdown(context_.name, shutdown);
+    return context_.ledger.shutdowns().put(context_.name, shutdown);
   });
   if (!committed) return Result<Shutdown>(committed.error());
   answered(shutdown);
@@ -137,7 +137,7 @@ asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     const auto batch = context_.ledger.next_batch();
     if (!batch) return batch.error();
-    if (auto put = context_.ledger.put_shutdown(context_.name, draft.shutdown); !put) return put;
+    if (auto put = context_.ledger.shutdowns().put(context_.name, draft.shutdown); !put) return put;
     auto fields = fields_of(context_, draft.shutdown);
     fields.emplace_back("by", draft.shutdown.by);
     fields.emplace_back("reason", draft.shutdown.place.left_alone);
@@ -293,7 +293,7 @@ asio::awaitable<bool> Shutdowns::step(std::string id) {
 
 Result<Shutdown> Shutdowns::since_it_was_asked(Shutdown shutdown) const {
   if (shutdown.state != ShutdownState::requested) return shutdown;
-  const auto words = context_.ledger.outbox_of_request(context_.name, shutdown.request_id);
+  const auto words = context_.ledger.outbox().of_request(context_.name, shutdown.request_id);
   if (!words) return words.error();
   if (words->empty()) return shutdown;
   const auto& request = words->front();
@@ -322,7 +322,7 @@ asio::awaitable<bool> Shutdowns::close_pane(Shutdown shutdown) {
 
 bool Shutdowns::keep(const Shutdown& shutdown, const std::function<Status(EventBatch&)>& beside) {
   const auto kept = context_.commit([&](EventBatch& events) -> Status {
-    if (auto put = context_.ledger.put_shutdown(context_.name, shutdown); !put) return put;
+    if (auto put = context_.ledger.shutdowns().put(context_.name, shutdown); !put) return put;
     return beside(events);
   });
   if (!kept) return false;  // nothing has changed: the same step comes again
@@ -390,7 +390,7 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
 }
 
 std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {
-  const auto words = context_.ledger.outbox_of_request(context_.name, shutdown.request_id);
+  const auto words = context_.ledger.outbox().of_request(context_.name, shutdown.request_id);
   if (!words) return words.error();
   const auto inbox = mailbox_.read(schema::inbox_name(shutdown.member), ReadMode::unlocked);
   if (inbox.outcome != ReadOutcome::document) return std::nullopt;  // what nobody can read ends nobody
@@ -408,11 +408,11 @@ std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {
 
 Status Shutdowns::drop_words(const Shutdown& shutdown) {
   // What could not be written so far would wait for the next worker of that name, and end it.
-  auto rows = context_.ledger.outbox_of_request(context_.name, shutdown.request_id);
+  auto rows = context_.ledger.outbox().of_request(context_.name, shutdown.request_id);
   if (!rows) return rows.error();
   for (const auto& row : *rows) {
     if (row.state != EffectState::pending) continue;
-    auto set = context_.ledger.set_effect(row.id, EffectState::done, row.attempts, shutdown.changed_ms,
+    auto set = context_.ledger.outbox().set(row.id, EffectState::done, row.attempts, shutdown.changed_ms,
                                           "its owner ended before it could be written");
     if (!set) return set;
   }

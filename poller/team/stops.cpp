@@ -18,7 +18,7 @@ constexpr int restored_shutdowns = 1000;
 Status Stops::restore() {
   auto decisions = context_.recent_decisions();
   if (!decisions) return decisions.error();
-  const auto shutdowns = context_.ledger.shutdowns(context_.name, restored_shutdowns);
+  const auto shutdowns = context_.ledger.shutdowns().latest(context_.name, restored_shutdowns);
   if (!shutdowns) return shutdowns.error();
   for (auto& [team, request] : *decisions) {
     if (request.kind != handlers::RequestKind::stop || request.state != handlers::RequestState::approved) continue;

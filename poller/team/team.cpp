@@ -75,7 +75,7 @@ Status Team::restore() {
   static_cast<void>(
       mailbox_->inboxes());  // the first look also clears away what a killed predecessor left half written
   if (auto restored = context_.restore(); !restored) return restored;
-  auto kept = services_.ledger.roster(context_.name);
+  auto kept = services_.ledger.rosters().find(context_.name);
   if (!kept) return kept.error();
   if (*kept) mailbox_->remember_roster({std::move((*kept)->bytes), (*kept)->file});
   if (auto restored = asks_.restore(); !restored) return restored;
@@ -429,7 +429,7 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
     envelope.msg_id = schema::uuid_from(context_.name + "\n" + to + "\n" + std::to_string(*batch));
     row.key = schema::make_message_key({context_.name, row.inbox}, envelope.from, envelope.timestamp, text, 0);
     row.entry = schema::encode_envelope(envelope);
-    return services_.ledger.enqueue(row);
+    return services_.ledger.outbox().enqueue(row);
   });
   if (!committed) return committed.error();
   poke();
@@ -444,7 +444,7 @@ Status Team::heard_of(const std::string& member, const std::string& state, const
   row.detail = task.empty() ? "" : "task " + task;
   if (!task.empty()) row.task = task;
   row.last_seen_ms = services_.clock.wall_ms();
-  const auto committed = context_.commit([&](EventBatch&) { return services_.ledger.put_member(row); });
+  const auto committed = context_.commit([&](EventBatch&) { return services_.ledger.members().put(row); });
   if (committed) known->second = std::move(row);
   return committed;
 }

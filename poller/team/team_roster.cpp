@@ -15,7 +15,7 @@ void Team::keep_roster(const RosterCopy& copy) {
   roster_adopted_ = false;  // until it is kept it is read at every poll, and this comes again
   if (kept_roster_ && !copy.bytes.empty() && now - roster_kept_ < keep_every) return;
   const auto kept = context_.commit([&](EventBatch&) {
-    return services_.ledger.put_roster(context_.name, {copy.bytes, copy.file, services_.clock.wall_ms()});
+    return services_.ledger.rosters().put(context_.name, {copy.bytes, copy.file, services_.clock.wall_ms()});
   });
   if (!kept) return;
   kept_roster_ = hash;

@@ -25,7 +25,7 @@ void Team::witness(const ReadResult& result) {
   if (standing_.role == config::Role::leader) {
     // What the ledger has was in the inbox before: a peer put an older copy of the file back.
     const auto flipped = std::count_if(sighting.flipped.begin(), sighting.flipped.end(), [&](const auto& key) {
-      const auto known = services_.ledger.known(key);
+      const auto known = services_.ledger.messages().known(key);
       return known && !*known;
     });
     if (flipped > 0) foreign_consumer("flipped", static_cast<std::size_t>(flipped));
@@ -109,7 +109,7 @@ void Team::heed_lead_process() {
                                              "one of the two"}});
     return;
   }
-  const auto said = services_.ledger.history_of_request(context_.name, id);
+  const auto said = services_.ledger.history().of_request(context_.name, id);
   if (said && std::any_of(said->begin(), said->end(),
                           [](const HistoryRow& row) { return row.event == event_name(Event::lead_accepted); }))
     return;

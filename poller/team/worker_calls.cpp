@@ -91,7 +91,7 @@ Result<std::optional<handlers::Request>> WorkerCalls::decide(const std::string& 
     return Error{"permission.bad_input", "the call names no tool, or its input is not one well-formed JSON object"};
   for (int round = 1; round <= most_rounds; ++round) {
     const std::string id = "hook-" + call.id + (round == 1 ? "" : "+" + std::to_string(round));
-    auto known = context_.ledger.request(context_.name, RequestKind::permission, id);
+    auto known = context_.ledger.asks().find(context_.name, RequestKind::permission, id);
     if (!known) return known.error();
     auto decided = handlers::judge(call, id, worker, context_.view(), context_.clock.wall_ms());
     if (*known) {
@@ -114,7 +114,7 @@ Result<std::optional<handlers::Request>> WorkerCalls::decide(const std::string& 
                                           {"rule", decided->rule},
                                           {"reason", decided->reason},
                                           {"latency_ms", "0"}});
-      return context_.ledger.put_request(context_.name, *decided);
+      return context_.ledger.asks().put(context_.name, *decided);
     });
     if (!committed) return committed.error();
     return decided;

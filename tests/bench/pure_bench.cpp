@@ -63,7 +63,7 @@ void commit_rows(benchmark::State& state) {
   for (auto _ : state) {
     const Status committed = (*ledger)->transaction([&]() -> Status {
       for (std::int64_t n = 0; n < state.range(0); ++n)
-        if (auto inserted = (*ledger)->insert(message_row(++number)); !inserted) return inserted.error();
+        if (auto inserted = (*ledger)->messages().insert(message_row(++number)); !inserted) return inserted.error();
       return Done{};
     });
     if (!committed) return state.SkipWithError(committed.error().message.c_str());

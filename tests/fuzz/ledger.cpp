@@ -96,15 +96,15 @@ Status tick(Ledger& ledger, int i) {
   shutdown.place = {"tmux", "%7", {100, "11"}, {200, "22"}, {{300, "33"}}, ""};
   return ledger.transaction([&]() -> Status {
     if (auto done = ledger.next_batch(); !done) return done.error();
-    if (auto done = ledger.insert(message); !done) return done.error();
-    if (auto done = ledger.put_request("red", ask(i, i % 2 == 0 ? RequestState::denied : RequestState::pending)); !done)
+    if (auto done = ledger.messages().insert(message); !done) return done.error();
+    if (auto done = ledger.asks().put("red", ask(i, i % 2 == 0 ? RequestState::denied : RequestState::pending)); !done)
       return done;
-    if (auto done = ledger.enqueue(reply); !done) return done;
-    if (auto done = ledger.put_shutdown("red", shutdown); !done) return done;
-    if (auto done = ledger.add_rule({0, "red", "s", "permission", "deny", id("rule", i), "mona", 5}); !done)
+    if (auto done = ledger.outbox().enqueue(reply); !done) return done;
+    if (auto done = ledger.shutdowns().put("red", shutdown); !done) return done;
+    if (auto done = ledger.rules().add({0, "red", "s", "permission", "deny", id("rule", i), "mona", 5}); !done)
       return done.error();
-    if (auto done = ledger.put_member({"red", "ann", true, id("state", i), "", "", i}); !done) return done;
-    return ledger.note({i, "red", id("message", i), id("ask", i), "message.accepted", ""});
+    if (auto done = ledger.members().put({"red", "ann", true, id("state", i), "", "", i}); !done) return done;
+    return ledger.history().add({i, "red", id("message", i), id("ask", i), "message.accepted", ""});
   });
 }
 
@@ -143,17 +143,17 @@ std::string told(const Result<std::vector<T>>& rows) {
 Answers read_all(Ledger& ledger) {
   Answers answers;
   for (int i = 0; i < asks; ++i) {
-    answers[id("message", i)] = told(ledger.message({id("message", i)}));
-    answers[id("request", i)] = told(ledger.request("red", RequestKind::permission, id("ask", i)));
-    answers[id("replies", i)] = told(ledger.outbox_of_request("red", id("ask", i)));
-    answers[id("shutdown", i)] = told(ledger.shutdown("red", id("shutdown", i)));
-    answers[id("history", i)] = told(ledger.history_of_request("red", id("ask", i)));
+    answers[id("message", i)] = told(ledger.messages().find({id("message", i)}));
+    answers[id("request", i)] = told(ledger.asks().find("red", RequestKind::permission, id("ask", i)));
+    answers[id("replies", i)] = told(ledger.outbox().of_request("red", id("ask", i)));
+    answers[id("shutdown", i)] = told(ledger.shutdowns().find("red", id("shutdown", i)));
+    answers[id("history", i)] = told(ledger.history().of_request("red", id("ask", i)));
   }
-  answers["open"] = told(ledger.open_requests("red"));
-  answers["refused"] = told(ledger.quarantined("red", 100));
-  answers["shutdowns"] = told(ledger.open_shutdowns("red"));
-  answers["rules"] = told(ledger.rules("red"));
-  answers["members"] = told(ledger.members("red"));
+  answers["open"] = told(ledger.asks().open("red"));
+  answers["refused"] = told(ledger.messages().quarantined("red", 100));
+  answers["shutdowns"] = told(ledger.shutdowns().open("red"));
+  answers["rules"] = told(ledger.rules().of_team("red"));
+  answers["members"] = told(ledger.members().of_team("red"));
   return answers;
 }
 
@@ -233,9 +233,9 @@ bool agrees(const Answers& answers, const Answers& state) {
 /// Whoever was denied is not allowed afterwards.
 void check_decisions(Ledger& ledger) {
   for (int i = 0; i < asks; i += 2) {
-    const auto recorded = ledger.request("red", RequestKind::permission, id("ask", i));
+    const auto recorded = ledger.asks().find("red", RequestKind::permission, id("ask", i));
     if (recorded && !*recorded) continue;  // forgotten: check_answers() judges whether it may be
-    EXPECT(!ledger.put_request("red", ask(i, RequestState::approved)).ok());
+    EXPECT(!ledger.asks().put("red", ask(i, RequestState::approved)).ok());
   }
 }
 

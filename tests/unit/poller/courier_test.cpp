@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 namespace {
 
 DeliveryState state_of(World& world, const OutgoingMessage& message) {
-  return (*world.ledger->message(message.key))->delivery;
+  return (*world.ledger->messages().find(message.key))->delivery;
 }
 
 std::vector<std::string> texts(const std::vector<OutgoingMessage>& messages) {
@@ -87,12 +87,12 @@ TEST_CASE("a hook that tells of a pasted prompt before tmux has answered confirm
   world.write_lead({World::entry("w1", "hello\tlead")});
   world.poll();
   REQUIRE(world.run(push_all(courier)));
-  const auto counts = *world.ledger->chat_counts("t");
+  const auto counts = *world.ledger->deliveries().counts("t");
   CHECK(counts.delivered == 1);
   CHECK(counts.assumed == 0);
   world.clock.advance(world.config.delivery.presumed_busy + std::chrono::seconds(1));
   courier.settle();
-  CHECK(world.ledger->chat_counts("t")->queued == 0);
+  CHECK(world.ledger->deliveries().counts("t")->queued == 0);
 }
 
 TEST_CASE("a text that no hook confirms is pasted three times, and is assumed then") {
@@ -106,12 +106,12 @@ TEST_CASE("a text that no hook confirms is pasted three times, and is assumed th
   world.poll();
   for (int i = 0; i < 5; ++i) {
     REQUIRE(world.run(push_all(courier)));
-    CHECK(world.ledger->chat_counts("t")->delivered == (i < 2 ? 0 : 1));
+    CHECK(world.ledger->deliveries().counts("t")->delivered == (i < 2 ? 0 : 1));
     world.clock.advance(world.config.delivery.presumed_busy + std::chrono::seconds(1));
     courier.settle();
   }
   CHECK(pastes == 3);
-  CHECK(world.ledger->chat_counts("t")->assumed == 1);
+  CHECK(world.ledger->deliveries().counts("t")->assumed == 1);
 }
 
 TEST_CASE("what was not delivered within delivery.expire_after is given up, and what is handed out is not") {
@@ -128,7 +128,7 @@ TEST_CASE("what was not delivered within delivery.expire_after is given up, and 
   CHECK_FALSE(world.logged("delivery.expired"));
   world.clock.advance(std::chrono::seconds(1));
   world.poll();
-  CHECK(world.ledger->chat_counts("t")->expired == 1);
+  CHECK(world.ledger->deliveries().counts("t")->expired == 1);
   CHECK(world.logged("delivery.expired"));
   CHECK(state_of(world, lent[0]) == DeliveryState::offered);
   world.team->courier().give_back(lent);

@@ -29,7 +29,7 @@ struct Group {
 
   boost::asio::awaitable<void> put(TeamContext& team, std::function<Status()> then) {
     std::function<Status(EventBatch&)> work = [&](EventBatch&) -> Status {
-      if (auto done = world.ledger->put_member(member(team.name)); !done) return done;
+      if (auto done = world.ledger->members().put(member(team.name)); !done) return done;
       return then();
     };
     std::function<void()> note = [&] { applied.push_back(team.name); };
@@ -54,7 +54,7 @@ struct Group {
     world.context.run();
   }
 
-  bool has(const std::string& team) { return world.ledger->members(team)->size() == 1; }
+  bool has(const std::string& team) { return world.ledger->members().of_team(team)->size() == 1; }
 };
 
 }  // namespace

@@ -21,12 +21,12 @@ Status one_tick(Ledger& ledger, long long& tick) {
     if (!batch) return batch.error();
     tick = *batch;
     for (int i = 0; i < messages_per_tick; ++i) {
-      auto inserted = ledger.insert(chat_row(tick_key(tick, i), tick));
+      auto inserted = ledger.messages().insert(chat_row(tick_key(tick, i), tick));
       if (!inserted) return inserted.error();
     }
     const std::string id = "ask " + std::to_string(tick);
-    if (auto put = ledger.put_request("red", request_row(id, handlers::RequestState::denied)); !put) return put;
-    return ledger.enqueue(outbox_row("ann", "reply to " + id, id));
+    if (auto put = ledger.asks().put("red", request_row(id, handlers::RequestState::denied)); !put) return put;
+    return ledger.outbox().enqueue(outbox_row("ann", "reply to " + id, id));
   });
 }
 
@@ -56,10 +56,10 @@ TEST_CASE("killed in the middle of a transaction: nothing of it is there, everyt
   const std::string path = directory.file("ledger.db");
   reap(in_child([&] {
          auto ledger = Ledger::open(path);
-         if (!ledger || !(*ledger)->insert(message_row("committed"))) return;
+         if (!ledger || !(*ledger)->messages().insert(message_row("committed"))) return;
          static_cast<void>((*ledger)
                                ->transaction([&]() -> Status {
-                                 static_cast<void>((*ledger)->insert(message_row("not committed")).ok());
+                                 static_cast<void>((*ledger)->messages().insert(message_row("not committed")).ok());
                                  ::kill(::getpid(), SIGKILL);
                                  return Done{};
                                })
@@ -67,8 +67,8 @@ TEST_CASE("killed in the middle of a transaction: nothing of it is there, everyt
        }),
        SIGKILL);
   auto ledger = must(Ledger::open(path));  // the dead process's lock is gone with it
-  CHECK(must(ledger->known({"committed"})));
-  CHECK_FALSE(must(ledger->known({"not committed"})));
+  CHECK(must(ledger->messages().known({"committed"})));
+  CHECK_FALSE(must(ledger->messages().known({"not committed"})));
 }
 
 TEST_CASE(
@@ -102,10 +102,10 @@ TEST_CASE(
     CHECK(next > said);
     for (tick = 1; tick < next; ++tick) {
       int there = 0;
-      for (int i = 0; i < messages_per_tick; ++i) there += must(ledger->known({tick_key(tick, i)})) ? 1 : 0;
+      for (int i = 0; i < messages_per_tick; ++i) there += must(ledger->messages().known({tick_key(tick, i)})) ? 1 : 0;
       const std::string id = "ask " + std::to_string(tick);
-      const bool asked = must(ledger->request("red", handlers::RequestKind::permission, id)).has_value();
-      const bool owed = must(ledger->outbox_of_request("red", id)).size() == 1;
+      const bool asked = must(ledger->asks().find("red", handlers::RequestKind::permission, id)).has_value();
+      const bool owed = must(ledger->outbox().of_request("red", id)).size() == 1;
       INFO("tick " << tick << ", said " << said);
       CHECK((there == messages_per_tick || there == 0));
       CHECK((asked == (there != 0) && owed == asked));

@@ -19,24 +19,24 @@ std::string sound_ledger(const std::string& path) {
   must(ledger->transaction([&]() -> Status {
     for (int i = 0; i < asks; ++i) {
       must(ledger->next_batch());
-      must(ledger->insert(chat_row(key("chat", i))));
+      must(ledger->messages().insert(chat_row(key("chat", i))));
       MessageRow refused = message_row(key("refused", i), Disposition::refused);
       refused.code = "sender.stranger";
-      must(ledger->insert(refused));
-      must(ledger->put_request("red", request_row(key("ask", i), i % 2 == 0 ? handlers::RequestState::denied
+      must(ledger->messages().insert(refused));
+      must(ledger->asks().put("red", request_row(key("ask", i), i % 2 == 0 ? handlers::RequestState::denied
                                                                             : handlers::RequestState::pending)));
-      must(ledger->enqueue(outbox_row("ann", key("denied", i), key("ask", i))));
-      must(ledger->note({1, "red", key("chat", i), key("ask", i), "message.accepted", "detail"}));
+      must(ledger->outbox().enqueue(outbox_row("ann", key("denied", i), key("ask", i))));
+      must(ledger->history().add({1, "red", key("chat", i), key("ask", i), "message.accepted", "detail"}));
       must(
-          ledger->put_shutdown("red", shutdown_row(key("shutdown", i), i % 2 == 0 ? handlers::ShutdownState::requested
+          ledger->shutdowns().put("red", shutdown_row(key("shutdown", i), i % 2 == 0 ? handlers::ShutdownState::requested
                                                                                   : handlers::ShutdownState::cleaned)));
-      must(ledger->add_order(order_row("ann", key("command", i))));
+      must(ledger->orders().add(order_row("ann", key("command", i))));
     }
-    must(ledger->add_rule({0, "red", "s", "permission", "deny", "Bash(rm:*)", "mona", 5}));
-    must(ledger->add_rule({0, "red", "s", "team", "allow", "Edit(//repo/**)", "mona", 5}));
-    must(ledger->put_member({"red", "ann", true, "idle", "", "3", 1}));
-    must(ledger->put_lead("red", {"busy", 1, 2}));
-    must(ledger->put_roster("red", {R"({"members":[{"name":"ann"}]})", 7, 1}));
+    must(ledger->rules().add({0, "red", "s", "permission", "deny", "Bash(rm:*)", "mona", 5}));
+    must(ledger->rules().add({0, "red", "s", "team", "allow", "Edit(//repo/**)", "mona", 5}));
+    must(ledger->members().put({"red", "ann", true, "idle", "", "3", 1}));
+    must(ledger->leads().put("red", {"busy", 1, 2}));
+    must(ledger->rosters().put("red", {R"({"members":[{"name":"ann"}]})", 7, 1}));
     return Done{};
   }));
   ledger.reset();
@@ -88,35 +88,35 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
   };
   const auto number = [](auto value) { return std::to_string(value); };
   for (int i = 0; i < asks; ++i) {
-    tell(answers, key("known", i), ledger.known({key("chat", i)}), number);
-    tell(answers, key("message", i), ledger.message({key("chat", i)}), maybe(message));
-    tell(answers, key("request", i), ledger.request("red", handlers::RequestKind::permission, key("ask", i)),
+    tell(answers, key("known", i), ledger.messages().known({key("chat", i)}), number);
+    tell(answers, key("message", i), ledger.messages().find({key("chat", i)}), maybe(message));
+    tell(answers, key("request", i), ledger.asks().find("red", handlers::RequestKind::permission, key("ask", i)),
          maybe(request));
-    tell(answers, key("by id", i), ledger.requests_by_id(key("ask", i)),
+    tell(answers, key("by id", i), ledger.asks().by_id(key("ask", i)),
          list([&](const auto& pair) { return pair.first + request(pair.second); }));
-    tell(answers, key("replies", i), ledger.outbox_of_request("red", key("ask", i)), list(effect));
-    tell(answers, key("wrote", i), ledger.wrote({"key of " + key("denied", i)}), number);
-    tell(answers, key("shutdown", i), ledger.shutdown("red", key("shutdown", i)), maybe(shutdown));
+    tell(answers, key("replies", i), ledger.outbox().of_request("red", key("ask", i)), list(effect));
+    tell(answers, key("wrote", i), ledger.outbox().wrote({"key of " + key("denied", i)}), number);
+    tell(answers, key("shutdown", i), ledger.shutdowns().find("red", key("shutdown", i)), maybe(shutdown));
   }
-  tell(answers, "quarantined", ledger.quarantined("red", 100), list(message));
-  tell(answers, "offerable", ledger.offerable("red", 5000, 100), list(message));
-  tell(answers, "open", ledger.open_requests("red"), list(request));
-  tell(answers, "open shutdowns", ledger.open_shutdowns("red"), list(shutdown));
-  tell(answers, "shutdowns", ledger.shutdowns("red", 100), list(shutdown));
-  tell(answers, "orders", ledger.orders("red"), list([](const OrderRow& row) {
+  tell(answers, "quarantined", ledger.messages().quarantined("red", 100), list(message));
+  tell(answers, "offerable", ledger.deliveries().offerable("red", 5000, 100), list(message));
+  tell(answers, "open", ledger.asks().open("red"), list(request));
+  tell(answers, "open shutdowns", ledger.shutdowns().open("red"), list(shutdown));
+  tell(answers, "shutdowns", ledger.shutdowns().latest("red", 100), list(shutdown));
+  tell(answers, "orders", ledger.orders().of_team("red"), list([](const OrderRow& row) {
          return row.member + std::to_string(row.joined_ms) + row.kind + row.subject + row.origin + row.state;
        }));
-  tell(answers, "open count", ledger.open_count("red", "ann"), number);
-  tell(answers, "owed", ledger.owed("red"), number);
-  tell(answers, "rules", ledger.rules("red"),
+  tell(answers, "open count", ledger.asks().open_count("red", "ann"), number);
+  tell(answers, "owed", ledger.outbox().owed("red"), number);
+  tell(answers, "rules", ledger.rules().of_team("red"),
        list([](const SessionRule& row) { return row.kind + row.action + row.rule + row.by; }));
-  tell(answers, "lead", ledger.lead("red"),
+  tell(answers, "lead", ledger.leads().find("red"),
        maybe([](const LeadRow& row) { return row.state + std::to_string(row.until_ms); }));
-  tell(answers, "roster", ledger.roster("red"),
+  tell(answers, "roster", ledger.rosters().find("red"),
        maybe([](const RosterRow& row) { return row.bytes + std::to_string(row.file); }));
-  tell(answers, "members", ledger.members("red"),
+  tell(answers, "members", ledger.members().of_team("red"),
        list([](const MemberRow& row) { return row.name + row.state + row.task; }));
-  tell(answers, "history", ledger.history_of_request("red", "ask 1"),
+  tell(answers, "history", ledger.history().of_request("red", "ask 1"),
        list([](const HistoryRow& row) { return row.event; }));
   return answers;
 }

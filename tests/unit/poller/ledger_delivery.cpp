@@ -21,10 +21,10 @@ long long put(Ledger& ledger, const std::string& sender, const std::string& key,
   row.sender = sender;
   row.priority = priority;
   row.received_ms = received_ms;
-  return must(ledger.insert(row));
+  return must(ledger.messages().insert(row));
 }
 
-MessageRow row_of(Ledger& ledger, const std::string& key) { return must(ledger.message({key})).value(); }
+MessageRow row_of(Ledger& ledger, const std::string& key) { return must(ledger.messages().find({key})).value(); }
 
 handlers::Request decided(const std::string& id, EpochMs decided_ms) {
   auto row = request_row(id, handlers::RequestState::denied);
@@ -41,9 +41,9 @@ TEST_CASE("urgent messages go first, among themselves as they came") {
   put(*ledger, "bob", "b1", Priority::urgent);
   put(*ledger, "cid", "c1");
   put(*ledger, "dan", "d1", Priority::urgent);
-  CHECK(keys(must(ledger->offerable("red", 0, 10))) == Keys{"b1", "d1", "a1", "c1"});
-  CHECK(keys(must(ledger->offerable("red", 0, 1))) == Keys{"b1"});
-  CHECK(keys(must(ledger->offerable("red", 0, 3))) == Keys{"b1", "d1", "a1"});
+  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 10))) == Keys{"b1", "d1", "a1", "c1"});
+  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 1))) == Keys{"b1"});
+  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 3))) == Keys{"b1", "d1", "a1"});
 }
 
 TEST_CASE("an urgent message takes along what its sender wrote before it, and overtakes nothing of its sender") {
@@ -54,7 +54,7 @@ TEST_CASE("an urgent message takes along what its sender wrote before it, and ov
   put(*ledger, "bob", "b3", Priority::urgent);
   put(*ledger, "bob", "b4");
   put(*ledger, "ann", "a2");
-  CHECK(keys(must(ledger->offerable("red", 0, 10))) == Keys{"b1", "b2", "b3", "a1", "b4", "a2"});
+  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 10))) == Keys{"b1", "b2", "b3", "a1", "b4", "a2"});
 }
 
 TEST_CASE("whatever is urgent, taken in batches of any size, each sender's messages come in their order, none twice") {
@@ -69,14 +69,14 @@ TEST_CASE("whatever is urgent, taken in batches of any size, each sender's messa
     }
     std::map<std::string, std::string> last;
     int seen = 0;
-    for (auto rows = must(ledger->offerable("red", 0, size)); !rows.empty();
-         rows = must(ledger->offerable("red", 0, size))) {
+    for (auto rows = must(ledger->deliveries().offerable("red", 0, size)); !rows.empty();
+         rows = must(ledger->deliveries().offerable("red", 0, size))) {
       for (const auto& row : rows) {
         INFO(row.sender << ": " << row.key.value << " after " << last[row.sender]);
         CHECK(last[row.sender] < row.key.value);
         last[row.sender] = row.key.value;
         ++seen;
-        must(ledger->mark_offered({row.id}, "recv", 1));
+        must(ledger->deliveries().mark_offered({row.id}, "recv", 1));
       }
     }
     CHECK(seen == 120);
@@ -90,13 +90,13 @@ TEST_CASE("what urgency drags along is only of the same team, and only what may 
   MessageRow other = chat_row("other");
   other.team = "blue";
   other.priority = Priority::urgent;
-  must(ledger->insert(other));
+  must(ledger->messages().insert(other));
   OutboxRow owed = outbox_row("ann", "reply");
   owed.batch = 2;
   owed.created_ms = 5000;
-  must(ledger->enqueue(owed));
-  CHECK(keys(must(ledger->offerable("red", 4999, 10))) == Keys{"a1"});
-  CHECK(keys(must(ledger->offerable("red", 5000, 10))) == Keys{"a1", "a2"});
+  must(ledger->outbox().enqueue(owed));
+  CHECK(keys(must(ledger->deliveries().offerable("red", 4999, 10))) == Keys{"a1"});
+  CHECK(keys(must(ledger->deliveries().offerable("red", 5000, 10))) == Keys{"a1", "a2"});
 }
 
 TEST_CASE("from a closed gate come only messages that waited long enough, with what their senders wrote before them") {
@@ -108,7 +108,7 @@ TEST_CASE("from a closed gate come only messages that waited long enough, with w
   put(*ledger, "bob", "b3", Priority::chat, 3000);
   constexpr EpochMs never = -1;
   const auto overdue = [&](EpochMs chat, EpochMs urgent) {
-    return keys(must(ledger->offerable("red", 0, 10, Ledger::Overdue{chat, urgent})));
+    return keys(must(ledger->deliveries().offerable("red", 0, 10, DeliveryTable::Overdue{chat, urgent})));
   };
   CHECK(overdue(never, never).empty());
   CHECK(overdue(999, never).empty());
@@ -123,22 +123,22 @@ TEST_CASE("what seems to come from the future was recorded before the clock was 
   auto ledger = in_memory();
   put(*ledger, "ann", "a1", Priority::chat, 1'000'000'000, 2);
   constexpr EpochMs never = -1;
-  CHECK(must(ledger->offerable("red", 5000, 10, Ledger::Overdue{never, never})).empty());
-  CHECK(keys(must(ledger->offerable("red", 5000, 10, Ledger::Overdue{4000, never}))) == Keys{"a1"});
+  CHECK(must(ledger->deliveries().offerable("red", 5000, 10, DeliveryTable::Overdue{never, never})).empty());
+  CHECK(keys(must(ledger->deliveries().offerable("red", 5000, 10, DeliveryTable::Overdue{4000, never}))) == Keys{"a1"});
   OutboxRow owed = outbox_row("bob", "reply");
   owed.batch = 1;
   owed.created_ms = 1'000'000'000;
-  must(ledger->enqueue(owed));
-  CHECK(keys(must(ledger->offerable("red", 5000, 10))) == Keys{"a1"});
-  CHECK(must(ledger->offerable("red", 5000, 10, std::nullopt, Ledger::Owed::of_any_age)).empty());
+  must(ledger->outbox().enqueue(owed));
+  CHECK(keys(must(ledger->deliveries().offerable("red", 5000, 10))) == Keys{"a1"});
+  CHECK(must(ledger->deliveries().offerable("red", 5000, 10, std::nullopt, DeliveryTable::Owed::of_any_age)).empty());
 }
 
 TEST_CASE("that what is owed counts at any age makes no message overdue") {
   auto ledger = in_memory();
   put(*ledger, "ann", "a1", Priority::chat, 10'000'000);
-  const auto waits = Ledger::Owed::of_any_age;
-  CHECK(must(ledger->offerable("red", 9'970'000, 10, Ledger::Overdue{9'997'000, 9'997'000}, waits)).empty());
-  CHECK(keys(must(ledger->offerable("red", 9'970'000, 10, Ledger::Overdue{10'000'000, 0}, waits))) == Keys{"a1"});
+  const auto waits = DeliveryTable::Owed::of_any_age;
+  CHECK(must(ledger->deliveries().offerable("red", 9'970'000, 10, DeliveryTable::Overdue{9'997'000, 9'997'000}, waits)).empty());
+  CHECK(keys(must(ledger->deliveries().offerable("red", 9'970'000, 10, DeliveryTable::Overdue{10'000'000, 0}, waits))) == Keys{"a1"});
 }
 
 TEST_CASE("status messages for a digest are no chat: not offered, not counted as queued, found oldest first") {
@@ -146,15 +146,15 @@ TEST_CASE("status messages for a digest are no chat: not offered, not counted as
   put(*ledger, "ann", "idle 1", Priority::digest);
   put(*ledger, "ann", "chat");
   put(*ledger, "bob", "idle 2", Priority::digest);
-  CHECK(keys(must(ledger->offerable("red", 0, 10))) == Keys{"chat"});
-  CHECK(keys(must(ledger->offerable("red", 0, 10, Ledger::Overdue{9999, 9999}))) == Keys{"chat"});
-  CHECK(keys(must(ledger->digest_material("red", 10))) == Keys{"idle 1", "idle 2"});
-  CHECK(keys(must(ledger->digest_material("red", 1))) == Keys{"idle 1"});
-  CHECK(must(ledger->digest_material("blue", 10)).empty());
-  auto counts = must(ledger->chat_counts("red"));
+  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 10))) == Keys{"chat"});
+  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 10, DeliveryTable::Overdue{9999, 9999}))) == Keys{"chat"});
+  CHECK(keys(must(ledger->deliveries().digest_material("red", 10))) == Keys{"idle 1", "idle 2"});
+  CHECK(keys(must(ledger->deliveries().digest_material("red", 1))) == Keys{"idle 1"});
+  CHECK(must(ledger->deliveries().digest_material("blue", 10)).empty());
+  auto counts = must(ledger->deliveries().counts("red"));
   CHECK((counts.queued == 1 && counts.digest == 2));
-  must(ledger->mark_delivered({1, 3}, 5, Confirmation::none));  // summed up
-  counts = must(ledger->chat_counts("red"));
+  must(ledger->deliveries().mark_delivered({1, 3}, 5, Confirmation::none));  // summed up
+  counts = must(ledger->deliveries().counts("red"));
   CHECK((counts.queued == 1 && counts.digest == 0 && counts.delivered == 0 && counts.assumed == 0));
 }
 
@@ -163,20 +163,20 @@ TEST_CASE("what is given up has expired, and nothing brings it back") {
   const long long queued = put(*ledger, "ann", "queued");
   const long long offered = put(*ledger, "ann", "offered");
   const long long delivered = put(*ledger, "ann", "delivered");
-  must(ledger->mark_offered({offered, delivered}, "recv", 2));
-  must(ledger->mark_delivered({delivered}, 3));
-  must(ledger->mark_expired({queued, offered, delivered}, 4));
+  must(ledger->deliveries().mark_offered({offered, delivered}, "recv", 2));
+  must(ledger->deliveries().mark_delivered({delivered}, 3));
+  must(ledger->deliveries().mark_expired({queued, offered, delivered}, 4));
   CHECK(row_of(*ledger, "queued").delivery == DeliveryState::expired);
   CHECK(row_of(*ledger, "queued").delivered_ms == 4);
   CHECK(row_of(*ledger, "offered").delivery == DeliveryState::expired);
   CHECK(row_of(*ledger, "delivered").delivery == DeliveryState::delivered);
   CHECK(row_of(*ledger, "delivered").delivered_ms == 3);
 
-  must(ledger->requeue_all_offered());
-  must(ledger->requeue("red", {queued, offered}));
-  must(ledger->mark_offered({queued}, "exec", 5));
-  must(ledger->mark_delivered({queued, offered}, 6));
-  CHECK(must(ledger->offerable("red", 0, 10)).empty());
+  must(ledger->deliveries().requeue_all_offered());
+  must(ledger->deliveries().requeue("red", {queued, offered}));
+  must(ledger->deliveries().mark_offered({queued}, "exec", 5));
+  must(ledger->deliveries().mark_delivered({queued, offered}, 6));
+  CHECK(must(ledger->deliveries().offerable("red", 0, 10)).empty());
   CHECK(row_of(*ledger, "queued").delivery == DeliveryState::expired);
   CHECK(row_of(*ledger, "offered").sink == "recv");
 }
@@ -186,13 +186,13 @@ TEST_CASE("what has waited since a moment is found, whatever its priority, and o
   const long long old = put(*ledger, "ann", "old", Priority::chat, 1000);
   put(*ledger, "ann", "old status", Priority::digest, 1000);
   put(*ledger, "ann", "young", Priority::urgent, 1001);
-  CHECK(must(ledger->queued_before("red", 999, 10)).empty());
-  CHECK(must(ledger->queued_before("red", 1000, 10)).size() == 2);
-  CHECK(must(ledger->queued_before("red", 1000, 1)).size() == 1);
-  CHECK(must(ledger->queued_before("red", 1001, 10)).size() == 3);
-  CHECK(must(ledger->queued_before("blue", 1001, 10)).empty());
-  must(ledger->mark_offered({old}, "recv", 2));
-  CHECK(keys(must(ledger->queued_before("red", 1000, 10))) == Keys{"old status"});
+  CHECK(must(ledger->deliveries().queued_before("red", 999, 10)).empty());
+  CHECK(must(ledger->deliveries().queued_before("red", 1000, 10)).size() == 2);
+  CHECK(must(ledger->deliveries().queued_before("red", 1000, 1)).size() == 1);
+  CHECK(must(ledger->deliveries().queued_before("red", 1001, 10)).size() == 3);
+  CHECK(must(ledger->deliveries().queued_before("blue", 1001, 10)).empty());
+  must(ledger->deliveries().mark_offered({old}, "recv", 2));
+  CHECK(keys(must(ledger->deliveries().queued_before("red", 1000, 10))) == Keys{"old status"});
 }
 
 TEST_CASE("a delivery is known by an acknowledgement, or assumed, and both are counted") {
@@ -201,14 +201,14 @@ TEST_CASE("a delivery is known by an acknowledgement, or assumed, and both are c
   const long long written = put(*ledger, "ann", "written");
   const long long gone = put(*ledger, "ann", "gone");
   CHECK(row_of(*ledger, "told").confirmed == Confirmation::none);
-  must(ledger->mark_delivered({told}, 5));
-  must(ledger->mark_delivered({written}, 6, Confirmation::assumed));
-  must(ledger->mark_delivered({written}, 7, Confirmation::acknowledged));  // the first word counts
-  must(ledger->mark_expired({gone}, 8));
+  must(ledger->deliveries().mark_delivered({told}, 5));
+  must(ledger->deliveries().mark_delivered({written}, 6, Confirmation::assumed));
+  must(ledger->deliveries().mark_delivered({written}, 7, Confirmation::acknowledged));  // the first word counts
+  must(ledger->deliveries().mark_expired({gone}, 8));
   CHECK(row_of(*ledger, "told").confirmed == Confirmation::acknowledged);
   CHECK(row_of(*ledger, "written").confirmed == Confirmation::assumed);
   CHECK(row_of(*ledger, "gone").confirmed == Confirmation::none);
-  const auto counts = must(ledger->chat_counts("red"));
+  const auto counts = must(ledger->deliveries().counts("red"));
   CHECK((counts.delivered == 2 && counts.assumed == 1 && counts.expired == 1 && counts.queued == 0));
   CHECK(counts.oldest_queued_ms == 0);
 }
@@ -216,13 +216,13 @@ TEST_CASE("a delivery is known by an acknowledgement, or assumed, and both are c
 TEST_CASE("the oldest queued message is the oldest of all priorities, digests excepted") {
   auto ledger = in_memory();
   put(*ledger, "ann", "status", Priority::digest, 500);
-  CHECK(must(ledger->chat_counts("red")).oldest_queued_ms == 0);
+  CHECK(must(ledger->deliveries().counts("red")).oldest_queued_ms == 0);
   put(*ledger, "ann", "urgent", Priority::urgent, 3000);
-  CHECK(must(ledger->chat_counts("red")).oldest_queued_ms == 3000);
+  CHECK(must(ledger->deliveries().counts("red")).oldest_queued_ms == 3000);
   put(*ledger, "bob", "chat", Priority::chat, 4000);
-  CHECK(must(ledger->chat_counts("red")).oldest_queued_ms == 3000);
+  CHECK(must(ledger->deliveries().counts("red")).oldest_queued_ms == 3000);
   put(*ledger, "bob", "late", Priority::chat, 2000);  // the wall clock was put back
-  CHECK(must(ledger->chat_counts("red")).oldest_queued_ms == 3000);
+  CHECK(must(ledger->deliveries().counts("red")).oldest_queued_ms == 3000);
 }
 
 TEST_CASE("of the messages about an ask the newest of its type is found") {
@@ -232,28 +232,28 @@ TEST_CASE("of the messages about an ask the newest of its type is found") {
     row.team = team;
     row.type = type;
     row.request_id = "r-1";
-    must(ledger->insert(row));
+    must(ledger->messages().insert(row));
   };
   about("1", "red", "permission_ask");
   about("2", "red", "permission_ask");
   about("3", "red", "permission_request");
   about("4", "blue", "permission_ask");
-  must(ledger->insert(chat_row("about nothing")));
-  CHECK(must(ledger->message_about("red", "r-1", "permission_ask"))->key.value == "2");
-  CHECK(must(ledger->message_about("red", "r-1", "permission_request"))->key.value == "3");
-  CHECK_FALSE(must(ledger->message_about("red", "r-2", "permission_ask")).has_value());
-  CHECK_FALSE(must(ledger->message_about("red", "", "text")).has_value());
+  must(ledger->messages().insert(chat_row("about nothing")));
+  CHECK(must(ledger->messages().about("red", "r-1", "permission_ask"))->key.value == "2");
+  CHECK(must(ledger->messages().about("red", "r-1", "permission_request"))->key.value == "3");
+  CHECK_FALSE(must(ledger->messages().about("red", "r-2", "permission_ask")).has_value());
+  CHECK_FALSE(must(ledger->messages().about("red", "", "text")).has_value());
 }
 
 TEST_CASE("decisions are listed the last one first, of one team or of all, from a moment on") {
   auto ledger = in_memory();
-  must(ledger->put_request("red", decided("r-1", 100)));
-  must(ledger->put_request("red", decided("r-2", 300)));
-  must(ledger->put_request("blue", decided("r-3", 200)));
-  must(ledger->put_request("red", request_row("open", handlers::RequestState::pending)));
+  must(ledger->asks().put("red", decided("r-1", 100)));
+  must(ledger->asks().put("red", decided("r-2", 300)));
+  must(ledger->asks().put("blue", decided("r-3", 200)));
+  must(ledger->asks().put("red", request_row("open", handlers::RequestState::pending)));
   const auto ids = [&](std::string_view team, EpochMs since, int limit) {
     Keys listed;
-    for (const auto& [of, request] : must(ledger->decisions(team, since, limit)))
+    for (const auto& [of, request] : must(ledger->asks().decisions(team, since, limit)))
       listed.push_back(of + "/" + request.request_id + " by " + request.decided_by);
     return listed;
   };
@@ -271,11 +271,11 @@ TEST_CASE("prune takes what was delivered or has expired, never what still waits
   const long long offered = put(*ledger, "ann", "offered");
   const long long delivered = put(*ledger, "ann", "delivered");
   const long long expired = put(*ledger, "ann", "expired");
-  must(ledger->mark_offered({offered}, "recv", 1));
-  must(ledger->mark_delivered({delivered}, 2));
-  must(ledger->mark_expired({expired}, 3));
+  must(ledger->deliveries().mark_offered({offered}, "recv", 1));
+  must(ledger->deliveries().mark_delivered({delivered}, 2));
+  must(ledger->deliveries().mark_expired({expired}, 3));
   CHECK(must(ledger->prune("red", 1'000'000, [](const schema::MessageKey&) { return false; })) == 2);
-  CHECK(keys(must(ledger->messages_like("", 10))) == Keys{"offered", "queued", "status"});
+  CHECK(keys(must(ledger->messages().like("", 10))) == Keys{"offered", "queued", "status"});
 }
 
 TEST_CASE("confirmation and priority survive the ledger, and values it does not know are damage") {
@@ -286,7 +286,7 @@ TEST_CASE("confirmation and priority survive the ledger, and values it does not 
       MessageRow row = chat_row(std::string(to_string(confirmed)) + std::to_string(static_cast<int>(priority)));
       row.confirmed = confirmed;
       row.priority = priority;
-      must(ledger->insert(row));
+      must(ledger->messages().insert(row));
       CHECK(row_of(*ledger, row.key.value).confirmed == confirmed);
       CHECK(row_of(*ledger, row.key.value).priority == priority);
     }
@@ -297,8 +297,8 @@ TEST_CASE("confirmation and priority survive the ledger, and values it does not 
 
 TEST_CASE("the lead's row comes back whole") {
   auto ledger = in_memory();
-  must(ledger->put_lead("red", {"busy", 5, 9, "tool_used", "0b1c", "%3"}));
-  const auto row = must(ledger->lead("red")).value();
+  must(ledger->leads().put("red", {"busy", 5, 9, "tool_used", "0b1c", "%3"}));
+  const auto row = must(ledger->leads().find("red")).value();
   CHECK((row.state == "busy" && row.since_ms == 5 && row.until_ms == 9));
   CHECK((row.by == "tool_used" && row.session == "0b1c" && row.pane == "%3"));
 }

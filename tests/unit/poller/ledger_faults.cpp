@@ -114,10 +114,10 @@ Status write_tick(Ledger& ledger, const std::string& name) {
   for (int i = 0; i < 3; ++i) {
     MessageRow row = chat_row(name + std::to_string(i));
     row.entry = std::string(6000, 'x');  // more than one page
-    auto inserted = ledger.insert(row);
+    auto inserted = ledger.messages().insert(row);
     if (!inserted) return inserted.error();
   }
-  return ledger.enqueue(outbox_row("ann", name, name));
+  return ledger.outbox().enqueue(outbox_row("ann", name, name));
 }
 
 Status one_tick(Ledger& ledger, const std::string& name) {
@@ -125,9 +125,9 @@ Status one_tick(Ledger& ledger, const std::string& name) {
 }
 
 bool all_of_tick(Ledger& ledger, const std::string& name) {
-  const bool first = must(ledger.known({name + "0"}));
-  for (int i = 1; i < 3; ++i) CHECK(must(ledger.known({name + std::to_string(i)})) == first);
-  CHECK(must(ledger.outbox_of_request("red", name)).size() == (first ? 1U : 0U));
+  const bool first = must(ledger.messages().known({name + "0"}));
+  for (int i = 1; i < 3; ++i) CHECK(must(ledger.messages().known({name + std::to_string(i)})) == first);
+  CHECK(must(ledger.outbox().of_request("red", name)).size() == (first ? 1U : 0U));
   return first;
 }
 

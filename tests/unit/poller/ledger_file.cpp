@@ -18,7 +18,7 @@ mode_t mode_of(const std::string& path) {
 /// A ledger with one message, closed.
 std::string closed_ledger(const TemporaryDirectory& directory) {
   const std::string path = directory.file("ledger.db");
-  must(must(Ledger::open(path))->insert(message_row("k1")));
+  must(must(Ledger::open(path))->messages().insert(message_row("k1")));
   return path;
 }
 
@@ -34,10 +34,10 @@ TEST_CASE("a new ledger is private whatever the umask, and so is everything besi
     const mode_t before = ::umask(mask);
     auto ledger = Ledger::open(directory.file("ledger.db"));
     ::umask(before);
-    must(must(std::move(ledger))->insert(message_row("k1")));
+    must(must(std::move(ledger))->messages().insert(message_row("k1")));
     CHECK(mode_of(directory.file("ledger.db")) == 0600);
     auto again = must(Ledger::open(directory.file("ledger.db")));
-    must(again->insert(message_row("k2")));
+    must(again->messages().insert(message_row("k2")));
     CHECK(mode_of(directory.file("ledger.db-wal")) == 0600);
     CHECK(mode_of(directory.file("ledger.db-shm")) == 0600);
     CHECK((mode_of(directory.file("ledger.db.lock")) & 0177U) == 0);
@@ -50,7 +50,7 @@ TEST_CASE("what was committed is there after the ledger was closed and opened ag
   const std::string path = closed_ledger(directory);
   CHECK(must(must(Ledger::open(path))->next_batch()) == 1);
   auto ledger = must(Ledger::open(path));
-  CHECK(must(ledger->known({"k1"})));
+  CHECK(must(ledger->messages().known({"k1"})));
   CHECK(must(ledger->next_batch()) == 2);
 }
 
@@ -84,9 +84,9 @@ TEST_CASE("a second daemon is refused, told which ledger and whose, and the firs
   CHECK(message_of(second).find(path) != std::string::npos);
   CHECK(message_of(second).find("process " + std::to_string(::getpid())) != std::string::npos);
   CHECK(code_of(Ledger::set_aside(path, 0)) == "ledger.in_use");
-  must(first->insert(message_row("k1")));
+  must(first->messages().insert(message_row("k1")));
   first.reset();
-  CHECK(must(must(Ledger::open(path))->known({"k1"})));
+  CHECK(must(must(Ledger::open(path))->messages().known({"k1"})));
 }
 
 TEST_CASE("a relative path and a link to the directory lead to the same ledger and the same lock") {
@@ -129,7 +129,7 @@ TEST_CASE("what SQLite keeps beside a ledger is ours alone as well") {
     fs::remove(real + part);
   }
   CHECK(read_file(directory.file("victim")) == "precious");
-  CHECK(must(must(Ledger::open(real))->known({"k1"})));
+  CHECK(must(must(Ledger::open(real))->messages().known({"k1"})));
 }
 
 TEST_CASE("a ledger or a lock with a second name is refused, and not cut off") {
@@ -208,7 +208,7 @@ TEST_CASE("the left-over of an interrupted creation is replaced") {
   TemporaryDirectory directory;
   const std::string path = directory.file("ledger.db");
   write_file(path + ".new", "half a ledger");
-  CHECK_FALSE(must(must(Ledger::open(path))->known({"k1"})));
+  CHECK_FALSE(must(must(Ledger::open(path))->messages().known({"k1"})));
 }
 
 TEST_CASE("a damaged ledger is set aside with its log under a dated name, which is never reused") {

@@ -23,11 +23,11 @@ TEST_CASE("a message is known from its insertion on, and comes back as it was") 
   row.offered_ms = 5;
   row.delivered_ms = 6;
   row.attempts = 3;
-  CHECK_FALSE(must(ledger->known({"k1"})));
-  CHECK_FALSE(must(ledger->message({"k1"})).has_value());
-  const long long id = must(ledger->insert(row));
-  CHECK(must(ledger->known({"k1"})));
-  const MessageRow back = must(ledger->message({"k1"})).value();
+  CHECK_FALSE(must(ledger->messages().known({"k1"})));
+  CHECK_FALSE(must(ledger->messages().find({"k1"})).has_value());
+  const long long id = must(ledger->messages().insert(row));
+  CHECK(must(ledger->messages().known({"k1"})));
+  const MessageRow back = must(ledger->messages().find({"k1"})).value();
   CHECK(back.id == id);
   CHECK(back.team == row.team);
   CHECK(back.inbox == row.inbox);
@@ -57,8 +57,8 @@ TEST_CASE("every disposition and delivery state survives the ledger") {
       MessageRow row =
           message_row(std::string(to_string(disposition)) + "/" + std::string(to_string(delivery)), disposition);
       row.delivery = delivery;
-      must(ledger->insert(row));
-      const auto back = must(ledger->message(row.key)).value();
+      must(ledger->messages().insert(row));
+      const auto back = must(ledger->messages().find(row.key)).value();
       CHECK(back.disposition == disposition);
       CHECK(back.delivery == delivery);
     }
@@ -67,11 +67,11 @@ TEST_CASE("every disposition and delivery state survives the ledger") {
 
 TEST_CASE("the same key a second time is refused, and the first row stays") {
   auto ledger = in_memory();
-  must(ledger->insert(message_row("k1")));
+  must(ledger->messages().insert(message_row("k1")));
   MessageRow again = message_row("k1");
   again.entry = "other bytes";
-  CHECK(code_of(ledger->insert(again)) == "ledger.sql");
-  CHECK(must(ledger->message({"k1"}))->entry == message_row("k1").entry);
+  CHECK(code_of(ledger->messages().insert(again)) == "ledger.sql");
+  CHECK(must(ledger->messages().find({"k1"}))->entry == message_row("k1").entry);
 }
 
 TEST_CASE("no byte of any text is lost: NUL, invalid UTF-8, quotes, a megabyte") {
@@ -85,16 +85,16 @@ TEST_CASE("no byte of any text is lost: NUL, invalid UTF-8, quotes, a megabyte")
     MessageRow row = chat_row("key" + hostile);
     row.team = row.inbox = row.sender = row.timestamp = row.type = row.entry = row.code = row.reason = row.request_id =
         hostile;
-    must(ledger->insert(row));
-    const auto back = must(ledger->message(row.key)).value();
+    must(ledger->messages().insert(row));
+    const auto back = must(ledger->messages().find(row.key)).value();
     CHECK((back.key == row.key && back.team == hostile && back.inbox == hostile && back.sender == hostile));
     CHECK((back.timestamp == hostile && back.type == hostile && back.entry == hostile && back.code == hostile));
     CHECK((back.reason == hostile && back.request_id == hostile));
-    REQUIRE(must(ledger->offerable(hostile, 0, 10)).size() == 1);
-    must(ledger->mark_offered({back.id}, hostile, 1));
-    CHECK(must(ledger->message(row.key))->sink == hostile);
-    must(ledger->note({1, hostile, row.key.value, hostile, hostile, hostile}));
-    const auto history = must(ledger->history_of_request(hostile, hostile));
+    REQUIRE(must(ledger->deliveries().offerable(hostile, 0, 10)).size() == 1);
+    must(ledger->deliveries().mark_offered({back.id}, hostile, 1));
+    CHECK(must(ledger->messages().find(row.key))->sink == hostile);
+    must(ledger->history().add({1, hostile, row.key.value, hostile, hostile, hostile}));
+    const auto history = must(ledger->history().of_request(hostile, hostile));
     REQUIRE(history.size() == 1);
     CHECK((history[0].event == hostile && history[0].detail == hostile && history[0].message_key == row.key.value));
   }
@@ -102,131 +102,131 @@ TEST_CASE("no byte of any text is lost: NUL, invalid UTF-8, quotes, a megabyte")
 
 TEST_CASE("messages are found by the beginning of their key, and a prefix is never a pattern") {
   auto ledger = in_memory();
-  for (const char* key : {"aa1", "aa2", "ab1", "b"}) must(ledger->insert(message_row(key)));
-  CHECK(keys(must(ledger->messages_like("aa", 10))) == Keys{"aa1", "aa2"});
-  CHECK(keys(must(ledger->messages_like("a", 2))) == Keys{"aa1", "aa2"});
-  CHECK(keys(must(ledger->messages_like("aa1", 10))) == Keys{"aa1"});
-  CHECK(must(ledger->messages_like("%", 10)).empty());
-  CHECK(must(ledger->messages_like("a_1", 10)).empty());
-  CHECK(must(ledger->messages_like("", 10)).size() == 4);
+  for (const char* key : {"aa1", "aa2", "ab1", "b"}) must(ledger->messages().insert(message_row(key)));
+  CHECK(keys(must(ledger->messages().like("aa", 10))) == Keys{"aa1", "aa2"});
+  CHECK(keys(must(ledger->messages().like("a", 2))) == Keys{"aa1", "aa2"});
+  CHECK(keys(must(ledger->messages().like("aa1", 10))) == Keys{"aa1"});
+  CHECK(must(ledger->messages().like("%", 10)).empty());
+  CHECK(must(ledger->messages().like("a_1", 10)).empty());
+  CHECK(must(ledger->messages().like("", 10)).size() == 4);
 }
 
 TEST_CASE("the quarantine shows refused and bad entries of one team, newest first") {
   auto ledger = in_memory();
-  must(ledger->insert(message_row("1", Disposition::refused)));
-  must(ledger->insert(message_row("2", Disposition::control)));
-  must(ledger->insert(message_row("3", Disposition::bad)));
+  must(ledger->messages().insert(message_row("1", Disposition::refused)));
+  must(ledger->messages().insert(message_row("2", Disposition::control)));
+  must(ledger->messages().insert(message_row("3", Disposition::bad)));
   MessageRow other = message_row("4", Disposition::bad);
   other.team = "blue";
-  must(ledger->insert(other));
-  CHECK(keys(must(ledger->quarantined("red", 10))) == Keys{"3", "1"});
-  CHECK(keys(must(ledger->quarantined("red", 1))) == Keys{"3"});
+  must(ledger->messages().insert(other));
+  CHECK(keys(must(ledger->messages().quarantined("red", 10))) == Keys{"3", "1"});
+  CHECK(keys(must(ledger->messages().quarantined("red", 1))) == Keys{"3"});
 }
 
 TEST_CASE("chat is offered in arrival order, up to the limit, and only of its team") {
   auto ledger = in_memory();
-  for (const char* key : {"1", "2", "3"}) must(ledger->insert(chat_row(key)));
-  must(ledger->insert(message_row("control")));
+  for (const char* key : {"1", "2", "3"}) must(ledger->messages().insert(chat_row(key)));
+  must(ledger->messages().insert(message_row("control")));
   MessageRow other = chat_row("4");
   other.team = "blue";
-  must(ledger->insert(other));
-  CHECK(keys(must(ledger->offerable("red", 0, 10))) == Keys{"1", "2", "3"});
-  CHECK(keys(must(ledger->offerable("red", 0, 2))) == Keys{"1", "2"});
+  must(ledger->messages().insert(other));
+  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 10))) == Keys{"1", "2", "3"});
+  CHECK(keys(must(ledger->deliveries().offerable("red", 0, 2))) == Keys{"1", "2"});
 }
 
 TEST_CASE("chat waits for the effects of its own and earlier batches, never for later ones") {
   auto ledger = in_memory();
-  must(ledger->insert(chat_row("of batch 1", 1)));
-  must(ledger->insert(chat_row("of batch 2", 2)));
-  must(ledger->insert(chat_row("of batch 3", 3)));
+  must(ledger->messages().insert(chat_row("of batch 1", 1)));
+  must(ledger->messages().insert(chat_row("of batch 2", 2)));
+  must(ledger->messages().insert(chat_row("of batch 3", 3)));
   OutboxRow owed = outbox_row("ann", "reply");
   owed.batch = 2;
   owed.created_ms = 5000;
-  must(ledger->enqueue(owed));
-  const long long id = must(ledger->due("red", 9999, 1)).at(0).id;
+  must(ledger->outbox().enqueue(owed));
+  const long long id = must(ledger->outbox().due("red", 9999, 1)).at(0).id;
 
   SECTION("the batch that owes an effect and all after it are held") {
-    CHECK(keys(must(ledger->offerable("red", 4999, 10))) == Keys{"of batch 1"});
+    CHECK(keys(must(ledger->deliveries().offerable("red", 4999, 10))) == Keys{"of batch 1"});
   }
   SECTION("an effect that is not younger than the grace time holds nobody up") {
-    CHECK(must(ledger->offerable("red", 5000, 10)).size() == 3);
+    CHECK(must(ledger->deliveries().offerable("red", 5000, 10)).size() == 3);
   }
   SECTION("another team's effect holds nobody up") {
-    must(ledger->set_effect(id, EffectState::done, 1, 0, ""));
+    must(ledger->outbox().set(id, EffectState::done, 1, 0, ""));
     owed.team = "blue";
-    must(ledger->enqueue(owed));
-    CHECK(must(ledger->offerable("red", 0, 10)).size() == 3);
+    must(ledger->outbox().enqueue(owed));
+    CHECK(must(ledger->deliveries().offerable("red", 0, 10)).size() == 3);
   }
   for (const auto state : {EffectState::written, EffectState::done, EffectState::dead}) {
     DYNAMIC_SECTION("an effect that is " << to_string(state) << " holds nobody up") {
-      must(ledger->set_effect(id, state, 1, 0, ""));
-      CHECK(must(ledger->offerable("red", 0, 10)).size() == 3);
+      must(ledger->outbox().set(id, state, 1, 0, ""));
+      CHECK(must(ledger->deliveries().offerable("red", 0, 10)).size() == 3);
     }
   }
 }
 
 TEST_CASE("chat goes queued, offered, delivered - back to queued when the sink went away, and the attempts tell") {
   auto ledger = in_memory();
-  const long long id = must(ledger->insert(chat_row("1")));
-  must(ledger->mark_offered({id}, "recv", 2000));
-  CHECK(must(ledger->offerable("red", 0, 10)).empty());
-  auto row = must(ledger->message({"1"})).value();
+  const long long id = must(ledger->messages().insert(chat_row("1")));
+  must(ledger->deliveries().mark_offered({id}, "recv", 2000));
+  CHECK(must(ledger->deliveries().offerable("red", 0, 10)).empty());
+  auto row = must(ledger->messages().find({"1"})).value();
   CHECK((row.delivery == DeliveryState::offered && row.sink == "recv" && row.offered_ms == 2000 && row.attempts == 1));
 
-  must(ledger->requeue("blue", {id}));
-  CHECK(must(ledger->offerable("red", 0, 10)).empty());  // another team's sink takes nothing back
-  must(ledger->requeue("red", {id}));
-  must(ledger->mark_offered({id}, "exec", 3000));
-  CHECK(must(ledger->message({"1"}))->attempts == 2);
-  CHECK(must(ledger->message({"1"}))->sink == "exec");
+  must(ledger->deliveries().requeue("blue", {id}));
+  CHECK(must(ledger->deliveries().offerable("red", 0, 10)).empty());  // another team's sink takes nothing back
+  must(ledger->deliveries().requeue("red", {id}));
+  must(ledger->deliveries().mark_offered({id}, "exec", 3000));
+  CHECK(must(ledger->messages().find({"1"}))->attempts == 2);
+  CHECK(must(ledger->messages().find({"1"}))->sink == "exec");
 
-  must(ledger->mark_delivered({id}, 4000));
-  row = must(ledger->message({"1"})).value();
+  must(ledger->deliveries().mark_delivered({id}, 4000));
+  row = must(ledger->messages().find({"1"})).value();
   CHECK((row.delivery == DeliveryState::delivered && row.delivered_ms == 4000));
 }
 
 TEST_CASE("what is delivered stays delivered") {
   auto ledger = in_memory();
-  const long long id = must(ledger->insert(chat_row("1")));
-  must(ledger->mark_offered({id}, "recv", 1));
-  must(ledger->mark_delivered({id}, 2));
-  must(ledger->mark_delivered({id}, 3));
-  must(ledger->requeue("red", {id}));
-  must(ledger->requeue_all_offered());
-  must(ledger->mark_offered({id}, "exec", 4));
-  const auto row = must(ledger->message({"1"})).value();
+  const long long id = must(ledger->messages().insert(chat_row("1")));
+  must(ledger->deliveries().mark_offered({id}, "recv", 1));
+  must(ledger->deliveries().mark_delivered({id}, 2));
+  must(ledger->deliveries().mark_delivered({id}, 3));
+  must(ledger->deliveries().requeue("red", {id}));
+  must(ledger->deliveries().requeue_all_offered());
+  must(ledger->deliveries().mark_offered({id}, "exec", 4));
+  const auto row = must(ledger->messages().find({"1"})).value();
   CHECK((row.delivery == DeliveryState::delivered && row.delivered_ms == 2 && row.sink == "recv" && row.attempts == 1));
 }
 
 TEST_CASE("an acknowledgement that comes after the requeue still counts") {
   auto ledger = in_memory();
-  const long long id = must(ledger->insert(chat_row("1")));
-  must(ledger->mark_offered({id}, "recv", 1));
-  must(ledger->requeue_all_offered());
-  must(ledger->mark_delivered({id}, 2));
-  CHECK(must(ledger->message({"1"}))->delivery == DeliveryState::delivered);
+  const long long id = must(ledger->messages().insert(chat_row("1")));
+  must(ledger->deliveries().mark_offered({id}, "recv", 1));
+  must(ledger->deliveries().requeue_all_offered());
+  must(ledger->deliveries().mark_delivered({id}, 2));
+  CHECK(must(ledger->messages().find({"1"}))->delivery == DeliveryState::delivered);
 }
 
 TEST_CASE("a control message is never delivered as chat, whatever ids a sink names") {
   auto ledger = in_memory();
-  const long long id = must(ledger->insert(message_row("control")));
-  must(ledger->mark_offered({id, 4711, -1}, "recv", 1));
-  must(ledger->mark_delivered({id, 4711, -1}, 2));
-  CHECK(must(ledger->message({"control"}))->delivery == DeliveryState::none);
+  const long long id = must(ledger->messages().insert(message_row("control")));
+  must(ledger->deliveries().mark_offered({id, 4711, -1}, "recv", 1));
+  must(ledger->deliveries().mark_delivered({id, 4711, -1}, 2));
+  CHECK(must(ledger->messages().find({"control"}))->delivery == DeliveryState::none);
 }
 
 TEST_CASE("at start everything offered is queued again, and the counts say so") {
   auto ledger = in_memory();
   std::vector<long long> ids;
-  for (const char* key : {"1", "2", "3", "4"}) ids.push_back(must(ledger->insert(chat_row(key))));
-  must(ledger->mark_offered({ids[0], ids[1], ids[2]}, "recv", 1));
-  must(ledger->mark_delivered({ids[0]}, 2));
-  auto counts = must(ledger->chat_counts("red"));
+  for (const char* key : {"1", "2", "3", "4"}) ids.push_back(must(ledger->messages().insert(chat_row(key))));
+  must(ledger->deliveries().mark_offered({ids[0], ids[1], ids[2]}, "recv", 1));
+  must(ledger->deliveries().mark_delivered({ids[0]}, 2));
+  auto counts = must(ledger->deliveries().counts("red"));
   CHECK((counts.queued == 1 && counts.offered == 2 && counts.delivered == 1));
-  must(ledger->requeue_all_offered());
-  counts = must(ledger->chat_counts("red"));
+  must(ledger->deliveries().requeue_all_offered());
+  counts = must(ledger->deliveries().counts("red"));
   CHECK((counts.queued == 3 && counts.offered == 0 && counts.delivered == 1));
-  CHECK(must(ledger->chat_counts("blue")).queued == 0);
+  CHECK(must(ledger->deliveries().counts("blue")).queued == 0);
 }
 
 TEST_CASE("the latest messages that fit come oldest first") {
@@ -237,15 +237,15 @@ TEST_CASE("the latest messages that fit come oldest first") {
     row.sender = i % 2 == 0 ? "bob" : "ann";
     row.type = i % 3 == 0 ? "idle_notification" : "text";
     row.team = i == 6 ? "blue" : "red";
-    must(ledger->insert(row));
+    must(ledger->messages().insert(row));
   }
-  CHECK(keys(must(ledger->latest_messages({}, 100))) == Keys{"k1", "k2", "k3", "k4", "k5", "k6"});
-  CHECK(keys(must(ledger->latest_messages({}, 2))) == Keys{"k5", "k6"});
-  CHECK(keys(must(ledger->latest_messages({"red", "", "", 0}, 2))) == Keys{"k4", "k5"});
-  CHECK(keys(must(ledger->latest_messages({"", "bob", "", 0}, 100))) == Keys{"k2", "k4", "k6"});
-  CHECK(keys(must(ledger->latest_messages({"", "", "idle_notification", 0}, 100))) == Keys{"k3", "k6"});
-  CHECK(keys(must(ledger->latest_messages({"", "", "", 5000}, 100))) == Keys{"k5", "k6"});
-  CHECK(keys(must(ledger->latest_messages({"red", "bob", "text", 3000}, 100))) == Keys{"k4"});
+  CHECK(keys(must(ledger->messages().latest({}, 100))) == Keys{"k1", "k2", "k3", "k4", "k5", "k6"});
+  CHECK(keys(must(ledger->messages().latest({}, 2))) == Keys{"k5", "k6"});
+  CHECK(keys(must(ledger->messages().latest({"red", "", "", 0}, 2))) == Keys{"k4", "k5"});
+  CHECK(keys(must(ledger->messages().latest({"", "bob", "", 0}, 100))) == Keys{"k2", "k4", "k6"});
+  CHECK(keys(must(ledger->messages().latest({"", "", "idle_notification", 0}, 100))) == Keys{"k3", "k6"});
+  CHECK(keys(must(ledger->messages().latest({"", "", "", 5000}, 100))) == Keys{"k5", "k6"});
+  CHECK(keys(must(ledger->messages().latest({"red", "bob", "text", 3000}, 100))) == Keys{"k4"});
 }
 
 }  // namespace inbox_poller::poller::test

@@ -84,24 +84,24 @@ TEST_CASE("a ledger of format 1 is brought to today's with every row it had") {
   const std::string path = format_1(directory.file("ledger.db"));
   auto ledger = must(Ledger::open(path));
 
-  const auto members = must(ledger->members("red"));
+  const auto members = must(ledger->members().of_team("red"));
   REQUIRE(members.size() == 1);
   CHECK((members[0].name == "ann" && members[0].state == "idle" && members[0].task.empty() &&
          members[0].last_seen_ms == 5));
-  const auto rules = must(ledger->rules("red"));
+  const auto rules = must(ledger->rules().of_team("red"));
   REQUIRE(rules.size() == 2);
   CHECK((rules[0].id == 3 && rules[0].rule == "Bash(rm:*)" && rules[0].action == "deny"));
   CHECK((rules[1].id == 7 && rules[1].kind == "host" && rules[1].at_ms == 6));
-  CHECK(must(ledger->message({"k1"}))->delivery == DeliveryState::queued);
+  CHECK(must(ledger->messages().find({"k1"}))->delivery == DeliveryState::queued);
   CHECK(must(ledger->next_batch()) == 42);
 
   // Numbers of rules go on where they were, and what is new can be used.
-  CHECK(must(ledger->add_rule({0, "red", "s", "team", "allow", "Edit(//repo/**)", "mona", 8})) == 10);
-  CHECK(must(ledger->add_rule({0, "red", "s", "host", "allow", "example.org", "nina", 8})) == 7);
-  must(ledger->put_member({"red", "ann", true, "assigned", "", "1 \"Parse\"", 9}));
-  CHECK(must(ledger->members("red")).at(0).task == "1 \"Parse\"");
-  must(ledger->put_shutdown("red", shutdown_row("s", handlers::ShutdownState::requested)));
-  CHECK(must(ledger->add_order(order_row("ann", "rule 10"))).has_value());
+  CHECK(must(ledger->rules().add({0, "red", "s", "team", "allow", "Edit(//repo/**)", "mona", 8})) == 10);
+  CHECK(must(ledger->rules().add({0, "red", "s", "host", "allow", "example.org", "nina", 8})) == 7);
+  must(ledger->members().put({"red", "ann", true, "assigned", "", "1 \"Parse\"", 9}));
+  CHECK(must(ledger->members().of_team("red")).at(0).task == "1 \"Parse\"");
+  must(ledger->shutdowns().put("red", shutdown_row("s", handlers::ShutdownState::requested)));
+  CHECK(must(ledger->orders().add(order_row("ann", "rule 10"))).has_value());
 }
 
 TEST_CASE("a ledger of format 2 is brought to today's with every row it had") {
@@ -110,7 +110,7 @@ TEST_CASE("a ledger of format 2 is brought to today's with every row it had") {
   const DeliveryState states[] = {DeliveryState::none, DeliveryState::queued, DeliveryState::offered,
                                   DeliveryState::delivered};
   for (int i = 0; i < 4; ++i) {
-    const auto row = must(ledger->message({"k" + number(i + 1)})).value();
+    const auto row = must(ledger->messages().find({"k" + number(i + 1)})).value();
     CHECK((row.id == i + 3 && row.sender == "ann" && row.entry == "{}" && row.request_id == "r-1" && row.batch == 7));
     CHECK((row.sink == "exec" && row.offered_ms == 1001 && row.delivered_ms == 1002 && row.attempts == i));
     CHECK(row.delivery == states[i]);
@@ -118,29 +118,29 @@ TEST_CASE("a ledger of format 2 is brought to today's with every row it had") {
     // Format 2 knew a delivery only by its acknowledgement.
     CHECK(row.confirmed == (states[i] == DeliveryState::delivered ? Confirmation::acknowledged : Confirmation::none));
   }
-  const auto ask = must(ledger->request("red", handlers::RequestKind::plan, "r-1")).value();
+  const auto ask = must(ledger->asks().find("red", handlers::RequestKind::plan, "r-1")).value();
   CHECK((ask.asker == "ann" && ask.body == "body" && ask.deadline_ms == 20 && ask.message.value == "k1"));
-  const auto lead = must(ledger->lead("red")).value();
+  const auto lead = must(ledger->leads().find("red")).value();
   CHECK((lead.state == "busy" && lead.since_ms == 5 && lead.until_ms == 9));
   CHECK((lead.by.empty() && lead.session.empty() && lead.pane.empty()));
 
   // What is new can be used, and numbers go on where they were.
-  CHECK(must(ledger->insert(chat_row("new"))) == 100);
-  must(ledger->mark_expired({4}, 2000));
-  CHECK(must(ledger->message({"k2"}))->delivery == DeliveryState::expired);
+  CHECK(must(ledger->messages().insert(chat_row("new"))) == 100);
+  must(ledger->deliveries().mark_expired({4}, 2000));
+  CHECK(must(ledger->messages().find({"k2"}))->delivery == DeliveryState::expired);
   auto stop = request_row("s-1", handlers::RequestState::pending);
   stop.kind = handlers::RequestKind::stop;
-  must(ledger->put_request("red", stop));
-  must(ledger->put_lead("red", {"idle", 10, 0, "turn_stops", "0b1c", "%3"}));
+  must(ledger->asks().put("red", stop));
+  must(ledger->leads().put("red", {"idle", 10, 0, "turn_stops", "0b1c", "%3"}));
 }
 
 TEST_CASE("a ledger of format 3 is brought to today's, and knows no roster yet") {
   TemporaryDirectory directory;
   auto ledger = must(Ledger::open(format_3(directory.file("ledger.db"))));
-  CHECK(must(ledger->members("red")).at(0).state == "idle");
-  CHECK_FALSE(must(ledger->roster("red")).has_value());
-  must(ledger->put_roster("red", {"{}", 7, 9}));
-  CHECK(must(ledger->roster("red"))->bytes == "{}");
+  CHECK(must(ledger->members().of_team("red")).at(0).state == "idle");
+  CHECK_FALSE(must(ledger->rosters().find("red")).has_value());
+  must(ledger->rosters().put("red", {"{}", 7, 9}));
+  CHECK(must(ledger->rosters().find("red"))->bytes == "{}");
 }
 
 TEST_CASE("the last roster of each team is read as it was written, whatever its bytes") {
@@ -150,15 +150,15 @@ TEST_CASE("the last roster of each team is read as it was written, whatever its 
   const std::uint64_t file = ~std::uint64_t{0};
   {
     auto ledger = must(Ledger::open(path));
-    must(ledger->put_roster("red", {"older", 1, 1}));
-    must(ledger->put_roster("blue", {"other", 2, 2}));
-    must(ledger->put_roster("red", {bytes, file, 3}));
-    const auto row = must(ledger->roster("red")).value();
+    must(ledger->rosters().put("red", {"older", 1, 1}));
+    must(ledger->rosters().put("blue", {"other", 2, 2}));
+    must(ledger->rosters().put("red", {bytes, file, 3}));
+    const auto row = must(ledger->rosters().find("red")).value();
     CHECK((row.bytes == bytes && row.file == file && row.seen_ms == 3));
-    CHECK(must(ledger->roster("blue"))->bytes == "other");
+    CHECK(must(ledger->rosters().find("blue"))->bytes == "other");
   }
   REQUIRE(Operator(path).run("UPDATE rosters SET file = 8 WHERE team = 'red'") == SQLITE_OK);
-  CHECK(code_of(must(Ledger::open(path))->roster("red")) == "ledger.damaged");
+  CHECK(code_of(must(Ledger::open(path))->rosters().find("red")) == "ledger.damaged");
 }
 
 TEST_CASE("a ledger that was brought up to date has the tables of a new one, column for column") {

@@ -20,8 +20,8 @@ TEST_CASE("what is owed comes back byte for byte") {
   row.attempts = 2;
   row.next_ms = 1500;
   row.last_problem = "locked";
-  must(ledger->enqueue(row));
-  const auto back = must(ledger->outbox_of_request("red", "r-1")).at(0);
+  must(ledger->outbox().enqueue(row));
+  const auto back = must(ledger->outbox().of_request("red", "r-1")).at(0);
   CHECK((back.team == "red" && back.batch == 9 && back.inbox == "ann" && back.key == row.key));
   CHECK((back.entry == row.entry && back.request_id == "r-1" && back.state == EffectState::pending));
   CHECK((back.attempts == 2 && back.created_ms == 1000 && back.next_ms == 1500 && back.last_problem == "locked"));
@@ -29,76 +29,76 @@ TEST_CASE("what is owed comes back byte for byte") {
 
 TEST_CASE("one row per inbox is due, the oldest - the next one waits until it is no longer pending") {
   auto ledger = in_memory();
-  for (const char* entry : {"ann 1", "ann 2"}) must(ledger->enqueue(outbox_row("ann", entry)));
-  must(ledger->enqueue(outbox_row("bob", "bob 1")));
-  const auto first = must(ledger->due("red", 1000, 10));
+  for (const char* entry : {"ann 1", "ann 2"}) must(ledger->outbox().enqueue(outbox_row("ann", entry)));
+  must(ledger->outbox().enqueue(outbox_row("bob", "bob 1")));
+  const auto first = must(ledger->outbox().due("red", 1000, 10));
   CHECK(entries(first) == Entries{"ann 1", "bob 1"});
-  must(ledger->set_effect(first[0].id, EffectState::written, 1, 0, ""));
-  CHECK(entries(must(ledger->due("red", 1000, 10))) == Entries{"ann 2", "bob 1"});
-  CHECK(entries(must(ledger->due("red", 1000, 1))) == Entries{"ann 2"});
-  CHECK(must(ledger->due("blue", 1000, 10)).empty());
+  must(ledger->outbox().set(first[0].id, EffectState::written, 1, 0, ""));
+  CHECK(entries(must(ledger->outbox().due("red", 1000, 10))) == Entries{"ann 2", "bob 1"});
+  CHECK(entries(must(ledger->outbox().due("red", 1000, 1))) == Entries{"ann 2"});
+  CHECK(must(ledger->outbox().due("blue", 1000, 10)).empty());
 }
 
 TEST_CASE("a deferred reply holds its own inbox, so that nothing overtakes it, and no other") {
   auto ledger = in_memory();
-  for (const char* entry : {"ann 1", "ann 2"}) must(ledger->enqueue(outbox_row("ann", entry)));
-  must(ledger->enqueue(outbox_row("bob", "bob 1")));
-  const auto rows = must(ledger->due("red", 1000, 10));
-  must(ledger->set_effect(rows[0].id, EffectState::pending, 1, 2000, "inbox is locked"));
-  CHECK(entries(must(ledger->due("red", 1999, 10))) == Entries{"bob 1"});
-  CHECK(entries(must(ledger->due("red", 2000, 10))) == Entries{"ann 1", "bob 1"});
-  CHECK(must(ledger->due("red", 2000, 10)).at(0).last_problem == "inbox is locked");
+  for (const char* entry : {"ann 1", "ann 2"}) must(ledger->outbox().enqueue(outbox_row("ann", entry)));
+  must(ledger->outbox().enqueue(outbox_row("bob", "bob 1")));
+  const auto rows = must(ledger->outbox().due("red", 1000, 10));
+  must(ledger->outbox().set(rows[0].id, EffectState::pending, 1, 2000, "inbox is locked"));
+  CHECK(entries(must(ledger->outbox().due("red", 1999, 10))) == Entries{"bob 1"});
+  CHECK(entries(must(ledger->outbox().due("red", 2000, 10))) == Entries{"ann 1", "bob 1"});
+  CHECK(must(ledger->outbox().due("red", 2000, 10)).at(0).last_problem == "inbox is locked");
 }
 
 TEST_CASE("a clock that was put back delays no reply") {
   auto ledger = in_memory();
-  must(ledger->enqueue(outbox_row("ann", "ann 1")));
-  const auto rows = must(ledger->due("red", 1'000'000, 10));
-  must(ledger->set_effect(rows[0].id, EffectState::pending, 1, 1'000'000 + Ledger::retry_after_ms, "inbox is locked"));
-  CHECK(must(ledger->due("red", 1'000'000, 10)).empty());
-  CHECK(entries(must(ledger->due("red", 900'000, 10))) == Entries{"ann 1"});
+  must(ledger->outbox().enqueue(outbox_row("ann", "ann 1")));
+  const auto rows = must(ledger->outbox().due("red", 1'000'000, 10));
+  must(ledger->outbox().set(rows[0].id, EffectState::pending, 1, 1'000'000 + OutboxTable::retry_after_ms, "inbox is locked"));
+  CHECK(must(ledger->outbox().due("red", 1'000'000, 10)).empty());
+  CHECK(entries(must(ledger->outbox().due("red", 900'000, 10))) == Entries{"ann 1"});
 }
 
 TEST_CASE("owed counts what is pending, written lists what is not yet verified") {
   auto ledger = in_memory();
-  for (const char* entry : {"1", "2", "3", "4"}) must(ledger->enqueue(outbox_row(entry, entry)));
-  const auto rows = must(ledger->due("red", 1000, 10));
-  must(ledger->set_effect(rows[0].id, EffectState::written, 1, 0, ""));
-  must(ledger->set_effect(rows[1].id, EffectState::done, 1, 0, ""));
-  must(ledger->set_effect(rows[2].id, EffectState::dead, 9, 0, "gone"));
-  CHECK(must(ledger->owed("red")) == 1);
-  CHECK(entries(must(ledger->written("red"))) == Entries{"1"});
-  CHECK(must(ledger->owed("blue")) == 0);
+  for (const char* entry : {"1", "2", "3", "4"}) must(ledger->outbox().enqueue(outbox_row(entry, entry)));
+  const auto rows = must(ledger->outbox().due("red", 1000, 10));
+  must(ledger->outbox().set(rows[0].id, EffectState::written, 1, 0, ""));
+  must(ledger->outbox().set(rows[1].id, EffectState::done, 1, 0, ""));
+  must(ledger->outbox().set(rows[2].id, EffectState::dead, 9, 0, "gone"));
+  CHECK(must(ledger->outbox().owed("red")) == 1);
+  CHECK(entries(must(ledger->outbox().written("red"))) == Entries{"1"});
+  CHECK(must(ledger->outbox().owed("blue")) == 0);
 }
 
 TEST_CASE("a row that does not exist cannot be set") {
   auto ledger = in_memory();
-  CHECK(code_of(ledger->set_effect(1, EffectState::done, 1, 0, "")) == "ledger.sql");
+  CHECK(code_of(ledger->outbox().set(1, EffectState::done, 1, 0, "")) == "ledger.sql");
 }
 
 TEST_CASE("the same ask again makes its reply owed again, the same bytes, from now") {
   for (const auto state : {EffectState::written, EffectState::done, EffectState::dead}) {
     auto ledger = in_memory();
-    must(ledger->enqueue(outbox_row("ann", "reply", "r-1")));
-    must(ledger->enqueue(outbox_row("ann", "other", "r-2")));
-    const long long id = must(ledger->outbox_of_request("red", "r-1")).at(0).id;
-    must(ledger->set_effect(id, state, 7, 9000, "problem"));
-    must(ledger->resend(must(ledger->outbox_of_request("red", "r-1")), 20000));
-    const auto rows = must(ledger->outbox_of_request("red", "r-1"));
+    must(ledger->outbox().enqueue(outbox_row("ann", "reply", "r-1")));
+    must(ledger->outbox().enqueue(outbox_row("ann", "other", "r-2")));
+    const long long id = must(ledger->outbox().of_request("red", "r-1")).at(0).id;
+    must(ledger->outbox().set(id, state, 7, 9000, "problem"));
+    must(ledger->outbox().resend(must(ledger->outbox().of_request("red", "r-1")), 20000));
+    const auto rows = must(ledger->outbox().of_request("red", "r-1"));
     REQUIRE(rows.size() == 1);
     CHECK((rows[0].state == EffectState::pending && rows[0].entry == "reply" && rows[0].attempts == 0));
     CHECK((rows[0].created_ms == 20000 && rows[0].next_ms == 20000 && rows[0].last_problem.empty()));
-    CHECK(must(ledger->outbox_of_request("red", "r-2")).at(0).created_ms == 1000);
+    CHECK(must(ledger->outbox().of_request("red", "r-2")).at(0).created_ms == 1000);
   }
 }
 
 TEST_CASE("asking again does not cut short the backoff of a reply that is still owed") {
   auto ledger = in_memory();
-  must(ledger->enqueue(outbox_row("ann", "reply", "r-1")));
-  const long long id = must(ledger->due("red", 1000, 1)).at(0).id;
-  must(ledger->set_effect(id, EffectState::pending, 3, 2500, "locked"));
-  must(ledger->resend(must(ledger->outbox_of_request("red", "r-1")), 2000));
-  const auto row = must(ledger->outbox_of_request("red", "r-1")).at(0);
+  must(ledger->outbox().enqueue(outbox_row("ann", "reply", "r-1")));
+  const long long id = must(ledger->outbox().due("red", 1000, 1)).at(0).id;
+  must(ledger->outbox().set(id, EffectState::pending, 3, 2500, "locked"));
+  must(ledger->outbox().resend(must(ledger->outbox().of_request("red", "r-1")), 2000));
+  const auto row = must(ledger->outbox().of_request("red", "r-1")).at(0);
   CHECK((row.attempts == 3 && row.next_ms == 2500 && row.created_ms == 1000));
 }
 
@@ -113,19 +113,19 @@ constexpr EpochMs long_after = 1'000'000;
 void record_ask(Ledger& ledger, handlers::RequestState state, EffectState effect) {
   MessageRow message = message_row("message of r-1");
   message.request_id = "r-1";
-  must(ledger.insert(message));
-  must(ledger.put_request("red", request_row("r-1", state)));
+  must(ledger.messages().insert(message));
+  must(ledger.asks().put("red", request_row("r-1", state)));
   OutboxRow reply = outbox_row("ann", "reply", "r-1");
   reply.state = effect;
-  must(ledger.enqueue(reply));
-  must(ledger.note({1000, "red", "message of r-1", "r-1", "message.accepted", ""}));
+  must(ledger.outbox().enqueue(reply));
+  must(ledger.history().add({1000, "red", "message of r-1", "r-1", "message.accepted", ""}));
 }
 
 bool ask_is_there(Ledger& ledger) {
-  const bool message = must(ledger.known({"message of r-1"}));
-  CHECK(must(ledger.request("red", handlers::RequestKind::permission, "r-1")).has_value() == message);
-  CHECK(must(ledger.outbox_of_request("red", "r-1")).empty() != message);
-  CHECK(must(ledger.history_of_message({"message of r-1"})).empty() != message);
+  const bool message = must(ledger.messages().known({"message of r-1"}));
+  CHECK(must(ledger.asks().find("red", handlers::RequestKind::permission, "r-1")).has_value() == message);
+  CHECK(must(ledger.outbox().of_request("red", "r-1")).empty() != message);
+  CHECK(must(ledger.history().of_message({"message of r-1"})).empty() != message);
   return message;
 }
 
@@ -171,38 +171,38 @@ TEST_CASE("a decided ask stays as long as its reply is owed or not yet verified"
 
 TEST_CASE("chat that is not delivered stays, what the lead sent stays until it is done") {
   auto ledger = in_memory();
-  must(ledger->insert(chat_row("queued")));
-  const long long offered = must(ledger->insert(chat_row("offered")));
-  const long long delivered = must(ledger->insert(chat_row("delivered")));
-  must(ledger->mark_offered({offered, delivered}, "recv", 1));
-  must(ledger->mark_delivered({delivered}, 2));
-  must(ledger->enqueue(outbox_row("ann", "sent, still owed")));
+  must(ledger->messages().insert(chat_row("queued")));
+  const long long offered = must(ledger->messages().insert(chat_row("offered")));
+  const long long delivered = must(ledger->messages().insert(chat_row("delivered")));
+  must(ledger->deliveries().mark_offered({offered, delivered}, "recv", 1));
+  must(ledger->deliveries().mark_delivered({delivered}, 2));
+  must(ledger->outbox().enqueue(outbox_row("ann", "sent, still owed")));
   OutboxRow sent = outbox_row("bob", "sent and done");
   sent.state = EffectState::done;
-  must(ledger->enqueue(sent));
+  must(ledger->outbox().enqueue(sent));
   CHECK(must(ledger->prune("red", long_after, keep_none)) == 1);
-  CHECK(must(ledger->known({"queued"})));
-  CHECK(must(ledger->known({"offered"})));
-  CHECK_FALSE(must(ledger->known({"delivered"})));
-  CHECK(entries(must(ledger->outbox_of_request("red", ""))) == Entries{"sent, still owed"});
+  CHECK(must(ledger->messages().known({"queued"})));
+  CHECK(must(ledger->messages().known({"offered"})));
+  CHECK_FALSE(must(ledger->messages().known({"delivered"})));
+  CHECK(entries(must(ledger->outbox().of_request("red", ""))) == Entries{"sent, still owed"});
 }
 
 TEST_CASE("an id is never given to another message after pruning") {
   auto ledger = in_memory();
-  const long long first = must(ledger->insert(message_row("1")));
+  const long long first = must(ledger->messages().insert(message_row("1")));
   CHECK(must(ledger->prune("red", long_after, keep_none)) == 1);
-  CHECK(must(ledger->insert(message_row("2"))) > first);
+  CHECK(must(ledger->messages().insert(message_row("2"))) > first);
 }
 
 TEST_CASE("prune may be part of a larger transaction, and goes with it") {
   auto ledger = in_memory();
-  must(ledger->insert(message_row("1")));
+  must(ledger->messages().insert(message_row("1")));
   const auto failed = ledger->transaction([&]() -> Status {
     CHECK(must(ledger->prune("red", long_after, keep_none)) == 1);
     return Error{"test", "changed its mind"};
   });
   CHECK(code_of(failed) == "test");
-  CHECK(must(ledger->known({"1"})));
+  CHECK(must(ledger->messages().known({"1"})));
 }
 
 }  // namespace inbox_poller::poller::test

@@ -29,8 +29,8 @@ TEST_CASE("an ask comes back as it was put, bytes and all") {
   row.decided_by = "mona";
   row.rule = "Bash(ls:*)";
   row.reason = "because";
-  must(ledger->put_request("red", row));
-  const auto back = must(ledger->request("red", RequestKind::plan, "r-1")).value();
+  must(ledger->asks().put("red", row));
+  const auto back = must(ledger->asks().find("red", RequestKind::plan, "r-1")).value();
   CHECK((back.kind == row.kind && back.request_id == row.request_id && back.asker == row.asker));
   CHECK((back.content_hash == row.content_hash && back.subject == row.subject && back.body == row.body));
   CHECK((back.description == row.description && back.suggestions == row.suggestions && back.state == row.state));
@@ -41,17 +41,17 @@ TEST_CASE("an ask comes back as it was put, bytes and all") {
 
 TEST_CASE("asks of the same id in another team or of another kind are other asks") {
   auto ledger = in_memory();
-  must(ledger->put_request("red", request_row("r-1", RequestState::approved)));
+  must(ledger->asks().put("red", request_row("r-1", RequestState::approved)));
   handlers::Request sandbox = request_row("r-1", RequestState::pending);
   sandbox.kind = RequestKind::sandbox;
-  must(ledger->put_request("red", sandbox));
-  must(ledger->put_request("blue", request_row("r-1", RequestState::denied)));
-  CHECK(must(ledger->request("red", RequestKind::permission, "r-1"))->state == RequestState::approved);
-  CHECK(must(ledger->request("red", RequestKind::sandbox, "r-1"))->state == RequestState::pending);
-  CHECK(must(ledger->request("blue", RequestKind::permission, "r-1"))->state == RequestState::denied);
-  CHECK_FALSE(must(ledger->request("red", RequestKind::plan, "r-1")).has_value());
+  must(ledger->asks().put("red", sandbox));
+  must(ledger->asks().put("blue", request_row("r-1", RequestState::denied)));
+  CHECK(must(ledger->asks().find("red", RequestKind::permission, "r-1"))->state == RequestState::approved);
+  CHECK(must(ledger->asks().find("red", RequestKind::sandbox, "r-1"))->state == RequestState::pending);
+  CHECK(must(ledger->asks().find("blue", RequestKind::permission, "r-1"))->state == RequestState::denied);
+  CHECK_FALSE(must(ledger->asks().find("red", RequestKind::plan, "r-1")).has_value());
 
-  const auto named = must(ledger->requests_by_id("r-1"));
+  const auto named = must(ledger->asks().by_id("r-1"));
   REQUIRE(named.size() == 3);
   CHECK((named[0].first == "red" && named[1].first == "red" && named[2].first == "blue"));
 }
@@ -62,46 +62,46 @@ TEST_CASE("the ledger lets an ask move exactly as the transition table does, for
       bool possible = before == after && handlers::is_open(before);
       for (const auto event : all_events) possible = possible || handlers::transition(before, event) == after;
       auto ledger = in_memory();
-      must(ledger->put_request("red", request_row("r-1", before)));
+      must(ledger->asks().put("red", request_row("r-1", before)));
       INFO(to_string(before) << " -> " << to_string(after));
-      CHECK(code_of(ledger->put_request("red", request_row("r-1", after))) == (possible ? "ok" : "ledger.final"));
-      CHECK(must(ledger->request("red", RequestKind::permission, "r-1"))->state == (possible ? after : before));
+      CHECK(code_of(ledger->asks().put("red", request_row("r-1", after))) == (possible ? "ok" : "ledger.final"));
+      CHECK(must(ledger->asks().find("red", RequestKind::permission, "r-1"))->state == (possible ? after : before));
     }
   }
 }
 
 TEST_CASE("an ask cannot change hands or content on its way to a decision") {
   auto ledger = in_memory();
-  must(ledger->put_request("red", request_row("r-1", RequestState::pending)));
+  must(ledger->asks().put("red", request_row("r-1", RequestState::pending)));
   handlers::Request other_asker = request_row("r-1", RequestState::approved);
   other_asker.asker = "eve";
   handlers::Request other_content = request_row("r-1", RequestState::approved);
   other_content.content_hash = "another hash";
-  CHECK(code_of(ledger->put_request("red", other_asker)) == "ledger.final");
-  CHECK(code_of(ledger->put_request("red", other_content)) == "ledger.final");
-  CHECK(must(ledger->request("red", RequestKind::permission, "r-1"))->state == RequestState::pending);
+  CHECK(code_of(ledger->asks().put("red", other_asker)) == "ledger.final");
+  CHECK(code_of(ledger->asks().put("red", other_content)) == "ledger.final");
+  CHECK(must(ledger->asks().find("red", RequestKind::permission, "r-1"))->state == RequestState::pending);
 }
 
 TEST_CASE("the ledger's open asks are those that the handlers call open") {
   auto ledger = in_memory();
   std::size_t open = 0;
   for (const auto state : all_states) {
-    must(ledger->put_request("red", request_row(std::string(to_string(state)), state)));
+    must(ledger->asks().put("red", request_row(std::string(to_string(state)), state)));
     if (handlers::is_open(state)) ++open;
   }
-  const auto rows = must(ledger->open_requests("red"));
+  const auto rows = must(ledger->asks().open("red"));
   CHECK(rows.size() == open);
   for (const auto& row : rows) CHECK(handlers::is_open(row.state));
-  CHECK(must(ledger->open_count("red", "ann")) == open);
-  CHECK(must(ledger->open_count("red", "bob")) == 0);
-  CHECK(must(ledger->open_count("blue", "ann")) == 0);
+  CHECK(must(ledger->asks().open_count("red", "ann")) == open);
+  CHECK(must(ledger->asks().open_count("red", "bob")) == 0);
+  CHECK(must(ledger->asks().open_count("blue", "ann")) == 0);
 }
 
 TEST_CASE("open asks are listed in the order they came, also after they were written again") {
   auto ledger = in_memory();
-  for (const char* id : {"z", "a", "m"}) must(ledger->put_request("red", request_row(id, RequestState::pending)));
-  must(ledger->put_request("red", request_row("z", RequestState::pending)));
-  const auto rows = must(ledger->open_requests("red"));
+  for (const char* id : {"z", "a", "m"}) must(ledger->asks().put("red", request_row(id, RequestState::pending)));
+  must(ledger->asks().put("red", request_row("z", RequestState::pending)));
+  const auto rows = must(ledger->asks().open("red"));
   REQUIRE(rows.size() == 3);
   CHECK((rows[0].request_id == "z" && rows[1].request_id == "a" && rows[2].request_id == "m"));
 }
@@ -112,48 +112,48 @@ TEST_CASE("submissions of the same plan are counted by asker and content, decide
     handlers::Request plan = request_row(id, RequestState::denied);
     plan.kind = RequestKind::plan;
     plan.content_hash = "same";
-    must(ledger->put_request("red", plan));
+    must(ledger->asks().put("red", plan));
   }
   handlers::Request permission = request_row("x", RequestState::denied);
   permission.content_hash = "same";
-  must(ledger->put_request("red", permission));
-  CHECK(must(ledger->plan_count("red", "ann", "same")) == 2);
-  CHECK(must(ledger->plan_count("red", "ann", "other")) == 0);
-  CHECK(must(ledger->plan_count("red", "bob", "same")) == 0);
+  must(ledger->asks().put("red", permission));
+  CHECK(must(ledger->asks().plan_count("red", "ann", "same")) == 2);
+  CHECK(must(ledger->asks().plan_count("red", "ann", "other")) == 0);
+  CHECK(must(ledger->asks().plan_count("red", "bob", "same")) == 0);
 }
 
 TEST_CASE("members, session rules and the lead's state are kept, the latest of each") {
   auto ledger = in_memory();
-  must(ledger->put_member({"red", "bob", true, "idle", "", "", 5}));
-  must(ledger->put_member({"red", "ann", true, "", "", "", 1}));
-  must(ledger->put_member({"red", "bob", false, "failed", "no disk", "3 \"Print\"", 9}));
-  const auto members = must(ledger->members("red"));
+  must(ledger->members().put({"red", "bob", true, "idle", "", "", 5}));
+  must(ledger->members().put({"red", "ann", true, "", "", "", 1}));
+  must(ledger->members().put({"red", "bob", false, "failed", "no disk", "3 \"Print\"", 9}));
+  const auto members = must(ledger->members().of_team("red"));
   REQUIRE(members.size() == 2);
   CHECK(members[0].name == "ann");
   CHECK((!members[1].present && members[1].state == "failed" && members[1].detail == "no disk" &&
          members[1].task == "3 \"Print\"" && members[1].last_seen_ms == 9));
 
-  const auto first = must(ledger->add_rule({0, "red", "s", "permission", "allow", "Bash(ls:*)", "mona", 5}));
-  const auto second = must(ledger->add_rule({0, "red", "s", "host", "deny", "*.example.org", "mona", 6}));
-  CHECK(must(ledger->add_rule({0, "red", "s", "permission", "allow", "Bash(ls:*)", "nina", 7})) == first);
-  const auto rules = must(ledger->rules("red"));
+  const auto first = must(ledger->rules().add({0, "red", "s", "permission", "allow", "Bash(ls:*)", "mona", 5}));
+  const auto second = must(ledger->rules().add({0, "red", "s", "host", "deny", "*.example.org", "mona", 6}));
+  CHECK(must(ledger->rules().add({0, "red", "s", "permission", "allow", "Bash(ls:*)", "nina", 7})) == first);
+  const auto rules = must(ledger->rules().of_team("red"));
   REQUIRE(rules.size() == 2);
   CHECK(
       (rules[0].rule == "Bash(ls:*)" && rules[0].by == "mona" && rules[1].kind == "host" && rules[1].action == "deny"));
   CHECK((rules[0].id == first && rules[1].id == second));
-  CHECK(must(ledger->rules("blue")).empty());
-  CHECK(code_of(ledger->add_rule({0, "red", "s", "permission", "perhaps", "Bash", "mona", 8})) == "ledger.sql");
-  must(ledger->remove_rule(second));
-  const auto team = must(ledger->add_rule({0, "red", "s", "team", "allow", "Edit(//repo/**)", "mona", 9}));
+  CHECK(must(ledger->rules().of_team("blue")).empty());
+  CHECK(code_of(ledger->rules().add({0, "red", "s", "permission", "perhaps", "Bash", "mona", 8})) == "ledger.sql");
+  must(ledger->rules().remove(second));
+  const auto team = must(ledger->rules().add({0, "red", "s", "team", "allow", "Edit(//repo/**)", "mona", 9}));
   CHECK(team > second);  // orders name the id of the rule that caused them: none is used twice
-  const auto left = must(ledger->rules("red"));
+  const auto left = must(ledger->rules().of_team("red"));
   REQUIRE(left.size() == 2);
   CHECK((left[0].id == first && left[1].id == team && left[1].kind == "team"));
 
-  CHECK_FALSE(must(ledger->lead("red")).has_value());
-  must(ledger->put_lead("red", {"idle", 1, 0}));
-  must(ledger->put_lead("red", {"busy", 2, 30}));
-  const auto lead = must(ledger->lead("red")).value();
+  CHECK_FALSE(must(ledger->leads().find("red")).has_value());
+  must(ledger->leads().put("red", {"idle", 1, 0}));
+  must(ledger->leads().put("red", {"busy", 2, 30}));
+  const auto lead = must(ledger->leads().find("red")).value();
   CHECK((lead.state == "busy" && lead.since_ms == 2 && lead.until_ms == 30));
 }
 

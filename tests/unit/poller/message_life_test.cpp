@@ -35,7 +35,7 @@ std::vector<std::string> told(const std::vector<HistoryRow>& lines) {
 using Lines = std::vector<std::string>;
 
 std::vector<HistoryRow> life_in(World& world, const schema::MessageKey& key) {
-  return life_of(**world.ledger->message(key), *world.ledger->history_of_message(key));
+  return life_of(**world.ledger->messages().find(key), *world.ledger->history().of_message(key));
 }
 
 Lines events(const std::vector<HistoryRow>& lines) {
@@ -95,7 +95,7 @@ TEST_CASE("what was lent out, came back and was lent out again is told in order,
   const auto first = world.receive();
   REQUIRE(first.size() == 1);
   const auto& key = first[0].key;
-  CHECK(world.ledger->history_of_message(key)->empty());
+  CHECK(world.ledger->history().of_message(key)->empty());
   CHECK(events(life_in(world, key)) == Lines{"message.accepted", "delivery.offered"});
 
   world.clock.advance(std::chrono::seconds(1));
@@ -110,7 +110,7 @@ TEST_CASE("what was lent out, came back and was lent out again is told in order,
   const auto life = life_in(world, key);
   CHECK(events(life) == all);
   CHECK(life[1].at_ms + 2000 == life[3].at_ms);
-  CHECK(events(*world.ledger->history_of_message(key)) == Lines{"delivery.offered", "delivery.requeued"});
+  CHECK(events(*world.ledger->history().of_message(key)) == Lines{"delivery.offered", "delivery.requeued"});
 }
 
 TEST_CASE("an acknowledgement that comes after it was taken back tells of one offer") {

@@ -40,7 +40,7 @@ struct Telling : World {
     poll();
   }
   void approves(const std::string& id = "perm-1") {
-    const auto request = *ledger->request("t", handlers::RequestKind::permission, id);
+    const auto request = *ledger->asks().find("t", handlers::RequestKind::permission, id);
     handlers::Answer answer;
     answer.event = RequestEvent::person_approves;
     answer.by = "ann";
@@ -226,7 +226,7 @@ TEST_CASE("with ask = lead no person is told, but always of the lead's own promp
   request.state = handlers::RequestState::pending;
   request.asked_ms = world.clock.wall_ms();
   request.deadline_ms = request.asked_ms + 60'000;
-  REQUIRE(world.ledger->put_request("t", request));
+  REQUIRE(world.ledger->asks().put("t", request));
   world.team->asks().opened(request);
   world.poll();
   world.errands();

@@ -76,11 +76,11 @@ struct World {
   std::vector<std::string> sent() {
     std::vector<std::string> texts;
     for (;;) {
-      const auto rows = *ledger->due("t", far, 100);
+      const auto rows = *ledger->outbox().due("t", far, 100);
       if (rows.empty()) break;
       for (const auto& row : rows) {
         texts.push_back(row.inbox + ": " + std::string(json::parse(row.entry).at("text").as_string()));
-        REQUIRE(ledger->set_effect(row.id, EffectState::done, 1, 0, ""));
+        REQUIRE(ledger->outbox().set(row.id, EffectState::done, 1, 0, ""));
       }
     }
     return texts;
@@ -376,7 +376,7 @@ TEST_CASE("revoke takes back every rule of that text, whoever gave it in which w
   World world;
   for (const char* kind : {"permission", "host"}) {
     SessionRule rule{0, "t", "s", kind, "allow", "example.org", "mona", 1};
-    rule.id = *world.ledger->add_rule(rule);
+    rule.id = *world.ledger->rules().add(rule);
     world.context->apply_rule(rule);
   }
   const auto told = world.orders->allow("WebFetch(domain:example.org)", "", "mona", Audience::us);
@@ -384,14 +384,14 @@ TEST_CASE("revoke takes back every rule of that text, whoever gave it in which w
   REQUIRE(world.orders->revoke("example.org", "nina"));
   REQUIRE(world.context->session_rules().size() == 1);
   CHECK(world.context->session_rules()[0].id == told->rule.id);
-  CHECK(world.ledger->rules("t")->size() == 1);
+  CHECK(world.ledger->rules().of_team("t")->size() == 1);
 }
 
 TEST_CASE("an order can be traced by the key of its message") {
   World world({"w1"});
   REQUIRE(world.orders->set_mode({"w1"}, PermissionMode::plan, "mona"));
-  const auto row = world.ledger->due("t", far, 1)->at(0);
-  const auto history = *world.ledger->history_of_message(row.key);
+  const auto row = world.ledger->outbox().due("t", far, 1)->at(0);
+  const auto history = *world.ledger->history().of_message(row.key);
   REQUIRE(history.size() == 1);
   CHECK(history[0].event == "order.sent");
   CHECK(world.orders->rows().at(0).key == row.key);

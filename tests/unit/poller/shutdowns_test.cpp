@@ -208,16 +208,16 @@ struct Story : MailboxSetting {
     auto row = now();
     row.state = *handlers::transition(row.state, event);
     row.changed_ms = clock.wall_ms();
-    REQUIRE(ledger->put_shutdown("team", row));
+    REQUIRE(ledger->shutdowns().put("team", row));
     shutdowns->answered(row);
   }
-  [[nodiscard]] Shutdown now() const { return **ledger->shutdown("team", id); }
+  [[nodiscard]] Shutdown now() const { return **ledger->shutdowns().find("team", id); }
   [[nodiscard]] ShutdownState state() const { return now().state; }
 
   [[nodiscard]] bool is_member() const { return slurp(team() / "config.json").find("\"w1\"") != std::string::npos; }
   [[nodiscard]] bool owns_task() const { return slurp(tasks() / "1.json").find("w1") != std::string::npos; }
-  [[nodiscard]] std::vector<MessageRow> told() const { return *ledger->offerable("team", clock.wall_ms() + 1, 100); }
-  [[nodiscard]] std::size_t sent() const { return ledger->outbox_of_request("team", id)->size(); }
+  [[nodiscard]] std::vector<MessageRow> told() const { return *ledger->deliveries().offerable("team", clock.wall_ms() + 1, 100); }
+  [[nodiscard]] std::size_t sent() const { return ledger->outbox().of_request("team", id)->size(); }
   [[nodiscard]] std::size_t logged(const std::string& event) const {
     const std::string log = slurp(scratch.path("log"));
     std::size_t count = 0;
@@ -803,7 +803,7 @@ TEST_CASE("a shutdown that waits for its answer is hurried, and never slowed dow
     CHECK(run_awaitable(story.shutdowns->request({"w1", "ann", "", {}, {}, true})).error().code == "shutdown.open");
     story.pass(10s);
   }
-  CHECK(story.ledger->shutdowns("team", 10)->size() == 1);
+  CHECK(story.ledger->shutdowns().latest("team", 10)->size() == 1);
   story.check_cleaned(its_pane);
 }
 
@@ -859,8 +859,8 @@ TEST_CASE("a worker that would not obey is not asked, whatever is configured, an
     CHECK_THAT(asked.error().message, Contains("shutdown w1 --force, which ends its pane %7 and its process 201"));
   }
   CHECK(story.shutdowns->open().empty());
-  CHECK(story.ledger->shutdowns("team", 10)->empty());
-  CHECK(*story.ledger->owed("team") == 0);
+  CHECK(story.ledger->shutdowns().latest("team", 10)->empty());
+  CHECK(*story.ledger->outbox().owed("team") == 0);
 }
 
 TEST_CASE("force asks nobody: what is on record ends at once, and nothing else") {

@@ -87,7 +87,7 @@ TEST_CASE("with ask = lead the lead gets the ask once, urgent, with its id, and 
     CHECK_THAT(message.text, Contains("| Bash\n| command:\n|     make install\n"));
     CHECK_THAT(message.text, Contains("  inbox-poller approve --team t --by team-lead perm-1\n"));
     CHECK_THAT(block({message}), Contains("<teammate-message teammate_id=\"system\">"));
-    CHECK((*world.ledger->message(message.key))->priority == Priority::urgent);
+    CHECK((*world.ledger->messages().find(message.key))->priority == Priority::urgent);
     world.approves(request, "team-lead");
     CHECK(world.payload("w1", 0).at("subtype").as_string() == "success");
     CHECK(world.receive().empty());  // it decided itself: nothing more is said
@@ -99,7 +99,7 @@ TEST_CASE("a block that the lead has not got when the ask is decided is taken ba
     Asking world(restarts, Answerer::both);
     world.approves(world.opens(), "ann");
     CHECK(world.receive().empty());
-    const auto block = *world.ledger->message_about("t", "perm-1", "permission_ask");
+    const auto block = *world.ledger->messages().about("t", "perm-1", "permission_ask");
     REQUIRE(block);
     CHECK(block->delivery == DeliveryState::expired);
     CHECK(world.logged("delivery.expired"));
@@ -116,7 +116,7 @@ TEST_CASE("a lead that has read an ask hears once that somebody else decided it"
     CHECK(closed.type == "ask_closed");
     CHECK(closed.text == "permission perm-1 of w1 was approved by ann; nothing is left to do.");
     const auto late = world.answer(request, RequestEvent::person_denies, "team-lead");
-    const auto stored = *world.ledger->request("t", request.kind, "perm-1");
+    const auto stored = *world.ledger->asks().find("t", request.kind, "perm-1");
     REQUIRE(std::holds_alternative<Asks::Refusal>(world.answer(*stored, RequestEvent::person_denies, "team-lead")));
     const auto refusal = std::get<Asks::Refusal>(world.answer(*stored, RequestEvent::person_denies, "team-lead"));
     CHECK(refusal.code == "request.already_decided");
@@ -222,7 +222,7 @@ TEST_CASE("the lead's own prompt is never put before the lead, never answered by
   request.state = handlers::RequestState::pending;
   request.asked_ms = world.clock.wall_ms();
   request.deadline_ms = request.asked_ms + 3'600'000;
-  REQUIRE(world.ledger->put_request("t", request));
+  REQUIRE(world.ledger->asks().put("t", request));
   world.team->asks().opened(request);
   test::spill(world.scratch.path("teams/t/config.json"),
               R"({"name":"t","leadAgentId":"team-lead@t","leadSessionId":"s","members":[{"name":"w1"}]})");
@@ -233,8 +233,8 @@ TEST_CASE("the lead's own prompt is never put before the lead, never answered by
   CHECK(world.receive().empty());
   world.approves(request, "ann");
   CHECK(world.receive().empty());
-  CHECK(*world.ledger->owed("t") == 0);
-  CHECK((*world.ledger->request("t", request.kind, "lead-1"))->decided_by == "ann");
+  CHECK(*world.ledger->outbox().owed("t") == 0);
+  CHECK((*world.ledger->asks().find("t", request.kind, "lead-1"))->decided_by == "ann");
 }
 
 TEST_CASE("a worker that asks to stop and is granted it is asked to shut down, exactly once") {
@@ -244,7 +244,7 @@ TEST_CASE("a worker that asks to stop and is granted it is asked to shut down, e
     CHECK(world.only_message().type == "stop_ask");
     world.approves(request, "team-lead");
     world.tick();
-    const auto shutdowns = *world.ledger->shutdowns("t", 10);
+    const auto shutdowns = *world.ledger->shutdowns().latest("t", 10);
     REQUIRE(shutdowns.size() == 1);
     CHECK(shutdowns.front().member == "w1");
     CHECK(shutdowns.front().by == "team-lead");
@@ -269,7 +269,7 @@ TEST_CASE("a crash between the grant and its shutdown is made good, but not for 
                     joined + "}]}");
     world.restart();
     world.tick();
-    CHECK(world.ledger->shutdowns("t", 10)->size() == (joined_again ? 0U : 1U));
+    CHECK(world.ledger->shutdowns().latest("t", 10)->size() == (joined_again ? 0U : 1U));
   }
 }
 
@@ -283,7 +283,7 @@ TEST_CASE("a wish that is granted while a shutdown is under way begins no other"
   world.approves(request, "ann");
   world.restart();
   world.tick();
-  CHECK(world.ledger->shutdowns("t", 10)->size() == 1);
+  CHECK(world.ledger->shutdowns().latest("t", 10)->size() == 1);
 }
 
 TEST_CASE("a worker whose wish is declined, or answered by nobody, goes on and reads why") {
@@ -301,6 +301,6 @@ TEST_CASE("a worker whose wish is declined, or answered by nobody, goes on and r
           std::vector<std::string>{deadline ? "Your request to stop was declined: Denied because nobody answered "
                                               "within 10 minutes."
                                             : "Your request to stop was declined: task 3 is yours"});
-    CHECK(world.ledger->shutdowns("t", 10)->empty());
+    CHECK(world.ledger->shutdowns().latest("t", 10)->empty());
   }
 }

@@ -71,7 +71,7 @@ TEST_CASE("what is read, recorded and old leaves the inbox, the newest ten and a
   CHECK(before.ends_with(slurp(world.inboxes() / "team-lead.json").substr(1)));
   CHECK(world.logged("inbox.compacted"));
   CHECK(world.team->housekeeping().compacted().entries == 30);
-  const auto rows = world.ledger->latest_messages({"t", "w1", "", 0}, 100);
+  const auto rows = world.ledger->messages().latest({"t", "w1", "", 0}, 100);
   REQUIRE(rows);
   REQUIRE(rows->size() == 40);
   CHECK(rows->front().entry == Talk::said("text 0"));
@@ -124,7 +124,7 @@ TEST_CASE("an older copy of the file that a peer puts back is no sign of another
   }
   CHECK_FALSE(world.logged("inbox.foreign_consumer"));
   CHECK(world.receive().empty());
-  CHECK(world.ledger->latest_messages({"t", "", "", 0}, 100)->size() == 40);
+  CHECK(world.ledger->messages().latest({"t", "", "", 0}, 100)->size() == 40);
 }
 
 TEST_CASE("only a leader that is alone compacts, and only when that is wanted") {
@@ -264,7 +264,7 @@ TEST_CASE("a fault on the way leaves the file as it was and is told once") {
 TEST_CASE("what has left stays in the ledger for the retention, and an hour more when it is over already") {
   Talk world([](config::TeamConfig& config) { config.limits.retention = hours(3); });
   world.talk(40);
-  const auto kept = [&] { return world.ledger->latest_messages({"t", "", "", 0}, 100)->size(); };
+  const auto kept = [&] { return world.ledger->messages().latest({"t", "", "", 0}, 100)->size(); };
   world.pass(minutes(170));
   REQUIRE(world.texts().size() == 10);
   CHECK(kept() == 40);

@@ -15,7 +15,7 @@ void write_worker(World& world, const std::string& inbox, const std::vector<std:
 }
 
 handlers::RequestState state_of(World& world, const std::string& id) {
-  return (*world.ledger->request("t", handlers::RequestKind::permission, id))->state;
+  return (*world.ledger->asks().find("t", handlers::RequestKind::permission, id))->state;
 }
 
 std::size_t times(const std::string& text, const std::string& what) {
@@ -47,7 +47,7 @@ TEST_CASE(
   handlers::Answer late;
   late.event = handlers::RequestEvent::person_denies;
   late.by = "ann";
-  auto request = *world.ledger->request("t", handlers::RequestKind::permission, "perm-1");
+  auto request = *world.ledger->asks().find("t", handlers::RequestKind::permission, "perm-1");
   const auto outcome = world.team->asks().answer(*request, late, false);
   REQUIRE(std::holds_alternative<Asks::Refusal>(outcome));
   CHECK(std::get<Asks::Refusal>(outcome).code == "request.already_decided");

@@ -87,7 +87,7 @@ TEST_CASE("a roster that changed is kept within a second, and the newest one is 
   spill(world.roster(), newer);
   world.poll();
   world.poll_for(std::chrono::seconds(2));
-  CHECK(world.ledger->roster("t").operator*()->bytes == newer);
+  CHECK(world.ledger->rosters().find("t").operator*()->bytes == newer);
   spill(world.roster(), "");
   world.restart();
   world.poll_for(std::chrono::seconds(5));
@@ -107,7 +107,7 @@ TEST_CASE("a team that has gone is forgotten: what comes later under its name is
   Lost world;
   fs::remove(world.roster());
   CHECK(world.run(world.team->poll()) == Team::Polled::no_team);
-  CHECK(world.ledger->roster("t").operator*()->bytes.empty());
+  CHECK(world.ledger->rosters().find("t").operator*()->bytes.empty());
 }
 
 namespace {

@@ -138,7 +138,7 @@ TEST_CASE("the same ask under a new time stamp gets the same bytes - with other 
   world.poll();
   REQUIRE(world.inbox("w1").size() == 1);
   CHECK(world.inbox("w1").at(0) == first);
-  const auto refused = *world.ledger->quarantined("t", 10);
+  const auto refused = *world.ledger->messages().quarantined("t", 10);
   REQUIRE(refused.size() == 1);
   CHECK(refused[0].code == "request.id_reused");
 }
@@ -155,7 +155,7 @@ TEST_CASE("an ask that no rule decides waits for a person, whose first answer is
   no.by = "bob";
   no.reason = "no";
   const auto second =
-      world.team->asks().answer(*world.ledger->request("t", ask.kind, ask.request_id).operator*(), no, false);
+      world.team->asks().answer(*world.ledger->asks().find("t", ask.kind, ask.request_id).operator*(), no, false);
   REQUIRE(std::holds_alternative<Asks::Refusal>(second));
   CHECK(std::get<Asks::Refusal>(second).code == "request.already_decided");
   world.poll();
@@ -261,7 +261,7 @@ TEST_CASE(
   world.write_lead({chat, ask});
   world.poll();
   CHECK(world.receive().empty());
-  CHECK(world.ledger->messages_like("", 10)->size() == 2);
+  CHECK(world.ledger->messages().like("", 10)->size() == 2);
   CHECK(world.inbox("w1").size() == 1);
 }
 
@@ -272,7 +272,7 @@ TEST_CASE("one bad entry hides none of its neighbours and is kept with its bytes
                     World::entry("w2", "after", 2)});
   world.poll();
   CHECK(world.receive().size() == 2);
-  const auto bad = *world.ledger->quarantined("t", 10);
+  const auto bad = *world.ledger->messages().quarantined("t", 10);
   REQUIRE(bad.size() == 2);
   CHECK(bad[1].entry == R"({"from":"w1","text":{"an":"object"},"timestamp":"x","read":false})");
 }
@@ -336,11 +336,11 @@ TEST_CASE("what was written is recorded before the wait for an inbox that somebo
   bool ended = false;
   boost::asio::co_spawn(world.context, world.team->poll(), [&](std::exception_ptr, Team::Polled) { ended = true; });
   world.context.restart();
-  while (!ended && *world.ledger->owed("t") != 1) world.context.run_one();
+  while (!ended && *world.ledger->outbox().owed("t") != 1) world.context.run_one();
   CHECK_FALSE(ended);
   CHECK(world.inbox("w2").size() == 1);
   world.context.run();
-  CHECK(*world.ledger->owed("t") == 1);
+  CHECK(*world.ledger->outbox().owed("t") == 1);
 }
 
 TEST_CASE("after a long time out of service an answer still goes before the chat of its batch") {

@@ -83,7 +83,7 @@ TEST_CASE("no person's answer is taken for it, and the end of its turn closes it
   world.poll();
   CHECK(world.team->asks().open().empty());
   CHECK(world.inbox("w1").empty());
-  CHECK((*world.ledger->request("t", handlers::RequestKind::permission, "perm-2"))->state ==
+  CHECK((*world.ledger->asks().find("t", handlers::RequestKind::permission, "perm-2"))->state ==
         handlers::RequestState::answered_elsewhere);
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("the asks of a worker that was ended are withdrawn, those of another o
   std::vector<std::string> left;
   for (const auto& request : world.team->asks().open()) left.push_back(request.request_id);
   CHECK(left == std::vector<std::string>{"perm-3", "perm-4"});
-  const auto closed = *world.ledger->request("t", handlers::RequestKind::permission, "perm-2");
+  const auto closed = *world.ledger->asks().find("t", handlers::RequestKind::permission, "perm-2");
   CHECK(closed->state == handlers::RequestState::withdrawn);
   CHECK(closed->decided_by == "shutdown");
   world.poll();
@@ -153,8 +153,8 @@ TEST_CASE("an answer that is still to be written is not, once its worker would r
   World world;
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
   world.poll();
-  const auto row_now = [&] { return world.ledger->outbox_of_request("t", "perm-1")->at(0); };
-  REQUIRE(world.ledger->set_effect(row_now().id, EffectState::pending, 1, 0, "written over"));
+  const auto row_now = [&] { return world.ledger->outbox().of_request("t", "perm-1")->at(0); };
+  REQUIRE(world.ledger->outbox().set(row_now().id, EffectState::pending, 1, 0, "written over"));
   test::spill(world.inboxes() / "w1.json", "[]");
   sign(world);
   world.restart();
@@ -196,7 +196,7 @@ TEST_CASE("a repeated ask gets its answer again, and nothing else that went out 
         R"({"type":"shutdown_request","requestId":"perm-1","from":"team-lead","reason":"r","timestamp":"t"})");
     order.request_id = "perm-1";
     order.state = EffectState::done;
-    REQUIRE(world.ledger->enqueue(order));
+    REQUIRE(world.ledger->outbox().enqueue(order));
   }
   const auto first = World::entry("w1", World::ask("perm-1", "git status"), 1);
   world.write_lead({first});
@@ -207,7 +207,7 @@ TEST_CASE("a repeated ask gets its answer again, and nothing else that went out 
   REQUIRE(world.inbox("w1").size() == 1);
   CHECK(world.payload("w1", 0).at("type") == "permission_response");
   CHECK(world.inbox("w2").empty());
-  const auto rows = *world.ledger->outbox_of_request("t", "perm-1");
+  const auto rows = *world.ledger->outbox().of_request("t", "perm-1");
   CHECK(rows.size() == 3);
   for (const auto& row : rows) CHECK((row.state == EffectState::done) == (row.key.value.starts_with("order")));
 }

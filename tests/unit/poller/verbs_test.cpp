@@ -168,7 +168,7 @@ TEST_CASE("an observer refuses everything that would write to the team") {
     INFO(verb);
     CHECK(serving.code(verb, fields) == "role.not_leader");
   }
-  CHECK(*serving.world.ledger->owed("t") == 0);
+  CHECK(*serving.world.ledger->outbox().owed("t") == 0);
 }
 
 TEST_CASE("a leader that stopped says why in the status and in what it refuses, until it resumes") {
@@ -265,7 +265,7 @@ TEST_CASE("a trace of chat tells its whole life, though the history holds no lin
   const auto lent = *courier.offer(World::by_hand());
   REQUIRE(lent.size() == 1);
   REQUIRE(courier.acknowledge({lent[0].key.value}));
-  CHECK(serving.world.ledger->history_of_message(lent[0].key)->empty());
+  CHECK(serving.world.ledger->history().of_message(lent[0].key)->empty());
   const auto trace = serving.ask("trace", {{"id", lent[0].key.value.substr(0, 12)}});
   std::vector<std::string> events;
   for (const auto& line : trace.at("history").as_array())

@@ -1,6 +1,8 @@
 // What we know of a team beside its messages: members, the session's rules, the lead.
-#include "poller/ledger/ledger_impl.hpp"
+#include "poller/ledger/leads.hpp"
+#include "poller/ledger/members.hpp"
 #include "poller/ledger/row_sum.hpp"
+#include "poller/ledger/sqlite.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -47,8 +49,8 @@ Result<SessionRule> read_rule(const Database& database, const Statement& from) {
 
 }  // namespace
 
-Status Ledger::put_member(const MemberRow& row) {
-  return impl_->database->run(
+Status MemberTable::put(const MemberRow& row) {
+  return database_.run(
       "INSERT INTO members (team, name, present, state, detail, task, last_seen_ms, sum) "
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
       "ON CONFLICT (team, name) DO UPDATE SET present = excluded.present, state = excluded.state, "
@@ -56,34 +58,32 @@ Status Ledger::put_member(const MemberRow& row) {
       row.team, row.name, row.present ? 1 : 0, row.state, row.detail, row.task, row.last_seen_ms, sum_of(row));
 }
 
-Result<std::vector<MemberRow>> Ledger::members(std::string_view team) {
-  Database& database = *impl_->database;
-  return all_rows(database.query("SELECT team, name, present, state, detail, task, last_seen_ms, sum FROM members "
+Result<std::vector<MemberRow>> MemberTable::of_team(std::string_view team) {
+  return all_rows(database_.query("SELECT team, name, present, state, detail, task, last_seen_ms, sum FROM members "
                                  "WHERE team = ?1 ORDER BY name",
                                  team),
-                  read_member, database);
+                  read_member, database_);
 }
 
-Result<long long> Ledger::add_rule(const SessionRule& row) {
+Result<long long> RuleTable::add(const SessionRule& row) {
   // The same rule again changes nothing; the update that is none makes SQLite return the id that it has.
-  return impl_->database->value<long long>(
+  return database_.value<long long>(
       "INSERT INTO rules (team, session, kind, action, rule, by, at_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
       "ON CONFLICT (team, session, kind, action, rule) DO UPDATE SET id = id RETURNING id",
       row.team, row.session, row.kind, row.action, row.rule, row.by, row.at_ms, sum_of(row));
 }
 
-Status Ledger::remove_rule(long long id) { return impl_->database->run("DELETE FROM rules WHERE id = ?1", id); }
+Status RuleTable::remove(long long id) { return database_.run("DELETE FROM rules WHERE id = ?1", id); }
 
-Result<std::vector<SessionRule>> Ledger::rules(std::string_view team) {
-  Database& database = *impl_->database;
+Result<std::vector<SessionRule>> RuleTable::of_team(std::string_view team) {
   return all_rows(
-      database.query(
+      database_.query(
           "SELECT id, team, session, kind, action, rule, by, at_ms, sum FROM rules WHERE team = ?1 ORDER BY id", team),
-      read_rule, database);
+      read_rule, database_);
 }
 
-Status Ledger::put_lead(std::string_view team, const LeadRow& row) {
-  return impl_->database->run(
+Status LeadTable::put(std::string_view team, const LeadRow& row) {
+  return database_.run(
       "INSERT INTO lead (team, state, since_ms, until_ms, by, session, pane, sum) "
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
       "ON CONFLICT (team) DO UPDATE SET state = excluded.state, since_ms = excluded.since_ms, "
@@ -92,10 +92,9 @@ Status Ledger::put_lead(std::string_view team, const LeadRow& row) {
       team, row.state, row.since_ms, row.until_ms, row.by, row.session, row.pane, sum_of(team, row));
 }
 
-Result<std::optional<LeadRow>> Ledger::lead(std::string_view team) {
-  Database& database = *impl_->database;
+Result<std::optional<LeadRow>> LeadTable::find(std::string_view team) {
   Statement rows =
-      database.query("SELECT state, since_ms, until_ms, by, session, pane, sum FROM lead WHERE team = ?1", team);
+      database_.query("SELECT state, since_ms, until_ms, by, session, pane, sum FROM lead WHERE team = ?1", team);
   auto found = rows.next();
   if (!found) return found.error();
   if (!*found) return std::optional<LeadRow>();
@@ -103,20 +102,20 @@ Result<std::optional<LeadRow>> Ledger::lead(std::string_view team) {
   long long sum = 0;
   rows.read(row.state, row.since_ms, row.until_ms, row.by, row.session, row.pane, sum);
   if (sum != sum_of(team, row))
-    return database.damaged("the lead's state in team " + std::string(team) + " is not as it was written");
+    return database_.damaged("the lead's state in team " + std::string(team) + " is not as it was written");
   return std::optional(row);
 }
 
-Status Ledger::put_roster(std::string_view team, const RosterRow& row) {
-  return impl_->database->run(
+Status RosterTable::put(std::string_view team, const RosterRow& row) {
+  return database_.run(
       "INSERT INTO rosters (team, bytes, file, seen_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5) "
       "ON CONFLICT (team) DO UPDATE SET bytes = excluded.bytes, file = excluded.file, seen_ms = excluded.seen_ms, "
       "sum = excluded.sum",
       team, Blob{row.bytes}, static_cast<long long>(row.file), row.seen_ms, sum_of(team, row));
 }
 
-Result<std::optional<RosterRow>> Ledger::roster(std::string_view team) {
-  Statement rows = impl_->database->query("SELECT bytes, file, seen_ms, sum FROM rosters WHERE team = ?1", team);
+Result<std::optional<RosterRow>> RosterTable::find(std::string_view team) {
+  Statement rows = database_.query("SELECT bytes, file, seen_ms, sum FROM rosters WHERE team = ?1", team);
   auto found = rows.next();
   if (!found) return found.error();
   if (!*found) return std::optional<RosterRow>();
@@ -126,7 +125,7 @@ Result<std::optional<RosterRow>> Ledger::roster(std::string_view team) {
   rows.read(row.bytes, file, row.seen_ms, sum);
   row.file = static_cast<std::uint64_t>(file);
   if (sum != sum_of(team, row))
-    return impl_->database->damaged("the roster of team " + std::string(team) + " is not as it was written");
+    return database_.damaged("the roster of team " + std::string(team) + " is not as it was written");
   return std::optional(std::move(row));
 }
 

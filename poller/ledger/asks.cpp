@@ -2,8 +2,9 @@
 // The open states stand in the SQL as they are in handlers::is_open; a test holds the two together.
 #include <initializer_list>
 
-#include "poller/ledger/ledger_impl.hpp"
+#include "poller/ledger/asks.hpp"
 #include "poller/ledger/row_sum.hpp"
+#include "poller/ledger/sqlite.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -85,24 +86,22 @@ Status may_replace(const Request& recorded, const Request& request) {
 
 }  // namespace
 
-Result<std::optional<Request>> Ledger::request(std::string_view team, handlers::RequestKind kind, std::string_view id) {
-  Database& database = *impl_->database;
+Result<std::optional<Request>> AskTable::find(std::string_view team, handlers::RequestKind kind, std::string_view id) {
   const std::string sql = select_requests + "WHERE team = ?1 AND kind = ?2 AND request_id = ?3";
-  return first_row(database.query(sql, team, to_string(kind), id), read_request, database);
+  return first_row(database_.query(sql, team, to_string(kind), id), read_request, database_);
 }
 
-Result<std::vector<std::pair<std::string, Request>>> Ledger::requests_by_id(std::string_view id) {
-  Database& database = *impl_->database;
-  return all_rows(database.query(select_requests + "WHERE request_id = ?1 ORDER BY id", id), read_named, database);
+Result<std::vector<std::pair<std::string, Request>>> AskTable::by_id(std::string_view id) {
+  return all_rows(database_.query(select_requests + "WHERE request_id = ?1 ORDER BY id", id), read_named, database_);
 }
 
-Status Ledger::put_request(std::string_view team, const Request& row) {
-  auto recorded = request(team, row.kind, row.request_id);
+Status AskTable::put(std::string_view team, const Request& row) {
+  auto recorded = find(team, row.kind, row.request_id);
   if (!recorded) return recorded.error();
   if (*recorded) {
     if (auto allowed = may_replace(**recorded, row); !allowed) return allowed;
   }
-  return impl_->database->run(
+  return database_.run(
       "INSERT INTO requests (team, kind, request_id, asker, content_hash, subject, body, description, suggestions, "
       "state, "
       "asked_ms, deadline_ms, decided_ms, decided_by, rule, reason, message_key, sum) "
@@ -117,30 +116,28 @@ Status Ledger::put_request(std::string_view team, const Request& row) {
       row.decided_by, row.rule, row.reason, row.message.value, sum_of(team, row));
 }
 
-Result<std::vector<std::pair<std::string, Request>>> Ledger::decisions(std::string_view team, EpochMs since_ms,
+Result<std::vector<std::pair<std::string, Request>>> AskTable::decisions(std::string_view team, EpochMs since_ms,
                                                                        int limit) {
-  Database& database = *impl_->database;
   // The plus keeps the index on the time of decision in use: it gives the order.
   const std::string sql = select_requests + (team.empty() ? "WHERE ?1 = '' AND" : "WHERE +team = ?1 AND") +
                           " decided_ms > 0 AND decided_ms >= ?2 ORDER BY decided_ms DESC, id DESC LIMIT ?3";
-  return all_rows(database.query(sql, team, since_ms, limit), read_named, database);
+  return all_rows(database_.query(sql, team, since_ms, limit), read_named, database_);
 }
 
-Result<std::vector<Request>> Ledger::open_requests(std::string_view team) {
-  Database& database = *impl_->database;
+Result<std::vector<Request>> AskTable::open(std::string_view team) {
   const std::string sql = select_requests + "WHERE team = ?1 AND state IN ('received', 'pending') ORDER BY id";
-  return all_rows(database.query(sql, team), read_request, database);
+  return all_rows(database_.query(sql, team), read_request, database_);
 }
 
-Result<std::uint32_t> Ledger::open_count(std::string_view team, std::string_view asker) {
-  auto count = impl_->database->value<long long>(
+Result<std::uint32_t> AskTable::open_count(std::string_view team, std::string_view asker) {
+  auto count = database_.value<long long>(
       "SELECT count(*) FROM requests WHERE team = ?1 AND asker = ?2 AND state IN ('received', 'pending')", team, asker);
   if (!count) return count.error();
   return static_cast<std::uint32_t>(*count);
 }
 
-Result<std::uint32_t> Ledger::plan_count(std::string_view team, std::string_view asker, std::string_view content_hash) {
-  auto count = impl_->database->value<long long>(
+Result<std::uint32_t> AskTable::plan_count(std::string_view team, std::string_view asker, std::string_view content_hash) {
+  auto count = database_.value<long long>(
       "SELECT count(*) FROM requests WHERE team = ?1 AND asker = ?2 AND content_hash = ?3 AND kind = 'plan'", team,
       asker, content_hash);
   if (!count) return count.error();

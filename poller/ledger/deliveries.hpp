@@ -1,0 +1,56 @@
+// Chat on its way to the lead: queued, offered, delivered, or given up.
+#pragma once
+
+#include <map>
+
+#include "poller/ledger/rows.hpp"
+
+namespace inbox_poller::poller {
+
+/// Where messages for the lead are on their way. A message that was never meant for the lead has no delivery.
+class DeliveryTable {
+ public:
+  explicit DeliveryTable(Database& database) : database_(database) {}
+
+  /// Queued messages (digest material excepted) whose batch owes no effect that is younger than `grace_before_ms` (or
+  /// none at all, with Owed::of_any_age), in the order in which they go: urgent ones first, each with all that its
+  /// sender wrote before it, then in arrival order. With `overdue`: only those that no longer wait for an idle lead,
+  /// and what their senders wrote before them.
+  enum class Owed { of_late, of_any_age };
+  struct Overdue {
+    EpochMs chat_before_ms = 0;    // chat received at or before this moment is overdue
+    EpochMs urgent_before_ms = 0;  // likewise, urgent messages
+  };
+  Result<std::vector<MessageRow>> offerable(std::string_view team, EpochMs grace_before_ms, int limit,
+                                            std::optional<Overdue> overdue = std::nullopt, Owed owed = Owed::of_late);
+  /// What is queued is lent to a sink. Here and below: ids that are not in the state a step starts from stay as they are.
+  Status mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now);
+  Status mark_delivered(const std::vector<long long>& ids, EpochMs now,
+                        Confirmation confirmed = Confirmation::acknowledged);
+  /// Given up: what is queued (or offered) becomes expired.
+  Status mark_expired(const std::vector<long long>& ids, EpochMs now);
+  /// Queued messages of any priority that were received at or before this moment, in no order.
+  Result<std::vector<MessageRow>> queued_before(std::string_view team, EpochMs received_before_ms, int limit);
+  /// Everything that waits to be summed up, oldest first.
+  Result<std::vector<MessageRow>> digest_material(std::string_view team, int limit);
+  /// Everything that is offered, of one team, or of all with an empty name; oldest first.
+  Result<std::vector<MessageRow>> offered(std::string_view team);
+  /// Back to queued: the sink went away or refused.
+  Status requeue(std::string_view team, const std::vector<long long>& ids);
+  /// Back to queued, and the offer does not count: nobody was shown it.
+  Status unoffer(const std::vector<long long>& ids);
+  /// A chat message that was left to another lead becomes ours: queued.
+  Status take_over(const schema::MessageKey&);
+  /// Everything offered, of all teams: used at start.
+  Status requeue_all_offered();
+  Result<ChatCounts> counts(std::string_view team);
+  /// ChatCounts::queued alone: the others grow with all that was ever delivered.
+  Result<long long> queued_count(std::string_view team);
+  /// How much of the chat that is queued or offered is whose, by sender.
+  Result<std::map<std::string, long long>> waiting_by_sender(std::string_view team);
+
+ private:
+  Database& database_;
+};
+
+}  // namespace inbox_poller::poller
