@@ -1,6 +1,5 @@
 // One entry of an inbox file: who says what, when, and whether it was read. The control payload, if any, is inside
-// `text` (payload.hpp). Source: protocol.md section 2; both client eras (2.1.50 without, 2.1.329 with msgV, msg_id,
-// type).
+// `text` (payload.hpp). Source: docs/wire.md W6.
 #pragma once
 
 #include <optional>

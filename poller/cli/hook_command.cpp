@@ -1,5 +1,5 @@
 // `hook` and `hook wait`: what the lead's client starts at each event. They fail open: whatever goes wrong, the client
-// goes on as if they were not there, and nothing is ever allowed. Source: integrations.md C1.
+// goes on as if they were not there, and nothing is ever allowed. Source: docs/wire.md W25.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The verb `hook`: what a hook of the lead's session tells, and what it is answered. Sources: integrations.md C1;
+// The verb `hook`: what a hook of the lead's session tells, and what it is answered. Sources: docs/wire.md W25;
 // docs/control.md.
 #include <algorithm>
 #include <boost/json/array.hpp>
