@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "schema/ids.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/utf8.hpp"
 
@@ -67,7 +68,7 @@ std::optional<Line> take_line(std::string_view& text) {
   };
   Line line;
   line.id = take_word(text);
-  if (!is_pane_id(line.id) || !number(line.server) || !number(line.first) || !take_flag(text, line.dead))
+  if (!schema::is_pane_id(line.id) || !number(line.server) || !number(line.first) || !take_flag(text, line.dead))
     return std::nullopt;
   return line;
 }
@@ -229,11 +230,6 @@ Status judge(const std::string& call, const Front& seen, const ChildResult& answ
 bool is_same(const Pane& now, const Pane& then) {
   return now.id == then.id && now.server == then.server && now.first.pid == then.first.pid &&
          (now.dead || now.first == then.first);
-}
-
-bool is_pane_id(std::string_view text) {
-  return text.size() >= 2 && text.size() <= 10 && text.front() == '%' &&
-         text.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
 TmuxPanes::TmuxPanes(std::vector<std::string> command, Processes& processes)

@@ -30,6 +30,9 @@ bool is_found_by_old_clients(std::string_view team);
 /// True for texts of which a reader sees every character: UTF-8 without U+FFFD and without what odd_characters.hpp has.
 bool is_seen(std::string_view text);
 
+/// True for the id of a pane, as tmux gives them: "%3", at most nine digits.
+bool is_pane_id(std::string_view text);
+
 /// True for request ids we are willing to keep, log and echo: 1 to 256 bytes of `[A-Za-z0-9@._:+=-]`, and behind the
 /// first '@', where clients write the asker's name, whatever is_seen().
 bool is_valid_request_id(std::string_view id);

@@ -30,9 +30,7 @@ constexpr int names_looked_at = 1000;
 /// `%3`; anything else counts as not given.
 std::string pane_of(const json::object& request) {
   auto pane = text(request, "pane");
-  const bool good = pane.size() > 1 && pane.size() < 12 && pane[0] == '%' &&
-                    pane.find_first_not_of("0123456789", 1) == std::string::npos;
-  return good ? pane : std::string();
+  return schema::is_pane_id(pane) ? pane : std::string();
 }
 
 bool tells_of_worker(const HookEvent& event) { return event.name == "TeammateIdle" || event.name == "TaskCompleted"; }

@@ -184,7 +184,7 @@ asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
     co_return alone("it runs inside the lead's own program (backend in-process)");
   if (!member.backend_type.empty() && member.backend_type != "tmux")
     co_return alone("panes of the backend " + member.backend_type + " are not ours to close");
-  if (!is_pane_id(id)) co_return alone("the roster names no tmux pane for it");
+  if (!schema::is_pane_id(id)) co_return alone("the roster names no tmux pane for it");
   for (const auto& other : context_.roster.members)
     if (other.name != member.name && other.tmux_pane_id == id)
       co_return alone("the roster gives its pane " + id + " to " + other.name + " as well");
