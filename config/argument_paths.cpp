@@ -54,6 +54,28 @@ void for_each_token(std::string_view value, Do act) {
   }
 }
 
+bool is_below(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+/// Where variables that are not known stand for nothing: `$X.git` may be `.git`.
+std::string without_variables(std::string_view path) {
+  std::string out;
+  for (std::size_t at = 0; at < path.size(); ++at) {
+    if (path[at] != '$') {
+      out += path[at];
+      continue;
+    }
+    const bool braces = path.substr(at + 1, 1) == "{";
+    if (braces) at = std::min(path.find('}', at), path.size());
+    if (!braces) ++at;
+    while (!braces && at + 1 < path.size() &&
+           (std::isalnum(static_cast<unsigned char>(path[at + 1])) || path[at + 1] == '_'))
+      ++at;
+  }
+  return out;
+}
+
 /// `/proc/self/cwd/x`: a link to a folder that every process has.
 bool another_way_round(std::string_view path) {
   return path.starts_with("/proc/") &&
@@ -64,7 +86,7 @@ bool another_way_round(std::string_view path) {
 }  // namespace
 
 bool ArgumentPaths::shell_fills_anything(std::string_view value) {
-  for (const std::string_view name : {"$_", "${_}", "$@", "$*", "${@}", "${*}"}) {
+  for (const std::string_view name : {"$_", "${_}", "$@", "$*", "${@}", "${*}", "$OLDPWD", "${OLDPWD}"}) {
     const std::size_t at = value.find(name);
     if (at != std::string_view::npos && (name != "$_" || at + 2 == value.size() || value[at + 2] == '/')) return true;
   }
@@ -72,14 +94,26 @@ bool ArgumentPaths::shell_fills_anything(std::string_view value) {
 }
 
 bool ArgumentPaths::leaves(std::string_view value) const {
-  const std::string_view path = value.substr(0, value.find(':'));
-  if (path.find("..") != std::string_view::npos || path.starts_with('~') || folders_.lost) return true;
-  std::string plain(path);
-  for (const std::string_view pwd : {"$PWD", "${PWD}"}) {
-    if (plain.starts_with(pwd)) plain = context_.cwd + plain.substr(pwd.size());
+  std::vector<std::string> spellings;
+  if (folders_.lost || value.starts_with("{\"") || !expand(value, spellings)) return true;
+  return std::ranges::any_of(spellings, [&](const std::string& spelling) {
+    const std::string_view path = std::string_view(spelling).substr(0, spelling.find(':'));
+    return path.find('$') != std::string_view::npos ||
+           std::ranges::any_of(folders_.working(), [&](const std::string& folder) {
+             return !path.empty() && !is_below(normalise_path(path, {folder, context_.home}), context_.cwd);
+           });
+  });
+}
+
+bool ArgumentPaths::foreign_code(std::string_view value) const {
+  static constexpr std::string_view hosts[] = {"github:", "gitlab:", "bitbucket:", "gist:", "git@", "git+ssh:"};
+  constexpr std::string_view signs = ":@= ";
+  if (leaves(value) || std::ranges::any_of(hosts, [&](auto host) { return value.starts_with(host); })) return true;
+  for (std::size_t at = value.find_first_of(signs, 1); at < value.size(); at = value.find_first_of(signs, at + 1)) {
+    const std::string_view piece = value.substr(at + 1);  // `name@~1.2` is no folder
+    if (!(piece.starts_with('~') && !piece.starts_with("~/")) && leaves(piece)) return true;
   }
-  return plain.find('$') != std::string::npos ||
-         (plain.starts_with('/') && plain != context_.cwd && !plain.starts_with(context_.cwd + "/"));
+  return false;
 }
 
 bool ArgumentPaths::own_folder(std::string_view value) const { return normalise_path(value, context_) == context_.cwd; }
@@ -100,6 +134,7 @@ void ArgumentPaths::unseen(ArgumentRole role) {
     case ArgumentRole::text:
     case ArgumentRole::script: return;
     case ArgumentRole::any:
+    case ArgumentRole::code:
     case ArgumentRole::rest:
     case ArgumentRole::read:
     case ArgumentRole::tree: out_.unseen_reads = true; return;
@@ -124,6 +159,7 @@ PathUse ArgumentPaths::use_of(ArgumentRole role) {
 }
 
 void ArgumentPaths::add_path(const ShellWord& word, std::string_view value, ArgumentRole role) {
+  if (role == ArgumentRole::stem) return add_path(word, std::string(value) + "*", ArgumentRole::write);
   if (role == ArgumentRole::text || role == ArgumentRole::script || value.empty()) return;
   if (harmless_target(value) && role != ArgumentRole::enter) return;
   std::vector<std::string> spellings{std::string(value)};
@@ -138,8 +174,14 @@ void ArgumentPaths::add_path(const ShellWord& word, std::string_view value, Argu
 
 void ArgumentPaths::add_spelling(const ShellWord& word, std::string_view path, ArgumentRole role) {
   const bool elsewhere = path.starts_with('~') && path != "~" && !path.starts_with("~/");
-  if (elsewhere || (word.expands && path.find('$') != std::string_view::npos)) return unseen(role);
   PathUse use = use_of(role);
+  if (elsewhere || (word.expands && path.find('$') != std::string_view::npos)) {
+    use.path = "/" + without_variables(path);
+    use.sure = false;
+    check_protected(word, use);
+    if (elsewhere && use.writes) surprise(word, "which stands for a folder that cannot be seen");
+    return unseen(role);
+  }
   use.hidden = name_ != "rg" && name_ != "ag" && name_ != "ack" ? true : hidden_;
   use.fills_dots = name_ == "rsync" || name_ == "docker" || name_ == "find";
   use.sure = path.find_first_of("*?[") == std::string_view::npos;
@@ -186,6 +228,7 @@ void ArgumentPaths::check_protected(const ShellWord& word, const PathUse& use) {
 }
 
 void ArgumentPaths::enter(const ShellWord& word, const std::vector<std::string>& spellings) {
+  std::vector<std::string> here;
   for (const std::string& path : spellings) {
     add_spelling(word, path, ArgumentRole::read);
     if (name_ != "cd" && name_ != "pushd" && name_ != "chdir") continue;
@@ -194,6 +237,7 @@ void ArgumentPaths::enter(const ShellWord& word, const std::vector<std::string>&
       folders_.lost = true;
       continue;
     }
+    for (const std::string& folder : folders_.working()) here.push_back(normalise_path(path, {folder, context_.home}));
     for (std::size_t i = 0, count = folders_.known.size(); i < count; ++i) {
       std::string folder = normalise_path(path, {folders_.known[i], context_.home});
       if (folder.empty())
@@ -202,6 +246,7 @@ void ArgumentPaths::enter(const ShellWord& word, const std::vector<std::string>&
         folders_.known.push_back(std::move(folder));
     }
   }
+  if (!here.empty()) folders_.here = std::move(here);
 }
 
 bool ArgumentPaths::expand(std::string_view value, std::vector<std::string>& out) const {

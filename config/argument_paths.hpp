@@ -9,16 +9,16 @@ namespace inbox_poller::config {
 /// Stands for the worker's folder, or the home, where it is not known.
 inline constexpr std::string_view unknown_folder = "/\x01";
 
-inline std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 class ArgumentPaths {
  protected:
   ArgumentPaths(std::string_view name, Folders& folders, const RuleContext& context, Arguments& out)
       : name_(name), folders_(folders), context_(context), out_(out), program_(find_program(name)) {}
 
   static bool shell_fills_anything(std::string_view value);
-  /// Outside of the folder that the command works in; what is inside is run or read there anyway.
+  /// Outside of the worker's folder; what is inside is run or read there anyway.
   bool leaves(std::string_view value) const;
+  /// The same for what may name a package, where it comes from an address as well.
+  bool foreign_code(std::string_view value) const;
   bool own_folder(std::string_view value) const;
   static bool harmless_target(std::string_view value);
   /// Empty where it is not known for certain.

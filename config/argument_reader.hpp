@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/argument_paths.hpp"
+#include "config/text.hpp"
 
 namespace inbox_poller::config {
 
@@ -53,19 +54,19 @@ class ArgumentReader : public ArgumentPaths {
   void assignment(const ProgramOption& option, const ShellWord& word, std::string_view value);
   void start_subcommand(const ShellWord& word, ArgumentRole role);
   void start_program(const ShellWord& word);
+  [[nodiscard]] bool perhaps_value() const { return at_ > 0 && odd_ == at_; }
   /// `tar xzf a.tar`: the letters take their values in order.
   void short_options_in_order(const ShellWord& word);
   // --- what it comes to ---
 
   void settle();
   void settle_operand(const ShellWord& word, ArgumentRole role);
-  /// `cd` alone goes home, `popd` to where nobody sees.
+  /// Where `cd` goes without a folder, or with more than one.
   void go_somewhere();
   bool is_tar() const { return name_ == "tar" || name_ == "bsdtar" || name_ == "gtar"; }
 
   [[nodiscard]] bool is_git(std::string_view subcommand) const;
-  /// What an option reads its operands' names from, where that cannot be seen; a pattern that reaches hidden files.
-  void use_names(const ProgramOption& option, std::string_view value);
+  /// A pattern that reaches hidden files.
   void use_filter(const ProgramOption& option, std::string_view value);
   bool has_dest() const;
   /// Where things are copied to: the place itself, or a folder that they go into. The text of a link is read from
@@ -73,6 +74,8 @@ class ArgumentReader : public ArgumentPaths {
   void settle_dest(const ShellWord& word, bool has_sources);
   /// `sed -i`: covered by an Edit rule only where that covers each of the files.
   void settle_in_place();
+  /// A repository that is copied without a name for its folder.
+  void settle_clone();
   /// Searching without a path searches the folder.
   void settle_default();
   void settle_tar();
@@ -97,9 +100,10 @@ class ArgumentReader : public ArgumentPaths {
   std::string modes_;  // letters of short options
   std::string into_;   // the folder of `cp -t`
   const ShellWord* into_word_ = nullptr;
-  std::size_t odd_ = 0;       // the word behind an option that is not listed: perhaps its value
-  bool odd_last_ = false;     // the last operand is such a word
-  bool line_length_ = false;  // `sed -l`, whose value may be a word of its own
+  std::size_t odd_ = 0;                               // the word behind an option that is not listed: perhaps its value
+  bool odd_last_ = false;                             // the last operand is such a word
+  std::size_t odd_operand_ = std::string_view::npos;  // the first operand that is one: those behind it may be one less
+  bool line_length_ = false;                          // `sed -l`, whose value may be a word of its own
   const ShellWord* in_place_ = nullptr;
   const ShellWord* archive_ = nullptr;
   std::string archive_value_;

@@ -24,7 +24,8 @@ void ArgumentReader::settle() {
     recurses_ =
         recurses_ || (is_git("diff") && (above || word->value.find_first_of("/~$") == 0) && leaves(word->value));
   }
-  if (operands_.empty() && (name_ == "cd" || name_ == "popd")) go_somewhere();
+  if (program_ != nullptr && program_->name == "cd") go_somewhere();
+  settle_clone();
   for (std::size_t index = 0; index < operands_.size(); ++index) {
     const ShellWord& word = *operands_[index];
     if (has_dest() && into_.empty() && index + 1 == operands_.size()) {
@@ -35,6 +36,8 @@ void ArgumentReader::settle() {
     settle_operand(word, has_dest() ? program_->operands.front() : operand_role(index));
     const bool may_be_two = word.expands && !has_dest() && operand_role(index + 1) != operand_role(index);
     if (may_be_two) settle_operand(word, operand_role(index + 1));  // `uniq *`
+    const bool may_be_one_less = index > odd_operand_ && !has_dest() && operand_role(index - 1) != ArgumentRole::script;
+    if (may_be_one_less) settle_operand(word, operand_role(index - 1));
   }
   if (line_length_ && name_.ends_with("sed") && !first_given_ && operands_.size() > 1)
     check_script(*operands_[1], operands_[1]->value);
@@ -50,6 +53,15 @@ void ArgumentReader::settle_operand(const ShellWord& word, ArgumentRole role) {
     if (!first_given_) check_script(word, word.value);
     if (name_ == "yq") add_any(word, word.value);  // some take a file's name here
     return;
+  }
+  if (role == ArgumentRole::code) {
+    if (foreign_code(word.value)) surprise(word, "which brings code from elsewhere");
+    role = ArgumentRole::any;
+  }
+  if (role == ArgumentRole::pack) {
+    const std::size_t dot = word.value.rfind('.');
+    if (dot > 0 && dot < word.value.size()) add_path(word, word.value.substr(0, dot), ArgumentRole::write);
+    role = ArgumentRole::move;
   }
   if (recurses_ && (role == ArgumentRole::read || role == ArgumentRole::carry)) role = ArgumentRole::tree;
   if (role == ArgumentRole::output && !harmless_target(word.value)) {
@@ -69,10 +81,25 @@ void ArgumentReader::settle_operand(const ShellWord& word, ArgumentRole role) {
 }
 
 void ArgumentReader::go_somewhere() {
-  if (name_ == "popd" || context_.home.empty())
-    folders_.lost = true;
-  else
+  const bool home = operands_.empty() && name_.ends_with("d") && name_.size() == 2 && modes_.empty();
+  if (home) {
     folders_.known.push_back(context_.home);
+    folders_.here = {context_.home};
+  } else if (operands_.size() != 1 || modes_.find_first_not_of("LPe") != std::string::npos) {
+    folders_.lost = true;
+  }
+}
+
+void ArgumentReader::settle_clone() {
+  const bool hub = name_ == "gh" && subcommand_ > 0 && part_.words[subcommand_].value == "repo";
+  if (!is_git("clone") && !hub) return;
+  if (operands_.size() != (hub ? 2 : 1)) return;
+  std::string_view from = operands_.back()->value;
+  for (const std::string_view end : {"/", "/.git", ".git", ".bundle"}) {
+    while (from.size() > end.size() && from.ends_with(end)) from.remove_suffix(end.size());
+  }
+  from.remove_prefix(from.find_last_of("/:") + 1);
+  add_path(*operands_.back(), from, ArgumentRole::write);
 }
 
 bool ArgumentReader::has_dest() const {
@@ -151,6 +178,7 @@ bool ArgumentReader::is_roof(const ShellWord& word, std::string_view value) cons
   below.push_back(context_.cwd);
   below.push_back(context_.home);
   for (const std::string& spelling : spellings) {
+    if (spelling.find('$') != std::string::npos) return true;
     for (const std::string& folder : folders_.known) {
       const std::string path = normalise_path(spelling, {folder, context_.home});
       if (std::ranges::any_of(below, [&](const std::string& one) {

@@ -81,6 +81,7 @@ void ArgumentReader::read_word(const ShellWord& word) {
 }
 
 const ProgramOption* ArgumentReader::find(std::string_view name) const {
+  if (name.starts_with("-test.") && one_dash()) return find("-" + std::string(name.substr(6)));
   for (const Program* program : {program_, outer_}) {
     if (program == nullptr) continue;
     for (const ProgramOption& option : program->options) {
@@ -172,15 +173,6 @@ void ArgumentReader::take_value(const ProgramOption& option, const ShellWord& wo
     operand(*words_[at_]);  // a glob may be more than the value
 }
 
-void ArgumentReader::use_names(const ProgramOption& option, std::string_view value) {
-  if (option.name == "--stdin-paths") out_.unseen_reads = true;
-  for (const std::string_view name :
-       {"--files0-from", "--files-from", "--pathspec-from-file", "--files", "--files0", "-files0-from"}) {
-    if (option.name == name && (value.empty() || value == "-" || value == "/dev/stdin") && option.words > 0)
-      out_.unseen_reads = true;
-  }
-}
-
 void ArgumentReader::use_filter(const ProgramOption& option, std::string_view value) {
   const bool glob = name_ == "rg" && (option.name == "-g" || option.name == "--glob" || option.name == "--iglob");
   if (glob ? value.starts_with('!') : !option.filter) return;
@@ -198,18 +190,23 @@ void ArgumentReader::use_filter(const ProgramOption& option, std::string_view va
 
 void ArgumentReader::use(const ProgramOption& option, const ShellWord& word, const ShellWord& holder,
                          std::string_view value) {
+  if (option.behind_colon) {
+    if (value.find(':') == std::string_view::npos) return;
+    value.remove_prefix(value.find(':') + 1);
+  }
   first_given_ = first_given_ || option.first;
   recurses_ = recurses_ || (option.recurses && (value.empty() || option.words == 0 || value.starts_with("rec")));
   hidden_ = hidden_ || option.hidden;
   writes_ = writes_ || option.writes;
   if (option.in_place) in_place_ = &word;
   if (!value.empty()) use_filter(option, value);
-  if (option.runs && (!option.outside || leaves(value)))
+  const bool place = name_.starts_with("docker") || name_ == "podman";  // `-v ./src:/in/the/container`
+  if (option.runs && (!option.outside || value == "-" || (place ? leaves(value) : foreign_code(value))))
     surprise_option(option, word, "which runs something, or decides what is run");
   if (option.name == "-ldflags" &&
       (value.find("-extld") != std::string_view::npos || value.find("-linkmode") != std::string_view::npos))
     surprise(word, "which decides what links");
-  use_names(option, value);
+  out_.unseen_reads = out_.unseen_reads || option.names;
   if (value.find("%output{") != std::string_view::npos) surprise(word, "which writes a file");
   if (option.words == 0) return;
   if (is_tar() && (option.name == "-f" || option.name == "--file")) {
@@ -226,6 +223,8 @@ void ArgumentReader::use(const ProgramOption& option, const ShellWord& word, con
     surprise_option(option, word, "which writes a file");
     if (&holder == &word || !holder.expands) out_.surprises.back().writes = written_path(value);
   }
+  if (option.role == ArgumentRole::text && value.starts_with('@'))
+    add_path(holder, value.substr(1), ArgumentRole::read);
   if (option.role == ArgumentRole::script)
     check_script(holder, value);
   else if (option.role == ArgumentRole::any)
@@ -259,10 +258,14 @@ void ArgumentReader::operand(const ShellWord& word) {
   }
   const std::size_t index = operands_.size();
   const ArgumentRole role = operand_role(index);
-  if (index == 0 && (role == ArgumentRole::sub || role == ArgumentRole::verb)) return start_subcommand(word, role);
+  if (index == 0 && (role == ArgumentRole::sub || role == ArgumentRole::verb)) {
+    if (perhaps_value() && name_ != "git" && find_program(program_->name, word.value) == nullptr)
+      return add_any(word, word.value);
+    return start_subcommand(word, role);
+  }
   if (index == 0 && role == ArgumentRole::program) return start_program(word);
   if (role == ArgumentRole::rest) {
-    resting_ = true;
+    resting_ = !perhaps_value();
     return add_any(word, word.value);
   }
   if (name_ == "git" && word.value.find("::") != std::string::npos && word.value.find("::") == word.value.find(':'))
@@ -270,7 +273,8 @@ void ArgumentReader::operand(const ShellWord& word) {
   if ((name_ == "make" || name_ == "gmake") && word.value.find('=') != std::string::npos && !plain_value(word.value))
     surprise(word, "which may decide what is run");
   if (name_ == "gh" && ended_ && word.value.starts_with('-')) surprise(word, "which is handed on to git");
-  odd_last_ = odd_ == at_ && at_ > 0;
+  odd_last_ = perhaps_value();
+  if (odd_last_) odd_operand_ = std::min(odd_operand_, operands_.size());
   operands_.push_back(&word);
 }
 
@@ -289,19 +293,26 @@ void ArgumentReader::assignment(const ProgramOption& option, const ShellWord& wo
 
 void ArgumentReader::start_subcommand(const ShellWord& word, ArgumentRole role) {
   const auto found = std::ranges::find_if(part_.words, [&](const ShellWord& w) { return &w == &word; });
-  subcommand_ = static_cast<std::size_t>(found - part_.words.begin());
-  static const Program anything{{}, {ArgumentRole::any}, {}, false, false};
-  const Program* sub = find_program(name_, word.value);
+  if (subcommand_ == 0) subcommand_ = static_cast<std::size_t>(found - part_.words.begin());
+  static const Program anything{{}, {ArgumentRole::any}, {}};
+  static const Program any_code{{}, {ArgumentRole::code}, {}};
+  const Program* sub = find_program(program_->name, word.value);
   if (role == ArgumentRole::verb) outer_ = program_;
-  const bool takes_rest = program_->operands.back() == ArgumentRole::rest;
-  program_ = sub != nullptr ? sub : &anything;
+  const ArgumentRole last = program_->operands.back();
+  const bool takes_rest = last == ArgumentRole::rest;
+  program_ = sub != nullptr ? sub : last == ArgumentRole::code ? &any_code : &anything;
   resting_ = sub == nullptr && takes_rest && role == ArgumentRole::sub;
+  if (sub == nullptr) settle_operand(word, program_->operands.front());
   if (sub == nullptr && name_ == "git") surprise(word, "which is no subcommand that is known to be harmless");
   if (sub != nullptr && sub->options.size() == 1 && sub->options.front().name.empty())
     surprise(word, "which runs something, or decides what is run");
 }
 
 void ArgumentReader::start_program(const ShellWord& word) {
+  if (foreign_code(word.value)) surprise(word, "which brings code from elsewhere");
+  if (subcommand_ > 0) surprise(part_.words[subcommand_], "which runs another program");
+  if (perhaps_value() && find_program(base_name(word.value)) == nullptr) return add_any(word, word.value);
+  ended_ = false;
   name_ = base_name(word.value);
   if (name_.find('@') != std::string_view::npos && !name_.starts_with('@')) name_ = name_.substr(0, name_.find('@'));
   program_ = find_program(name_);
@@ -337,6 +348,12 @@ Arguments read_every_argument(const ShellPart& part, const Folders& folders, con
   reader.add_redirections();
   for (const ShellWord& word : part.words) reader.read_anything(word);
   return out;
+}
+
+bool Folders::stray(const std::string& own, bool below) const {
+  return lost || std::ranges::any_of(working(), [&](const std::string& folder) {
+           return folder != own && !(below && folder.starts_with(own + "/"));
+         });
 }
 
 std::size_t subcommand_word(const ShellPart& part, std::size_t core) {

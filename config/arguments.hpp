@@ -53,7 +53,11 @@ struct Arguments {
 /// Where the commands of a line may be working; grows with every `cd`.
 struct Folders {
   std::vector<std::string> known;
-  bool lost = false;  // somewhere else, too
+  std::vector<std::string> here;  // not empty: behind `cd x &&`, where it can be nowhere else
+  bool lost = false;              // somewhere else, too
+  /// Perhaps in another folder than `own`; `below`: one below it is none.
+  [[nodiscard]] bool stray(const std::string& own, bool below) const;
+  [[nodiscard]] const std::vector<std::string>& working() const { return here.empty() ? known : here; }
 };
 
 /// `input` is what comes out of the command in front, as words, where that can be seen; null where it cannot.

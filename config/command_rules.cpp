@@ -12,11 +12,6 @@ namespace {
 constexpr std::size_t most_visible_parts = 256;  // bounds the work on a hostile line; beyond it the line is in doubt
 constexpr std::size_t most_suffixes = 64;
 
-template <std::size_t N>
-bool is_one_of(const std::string_view (&list)[N], std::string_view word) {
-  return std::ranges::find(list, word) != std::end(list);
-}
-
 constexpr std::string_view wrappers[] = {"timeout", "time", "nice", "nohup", "command", "builtin", "noglob", "xargs"};
 
 constexpr std::string_view runners[] = {
@@ -113,12 +108,22 @@ void add_spelling(std::vector<std::string>& out, std::string text) {
   out.push_back(std::move(text));
 }
 
+/// `npx x`, `npm exec x`: another program stands among its arguments.
+bool hands_on(const ShellPart& part, std::size_t core) {
+  const Program* program = find_program(base_name(part.words[core].value));
+  const auto is = [](const Program* one, ArgumentRole role) { return one != nullptr && one->operands.front() == role; };
+  if (!is(program, ArgumentRole::verb)) return is(program, ArgumentRole::program);
+  return std::any_of(part.words.begin() + static_cast<std::ptrdiff_t>(core), part.words.end(), [&](const auto& word) {
+    return is(find_program(program->name, word.value), ArgumentRole::program);
+  });
+}
+
 /// The command, or, where the part runs its arguments, every word that could be one.
 std::vector<std::size_t> possible_commands(const ShellPart& part) {
   if (part.words.empty()) return {};
   const std::size_t core = core_word(part);
   std::vector<std::size_t> found{core};
-  if (!runs_its_arguments(part)) return found;
+  if (!runs_its_arguments(part) && !hands_on(part, core)) return found;
   for (std::size_t i = 0; i < part.words.size() && found.size() < most_suffixes; ++i) {
     if (i != core) found.push_back(i);
   }
@@ -160,7 +165,7 @@ bool covers(std::string_view pattern, const ShellPart& part, std::size_t from, c
   if (surprises.empty()) return true;
   std::vector<bool> spelled(text.size(), false);
   for (const Surprise& surprise : surprises) {
-    if (surprise.at < from) return false;
+    if (surprise.at < from || surprise.length == std::string::npos) return false;
     for (std::size_t i = surprise.at; i < surprise.at + surprise.length; ++i) {
       if (i >= from && i - from < spelled.size()) spelled[i - from] = true;
     }
@@ -191,12 +196,18 @@ std::optional<std::vector<ShellWord>> plain_output(const ShellPart& part, const 
   return found;
 }
 
-/// Programs that run what the configuration of the repository around them says.
-bool follows_repository(const ShellPart& part) {
-  if (part.words.empty()) return false;
-  return std::ranges::any_of(part.words, [](const ShellWord& word) {
-    const std::string_view name = base_name(word.value);
-    return name == "git" || name == "gh" || name == "hg";
+/// Runs what the folder says that it works in, which is, or may be, another one than the worker's.
+bool follows_folder(const ShellPart& part, const Folders& folders, const std::string& own) {
+  return std::ranges::any_of(possible_commands(part), [&](std::size_t at) {
+    const Program* program = find_program(base_name(part.words[at].value));
+    if (program == nullptr) return false;
+    if (!folders.stray(own, !program->nested)) return false;
+    bool local = program->local || program->nested;
+    for (std::size_t i = at + 1; i < part.words.size() && !local; ++i) {
+      const Program* sub = find_program(program->name, part.words[i].value);
+      local = sub != nullptr && sub->local;
+    }
+    return local;
   });
 }
 
@@ -288,7 +299,7 @@ bool command_pattern_matches(std::string_view pattern, std::string_view text) {
 void read_arguments(Command& command, const RuleContext& given) {
   const auto known = [](const std::string& folder) { return folder.empty() ? std::string(unknown_folder) : folder; };
   const RuleContext context{known(given.cwd), known(given.home)};
-  Folders folders{{context.cwd}, false};
+  Folders folders{{context.cwd}, {}, false};
   std::vector<std::size_t> moves;
   for (std::size_t i = 0; i < command.visible.size(); ++i) {
     const ShellPart& part = command.visible[i];
@@ -298,6 +309,7 @@ void read_arguments(Command& command, const RuleContext& given) {
     }
     const std::size_t core = core_word(part);
     const std::string_view name = base_name(part.words[core].value);
+    if (!part.chained) folders.here.clear();
     std::optional<std::vector<ShellWord>> input;
     if (under_xargs(part, core) && part.piped && i > 0 && i < command.line.parts.size() && part.redirections.empty())
       input = plain_output(command.visible[i - 1], part.words[core - 1]);
@@ -307,13 +319,17 @@ void read_arguments(Command& command, const RuleContext& given) {
                                       : read_arguments(part, core, input ? &*input : nullptr, folders, context));
     command.arguments.back().core = core;
     command.arguments.back().runs_them = runs_them;
-    if (name == "cd" || name == "pushd" || name == "popd" || name == "chdir") moves.push_back(i);
-    if (!follows_repository(part) || (folders.known.size() == 1 && !folders.lost)) continue;
+    const Program* program = find_program(name);
+    const bool moves_on = program != nullptr && program->name == "cd";
+    if (moves_on && (part.piped || core > 0)) folders.here.clear();
+    if (moves_on) moves.push_back(i);
+    if (!follows_folder(part, folders, context.cwd)) continue;
     for (const std::size_t move : moves) {
       const ShellPart& moving = command.visible[move];
-      command.arguments[move].surprises.push_back({0, moving.text.size(),
+      const bool unnamed = moving.words.size() == 1;  // no pattern with a `*` names where `cd` alone goes
+      command.arguments[move].surprises.push_back({0, unnamed ? std::string::npos : moving.text.size(),
                                                    "\"" + moving.text + "\", which leads " + std::string(name) +
-                                                       " into another repository, whose configuration is run",
+                                                       " into another folder, whose code or configuration is run",
                                                    std::nullopt});
     }
     moves.clear();

@@ -10,11 +10,13 @@ namespace inbox_poller::config {
 namespace {
 
 constexpr std::pair<std::string_view, ArgumentRole> operand_words[] = {
-    {"text", ArgumentRole::text},      {"any", ArgumentRole::any},       {"read", ArgumentRole::read},     {"tree", ArgumentRole::tree},
-    {"carry", ArgumentRole::carry},    {"move", ArgumentRole::move},     {"write", ArgumentRole::write},   {"remove", ArgumentRole::remove},
-    {"dest", ArgumentRole::dest},      {"output", ArgumentRole::output}, {"script", ArgumentRole::script}, {"enter", ArgumentRole::enter},
-    {"set", ArgumentRole::set},        {"sub", ArgumentRole::sub},       {"verb", ArgumentRole::verb},     {"rest", ArgumentRole::rest},
-    {"program", ArgumentRole::program}};
+    {"text", ArgumentRole::text},     {"any", ArgumentRole::any},         {"read", ArgumentRole::read},
+    {"tree", ArgumentRole::tree},     {"carry", ArgumentRole::carry},     {"move", ArgumentRole::move},
+    {"write", ArgumentRole::write},   {"remove", ArgumentRole::remove},   {"dest", ArgumentRole::dest},
+    {"output", ArgumentRole::output}, {"script", ArgumentRole::script},   {"enter", ArgumentRole::enter},
+    {"set", ArgumentRole::set},       {"sub", ArgumentRole::sub},         {"verb", ArgumentRole::verb},
+    {"rest", ArgumentRole::rest},     {"program", ArgumentRole::program}, {"pack", ArgumentRole::pack},
+    {"stem", ArgumentRole::stem},     {"code", ArgumentRole::code}};
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> found;
@@ -34,9 +36,12 @@ void read_marks(ProgramOption& option, std::string_view marks) {
   };
   for (; !marks.empty(); marks.remove_prefix(1)) {
     const auto two = marks.substr(0, 2);
-    if (two == "<>" || two == "<<" || two == ">>" || two == "==" || two == "=<" || two == "!.") {
+    if (two == "<>" || two == "<<" || two == ">>" || two == "==" || two == "=<" || two == "!." || two == ">*" ||
+        two == ">/") {
       if (two == "<>") option.writes = true;
       if (two == "<<") takes(ArgumentRole::tree);
+      if (two == ">*") takes(ArgumentRole::stem);
+      if (two == ">/") takes(ArgumentRole::remove);
       if (two == ">>") takes(ArgumentRole::output);
       if (two == "==" || two == "=<") takes(two == "==" ? ArgumentRole::text : ArgumentRole::read), option.words = 2;
       if (two == "!.") takes(ArgumentRole::any), option.runs = option.outside = true;
@@ -52,6 +57,8 @@ void read_marks(ProgramOption& option, std::string_view marks) {
       case '%': takes(ArgumentRole::script); break;
       case '(': option.role = ArgumentRole::program; break;
       case '&': option.filter = true; break;
+      case '$': option.names = true; break;
+      case ';': option.behind_colon = true; break;
       case '!': option.runs = true; break;
       case ':': option.first = true; break;
       case '?': option.glued = true; break;
@@ -64,7 +71,7 @@ void read_marks(ProgramOption& option, std::string_view marks) {
 }
 
 ProgramOption read_option(std::string_view text) {
-  constexpr std::string_view marks = "=<>/@%(&!:~+^?";
+  constexpr std::string_view marks = "=<>/@%(&!:~+^?$;";
   std::size_t end = std::min(text.find_first_of(marks, 1), text.size());
   if (!text.starts_with('-') && text.substr(end, 1) == "=") ++end;  // "of=": an operand that begins so
   if (text == "!") end = 0;
@@ -86,8 +93,8 @@ const Table& table() {
     for (const ProgramRow& row : program_rows()) {
       Program program;
       for (std::string_view word : split(row.operands, ' ')) {
-        if (word == "whole") {
-          program.whole = true;
+        if (word == "whole" || word == "local" || word == "nested") {
+          (word == "whole" ? program.whole : word == "local" ? program.local : program.nested) = true;
           continue;
         }
         if (word.ends_with('*')) word.remove_suffix(1);
@@ -99,18 +106,20 @@ const Table& table() {
         const ProgramOption& last = program.options.back();
         program.risky |= (last.runs && !last.outside) || last.role == ArgumentRole::output || last.in_place;
         program.long_dash |=
-            last.name.size() > 3 && last.name[0] == '-' && last.name[1] != '-' && last.role != ArgumentRole::enter;
+            last.name.size() > 3 && last.name[0] == '-' && last.name[1] >= 'a' && last.role != ArgumentRole::enter;
       }
       const std::size_t blank = row.names.find(' ');
+      const std::string_view first_name = row.names.substr(0, blank);
       const bool subcommands = row.names.find(',') != std::string_view::npos ||
-                               (blank != std::string_view::npos && all.contains(row.names.substr(0, blank)));
+                               (blank != std::string_view::npos && all.contains(first_name));
       if (!subcommands) {
-        for (const std::string_view name : split(row.names, ' ')) all.emplace(name, program).first->second.name = name;
+        for (const std::string_view name : split(row.names, ' '))
+          all.emplace(name, program).first->second.name = first_name;
         continue;
       }
       for (const std::string_view sub : split(row.names.substr(blank + 1), ',')) {
-        names.push_back(std::string(row.names.substr(0, blank)).append(" ").append(sub));
-        all.emplace(names.back(), program).first->second.name = row.names.substr(0, blank);
+        names.push_back(std::string(first_name).append(" ").append(sub));
+        all.emplace(names.back(), program).first->second.name = first_name;
       }
     }
     return all;

@@ -31,12 +31,15 @@ enum class ArgumentRole {
   remove,   // written, with everything below it
   output,   // a path that is written, which nobody expects of the program
   dest,     // where carried things go: a file or a folder
+  pack,     // moved, to a name with another ending
+  stem,     // what the names of written files begin with
   enter,    // a folder to work in
   script,   // a program for sed, awk, jq or sqlite3
   sub,      // a subcommand with options of its own
   verb,     // a subcommand that takes the program's options as well
   set,      // a setting that decides what is run
   program,  // the name of a program, whose arguments follow
+  code,     // perhaps a path, and what is there is run
   rest      // what the program is for: it, and all behind it, is run
 };
 
@@ -53,15 +56,19 @@ struct ProgramOption {
   bool recurses = false;                   // the operands are read with everything below
   bool hidden = false;                     // as is what is hidden
   bool filter = false;                     // its value says which files
+  bool names = false;                      // its value names a file with names of what is read
+  bool behind_colon = false;               // only what stands behind a colon is its value
 };
 
 struct Program {
-  std::string_view name;
+  std::string_view name;               // the first one of its row
   std::vector<ArgumentRole> operands;  // the last one repeats
   std::vector<ProgramOption> options;
   bool risky = false;      // has an option that runs or writes
   bool long_dash = false;  // long options have one dash: find, go
   bool whole = false;      // long options are never abbreviated
+  bool local = false;      // runs what it finds in the folder that it works in
+  bool nested = false;     // the same, and trusts no other folder below the worker's
 };
 
 /// Null where it is not listed. `subcommand` may be empty.

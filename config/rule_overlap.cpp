@@ -12,39 +12,9 @@
 namespace inbox_poller::config {
 namespace {
 
-template <std::size_t N>
-bool is_one_of(const std::string_view (&list)[N], std::string_view word) {
-  return std::ranges::find(list, word) != std::end(list);
-}
-
 /// Is it one of the words in a list with blanks between them?
 bool has_word(std::string_view list, std::string_view word) {
   return !word.empty() && (" " + std::string(list) + " ").find(" " + std::string(word) + " ") != std::string::npos;
-}
-
-// --- patterns ---
-
-/// Is there a text that both patterns match? `*` is any run of bytes; with `question_mark`, `?` is any one.
-bool patterns_meet(std::string_view one, std::string_view other, bool question_mark = false) {
-  const auto same = [&](char a, char b) { return a == b || (question_mark && (a == '?' || b == '?')); };
-  std::vector<char> reached(other.size() + 1, 0);  // reached[j]: the rest of `one` meets the rest of `other` from j on
-  for (std::size_t i = one.size() + 1; i-- > 0;) {
-    std::vector<char> now(other.size() + 1, 0);
-    for (std::size_t j = other.size() + 1; j-- > 0;) {
-      const bool end = i == one.size();
-      const bool other_end = j == other.size();
-      if (end && other_end)
-        now[j] = 1;
-      else if (!end && one[i] == '*')
-        now[j] = reached[j] || (!other_end && now[j + 1]);
-      else if (!other_end && other[j] == '*')
-        now[j] = now[j + 1] || (!end && reached[j]);
-      else
-        now[j] = !end && !other_end && same(one[i], other[j]) && reached[j + 1];
-    }
-    reached = std::move(now);
-  }
-  return reached[0] != 0;
 }
 
 /// "parameter:value". A command's ":*" at the end is a prefix, unless it stands behind the name of a field.
@@ -97,7 +67,7 @@ bool paths_meet(std::string_view one, std::string_view other, std::string_view h
       if (a[i] == "**" || b[j] == "**")
         now[j] = below[j] || now[j + 1];
       else
-        now[j] = patterns_meet(a[i], b[j], true) && below[j + 1];
+        now[j] = wildcards_overlap(a[i], b[j]) && below[j + 1];
     }
     below = std::move(now);
   }
@@ -124,8 +94,6 @@ bool is_plain(std::string_view word) {
                               "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                               "_./:,@%+-=") == std::string_view::npos;
 }
-
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
@@ -261,7 +229,7 @@ std::vector<std::string> mcp_patterns(const std::string& tool) {
 bool mcp_tools_meet(const std::string& one, const std::string& other) {
   for (const auto& a : mcp_patterns(one))
     for (const auto& b : mcp_patterns(other))
-      if (patterns_meet(a, b)) return true;
+      if (wildcards_overlap(a, b)) return true;
   return false;
 }
 
@@ -296,7 +264,7 @@ bool may_overlap(const PermissionRule& told, const PermissionRule& restriction, 
     case ToolKind::fetch:
       return other == ToolKind::fetch && (any || domains_meet(*told.specifier, *restriction.specifier));
     case ToolKind::agent:
-      return other == ToolKind::agent && (any || patterns_meet(*told.specifier, *restriction.specifier));
+      return other == ToolKind::agent && (any || wildcards_overlap(*told.specifier, *restriction.specifier));
     case ToolKind::mcp: return other == ToolKind::mcp && mcp_tools_meet(told.tool, restriction.tool);
     case ToolKind::harmless:
     case ToolKind::interactive: return told.tool == restriction.tool;

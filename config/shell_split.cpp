@@ -60,11 +60,14 @@ class Splitter {
   [[nodiscard]] char peek(std::size_t ahead) const { return pos_ + ahead < text_.size() ? text_[pos_ + ahead] : '\0'; }
 
   void read_operator() {
+    const bool negated = !part_.words.empty() && part_.words.front().text == "!";
+    const bool chained = starts_with("&&") && !after_group_ && !negated;
     const bool pipe = text_[pos_] == '|' && peek(1) != '|';
     const bool goes_on = text_[pos_] == '\n' && part_.words.empty() && part_.piped;  // the line ended behind a `|`
     end_part();
     after_group_ = false;
-    pos_ += text_[pos_] == '|' && (peek(1) == '|' || peek(1) == '&') ? 2 : 1;
+    pos_ += starts_with("&&") || starts_with("||") || starts_with("|&") ? 2 : 1;
+    part_.chained = chained;
     part_.piped = pipe || goes_on;
   }
 

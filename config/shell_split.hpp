@@ -32,6 +32,7 @@ struct ShellPart {
   std::vector<ShellWord> assignments;
   std::vector<ShellWord> words;  // words.front() is the command; empty only on a line in doubt
   std::vector<Redirection> redirections;
+  bool chained = false;  // runs only where the part in front of it, which stands in no group of its own, succeeded
   bool piped = false;    // reads what the part in front of it writes
   bool grouped = false;  // stands in parentheses
 };

@@ -1,6 +1,8 @@
 // Small questions about texts that rules are made of. Pure; no rule is decided here.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +22,14 @@ enum class LineBreaks { refused, accepted };
 /// characters, spaces other than the plain one, zero-width and bidirectional marks, bytes that are not UTF-8 (and
 /// U+FFFD, which stands for them). Tab and newline pass when accepted.
 std::optional<std::string> find_odd_character(std::string_view text, LineBreaks);
+
+/// What stands behind the last slash.
+inline std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+template <std::size_t N>
+bool is_one_of(const std::string_view (&list)[N], std::string_view word) {
+  return std::ranges::find(list, word) != std::end(list);
+}
 
 std::string to_lower(std::string_view text);  // ASCII only
 

@@ -23,10 +23,10 @@ std::string answer_text(const Request& decided, const Grant& grant) {
   return {};
 }
 
-AppendEntry entry_for(const Request& decided, std::string_view part, std::string_view text, const TeamView& view) {
-  const std::string origin = fingerprint({view.team, to_string(decided.kind), decided.request_id, decided.asker,
+Post post_for(const Request& decided, std::string_view part, std::string_view text, const TeamView& view) {
+  const std::string origin = digest_of({view.team, to_string(decided.kind), decided.request_id, decided.asker,
                                           decided.content_hash, to_string(decided.state), part});
-  return entry_of({view.lead, decided.asker, text, origin, decided.decided_ms}, view);
+  return post_of({view.lead, decided.asker, text, origin, decided.decided_ms}, view);
 }
 
 }  // namespace
@@ -41,15 +41,15 @@ Grant plain_grant(const Request& request, const TeamView& view) {
   return {request.body, std::min(config::PermissionMode::standard, view.config.plans.ceiling)};
 }
 
-AppendEntry reply_to(const Request& decided, const Grant& grant, const TeamView& view) {
-  return entry_for(decided, "answer", answer_text(decided, grant), view);
+Post reply_to(const Request& decided, const Grant& grant, const TeamView& view) {
+  return post_for(decided, "answer", answer_text(decided, grant), view);
 }
 
-AppendEntry note_to(const Request& decided, std::string_view words, const TeamView& view) {
+Post note_to(const Request& decided, std::string_view words, const TeamView& view) {
   // The words stand behind ours, so that they can never be read as a control message.
   const std::string kind(to_string(decided.kind));
   const std::string text = "Note on your " + kind + " request " + decided.request_id + ": " + std::string(words);
-  return entry_for(decided, "note", text, view);
+  return post_for(decided, "note", text, view);
 }
 
 }  // namespace inbox_poller::handlers

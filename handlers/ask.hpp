@@ -1,6 +1,6 @@
-// What permission, sandbox and plan asks have in common: the exact bytes that carry an answer to the asker's inbox.
+// What permission, sandbox and plan asks have in common: the message that carries an answer to the asker's inbox.
 // What each kind says in its answer is in permission.hpp, sandbox.hpp, plan_approval.hpp, stop.hpp. Invariant: the same
-// decided request gives the same entry, byte for byte; its timestamp is the moment of the decision.
+// decided request gives the same message; its timestamp is the moment of the decision.
 #pragma once
 
 #include <string>
@@ -22,12 +22,12 @@ std::string reason_of(const config::Verdict&);
 /// What is granted when nobody says otherwise: the input as it was asked; the standard mode, or the ceiling below it.
 Grant plain_grant(const Request&, const TeamView&);
 
-/// The answer to a request that is approved, denied or expired, as an entry in the asker's inbox. A denial's text is
+/// The answer to a request that is approved, denied or expired, as a message for the asker's inbox. A denial's text is
 /// the request's `reason`. A granted wish to stop has none: a shutdown follows.
-AppendEntry reply_to(const Request& decided, const Grant&, const TeamView&);
+Post reply_to(const Request& decided, const Grant&, const TeamView&);
 
 /// A person's words for which the answer has no field (a note with an approval, a reason with a sandbox denial), as a
 /// plain message that follows the answer. Clients drop words inside an approval; see docs/protocol.md.
-AppendEntry note_to(const Request& decided, std::string_view words, const TeamView&);
+Post note_to(const Request& decided, std::string_view words, const TeamView&);
 
 }  // namespace inbox_poller::handlers

@@ -115,21 +115,21 @@ bool needs_note(const Request& decided, const Answer& answer) {
          (answer.event == RequestEvent::person_denies && decided.kind == RequestKind::sandbox);
 }
 
-std::vector<Effect> effects_of(const Request& decided, const Answer& answer, const TeamView& view) {
+std::vector<Post> posts_of(const Request& decided, const Answer& answer, const TeamView& view) {
   // Withdrawn, or answered elsewhere: nobody waits for us.
   const bool is_answer = decided.state == RequestState::approved || decided.state == RequestState::denied ||
                          decided.state == RequestState::expired;
   if (!is_answer) return {};
   // The lead's own prompt: whoever put it before us waits for the decision itself, not for a message.
   if (decided.asker == view.lead) return {};
-  std::vector<Effect> effects;
+  std::vector<Post> posts;
   Grant grant = plain_grant(decided, view);
   if (!answer.updated_input.empty()) grant.input = answer.updated_input;
   if (answer.mode) grant.mode = *answer.mode;
   const bool is_granted_stop = decided.kind == RequestKind::stop && decided.state == RequestState::approved;
-  if (!is_granted_stop) effects.emplace_back(reply_to(decided, grant, view));
-  if (needs_note(decided, answer)) effects.emplace_back(note_to(decided, answer.reason, view));
-  return effects;
+  if (!is_granted_stop) posts.emplace_back(reply_to(decided, grant, view));
+  if (needs_note(decided, answer)) posts.emplace_back(note_to(decided, answer.reason, view));
+  return posts;
 }
 
 }  // namespace
@@ -147,8 +147,8 @@ std::variant<Decided, NotTaken> decide(const Request& request, const Answer& ans
   decided.decided_ms = now_ms;
   decided.decided_by = answer.event == RequestEvent::deadline_passes ? "deadline" : answer.by;
   decided.reason = reason_given(request, answer);
-  std::vector<Effect> effects = effects_of(decided, answer, view);
-  return Decided{std::move(decided), std::move(effects)};
+  std::vector<Post> posts = posts_of(decided, answer, view);
+  return Decided{std::move(decided), std::move(posts)};
 }
 
 }  // namespace inbox_poller::handlers

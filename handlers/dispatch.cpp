@@ -93,7 +93,7 @@ Asked decided_at_once(Request request, RequestEvent event, std::string_view by, 
   request.state = transition(request.state, event).value();
   request.decided_by = by;
   request.decided_ms = request.asked_ms;
-  AppendEntry reply = reply_to(request, plain_grant(request, view), view);
+  Post reply = reply_to(request, plain_grant(request, view), view);
   return {std::move(request), {std::move(reply)}};
 }
 
@@ -129,7 +129,7 @@ Outcome settle(Request request, const config::Verdict& verdict, const TeamView& 
 
 /// What becomes of a message that may come from its sender.
 struct Accepted {
-  const Incoming& message;
+  const Incoming& incoming;
   std::string_view sender;  // bare
   Side side;
   const schema::Payload& payload;
@@ -159,13 +159,13 @@ struct Accepted {
       return refusal(payload, side, sender, "its lead decides whether it stops");
     if (known.same_id) return same_id_again(request);
     request.asker = sender;
-    request.asked_ms = message.now_ms;
-    request.message = message.key;
+    request.asked_ms = incoming.now_ms;
+    request.message = incoming.key;
     return settle(std::move(request), judge(ask, sender, view, known), view, known);
   }
 
   Outcome operator()(const ShutdownAnswerPayload auto& answer) const {
-    return answer_shutdown(answer, message, known.shutdown);
+    return answer_shutdown(answer, incoming, known.shutdown);
   }
 
   // The table refuses these from every side. Should it ever forget one, it ends here.
@@ -210,12 +210,12 @@ std::optional<RequestRef> request_of(const schema::Payload& payload) {
   return std::visit(reference, payload);
 }
 
-Outcome dispatch(const Incoming& message, const schema::Payload& payload, const TeamView& view,
+Outcome dispatch(const Incoming& incoming, const schema::Payload& payload, const TeamView& view,
                  const RequestView& known) {
-  const std::string_view from = message.envelope.from;
+  const std::string_view from = incoming.message.from;
   const std::string_view sender = schema::bare_name(from);
   const Side side = side_of(from, view);
-  const Direction direction = direction_of(payload, side, message.place);
+  const Direction direction = direction_of(payload, side, incoming.place);
   if (side == Side::stranger) {
     const auto& unserved = view.roster.unserved;
     const auto lost =
@@ -238,7 +238,7 @@ Outcome dispatch(const Incoming& message, const schema::Payload& payload, const 
     case Passage::order:
     case Passage::private_talk: return refusal(payload, side, from, "this is a worker's own; nothing in it is for us");
   }
-  return std::visit(Accepted{message, sender, side, payload, view, known}, payload);
+  return std::visit(Accepted{incoming, sender, side, payload, view, known}, payload);
 }
 
 }  // namespace inbox_poller::handlers

@@ -13,8 +13,8 @@
 #include "config/config.hpp"
 #include "handlers/answers_count.hpp"
 #include "handlers/request_state.hpp"
-#include "schema/envelope.hpp"
 #include "schema/ids.hpp"
+#include "schema/message.hpp"
 #include "schema/payload.hpp"
 #include "schema/roster.hpp"
 
@@ -45,15 +45,12 @@ struct Request {
   schema::MessageKey message;  // the inbox entry that asked
 };
 
-/// Append `entry` to the inbox of the member `inbox`. The bytes are final; writing them twice is noticed by `key`.
-struct AppendEntry {
+/// What is to be put into the inbox of a member. The message is final; putting it there twice is noticed by `key`.
+struct Post {
   std::string inbox;
   schema::MessageKey key;
-  std::string entry;
+  schema::Message message;
 };
-
-/// What is to be done outside. A new kind is one alternative here and every visitor that the compiler then points at.
-using Effect = std::variant<AppendEntry>;
 
 /// What a team looks like to a handler while one batch is decided.
 struct TeamView {
@@ -106,7 +103,7 @@ struct Refused {
 /// A new ask: decided by rule (then with its reply), or pending.
 struct Asked {
   Request request;
-  std::vector<Effect> effects;
+  std::vector<Post> posts;
 };
 
 /// The same ask once more: the recorded answer is written again, byte for byte; a pending one stays pending.
@@ -130,7 +127,7 @@ enum class Place {
 
 /// One message on its way through the handlers.
 struct Incoming {
-  const schema::Envelope& envelope;
+  const schema::Message& message;
   const schema::MessageKey& key;
   EpochMs now_ms = 0;
   Place place = Place::lead;
@@ -146,12 +143,12 @@ struct Answer {
   std::optional<config::PermissionMode> mode;  // plan only
 };
 
-/// `effects` is empty when nobody waits for a message: withdrawn, answered elsewhere, or the lead's own prompt (its
+/// `posts` is empty when nobody waits for a message: withdrawn, answered elsewhere, or the lead's own prompt (its
 /// asker is the lead's name). Otherwise the answer, and behind it the person's words as a plain message if the answer
 /// has no field for them.
 struct Decided {
   Request request;
-  std::vector<Effect> effects;
+  std::vector<Post> posts;
 };
 
 /// Why an answer or an order was not taken.

@@ -42,10 +42,10 @@ Result<std::string> folder_in_rule(std::string_view directory) {
 
 }  // namespace
 
-AppendEntry order_to(std::string_view member, std::string_view text, std::string_view origin, const TeamView& view,
+Post order_to(std::string_view member, std::string_view text, std::string_view origin, const TeamView& view,
                      EpochMs now_ms) {
-  const std::string cause = fingerprint({view.team, "order", member, origin, text});
-  return entry_of({view.lead, member, text, cause, now_ms}, view);
+  const std::string cause = digest_of({view.team, "order", member, origin, text});
+  return post_of({view.lead, member, text, cause, now_ms}, view);
 }
 
 std::optional<NotTaken> why_no_worker(std::string_view member, const TeamView& view) {
@@ -56,7 +56,7 @@ std::optional<NotTaken> why_no_worker(std::string_view member, const TeamView& v
   return std::nullopt;
 }
 
-std::variant<AppendEntry, NotTaken> set_mode(std::string_view member, config::PermissionMode mode,
+std::variant<Post, NotTaken> set_mode(std::string_view member, config::PermissionMode mode,
                                              std::string_view origin, const TeamView& view, EpochMs now_ms) {
   if (auto problem = why_no_worker(member, view)) return *std::move(problem);
   const std::string name(config::to_string(mode));
@@ -87,7 +87,7 @@ Result<config::PermissionRule> team_rule(std::string_view text, std::string_view
   return rule;
 }
 
-std::variant<AppendEntry, NotTaken> share_rule(std::string_view member, const config::PermissionRule& rule,
+std::variant<Post, NotTaken> share_rule(std::string_view member, const config::PermissionRule& rule,
                                                std::string_view origin, const TeamView& view, EpochMs now_ms) {
   if (auto problem = why_no_worker(member, view)) return *std::move(problem);
   std::string update = R"({"type":"addRules","rules":[{"toolName":)" + schema::quote(rule.tool);

@@ -1,5 +1,5 @@
 // What everything that we write into an inbox has in common: answers, orders, notices. Invariant: the same letter gives
-// the same entry, byte for byte, so that an entry written twice can be told as one.
+// the same message, so that one written twice can be told as one.
 #pragma once
 
 #include <initializer_list>
@@ -11,21 +11,21 @@
 namespace inbox_poller::handlers {
 
 /// A hash of several values, each with its length, so that no two different lists hash the same bytes.
-std::string fingerprint(std::initializer_list<std::string_view> parts);
+std::string digest_of(std::initializer_list<std::string_view> parts);
 
 struct Letter {
   std::string_view from;
   std::string_view to;  // bare member name
   std::string_view text;
-  std::string_view origin;  // what caused it; the msg_id is derived from this
+  std::string_view origin;  // what caused it; the message's id is derived from this
   EpochMs at_ms = 0;        // its timestamp
 };
-AppendEntry entry_of(const Letter&, const TeamView&);
+Post post_of(const Letter&, const TeamView&);
 
-/// Something of our own for the lead session, as an inbox entry would say it; never written into a file.
+/// Something of our own for the lead session; it stands in no inbox.
 struct Notice {
   schema::MessageKey key;
-  std::string entry;
+  schema::Message message;
 };
 /// `origin`: what it is about; the same origin and moment give the same key. `sender`: "system", or the worker whose
 /// matter it is.

@@ -47,7 +47,7 @@ Request draft_of(const schema::PermissionRequest& ask) {
   Request request;
   request.kind = RequestKind::permission;
   request.request_id = ask.request_id;
-  request.content_hash = fingerprint({ask.tool_name, ask.input});
+  request.content_hash = digest_of({ask.tool_name, ask.input});
   request.subject = ask.tool_name;
   request.body = ask.input;
   request.description = ask.description;
@@ -73,7 +73,7 @@ std::optional<Request> judge(const Call& call, std::string_view request_id, std:
   Request request;
   request.request_id = request_id;
   request.asker = asker;
-  request.content_hash = fingerprint({call.tool, call.input});
+  request.content_hash = digest_of({call.tool, call.input});
   request.subject = call.tool;
   request.body = call.input;
   request.state = transition(request.state, allows ? RequestEvent::rule_allows : RequestEvent::rule_denies).value();

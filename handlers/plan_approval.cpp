@@ -56,7 +56,7 @@ bool shows_going_on(const Request& decided, std::string_view type, EpochMs recei
   return type != "idle_notification" || received_ms - decided.decided_ms >= one_breath_ms;
 }
 
-AppendEntry plan_reminder(const Request& decided, const TeamView& view) {
+Post plan_reminder(const Request& decided, const TeamView& view) {
   const std::string text = "Reminder: your plan (request " + decided.request_id +
                            ") was approved, and you are out of plan mode. Begin with it now if you have not; if you "
                            "are at it already, go on and do not answer this.";

@@ -25,6 +25,6 @@ EpochMs plan_reminder_due(const Request& decided);
 /// True when a message of the worker tells that it goes on: anything but the end of the turn in which it asked.
 bool shows_going_on(const Request& decided, std::string_view type, EpochMs received_ms);
 /// The reminder: plain words, the same for the same plan.
-AppendEntry plan_reminder(const Request& decided, const TeamView&);
+Post plan_reminder(const Request& decided, const TeamView&);
 
 }  // namespace inbox_poller::handlers

@@ -19,7 +19,7 @@ Request draft_of(const schema::SandboxPermissionRequest& ask) {
   Request request;
   request.kind = RequestKind::sandbox;
   request.request_id = ask.request_id;
-  request.content_hash = host ? fingerprint({"host", spelled(*host)}) : fingerprint({"as written", ask.host});
+  request.content_hash = host ? digest_of({"host", spelled(*host)}) : digest_of({"as written", ask.host});
   request.subject = host ? spelled(*host) : ask.host;
   request.body = ask.host;
   return request;

@@ -179,7 +179,7 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order,
                                                                   .from = std::string(view.lead),
                                                                   .reason = order.reason,
                                                                   .timestamp = schema::iso_timestamp(now_ms)});
-  AppendEntry request = order_to(shutdown.member, text, shutdown.request_id, view, now_ms);
+  Post request = order_to(shutdown.member, text, shutdown.request_id, view, now_ms);
   return ShutdownDraft{std::move(shutdown), std::move(request)};
 }
 
@@ -220,7 +220,7 @@ std::string named(const WorkerPlace& place) {
   return text.empty() ? "nothing of it is on record" : text;
 }
 
-AppendEntry nudge_of(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms) {
+Post nudge_of(const Shutdown& shutdown, const TeamView& view, EpochMs now_ms) {
   // Models tend to say "ok" and go on; the client ends only by its own tool. Begins with a word, so that it can never
   // be read as a control message.
   const std::string text =
@@ -253,7 +253,7 @@ namespace {
 /// backend is not looked at: what is closed was recorded before we asked (WorkerPlace).
 Outcome take_answer(std::string_view type, const std::string& id, std::string_view words, ShutdownEvent event,
                     const Incoming& incoming, const Shutdown* known) {
-  const std::string_view sender = schema::bare_name(incoming.envelope.from);
+  const std::string_view sender = schema::bare_name(incoming.message.from);
   const auto refused = [&](std::string code, const std::string& why) {
     return Refused{"shutdown." + std::move(code), std::string(type) + " from " + shown(sender) + ": " + why};
   };

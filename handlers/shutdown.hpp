@@ -120,7 +120,7 @@ struct ShutdownOrder {
 };
 struct ShutdownDraft {
   Shutdown shutdown;
-  std::optional<AppendEntry> request;  // none to one that is not asked
+  std::optional<Post> request;  // none to one that is not asked
 };
 /// The request to send, or why not (no such member, the lead itself).
 std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder&, const TeamView&, EpochMs now_ms);
@@ -133,7 +133,7 @@ std::string given_up(ShutdownState);
 std::string named(const WorkerPlace&);
 
 /// The reminder: plain words that repeat the id.
-AppendEntry nudge_of(const Shutdown&, const TeamView&, EpochMs now_ms);
+Post nudge_of(const Shutdown&, const TeamView&, EpochMs now_ms);
 
 /// What the lead is told when one was cleaned up or given up.
 Notice end_notice(const Shutdown&, const TeamView&, EpochMs now_ms);

@@ -11,7 +11,7 @@ Request draft_of(const schema::ShutdownRequest& ask) {
   request.request_id = ask.request_id;
   request.subject = schema::bare_name(ask.from);
   request.body = ask.reason;
-  request.content_hash = fingerprint({"stop", request.subject, ask.reason});
+  request.content_hash = digest_of({"stop", request.subject, ask.reason});
   return request;
 }
 

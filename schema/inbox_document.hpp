@@ -101,7 +101,7 @@ class InboxDocument {
   /// edited in place. An unread literal becomes `true ` here too, so that all other bytes stay where they are.
   [[nodiscard]] std::string with_marked_read(std::span<const std::size_t> indexes) const;
 
-  /// The whole file with one more entry (the output of encode_envelope) at its end, spaced like its last neighbour, or
+  /// The whole file with one more entry (the output of encode_entry) at its end, spaced like its last neighbour, or
   /// as JSON.stringify(…, null, 2) does where there is none. An empty text counts as `[]`. Of a part that has an
   /// entry: that part. With a problem(): the same bytes.
   [[nodiscard]] std::string with_appended(std::string_view entry) const;

@@ -9,7 +9,7 @@
 #include "poller/cli/inbox_entries.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/mailbox/claude/claude_mailbox.hpp"
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -300,19 +300,19 @@ ExitCode send(Context& context, const InboxOptions& options) {
   text = schema::decode_string(schema::quote(text)).value_or("");  // as readers will have it: bytes that are not UTF-8
   if (const Status may = may_receive(box); !options.anyway && !may) return fail(context, may.error());
   if (const auto refused = refuse_control_text(text); !options.raw && refused) return fail(context, *refused);
-  schema::OutgoingEnvelope envelope;
-  envelope.from = options.from.empty() ? box.lead : options.from;
-  if (!schema::is_valid_name(envelope.from) && !(box.roster && box.roster->find(envelope.from) != nullptr))
-    return fail(context, usage_error("--from \"" + envelope.from + "\" is not a name"));
-  if (const auto* sender = box.roster ? box.roster->find(envelope.from) : nullptr) envelope.color = sender->color;
-  envelope.text = std::move(text);
-  envelope.summary = options.summary;
-  envelope.timestamp = schema::iso_timestamp(box.clock.wall_ms());
+  schema::Message message;
+  message.from = options.from.empty() ? box.lead : options.from;
+  if (!schema::is_valid_name(message.from) && !(box.roster && box.roster->find(message.from) != nullptr))
+    return fail(context, usage_error("--from \"" + message.from + "\" is not a name"));
+  if (const auto* sender = box.roster ? box.roster->find(message.from) : nullptr) message.color = sender->color;
+  message.text = std::move(text);
+  message.summary = options.summary;
+  message.timestamp = schema::iso_timestamp(box.clock.wall_ms());
   AppendReceipt receipt;
   receipt.key =
-      schema::make_message_key({box.team.name, box.member}, envelope.from, envelope.timestamp, envelope.text, 0);
-  envelope.msg_id = schema::uuid_from(receipt.key.value);
-  const std::string entry = schema::encode_envelope(envelope);
+      schema::make_message_key({box.team.name, box.member}, message.from, message.timestamp, message.text, 0);
+  message.id = schema::uuid_from(receipt.key.value);
+  const std::string entry = schema::encode_entry(message);
   const WriteResult result =
       patiently(box.clock, wait_here, [&] { return box.mailbox.append(box.member, entry, receipt); });
   if (const Status sent = as_status(result, box.member); !sent) return fail(context, sent.error());

@@ -6,7 +6,7 @@
 
 #include "poller/cli/command.hpp"
 #include "schema/codec.hpp"
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 #include "schema/utf8.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -25,7 +25,7 @@ EntryView view_of(const schema::InboxDocument& document, const schema::InboxEntr
   EntryView view;
   view.key = entry.key.value;
   view.read = entry.read == schema::ReadFlag::read;
-  const Result<schema::Envelope> envelope = schema::decode_envelope(document.entry_bytes(entry));
+  const Result<schema::Message> envelope = schema::decode_entry(document.entry_bytes(entry));
   if (!envelope) {
     view.type = "bad";
     view.text = document.entry_bytes(entry);
@@ -35,7 +35,7 @@ EntryView view_of(const schema::InboxDocument& document, const schema::InboxEntr
   view.from = envelope->from;
   view.type = schema::type_name(schema::decode_payload(envelope->text));
   view.timestamp = envelope->timestamp;
-  view.summary = envelope->summary.value_or("");
+  view.summary = envelope->summary;
   view.text = envelope->text;
   return view;
 }

@@ -9,7 +9,7 @@
 
 #include "config/text.hpp"
 #include "poller/mailbox/claude/claude_mailbox.hpp"
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -24,7 +24,7 @@ void count_entries(const schema::InboxDocument& document, InboxSight& sight) {
   sight.bom = document.bytes().starts_with("\xEF\xBB\xBF");
   sight.entries = document.entries().size();
   for (const schema::InboxEntry& entry : document.entries()) {
-    const Result<schema::Envelope> envelope = schema::decode_envelope(document.entry_bytes(entry));
+    const Result<schema::Message> envelope = schema::decode_entry(document.entry_bytes(entry));
     if (!envelope) ++sight.bad;
     if (entry.read == schema::ReadFlag::read) continue;
     ++sight.unread;

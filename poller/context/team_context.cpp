@@ -1,10 +1,10 @@
 #include "poller/context/team_context.hpp"
 
 #include <algorithm>
-#include <variant>
 
 #include "config/rules.hpp"
 #include "poller/context/message_life.hpp"
+#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -213,7 +213,7 @@ Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& ev
   row.key = word.notice.key;
   row.sender = word.sender;
   row.type = word.type;
-  row.entry = word.notice.entry;
+  row.entry = schema::encode_entry(word.notice.message);
   row.disposition = Disposition::chat;
   row.request_id = word.request_id;
   row.received_ms = clock.wall_ms();
@@ -233,16 +233,15 @@ Result<std::vector<std::pair<std::string, handlers::Request>>> TeamContext::rece
   return ledger.asks().decisions(name, clock.wall_ms() - span.count(), most_recent);
 }
 
-Status TeamContext::enqueue(const std::vector<handlers::Effect>& effects, const std::string& request_id,
+Status TeamContext::enqueue(const std::vector<handlers::Post>& posts, const std::string& request_id,
                             long long batch) {
-  for (const auto& effect : effects) {
-    const auto* append = std::get_if<handlers::AppendEntry>(&effect);
+  for (const auto& post : posts) {
     OutboxRow row;
     row.team = name;
     row.batch = batch;
-    row.inbox = append->inbox;
-    row.key = append->key;
-    row.entry = append->entry;
+    row.inbox = post.inbox;
+    row.key = post.key;
+    row.entry = schema::encode_entry(post.message);
     row.request_id = request_id;
     row.created_ms = clock.wall_ms();
     row.next_ms = row.created_ms;

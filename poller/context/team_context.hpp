@@ -96,8 +96,8 @@ class TeamContext {
   /// What was decided in the last day, the last decision first: for whatever was to follow it before a restart.
   Result<std::vector<std::pair<std::string, handlers::Request>>> recent_decisions();
 
-  /// Carries effects into the outbox, in the open transaction.
-  Status enqueue(const std::vector<handlers::Effect>& effects, const std::string& request_id, long long batch);
+  /// Carries them into the outbox, in the open transaction.
+  Status enqueue(const std::vector<handlers::Post>& posts, const std::string& request_id, long long batch);
 
  private:
   void rebuild_rules();

@@ -4,7 +4,7 @@
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/utf8.hpp"
 
@@ -29,7 +29,7 @@ std::string cut(const std::string& text) {
 /// With the text in place of the entry's bytes.
 json::object history_view(const MessageRow& row, bool full) {
   json::object view = message_view(row);
-  const auto envelope = schema::decode_envelope(row.entry);
+  const auto envelope = schema::decode_entry(row.entry);
   const std::string text = schema::make_parsable(envelope ? envelope->text : row.entry);
   view["timestamp"] = schema::make_parsable(row.timestamp);
   view["text"] = full ? text : cut(text);

@@ -8,7 +8,7 @@
 #include "poller/context/message_life.hpp"
 #include "poller/delivery/batch.hpp"
 #include "schema/codec.hpp"
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -250,7 +250,7 @@ Result<std::optional<MessageRow>> Courier::digest(EventBatch& events) {
   for (const auto& row : *material) {
     ids.push_back(row.id);
     handlers::DigestItem item{row.sender, row.received_ms, {}};
-    if (const auto envelope = schema::decode_envelope(row.entry)) item.payload = schema::decode_payload(envelope->text);
+    if (const auto envelope = schema::decode_entry(row.entry)) item.payload = schema::decode_payload(envelope->text);
     items.push_back(std::move(item));
   }
   const auto now = context_.clock.wall_ms();

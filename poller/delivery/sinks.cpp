@@ -3,7 +3,7 @@
 #include "handlers/ask_block.hpp"
 #include "poller/child.hpp"
 #include "poller/filesystem.hpp"
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/printable.hpp"
 #include "schema/teammate_message.hpp"
@@ -53,8 +53,8 @@ OutgoingMessage outgoing(const MessageRow& row, const schema::Roster& roster, co
   message.received_ms = row.received_ms;
   message.attempts = row.attempts;
   if (row.type.ends_with("_ask")) message.request_id = row.request_id;
-  if (const auto envelope = schema::decode_envelope(row.entry)) {
-    message.summary = envelope->summary.value_or("");
+  if (const auto envelope = schema::decode_entry(row.entry)) {
+    message.summary = envelope->summary;
     message.text = envelope->text;
     message.cut = cut(message.text, static_cast<std::size_t>(limit.count));
   }

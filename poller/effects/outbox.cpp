@@ -10,7 +10,7 @@
 
 #include "poller/pause.hpp"
 #include "schema/codec.hpp"
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -123,7 +123,7 @@ asio::awaitable<void> Outbox::run() {
 
 std::string Outbox::refusal_of(const OutboxRow& row) const {
   if (row.request_id.empty()) return {};  // neither an answer nor a request to shut down
-  const auto envelope = schema::decode_envelope(row.entry);
+  const auto envelope = schema::decode_entry(row.entry);
   if (!envelope || !is_verified(schema::decode_payload(envelope->text))) return {};
   const auto owner = context_.owner_of(row.inbox);
   if (context_.roster.find(owner) == nullptr) return {};  // a roster that is just being rewritten says nothing of it

@@ -206,7 +206,7 @@ std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& r
     const auto batch = context_.ledger.next_batch();
     if (!batch) return batch.error();
     if (auto put = context_.ledger.asks().put(context_.name, decided.request); !put) return put;
-    if (auto queued = context_.enqueue(decided.effects, decided.request.request_id, *batch); !queued) return queued;
+    if (auto queued = context_.enqueue(decided.posts, decided.request.request_id, *batch); !queued) return queued;
     events.add(Event::request_decided, {{"team", context_.name},
                                         {"request_id", decided.request.request_id},
                                         {"message_key", decided.request.message.value},

@@ -12,7 +12,7 @@
 #include "handlers/dispatch.hpp"
 #include "poller/context/message_life.hpp"
 #include "schema/codec.hpp"
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller {
 
@@ -38,7 +38,7 @@ std::string_view answer_of(std::string_view ask) {
 std::vector<OutboxRow> only_answers(std::vector<OutboxRow> rows, const MessageRow& ask) {
   const auto inbox = schema::inbox_name(ask.sender);
   const auto type_of = [](const OutboxRow& row) -> std::string {
-    const auto envelope = schema::decode_envelope(row.entry);
+    const auto envelope = schema::decode_entry(row.entry);
     return envelope ? std::string(schema::type_name(schema::decode_payload(envelope->text))) : std::string();
   };
   std::set<long long> batches;
@@ -164,7 +164,7 @@ Status Intake::accept(const InboxDocument& document, const InboxEntry& entry, Ev
   row.received_ms = context_.clock.wall_ms();
   row.batch = fresh.batch;
 
-  const auto envelope = schema::decode_envelope(row.entry);
+  const auto envelope = schema::decode_entry(row.entry);
   if (!envelope) {
     row.disposition = Disposition::bad;
     row.type = "bad";
@@ -184,7 +184,7 @@ Status Intake::accept(const InboxDocument& document, const InboxEntry& entry, Ev
   return judge(entry, *envelope, row, events, fresh);
 }
 
-Status Intake::judge(const InboxEntry& entry, const schema::Envelope& envelope, MessageRow& row, EventBatch& events,
+Status Intake::judge(const InboxEntry& entry, const schema::Message& envelope, MessageRow& row, EventBatch& events,
                      Fresh& fresh) {
   const auto payload = schema::decode_payload(envelope.text);
   row.type = std::string(schema::type_name(payload));
@@ -299,7 +299,7 @@ Status Intake::apply(const handlers::Asked& asked, const InboxEntry& entry, Mess
   if (auto recorded = record(row, Event::message_accepted, events, fresh); !recorded) return recorded;
   const auto& request = asked.request;
   if (auto put = context_.ledger.asks().put(context_.name, request); !put) return put;
-  if (auto queued = context_.enqueue(asked.effects, request.request_id, row.batch); !queued) return queued;
+  if (auto queued = context_.enqueue(asked.posts, request.request_id, row.batch); !queued) return queued;
   Fields fields{{"team", context_.name},
                 {"request_id", request.request_id},
                 {"message_key", row.key.value},

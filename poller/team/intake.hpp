@@ -75,7 +75,7 @@ class Intake {
   /// What was committed, carried into memory.
   void apply(Fresh&);
   Status accept(const schema::InboxDocument&, const schema::InboxEntry&, EventBatch&, Fresh&);
-  Status judge(const schema::InboxEntry&, const schema::Envelope&, MessageRow&, EventBatch&, Fresh&);
+  Status judge(const schema::InboxEntry&, const schema::Message&, MessageRow&, EventBatch&, Fresh&);
   Status apply(const handlers::ToLead&, const schema::InboxEntry&, MessageRow&, EventBatch&, Fresh&);
   Status apply(const handlers::WorkerStatus&, const schema::InboxEntry&, MessageRow&, EventBatch&, Fresh&);
   Status apply(const handlers::Refused&, const schema::InboxEntry&, MessageRow&, EventBatch&, Fresh&);

@@ -16,7 +16,7 @@ std::string request_id_of(const LeadCall& call, int round) {
   return "lead-" + call.id + (round == 1 ? "" : "+" + std::to_string(round));
 }
 
-std::string hash_of(const LeadCall& call) { return handlers::fingerprint({call.tool, call.input}); }
+std::string hash_of(const LeadCall& call) { return handlers::digest_of({call.tool, call.input}); }
 
 }  // namespace
 
@@ -119,7 +119,7 @@ Result<std::optional<LeadVerdict>> LeadAsks::decision(const Request& request) {
     return std::optional(LeadVerdict{config::Action::deny, decided.rule, decided.reason, {}});
   LeadVerdict allowed{config::Action::allow, decided.rule, decided.reason, {}};
   // Approved with another input: that is what the row holds now (Asks::decide).
-  if (handlers::fingerprint({decided.subject, decided.body}) != decided.content_hash)
+  if (handlers::digest_of({decided.subject, decided.body}) != decided.content_hash)
     allowed.updated_input = decided.body;
   return std::optional(std::move(allowed));
 }

@@ -5,7 +5,7 @@
 
 #include "handlers/direction.hpp"
 #include "schema/codec.hpp"
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -140,7 +140,7 @@ bool Lookout::take_window(const std::string& inbox, const ReadResult& result, co
 
 void Lookout::judge(const std::string& inbox, const schema::InboxDocument& document, const schema::InboxEntry& entry,
                     bool first_look, std::vector<Finding>& findings) const {
-  const auto envelope = schema::decode_envelope(document.entry_bytes(entry));
+  const auto envelope = schema::decode_entry(document.entry_bytes(entry));
   if (!envelope) return;  // its owner's to deal with
   const auto payload = schema::decode_payload(envelope->text);
   const auto view = context_.view();
@@ -178,7 +178,7 @@ void Lookout::judge(const std::string& inbox, const schema::InboxDocument& docum
   }
 }
 
-void Lookout::judge_verdict(const std::string& inbox, const schema::Payload& payload, const schema::Envelope& envelope,
+void Lookout::judge_verdict(const std::string& inbox, const schema::Payload& payload, const schema::Message& envelope,
                             const schema::InboxEntry& entry, std::vector<Finding>& findings) const {
   const auto kind = answered_kind(schema::type_name(payload));
   if (!kind) return;

@@ -58,7 +58,7 @@ class Lookout {
   [[nodiscard]] bool is_somebody(const std::string& inbox) const;
   void judge(const std::string& inbox, const schema::InboxDocument&, const schema::InboxEntry&, bool first_look,
              std::vector<Finding>&) const;
-  void judge_verdict(const std::string& inbox, const schema::Payload&, const schema::Envelope&,
+  void judge_verdict(const std::string& inbox, const schema::Payload&, const schema::Message&,
                      const schema::InboxEntry&, std::vector<Finding>&) const;
 
   TeamContext& context_;

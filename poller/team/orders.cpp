@@ -169,10 +169,10 @@ Result<Orders::Letter> Orders::mode_letter(const std::string& member, config::Pe
   letter.row.subject = config::to_string(mode);
   letter.row.origin = origin;
   letter.row.by = by;
-  auto entry = handlers::set_mode(member, mode, origin, context_.view(), letter.row.sent_ms);
-  if (const auto* refused = std::get_if<handlers::NotTaken>(&entry)) return Error{refused->code, refused->reason};
-  letter.entry = std::get<handlers::AppendEntry>(std::move(entry));
-  letter.row.key = letter.entry.key;
+  auto post = handlers::set_mode(member, mode, origin, context_.view(), letter.row.sent_ms);
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&post)) return Error{refused->code, refused->reason};
+  letter.post = std::get<handlers::Post>(std::move(post));
+  letter.row.key = letter.post.key;
   return letter;
 }
 
@@ -184,10 +184,10 @@ Result<Orders::Letter> Orders::rule_letter(const std::string& member, const Sess
   letter.row.subject = rule.rule;
   letter.row.origin = origin_of(rule);
   letter.row.by = rule.by;
-  auto entry = handlers::share_rule(member, *parsed, letter.row.origin, context_.view(), letter.row.sent_ms);
-  if (const auto* refused = std::get_if<handlers::NotTaken>(&entry)) return Error{refused->code, refused->reason};
-  letter.entry = std::get<handlers::AppendEntry>(std::move(entry));
-  letter.row.key = letter.entry.key;
+  auto post = handlers::share_rule(member, *parsed, letter.row.origin, context_.view(), letter.row.sent_ms);
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&post)) return Error{refused->code, refused->reason};
+  letter.post = std::get<handlers::Post>(std::move(post));
+  letter.row.key = letter.post.key;
   return letter;
 }
 

@@ -50,7 +50,7 @@ class Orders {
  private:
   struct Letter {
     OrderRow row;
-    handlers::AppendEntry entry;
+    handlers::Post post;
   };
   struct Change {
     OrderRow row;

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "schema/ids.hpp"
+
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {

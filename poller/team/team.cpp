@@ -9,7 +9,7 @@
 
 #include "poller/mailbox/claude/claude_mailbox.hpp"
 #include "poller/pause.hpp"
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -410,12 +410,12 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
     return Error{"member.unknown", "team " + context_.name + " has no worker called \"" + to +
                                        "\"; its workers are: " + (names.empty() ? "none" : names)};
   }
-  schema::OutgoingEnvelope envelope;
-  envelope.from = context_.lead;
-  envelope.text = text;
-  envelope.summary = summary;
+  schema::Message message;
+  message.from = context_.lead;
+  message.text = text;
+  message.summary = summary;
   const auto now = services_.clock.wall_ms();
-  envelope.timestamp = schema::iso_timestamp(now);
+  message.timestamp = schema::iso_timestamp(now);
   OutboxRow row;
   row.team = context_.name;
   row.inbox = schema::inbox_name(to);
@@ -426,9 +426,9 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
     if (!batch) return batch.error();
     row.batch = *batch;
     // Two equal texts to one worker in the same millisecond are one message: that is how peers see it.
-    envelope.msg_id = schema::uuid_from(context_.name + "\n" + to + "\n" + std::to_string(*batch));
-    row.key = schema::make_message_key({context_.name, row.inbox}, envelope.from, envelope.timestamp, text, 0);
-    row.entry = schema::encode_envelope(envelope);
+    message.id = schema::uuid_from(context_.name + "\n" + to + "\n" + std::to_string(*batch));
+    row.key = schema::make_message_key({context_.name, row.inbox}, message.from, message.timestamp, text, 0);
+    row.entry = schema::encode_entry(message);
     return services_.ledger.outbox().enqueue(row);
   });
   if (!committed) return committed.error();

@@ -95,7 +95,7 @@ Result<std::optional<handlers::Request>> WorkerCalls::decide(const std::string& 
     if (!known) return known.error();
     auto decided = handlers::judge(call, id, worker, context_.view(), context_.clock.wall_ms());
     if (*known) {
-      const auto hash = handlers::fingerprint({call.tool, call.input});
+      const auto hash = handlers::digest_of({call.tool, call.input});
       const bool same =
           (*known)->asker == worker && (*known)->content_hash == hash && (*known)->decided_by == handlers::by_hook;
       if (same) return known;

@@ -5,6 +5,7 @@
 
 #include "handlers/dispatch.hpp"
 #include "poller/ledger/ledger.hpp"
+#include "schema/array_entry.hpp"
 #include "schema/codec.hpp"
 #include "schema/ids.hpp"
 #include "tests/bench/options.hpp"
@@ -61,8 +62,8 @@ class Decision {
       member.cwd = "/repo";
       roster_.members.push_back(member);
     }
-    envelope_.from = "w1";
-    envelope_.text = permission_ask("perm-1-aaaaaaa");
+    message_.from = "w1";
+    message_.text = permission_ask("perm-1-aaaaaaa");
   }
 
   /// The size of what is to be written; it ends the program when no rule decided.
@@ -71,17 +72,17 @@ class Decision {
     const handlers::TeamView view{
         config_, roster_,  roster_.name, "team-lead", config_.permissions.rules, config_.sandbox.hosts,
         former,  "/home/u"};
-    const auto outcome = handlers::dispatch({envelope_, key_, 1'790'000'000'000, handlers::Place::lead},
-                                            schema::decode_payload(envelope_.text), view, {});
+    const auto outcome = handlers::dispatch({message_, key_, 1'790'000'000'000, handlers::Place::lead},
+                                            schema::decode_payload(message_.text), view, {});
     const auto* asked = std::get_if<handlers::Asked>(&outcome);
-    if (asked == nullptr || asked->effects.size() != 1) give_up("the rule did not decide");
-    return std::get<handlers::AppendEntry>(asked->effects.front()).entry.size();
+    if (asked == nullptr || asked->posts.size() != 1) give_up("the rule did not decide");
+    return schema::encode_entry(asked->posts.front().message).size();
   }
 
  private:
   config::TeamConfig config_;
   schema::Roster roster_;
-  schema::Envelope envelope_;
+  schema::Message message_;
   schema::MessageKey key_{"0123456789abcdef0123456789abcdef"};
 };
 

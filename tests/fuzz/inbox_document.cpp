@@ -2,7 +2,7 @@
 // it was.
 #include "schema/inbox_document.hpp"
 
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace inbox_poller::schema;
@@ -83,7 +83,7 @@ void check_remove(const InboxDocument& document, std::size_t index) {
 
 void check_append(const InboxDocument& document) {
   const std::string entry =
-      encode_envelope({"team-lead", "text \"with\" quotes", "", "2026-01-01T00:00:00.000Z", "", "id"});
+      encode_entry({"team-lead", "text \"with\" quotes", "", "2026-01-01T00:00:00.000Z", "", "id"});
   const std::string before(document.bytes());
   const std::string after = document.with_appended(entry);
   std::size_t same = 0;
@@ -96,8 +96,9 @@ void check_append(const InboxDocument& document) {
   EXPECT(again.entries().size() == document.entries().size() + 1);
   for (std::size_t i = 0; i < document.entries().size(); ++i)
     EXPECT(again.entry_bytes(again.entries()[i]) == document.entry_bytes(document.entries()[i]));
-  const auto appended = decode_envelope(again.entry_bytes(again.entries().back()));
-  EXPECT(appended.ok() && appended->from == "team-lead" && appended->text == "text \"with\" quotes" && !appended->read);
+  const auto appended = decode_entry(again.entry_bytes(again.entries().back()));
+  EXPECT(appended.ok() && appended->from == "team-lead" && appended->text == "text \"with\" quotes" &&
+         again.entries().back().read == ReadFlag::unread);
 }
 
 }  // namespace
@@ -110,7 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const InboxEntry& entry = document.entries()[i];
     EXPECT(entry.bytes.begin >= end && entry.bytes.end > entry.bytes.begin && entry.bytes.end <= size);
     end = entry.bytes.end;
-    static_cast<void>(decode_envelope(document.entry_bytes(entry)));
+    static_cast<void>(decode_entry(document.entry_bytes(entry)));
     if (i < 8) check_mark_in_place(document, i);
   }
   if (document.problem()) return 0;

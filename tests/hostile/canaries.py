@@ -48,6 +48,7 @@ class Canaries:
                  ".gitignore": ".env\nsecrets/\n", "curl.conf": 'output = "locked.txt"\nurl = "file:///dev/null"\n', "wide name": "x\n"}
         for name, text in texts.items():
             (work / name).write_text(text)
+        (box / "Makefile").write_text("all test 1 x a 10 n:\n\t%s/evil\n" % self.work)  # the code of another folder
         for name in ("evil", "sub/evil"):
             (work / name).write_text(EVIL)
             (work / name).chmod(0o755)

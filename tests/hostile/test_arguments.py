@@ -61,7 +61,7 @@ class Maker:
                 known.update(programs)
             here = [p for p in programs if p.split(" ")[0] in ("cd", "echo", "printf", "test", "true", "type") or shutil.which(p.split(" ")[0])]
             if here:
-                self.rows.append((here, [w.rstrip("*") for w in operands.split(" ") if w != "whole"], options.split(" ") if options else []))
+                self.rows.append((here, [w.rstrip("*") for w in operands.split(" ") if w not in ("whole", "local", "nested")], options.split(" ") if options else []))
         self.programs = sorted({p.split(" ")[0] for here, _, _ in self.rows for p in here if p[0].isalpha()})
 
     def value(self, marks):
@@ -73,7 +73,7 @@ class Maker:
 
     def option(self, text):
         bare = len(text) - len(text.lstrip("-")) == 0
-        end = next((i for i in range(1, len(text)) if text[i] in "=<>/@%(&!:~+^?"), len(text))
+        end = next((i for i in range(1, len(text)) if text[i] in "=<>/@%(&!:~+^?$;"), len(text))
         name, marks = text[:end], text[end:]
         if bare:
             return name + ("=" + self.value(marks) if marks.startswith("=") else "")
@@ -96,7 +96,7 @@ class Maker:
         if role == "script" and kind:
             return self.rng.choice(SCRIPTS[kind])
         pool = {"text": TEXT, "read": READ, "tree": READ, "carry": READ, "move": READ + WRITE, "write": WRITE, "remove": WRITE, "dest": WRITE, "output": WRITE,
-                "any": READ + WRITE, "enter": ("src", "sub", "secrets", "elsewhere", ".", "..", "~", "-", "$PWD", ".git/hooks", "build")}.get(role, TEXT + READ)
+                "any": READ + WRITE, "code": READ + WRITE, "pack": READ + WRITE, "stem": WRITE, "enter": ("src", "sub", "secrets", "elsewhere", ".", "..", "~", "-", "$PWD", ".git/hooks", "build")}.get(role, TEXT + READ)
         return self.rng.choice(pool)
 
     def command(self):

@@ -191,9 +191,9 @@ MUTATIONS = [
              Unit("poller", "a rule given in one session of the lead does not hold in the next")),
     Mutation("same-bytes", "the same decision is written with the same bytes",
              "handlers/outgoing.cpp",
-             "  envelope.msg_id = schema::uuid_from(letter.origin);",
+             "  message.id = schema::uuid_from(letter.origin);",
              "  static int count = 0;\n"
-             "  envelope.msg_id = schema::uuid_from(std::string(letter.origin) + std::to_string(++count));",
+             "  message.id = schema::uuid_from(std::string(letter.origin) + std::to_string(++count));",
              Unit("handlers", "answering twice gives the same bytes, so a crash between decision and writing changes nothing")),
     Mutation("row-sums", "a row that is not as it was written is not read",
              "poller/ledger/asks.cpp",

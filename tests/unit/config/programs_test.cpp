@@ -161,6 +161,16 @@ TEST_CASE("marks of an option say what it takes and does") {
   CHECK(option("dd", "", "of=").role == ArgumentRole::output);
   CHECK(option("git", "bisect", "run").runs);
   CHECK(option("python", "", "-m").role == ArgumentRole::program);
+  CHECK(option("split", "", "--filter").runs);
+  CHECK(find_program("split")->operands.back() == ArgumentRole::stem);
+  CHECK(option("csplit", "", "-f").role == ArgumentRole::stem);
+  CHECK(option("unzip", "", "-d").role == ArgumentRole::remove);
+  CHECK(option("sort", "", "--files0-from").names);
+  CHECK(option("pytest", "", "--cov-report").behind_colon);
+  CHECK(find_program("git")->nested);
+  CHECK(find_program("make")->local);
+  CHECK_FALSE(find_program("cmake")->long_dash);
+  CHECK(find_program("podman")->name == "docker");  // its subcommands are found in the same rows
 }
 
 TEST_CASE("scripts inside arguments are read, and what is not understood counts as a surprise") {

@@ -70,7 +70,7 @@ TEST_CASE("an ask whose asker would refuse our answer is decided by no rule, no 
       CHECK(asked.request.state == RequestState::pending);
       CHECK(asked.request.deadline_ms == 0);
       CHECK(asked.request.decided_by.empty());
-      CHECK(asked.effects.empty());
+      CHECK(asked.posts.empty());
       CHECK_THAT(asked.request.reason, Contains("the rules say "));
       CHECK_THAT(asked.request.reason, Contains("w1 takes answers from its own lead only"));
     }

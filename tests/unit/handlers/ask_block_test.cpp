@@ -21,7 +21,7 @@ Team asking_lead() {
   return team;
 }
 
-std::string text_of(const Notice& notice) { return schema::decode_envelope(notice.entry)->text; }
+std::string text_of(const Notice& notice) { return notice.message.text; }
 
 std::string block_of(const Team& team, const std::string& ask) {
   return text_of(ask_notice(pending(team, ask), team.view(), noon));
@@ -160,7 +160,7 @@ TEST_CASE("the notice is the asker's, the same each time, and another one for ea
   const Team team = asking_lead();
   const Request request = pending(team, permission_ask("Bash", "{}"));
   const Notice notice = ask_notice(request, team.view(), noon);
-  CHECK(schema::decode_envelope(notice.entry)->from == "w1");
+  CHECK(notice.message.from == "w1");
   CHECK(ask_notice(request, team.view(), noon).key == notice.key);
   Request other = request;
   other.request_id = "perm-2";

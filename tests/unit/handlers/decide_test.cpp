@@ -41,13 +41,13 @@ NotTaken not_taken(const Team& team, const Request& request, const Answer& given
 TEST_CASE("a person approves: each kind gets its own shape") {
   const Team team;
   const Answer yes = answer(RequestEvent::person_approves);
-  CHECK(only_text(decided(team, tool, yes).effects) ==
+  CHECK(only_text(decided(team, tool, yes).posts) ==
         R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"success",)"
         R"("response":{"updated_input":{"command":"ls"},"permission_updates":[]}})");
-  CHECK(only_text(decided(team, network, yes).effects) ==
+  CHECK(only_text(decided(team, network, yes).posts) ==
         R"({"type":"sandbox_permission_response","requestId":"sandbox-1-aaaaaaa","host":"A.example","allow":true,)"
         R"("timestamp":"2026-09-21T14:13:25.000Z"})");
-  CHECK(only_text(decided(team, plan, yes).effects) ==
+  CHECK(only_text(decided(team, plan, yes).posts) ==
         R"({"type":"plan_approval_response","requestId":"plan_approval-1@w1@falcon","approved":true,)"
         R"("timestamp":"2026-09-21T14:13:25.000Z","permissionMode":"default"})");
 }
@@ -56,9 +56,9 @@ TEST_CASE("a person denies: the words reach the worker") {
   const Team team;
   const Answer no = answer(RequestEvent::person_denies, "Not on a \"Friday\"");
   CHECK(
-      only_text(decided(team, tool, no).effects) ==
+      only_text(decided(team, tool, no).posts) ==
       R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error","error":"Not on a \"Friday\""})");
-  CHECK(only_text(decided(team, plan, no).effects) ==
+  CHECK(only_text(decided(team, plan, no).posts) ==
         R"({"type":"plan_approval_response","requestId":"plan_approval-1@w1@falcon","approved":false,)"
         R"("feedback":"Not on a \"Friday\"","timestamp":"2026-09-21T14:13:25.000Z"})");
 }
@@ -66,11 +66,11 @@ TEST_CASE("a person denies: the words reach the worker") {
 TEST_CASE("a denial without a reason still carries a text") {
   const Team team;
   const Answer no = answer(RequestEvent::person_denies);
-  CHECK(only_text(decided(team, tool, no).effects).find(R"("error":"Denied by alice; no reason was given.")") !=
+  CHECK(only_text(decided(team, tool, no).posts).find(R"("error":"Denied by alice; no reason was given.")") !=
         std::string::npos);
-  CHECK(only_text(decided(team, plan, no).effects).find(R"("feedback":"Denied by alice; no reason was given.")") !=
+  CHECK(only_text(decided(team, plan, no).posts).find(R"("feedback":"Denied by alice; no reason was given.")") !=
         std::string::npos);
-  CHECK(only_text(decided(team, network, no).effects).find(R"("allow":false)") != std::string::npos);
+  CHECK(only_text(decided(team, network, no).posts).find(R"("allow":false)") != std::string::npos);
 }
 
 TEST_CASE("the record says who decided what, when and why") {
@@ -89,32 +89,31 @@ TEST_CASE("words that an answer has no field for follow it as a plain message th
   for (const auto& [text, event] :
        {std::pair(tool, RequestEvent::person_approves), std::pair(plan, RequestEvent::person_approves),
         std::pair(network, RequestEvent::person_approves), std::pair(network, RequestEvent::person_denies)}) {
-    const auto written = entries(decided(team, text, answer(event, words)).effects);
+    const auto written = decided(team, text, answer(event, words)).posts;
     REQUIRE(written.size() == 2);
-    const auto note = schema::decode_envelope(written[1].entry);
-    REQUIRE(note);
+    const auto& note = written[1].message;
     CHECK(written[1].inbox == "w1");
-    CHECK(note->from == "team-lead");
-    CHECK(note->text.find(words) != std::string::npos);
-    CHECK(std::holds_alternative<schema::PlainText>(schema::decode_payload(note->text)));
+    CHECK(note.from == "team-lead");
+    CHECK(note.text.find(words) != std::string::npos);
+    CHECK(std::holds_alternative<schema::PlainText>(schema::decode_payload(note.text)));
     CHECK(written[0].key != written[1].key);
-    CHECK(note->msg_id != schema::decode_envelope(written[0].entry)->msg_id);
+    CHECK(note.id != written[0].message.id);
   }
-  const auto written = entries(decided(team, tool, answer(RequestEvent::person_approves, "be quick")).effects);
-  CHECK(schema::decode_envelope(written[1].entry)->text == "Note on your permission request perm-1-aaaaaaa: be quick");
+  const auto written = decided(team, tool, answer(RequestEvent::person_approves, "be quick")).posts;
+  CHECK(written[1].message.text == "Note on your permission request perm-1-aaaaaaa: be quick");
 }
 
 TEST_CASE("words that are not UTF-8 are written under the key that a reader will compute") {
-  const auto written = entries(decided(Team(), tool, answer(RequestEvent::person_approves, "caf\xE9")).effects);
-  const auto note = schema::decode_envelope(written[1].entry);
-  CHECK(written[1].key == schema::make_message_key({"falcon", "w1"}, note->from, note->timestamp, note->text, 0));
+  const auto written = decided(Team(), tool, answer(RequestEvent::person_approves, "caf\xE9")).posts;
+  const auto& note = written[1].message;
+  CHECK(written[1].key == schema::make_message_key({"falcon", "w1"}, note.from, note.timestamp, note.text, 0));
 }
 
 TEST_CASE("a person may change the input of a permission, to a JSON object and nothing else") {
   const Team team;
   Answer yes = answer(RequestEvent::person_approves);
   yes.updated_input = R"({"command":"ls -1"})";
-  CHECK(only_text(decided(team, tool, yes).effects).find(R"("updated_input":{"command":"ls -1"},)") !=
+  CHECK(only_text(decided(team, tool, yes).posts).find(R"("updated_input":{"command":"ls -1"},)") !=
         std::string::npos);
   for (const char* bad : {"null", "[]", "ls", "{", "{},\"permission_updates\":[{}]"}) {
     INFO(bad);
@@ -152,7 +151,7 @@ TEST_CASE("a person may name a mode up to the ceiling, never above it") {
       Answer yes = answer(RequestEvent::person_approves);
       yes.mode = mode;
       if (mode <= ceiling) {
-        CHECK(only_text(decided(team, plan, yes).effects)
+        CHECK(only_text(decided(team, plan, yes).posts)
                   .find("\"permissionMode\":\"" + std::string(config::to_string(mode)) + "\"") != std::string::npos);
       } else {
         const NotTaken problem = not_taken(team, pending(team, plan), yes);
@@ -171,13 +170,13 @@ TEST_CASE("when the deadline passes the ask is denied, and the worker learns tha
   const Decided permission = decided(team, tool, late);
   CHECK(permission.request.state == RequestState::expired);
   CHECK(permission.request.decided_by == "deadline");
-  CHECK(only_text(permission.effects) ==
+  CHECK(only_text(permission.posts) ==
         R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error",)"
         R"("error":"Denied because nobody answered within 10 minutes."})");
-  CHECK(only_text(decided(team, plan, late).effects)
+  CHECK(only_text(decided(team, plan, late).posts)
             .find(R"("approved":false,"feedback":"Denied because nobody answered within 90 seconds.")") !=
         std::string::npos);
-  CHECK(only_text(decided(team, network, late).effects).find(R"("allow":false)") != std::string::npos);
+  CHECK(only_text(decided(team, network, late).posts).find(R"("allow":false)") != std::string::npos);
 }
 
 TEST_CASE("a span of one is spelled as one") {
@@ -197,7 +196,7 @@ TEST_CASE("nothing is written to somebody who left, or who was answered by anoth
       const Decided result = decided(Team(), text, answer(event, "seen in the roster"));
       CHECK(result.request.state == state);
       CHECK(result.request.reason == "seen in the roster");
-      CHECK(result.effects.empty());
+      CHECK(result.posts.empty());
     }
   }
 }
@@ -212,7 +211,7 @@ TEST_CASE("the lead's own prompt is decided like any other, but nothing is writt
     const auto outcome = decide(request, answer(event, "words of a person"), team.view(), later);
     REQUIRE(std::holds_alternative<Decided>(outcome));
     CHECK(std::get<Decided>(outcome).request.state == transition(RequestState::pending, event));
-    CHECK(std::get<Decided>(outcome).effects.empty());
+    CHECK(std::get<Decided>(outcome).posts.empty());
   }
 }
 
@@ -262,8 +261,8 @@ TEST_CASE("for every state and event: a decision is made only where the table sa
         const auto outcome = decide(request, answer(event), team.view(), later);
         const auto* made = std::get_if<Decided>(&outcome);
         REQUIRE((made != nullptr) == transition(state, event).has_value());
-        if (!made || made->effects.empty()) continue;
-        const std::string said = only_text(made->effects);
+        if (!made || made->posts.empty()) continue;
+        const std::string said = only_text(made->posts);
         const bool yes = said.find("\"subtype\":\"success\"") != std::string::npos ||
                          said.find("\"allow\":true") != std::string::npos ||
                          said.find("\"approved\":true") != std::string::npos;
@@ -276,7 +275,7 @@ TEST_CASE("for every state and event: a decision is made only where the table sa
 TEST_CASE("answering twice gives the same bytes, so a crash between decision and writing changes nothing") {
   const Team team;
   const Answer yes = answer(RequestEvent::person_approves);
-  CHECK(entries(decided(team, tool, yes).effects)[0].entry == entries(decided(team, tool, yes).effects)[0].entry);
+  CHECK(decided(team, tool, yes).posts[0].message == decided(team, tool, yes).posts[0].message);
 }
 
 }  // namespace inbox_poller::handlers

@@ -178,14 +178,14 @@ TEST_CASE("what passes the table ends as the table says, for every type a member
                                                  schema::TaskCompleted{},
                                                  schema::TeammateTerminated{}};
   REQUIRE(payloads.size() == std::variant_size_v<schema::Payload>);
-  schema::Envelope envelope;
+  schema::Message message;
   const schema::MessageKey key;
   for (const char* from : {"w1", "old-hand", "team-lead", "user", "mallory"}) {
-    envelope.from = from;
+    message.from = from;
     for (const schema::Payload& payload : payloads) {
       INFO(from << ": " << schema::type_name(payload));
       const TeamView view = team.view();
-      const Outcome outcome = dispatch({envelope, key, noon}, payload, view, {});
+      const Outcome outcome = dispatch({message, key, noon}, payload, view, {});
       switch (direction_of(payload, side_of(from, view), Place::lead).passage) {
         case Passage::ask: CHECK(std::holds_alternative<Asked>(outcome)); break;
         case Passage::answer: CHECK(code(outcome) == "shutdown.never_requested"); break;

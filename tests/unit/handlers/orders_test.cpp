@@ -8,11 +8,11 @@ using namespace testing;
 
 namespace {
 
-using Order = std::variant<AppendEntry, NotTaken>;
+using Order = std::variant<Post, NotTaken>;
 
-schema::Envelope envelope(const Order& order) {
+schema::Message sent(const Order& order) {
   if (const auto* not_taken = std::get_if<NotTaken>(&order)) FAIL(not_taken->reason);
-  return *schema::decode_envelope(std::get<AppendEntry>(order).entry);
+  return std::get<Post>(order).message;
 }
 
 NotTaken refusal(const Order& order) {
@@ -23,7 +23,7 @@ NotTaken refusal(const Order& order) {
 std::string shared(const Team& team, const std::string& text, const std::string& directory = "") {
   const auto rule = team_rule(text, directory);
   if (!rule) FAIL(rule.error().message);
-  return envelope(share_rule("w1", *rule, "alice", team.view(), noon)).text;
+  return sent(share_rule("w1", *rule, "alice", team.view(), noon)).text;
 }
 
 std::string problem(const std::string& text, const std::string& directory) {
@@ -33,25 +33,23 @@ std::string problem(const std::string& text, const std::string& directory) {
 
 }  // namespace
 
-TEST_CASE("an order is an unread entry of the lead in the member's inbox") {
+TEST_CASE("an order is a message of the lead in the member's inbox") {
   const Team team;
-  const AppendEntry order = order_to("w1", "go \xF0\x9F\x9A\x80", "test", team.view(), noon);
+  const Post order = order_to("w1", "go \xF0\x9F\x9A\x80", "test", team.view(), noon);
   CHECK(order.inbox == "w1");
-  const auto read = schema::decode_envelope(order.entry);
-  REQUIRE(read);
-  CHECK(read->from == "team-lead");
-  CHECK(read->text == "go \xF0\x9F\x9A\x80");
-  CHECK(read->timestamp == "2026-09-21T14:13:20.000Z");
-  CHECK_FALSE(read->read);
-  CHECK(order.key == schema::make_message_key({"falcon", "w1"}, read->from, read->timestamp, read->text, 0));
+  const auto& read = order.message;
+  CHECK(read.from == "team-lead");
+  CHECK(read.text == "go \xF0\x9F\x9A\x80");
+  CHECK(read.timestamp == "2026-09-21T14:13:20.000Z");
+  CHECK(order.key == schema::make_message_key({"falcon", "w1"}, read.from, read.timestamp, read.text, 0));
 }
 
 TEST_CASE("the same order has the same bytes, and another cause, member or text another message id") {
   const Team team;
   const auto id = [&](const char* member, const char* text, const char* origin) {
-    return schema::decode_envelope(order_to(member, text, origin, team.view(), noon).entry)->msg_id.value_or("");
+    return order_to(member, text, origin, team.view(), noon).message.id;
   };
-  CHECK(order_to("w1", "go", "a", team.view(), noon).entry == order_to("w1", "go", "a", team.view(), noon).entry);
+  CHECK(order_to("w1", "go", "a", team.view(), noon).message == order_to("w1", "go", "a", team.view(), noon).message);
   CHECK(id("w1", "go", "a") != id("w1", "go", "b"));
   CHECK(id("w1", "go", "a") != id("w2", "go", "a"));
   CHECK(id("w1", "go", "a") != id("w1", "stop", "a"));
@@ -59,7 +57,7 @@ TEST_CASE("the same order has the same bytes, and another cause, member or text 
 
 TEST_CASE("a mode is set in the shape that workers take") {
   const Team team;
-  CHECK(envelope(set_mode("w1", config::PermissionMode::accept_edits, "alice", team.view(), noon)).text ==
+  CHECK(sent(set_mode("w1", config::PermissionMode::accept_edits, "alice", team.view(), noon)).text ==
         R"({"type":"mode_set_request","mode":"acceptEdits","from":"team-lead"})");
 }
 
@@ -71,7 +69,7 @@ TEST_CASE("no mode above the ceiling is sent, whoever asks") {
         "the mode auto is wider than modes.ceiling, which is acceptEdits");
   team.config.modes.ceiling = config::PermissionMode::plan;
   CHECK(refusal(set(config::PermissionMode::standard)).code == "mode.above_ceiling");
-  CHECK(envelope(set(config::PermissionMode::plan)).from == "team-lead");
+  CHECK(sent(set(config::PermissionMode::plan)).from == "team-lead");
 }
 
 TEST_CASE("orders go to workers of the roster only") {

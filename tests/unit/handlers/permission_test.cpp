@@ -1,6 +1,7 @@
 #include "handlers/permission.hpp"
 
 #include "handlers/outgoing.hpp"
+#include "schema/array_entry.hpp"
 #include "tests/unit/handlers/team.hpp"
 
 namespace inbox_poller::handlers {
@@ -27,7 +28,7 @@ TEST_CASE("a rule that allows answers at once, with the input as it was asked an
   CHECK(asked.request.rule == "Bash(ls:*)");
   CHECK(asked.request.decided_ms == noon);
   CHECK(asked.request.message.value == "0123456789abcdef0123456789abcdef");
-  CHECK(only_text(asked.effects) ==
+  CHECK(only_text(asked.posts) ==
         R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"success",)"
         R"("response":{"updated_input":{"command":"ls -l","description":"List files"},"permission_updates":[]}})");
 }
@@ -35,12 +36,12 @@ TEST_CASE("a rule that allows answers at once, with the input as it was asked an
 TEST_CASE("the reply's entry is the whole of what is written, byte for byte") {
   const auto asked =
       expect<Asked>(receive(with_rules({rule("Bash(ls:*)")}), "w1", permission_ask("Bash", R"({"command":"ls"})")));
-  const auto written = entries(asked.effects);
+  const auto written = asked.posts;
   REQUIRE(written.size() == 1);
   CHECK(written[0].inbox == "w1");
-  const auto msg_id = schema::decode_envelope(written[0].entry)->msg_id.value_or("");
+  const auto msg_id = written[0].message.id;
   CHECK(msg_id.size() == 36);
-  CHECK(written[0].entry == R"({
+  CHECK(schema::encode_entry(written[0].message) == R"({
     "from": "team-lead",
     "text": "{\"type\":\"permission_response\",\"request_id\":\"perm-1-aaaaaaa\",\"subtype\":\"success\",\"response\":{\"updated_input\":{\"command\":\"ls\"},\"permission_updates\":[]}}",
     "timestamp": "2026-09-21T14:13:20.000Z",
@@ -50,20 +51,20 @@ TEST_CASE("the reply's entry is the whole of what is written, byte for byte") {
     "read": false
   })");
   CHECK(written[0].key == schema::make_message_key({"falcon", "w1"}, "team-lead", "2026-09-21T14:13:20.000Z",
-                                                   only_text(asked.effects), 0));
+                                                   only_text(asked.posts), 0));
 }
 
 TEST_CASE(
     "the same decision gives the same bytes - another moment gives others, another ask or team another message id") {
   const Team team = with_rules({rule("Bash(ls:*)")});
-  const auto entry = [&](const Team& in, const std::string& id, EpochMs now) {
-    return entries(expect<Asked>(receive(in, "w1", permission_ask("Bash", ls, id), {}, now)).effects)[0].entry;
+  const auto reply = [&](const Team& in, const std::string& id, EpochMs now) {
+    return expect<Asked>(receive(in, "w1", permission_ask("Bash", ls, id), {}, now)).posts[0].message;
   };
   const auto msg_id = [&](const Team& in, const std::string& id) {
-    return *schema::decode_envelope(entry(in, id, noon))->msg_id;
+    return reply(in, id, noon).id;
   };
-  CHECK(entry(team, "perm-1", noon) == entry(team, "perm-1", noon));
-  CHECK(entry(team, "perm-1", noon) != entry(team, "perm-1", noon + 1));
+  CHECK(reply(team, "perm-1", noon) == reply(team, "perm-1", noon));
+  CHECK(reply(team, "perm-1", noon) != reply(team, "perm-1", noon + 1));
   CHECK(msg_id(team, "perm-1") != msg_id(team, "perm-2"));
   Team other = team;
   other.name = "eagle";
@@ -76,7 +77,7 @@ TEST_CASE("numbers, escapes and spacing of the input come back as they were writ
       expect<Asked>(receive(with_rules({rule("mcp__db__query")}), "w1", permission_ask("mcp__db__query", odd)));
   CAPTURE(asked.request.reason);
   CHECK(asked.request.state == RequestState::approved);
-  CHECK(only_text(asked.effects).find("\"updated_input\":" + odd + ",") != std::string::npos);
+  CHECK(only_text(asked.posts).find("\"updated_input\":" + odd + ",") != std::string::npos);
 }
 
 TEST_CASE("a rule that denies answers at once, and names itself") {
@@ -85,7 +86,7 @@ TEST_CASE("a rule that denies answers at once, and names itself") {
   CHECK(asked.request.state == RequestState::denied);
   CHECK(asked.request.decided_by == "rule");
   CHECK(asked.request.reason == "Denied: a deny rule covers this call (rule Bash(rm:*))");
-  CHECK(only_text(asked.effects) == R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error",)"
+  CHECK(only_text(asked.posts) == R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error",)"
                                     R"("error":"Denied: a deny rule covers this call (rule Bash(rm:*)))"
                                     "\"}");
 }
@@ -103,7 +104,7 @@ TEST_CASE("a default that denies answers with a text too") {
   const auto asked = expect<Asked>(receive(team, "w1", permission_ask("Bash", ls)));
   CHECK(asked.request.state == RequestState::denied);
   CHECK(asked.request.rule.empty());
-  CHECK(only_text(asked.effects).find(R"("error":"Denied: no allow rule covers)") != std::string::npos);
+  CHECK(only_text(asked.posts).find(R"("error":"Denied: no allow rule covers)") != std::string::npos);
 }
 
 TEST_CASE("what no rule decides waits for a person, with a deadline and without a word to the worker") {
@@ -115,7 +116,7 @@ TEST_CASE("what no rule decides waits for a person, with a deadline and without 
   CHECK(asked.request.deadline_ms == noon + 600'000);
   CHECK(asked.request.decided_ms == 0);
   CHECK(asked.request.decided_by.empty());
-  CHECK(asked.effects.empty());
+  CHECK(asked.posts.empty());
 }
 
 TEST_CASE("what an approver is shown is what would run - the worker's claims are kept apart") {
@@ -146,7 +147,7 @@ TEST_CASE("a worker with too many open asks is denied at once, but only where a 
   CHECK(denied.request.state == RequestState::denied);
   CHECK(denied.request.decided_by == "limit");
   CHECK(
-      only_text(denied.effects) ==
+      only_text(denied.posts) ==
       R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error","error":"Denied because 3 of your )"
       R"(requests already wait for an answer. Wait for those before you ask for more."})");
   const auto allowed = expect<Asked>(receive(team, "w1", permission_ask("Read", R"({"file_path":"/repo/a"})"), known));
@@ -166,17 +167,17 @@ TEST_CASE("the camelCase variant of the ask is answered in snake_case") {
   const auto asked = expect<Asked>(receive(
       with_rules({rule("Write")}), "w1",
       R"({"type":"permission_request","requestId":"perm-456","from":"w1","toolName":"Write","input":{"file_path":"/repo/a"}})"));
-  CHECK(only_text(asked.effects) == R"({"type":"permission_response","request_id":"perm-456","subtype":"success",)"
+  CHECK(only_text(asked.posts) == R"({"type":"permission_response","request_id":"perm-456","subtype":"success",)"
                                     R"("response":{"updated_input":{"file_path":"/repo/a"},"permission_updates":[]}})");
 }
 
-TEST_CASE("a fingerprint tells where one part ends and the next begins") {
-  CHECK(fingerprint({"ab", "c"}) == fingerprint({"ab", "c"}));
-  CHECK(fingerprint({"ab", "c"}) != fingerprint({"a", "bc"}));
-  CHECK(fingerprint({"ab", "c"}) != fingerprint({"abc"}));
-  CHECK(fingerprint({"a1:b"}) != fingerprint({"a", "b"}));
-  CHECK(fingerprint({"a:b"}) != fingerprint({"a", "b"}));
-  CHECK(fingerprint({"", "a"}) != fingerprint({"a", ""}));
+TEST_CASE("a digest tells where one part ends and the next begins") {
+  CHECK(digest_of({"ab", "c"}) == digest_of({"ab", "c"}));
+  CHECK(digest_of({"ab", "c"}) != digest_of({"a", "bc"}));
+  CHECK(digest_of({"ab", "c"}) != digest_of({"abc"}));
+  CHECK(digest_of({"a1:b"}) != digest_of({"a", "b"}));
+  CHECK(digest_of({"a:b"}) != digest_of({"a", "b"}));
+  CHECK(digest_of({"", "a"}) != digest_of({"a", ""}));
 }
 
 TEST_CASE("an input is handed back only if every client reads it as the object it is") {
@@ -237,7 +238,7 @@ TEST_CASE("what was decided at a hook is a record like that of an ask, in the wo
   CHECK(decided->asker == "w1");
   CHECK(decided->subject == "Bash");
   CHECK(decided->body == R"({"command":"rm x"})");
-  CHECK(decided->content_hash == fingerprint({"Bash", R"({"command":"rm x"})"}));
+  CHECK(decided->content_hash == digest_of({"Bash", R"({"command":"rm x"})"}));
   CHECK(decided->decided_by == "hook");
   CHECK(decided->decided_ms == noon);
   CHECK(decided->reason.find("(rule Bash(rm:*))") != std::string::npos);

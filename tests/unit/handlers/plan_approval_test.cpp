@@ -30,15 +30,15 @@ TEST_CASE("a plan waits for a person unless the configuration approves plans") {
   CHECK(asked.request.deadline_ms == noon + 1'800'000);
   CHECK(asked.request.subject == "/home/u/.claude/plans/p.md");
   CHECK(asked.request.body == "# Plan");
-  CHECK(asked.effects.empty());
+  CHECK(asked.posts.empty());
 }
 
 TEST_CASE("an approved plan grants the standard mode, even below a wider ceiling") {
   Team team = approving();
-  CHECK(only_text(expect<Asked>(receive(team, "w1", plan_ask("# Plan"))).effects) == approval("default"));
+  CHECK(only_text(expect<Asked>(receive(team, "w1", plan_ask("# Plan"))).posts) == approval("default"));
   team.config.plans.ceiling = config::PermissionMode::bypass;
   const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan")));
-  CHECK(only_text(asked.effects) == approval("default"));
+  CHECK(only_text(asked.posts) == approval("default"));
   CHECK(asked.request.decided_by == "rule");
   CHECK(asked.request.rule == "plans.decision");
 }
@@ -46,7 +46,7 @@ TEST_CASE("an approved plan grants the standard mode, even below a wider ceiling
 TEST_CASE("a ceiling below the standard mode holds") {
   Team team = approving();
   team.config.plans.ceiling = config::PermissionMode::plan;
-  CHECK(only_text(expect<Asked>(receive(team, "w1", plan_ask("# Plan"))).effects) == approval("plan"));
+  CHECK(only_text(expect<Asked>(receive(team, "w1", plan_ask("# Plan"))).posts) == approval("plan"));
 }
 
 TEST_CASE("an empty plan is put before a person") {
@@ -68,7 +68,7 @@ TEST_CASE("a plan that comes again and again is put before a person, whatever is
   CHECK(asked.request.state == RequestState::pending);
   CHECK(asked.request.rule == "plans.loop_limit");
   CHECK(asked.request.reason == "this plan was submitted 3 times before; a person decides");
-  CHECK(asked.effects.empty());
+  CHECK(asked.posts.empty());
 }
 
 TEST_CASE("a decision is bound to the plan's text, not to its file, its time or its id") {
@@ -82,7 +82,7 @@ TEST_CASE("a plan in the old spelling is answered like any other") {
   const auto asked = expect<Asked>(receive(
       approving(), "w1",
       R"({"type":"plan_approval_request","from":"w1@falcon","plan":"# Plan","request_id":"plan_approval-1@w1@falcon"})"));
-  CHECK(only_text(asked.effects) == approval("default"));
+  CHECK(only_text(asked.posts) == approval("default"));
 }
 
 TEST_CASE("too many open plans are turned back with feedback") {
@@ -92,7 +92,7 @@ TEST_CASE("too many open plans are turned back with feedback") {
   const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known));
   CHECK(asked.request.decided_by == "limit");
   CHECK(
-      only_text(asked.effects) ==
+      only_text(asked.posts) ==
       R"({"type":"plan_approval_response","requestId":"plan_approval-1@w1@falcon","approved":false,"feedback":"Denied )"
       R"(because 64 of your requests already wait for an answer. Wait for those before you ask for more.",)"
       R"("timestamp":"2026-09-21T14:13:20.000Z"})");
@@ -110,8 +110,8 @@ TEST_CASE("a reminder is due a minute after an approval that came in one breath 
   Team team;
   const auto reminder = plan_reminder(plan, team.view());
   CHECK(reminder.inbox == "w1");
-  CHECK(reminder.entry == plan_reminder(plan, team.view()).entry);
-  CHECK(reminder.entry.find("\"text\": \"Reminder: your plan (request plan-1) was approved") != std::string::npos);
+  CHECK(reminder.message == plan_reminder(plan, team.view()).message);
+  CHECK(reminder.message.text.find("Reminder: your plan (request plan-1) was approved") != std::string::npos);
   auto other = plan;
   other.decided_ms = noon + 5'000;
   CHECK(plan_reminder_due(other) == 0);

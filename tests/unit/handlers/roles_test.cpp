@@ -34,8 +34,8 @@ TEST_CASE("a front answers what the rules decide, with the very bytes of a leade
     const auto by_front = expect<Asked>(receive(front, "w1", text));
     const auto by_leader = expect<Asked>(receive(leader, "w1", text));
     CHECK(by_front.request.decided_by == "rule");
-    REQUIRE(by_front.effects.size() == 1);
-    CHECK(entries(by_front.effects).front().entry == entries(by_leader.effects).front().entry);
+    REQUIRE(by_front.posts.size() == 1);
+    CHECK(by_front.posts.front().message == by_leader.posts.front().message);
   }
 }
 
@@ -45,7 +45,7 @@ TEST_CASE("a front leaves what is open to the lead: no deadline, and no denial f
   CHECK(asked.request.state == RequestState::pending);
   CHECK(asked.request.deadline_ms == 0);
   CHECK(asked.request.decided_by.empty());
-  CHECK(asked.effects.empty());
+  CHECK(asked.posts.empty());
 }
 
 TEST_CASE("an observer answers nothing and notes what the rules would have said") {
@@ -56,7 +56,7 @@ TEST_CASE("an observer answers nothing and notes what the rules would have said"
     CHECK(asked.request.deadline_ms == 0);
     CHECK(asked.request.decided_by.empty());
     CHECK(asked.request.decided_ms == 0);
-    CHECK(asked.effects.empty());
+    CHECK(asked.posts.empty());
     return asked.request;
   };
   CHECK(observed().reason.rfind("the rules say ask: ", 0) == 0);
@@ -86,7 +86,7 @@ TEST_CASE("an observer takes in what others did, and nobody's answer") {
     answer.event = event;
     const auto outcome = decide(request, answer, team.view(), noon + 1);
     REQUIRE(std::holds_alternative<Decided>(outcome));
-    CHECK(std::get<Decided>(outcome).effects.empty());
+    CHECK(std::get<Decided>(outcome).posts.empty());
   }
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("what has no deadline is not denied by one - a person beside a real le
   answer.event = RequestEvent::person_approves;
   const auto approved = decide(request, answer, team.view(), noon + 1);
   REQUIRE(std::holds_alternative<Decided>(approved));
-  CHECK(std::get<Decided>(approved).effects.size() == 1);
+  CHECK(std::get<Decided>(approved).posts.size() == 1);
 }
 
 }  // namespace inbox_poller::handlers

@@ -28,7 +28,7 @@ TEST_CASE("a host that a pattern allows is granted in the asker's own spelling")
   CHECK(asked.request.rule == "*.example.com");
   CHECK(asked.request.subject == "api.example.com");
   CHECK(asked.request.body == "API.Example.com.");
-  CHECK(only_text(asked.effects) == answer("API.Example.com.", true));
+  CHECK(only_text(asked.posts) == answer("API.Example.com.", true));
 }
 
 TEST_CASE("a host that a pattern denies is refused") {
@@ -36,7 +36,7 @@ TEST_CASE("a host that a pattern denies is refused") {
   const auto asked = expect<Asked>(receive(team, "w1", sandbox_ask("evil.example")));
   CHECK(asked.request.state == RequestState::denied);
   CHECK(asked.request.rule == "evil.example");
-  CHECK(only_text(asked.effects) == answer("evil.example", false));
+  CHECK(only_text(asked.posts) == answer("evil.example", false));
 }
 
 TEST_CASE("a host that nothing names waits for a person until the sandbox's own deadline") {
@@ -45,7 +45,7 @@ TEST_CASE("a host that nothing names waits for a person until the sandbox's own 
   const auto asked = expect<Asked>(receive(team, "w1", sandbox_ask("a.example")));
   CHECK(asked.request.state == RequestState::pending);
   CHECK(asked.request.deadline_ms == noon + 90'000);
-  CHECK(asked.effects.empty());
+  CHECK(asked.posts.empty());
 }
 
 TEST_CASE("what is no plain host is approved by no rule and no default") {
@@ -75,7 +75,7 @@ TEST_CASE("a host as a plain string is answered like one in an object") {
   const auto asked = expect<Asked>(receive(
       with_hosts({host("a.example")}), "w1",
       R"({"type":"sandbox_permission_request","requestId":"sandbox-1-aaaaaaa","workerName":"w1","hostPattern":"a.example","timestamp":"t"})"));
-  CHECK(only_text(asked.effects) == answer("a.example", true));
+  CHECK(only_text(asked.posts) == answer("a.example", true));
 }
 
 }  // namespace inbox_poller::handlers

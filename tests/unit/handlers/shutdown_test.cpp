@@ -83,13 +83,11 @@ ShutdownDraft draft(const Team& team, const ShutdownOrder& order) {
   return std::get<ShutdownDraft>(drafted);
 }
 
-std::string text_of(const std::string& entry) { return schema::decode_envelope(entry)->text; }
-
 Outcome answered(bool approves, std::string_view from, const Shutdown* known) {
-  schema::Envelope envelope;
-  envelope.from = from;
+  schema::Message message;
+  message.from = from;
   const schema::MessageKey key;
-  const Incoming incoming{envelope, key, noon};
+  const Incoming incoming{message, key, noon};
   const std::string id = "shutdown-1790000000000@w1";
   if (approves) return answer_shutdown(schema::ShutdownApproved{id, "w1", "t", "%0", "tmux"}, incoming, known);
   return answer_shutdown(schema::ShutdownRejected{id, "w1", "task 3\nstill runs", "t"}, incoming, known);
@@ -304,7 +302,7 @@ TEST_CASE("a request has an id of ours, exactly the keys that workers take, and 
   CHECK(drafted.shutdown.timeout_ms == noon + 600'000);
   CHECK(drafted.shutdown.place.pane_id == "%7");
   CHECK(drafted.request->inbox == "w1");
-  CHECK(text_of(drafted.request->entry) ==
+  CHECK(drafted.request->message.text ==
         R"({"type":"shutdown_request","requestId":"shutdown-1790000000000@w1","from":"team-lead",)"
         R"("reason":"Thank you","timestamp":"2026-09-21T14:13:20.000Z"})");
 }
@@ -316,7 +314,7 @@ TEST_CASE("what was not ordered is not sent and not due") {
   const ShutdownDraft drafted = draft(Team(), order);
   CHECK(drafted.shutdown.nudge_ms == 0);
   CHECK(drafted.shutdown.force_ms == 0);
-  CHECK(text_of(drafted.request->entry) ==
+  CHECK(drafted.request->message.text ==
         R"({"type":"shutdown_request","requestId":"shutdown-1790000000000@w1","from":"team-lead",)"
         R"("timestamp":"2026-09-21T14:13:20.000Z"})");
 }
@@ -341,8 +339,8 @@ TEST_CASE("neither the lead nor somebody who is no member can be asked to end") 
 
 TEST_CASE("the reminder repeats the id and names the tool, and is chat to every decoder") {
   const Case asked;
-  const AppendEntry nudge = nudge_of(asked.shutdown, Team().view(), noon + 20'000);
-  const std::string text = text_of(nudge.entry);
+  const Post nudge = nudge_of(asked.shutdown, Team().view(), noon + 20'000);
+  const std::string text = nudge.message.text;
   CHECK(nudge.inbox == "w1");
   CHECK(text.find("request_id \"shutdown-1790000000000@w1\"") != std::string::npos);
   CHECK(text.find("shutdown_response") != std::string::npos);
@@ -353,21 +351,20 @@ TEST_CASE("the lead is told by the system what ended, what was given back and wh
   const Team team;
   Case done(State::pane_gone);
   const auto told = [&] { return end_notice(done.shutdown, team.view(), noon); };
-  CHECK(text_of(told().entry) == R"({"type":"teammate_terminated","message":"w1 has shut down."})");
+  CHECK(told().message.text == R"({"type":"teammate_terminated","message":"w1 has shut down."})");
   done.shutdown.tasks = R"(1 "Parse", 3 "Print")";
   done.shutdown.place.left_alone = "iTerm2 panes are not ours to close";
   const Notice notice = told();
-  const auto read = schema::decode_envelope(notice.entry);
-  REQUIRE(read);
-  CHECK(read->from == "system");
-  const auto payload = schema::decode_payload(read->text);
+  const auto& read = notice.message;
+  CHECK(read.from == "system");
+  const auto payload = schema::decode_payload(read.text);
   REQUIRE(std::holds_alternative<schema::TeammateTerminated>(payload));
   CHECK(
       std::get<schema::TeammateTerminated>(payload).message ==
       "w1 has shut down. Unfinished tasks were given back: 1 \"Parse\", 3 \"Print\". No pane was closed: iTerm2 panes "
       "are not ours to close.");
-  CHECK(notice.key == schema::make_message_key({"falcon", "team-lead"}, "system", read->timestamp, read->text, 0));
-  CHECK(told().entry == notice.entry);
+  CHECK(notice.key == schema::make_message_key({"falcon", "team-lead"}, "system", read.timestamp, read.text, 0));
+  CHECK(told().message == notice.message);
 }
 
 TEST_CASE("a worker's answer counts for the shutdown that it was asked for") {

@@ -53,11 +53,11 @@ inline config::HostPattern host(std::string_view text) {
 /// What comes of `text` when `from` writes it, into the lead's inbox unless told otherwise.
 inline Outcome receive(const Team& team, std::string_view from, std::string_view text, const RequestView& known = {},
                        EpochMs now = noon, Place place = Place::lead) {
-  schema::Envelope envelope;
-  envelope.from = from;
-  envelope.text = text;
+  schema::Message message;
+  message.from = from;
+  message.text = text;
   const schema::MessageKey key{"0123456789abcdef0123456789abcdef"};
-  return dispatch({envelope, key, now, place}, schema::decode_payload(text), team.view(), known);
+  return dispatch({message, key, now, place}, schema::decode_payload(text), team.view(), known);
 }
 
 /// The alternative that is expected, or a failed test that says why it is another.
@@ -97,16 +97,10 @@ inline Request pending(const Team& team, std::string_view text) {
   return asked.request;
 }
 
-inline std::vector<AppendEntry> entries(const std::vector<Effect>& effects) {
-  std::vector<AppendEntry> result;
-  for (const Effect& effect : effects) result.push_back(std::get<AppendEntry>(effect));
-  return result;
-}
-
-/// The payload text of the only entry.
-inline std::string only_text(const std::vector<Effect>& effects) {
-  REQUIRE(effects.size() == 1);
-  return schema::decode_envelope(entries(effects).front().entry)->text;
+/// The payload text of the only message.
+inline std::string only_text(const std::vector<Post>& posts) {
+  REQUIRE(posts.size() == 1);
+  return posts.front().message.text;
 }
 
 }  // namespace inbox_poller::handlers::testing

@@ -3,7 +3,7 @@
 #include <random>
 #include <thread>
 
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
@@ -88,10 +88,10 @@ TEST_CASE(
   std::map<std::string, int> seen;
   std::size_t read_flags = 0;
   for (const schema::InboxEntry& found : last.document.entries()) {
-    const auto envelope = schema::decode_envelope(last.document.entry_bytes(found));
+    const auto envelope = schema::decode_entry(last.document.entry_bytes(found));
     REQUIRE(envelope.ok());
     ++seen[envelope->text];
-    if (envelope->read) ++read_flags;
+    if (found.read == schema::ReadFlag::read) ++read_flags;
   }
   CHECK(seen.size() == static_cast<std::size_t>(peers * messages_each + our_messages));
   for (const auto& [text, count] : seen) {

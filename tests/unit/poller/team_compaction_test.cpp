@@ -19,7 +19,7 @@ struct Talk : World {
         }) {}
 
   static std::string said(const std::string& text, const std::string& time = "2026-02-07T15:20:11.000Z") {
-    return schema::encode_envelope({"w1", text, "", time, "", "00000000-0000-4000-8000-000000000001"});
+    return schema::encode_entry({"w1", text, "", time, "", "00000000-0000-4000-8000-000000000001"});
   }
   /// Adds to what is in the file, as a peer does.
   void say(const std::string& entry) {

@@ -1,6 +1,6 @@
 #include "poller/team/witness.hpp"
 
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace inbox_poller;

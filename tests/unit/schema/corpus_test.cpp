@@ -10,7 +10,7 @@
 #include <map>
 
 #include "schema/codec.hpp"
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 #include "schema/inbox_document.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/roster.hpp"
@@ -50,7 +50,7 @@ std::vector<std::string> read_inbox(const fs::path& path, Summary& summary) {
   std::vector<std::string> malformed;
   for (std::size_t i = 0; i < document.entries().size(); ++i) {
     CAPTURE(i);
-    const auto envelope = decode_envelope(document.entry_bytes(document.entries()[i]));
+    const auto envelope = decode_entry(document.entry_bytes(document.entries()[i]));
     if (!envelope) FAIL(envelope.error().message);
     ++summary.entries;
     const Payload payload = decode_payload(envelope->text);
@@ -60,7 +60,7 @@ std::vector<std::string> read_inbox(const fs::path& path, Summary& summary) {
   const std::size_t all = document.entries().size();
   std::vector<std::size_t> indexes;
   for (std::size_t i = 0; i < all; ++i) indexes.push_back(i);
-  const std::string entry = encode_envelope({"team-lead", "x", "", "t", "", "id"});
+  const std::string entry = encode_entry({"team-lead", "x", "", "t", "", "id"});
   const InboxDocument longer = InboxDocument::scan(document.with_appended(entry), {"team", path.stem().string()});
   CHECK(longer.entries().size() == all + 1);
   CHECK(longer.with_removed(std::vector{all}) == bytes);
@@ -121,7 +121,7 @@ void read_variants(const fs::path& folder, Summary& summary) {
   }
   for (const auto& [name, text] : members_of(content_of(folder / "37-foreign-envelopes.json"))) {
     CAPTURE(name);
-    const auto envelope = decode_envelope(text);
+    const auto envelope = decode_entry(text);
     const bool readable = name != "crate_agent_teams_0_1_0";  // says `content` instead of `text`
     CHECK(envelope.ok() == readable);
     if (!readable) CHECK(envelope.error().message == "text: expected a string, found nothing");

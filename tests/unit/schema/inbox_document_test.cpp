@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 #include <set>
 
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace inbox_poller::schema;
@@ -33,7 +33,7 @@ std::string removed(const std::string& bytes, std::vector<std::size_t> indexes) 
   return scan(bytes).with_removed(indexes);
 }
 
-const std::string reply = encode_envelope({"team-lead", "hi", "", "t", "", "id"});
+const std::string reply = encode_entry({"team-lead", "hi", "", "t", "", "id"});
 
 const std::string two_entries = R"([
   {
@@ -225,7 +225,7 @@ TEST_CASE("an append is spaced like the last neighbour, and no other byte change
     const InboxDocument again = scan(after);
     CHECK_FALSE(again.problem());
     REQUIRE(again.entries().size() == scan(row.before).entries().size() + 1);
-    const auto envelope = decode_envelope(again.entry_bytes(again.entries().back()));
+    const auto envelope = decode_entry(again.entry_bytes(again.entries().back()));
     REQUIRE(envelope.ok());
     CHECK(envelope->text == "hi");
   }

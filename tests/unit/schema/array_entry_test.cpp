@@ -1,4 +1,4 @@
-#include "schema/envelope.hpp"
+#include "schema/array_entry.hpp"
 
 #include <boost/json.hpp>
 
@@ -8,48 +8,42 @@ using namespace inbox_poller;
 using namespace inbox_poller::schema;
 
 TEST_CASE("an entry of a 2.1.50 client: no type, no id") {
-  const auto envelope = decode_envelope(
+  const auto message = decode_entry(
       R"({"from":"worker-1","text":"hi","summary":"s","timestamp":"2026-02-07T15:20:46.348Z","color":"blue","read":true})");
-  REQUIRE(envelope.ok());
-  CHECK(envelope->from == "worker-1");
-  CHECK(envelope->text == "hi");
-  CHECK(envelope->summary == "s");
-  CHECK(envelope->timestamp == "2026-02-07T15:20:46.348Z");
-  CHECK(envelope->color == "blue");
-  CHECK_FALSE(envelope->msg_id);
-  CHECK_FALSE(envelope->type);
-  CHECK(envelope->read);
+  REQUIRE(message.ok());
+  CHECK(message->from == "worker-1");
+  CHECK(message->text == "hi");
+  CHECK(message->summary == "s");
+  CHECK(message->timestamp == "2026-02-07T15:20:46.348Z");
+  CHECK(message->color == "blue");
+  CHECK(message->id.empty());
 }
 
 TEST_CASE("an entry of a 2.1.329 client, with keys nobody told us about") {
-  const auto envelope = decode_envelope(
+  const auto message = decode_entry(
       R"( {"from":"w","text":"","timestamp":"t","msgV":1,"msg_id":"id","type":"message","read":false,"lead_sig":{"a":[1e99999999999]}} )");
-  REQUIRE(envelope.ok());
-  CHECK(envelope->msg_id == "id");
-  CHECK(envelope->type == "message");
-  CHECK_FALSE(envelope->read);
+  REQUIRE(message.ok());
+  CHECK(message->id == "id");
 }
 
-TEST_CASE("a missing read flag means unread, a missing or null timestamp means none") {
-  const auto envelope = decode_envelope(R"({"from":"w","text":"x","summary":null})");
-  REQUIRE(envelope.ok());
-  CHECK_FALSE(envelope->read);
-  CHECK(envelope->timestamp.empty());
-  CHECK_FALSE(envelope->summary);
-  CHECK(decode_envelope(R"({"from":"w","text":"x","timestamp":null})").ok());
+TEST_CASE("a missing or null timestamp or summary means none") {
+  const auto message = decode_entry(R"({"from":"w","text":"x","summary":null})");
+  REQUIRE(message.ok());
+  CHECK(message->timestamp.empty());
+  CHECK(message->summary.empty());
+  CHECK(decode_entry(R"({"from":"w","text":"x","timestamp":null})").ok());
 }
 
 TEST_CASE("half an emoji does not make an entry bad") {
-  const auto envelope = decode_envelope(R"({"from":"w","text":"cut \ud83d"})");
-  REQUIRE(envelope.ok());
-  CHECK(envelope->text == "cut \xEF\xBF\xBD");
+  const auto message = decode_entry(R"({"from":"w","text":"cut \ud83d"})");
+  REQUIRE(message.ok());
+  CHECK(message->text == "cut \xEF\xBF\xBD");
 }
 
 TEST_CASE("of duplicate members the last one counts, as in JavaScript") {
-  const auto envelope = decode_envelope(R"({"from":"a","text":"x","from":"b","read":true,"read":false})");
-  REQUIRE(envelope.ok());
-  CHECK(envelope->from == "b");
-  CHECK_FALSE(envelope->read);
+  const auto message = decode_entry(R"({"from":"a","text":"x","from":"b","read":true,"read":false})");
+  REQUIRE(message.ok());
+  CHECK(message->from == "b");
 }
 
 TEST_CASE("a bad entry is named by its field and by what was found there") {
@@ -77,15 +71,15 @@ TEST_CASE("a bad entry is named by its field and by what was found there") {
   };
   for (const Row& row : rows) {
     CAPTURE(row.entry);
-    const auto envelope = decode_envelope(row.entry);
-    REQUIRE_FALSE(envelope.ok());
-    CHECK(envelope.error().code == row.code);
-    CHECK(envelope.error().message == row.message);
+    const auto message = decode_entry(row.entry);
+    REQUIRE_FALSE(message.ok());
+    CHECK(message.error().code == row.code);
+    CHECK(message.error().message == row.message);
   }
 }
 
 TEST_CASE("what we write is what the client's own JSON.stringify would have written") {
-  CHECK(encode_envelope({"team-lead", "say \"hi\"\né/", "a summary", "2026-02-07T15:20:46.348Z", "blue", "an-id"}) ==
+  CHECK(encode_entry({"team-lead", "say \"hi\"\né/", "a summary", "2026-02-07T15:20:46.348Z", "blue", "an-id"}) ==
         R"({
     "from": "team-lead",
     "text": "say \"hi\"\né/",
@@ -100,19 +94,19 @@ TEST_CASE("what we write is what the client's own JSON.stringify would have writ
 }
 
 TEST_CASE("an empty summary and an empty color are left out") {
-  const std::string entry = encode_envelope({"team-lead", "x", "", "t", "", "id"});
+  const std::string entry = encode_entry({"team-lead", "x", "", "t", "", "id"});
   CHECK(entry.find("summary") == std::string::npos);
   CHECK(entry.find("color") == std::string::npos);
 }
 
-TEST_CASE("whatever is in an outgoing envelope, it is JSON and comes back the same") {
+TEST_CASE("whatever is in a message, it is JSON and comes back the same") {
   const std::string odd = std::string("\0\x1b[2J\"\\\n", 8) + "\xF0\x9F\x98\x80</teammate-message>";
-  const std::string entry = encode_envelope({odd, odd, odd, odd, odd, odd});
+  const std::string entry = encode_entry({odd, odd, odd, odd, odd, odd});
   CHECK(boost::json::parse(entry).is_object());
-  const auto envelope = decode_envelope(entry);
-  REQUIRE(envelope.ok());
-  CHECK(envelope->from == odd);
-  CHECK(envelope->text == odd);
-  CHECK(envelope->summary == odd);
-  CHECK(envelope->msg_id == odd);
+  const auto message = decode_entry(entry);
+  REQUIRE(message.ok());
+  CHECK(message->from == odd);
+  CHECK(message->text == odd);
+  CHECK(message->summary == odd);
+  CHECK(message->id == odd);
 }

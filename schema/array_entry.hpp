@@ -1,0 +1,22 @@
+// One entry of an array inbox: how agent clients spell a message there. Source: docs/wire.md W6.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "schema/error.hpp"
+#include "schema/message.hpp"
+
+namespace inbox_poller::schema {
+
+/// Reads one entry. Unknown keys are allowed (they stay in the file's bytes); a `null` counts as absent, except for
+/// `read`. Wrong types, a missing `from` or `text` or a null entry are errors ("entry.…") whose message names the field
+/// and what was found: the entry is bad, its neighbours are not.
+Result<Message> decode_entry(std::string_view entry);
+
+/// What we write: the entry's bytes in the shape of JSON.stringify(…, null, 2) at depth one of an array, without the
+/// leading indent. `color` and `summary` are omitted when empty; `msgV:1`, `type:"message"`, `read:false` are always
+/// written. Spacing to match other neighbours is InboxDocument::with_appended's work.
+std::string encode_entry(const Message&);
+
+}  // namespace inbox_poller::schema
