@@ -33,7 +33,7 @@ inline std::optional<long long> number(const boost::json::object& request, std::
 }
 
 /// How many are wanted of a list: `limit`, else as many as usual; at least one.
-inline int limit_of(const boost::json::object& request, int usual) {
+inline int limit_of(const boost::json::object& request, int usual = 50) {
   return static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(usual), 1, 10'000));
 }
 

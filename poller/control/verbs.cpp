@@ -4,20 +4,15 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
-#include <chrono>
-#include <optional>
 #include <variant>
 
 #include "poller/control/request.hpp"
 #include "poller/control/views.hpp"
-#include "poller/pause.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace json = boost::json;
 namespace {
-
-using std::chrono::milliseconds;
 
 constexpr int trace_limit = 50;
 constexpr int quarantine_limit = 200;
@@ -33,9 +28,6 @@ struct Deed {
   std::string_view name;
 };
 constexpr Deed writing{writes, "writing to its workers"};
-constexpr Deed ending{leads, "ending a worker"};
-constexpr Deed setting_mode{leads, "setting a mode"};
-constexpr Deed allowing{keeps_rules, "allowing something"};
 
 /// A text that a verb cannot do without, and what is said where it is missing.
 struct Field {
@@ -91,10 +83,10 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
       {.name = "ack", .work = &Verbs::acknowledge},
       {.name = "trace", .work = &Verbs::trace, .field = traced, .has_kind = true},
       {.name = "history", .work = &Verbs::history, .list = "messages"},
-      {.name = "shutdown", .work = &Verbs::shut_down, .deed = ending},
+      {.name = "shutdown", .work = &Verbs::shut_down, .deed = {leads, "ending a worker"}},
       {.name = "shutdowns", .work = &Verbs::shutdowns, .list = "shutdowns"},
-      {.name = "mode", .work = &Verbs::mode, .deed = setting_mode},
-      {.name = "allow", .work = &Verbs::allow, .deed = allowing},
+      {.name = "mode", .work = &Verbs::mode, .deed = {leads, "setting a mode"}},
+      {.name = "allow", .work = &Verbs::allow, .deed = {keeps_rules, "allowing something"}},
       {.name = "revoke", .work = &Verbs::revoke},
       {.name = "rules", .work = &Verbs::rules},
       {.name = "reload", .work = &Verbs::reload},
@@ -168,10 +160,10 @@ Verbs::TeamPtr Verbs::served(const std::string& name) const {
   return found == loop_.teams().end() || found->second->retired() ? nullptr : found->second;
 }
 
-std::vector<Verbs::TeamPtr> Verbs::all_served() const {
+std::vector<Verbs::TeamPtr> Verbs::all_served(const std::string& wanted) const {
   std::vector<TeamPtr> teams;
   for (const auto& [name, team] : loop_.teams())
-    if (!team->retired()) teams.push_back(team);
+    if (!team->retired() && (wanted.empty() || wanted == name)) teams.push_back(team);
   return teams;
 }
 
@@ -199,10 +191,8 @@ Verbs::TeamPtr Verbs::team_of(const Object& request, Object& problem) const {
 }
 
 json::object Verbs::status(const Object& request) {
-  const auto wanted = text(request, "team");
   json::array teams;
-  for (const auto& team : all_served()) {
-    if (!wanted.empty() && wanted != team->context().name) continue;
+  for (const auto& team : all_served(text(request, "team"))) {
     auto view = team_view(*team, services_);
     if (!view) return refuse(view.error());
     teams.push_back(std::move(*view));
@@ -216,14 +206,12 @@ json::object Verbs::status(const Object& request) {
 }
 
 json::object Verbs::pending(const Object& request) {
-  const auto wanted = text(request, "team");
   json::array asks;
-  for (const auto& team : all_served())
-    if (wanted.empty() || wanted == team->context().name)
-      for (const auto& ask : team->asks().open()) {
-        asks.push_back(request_view(team->context().name, ask));
-        add_worth(asks.back().as_object(), team->context().worth(ask.asker));
-      }
+  for (const auto& team : all_served(text(request, "team")))
+    for (const auto& ask : team->asks().open()) {
+      asks.push_back(request_view(team->context().name, ask));
+      add_worth(asks.back().as_object(), team->context().worth(ask.asker));
+    }
   return {{"ok", true}, {"asks", std::move(asks)}};
 }
 

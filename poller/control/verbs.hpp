@@ -117,8 +117,8 @@ class Verbs {
   TeamPtr team_of_event(const Object& request, Object& problem) const;
   /// Null when nobody serves it, or not any more.
   [[nodiscard]] TeamPtr served(const std::string& name) const;
-  /// Those that are served, by name.
-  [[nodiscard]] std::vector<TeamPtr> all_served() const;
+  /// Those that are served, by name; only the one called so, where a name is given.
+  [[nodiscard]] std::vector<TeamPtr> all_served(const std::string& wanted = {}) const;
 
   PollLoop& loop_;
   Services& services_;

@@ -9,13 +9,12 @@ namespace inbox_poller::poller {
 namespace json = boost::json;
 namespace {
 
-constexpr int usual_decisions = 50;
 constexpr int most_decisions = 10'000;
 
 }  // namespace
 
 json::object Verbs::decisions(const Object& request) {
-  const int limit = limit_of(request, usual_decisions);
+  const int limit = limit_of(request);
   const auto asker = text(request, "asker");
   // One asker's are picked out here: what one of many asked may lie far back.
   const auto rows = services_.ledger.asks().decisions(text(request, "team"), number(request, "since_ms").value_or(0),

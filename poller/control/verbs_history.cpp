@@ -12,7 +12,6 @@ namespace inbox_poller::poller {
 namespace json = boost::json;
 namespace {
 
-constexpr int usual_messages = 50;
 constexpr std::size_t beginning = 400;  // bytes of a text, unless all of it is wanted
 
 /// At most so many bytes, and no half character.
@@ -41,7 +40,7 @@ json::object history_view(const MessageRow& row, bool full) {
 }  // namespace
 
 json::object Verbs::history(const Object& request) {
-  const int limit = limit_of(request, usual_messages);
+  const int limit = limit_of(request);
   const std::string key = text(request, "key");
   const MessageTable::Wanted wanted{text(request, "team"), text(request, "from"), text(request, "type"),
                               number(request, "since_ms").value_or(0)};

@@ -177,8 +177,7 @@ json::object Verbs::acknowledge(const Object& request) {
   for (const auto& key : keys->as_array())
     if (key.is_string()) wanted.emplace_back(key.as_string());
   std::size_t count = 0;
-  for (const auto& team : all_served()) {
-    if (const auto only = text(request, "team"); !only.empty() && only != team->context().name) continue;
+  for (const auto& team : all_served(text(request, "team"))) {
     const auto acknowledged = team->courier().acknowledge(wanted, how);
     if (!acknowledged) return refuse(acknowledged.error());
     count += *acknowledged;

@@ -13,7 +13,6 @@ namespace json = boost::json;
 namespace {
 
 constexpr long long longest_wait_ms = 7LL * 24 * 60 * 60 * 1000;
-constexpr int shutdowns_limit = 50;
 
 std::vector<std::string> workers_of(Team& team) {
   std::vector<std::string> names;
@@ -82,7 +81,7 @@ asio::awaitable<json::object> Verbs::shut_down(TeamPtr team, Object request, Ses
 json::object Verbs::shutdowns(const Object& request) {
   const auto id = text(request, "id");
   const auto wanted = text(request, "team");
-  const int limit = limit_of(request, shutdowns_limit);
+  const int limit = limit_of(request);
   std::vector<std::pair<std::string, handlers::Shutdown>> found;
   if (!id.empty()) {
     auto rows = services_.ledger.shutdowns().by_id(id);
@@ -93,8 +92,8 @@ json::object Verbs::shutdowns(const Object& request) {
       return refuse("request.unknown", "no shutdown with the id \"" + id +
                                            "\" was ever requested; `inbox-poller shutdowns` shows the latest ones");
   } else {
-    for (const auto& [name, team] : loop_.teams()) {
-      if (team->retired() || (!wanted.empty() && wanted != name)) continue;
+    for (const auto& team : all_served(wanted)) {
+      const auto& name = team->context().name;
       auto rows = services_.ledger.shutdowns().latest(name, limit);
       if (!rows) return refuse(rows.error());
       for (auto& row : *rows) found.emplace_back(name, std::move(row));

@@ -28,12 +28,10 @@ asio::awaitable<boost::json::object> Verbs::worker_call(Object request, SessionP
   if (event->name != "PreToolUse") co_return ignored("only PreToolUse tells of a call before it is made");
   const auto client = client_of(services_.processes, session->peer);
   if (!client) co_return ignored("the process that runs the hook is not known");
-  const std::string wanted = text(request, "team");
   const std::string pane = text(request, "pane");
   TeamPtr team;
   std::string worker;
-  for (const auto& one : all_served()) {
-    if (!wanted.empty() && one->context().name != wanted) continue;
+  for (const auto& one : all_served(text(request, "team"))) {
     std::string name = co_await one->worker_calls().worker_of(*client, event->session_id, pane);
     if (name.empty() || one->retired()) continue;
     if (team) co_return ignored("the session may be a worker's of several teams");
