@@ -86,6 +86,7 @@ bool another_way_round(std::string_view path) {
 }  // namespace
 
 bool ArgumentPaths::shell_fills_anything(std::string_view value) {
+  if (value.find('$') == std::string_view::npos) return false;
   for (const std::string_view name : {"$_", "${_}", "$@", "$*", "${@}", "${*}", "$OLDPWD", "${OLDPWD}"}) {
     const std::size_t at = value.find(name);
     if (at != std::string_view::npos && (name != "$_" || at + 2 == value.size() || value[at + 2] == '/')) return true;

@@ -40,6 +40,7 @@ class ArgumentReader : public ArgumentPaths {
   [[nodiscard]] const ProgramOption* find_long(std::string_view name) const;
   bool one_dash() const;
   void long_option(const ShellWord& word);
+  void unlisted_value(const ShellWord& word, std::string_view value);
   /// `-la`, `-ofile`, `-k2`: letters up to the first one that takes a value. Where long names have one dash, those
   /// first.
   void short_options(const ShellWord& word, std::string_view letters, std::size_t from);

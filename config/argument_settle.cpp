@@ -210,6 +210,9 @@ void ArgumentReader::settle_spread() {
 }
 
 void ArgumentReader::settle_unnamed() {
+  if (name_ == "sqlite3" && operands_.size() < 2 && (part_.piped || !part_.redirections.empty()))
+    surprise(part_.words.front(), "which is told what to do by its input"),
+        out_.surprises.back().length = std::string::npos;
   if (name_ == "zip" && modes_.find('@') != std::string::npos) out_.unseen_reads = true;
   if (name_ == "wget" && !words_.empty() && modes_.find('O') == std::string::npos &&
       !has_mode({"--spider", "--version", "--help"}) && std::ranges::none_of(words_, [](const ShellWord* word) {

@@ -116,11 +116,17 @@ void ArgumentReader::long_option(const ShellWord& word) {
   const ProgramOption* option = find_long(name);
   if (option == nullptr) {
     if (equals == value.size()) odd_ = at_ + 1;
-    if (equals < value.size()) add_any(word, value.substr(equals + 1));
+    if (equals < value.size()) unlisted_value(word, value.substr(equals + 1));
     return;
   }
   if (equals < value.size()) return use(*option, word, word, value.substr(equals + 1));
   take_value(*option, word);
+}
+
+void ArgumentReader::unlisted_value(const ShellWord& word, std::string_view value) {
+  if (operand_role(operands_.size()) == ArgumentRole::code && foreign_code(value))
+    surprise(word, "which brings code from elsewhere");
+  add_any(word, value);
 }
 
 void ArgumentReader::short_options(const ShellWord& word, std::string_view letters, std::size_t from) {
@@ -133,7 +139,7 @@ void ArgumentReader::short_options(const ShellWord& word, std::string_view lette
       return take_value(*whole, word);
     }
     if (one_dash() && value.size() > 2) {
-      if (equals < value.size()) add_any(word, value.substr(equals + 1));
+      if (equals < value.size()) unlisted_value(word, value.substr(equals + 1));
       return;
     }
   }

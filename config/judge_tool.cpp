@@ -95,9 +95,8 @@ Met meets_arguments(const PermissionRule& rule, const ToolCall& call, const Rule
   return met;
 }
 
-bool restricts(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
-  if (restricts_file(rule, call, context)) return true;
-  if (meets_arguments(rule, call, context) == Met::surely) return true;
+bool restricts(const PermissionRule& rule, const ToolCall& call, const RuleContext& context, Met arguments) {
+  if (restricts_file(rule, call, context) || arguments == Met::surely) return true;
   if (!names_tool(rule, call)) return false;
   if (!rule.specifier) return true;
   if (parameter_matches(*rule.specifier, call)) return true;
@@ -107,9 +106,9 @@ bool restricts(const PermissionRule& rule, const ToolCall& call, const RuleConte
 }
 
 /// Could a restriction be met by something that cannot be seen: a shell expansion, a file below a searched folder?
-bool might_restrict(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
+bool might_restrict(const PermissionRule& rule, const ToolCall& call, Met arguments) {
   if (!rule.specifier) return false;
-  if (meets_arguments(rule, call, context) == Met::perhaps) return true;
+  if (arguments == Met::perhaps) return true;
   if (call.command) return rule.tool == "Bash" && might_restrict(*rule.specifier, *call.command);
   return call.kind == ToolKind::search && rule.tool == "Read";
 }
@@ -228,17 +227,22 @@ Verdict judge_tool(const PermissionRules& rules, std::string_view tool_name, std
                    const RuleContext& given, Action default_action) {
   const RuleContext context = trusted(given);
   const ToolCall call = read_tool_call(tool_name, input_json, context);
+  std::vector<Met> arguments;  // what each rule of both lists says of them
+  const auto meets = [&](const PermissionRule& rule) {
+    return restricts(rule, call, context, arguments.emplace_back(meets_arguments(rule, call, context)));
+  };
   for (const PermissionRule& rule : rules.deny) {
-    if (restricts(rule, call, context)) return {Action::deny, rule.text, "a deny rule covers this call"};
+    if (meets(rule)) return {Action::deny, rule.text, "a deny rule covers this call"};
   }
   for (const PermissionRule& rule : rules.ask) {
-    if (restricts(rule, call, context)) return {Action::ask, rule.text, "an ask rule covers this call"};
+    if (meets(rule)) return {Action::ask, rule.text, "an ask rule covers this call"};
   }
   const Action careful = std::min(Action::ask, default_action);
   if (!call.doubt.empty()) return {careful, "", call.doubt + ", so no rule may allow it"};
+  std::size_t at = 0;
   for (const auto* list : {&rules.deny, &rules.ask}) {
     for (const PermissionRule& rule : *list) {
-      if (might_restrict(rule, call, context))
+      if (might_restrict(rule, call, arguments[at++]))
         return {careful, rule.text, "what this rule is about may be met, but cannot be seen"};
     }
   }

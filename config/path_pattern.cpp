@@ -128,11 +128,14 @@ bool names_overlap(std::string_view of_rule, std::string_view of_path, bool fill
   if (of_path.find_first_of("*?[") == std::string_view::npos) return wildcard_match(of_rule, of_path, true);
   const bool hidden = of_rule.starts_with('.') && !of_path.starts_with('.');
   if (hidden && !fills_dots) return false;  // a shell's `*` begins no name with a dot
-  std::string plain;                        // [a-z] could be any sign
+  std::string plain;
   for (std::size_t i = 0; i < of_path.size(); ++i) {
     const std::size_t close = of_path[i] == '[' ? of_path.find(']', i + 2) : std::string_view::npos;
-    plain += close == std::string_view::npos ? of_path[i] : '?';
-    if (close != std::string_view::npos) i = close;
+    const bool classes = of_path.substr(i + 1, close - i).find('[') != std::string_view::npos;  // [[:alpha:]_]
+    if (close == std::string_view::npos)
+      plain += of_path[i];
+    else
+      plain += classes ? '*' : '?', i = classes ? of_path.rfind(']') : close;
   }
   return wildcards_overlap(of_rule, plain);
 }
@@ -144,7 +147,8 @@ PathRule::PathRule(std::string_view written, const RuleContext& context) {
   const std::string& base = written.starts_with("~/") ? context.home : context.cwd;
   text_ = at_root || base == "/" ? "" : schema::fold_case(base);
   base_ = text_.size();
-  const std::string pattern = schema::fold_case(below_start(written, Side::restrict)) + (written.ends_with('/') ? "/**" : "");
+  const std::string pattern =
+      schema::fold_case(below_start(written, Side::restrict)) + (written.ends_with('/') ? "/**" : "");
   text_ += !at_root && base.empty() ? "/**/" + pattern : "/" + pattern;
   literal_ = text_.find_first_of("*?", base_);
   if (literal_ != std::string::npos) literal_ = text_.rfind('/', literal_);

@@ -38,13 +38,12 @@ std::string card(const Context& context, const json::object& ask, const std::vec
 }
 
 ExitCode pending(Context& context) {
-  const Result<json::object> answer = context.ask("pending");
-  if (!answer) return context.fail(answer.error());
-  if (context.json) return context.print_json(*answer);
-  std::string text;
-  const auto asks = objects_of(*answer, "asks");
-  for (const json::object* ask : asks) text += (text.empty() ? "" : "\n") + card(context, *ask, asks);
-  return context.print(text.empty() ? "nothing is waiting for an answer\n" : text);
+  return context.show("pending", {}, [&](const json::object& answer) -> std::string {
+    std::string text;
+    const auto asks = objects_of(answer, "asks");
+    for (const json::object* ask : asks) text += (text.empty() ? "" : "\n") + card(context, *ask, asks);
+    return text.empty() ? "nothing is waiting for an answer\n" : text;
+  });
 }
 
 struct AnswerOptions {
@@ -93,58 +92,55 @@ void add_ask(CLI::App& command, AnswerOptions& options) {
 
 }  // namespace
 
-void add_pending(CLI::App& app, Context& context) {
-  CLI::App* command = add_command(
-      app, "pending", "Show the asks that wait for a person, whole, and how to answer them",
-      "Each ask is shown with all of what an approval would allow: the tool's whole input, the host, the\n"
-      "whole plan. Lines behind \"|\" are the worker's own bytes; a description is only its claim.\n"
-      "Characters that a terminal would obey or hide are shown as escapes such as \\x1b or <U+202E>.\n\n"
-      "--watch shows them on the terminal one by one, the oldest first, and takes your answer by key: a\n"
-      "approves, A approves and adds the rule that covers it for the session, d denies with a reason, n and\n"
-      "p go to the next and the previous one, s shows more of a long one, q leaves. A key holds for the ask\n"
-      "that is on the screen, and for no other; keys typed before it was there are thrown away; only what\n"
-      "was shown to its end can be approved. A line that begins with \":\" goes on with the one above it.\n\n"
-      "Examples:\n"
-      "  inbox-poller pending\n"
-      "  inbox-poller pending --watch\n"
-      "  inbox-poller pending --json | jq -r '.asks[].request_id'");
+void declare_pending(CLI::App& command, Context& context) {
+  explain(command,
+          "Each ask is shown with all of what an approval would allow: the tool's whole input, the host, the\n"
+          "whole plan. Lines behind \"|\" are the worker's own bytes; a description is only its claim.\n"
+          "Characters that a terminal would obey or hide are shown as escapes such as \\x1b or <U+202E>.\n\n"
+          "--watch shows them on the terminal one by one, the oldest first, and takes your answer by key: a\n"
+          "approves, A approves and adds the rule that covers it for the session, d denies with a reason, n and\n"
+          "p go to the next and the previous one, s shows more of a long one, q leaves. A key holds for the ask\n"
+          "that is on the screen, and for no other; keys typed before it was there are thrown away; only what\n"
+          "was shown to its end can be approved. A line that begins with \":\" goes on with the one above it.\n\n"
+          "Examples:\n"
+          "  inbox-poller pending\n"
+          "  inbox-poller pending --watch\n"
+          "  inbox-poller pending --json | jq -r '.asks[].request_id'");
   auto watches = std::make_shared<bool>(false);
-  command->add_flag("--watch", *watches, "Stay on the terminal and take answers by key");
-  command->callback([watches, &context] { context.exit_code = *watches ? watch(context) : pending(context); });
+  command.add_flag("--watch", *watches, "Stay on the terminal and take answers by key");
+  command.callback([watches, &context] { context.exit_code = *watches ? watch(context) : pending(context); });
 }
 
-void add_approve(CLI::App& app, Context& context) {
+void declare_approve(CLI::App& command, Context& context) {
   auto options = std::make_shared<AnswerOptions>();
-  CLI::App* command = add_command(
-      app, "approve", "Allow what a worker asks for",
-      "Answers one ask with yes. The first answer is final: if a rule, the deadline or somebody else was\n"
-      "faster, you are told so. --always also adds the narrowest rule that covers exactly this ask, for as\n"
-      "long as the session lasts; where no safe rule exists, nothing is approved and you are told why.\n\n"
-      "Examples:\n"
-      "  inbox-poller approve perm-17\n"
-      "  inbox-poller approve perm-17 --always\n"
-      "  inbox-poller approve perm-17 --by team-lead\n"
-      "  inbox-poller approve perm-17 --input '{\"command\":\"git push origin main\"}'\n"
-      "  inbox-poller approve plan-3 --mode acceptEdits --note 'start with the tests'");
-  add_ask(*command, *options);
-  command->add_flag("--always", options->always, "And the same again in this session, without asking");
-  command->add_option("--mode", options->mode, "For a plan: the permission mode to grant")->type_name("MODE");
-  command->add_option("--input", options->input, "For a tool: run it with this input instead")->type_name("JSON");
-  command->add_option("--note", options->note, "A message to the worker along with the approval")->type_name("TEXT");
-  command->callback([options, &context] { context.exit_code = answer(context, "approve", *options); });
+  explain(command,
+          "Answers one ask with yes. The first answer is final: if a rule, the deadline or somebody else was\n"
+          "faster, you are told so. --always also adds the narrowest rule that covers exactly this ask, for as\n"
+          "long as the session lasts; where no safe rule exists, nothing is approved and you are told why.\n\n"
+          "Examples:\n"
+          "  inbox-poller approve perm-17\n"
+          "  inbox-poller approve perm-17 --always\n"
+          "  inbox-poller approve perm-17 --by team-lead\n"
+          "  inbox-poller approve perm-17 --input '{\"command\":\"git push origin main\"}'\n"
+          "  inbox-poller approve plan-3 --mode acceptEdits --note 'start with the tests'");
+  add_ask(command, *options);
+  command.add_flag("--always", options->always, "And the same again in this session, without asking");
+  command.add_option("--mode", options->mode, "For a plan: the permission mode to grant")->type_name("MODE");
+  command.add_option("--input", options->input, "For a tool: run it with this input instead")->type_name("JSON");
+  command.add_option("--note", options->note, "A message to the worker along with the approval")->type_name("TEXT");
+  command.callback([options, &context] { context.exit_code = answer(context, "approve", *options); });
 }
 
-void add_deny(CLI::App& app, Context& context) {
+void declare_deny(CLI::App& command, Context& context) {
   auto options = std::make_shared<AnswerOptions>();
-  CLI::App* command =
-      add_command(app, "deny", "Refuse what a worker asks for",
-                  "Answers one ask with no. The reason goes to the worker, which reads it as advice: say what to do\n"
-                  "instead.\n\n"
-                  "Example:\n"
-                  "  inbox-poller deny perm-17 --reason 'do not push; open a pull request'");
-  add_ask(*command, *options);
-  command->add_option("--reason", options->reason, "What the worker is told")->type_name("TEXT")->required();
-  command->callback([options, &context] { context.exit_code = answer(context, "deny", *options); });
+  explain(command,
+          "Answers one ask with no. The reason goes to the worker, which reads it as advice: say what to do\n"
+          "instead.\n\n"
+          "Example:\n"
+          "  inbox-poller deny perm-17 --reason 'do not push; open a pull request'");
+  add_ask(command, *options);
+  command.add_option("--reason", options->reason, "What the worker is told")->type_name("TEXT")->required();
+  command.callback([options, &context] { context.exit_code = answer(context, "deny", *options); });
 }
 
 }  // namespace inbox_poller::poller::cli

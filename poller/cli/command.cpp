@@ -4,12 +4,9 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <boost/json.hpp>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 
 #include "config/units.hpp"
 #include "poller/cli/printable.hpp"
@@ -20,31 +17,6 @@ namespace inbox_poller::poller::cli {
 namespace json = boost::json;
 
 namespace {
-
-constexpr AddCommand commands[] = {
-    add_run,        add_check_config, add_status, add_pending, add_approve, add_deny,  add_decisions,
-    add_send,       add_broadcast,    add_lead,   add_hook,    add_recv,    add_ack,   add_trace,
-    add_shutdown,   add_shutdowns,    add_mode,   add_allow,   add_revoke,  add_rules, add_history,
-    add_quarantine, add_inbox,        add_doctor, add_reload,  add_resume};
-
-constexpr const char* about =
-    "The leader's side of a team of coding agents: answers their asks by rules and by you, and\n"
-    "hands their messages to the lead session when it is idle.";
-
-constexpr const char* exit_codes =
-    "Exit codes:\n"
-    "  0  done\n"
-    "  1  could not be done: refused by the daemon, or a fault\n"
-    "  2  the command line or the configuration is wrong (a command line with `hook`: 1)\n"
-    "  3  no daemon answers on the control socket\n"
-    "  4  there is nothing: no message to receive, no such id\n";
-
-constexpr const char* example =
-    "\nA daemon, and a person who answers:\n"
-    "  inbox-poller run --config my-team.toml &\n"
-    "  inbox-poller pending\n"
-    "  inbox-poller approve ID\n\n"
-    "`inbox-poller COMMAND --help` explains a command.\n\n";
 
 ExitCode code_for(const Error& error) {
   if (error.code == code::no_daemon) return ExitCode::no_daemon;
@@ -73,9 +45,14 @@ Result<ControlClient> Context::connect() const {
   const Result<std::string> path = socket_path();
   if (!path) return path.error();
   Result<ControlClient> client = ControlClient::connect(*path);
-  if (client || client.error().code != code::no_daemon) return client;
-  return Error{client.error().code,
-               client.error().message + "; start one with `inbox-poller run`, or name its socket with --socket"};
+  if (client) return client;
+  return advised(client.error());
+}
+
+Error Context::advised(Error error) {
+  if (error.code == code::no_daemon)
+    error.message += "; start one with `inbox-poller run`, or name its socket with --socket";
+  return error;
 }
 
 Result<json::object> Context::ask(std::string_view verb, json::object request) const {
@@ -91,6 +68,13 @@ Result<json::object> Context::ask(ControlClient& client, std::string_view verb, 
   Result<json::object> answer = client.call(request, patience);
   if (!answer || flag_of(*answer, "ok")) return answer;
   return Error{raw_text_of(*answer, "code"), raw_text_of(*answer, "message")};
+}
+
+ExitCode Context::show(std::string_view verb, json::object request,
+                       const std::function<std::string(const json::object&)>& words) const {
+  const Result<json::object> answer = ask(verb, std::move(request));
+  if (!answer) return fail(answer.error());
+  return json ? print_json(*answer) : print(words(*answer));
 }
 
 ExitCode Context::fail(const Error& error) const {
@@ -177,46 +161,6 @@ std::string user_name() {
   if (const char* user = std::getenv("USER"); user != nullptr && *user != '\0') return user;
   if (const passwd* entry = ::getpwuid(::getuid()); entry != nullptr) return entry->pw_name;
   return "uid " + std::to_string(::getuid());
-}
-
-CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& line, const std::string& help) {
-  CLI::App* command = app.add_subcommand(name, line);
-  command->footer("\n" + help + "\n\n" + exit_codes);
-  return command;
-}
-
-int run_command_line(std::vector<std::string> arguments, Console& console, RunDaemon run_daemon) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed output is an error we report, and `recv` must not acknowledge after it
-  Context context(console, std::move(run_daemon));
-  CLI::App app(about, "inbox-poller");
-  app.footer(std::string(example) + exit_codes);
-  app.get_formatter()->column_width(28);
-  app.require_subcommand(1);
-  app.fallthrough();  // global options may stand behind the command too
-  app.set_version_flag("--version", "inbox-poller " INBOX_POLLER_VERSION);
-  app.add_option("--socket", context.socket, "The daemon's control socket (default: as configured)")->type_name("PATH");
-  app.add_option("--team", context.team, "The team; may be left out where there is only one")->type_name("NAME");
-  app.add_flag("--json", context.json, "Print the daemon's answer as JSON, for programs");
-  for (const AddCommand add : commands) add(app, context);
-
-  if (const auto dashes = std::find(arguments.begin(), arguments.end(), "--"); dashes != arguments.end())
-    context.behind_dashes.assign(dashes + 1, arguments.end());
-  // A hook that leaves with 2 stops its client from what it was about to do. A client that does not know a hook's
-  // `args` starts us without any.
-  const bool may_be_hook =
-      arguments.empty() || std::find(arguments.begin(), arguments.end(), "hook") != arguments.end();
-  std::reverse(arguments.begin(), arguments.end());  // the order CLI11 takes a vector in
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::ParseError& problem) {
-    std::ostringstream out;
-    std::ostringstream err;
-    const bool helped = app.exit(problem, out, err) == 0;
-    if (helped) return static_cast<int>(context.print(out.str()));
-    console.explain(printable_block(err.str(), ""));
-    return static_cast<int>(may_be_hook ? ExitCode::failed : ExitCode::usage);
-  }
-  return static_cast<int>(context.exit_code);
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -9,7 +9,9 @@
 #include <boost/json/object.hpp>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,17 +43,23 @@ class Context {
   std::string team;                        // --team
   bool json = false;                       // --json
   std::vector<std::string> behind_dashes;  // what stands behind the first "--", as it came: CLI11 takes "[a,b]" apart
+  std::shared_ptr<void> inbox_options;     // what `inbox` and the commands below it share
   ExitCode exit_code = ExitCode::done;
 
   /// The socket to talk to: --socket as an absolute path, or where the configuration puts it.
   [[nodiscard]] Result<std::string> socket_path() const;
   [[nodiscard]] Result<ControlClient> connect() const;
+  /// With what to do, where nobody answers on the socket.
+  static Error advised(Error);
   /// One request, `verb` and --team added, over a connection of its own or a given one. A refusal comes as an error
   /// with the daemon's code.
   [[nodiscard]] Result<boost::json::object> ask(std::string_view verb, boost::json::object request = {}) const;
   [[nodiscard]] Result<boost::json::object> ask(ControlClient&, std::string_view verb, boost::json::object request,
                                                 ControlClient::Patience patience = std::chrono::seconds(30)) const;
 
+  /// Asks, and prints what the answer is in words, or with --json as it came.
+  ExitCode show(std::string_view verb, boost::json::object request,
+                const std::function<std::string(const boost::json::object&)>& words) const;
   /// Tells what went wrong (with --json as an object on the output) and which code that is.
   ExitCode fail(const Error&) const;
   ExitCode print(std::string_view text) const;
@@ -59,7 +67,6 @@ class Context {
 };
 
 // --- reading answers; a daemon of another version may leave a field out
-// -----------------------------------------------------
 
 /// A string member made printable; empty when absent.
 std::string text_of(const boost::json::object&, std::string_view name);
@@ -86,10 +93,25 @@ void rest(std::chrono::milliseconds time);
 std::string ago(long long epoch_ms);
 
 // --- the table of commands
-// ------------------------------------------------------------------------------------------------------
 
-/// One subcommand: a line for the list, and a help that teaches (a paragraph, then examples).
-CLI::App* add_command(CLI::App& app, const std::string& name, const std::string& line, const std::string& help);
+/// What a command is for; `--help` shows them in this order.
+enum class Group { answer, look, act, deliver, set_up };
+
+/// A command, or one below another ("hook wait"). Help, completions and manual pages come from here and from the
+/// options that it declares.
+struct Command {
+  std::string_view name;
+  Group group;
+  std::string_view summary;              // one line
+  void (*declare)(CLI::App&, Context&);  // its help, its options, what it does
+};
+std::span<const Command> commands();
+
+/// The parser with everything that the commands declare.
+std::unique_ptr<CLI::App> command_line(Context&);
+
+/// A command's help that teaches: a paragraph, then examples.
+void explain(CLI::App& command, const std::string& help);
 
 /// An option that takes a duration such as 20s; anything else is a wrong command line.
 CLI::Option* add_duration(CLI::App& command, const std::string& name, std::optional<config::Duration>& into,
@@ -102,35 +124,6 @@ std::string user_name();
 
 /// The options that say where the configuration is.
 void add_sources(CLI::App& command, config::Sources& sources);
-
-using AddCommand = void (*)(CLI::App&, Context&);
-void add_run(CLI::App&, Context&);
-void add_check_config(CLI::App&, Context&);
-void add_status(CLI::App&, Context&);
-void add_pending(CLI::App&, Context&);
-void add_approve(CLI::App&, Context&);
-void add_deny(CLI::App&, Context&);
-void add_decisions(CLI::App&, Context&);
-void add_send(CLI::App&, Context&);
-void add_broadcast(CLI::App&, Context&);
-void add_lead(CLI::App&, Context&);
-CLI::App* add_lead_run(CLI::App& lead, Context&);
-void add_hook(CLI::App&, Context&);
-void add_recv(CLI::App&, Context&);
-void add_ack(CLI::App&, Context&);
-void add_trace(CLI::App&, Context&);
-void add_history(CLI::App&, Context&);
-void add_quarantine(CLI::App&, Context&);
-void add_shutdown(CLI::App&, Context&);
-void add_shutdowns(CLI::App&, Context&);
-void add_mode(CLI::App&, Context&);
-void add_allow(CLI::App&, Context&);
-void add_revoke(CLI::App&, Context&);
-void add_rules(CLI::App&, Context&);
-void add_reload(CLI::App&, Context&);
-void add_resume(CLI::App&, Context&);
-void add_inbox(CLI::App&, Context&);
-void add_doctor(CLI::App&, Context&);
 
 /// The whole program: parses, runs one command, returns the exit code. `arguments` without the program's name.
 int run_command_line(std::vector<std::string> arguments, Console&, RunDaemon);

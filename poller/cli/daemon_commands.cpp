@@ -107,23 +107,21 @@ ExitCode check_config(Context& context, const config::Sources& sources) {
 }
 
 ExitCode reload(Context& context) {
-  const Result<json::object> answer = context.ask("reload");
-  if (!answer) return context.fail(answer.error());
-  if (context.json) return context.print_json(*answer);
-  std::string text;
-  for (const auto& [field, words] : {std::pair{"added", "now served: "}, std::pair{"removed", "no longer served: "},
-                                     std::pair{"changed", "with new settings: "}})
-    if (const std::string names = names_of(*answer, field); !names.empty()) text += words + names + '\n';
-  if (const std::string settings = names_of(*answer, "restart"); !settings.empty())
-    text += context.console.loud("only after a restart: ") + settings + '\n';
-  return context.print(text.empty() ? "nothing has changed\n" : text);
+  return context.show("reload", {}, [&](const json::object& answer) -> std::string {
+    std::string text;
+    for (const auto& [field, words] : {std::pair{"added", "now served: "}, std::pair{"removed", "no longer served: "},
+                                       std::pair{"changed", "with new settings: "}})
+      if (const std::string names = names_of(answer, field); !names.empty()) text += words + names + '\n';
+    if (const std::string settings = names_of(answer, "restart"); !settings.empty())
+      text += context.console.loud("only after a restart: ") + settings + '\n';
+    return text.empty() ? "nothing has changed\n" : text;
+  });
 }
 
 ExitCode resume(Context& context) {
-  const Result<json::object> answer = context.ask("resume");
-  if (!answer) return context.fail(answer.error());
-  if (context.json) return context.print_json(*answer);
-  return context.print("team " + text_of(*answer, "team") + ": " + text_of(*answer, "role") + '\n');
+  return context.show("resume", {}, [&](const json::object& answer) -> std::string {
+    return "team " + text_of(answer, "team") + ": " + text_of(answer, "role") + '\n';
+  });
 }
 
 }  // namespace
@@ -137,39 +135,38 @@ void add_sources(CLI::App& command, config::Sources& sources) {
   command.add_option("--daemon-config", sources.daemon_file, "The daemon's own settings")->type_name("FILE");
 }
 
-void add_run(CLI::App& app, Context& context) {
+void declare_run(CLI::App& command, Context& context) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command =
-      add_command(app, "run", "Run the daemon",
-                  "Polls the inboxes of the configured teams until SIGTERM or SIGINT. It stays in the foreground;\n"
-                  "a service manager may start it (it reports readiness to systemd). One daemon serves any\n"
-                  "number of teams, and a second one on the same state folder refuses to start.\n\n"
-                  "Examples:\n"
-                  "  inbox-poller run\n"
-                  "  inbox-poller run --config my-team.toml --log-format text\n"
-                  "  inbox-poller run --once          # one poll, then leave: for tests and cron");
-  add_sources(*command, options->sources);
+  explain(command,
+          "Polls the inboxes of the configured teams until SIGTERM or SIGINT. It stays in the foreground;\n"
+          "a service manager may start it (it reports readiness to systemd). One daemon serves any\n"
+          "number of teams, and a second one on the same state folder refuses to start.\n\n"
+          "Examples:\n"
+          "  inbox-poller run\n"
+          "  inbox-poller run --config my-team.toml --log-format text\n"
+          "  inbox-poller run --once          # one poll, then leave: for tests and cron");
+  add_sources(command, options->sources);
   CLI::Option* polls =
-      command->add_option("--polls", options->polls, "Leave after so many polls of each team")->type_name("N");
+      command.add_option("--polls", options->polls, "Leave after so many polls of each team")->type_name("N");
   polls->check(CLI::PositiveNumber.description(""));
   command
-      ->add_flag_callback(
+      .add_flag_callback(
           "--once", [options] { options->polls = 1; }, "The same as --polls 1")
       ->excludes(polls);
-  command->add_flag("--new-ledger", options->new_ledger, "Set a damaged ledger aside and start with an empty one");
+  command.add_flag("--new-ledger", options->new_ledger, "Set a damaged ledger aside and start with an empty one");
   const std::map<std::string, config::LogLevel> levels{{"debug", config::LogLevel::debug},
                                                        {"info", config::LogLevel::info},
                                                        {"warn", config::LogLevel::warn},
                                                        {"error", config::LogLevel::error}};
   const std::map<std::string, config::LogFormat> formats{
       {"auto", config::LogFormat::automatic}, {"text", config::LogFormat::text}, {"json", config::LogFormat::json}};
-  command->add_option("--log-level", options->log_level, "debug, info, warn or error (default: as configured)")
+  command.add_option("--log-level", options->log_level, "debug, info, warn or error (default: as configured)")
       ->type_name("LEVEL")
       ->transform(CLI::CheckedTransformer(levels).description(""));
-  command->add_option("--log-format", options->log_format, "auto, text or json (default: as configured)")
+  command.add_option("--log-format", options->log_format, "auto, text or json (default: as configured)")
       ->type_name("FORMAT")
       ->transform(CLI::CheckedTransformer(formats).description(""));
-  command->callback([options, &context] {
+  command.callback([options, &context] {
     if (!context.socket.empty()) {
       const Result<std::string> path = context.socket_path();
       if (!path) {
@@ -182,40 +179,37 @@ void add_run(CLI::App& app, Context& context) {
   });
 }
 
-void add_check_config(CLI::App& app, Context& context) {
+void declare_check_config(CLI::App& command, Context& context) {
   auto sources = std::make_shared<config::Sources>();
-  CLI::App* command =
-      add_command(app, "check-config", "Check the configuration and print what is in effect",
-                  "Reads the same files as `run` would and prints every value with the place it comes from:\n"
-                  "\"default\", or file and line. All complaints come at once, on the error output.\n"
-                  "For each worker of a team that is there it says whether answers from here count with it.\n\n"
-                  "Examples:\n"
-                  "  inbox-poller check-config\n"
-                  "  inbox-poller check-config --config my-team.toml --json");
-  add_sources(*command, *sources);
-  command->callback([sources, &context] { context.exit_code = check_config(context, *sources); });
+  explain(command,
+          "Reads the same files as `run` would and prints every value with the place it comes from:\n"
+          "\"default\", or file and line. All complaints come at once, on the error output.\n"
+          "For each worker of a team that is there it says whether answers from here count with it.\n\n"
+          "Examples:\n"
+          "  inbox-poller check-config\n"
+          "  inbox-poller check-config --config my-team.toml --json");
+  add_sources(command, *sources);
+  command.callback([sources, &context] { context.exit_code = check_config(context, *sources); });
 }
 
-void add_reload(CLI::App& app, Context& context) {
-  CLI::App* command = add_command(
-      app, "reload", "Read the configuration again, without a break",
-      "All files are read and checked first; if one is wrong, nothing changes and every complaint is shown.\n"
-      "Teams whose root, transport or lead changed are let go and found again; what the daemon itself is\n"
-      "built on (its socket, ledger, log) holds only after a restart, and is named. SIGHUP does the same.\n\n"
-      "Example:\n"
-      "  inbox-poller check-config && inbox-poller reload");
-  command->callback([&context] { context.exit_code = reload(context); });
+void declare_reload(CLI::App& command, Context& context) {
+  explain(command,
+          "All files are read and checked first; if one is wrong, nothing changes and every complaint is shown.\n"
+          "Teams whose root, transport or lead changed are let go and found again; what the daemon itself is\n"
+          "built on (its socket, ledger, log) holds only after a restart, and is named. SIGHUP does the same.\n\n"
+          "Example:\n"
+          "  inbox-poller check-config && inbox-poller reload");
+  command.callback([&context] { context.exit_code = reload(context); });
 }
 
-void add_resume(CLI::App& app, Context& context) {
-  CLI::App* command = add_command(
-      app, "resume", "Lead again after somebody else was found reading the lead's inbox",
-      "A leader that sees its inbox consumed by somebody else stops or only watches (team.foreign_consumer).\n"
-      "End the other one, or give it the team with role = \"front\", then resume. `inbox-poller status` shows\n"
-      "the role and why it is so.\n\n"
-      "Example:\n"
-      "  inbox-poller resume --team demo");
-  command->callback([&context] { context.exit_code = resume(context); });
+void declare_resume(CLI::App& command, Context& context) {
+  explain(command,
+          "A leader that sees its inbox consumed by somebody else stops or only watches (team.foreign_consumer).\n"
+          "End the other one, or give it the team with role = \"front\", then resume. `inbox-poller status` shows\n"
+          "the role and why it is so.\n\n"
+          "Example:\n"
+          "  inbox-poller resume --team demo");
+  command.callback([&context] { context.exit_code = resume(context); });
 }
 
 }  // namespace inbox_poller::poller::cli

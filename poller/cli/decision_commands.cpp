@@ -48,25 +48,24 @@ ExitCode decisions(Context& context, const DecisionsOptions& options) {
 
 }  // namespace
 
-void add_decisions(CLI::App& app, Context& context) {
+void declare_decisions(CLI::App& command, Context& context) {
   auto options = std::make_shared<DecisionsOptions>();
-  CLI::App* command = add_command(
-      app, "decisions", "Show who decided which ask, when, and by which rule",
-      "One line for each ask that was decided, oldest first, so that the newest stands last. BY is a person's\n"
-      "name, the lead's, or rule, deadline and the like; RULE is the rule that decided. TOOK is the time from\n"
-      "the ask to the decision. `inbox-poller trace ID` has the reason and everything that followed. --json\n"
-      "gives the whole asks, the newest first.\n\n"
-      "Examples:\n"
-      "  inbox-poller decisions --since 1h\n"
-      "  inbox-poller decisions --asker alice --limit 5\n"
-      "  inbox-poller decisions --json | jq -r '.decisions[] | select(.state == \"denied\") | .request_id'");
-  command->add_option("--limit", options->limit, "At most so many, the newest")
+  explain(command,
+          "One line for each ask that was decided, oldest first, so that the newest stands last. BY is a person's\n"
+          "name, the lead's, or rule, deadline and the like; RULE is the rule that decided. TOOK is the time from\n"
+          "the ask to the decision. `inbox-poller trace ID` has the reason and everything that followed. --json\n"
+          "gives the whole asks, the newest first.\n\n"
+          "Examples:\n"
+          "  inbox-poller decisions --since 1h\n"
+          "  inbox-poller decisions --asker alice --limit 5\n"
+          "  inbox-poller decisions --json | jq -r '.decisions[] | select(.state == \"denied\") | .request_id'");
+  command.add_option("--limit", options->limit, "At most so many, the newest")
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000).description(""));
-  add_duration(*command, "--since", options->since, "Only those of the last so long, such as 2h");
-  command->add_option("--asker", options->asker, "Only those of this worker")->type_name("NAME");
-  command->callback([options, &context] { context.exit_code = decisions(context, *options); });
+  add_duration(command, "--since", options->since, "Only those of the last so long, such as 2h");
+  command.add_option("--asker", options->asker, "Only those of this worker")->type_name("NAME");
+  command.callback([options, &context] { context.exit_code = decisions(context, *options); });
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -107,12 +107,11 @@ ExitCode doctor(Context& context, const config::Sources& sources) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Context& context) {
+void declare_doctor(CLI::App& command, Context& context) {
   auto sources = std::make_shared<config::Sources>();
-  CLI::App* command = app.add_subcommand("doctor", "Examine the whole installation, and say what mends it");
-  command->footer(std::string("\n") + help);
-  add_sources(*command, *sources);
-  command->callback([&context, sources] { context.exit_code = doctor(context, *sources); });
+  command.footer(std::string("\n") + help);
+  add_sources(command, *sources);
+  command.callback([&context, sources] { context.exit_code = doctor(context, *sources); });
 }
 
 }  // namespace inbox_poller::poller::cli

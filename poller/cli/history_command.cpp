@@ -82,30 +82,29 @@ ExitCode history(Context& context, const HistoryOptions& options) {
 
 }  // namespace
 
-void add_history(CLI::App& app, Context& context) {
+void declare_history(CLI::App& command, Context& context) {
   auto options = std::make_shared<HistoryOptions>();
-  CLI::App* command = add_command(
-      app, "history", "Show received messages, also those that have left the lead's inbox",
-      "One line for each message that the ledger has, oldest first, so that the newest stands last. Messages\n"
-      "that are read and old are taken out of the inbox file ([compaction] in the team's file); here they are\n"
-      "shown until limits.retention. STATE is queued, offered, delivered or expired for what goes to the lead,\n"
-      "else what it was: control, status, refused, duplicate or bad. With a key, or its beginning, the whole\n"
-      "text is printed; with --full that of each. `inbox-poller trace KEY` tells what happened to one.\n\n"
-      "Examples:\n"
-      "  inbox-poller history --since 2d --from alice\n"
-      "  inbox-poller history --type permission_request --limit 10\n"
-      "  inbox-poller history 0f3a9c21\n"
-      "  inbox-poller history --limit 1000 --full --json | jq -r '.messages[].text'");
-  command->add_option("KEY", options->key, "A message key or its beginning: these messages, whole");
-  command->add_option("--from", options->from, "Only those of this sender")->type_name("NAME");
-  command->add_option("--type", options->type, "Only those of this type, such as chat")->type_name("TYPE");
-  add_duration(*command, "--since", options->since, "Only those received in the last so long, such as 2h");
-  command->add_option("--limit", options->limit, "At most so many, the newest")
+  explain(command,
+          "One line for each message that the ledger has, oldest first, so that the newest stands last. Messages\n"
+          "that are read and old are taken out of the inbox file ([compaction] in the team's file); here they are\n"
+          "shown until limits.retention. STATE is queued, offered, delivered or expired for what goes to the lead,\n"
+          "else what it was: control, status, refused, duplicate or bad. With a key, or its beginning, the whole\n"
+          "text is printed; with --full that of each. `inbox-poller trace KEY` tells what happened to one.\n\n"
+          "Examples:\n"
+          "  inbox-poller history --since 2d --from alice\n"
+          "  inbox-poller history --type permission_request --limit 10\n"
+          "  inbox-poller history 0f3a9c21\n"
+          "  inbox-poller history --limit 1000 --full --json | jq -r '.messages[].text'");
+  command.add_option("KEY", options->key, "A message key or its beginning: these messages, whole");
+  command.add_option("--from", options->from, "Only those of this sender")->type_name("NAME");
+  command.add_option("--type", options->type, "Only those of this type, such as chat")->type_name("TYPE");
+  add_duration(command, "--since", options->since, "Only those received in the last so long, such as 2h");
+  command.add_option("--limit", options->limit, "At most so many, the newest")
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000).description(""));
-  command->add_flag("--full", options->full, "Print whole texts");
-  command->callback([options, &context] { context.exit_code = history(context, *options); });
+  command.add_flag("--full", options->full, "Print whole texts");
+  command.callback([options, &context] { context.exit_code = history(context, *options); });
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -1,5 +1,6 @@
-// `hook` and `hook wait`: what the lead's client starts at each event. They fail open: whatever goes wrong, the client
-// goes on as if they were not there, and nothing is ever allowed. Source: docs/wire.md W25.
+// `hook`, `hook wait` and `hook worker`: what a lead's and a worker's client starts at its events. They fail open:
+// whatever goes wrong, the client goes on as if they were not there, and nothing is ever allowed. Source: docs/wire.md
+// W25.
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,8 +9,6 @@
 #include <memory>
 
 #include "poller/cli/command.hpp"
-#include "poller/cli/hook_install.hpp"
-#include "poller/cli/hook_worker.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/processes.hpp"
 #include "schema/hook_event.hpp"
@@ -29,6 +28,8 @@ struct HookOptions {
 };
 
 constexpr milliseconds default_patience{35};              // with our own start well below 50 ms, which nobody feels
+/// Longer than the lead's hooks have: whoever gives up here leaves a call that a rule denies to somebody else.
+constexpr milliseconds worker_patience{500};
 constexpr milliseconds input_within{5000};                // the client writes at once; a terminal never
 constexpr std::size_t most_input = std::size_t{1} << 20;  // a tool's result may be longer, and nobody reads it
 constexpr std::size_t most_prompt = std::size_t{32} << 10;
@@ -79,36 +80,38 @@ Result<json::object> read_event(Context& context) {
   return request_of(*std::move(event));
 }
 
-Result<ControlClient> connect_quickly(const Context& context, milliseconds patience) {
-  const Result<std::string> path = context.socket_path();
-  if (!path) return path.error();
-  return ControlClient::connect(*path, patience);
-}
-
-/// Says what became of what we were handed out. The daemon hears it also when we do not wait for its answer.
-void tell(ControlClient& client, bool printed) {
-  static_cast<void>(client.post({{"verb", "shown"}, {"printed", printed}}));  // or it comes again, labelled
-}
-
-Status pass_on(Context& context, milliseconds patience) {
-  auto request = read_event(context);
+/// What the daemon wants printed, within this time; an error that says why where it is nothing. `client` is who said it.
+Result<std::string> output_of(Context& context, std::string_view verb, Result<json::object> request,
+                              milliseconds patience, std::optional<ControlClient>& client) {
   if (!request) return request.error();
   const auto until = steady_clock::now() + patience;
   const auto left = [until] {
     return std::max(std::chrono::ceil<milliseconds>(until - steady_clock::now()), milliseconds(1));
   };
-  auto client = connect_quickly(context, left());
-  if (!client) return client.error();
-  const auto answer = context.ask(*client, "hook", *std::move(request), left());
-  if (!answer) {
-    tell(*client, false);
-    return answer.error();
-  }
+  const Result<std::string> path = context.socket_path();
+  if (!path) return path.error();
+  const auto connected = ControlClient::connect(*path, left());
+  if (!connected) return connected.error();
+  client = *connected;
+  const auto answer = context.ask(*client, verb, *std::move(request), left());
+  if (!answer) return answer.error();
   if (const auto ignored = raw_text_of(*answer, "ignored"); !ignored.empty()) return Error{"hook.ignored", ignored};
-  const std::string output = raw_text_of(*answer, "output");
-  if (output.empty()) return Done{};
+  return raw_text_of(*answer, "output");
+}
+
+/// Says what became of what we were handed out. The daemon hears it also when we do not wait for its answer.
+void tell(ControlClient& client, bool printed) {
+  client.tell({{"verb", "shown"}, {"printed", printed}});  // or it comes again, labelled
+}
+
+Status pass_on(Context& context, milliseconds patience) {
+  std::optional<ControlClient> client;
+  const auto output = output_of(context, "hook", read_event(context), patience, client);
+  if (!output && client && output.error().code != "hook.ignored") tell(*client, false);
+  if (!output) return output.error();
+  if (output->empty()) return Done{};
   // Out first, told afterwards: what the client did not get is handed out again.
-  if (Status written = context.console.write(output + '\n'); !written.ok()) return written;
+  if (Status written = context.console.write(*output + '\n'); !written.ok()) return written;
   tell(*client, true);
   return Done{};
 }
@@ -120,6 +123,27 @@ void explain(Context& context, const HookOptions& options, const Error& why) {
 ExitCode hook(Context& context, const HookOptions& options) {
   if (const Status passed = pass_on(context, options.patience.value_or(default_patience)); !passed.ok())
     explain(context, options, passed.error());
+  return ExitCode::done;
+}
+
+// --- hook worker ---
+
+Result<json::object> read_call(Context& context) {
+  const auto input = context.console.read_beginning(most_input, input_within);
+  if (!input) return input.error();
+  const auto event = schema::decode_hook_event(input->text, input->is_cut);
+  if (!event) return event.error();
+  json::object request{{"event", schema::encode(*event)}};
+  if (auto pane = variable("TMUX_PANE"); !pane.empty()) request["pane"] = std::move(pane);
+  return request;
+}
+
+ExitCode hook_worker(Context& context, const HookOptions& options) {
+  std::optional<ControlClient> client;
+  const auto output =
+      output_of(context, "worker_call", read_call(context), options.patience.value_or(worker_patience), client);
+  if (!output) explain(context, options, output.error());
+  if (output && !output->empty()) static_cast<void>(context.console.write(*output + '\n'));
   return ExitCode::done;
 }
 
@@ -217,37 +241,53 @@ ExitCode wait(Context& context, const HookOptions& options) {
 
 }  // namespace
 
-void add_hook(CLI::App& app, Context& context) {
+void declare_hook(CLI::App& command, Context& context) {
   auto options = std::make_shared<HookOptions>();
-  CLI::App* command = add_command(
-      app, "hook", "What the lead's client runs as its hook",
-      "Reads a hook's event on the standard input, tells the daemon whether the lead is busy, idle or gone,\n"
-      "and prints what the client shall do: read waiting messages, go on with them, allow or deny by rule\n"
-      "([lead] permissions). Whatever goes wrong, it prints nothing and leaves with 0 (--verbose says why on\n"
-      "the error output): the client goes on as without it. A wrong command line is 1, since 2 would block.\n\n"
-      "Examples:\n"
-      "  inbox-poller hook install\n"
-      "  echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"…\"}' | inbox-poller hook --verbose");
-  add_duration(*command, "--patience", options->patience, "How long the daemon may take (default: 35ms)");
-  command->add_flag("--verbose", options->verbose, "Say on the error output why there was nothing to do");
-  command->require_subcommand(0, 1);
-  command->callback([command, options, &context] {
-    if (command->get_subcommands().empty()) context.exit_code = hook(context, *options);
+  explain(command,
+          "Reads a hook's event on the standard input, tells the daemon whether the lead is busy, idle or gone,\n"
+          "and prints what the client shall do: read waiting messages, go on with them, allow or deny by rule\n"
+          "([lead] permissions). Whatever goes wrong, it prints nothing and leaves with 0 (--verbose says why on\n"
+          "the error output): the client goes on as without it. A wrong command line is 1, since 2 would block.\n\n"
+          "Examples:\n"
+          "  inbox-poller hook install\n"
+          "  echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"…\"}' | inbox-poller hook --verbose");
+  add_duration(command, "--patience", options->patience, "How long the daemon may take (default: 35ms)");
+  command.add_flag("--verbose", options->verbose, "Say on the error output why there was nothing to do");
+  command.require_subcommand(0, 1);
+  command.callback([&command, options, &context] {
+    if (command.get_subcommands().empty()) context.exit_code = hook(context, *options);
   });
+}
 
-  CLI::App* waiting = add_command(
-      *command, "wait", "Wake an idle session when messages come",
-      "For a hook with \"asyncRewake\": waits until there are messages for the idle lead, writes them to the\n"
-      "error output and leaves with 2. One at a time: another one leaves at once with 0, unless it is of a newer\n"
-      "session, whose messages it then waits for. It also leaves with 0 when the time is over, when the session,\n"
-      "its client or the daemon is gone, when the event on the standard input is not of the lead's session, and\n"
-      "where nobody is at the client (-p).\n\n"
-      "Example:\n"
-      "  inbox-poller hook wait --timeout 23h");
-  add_duration(*waiting, "--timeout", options->timeout, "How long to wait (default: for ever)");
-  waiting->callback([options, &context] { context.exit_code = wait(context, *options); });
-  add_hook_worker(*command, context);
-  add_hook_install(*command, context);
+void declare_hook_wait(CLI::App& command, Context& context) {
+  auto options = std::make_shared<HookOptions>();
+  explain(command,
+          "For a hook with \"asyncRewake\": waits until there are messages for the idle lead, writes them to the\n"
+          "error output and leaves with 2. One at a time: another one leaves at once with 0, unless it is of a newer\n"
+          "session, whose messages it then waits for. It also leaves with 0 when the time is over, when the session,\n"
+          "its client or the daemon is gone, when the event on the standard input is not of the lead's session, and\n"
+          "where nobody is at the client (-p).\n\n"
+          "Example:\n"
+          "  inbox-poller hook wait --timeout 23h");
+  add_duration(command, "--timeout", options->timeout, "How long to wait (default: for ever)");
+  command.callback([&command, options, &context] {
+    options->verbose = command.get_parent()->count("--verbose") > 0;
+    context.exit_code = wait(context, *options);
+  });
+}
+
+void declare_hook_worker(CLI::App& command, Context& context) {
+  auto options = std::make_shared<HookOptions>();
+  explain(command,
+          "Reads a PreToolUse event on the standard input. Where a rule of the worker's team allows or denies the\n"
+          "call, it prints that, once it is recorded (`inbox-poller decisions`). What no rule decides, and every\n"
+          "session that is no worker's, goes on as without it; so it does when no daemon answers: it leaves with 0\n"
+          "and prints nothing (--verbose says why on the error output).\n\n"
+          "Example:\n"
+          "  inbox-poller hook install --for workers");
+  add_duration(command, "--patience", options->patience, "How long the daemon may take (default: 500ms)");
+  command.add_flag("--verbose", options->verbose, "Say on the error output why there was nothing to do");
+  command.callback([options, &context] { context.exit_code = hook_worker(context, *options); });
 }
 
 }  // namespace inbox_poller::poller::cli

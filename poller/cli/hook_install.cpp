@@ -1,10 +1,13 @@
-#include "poller/cli/hook_install.hpp"
-
+// `hook install` and `hook uninstall`: our hooks in the settings of the lead's client.
 #ifdef __APPLE__
 #include <mach-o/dyld.h>
 #endif
 
 #include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -12,10 +15,11 @@
 #include <iterator>
 #include <memory>
 
+#include "poller/child.hpp"
 #include "poller/cli/clients.hpp"
+#include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/settings_file.hpp"
-#include "poller/cli/text_diff.hpp"
 #include "schema/hook_settings.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -133,6 +137,30 @@ Status readable_by(const Readers& readers, const InstallOptions& options, const 
   return Done{};
 }
 
+/// As `diff -u` shows it; where there is no such program, that it cannot be shown.
+std::string difference(const Settings& settings, const std::string& after) {
+  const std::string path = settings.path().string();
+  ChildCommand diff;
+  diff.argv = {"diff", "-u", "--text", "--label", path, "--label", path, settings.text ? path : "/dev/null", "-"};
+  diff.input = after;
+  diff.environment = {{"LC_ALL", "C"}};
+  diff.most_output = std::size_t{16} << 20;
+  boost::asio::io_context loop;
+  std::string shown;
+  const auto compare = [&]() -> boost::asio::awaitable<void> {
+    auto running = run_child(std::move(diff));
+    const auto result = co_await std::move(running);
+    shown = result && result->exit_code == 1 && !result->timed_out
+                ? result->output
+                : path + ": what would change cannot be shown; that needs the program `diff`\n";
+  };
+  boost::asio::co_spawn(loop, compare(), [](std::exception_ptr failure) {
+    if (failure) std::rethrow_exception(failure);
+  });
+  loop.run();
+  return shown;
+}
+
 using Change = std::function<Result<std::optional<std::string>>(const Settings&)>;
 
 /// What was or would be changed: the hooks of which client, where that matters.
@@ -168,7 +196,7 @@ ExitCode apply(Context& context, const InstallOptions& options, const Change& ch
   if (!text) return context.fail({text.error().code, path + ": " + text.error().message});
   if (*text == settings->text)
     return told(context, *settings, {"", false, printable(path) + ": nothing to change"}, readers);
-  const std::string diff = unified_diff(settings->text.value_or(""), text->value_or(""), path);
+  const std::string diff = difference(*settings, text->value_or(""));
   if (!context.json) {
     if (const ExitCode shown = context.print(printable_block(diff, "")); shown != ExitCode::done) return shown;
   }
@@ -230,37 +258,38 @@ void add_common(CLI::App& command, InstallOptions& options) {
 
 }  // namespace
 
-void add_hook_install(CLI::App& hook, Context& context) {
+void declare_hook_install(CLI::App& command, Context& context) {
   auto options = std::make_shared<InstallOptions>();
   options->user = "lead";
-  CLI::App* command = add_command(
-      hook, "install", "Put our hooks into the settings of a client",
-      "Shows what would change, asks, and writes it; every other byte of the file stays, and what was there\n"
-      "before is kept beside it. --socket and --team, where given, become part of the hooks. Twice is as good\n"
-      "as once. The hooks of a user's settings run in every session: the daemon knows whose it is.\n"
-      "--for workers: what your rules allow or deny is decided before a worker asks its lead; with it a front\n"
-      "and a team whose lead is gone decide also for workers that take answers from their lead alone.\n"
-      "A client skips a whole settings file for one event that it does not know, so the clients in PATH are\n"
-      "asked for their versions; the oldest counts. `inbox-poller doctor` looks again after an update.\n\n"
-      "Examples:\n"
-      "  inbox-poller hook install\n"
-      "  inbox-poller hook install --for workers --scope project --yes\n"
-      "  inbox-poller hook install --print --client 2.1.330");
-  add_common(*command, *options);
-  command->add_option("--client", options->client, "The client's program, or its version (default: those in PATH)")
+  explain(command,
+          "Shows what would change, asks, and writes it; every other byte of the file stays, and what was there\n"
+          "before is kept beside it. --socket and --team, where given, become part of the hooks. Twice is as good\n"
+          "as once. The hooks of a user's settings run in every session: the daemon knows whose it is.\n"
+          "--for workers: what your rules allow or deny is decided before a worker asks its lead; with it a front\n"
+          "and a team whose lead is gone decide also for workers that take answers from their lead alone.\n"
+          "A client skips a whole settings file for one event that it does not know, so the clients in PATH are\n"
+          "asked for their versions; the oldest counts. `inbox-poller doctor` looks again after an update.\n\n"
+          "Examples:\n"
+          "  inbox-poller hook install\n"
+          "  inbox-poller hook install --for workers --scope project --yes\n"
+          "  inbox-poller hook install --print --client 2.1.330");
+  add_common(command, *options);
+  command.add_option("--client", options->client, "The client's program, or its version (default: those in PATH)")
       ->type_name("PROGRAM");
-  command->add_flag("--print", options->print, "Only print the fragment");
-  command->callback([options, &context] { context.exit_code = install(context, *options); });
+  command.add_flag("--print", options->print, "Only print the fragment");
+  command.callback([options, &context] { context.exit_code = install(context, *options); });
+}
 
-  auto removal = std::make_shared<InstallOptions>();
-  command = add_command(hook, "uninstall", "Take our hooks out again",
-                        "Removes exactly what `hook install` added, from whichever version of it; both the lead's and\n"
-                        "the workers', or with --for only these.\n\n"
-                        "Examples:\n"
-                        "  inbox-poller hook uninstall --yes\n"
-                        "  inbox-poller hook uninstall --for workers");
-  add_common(*command, *removal);
-  command->callback([removal, &context] { context.exit_code = uninstall(context, *removal); });
+void declare_hook_uninstall(CLI::App& command, Context& context) {
+  auto options = std::make_shared<InstallOptions>();
+  explain(command,
+          "Removes exactly what `hook install` added, from whichever version of it; both the lead's and\n"
+          "the workers', or with --for only these.\n\n"
+          "Examples:\n"
+          "  inbox-poller hook uninstall --yes\n"
+          "  inbox-poller hook uninstall --for workers");
+  add_common(command, *options);
+  command.callback([options, &context] { context.exit_code = uninstall(context, *options); });
 }
 
 }  // namespace inbox_poller::poller::cli

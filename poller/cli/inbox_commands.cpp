@@ -145,7 +145,6 @@ Status leave_to_daemon(const Context& context, const InboxOptions& options, cons
 }
 
 // --- list
-// ------------------------------------------------------------------------------------------------------------------
 
 const LockSight* lock_of(const TeamSight& sight, const InboxSight& inbox) {
   const auto found = std::find_if(sight.locks.begin(), sight.locks.end(),
@@ -204,7 +203,6 @@ ExitCode list(Context& context, const InboxOptions& options) {
 }
 
 // --- show, unread
-// ----------------------------------------------------------------------------------------------------------
 
 json::object entry_json(const EntryView& entry) {
   json::object object{{"message_key", entry.key}, {"read", entry.read}, {"type", entry.type}};
@@ -273,7 +271,6 @@ ExitCode show(Context& context, const InboxOptions& options, bool only_unread) {
 }
 
 // --- send
-// ------------------------------------------------------------------------------------------------------------------
 
 Status may_receive(const Box& box) {
   const Whose whose = whose_inbox(box.member, box.team.config, box.lead, box.roster);
@@ -323,7 +320,6 @@ ExitCode send(Context& context, const InboxOptions& options) {
 }
 
 // --- mark-read, clear
-// ------------------------------------------------------------------------------------------------------
 
 using Choose = std::function<Result<std::vector<std::size_t>>(const schema::InboxDocument&)>;
 using Apply = WriteResult (*)(Mailbox&, const std::string&, const schema::InboxDocument&, std::span<const std::size_t>);
@@ -406,90 +402,99 @@ ExitCode clear(Context& context, const InboxOptions& options) {
   return change(context, **box, choose, remove, "removed");
 }
 
-CLI::App* add_inbox_command(CLI::App& app, const std::string& name, const std::string& line, const std::string& help,
-                            const std::shared_ptr<InboxOptions>& options) {
-  CLI::App* command = add_command(app, name, line, help);
-  if (name != "list") command->add_option("MEMBER", options->member, "Whose inbox")->required();
-  return command;
+constexpr const char* left_to_the_daemon =
+    "The lead's inbox is left alone while a daemon serves it: the daemon would take this for\n"
+    "another consumer.\n\n";
+
+/// The options of the command itself, to which those of the one below it are added.
+std::shared_ptr<InboxOptions> options_of(CLI::App& command, Context& context) {
+  if (!context.inbox_options) context.inbox_options = std::make_shared<InboxOptions>();
+  auto options = std::static_pointer_cast<InboxOptions>(context.inbox_options);
+  if (command.get_parent()->get_parent() != nullptr && command.get_name() != "list")
+    command.add_option("MEMBER", options->member, "Whose inbox")->required();
+  return options;
 }
 
-void add_readers(CLI::App& inbox, Context& context, const std::shared_ptr<InboxOptions>& options) {
-  add_inbox_command(inbox, "list", "Show the inboxes of the team",
-                    "Every inbox with its entries and lock, and whose it is: the lead's, a member's, an alias of the\n"
-                    "lead, a welcome sender's, or a phantom that nobody reads.\n\n"
-                    "Example:\n  inbox-poller inbox list --team demo",
-                    options)
-      ->callback([&context, options] { context.exit_code = list(context, *options); });
-  const auto add_reader = [&](const std::string& name, const std::string& line, const std::string& help, bool unread) {
-    CLI::App* command = add_inbox_command(inbox, name, line, help, options);
-    command->add_option("--last", options->last, "Only so many, the newest")->type_name("N");
-    command->add_flag("--full", options->full, "Whole texts");
-    command->callback([&context, options, unread] { context.exit_code = show(context, *options, unread); });
-  };
-  add_reader("show", "Show the entries of an inbox",
-             "In the order of the file; a star stands before what is unread.\n\n"
-             "Examples:\n  inbox-poller inbox show team-lead --last 5\n  inbox-poller inbox show alice --full",
-             false);
-  add_reader("unread", "Show the unread entries of an inbox",
-             "As `show`; nothing unread is exit code 4.\n\nExample:\n  inbox-poller inbox unread team-lead", true);
-}
-
-void add_writers(CLI::App& inbox, Context& context, const std::shared_ptr<InboxOptions>& options) {
-  CLI::App* sender = add_inbox_command(
-      inbox, "send", "Append a message to an inbox",
-      "Writes one entry, under the lock, from the lead unless told otherwise. What a client would act\n"
-      "on instead of reading it is refused. \"-\" reads the text from the standard input.\n\n"
-      "Examples:\n  inbox-poller inbox send alice 'please rebase'\n"
-      "  git log -1 | inbox-poller inbox send alice - --from bob --summary 'the last commit'",
-      options);
-  sender->add_option("TEXT", options->text, "The message, or - for the standard input")->required();
-  sender->add_option("--from", options->from, "The sender's name (default: the lead's)")->type_name("NAME");
-  sender->add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
-  sender->add_flag("--anyway", options->anyway, "Also to a name that is no member");
-  sender->add_flag("--raw", options->raw, "Also a text that is a control message");
-  sender->callback([&context, options] { context.exit_code = send(context, *options); });
-
-  const std::string served =
-      "The lead's inbox is left alone while a daemon serves it: the daemon would take this for\n"
-      "another consumer.\n\n";
-  CLI::App* marker = add_inbox_command(inbox, "mark-read", "Mark entries of an inbox as read",
-                                       served +
-                                           "Examples:\n  inbox-poller inbox mark-read alice --all\n"
-                                           "  inbox-poller inbox mark-read alice --key 0f3a9c21d4e8",
-                                       options);
-  marker->add_option("--key", options->keys, "Entries whose keys begin so")->type_name("PREFIX");
-  marker->add_flag("--all", options->all, "All that are unread");
-  marker->add_flag("--anyway", options->anyway, "Also the inbox that a daemon serves");
-  marker->callback([&context, options] { context.exit_code = mark_read(context, *options); });
-
-  CLI::App* clearer = add_inbox_command(inbox, "clear", "Remove entries from an inbox",
-                                        "Removes the entries that are marked read; with --all every one.\n" + served +
-                                            "Examples:\n  inbox-poller inbox clear alice\n"
-                                            "  inbox-poller inbox clear alice --all --yes",
-                                        options);
-  CLI::Option* all = clearer->add_flag("--all", options->all, "Unread entries too");
-  clearer->add_flag("--read", options->read, "Only entries that are marked read (the default)")->excludes(all);
-  clearer->add_flag("--yes", options->yes, "Do not ask");
-  clearer->add_flag("--anyway", options->anyway, "Also the inbox that a daemon serves");
-  clearer->callback([&context, options] { context.exit_code = clear(context, *options); });
+void declare_reader(CLI::App& command, Context& context, bool unread) {
+  auto options = options_of(command, context);
+  command.add_option("--last", options->last, "Only so many, the newest")->type_name("N");
+  command.add_flag("--full", options->full, "Whole texts");
+  command.callback([&context, options, unread] { context.exit_code = show(context, *options, unread); });
 }
 
 }  // namespace
 
-void add_inbox(CLI::App& app, Context& context) {
-  auto options = std::make_shared<InboxOptions>();
-  CLI::App* inbox =
-      add_command(app, "inbox", "The plain mailbox: list, show, unread, send, mark-read, clear",
-                  "Works on the files themselves, under the locks that all clients respect; no daemon is\n"
-                  "needed. The team is found by --team in the configuration, or below --root.\n\n"
-                  "Examples:\n  inbox-poller inbox list\n  inbox-poller inbox show alice --last 3\n"
-                  "  inbox-poller inbox send alice 'please rebase' --root ~/.claude/teams --team demo");
-  inbox->require_subcommand(1);
-  add_sources(*inbox, options->sources);
-  inbox->add_option("--root", options->root, "The folder that holds the teams; nothing is read from a configuration")
+void declare_inbox(CLI::App& command, Context& context) {
+  auto options = options_of(command, context);
+  explain(command,
+          "Works on the files themselves, under the locks that all clients respect; no daemon is\n"
+          "needed. The team is found by --team in the configuration, or below --root.\n\n"
+          "Examples:\n  inbox-poller inbox list\n  inbox-poller inbox show alice --last 3\n"
+          "  inbox-poller inbox send alice 'please rebase' --root ~/.claude/teams --team demo");
+  command.require_subcommand(1);
+  add_sources(command, options->sources);
+  command.add_option("--root", options->root, "The folder that holds the teams; nothing is read from a configuration")
       ->type_name("DIR");
-  add_readers(*inbox, context, options);
-  add_writers(*inbox, context, options);
+}
+
+void declare_inbox_list(CLI::App& command, Context& context) {
+  auto options = options_of(command, context);
+  explain(command,
+          "Every inbox with its entries and lock, and whose it is: the lead's, a member's, an alias of the\n"
+          "lead, a welcome sender's, or a phantom that nobody reads.\n\n"
+          "Example:\n  inbox-poller inbox list --team demo");
+  command.callback([&context, options] { context.exit_code = list(context, *options); });
+}
+
+void declare_inbox_show(CLI::App& command, Context& context) {
+  explain(command,
+          "In the order of the file; a star stands before what is unread.\n\n"
+          "Examples:\n  inbox-poller inbox show team-lead --last 5\n  inbox-poller inbox show alice --full");
+  declare_reader(command, context, false);
+}
+
+void declare_inbox_unread(CLI::App& command, Context& context) {
+  explain(command, "As `show`; nothing unread is exit code 4.\n\nExample:\n  inbox-poller inbox unread team-lead");
+  declare_reader(command, context, true);
+}
+
+void declare_inbox_send(CLI::App& command, Context& context) {
+  auto options = options_of(command, context);
+  explain(command,
+          "Writes one entry, under the lock, from the lead unless told otherwise. What a client would act\n"
+          "on instead of reading it is refused. \"-\" reads the text from the standard input.\n\n"
+          "Examples:\n  inbox-poller inbox send alice 'please rebase'\n"
+          "  git log -1 | inbox-poller inbox send alice - --from bob --summary 'the last commit'");
+  command.add_option("TEXT", options->text, "The message, or - for the standard input")->required();
+  command.add_option("--from", options->from, "The sender's name (default: the lead's)")->type_name("NAME");
+  command.add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
+  command.add_flag("--anyway", options->anyway, "Also to a name that is no member");
+  command.add_flag("--raw", options->raw, "Also a text that is a control message");
+  command.callback([&context, options] { context.exit_code = send(context, *options); });
+}
+
+void declare_inbox_mark_read(CLI::App& command, Context& context) {
+  auto options = options_of(command, context);
+  explain(command, std::string(left_to_the_daemon) +
+                       "Examples:\n  inbox-poller inbox mark-read alice --all\n"
+                       "  inbox-poller inbox mark-read alice --key 0f3a9c21d4e8");
+  command.add_option("--key", options->keys, "Entries whose keys begin so")->type_name("PREFIX");
+  command.add_flag("--all", options->all, "All that are unread");
+  command.add_flag("--anyway", options->anyway, "Also the inbox that a daemon serves");
+  command.callback([&context, options] { context.exit_code = mark_read(context, *options); });
+}
+
+void declare_inbox_clear(CLI::App& command, Context& context) {
+  auto options = options_of(command, context);
+  explain(command, std::string("Removes the entries that are marked read; with --all every one.\n") +
+                       left_to_the_daemon +
+                       "Examples:\n  inbox-poller inbox clear alice\n"
+                       "  inbox-poller inbox clear alice --all --yes");
+  CLI::Option* all = command.add_flag("--all", options->all, "Unread entries too");
+  command.add_flag("--read", options->read, "Only entries that are marked read (the default)")->excludes(all);
+  command.add_flag("--yes", options->yes, "Do not ask");
+  command.add_flag("--anyway", options->anyway, "Also the inbox that a daemon serves");
+  command.callback([&context, options] { context.exit_code = clear(context, *options); });
 }
 
 }  // namespace inbox_poller::poller::cli

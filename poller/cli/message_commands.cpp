@@ -31,15 +31,15 @@ ExitCode send(Context& context, const SendOptions& options) {
   }
   if (!options.summary.empty()) request["summary"] = options.summary;
   if (!options.to.empty()) request["to"] = options.to;
-  const Result<json::object> answer = context.ask(options.to.empty() ? "broadcast" : "send", std::move(request));
-  if (!answer) return context.fail(answer.error());
-  if (context.json) return context.print_json(*answer);
-  std::vector<const json::object*> sent = objects_of(*answer, "sent");
-  if (!options.to.empty()) sent.push_back(&*answer);
-  std::string text;
-  for (const json::object* one : sent)
-    text += "for " + text_of(*one, "to") + ": inbox-poller trace " + text_of(*one, "message_key") + '\n';
-  return context.print(text.empty() ? "there is no worker to send to\n" : text);
+  return context.show(
+      options.to.empty() ? "broadcast" : "send", std::move(request), [&](const json::object& answer) -> std::string {
+        std::vector<const json::object*> sent = objects_of(answer, "sent");
+        if (!options.to.empty()) sent.push_back(&answer);
+        std::string text;
+        for (const json::object* one : sent)
+          text += "for " + text_of(*one, "to") + ": inbox-poller trace " + text_of(*one, "message_key") + '\n';
+        return text.empty() ? "there is no worker to send to\n" : text;
+      });
 }
 
 struct RecvOptions {
@@ -151,53 +151,51 @@ std::string read_wait(const std::string& text, RecvOptions& options) {
 
 }  // namespace
 
-void add_send(CLI::App& app, Context& context) {
+void declare_send(CLI::App& command, Context& context) {
   auto options = std::make_shared<SendOptions>();
-  CLI::App* command =
-      add_command(app, "send", "Send a message to one worker",
-                  "Writes a message from the lead into a worker's inbox. A text that begins with \"-\" goes behind\n"
-                  "\"--\"; \"-\" alone reads the text from the standard input.\n\n"
-                  "Examples:\n"
-                  "  inbox-poller send alice 'please rebase before you go on'\n"
-                  "  git log -1 | inbox-poller send alice - --summary 'the last commit'");
-  command->add_option("TO", options->to, "The worker's name")->required();
-  command->add_option("TEXT", options->text, "The message, or - for the standard input")->required();
-  command->add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
-  command->callback([options, &context] { context.exit_code = send(context, *options); });
+  explain(command,
+          "Writes a message from the lead into a worker's inbox. A text that begins with \"-\" goes behind\n"
+          "\"--\"; \"-\" alone reads the text from the standard input.\n\n"
+          "Examples:\n"
+          "  inbox-poller send alice 'please rebase before you go on'\n"
+          "  git log -1 | inbox-poller send alice - --summary 'the last commit'");
+  command.add_option("TO", options->to, "The worker's name")->required();
+  command.add_option("TEXT", options->text, "The message, or - for the standard input")->required();
+  command.add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
+  command.callback([options, &context] { context.exit_code = send(context, *options); });
 }
 
-void add_broadcast(CLI::App& app, Context& context) {
+void declare_broadcast(CLI::App& command, Context& context) {
   auto options = std::make_shared<SendOptions>();
-  CLI::App* command = add_command(app, "broadcast", "Send a message to every worker",
-                                  "As `send`, once to each member of the team but the lead.\n\n"
-                                  "Example:\n"
-                                  "  inbox-poller broadcast 'the build is green again'");
-  command->add_option("TEXT", options->text, "The message, or - for the standard input")->required();
-  command->add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
-  command->callback([options, &context] { context.exit_code = send(context, *options); });
+  explain(command,
+          "As `send`, once to each member of the team but the lead.\n\n"
+          "Example:\n"
+          "  inbox-poller broadcast 'the build is green again'");
+  command.add_option("TEXT", options->text, "The message, or - for the standard input")->required();
+  command.add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
+  command.callback([options, &context] { context.exit_code = send(context, *options); });
 }
 
-void add_recv(CLI::App& app, Context& context) {
+void declare_recv(CLI::App& command, Context& context) {
   auto options = std::make_shared<RecvOptions>();
-  CLI::App* command = add_command(
-      app, "recv", "Take the messages for the lead",
-      "Prints the waiting messages and acknowledges them after they were written out: a closed pipe, a\n"
-      "full disk or a kill in between loses nothing. While the lead is busy there is nothing to take.\n"
-      "\"text\" is the block that a lead session reads; \"json\" is one object a line, with \"attempts\" over 1\n"
-      "for a message that may be a repeat. With --no-ack the messages stay yours for ten minutes; `ack`\n"
-      "ends that. An interrupted wait (SIGINT) takes nothing.\n\n"
-      "With --follow it stays and prints each batch as it comes; while it runs it is the rung \"socket\" of\n"
-      "delivery.via. When the daemon restarts it waits and goes on. With --acks nothing is acknowledged by\n"
-      "itself: message keys are read from the standard input, one a line, and each acknowledges that message\n"
-      "and all that were handed out before it; at most 1000 wait for that. The end of the input ends it. A\n"
-      "program that was killed says with --after which message it had taken last. Several may follow; each\n"
-      "message goes to one of them. SIGINT and SIGTERM end it with 0; what was not acknowledged comes again.\n\n"
-      "Examples:\n"
-      "  inbox-poller recv --wait=60\n"
-      "  inbox-poller recv --follow\n"
-      "  inbox-poller recv --follow --acks --after \"$(cat last-key)\" < keys | my-lead > keys\n"
-      "  inbox-poller recv --format json --max 1 --no-ack");
-  auto* wait = command->add_option_function<std::string>(
+  explain(command,
+          "Prints the waiting messages and acknowledges them after they were written out: a closed pipe, a\n"
+          "full disk or a kill in between loses nothing. While the lead is busy there is nothing to take.\n"
+          "\"text\" is the block that a lead session reads; \"json\" is one object a line, with \"attempts\" over 1\n"
+          "for a message that may be a repeat. With --no-ack the messages stay yours for ten minutes; `ack`\n"
+          "ends that. An interrupted wait (SIGINT) takes nothing.\n\n"
+          "With --follow it stays and prints each batch as it comes; while it runs it is the rung \"socket\" of\n"
+          "delivery.via. When the daemon restarts it waits and goes on. With --acks nothing is acknowledged by\n"
+          "itself: message keys are read from the standard input, one a line, and each acknowledges that message\n"
+          "and all that were handed out before it; at most 1000 wait for that. The end of the input ends it. A\n"
+          "program that was killed says with --after which message it had taken last. Several may follow; each\n"
+          "message goes to one of them. SIGINT and SIGTERM end it with 0; what was not acknowledged comes again.\n\n"
+          "Examples:\n"
+          "  inbox-poller recv --wait=60\n"
+          "  inbox-poller recv --follow\n"
+          "  inbox-poller recv --follow --acks --after \"$(cat last-key)\" < keys | my-lead > keys\n"
+          "  inbox-poller recv --format json --max 1 --no-ack");
+  auto* wait = command.add_option_function<std::string>(
       "--wait",
       [options](const std::string& text) {
         if (const std::string problem = read_wait(text, *options); !problem.empty())
@@ -205,35 +203,34 @@ void add_recv(CLI::App& app, Context& context) {
       },
       "Wait for a message, at most so many seconds; without a number for ever");
   wait->type_name("[SECONDS]")->expected(0, 1);
-  command->add_option("--max", options->max, "At most so many messages")
+  command.add_option("--max", options->max, "At most so many messages")
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000).description(""));
-  command->add_option("--format", options->format, "text or json (--json is the same as --format json)")
+  command.add_option("--format", options->format, "text or json (--json is the same as --format json)")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json"}).description(""));
-  auto* no_ack = command->add_flag("--no-ack", options->no_ack, "Leave the acknowledgement to `inbox-poller ack`");
-  auto* follows = command->add_flag("--follow", options->follows, "Stay, and print messages as they come");
+  auto* no_ack = command.add_flag("--no-ack", options->no_ack, "Leave the acknowledgement to `inbox-poller ack`");
+  auto* follows = command.add_flag("--follow", options->follows, "Stay, and print messages as they come");
   follows->excludes(wait)->excludes(no_ack);
-  command->add_flag("--acks", options->acks, "Acknowledge what the keys on the standard input say (JSON only)")
+  command.add_flag("--acks", options->acks, "Acknowledge what the keys on the standard input say (JSON only)")
       ->needs(follows);
   command
-      ->add_option("--after", options->after,
-                   "The message that was taken last, and all handed out before it, are known")
+      .add_option("--after", options->after, "The message that was taken last, and all handed out before it, are known")
       ->type_name("KEY")
       ->needs(follows);
-  command->add_flag("--even-busy", options->even_busy, "Also when the lead is busy");
-  command->callback([options, &context] { context.exit_code = recv(context, *options); });
+  command.add_flag("--even-busy", options->even_busy, "Also when the lead is busy");
+  command.callback([options, &context] { context.exit_code = recv(context, *options); });
 }
 
-void add_ack(CLI::App& app, Context& context) {
+void declare_ack(CLI::App& command, Context& context) {
   auto keys = std::make_shared<std::vector<std::string>>();
-  CLI::App* command = add_command(app, "ack", "Acknowledge messages taken with `recv --no-ack`",
-                                  "An acknowledged message has arrived and does not come again.\n\n"
-                                  "Example:\n"
-                                  "  inbox-poller ack 0f3a9c21d4e84c6f9a1b2c3d4e5f6071");
-  command->add_option("KEY", *keys, "Message keys, as recv shows them")->required();
-  command->callback([keys, &context] { context.exit_code = ack(context, *keys); });
+  explain(command,
+          "An acknowledged message has arrived and does not come again.\n\n"
+          "Example:\n"
+          "  inbox-poller ack 0f3a9c21d4e84c6f9a1b2c3d4e5f6071");
+  command.add_option("KEY", *keys, "Message keys, as recv shows them")->required();
+  command.callback([keys, &context] { context.exit_code = ack(context, *keys); });
 }
 
 }  // namespace inbox_poller::poller::cli

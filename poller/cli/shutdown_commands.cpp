@@ -122,49 +122,47 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
 }
 
 ExitCode shutdowns(Context& context, long long limit) {
-  const Result<json::object> answer = context.ask("shutdowns", {{"limit", limit}});
-  if (!answer) return context.fail(answer.error());
-  if (context.json) return context.print_json(*answer);
-  std::vector<Row> rows{{"ASKED", "TEAM", "WORKER", "STATE", "BY", "ID"}};
-  std::string text;
-  for (const json::object* one : objects_of(*answer, "shutdowns")) {
-    rows.push_back({ago(number_of(*one, "requested_ms")), text_of(*one, "team"), text_of(*one, "member"),
-                    text_of(*one, "state"), text_of(*one, "by"), text_of(*one, "request_id")});
-    text += line_of(*one);
-  }
-  return context.print(rows.size() == 1 ? "nobody was asked to shut down\n" : table(rows, "") + '\n' + text);
+  return context.show("shutdowns", {{"limit", limit}}, [](const json::object& answer) {
+    std::vector<Row> rows{{"ASKED", "TEAM", "WORKER", "STATE", "BY", "ID"}};
+    std::string text;
+    for (const json::object* one : objects_of(answer, "shutdowns")) {
+      rows.push_back({ago(number_of(*one, "requested_ms")), text_of(*one, "team"), text_of(*one, "member"),
+                      text_of(*one, "state"), text_of(*one, "by"), text_of(*one, "request_id")});
+      text += line_of(*one);
+    }
+    return rows.size() == 1 ? "nobody was asked to shut down\n" : table(rows, "") + '\n' + text;
+  });
 }
 
 }  // namespace
 
-void add_shutdown(CLI::App& app, Context& context) {
+void declare_shutdown(CLI::App& command, Context& context) {
   auto options = std::make_shared<ShutdownOptions>();
-  CLI::App* command = add_command(
-      app, "shutdown", "Ask a worker to end, and clean up after it",
-      "Sends a shutdown request. When the worker agrees, its process and pane are ended, it is taken out of the\n"
-      "roster, its unfinished tasks are given back, and the lead is told. Only the pane and processes that the\n"
-      "roster named when you asked are touched. A worker may refuse; its reason is shown and goes to the lead.\n"
-      "Without --force-after (or [shutdown] force_after) nobody is ended who did not agree.\n\n"
-      "A worker that a lead of client 2.1.329 or newer started obeys that lead only: it is not asked, and you\n"
-      "are told what --force would end. --force asks nobody: it ends at once what is on record of the worker\n"
-      "(its pane and its process), and nothing else.\n\n"
-      "With --wait each step is shown; it ends with 0 when all is cleaned up, and with 1 when the worker refused\n"
-      "or the time was over. Write a limit as --wait=2min. Interrupting the wait stops nothing else.\n\n"
-      "Examples:\n"
-      "  inbox-poller shutdown alice --reason 'the work is merged' --wait\n"
-      "  inbox-poller shutdown bob --nudge-after 0s --force-after 1min --wait=2min\n"
-      "  inbox-poller shutdown carol --force\n"
-      "  inbox-poller shutdown --all");
-  command->add_option("MEMBER", options->member, "The worker's name");
-  command->add_flag("--all", options->all, "Every worker of the team");
-  command->add_option("--reason", options->reason, "What the worker is told")->type_name("TEXT");
-  add_duration(*command, "--nudge-after", options->nudge_after,
+  explain(command,
+          "Sends a shutdown request. When the worker agrees, its process and pane are ended, it is taken out of the\n"
+          "roster, its unfinished tasks are given back, and the lead is told. Only the pane and processes that the\n"
+          "roster named when you asked are touched. A worker may refuse; its reason is shown and goes to the lead.\n"
+          "Without --force-after (or [shutdown] force_after) nobody is ended who did not agree.\n\n"
+          "A worker that a lead of client 2.1.329 or newer started obeys that lead only: it is not asked, and you\n"
+          "are told what --force would end. --force asks nobody: it ends at once what is on record of the worker\n"
+          "(its pane and its process), and nothing else.\n\n"
+          "With --wait each step is shown; it ends with 0 when all is cleaned up, and with 1 when the worker refused\n"
+          "or the time was over. Write a limit as --wait=2min. Interrupting the wait stops nothing else.\n\n"
+          "Examples:\n"
+          "  inbox-poller shutdown alice --reason 'the work is merged' --wait\n"
+          "  inbox-poller shutdown bob --nudge-after 0s --force-after 1min --wait=2min\n"
+          "  inbox-poller shutdown carol --force\n"
+          "  inbox-poller shutdown --all");
+  command.add_option("MEMBER", options->member, "The worker's name");
+  command.add_flag("--all", options->all, "Every worker of the team");
+  command.add_option("--reason", options->reason, "What the worker is told")->type_name("TEXT");
+  add_duration(command, "--nudge-after", options->nudge_after,
                "Remind it once, after so long (0s: never; default: as configured)");
-  add_duration(*command, "--force-after", options->force_after,
+  add_duration(command, "--force-after", options->force_after,
                "Go on without its consent after so long (default: as configured)");
-  command->add_flag("--force", options->force, "End it now, without asking it");
+  command.add_flag("--force", options->force, "End it now, without asking it");
   command
-      ->add_option_function<std::string>(
+      .add_option_function<std::string>(
           "--wait",
           [options](const std::string& text) {
             options->waits = true;
@@ -173,23 +171,22 @@ void add_shutdown(CLI::App& app, Context& context) {
           "Show each step until the end, at most so long")
       ->type_name("[=DURATION]")
       ->expected(0, 1);
-  command->callback([options, &context] { context.exit_code = shutdown(context, *options); });
+  command.callback([options, &context] { context.exit_code = shutdown(context, *options); });
 }
 
-void add_shutdowns(CLI::App& app, Context& context) {
+void declare_shutdowns(CLI::App& command, Context& context) {
   auto limit = std::make_shared<long long>(20);
-  CLI::App* command =
-      add_command(app, "shutdowns", "Show who was asked to end, and how far that is",
-                  "The latest shutdowns, the newest first, and for each a sentence: what it waits for, what was\n"
-                  "left alone and why, or what to do next.\n\n"
-                  "Examples:\n"
-                  "  inbox-poller shutdowns\n"
-                  "  inbox-poller shutdowns --json | jq '.shutdowns[] | select(.open)'");
-  command->add_option("--limit", *limit, "At most so many")
+  explain(command,
+          "The latest shutdowns, the newest first, and for each a sentence: what it waits for, what was\n"
+          "left alone and why, or what to do next.\n\n"
+          "Examples:\n"
+          "  inbox-poller shutdowns\n"
+          "  inbox-poller shutdowns --json | jq '.shutdowns[] | select(.open)'");
+  command.add_option("--limit", *limit, "At most so many")
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000).description(""));
-  command->callback([limit, &context] { context.exit_code = shutdowns(context, *limit); });
+  command.callback([limit, &context] { context.exit_code = shutdowns(context, *limit); });
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -9,6 +9,7 @@
 #include "config/units.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
+#include "poller/cli/loop.hpp"
 #include "poller/cli/printable.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -165,32 +166,16 @@ std::string substance(json::object answer) {
   return json::serialize(answer);
 }
 
-volatile std::sig_atomic_t interrupted = 0;
-
-/// While it lives, Ctrl-C only raises `interrupted`.
-class Interruptible {
- public:
-  Interruptible() {
-    interrupted = 0;
-    struct sigaction action {};
-    action.sa_handler = [](int) { interrupted = 1; };
-    ::sigaction(SIGINT, &action, &before_);
-  }
-  ~Interruptible() { ::sigaction(SIGINT, &before_, nullptr); }
-  Interruptible(const Interruptible&) = delete;
-  Interruptible& operator=(const Interruptible&) = delete;
-
- private:
-  struct sigaction before_ {};
-};
-
 ExitCode watch(Context& context, config::Duration every) {
   constexpr std::string_view redraw = "\x1b[H\x1b[2J";
-  const Interruptible until_interrupted;
+  bool interrupted = false;
+  boost::asio::io_context loop{1};
+  const Signals until_interrupted(loop, {SIGINT}, [&](int) { interrupted = true; });
   std::string shown;
-  while (interrupted == 0) {
+  while (!interrupted) {
     const Result<json::object> answer = context.ask("status");
-    if (interrupted != 0) break;
+    loop.poll();
+    if (interrupted) break;
     if (!answer) return context.fail(answer.error());
     const bool screen = context.console.out_is_terminal() && !context.json;
     std::string now = substance(*answer);
@@ -203,8 +188,7 @@ ExitCode watch(Context& context, config::Duration every) {
       if (printed != ExitCode::done) return printed;
     }
     shown = std::move(now);
-    const auto until = std::chrono::steady_clock::now() + every;
-    while (interrupted == 0 && std::chrono::steady_clock::now() < until) rest(std::chrono::milliseconds(50));
+    loop.run_one_for(every);
   }
   return ExitCode::done;
 }
@@ -216,9 +200,7 @@ struct StatusOptions {
 
 ExitCode status(Context& context, const StatusOptions& options) {
   if (options.watches) return watch(context, options.every);
-  const Result<json::object> answer = context.ask("status");
-  if (!answer) return context.fail(answer.error());
-  return context.json ? context.print_json(*answer) : context.print(status_text(context, *answer));
+  return context.show("status", {}, [&](const json::object& answer) { return status_text(context, answer); });
 }
 
 struct LeadOptions {
@@ -237,32 +219,30 @@ ExitCode lead(Context& context, const LeadOptions& options) {
     }
     request["for_ms"] = limit->count();
   }
-  const Result<json::object> answer = context.ask("lead", std::move(request));
-  if (!answer) return context.fail(answer.error());
-  if (context.json) return context.print_json(*answer);
-  return context.print("team " + text_of(*answer, "team") + ": " + lead_sentence(*answer) + '\n');
+  return context.show("lead", std::move(request), [](const json::object& answer) {
+    return "team " + text_of(answer, "team") + ": " + lead_sentence(answer) + '\n';
+  });
 }
 
 }  // namespace
 
-void add_status(CLI::App& app, Context& context) {
+void declare_status(CLI::App& command, Context& context) {
   auto options = std::make_shared<StatusOptions>();
-  CLI::App* command = add_command(
-      app, "status", "Show the teams, their workers, and what is waiting",
-      "For each team: our role, whether the lead is busy and what told so, the way on which messages go to it\n"
-      "and why the better ones are not available, what each worker is doing, asks that wait for a person,\n"
-      "messages that wait for the lead, replies still to be written, entries that were refused, open shutdowns,\n"
-      "modes that were not adopted, inboxes of nobody, and how the inbox locks behave.\n"
-      "DOING is idle, busy, waiting (an ask of it is open), failed, silent (busy, but not heard of for\n"
-      "team.silent_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
-      "change. Ctrl-C ends it with 0.\n\n"
-      "Examples:\n"
-      "  inbox-poller status\n"
-      "  inbox-poller status --watch\n"
-      "  inbox-poller status --watch=10s >> team.log\n"
-      "  inbox-poller status --json | jq '.teams[].members[] | select(.doing == \"silent\").name'");
+  explain(command,
+          "For each team: our role, whether the lead is busy and what told so, the way on which messages go to it\n"
+          "and why the better ones are not available, what each worker is doing, asks that wait for a person,\n"
+          "messages that wait for the lead, replies still to be written, entries that were refused, open shutdowns,\n"
+          "modes that were not adopted, inboxes of nobody, and how the inbox locks behave.\n"
+          "DOING is idle, busy, waiting (an ask of it is open), failed, silent (busy, but not heard of for\n"
+          "team.silent_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
+          "change. Ctrl-C ends it with 0.\n\n"
+          "Examples:\n"
+          "  inbox-poller status\n"
+          "  inbox-poller status --watch\n"
+          "  inbox-poller status --watch=10s >> team.log\n"
+          "  inbox-poller status --json | jq '.teams[].members[] | select(.doing == \"silent\").name'");
   command
-      ->add_option_function<std::string>(
+      .add_option_function<std::string>(
           "--watch",
           [options](const std::string& text) {
             options->watches = true;
@@ -273,27 +253,25 @@ void add_status(CLI::App& app, Context& context) {
           "Go on showing it, looking again every 2s or so often")
       ->type_name("[=DURATION]")
       ->expected(0, 1);
-  command->callback([options, &context] { context.exit_code = status(context, *options); });
+  command.callback([options, &context] { context.exit_code = status(context, *options); });
 }
 
-void add_lead(CLI::App& app, Context& context) {
+void declare_lead(CLI::App& command, Context& context) {
   auto options = std::make_shared<LeadOptions>();
-  CLI::App* command =
-      add_command(app, "lead", "Say whether the lead is busy, idle or gone; without a state, show it",
-                  "Messages for the lead are kept while it is busy and handed out when it is idle. A report of\n"
-                  "\"busy\" runs out after a while, so that a lead that dies does not hold the messages for ever.\n"
-                  "Call this from the lead's own hooks.\n\n"
-                  "Examples:\n"
-                  "  inbox-poller lead\n"
-                  "  inbox-poller lead busy --for 10min\n"
-                  "  inbox-poller lead idle\n"
-                  "  inbox-poller lead run --help     # starts the lead, and knows all this by itself");
-  command->add_option("STATE", options->state, "busy, idle or gone")
+  explain(command,
+          "Messages for the lead are kept while it is busy and handed out when it is idle. A report of\n"
+          "\"busy\" runs out after a while, so that a lead that dies does not hold the messages for ever.\n"
+          "Call this from the lead's own hooks.\n\n"
+          "Examples:\n"
+          "  inbox-poller lead\n"
+          "  inbox-poller lead busy --for 10min\n"
+          "  inbox-poller lead idle\n"
+          "  inbox-poller lead run --help     # starts the lead, and knows all this by itself");
+  command.add_option("STATE", options->state, "busy, idle or gone")
       ->check(CLI::IsMember({"busy", "idle", "gone"}).description(""));
-  command->add_option("--for", options->limit, "How long \"busy\" holds at most, such as 10min")->type_name("DURATION");
-  const CLI::App* const run = add_lead_run(*command, context);
-  command->callback([options, run, &context] {
-    if (!run->parsed()) context.exit_code = lead(context, *options);
+  command.add_option("--for", options->limit, "How long \"busy\" holds at most, such as 10min")->type_name("DURATION");
+  command.callback([&command, options, &context] {
+    if (command.get_subcommands().empty()) context.exit_code = lead(context, *options);
   });
 }
 

@@ -71,70 +71,65 @@ std::string trace_text(const Console& console, const json::object& answer, const
 ExitCode trace(Context& context, const std::string& id, const std::string& kind) {
   json::object request{{"id", id}};
   if (!kind.empty()) request["kind"] = kind;
-  const Result<json::object> answer = context.ask("trace", std::move(request));
-  if (!answer) return context.fail(answer.error());
-  if (context.json) return context.print_json(*answer);
-  return context.print(trace_text(context.console, *answer, waiting_team(context, *answer)));
+  return context.show("trace", std::move(request), [&](const json::object& answer) -> std::string {
+    return trace_text(context.console, answer, waiting_team(context, answer));
+  });
 }
 
 ExitCode quarantine(Context& context, long long limit) {
-  const Result<json::object> answer = context.ask("quarantine", {{"limit", limit}});
-  if (!answer) return context.fail(answer.error());
-  if (context.json) return context.print_json(*answer);
-
-  std::string text;
-  std::vector<Row> rows{{"WHEN", "TEAM", "INBOX", "FROM", "TYPE", "KEY", "WHY"}};
-  for (const json::object* entry : objects_of(*answer, "entries"))
-    rows.push_back({ago(number_of(*entry, "received_ms")), text_of(*entry, "team"), text_of(*entry, "inbox"),
-                    text_of(*entry, "sender"), text_of(*entry, "type"), text_of(*entry, "message_key"),
-                    text_of(*entry, "reason") + " (" + text_of(*entry, "code") + ')'});
-  if (rows.size() > 1)
-    text += context.console.bold("entries that were not obeyed") +
-            "; their bytes are in the ledger: --json shows them as \"entry\"\n" + table(rows, "  ");
-  std::vector<Row> files{{"WHEN", "BYTES", "COPY"}};
-  for (const json::object* file : objects_of(*answer, "files"))
-    files.push_back(
-        {ago(number_of(*file, "modified_ms")), std::to_string(number_of(*file, "size")), text_of(*file, "path")});
-  if (files.size() > 1)
-    text += (text.empty() ? "" : "\n") + context.console.bold("copies of files that could not be read") +
-            "; the files themselves were left alone\n" + table(files, "  ");
-  return context.print(text.empty() ? "the quarantine is empty\n" : text);
+  return context.show("quarantine", {{"limit", limit}}, [&](const json::object& answer) -> std::string {
+    std::string text;
+    std::vector<Row> rows{{"WHEN", "TEAM", "INBOX", "FROM", "TYPE", "KEY", "WHY"}};
+    for (const json::object* entry : objects_of(answer, "entries"))
+      rows.push_back({ago(number_of(*entry, "received_ms")), text_of(*entry, "team"), text_of(*entry, "inbox"),
+                      text_of(*entry, "sender"), text_of(*entry, "type"), text_of(*entry, "message_key"),
+                      text_of(*entry, "reason") + " (" + text_of(*entry, "code") + ')'});
+    if (rows.size() > 1)
+      text += context.console.bold("entries that were not obeyed") +
+              "; their bytes are in the ledger: --json shows them as \"entry\"\n" + table(rows, "  ");
+    std::vector<Row> files{{"WHEN", "BYTES", "COPY"}};
+    for (const json::object* file : objects_of(answer, "files"))
+      files.push_back(
+          {ago(number_of(*file, "modified_ms")), std::to_string(number_of(*file, "size")), text_of(*file, "path")});
+    if (files.size() > 1)
+      text += (text.empty() ? "" : "\n") + context.console.bold("copies of files that could not be read") +
+              "; the files themselves were left alone\n" + table(files, "  ");
+    return text.empty() ? "the quarantine is empty\n" : text;
+  });
 }
 
 }  // namespace
 
-void add_trace(CLI::App& app, Context& context) {
+void declare_trace(CLI::App& command, Context& context) {
   auto id = std::make_shared<std::string>();
   auto kind = std::make_shared<std::string>();
-  CLI::App* command =
-      add_command(app, "trace", "Tell the whole life of a message, an ask or a shutdown",
-                  "Where it is now and why, what to do about it, and everything that happened to it, in order. Takes\n"
-                  "a message key (also of a message that we wrote), the beginning of one, or the id of an ask or of a\n"
-                  "shutdown.\n\n"
-                  "Examples:\n"
-                  "  inbox-poller trace perm-17\n"
-                  "  inbox-poller trace shutdown-1770477646348@alice\n"
-                  "  inbox-poller trace 0f3a9c21");
-  command->add_option("ID", *id, "A message key, the beginning of one, or the id of an ask or a shutdown")->required();
-  command->add_option("--kind", *kind, "Of asks only those of this kind: permission, sandbox, plan, stop")
+  explain(command,
+          "Where it is now and why, what to do about it, and everything that happened to it, in order. Takes\n"
+          "a message key (also of a message that we wrote), the beginning of one, or the id of an ask or of a\n"
+          "shutdown.\n\n"
+          "Examples:\n"
+          "  inbox-poller trace perm-17\n"
+          "  inbox-poller trace shutdown-1770477646348@alice\n"
+          "  inbox-poller trace 0f3a9c21");
+  command.add_option("ID", *id, "A message key, the beginning of one, or the id of an ask or a shutdown")->required();
+  command.add_option("--kind", *kind, "Of asks only those of this kind: permission, sandbox, plan, stop")
       ->type_name("KIND");
-  command->callback([id, kind, &context] { context.exit_code = trace(context, *id, *kind); });
+  command.callback([id, kind, &context] { context.exit_code = trace(context, *id, *kind); });
 }
 
-void add_quarantine(CLI::App& app, Context& context) {
+void declare_quarantine(CLI::App& command, Context& context) {
   auto limit = std::make_shared<long long>(200);
-  CLI::App* command = add_command(
-      app, "quarantine", "Show what was refused or could not be read, why, and where the bytes are",
-      "Entries that were not obeyed (a stranger's, a control message from the wrong side, broken ones), the\n"
-      "newest first, and copies of inbox files that could not be read for several polls.\n\n"
-      "Examples:\n"
-      "  inbox-poller quarantine\n"
-      "  inbox-poller quarantine --json | jq -r '.entries[0].entry'");
-  command->add_option("--limit", *limit, "At most so many entries")
+  explain(command,
+          "Entries that were not obeyed (a stranger's, a control message from the wrong side, broken ones), the\n"
+          "newest first, and copies of inbox files that could not be read for several polls.\n\n"
+          "Examples:\n"
+          "  inbox-poller quarantine\n"
+          "  inbox-poller quarantine --json | jq -r '.entries[0].entry'");
+  command.add_option("--limit", *limit, "At most so many entries")
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(1, 10000).description(""));
-  command->callback([limit, &context] { context.exit_code = quarantine(context, *limit); });
+  command.callback([limit, &context] { context.exit_code = quarantine(context, *limit); });
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -1,12 +1,11 @@
 // `pending --watch` on its terminal: draws, reads keys, asks the daemon; what all that means is watch.cpp's business.
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 
-#include "poller/cli/lead_run/signals.hpp"
+#include "poller/cli/loop.hpp"
 #include "poller/cli/watch.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -24,7 +23,8 @@ class Screen {
  public:
   explicit Screen(Context& context)
       : context_(context),
-        signals_({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH}),
+        signals_(loop_, {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH}, [this](int number) { obey(number); }),
+        input_(loop_, context.console.in(), Descriptor::Kind::wait_read, [this] { read_keys(); }),
         terminal_(context.console.in(), context.console.out()),
         watch_(user_name()) {}
 
@@ -77,25 +77,20 @@ class Screen {
 
   /// Until there is a key, a signal or it is time to look again; an exit code when it is over.
   std::optional<ExitCode> wait(steady_clock::time_point look_at) {
-    auto most = std::chrono::ceil<milliseconds>(look_at - steady_clock::now());
-    if (keys_.undecided()) most = std::min(most, escape_decides);
-    pollfd wanted[] = {{context_.console.in(), POLLIN, 0}, {signals_.descriptor(), POLLIN, 0}};
-    const int ready = ::poll(wanted, 2, static_cast<int>(std::max<long long>(most.count(), 0)));
-    if (ready == 0) press(keys_.settle());
-    if (ready <= 0) return std::nullopt;
-    if (wanted[1].revents != 0) {
-      for (const int number : signals_.take())
-        if (!obey(number)) return ExitCode::done;
-      return std::nullopt;  // a return to the terminal drops what was typed: a read now would wait for more
-    }
+    if (keys_.undecided()) look_at = std::min(look_at, steady_clock::now() + escape_decides);
+    input_.await();
+    if (loop_.run_one_until(look_at) == 0) press(keys_.settle());
+    return left_;
+  }
+
+  void read_keys() {
     char bytes[256];
     const ssize_t count = ::read(context_.console.in(), bytes, sizeof bytes);
     if (count > 0) {
       press(keys_.feed(std::string_view(bytes, static_cast<std::size_t>(count))));
     } else if (count == 0 || (errno != EINTR && errno != EAGAIN)) {
-      return ExitCode::failed;  // the terminal is gone
+      left_ = ExitCode::failed;  // the terminal is gone
     }
-    return std::nullopt;
   }
 
   /// One after the other. When one of them brings another ask or page, the rest is dropped: whoever typed it had not
@@ -108,26 +103,28 @@ class Screen {
     }
   }
 
-  /// False when it means the end.
-  bool obey(int number) {
+  void obey(int number) {
     if (number == SIGTSTP) {
       terminal_.leave();
       ::kill(::getpid(), SIGSTOP);
     } else if (number != SIGCONT && number != SIGWINCH) {
-      return false;
+      left_ = ExitCode::done;
+      return;
     }
     if (number != SIGWINCH) terminal_.enter();  // a shell may have changed it meanwhile
     on_it_.clear();
-    return true;
   }
 
   Context& context_;
+  boost::asio::io_context loop_{1};
   Signals signals_;
+  Descriptor input_;
   Terminal terminal_;
   Watch watch_;
   KeyReader keys_;
   std::string on_it_;  // what was drawn last
   std::string shows_;
+  std::optional<ExitCode> left_;
 };
 
 }  // namespace

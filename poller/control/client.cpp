@@ -1,22 +1,29 @@
 #include "poller/control/client.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/json.hpp>
 #include <cerrno>
 #include <cstring>
 
+
 namespace inbox_poller::poller {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
 
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 Error fault(std::string_view code, std::string message) { return {std::string(code), std::move(message)}; }
 
@@ -32,12 +39,6 @@ Fd make_socket() {
   return socket;
 #endif
 }
-
-#ifdef MSG_NOSIGNAL
-constexpr int send_flags = MSG_NOSIGNAL;
-#else
-constexpr int send_flags = 0;  // SO_NOSIGPIPE is set instead
-#endif
 
 }  // namespace
 
@@ -69,147 +70,136 @@ Result<sockaddr_un> control_address(const std::string& path) {
   return address;
 }
 
+struct ControlClient::Connection {
+  std::unique_ptr<asio::io_context> own;  // goes last
+  asio::local::stream_protocol::socket socket;
+  std::string path;
+  std::string unsent;
+  std::string received;  // behind the last line
+
+  [[nodiscard]] Error broken(std::string_view what) const {
+    return fault(code::broken, "the daemon on " + path + " " + std::string(what));
+  }
+  [[nodiscard]] Error fault_of(const error_code& problem, const char* doing) const {
+    if (problem == asio::error::not_found) return broken("answered with more than 16 MiB");
+    if (problem == asio::error::eof || problem == asio::error::connection_reset ||
+        problem == asio::error::broken_pipe || problem == asio::error::operation_aborted ||
+        problem == asio::error::bad_descriptor)
+      return broken("closed the connection without an answer");
+    return io_error(problem.value(), doing, path);
+  }
+  [[nodiscard]] Result<boost::json::object> parsed(std::string_view line) const {
+    boost::json::parse_options options;
+    options.allow_invalid_utf8 = true;  // paths may hold any byte
+    error_code problem;
+    boost::json::value value = boost::json::parse(line, problem, {}, options);
+    if (problem || !value.is_object()) return broken("answered with something that is not a JSON object");
+    return std::move(value.get_object());
+  }
+};
+
 Result<ControlClient> ControlClient::connect(const std::string& path, milliseconds limit) {
+  auto own = std::make_unique<asio::io_context>(1);
+  auto& loop = *own;
+  return connect(std::move(own), loop, path, limit);
+}
+
+Result<ControlClient> ControlClient::connect(asio::io_context& loop, const std::string& path, milliseconds limit) {
+  return connect(nullptr, loop, path, limit);
+}
+
+Result<ControlClient> ControlClient::connect(std::unique_ptr<asio::io_context> own, asio::io_context& loop,
+                                             const std::string& path, milliseconds limit) {
   Result<sockaddr_un> address = control_address(path);
   if (!address) return address.error();
-  Fd socket = make_socket();
-  if (socket.get() < 0) return io_error(errno, "opening a socket for", path);
+  const Fd fd = make_socket();
+  if (fd.get() < 0) return io_error(errno, "opening a socket for", path);
 
-  // A full backlog makes connect() wait; this bounds it.
+  // A full backlog makes connect() wait, which Asio takes for connected; this bounds it.
   const timeval most{.tv_sec = limit.count() / 1000,
                      .tv_usec = static_cast<decltype(timeval::tv_usec)>(limit.count() % 1000 * 1000)};
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+  int failed = 0;
+  do {
+    failed = ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address);
+  } while (failed != 0 && errno == EINTR);
+  if (failed != 0) {
     if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR)
       return fault(code::no_daemon, "no daemon answers on " + path);
     if (errno == EAGAIN) return fault(code::timeout, "the daemon on " + path + " did not take the connection in time");
     return io_error(errno, "connecting to", path);
   }
   // Whoever else listens there could say yes in our daemon's name.
-  if (peer_uid(socket.get()) != ::geteuid())
+  if (peer_uid(fd.get()) != ::geteuid())
     return fault(code::foreign_peer, "what listens on " + path + " belongs to another user: give --socket PATH");
-  const int flags = ::fcntl(socket.get(), F_GETFL);
-  if (flags < 0 || ::fcntl(socket.get(), F_SETFL, flags | O_NONBLOCK) != 0)
-    return io_error(errno, "setting up the connection to", path);
-  return ControlClient(std::move(socket), path);
+  asio::local::stream_protocol::socket socket(loop);
+  error_code problem;
+  socket.assign(asio::local::stream_protocol(), ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0), problem);
+  if (!problem) socket.non_blocking(true, problem);
+  if (problem) return io_error(problem.value(), "setting up the connection to", path);
+  return ControlClient(
+      std::shared_ptr<Connection>(new Connection{std::move(own), std::move(socket), path, {}, {}}));
 }
 
-Result<boost::json::object> ControlClient::call(const boost::json::object& request, Patience patience) {
-  Deadline deadline;
-  if (patience) deadline = steady_clock::now() + *patience;
-  if (Status posted = post(request); !posted.ok()) return posted.error();
-  const Status sent = send_all(deadline);
-  Result<std::string> answer = read_line(deadline);
-  if (!answer) return sent.ok() ? answer.error() : sent.error();
-  return parsed(*answer);
-}
-
-Status ControlClient::post(const boost::json::object& request) {
-  const std::string line = boost::json::serialize(request);
+asio::awaitable<Result<boost::json::object>> ControlClient::ask(boost::json::object request) const {
+  const auto connection = connection_;  // also when nobody else has it any more
+  std::string line = boost::json::serialize(request);
   if (line.size() > max_request_bytes)
-    return fault(code::request_too_long, "the request is " + std::to_string(line.size()) +
-                                             " bytes long, the daemon takes " + std::to_string(max_request_bytes));
-  unsent_ += line + '\n';
+    co_return fault(code::request_too_long, "the request is " + std::to_string(line.size()) +
+                                                " bytes long, the daemon takes " + std::to_string(max_request_bytes));
+  error_code unsent;
+  error_code unread;
+  connection->socket.cancel(unsent);  // a watch
+  connection->unsent += line + '\n';
+  const auto sent = co_await asio::async_write(connection->socket, asio::buffer(connection->unsent),
+                                               asio::redirect_error(asio::use_awaitable, unsent));
+  connection->unsent.erase(0, sent);
   // A refusal sent before all of the request was taken (the daemon is busy) is still an answer: read it, whatever
   // became of the sending.
-  static_cast<void>(flush());
-  return Done{};
+  auto room = asio::dynamic_buffer(connection->received, max_answer_bytes + 1);
+  const auto length = co_await asio::async_read_until(connection->socket, std::move(room), '\n',
+                                                      asio::redirect_error(asio::use_awaitable, unread));
+  if (unread) co_return connection->fault_of(unsent ? unsent : unread, unsent ? "sending to" : "reading from");
+  line = connection->received.substr(0, length - 1);
+  connection->received.erase(0, length);
+  co_return connection->parsed(line);
 }
 
-Result<std::optional<boost::json::object>> ControlClient::take() {
-  const Status sent = flush();
-  const Result<std::optional<std::string>> line = next_line();
-  if (!line) return sent.ok() ? line.error() : sent.error();
-  if (!*line) return std::optional<boost::json::object>();
-  Result<boost::json::object> answer = parsed(**line);
-  if (!answer) return answer.error();
-  return std::optional(*std::move(answer));
+Result<boost::json::object> ControlClient::call(boost::json::object request, Patience patience) {
+  auto& loop = *connection_->own;
+  std::optional<Result<boost::json::object>> answer;
+  const auto asked = [&]() -> asio::awaitable<void> { answer = co_await ask(std::move(request)); };
+  asio::co_spawn(loop, asked(), [](std::exception_ptr failure) {
+    if (failure) std::rethrow_exception(failure);
+  });
+  loop.restart();
+  if (patience)
+    loop.run_for(*patience);
+  else
+    loop.run();
+  if (answer) return *std::move(answer);
+  error_code ignored;
+  connection_->socket.cancel(ignored);
+  loop.restart();
+  loop.run();
+  return fault(code::timeout, "the daemon on " + connection_->path + " did not answer in time");
 }
 
-Result<boost::json::object> ControlClient::parsed(std::string_view line) const {
-  boost::json::parse_options options;
-  options.allow_invalid_utf8 = true;  // paths may hold any byte
-  boost::system::error_code problem;
-  boost::json::value value = boost::json::parse(line, problem, {}, options);
-  if (problem || !value.is_object()) return broken("answered with something that is not a JSON object");
-  return std::move(value.get_object());
+void ControlClient::tell(const boost::json::object& request) {
+  connection_->unsent += boost::json::serialize(request) + '\n';
+  error_code ignored;
+  connection_->socket.write_some(asio::buffer(connection_->unsent), ignored);
 }
 
-Error ControlClient::broken(std::string_view what) const {
-  return fault(code::broken, "the daemon on " + path_ + " " + std::string(what));
+void ControlClient::watch(std::function<void()> ended) {
+  connection_->socket.async_wait(asio::socket_base::wait_read, [ended = std::move(ended)](const error_code& problem) {
+    if (!problem) ended();
+  });
 }
 
-Status ControlClient::wait_for(short events, Deadline deadline) const {
-  for (;;) {
-    int timeout = -1;
-    if (deadline) {
-      // Rounded up, so that the last wait does not become a busy one.
-      const auto left = std::chrono::ceil<milliseconds>(*deadline - steady_clock::now()).count();
-      if (left <= 0) return fault(code::timeout, "the daemon on " + path_ + " did not answer in time");
-      timeout = static_cast<int>(std::min<long long>(left, 1'000'000));
-    }
-    pollfd descriptor{.fd = socket_.get(), .events = events, .revents = 0};
-    const int ready = ::poll(&descriptor, 1, timeout);
-    if (ready > 0) return Done{};
-    if (ready < 0 && errno != EINTR) return io_error(errno, "waiting for", path_);
-  }
-}
-
-Status ControlClient::flush() {
-  while (!unsent_.empty()) {
-    const ssize_t count = ::send(socket_.get(), unsent_.data(), unsent_.size(), send_flags);
-    if (count >= 0) {
-      unsent_.erase(0, static_cast<std::size_t>(count));
-    } else if (errno == EPIPE || errno == ECONNRESET) {
-      return broken("closed the connection");
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return Done{};
-    } else if (errno != EINTR) {
-      return io_error(errno, "sending to", path_);
-    }
-  }
-  return Done{};
-}
-
-Status ControlClient::send_all(Deadline deadline) {
-  for (;;) {
-    if (Status sent = flush(); !sent.ok() || unsent_.empty()) return sent;
-    if (Status waited = wait_for(POLLOUT, deadline); !waited.ok()) return waited;
-  }
-}
-
-Result<std::string> ControlClient::read_line(Deadline deadline) {
-  for (;;) {
-    Result<std::optional<std::string>> line = next_line();
-    if (!line) return line.error();
-    if (*line) return **std::move(line);
-    if (Status waited = wait_for(POLLIN, deadline); !waited.ok()) return waited.error();
-  }
-}
-
-Result<std::optional<std::string>> ControlClient::next_line() {
-  for (;;) {
-    if (const std::size_t end = received_.find('\n', searched_); end != std::string::npos) {
-      std::string line = received_.substr(0, end);
-      received_.erase(0, end + 1);
-      searched_ = 0;
-      return std::optional(std::move(line));
-    }
-    searched_ = received_.size();
-    if (searched_ > max_answer_bytes) return broken("answered with more than 16 MiB");
-
-    char chunk[16384];
-    const ssize_t count = ::recv(socket_.get(), chunk, sizeof chunk, 0);
-    if (count > 0) {
-      received_.append(chunk, static_cast<std::size_t>(count));
-    } else if (count == 0 || errno == ECONNRESET) {
-      return broken("closed the connection without an answer");
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return std::optional<std::string>();
-    } else if (errno != EINTR) {
-      return io_error(errno, "reading from", path_);
-    }
-  }
+void ControlClient::close() {
+  error_code ignored;
+  connection_->socket.close(ignored);
 }
 
 }  // namespace inbox_poller::poller

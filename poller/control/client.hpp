@@ -1,15 +1,19 @@
-// The control socket's client: one request out, one answer in, over a connection that stays open. Synchronous, for
-// programs that do one thing and leave, or in two steps for a program with a loop of its own; the daemon never uses it
-// except to see whether somebody answers on its socket already. It is also where both sides get what they must agree
-// on: the frame limits and how a path becomes an address. Source: docs/control.md.
+// The control socket's client: one request out, one answer in, over a connection that stays open. A program that does
+// one thing and leaves calls and waits; one with a loop of its own asks in a coroutine. The daemon never uses it except
+// to see whether somebody answers on its socket already. It is also where both sides get what they must agree on: the
+// frame limits and how a path becomes an address. Source: docs/control.md.
 #pragma once
 
 #include <sys/types.h>
 #include <sys/un.h>
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/json/object.hpp>
 #include <chrono>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +42,7 @@ std::optional<uid_t> peer_uid(int socket);
 /// The address of a control socket; `control.bad_path` when the path is empty or longer than this system takes.
 Result<sockaddr_un> control_address(const std::string& path);
 
+/// A handle: copies are the same connection, which closes with the last of them, and with the request under way.
 class ControlClient {
  public:
   using Patience = std::optional<std::chrono::milliseconds>;  // none: for ever
@@ -45,37 +50,30 @@ class ControlClient {
   /// Connects, or says `control.no_daemon` when nobody answers there. `limit` is for a daemon that takes none.
   static Result<ControlClient> connect(const std::string& path,
                                        std::chrono::milliseconds limit = std::chrono::seconds(5));
+  /// The same for a program with a loop of its own, which must outlive it.
+  static Result<ControlClient> connect(boost::asio::io_context& loop, const std::string& path,
+                                       std::chrono::milliseconds limit);
 
   /// Sends one request and reads its answer, which may still be `{"ok": false, …}`. After a fault the connection is of
-  /// no use.
-  Result<boost::json::object> call(const boost::json::object& request, Patience patience = std::chrono::seconds(30));
+  /// no use. Not beside another one.
+  [[nodiscard]] boost::asio::awaitable<Result<boost::json::object>> ask(boost::json::object request) const;
+  /// The same, waited for here: without a loop of the program's own.
+  Result<boost::json::object> call(boost::json::object request, Patience patience = std::chrono::seconds(30));
+  /// Says what needs no answer. What is not taken at once is lost.
+  void tell(const boost::json::object& request);
 
-  /// The two halves of call(), without waiting. Between them, wait until descriptor() is readable, or writable while
-  /// there is something unsent(), and take() again.
-  Status post(const boost::json::object& request);
-  Result<std::optional<boost::json::object>> take();
-  [[nodiscard]] int descriptor() const { return socket_.get(); }
-  [[nodiscard]] bool unsent() const { return !unsent_.empty(); }
+  /// Calls `ended` once when the other side closes or speaks unasked; the next ask() ends that watch.
+  void watch(std::function<void()> ended);
+  /// Whoever asks or watches gets an error, or nothing.
+  void close();
 
  private:
-  using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+  struct Connection;
+  explicit ControlClient(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {}
+  static Result<ControlClient> connect(std::unique_ptr<boost::asio::io_context> own, boost::asio::io_context& loop,
+                                       const std::string& path, std::chrono::milliseconds limit);
 
-  ControlClient(Fd socket, std::string path) : socket_(std::move(socket)), path_(std::move(path)) {}
-  [[nodiscard]] Status wait_for(short events, Deadline deadline) const;
-  /// Sends what is taken at once.
-  Status flush();
-  [[nodiscard]] Status send_all(Deadline deadline);
-  Result<std::string> read_line(Deadline deadline);
-  /// A line that has arrived; none when the rest of it has not.
-  Result<std::optional<std::string>> next_line();
-  [[nodiscard]] Result<boost::json::object> parsed(std::string_view line) const;
-  [[nodiscard]] Error broken(std::string_view what) const;
-
-  Fd socket_;
-  std::string path_;
-  std::string unsent_;
-  std::string received_;      // behind the last line
-  std::size_t searched_ = 0;  // so much of it holds no newline
+  std::shared_ptr<Connection> connection_;
 };
 
 }  // namespace inbox_poller::poller

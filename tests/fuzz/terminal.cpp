@@ -1,6 +1,5 @@
-// Any text of an agent on a person's terminal: nothing that a terminal obeys or that nobody sees gets through, nothing
-// is lost on the way into a shell's word, and a shown difference is the whole difference.
-#include "poller/cli/text_diff.hpp"
+// Any text of an agent on a person's terminal: nothing that a terminal obeys or that nobody sees gets through, and
+// nothing is lost on the way into a shell's word.
 #include "schema/json_scan.hpp"
 #include "schema/printable.hpp"
 #include "schema/teammate_message.hpp"
@@ -55,52 +54,11 @@ std::string unquoted(std::string_view word) {
   return value;
 }
 
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = text.find('\n');
-  const std::string_view line = text.substr(0, end == std::string_view::npos ? end : end + 1);
-  text.remove_prefix(line.size());
-  return line;
-}
-
-/// `before` with the difference applied, as `patch` would.
-std::string patched(std::string_view before, std::string_view diff) {
-  constexpr std::string_view no_newline = "\\ No newline at end of file\n";
-  std::string after;
-  std::size_t line = 0;
-  take_line(diff);
-  take_line(diff);
-  while (!diff.empty()) {
-    std::string_view one = take_line(diff);
-    if (one.starts_with("@@ -")) {
-      const std::size_t first = std::strtoul(std::string(one.substr(4)).c_str(), nullptr, 10);
-      const bool none = one.substr(0, one.find(" +")).ends_with(",0");
-      for (; line + (none ? 0 : 1) < first; ++line) after += take_line(before);
-      continue;
-    }
-    const char mark = one.front();
-    one.remove_prefix(1);
-    if (diff.starts_with(no_newline)) {
-      one.remove_suffix(1);
-      take_line(diff);
-    }
-    if (mark != '+') {
-      EXPECT(take_line(before) == one);
-      ++line;
-    }
-    if (mark != '-') after += one;
-  }
-  return after.append(before);
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = as_text(data, size);
   check_printable(text);
   if (text.find('\0') == std::string_view::npos) EXPECT(unquoted(shell_word(text)) == text);
-  const auto both = fields(text, 2);
-  const std::string diff = poller::cli::unified_diff(both[0], both[1], "x");
-  EXPECT(diff.empty() == (both[0] == both[1]));
-  if (!diff.empty()) EXPECT(patched(both[0], diff) == both[1]);
   return 0;
 }

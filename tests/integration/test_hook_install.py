@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import stat
 import subprocess
 import unittest
@@ -26,6 +27,8 @@ class SettingsTest(ProcessTest):
         self.env = dict(os.environ, HOME=str(self.home), PATH=str(self.folder / "bin"))
         self.env.pop("CLAUDE_CONFIG_DIR", None)
         self.home.mkdir()
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "diff").symlink_to(shutil.which("diff"))
         self.program = os.environ["INBOX_POLLER"]
 
     def client(self, says, folder="bin"):
@@ -87,6 +90,14 @@ class Installing(SettingsTest):
         self.assertIn("--yes", done.stderr)
         self.assertEqual([p.name for p in self.settings.parent.iterdir()], ["settings.json"])
         self.assertEqual(self.settings.read_bytes(), b"{}")
+
+    def test_without_the_program_that_shows_differences_it_is_said_that_none_is_shown(self):
+        self.write(b"{}")
+        (self.folder / "bin" / "diff").unlink()
+        done = self.run_cli("install", expect=1)
+        self.assertIn("cannot be shown; that needs the program `diff`", done.stdout)
+        self.assertEqual(self.settings.read_bytes(), b"{}")
+        self.assertTrue(json.loads(self.run_cli("install", "--yes", "--json").stdout)["changed"])
 
     def test_the_diff_is_one_that_patch_takes(self):
         before = '{\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      {"hooks": []}\n    ]\n  },\n  "env": {}\n}'

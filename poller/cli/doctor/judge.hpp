@@ -18,7 +18,6 @@
 namespace inbox_poller::poller::cli {
 
 // --- the installation (judge_installation.cpp)
-// -----------------------------------------------------------------------------
 
 /// Complaints and warnings of the configuration.
 Findings judge_configuration(const config::Loaded&, bool unconfigured);
@@ -53,7 +52,6 @@ struct SettingsSight {
 Findings judge_settings(const SettingsSight&, const std::vector<Client>&);
 
 // --- a team (judge_team.cpp)
-// ------------------------------------------------------------------------------------------------
 
 /// Its name, its roster, a folder that is no team any more.
 Findings judge_roster(const TeamPlace&, const TeamSight&);

@@ -20,7 +20,7 @@ bool answers_prompts(Context& context, const std::string& socket) {
 
 /// Adds what the client's own command line lacks, and says so: without these options messages are only assumed to have
 /// arrived, and its prompts go to nobody.
-void complete(LeadRunOptions& options, bool permissions, const DaemonLink::Tell& tell) {
+void complete(LeadRunOptions& options, bool permissions, const Tell& tell) {
   const auto missing = schema::missing_options(options.argv, permissions);
   if (!missing.other_prompt_tool.empty())
     tell("[lead] permissions is set, but the lead's prompts go to " + missing.other_prompt_tool +
@@ -36,7 +36,7 @@ void complete(LeadRunOptions& options, bool permissions, const DaemonLink::Tell&
 ExitCode run_lead(Context& context, LeadRunOptions options) {
   const Result<std::string> socket = context.socket_path();
   if (!socket) return context.fail(socket.error());
-  const DaemonLink::Tell tell = [&context](const std::string& line) { context.console.complain(printable(line)); };
+  const Tell tell = [&context](const std::string& line) { context.console.complain(printable(line)); };
   if (!options.lines) {
     complete(options, answers_prompts(context, *socket), tell);
     const auto lacks = schema::missing_options(options.argv, true).options;
@@ -72,33 +72,31 @@ constexpr const char* about_lead =
 
 }  // namespace
 
-CLI::App* add_lead_run(CLI::App& lead, Context& context) {
+void declare_lead_run(CLI::App& command, Context& context) {
   auto options = std::make_shared<LeadRunOptions>();
   auto protocol = std::make_shared<std::string>("stream-json");
-  CLI::App* command = lead.add_subcommand("run", "Start the lead, and give it its messages on its standard input");
-  command->footer(std::string("\n") + about_lead + "\n");
-  command->add_option("PROGRAM", options->argv, "The program and its arguments, behind --")
+  command.footer(std::string("\n") + about_lead + "\n");
+  command.add_option("PROGRAM", options->argv, "The program and its arguments, behind --")
       ->type_name("ARGS")
       ->required();
-  command->add_option("--protocol", *protocol, "stream-json or lines")
+  command.add_option("--protocol", *protocol, "stream-json or lines")
       ->type_name("NAME")
       ->capture_default_str()
       ->check(CLI::IsMember({"stream-json", "lines"}).description(""));
   command
-      ->add_option("--restart", options->restarts,
-                   "Start it again when it fails, at most so often without a turn that ended in between")
+      .add_option("--restart", options->restarts,
+                  "Start it again when it fails, at most so often without a turn that ended in between")
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000).description(""));
-  command->add_flag("--resume,!--no-resume", options->resume,
-                    "Add --resume SESSION when it is started again (stream-json; the default)");
-  command->callback([options, protocol, &context] {
+  command.add_flag("--resume,!--no-resume", options->resume,
+                   "Add --resume SESSION when it is started again (stream-json; the default)");
+  command.callback([options, protocol, &context] {
     if (context.behind_dashes.empty()) throw CLI::ValidationError("the program stands behind --: lead run -- PROGRAM");
     options->argv = context.behind_dashes;
     options->lines = *protocol == "lines";
     context.exit_code = run_lead(context, *options);
   });
-  return command;
 }
 
 }  // namespace inbox_poller::poller::cli

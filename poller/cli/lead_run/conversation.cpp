@@ -1,9 +1,15 @@
-// The half of LeadHost that knows what the lines mean: batches, turns, asks to use a tool.
+#include "poller/cli/lead_run/conversation.hpp"
+
+#include <unistd.h>
+
 #include <algorithm>
+#include <boost/json.hpp>
 #include <utility>
 #include <variant>
 
-#include "poller/cli/lead_run/host.hpp"
+#include "poller/cli/command.hpp"
+#include "poller/cli/printable.hpp"
+#include "poller/clock.hpp"
 #include "schema/ids.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -15,47 +21,77 @@ constexpr std::string_view from = "inbox-poller";
 
 }  // namespace
 
-bool LeadHost::takes_batches() const { return child_ && child_->input.get() >= 0 && !leaving_ && !under_way_; }
-
-void LeadHost::step_link() {
-  link_.step(takes_batches());
-  for (const auto& judgement : link_.take_judgements()) answer(judgement);
-  if (!takes_batches()) return;
-  if (auto batch = link_.take_batch()) deliver(*std::move(batch));
-}
-
 // --- messages ---
 
-void LeadHost::deliver(Batch batch) {
+Batch batch_of(const boost::json::object& answer) {
+  Batch batch;
+  batch.block = raw_text_of(answer, "block");
+  std::string seed;
+  for (const auto* message : objects_of(answer, "messages")) {
+    batch.keys.push_back(raw_text_of(*message, "message_key"));
+    batch.lines.push_back(printable_json(boost::json::serialize(*message)));
+    seed += batch.keys.back() + " " + std::to_string(number_of(*message, "attempts")) + "\n";
+  }
+  batch.uuid = schema::uuid_from(seed);
+  return batch;
+}
+
+void Conversation::begins() {
+  static int runs = 0;
+  run_ = schema::uuid_from(std::to_string(::getpid()) + " " + std::to_string(++runs) + " " +
+                           std::to_string(SystemClock().wall_ms()))
+             .substr(0, 8);
+  in_turn_ = false;
+  mail_.report("stream_opens", session_);
+}
+
+void Conversation::ends() {
+  judge_.withdraw_all();
+  if (under_way_) give_back();  // it may have read them: they come again, and say so
+  mail_.report("stream_closes", session_);
+}
+
+void Conversation::deliver(Batch batch) {
   if (options_.lines) {
-    for (auto& line : batch.lines) put(std::move(line) + '\n', true);
+    for (auto& line : batch.lines) put_(std::move(line) + '\n');
   } else {
-    put(schema::encode_user_line(batch.uuid, from, batch.block) + '\n', true);
+    put_(schema::encode_user_line(batch.uuid, from, batch.block) + '\n');
   }
   // What it gets during a turn becomes a turn of its own afterwards.
   under_way_ = UnderWay{std::move(batch.keys), std::move(batch.uuid), in_turn_ ? 2 : 1};
 }
 
-/// Nothing waits to be written.
-void LeadHost::all_written() {
-  if (options_.lines && under_way_) {
-    link_.acknowledge(under_way_->keys, true);
-    under_way_.reset();
-    failures_ = 0;
-    link_.report("stream_result", session_);
-  }
-  if (leaving_) child_->input = Fd();
+void Conversation::all_written() {
+  if (!options_.lines || !under_way_) return;
+  arrived(true);
+  turn_ended_ = true;
+  mail_.report("stream_result", session_);
 }
 
-/// It says that these lines of its input were taken up: whether ours is among them.
-void LeadHost::taken(const std::vector<std::string>& lines) {
-  if (!under_way_ || std::find(lines.begin(), lines.end(), under_way_->uuid) == lines.end()) return;
-  link_.acknowledge(under_way_->keys, false);
+void Conversation::give_back() {
+  under_way_.reset();
+  mail_.give_back();
+}
+
+void Conversation::arrived(bool assumed) {
+  mail_.acknowledge(std::move(under_way_->keys), assumed);
   under_way_.reset();
 }
 
+void Conversation::passed_on(std::string_view line) {
+  // First answer wins: ours would be the second.
+  if (options_.lines) return;
+  if (const auto id = schema::answered_request(line); !id.empty()) judge_.withdraw(run_ + "-" + id);
+}
+
+/// It says that these lines of its input were taken up: whether ours is among them.
+void Conversation::taken(const std::vector<std::string>& lines) {
+  if (!under_way_ || std::find(lines.begin(), lines.end(), under_way_->uuid) == lines.end()) return;
+  arrived(false);
+}
+
 /// Its turn has ended, and it did not say that it took the batch up.
-void LeadHost::assume_taken() {
+void Conversation::assume_taken() {
   if (tells_) {
     // It says so otherwise. The turn may have been another one's; if the next one does not say it either, it is lost.
     if (under_way_->turns < 0) give_back();
@@ -70,20 +106,19 @@ void LeadHost::assume_taken() {
           (asked ? "newer clients tell"
                  : "newer clients tell, others when they are started with --replay-user-messages"));
   }
-  link_.acknowledge(under_way_->keys, true);
-  under_way_.reset();
+  arrived(true);
 }
 
 // --- what it says ---
 
-void LeadHost::take_line(std::string_view line) {
+void Conversation::heard(std::string_view line) {
   const auto decoded = schema::decode_stream_line(line);
   if (!decoded.of_lines.empty()) tells_ = true;
   taken(decoded.of_lines);
   std::visit([this](const auto& said) { take(said); }, decoded.said);
 }
 
-void LeadHost::take(const schema::StreamInit& init) {
+void Conversation::take(const schema::StreamInit& init) {
   if (!init.cwd.empty()) cwd_ = init.cwd;
   if (init.session_id == session_) return;
   // It becomes an argument when the lead is started again: never one that is an option.
@@ -92,52 +127,51 @@ void LeadHost::take(const schema::StreamInit& init) {
     return;
   session_ = init.session_id;
   // Not a turn yet: some clients say this when they start.
-  link_.report(in_turn_ || under_way_ ? "stream_works" : "stream_opens", session_);
+  mail_.report(in_turn_ || under_way_ ? "stream_works" : "stream_opens", session_);
 }
 
-void LeadHost::take(const schema::StreamWork&) {
+void Conversation::take(const schema::StreamWork&) {
   const auto moment = std::chrono::steady_clock::now();
   if (in_turn_ && moment - worked_at_ < work_told_again) return;
   in_turn_ = true;
   worked_at_ = moment;
-  link_.report("stream_works", session_);
+  mail_.report("stream_works", session_);
 }
 
-void LeadHost::take(const schema::StreamReplay& replay) {
+void Conversation::take(const schema::StreamReplay& replay) {
   if (!under_way_ || replay.uuid != under_way_->uuid) return;
   taken({replay.uuid});
   take(schema::StreamWork{});
 }
 
-void LeadHost::take(const schema::StreamCommand& command) {
+void Conversation::take(const schema::StreamCommand& command) {
   tells_ = true;  // also when it is somebody else's line
   if (command.started || command.completed) taken({command.uuid});
   if (command.started) take(schema::StreamWork{});
 }
 
-void LeadHost::take(const schema::StreamResult& result) {
+void Conversation::take(const schema::StreamResult& result) {
   // An error before any work was no turn: a session that cannot be resumed ends like this, whatever it was given.
   const bool turn = std::exchange(in_turn_, false) || !result.failed;
-  if (turn) failures_ = 0;
+  turn_ended_ = turn_ended_ || turn;
   if (turn && under_way_ && --under_way_->turns <= 0) assume_taken();
-  link_.report("stream_result", session_);
+  mail_.report("stream_result", session_);
 }
 
 // --- its tools ---
 
-void LeadHost::take(const schema::ToolAsk& ask) {
+void Conversation::take(const schema::ToolAsk& ask) {
   take(schema::StreamWork{});
-  link_.judge({run_ + "-" + ask.request_id, ask.tool, ask.input, cwd_});
+  judge_.judge({run_ + "-" + ask.request_id, ask.tool, ask.input, cwd_});
 }
 
-void LeadHost::take(const schema::ToolAskCancelled& cancelled) { link_.withdraw(run_ + "-" + cancelled.request_id); }
+void Conversation::take(const schema::ToolAskCancelled& cancelled) { judge_.withdraw(run_ + "-" + cancelled.request_id); }
 
-void LeadHost::answer(const Judgement& judgement) {
+void Conversation::answer(const Judgement& judgement) {
   const auto id = judgement.id.substr(run_.size() + 1);
-  put((judgement.allowed ? schema::encode_tool_allowed(id, judgement.input)
-                         : schema::encode_tool_denied(id, judgement.reason)) +
-          '\n',
-      true);
+  put_((judgement.allowed ? schema::encode_tool_allowed(id, judgement.input)
+                          : schema::encode_tool_denied(id, judgement.reason)) +
+       '\n');
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -1,0 +1,172 @@
+// The table of commands, and the way from the words of a command line to one of them.
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <sstream>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/nearest.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+using Declare = void(CLI::App&, Context&);
+Declare declare_ack, declare_allow, declare_approve, declare_broadcast, declare_check_config, declare_decisions,
+    declare_deny, declare_doctor, declare_history, declare_hook, declare_hook_install, declare_hook_uninstall,
+    declare_hook_wait, declare_hook_worker, declare_inbox, declare_inbox_clear, declare_inbox_list,
+    declare_inbox_mark_read, declare_inbox_send, declare_inbox_show, declare_inbox_unread, declare_lead,
+    declare_lead_run, declare_mode, declare_pending, declare_quarantine, declare_recv, declare_reload, declare_resume,
+    declare_revoke, declare_rules, declare_run, declare_send, declare_shutdown, declare_shutdowns, declare_status,
+    declare_trace;
+
+namespace {
+
+// clang-format off
+constexpr Command all_commands[] = {
+    {"pending", Group::answer, "Show the asks that wait for a person, whole, and how to answer them", declare_pending},
+    {"approve", Group::answer, "Allow what a worker asks for", declare_approve},
+    {"deny", Group::answer, "Refuse what a worker asks for", declare_deny},
+    {"allow", Group::answer, "Allow something to all workers for this session", declare_allow},
+    {"revoke", Group::answer, "Take a rule of this session back", declare_revoke},
+    {"rules", Group::answer, "Show the rules in force, and who was told of them", declare_rules},
+
+    {"status", Group::look, "Show the teams, their workers, and what is waiting", declare_status},
+    {"trace", Group::look, "Tell the whole life of a message, an ask or a shutdown", declare_trace},
+    {"decisions", Group::look, "Show who decided which ask, when, and by which rule", declare_decisions},
+    {"history", Group::look, "Show received messages, also those that have left the lead's inbox", declare_history},
+    {"quarantine", Group::look, "Show what was refused or could not be read, why, and where the bytes are", declare_quarantine},
+    {"shutdowns", Group::look, "Show who was asked to end, and how far that is", declare_shutdowns},
+    {"doctor", Group::look, "Examine the whole installation, and say what mends it", declare_doctor},
+
+    {"send", Group::act, "Send a message to one worker", declare_send},
+    {"broadcast", Group::act, "Send a message to every worker", declare_broadcast},
+    {"mode", Group::act, "Set the permission mode of a worker, or of all", declare_mode},
+    {"shutdown", Group::act, "Ask a worker to end, and clean up after it", declare_shutdown},
+    {"resume", Group::act, "Lead again after somebody else was found reading the lead's inbox", declare_resume},
+    {"inbox", Group::act, "The plain mailbox: list, show, unread, send, mark-read, clear", declare_inbox},
+    {"inbox list", Group::act, "Show the inboxes of the team", declare_inbox_list},
+    {"inbox show", Group::act, "Show the entries of an inbox", declare_inbox_show},
+    {"inbox unread", Group::act, "Show the unread entries of an inbox", declare_inbox_unread},
+    {"inbox send", Group::act, "Append a message to an inbox", declare_inbox_send},
+    {"inbox mark-read", Group::act, "Mark entries of an inbox as read", declare_inbox_mark_read},
+    {"inbox clear", Group::act, "Remove entries from an inbox", declare_inbox_clear},
+
+    {"recv", Group::deliver, "Take the messages for the lead", declare_recv},
+    {"ack", Group::deliver, "Acknowledge messages taken with `recv --no-ack`", declare_ack},
+    {"lead", Group::deliver, "Say whether the lead is busy, idle or gone; without a state, show it", declare_lead},
+    {"lead run", Group::deliver, "Start the lead, and give it its messages on its standard input", declare_lead_run},
+    {"hook", Group::deliver, "What the lead's client runs as its hook", declare_hook},
+    {"hook wait", Group::deliver, "Wake an idle session when messages come", declare_hook_wait},
+    {"hook worker", Group::deliver, "What a worker's client runs before each tool call", declare_hook_worker},
+    {"hook install", Group::deliver, "Put our hooks into the settings of a client", declare_hook_install},
+    {"hook uninstall", Group::deliver, "Take our hooks out again", declare_hook_uninstall},
+
+    {"run", Group::set_up, "Run the daemon", declare_run},
+    {"check-config", Group::set_up, "Check the configuration and print what is in effect", declare_check_config},
+    {"reload", Group::set_up, "Read the configuration again, without a break", declare_reload},
+};
+// clang-format on
+
+constexpr const char* about =
+    "The leader's side of a team of coding agents: answers their asks by rules and by you, and\n"
+    "hands their messages to the lead session when it is idle.";
+
+constexpr const char* exit_codes =
+    "Exit codes:\n"
+    "  0  done\n"
+    "  1  could not be done: refused by the daemon, or a fault\n"
+    "  2  the command line or the configuration is wrong (a command line with `hook`: 1)\n"
+    "  3  no daemon answers on the control socket\n"
+    "  4  there is nothing: no message to receive, no such id\n";
+
+constexpr const char* example =
+    "\nA daemon, and a person who answers:\n"
+    "  inbox-poller run --config my-team.toml &\n"
+    "  inbox-poller pending\n"
+    "  inbox-poller approve ID\n\n"
+    "`inbox-poller COMMAND --help` explains a command.\n\n";
+
+std::string title_of(Group group) {
+  switch (group) {
+    case Group::answer: return "Answer asks";
+    case Group::look: return "Look";
+    case Group::act: return "Act on the team";
+    case Group::deliver: return "Deliver to the lead";
+    case Group::set_up: break;
+  }
+  return "Set up";
+}
+
+/// What to say of a word where a command should stand; empty when that is not what is wrong.
+std::string unknown_command(const CLI::App& line) {
+  const CLI::App* here = &line;
+  while (!here->get_subcommands().empty()) here = here->get_subcommands().front();
+  std::vector<std::string> names;
+  for (const CLI::App* one : here->get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(one->get_name());
+  const std::vector<std::string> left = line.remaining(true);
+  const auto word = std::find_if(left.begin(), left.end(), [](const auto& one) { return !one.starts_with('-'); });
+  if (names.empty() || (word == left.end() && here->get_require_subcommand_min() == 0)) return {};
+  const std::string above = here == &line ? "" : here->get_name() + ' ';
+  const std::string more = "\nRun `inbox-poller " + above + "--help` to see the commands.\n";
+  if (word == left.end())
+    return "inbox-poller: a command is missing" + (here == &line ? "" : " behind \"" + here->get_name() + '"') + more;
+  const std::string meant = nearest(*word, names);
+  return "inbox-poller: there is no command \"" + above + printable(*word) + '"' +
+         (meant.empty() ? "" : "; did you mean \"" + above + meant + "\"?") + more;
+}
+
+}  // namespace
+
+std::span<const Command> commands() { return all_commands; }
+
+void explain(CLI::App& command, const std::string& help) { command.footer("\n" + help + "\n\n" + exit_codes); }
+
+std::unique_ptr<CLI::App> command_line(Context& context) {
+  auto line = std::make_unique<CLI::App>(about, "inbox-poller");
+  line->footer(std::string(example) + exit_codes);
+  line->get_formatter()->column_width(28);
+  line->require_subcommand(1);
+  line->fallthrough();  // global options may stand behind the command too
+  line->set_version_flag("--version", "inbox-poller " INBOX_POLLER_VERSION);
+  line->add_option("--socket", context.socket, "The daemon's control socket (default: as configured)")
+      ->type_name("PATH");
+  line->add_option("--team", context.team, "The team; may be left out where there is only one")->type_name("NAME");
+  line->add_flag("--json", context.json, "Print the daemon's answer as JSON, for programs");
+  for (const Command& command : commands()) {
+    const std::size_t space = command.name.find(' ');
+    const bool below = space != std::string_view::npos;
+    CLI::App* parent = below ? line->get_subcommand(std::string(command.name.substr(0, space))) : line.get();
+    const auto name = std::string(below ? command.name.substr(space + 1) : command.name);
+    CLI::App* added = parent->add_subcommand(name, std::string(command.summary));
+    if (!below) added->group(title_of(command.group));
+    command.declare(*added, context);
+  }
+  return line;
+}
+
+int run_command_line(std::vector<std::string> arguments, Console& console, RunDaemon run_daemon) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed output is an error we report, and `recv` must not acknowledge after it
+  Context context(console, std::move(run_daemon));
+  const auto line = command_line(context);
+  if (const auto dashes = std::find(arguments.begin(), arguments.end(), "--"); dashes != arguments.end())
+    context.behind_dashes.assign(dashes + 1, arguments.end());
+  // A hook that leaves with 2 stops its client from what it was about to do. A client that does not know a hook's
+  // `args` starts us without any.
+  const bool may_be_hook =
+      arguments.empty() || std::find(arguments.begin(), arguments.end(), "hook") != arguments.end();
+  std::reverse(arguments.begin(), arguments.end());  // the order CLI11 takes a vector in
+  try {
+    line->parse(std::move(arguments));
+  } catch (const CLI::ParseError& problem) {
+    std::ostringstream out;
+    std::ostringstream err;
+    if (line->exit(problem, out, err) == 0) return static_cast<int>(context.print(out.str()));
+    const std::string unknown = unknown_command(*line);
+    console.explain(unknown.empty() ? printable_block(err.str(), "") : unknown);
+    return static_cast<int>(may_be_hook ? ExitCode::failed : ExitCode::usage);
+  }
+  return static_cast<int>(context.exit_code);
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,42 @@
+#include "poller/cli/nearest.hpp"
+
+#include <algorithm>
+
+namespace inbox_poller::poller::cli {
+
+namespace {
+
+std::size_t slips(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> least(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        least[i][j] = i + j;
+        continue;
+      }
+      least[i][j] =
+          std::min({least[i - 1][j] + 1, least[i][j - 1] + 1, least[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        least[i][j] = std::min(least[i][j], least[i - 2][j - 2] + 1);
+    }
+  }
+  return least[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+  constexpr std::size_t longest = 64;  // of a word that anybody mistypes
+  std::string best;
+  std::size_t fewest = std::max<std::size_t>(1, word.size() / 3) + 1;
+  if (word.size() > longest) return best;
+  for (const std::string& one : known) {
+    const std::size_t count = word.size() > 2 && one.starts_with(word) ? 1 : slips(word, one);
+    if (count >= fewest) continue;
+    fewest = count;
+    best = one;
+  }
+  return best;
+}
+
+}  // namespace inbox_poller::poller::cli

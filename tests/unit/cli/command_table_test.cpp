@@ -1,0 +1,73 @@
+// The table of commands, and what is said of a word that is none of them.
+#include <set>
+
+#include "poller/cli/nearest.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/unit/cli/cli_fixture.hpp"
+
+using namespace inbox_poller::poller;
+using namespace inbox_poller::poller::testing;
+
+namespace {
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("every command stands once in the table, with one line, and its help has examples") {
+  const TempDir dir;
+  std::set<std::string> names;
+  for (const cli::Command& command : cli::commands()) {
+    CAPTURE(command.name);
+    CHECK(names.insert(std::string(command.name)).second);
+    CHECK_FALSE(command.summary.empty());
+    CHECK(command.summary.size() <= 78);
+    CHECK(command.summary.find('\n') == std::string_view::npos);
+    std::vector<std::string> words;
+    std::stringstream all{std::string(command.name)};
+    for (std::string word; all >> word;) words.push_back(word);
+    words.emplace_back("--help");
+    const Outcome help = run_cli(dir, words);
+    CHECK(help.code == 0);
+    CHECK(has(help.out, "inbox-poller " + std::string(command.name)));
+  }
+  const Outcome help = run_cli(dir, {"--help"});
+  for (const std::string& name : names)
+    if (name.find(' ') == std::string::npos) CHECK(has(help.out, "\n  " + name));
+  for (const char* group : {"Answer asks", "Look", "Act on the team", "Deliver to the lead", "Set up"})
+    CHECK(has(help.out, std::string("\n") + group + ":\n"));
+}
+
+TEST_CASE("a mistyped command is a wrong command line, and the nearest name is said") {
+  const TempDir dir;
+  const auto told = [&](const std::vector<std::string>& words, int code) {
+    const Outcome outcome = run_cli(dir, words);
+    CHECK(outcome.code == code);
+    CHECK(outcome.out.empty());
+    return outcome.err;
+  };
+  CHECK(has(told({"statsu"}, 2), "there is no command \"statsu\"; did you mean \"status\"?"));
+  CHECK(has(told({"--team", "demo", "aprove", "perm-1"}, 2), "did you mean \"approve\"?"));
+  CHECK(has(told({"pend", "--watch"}, 2), "did you mean \"pending\"?"));
+  CHECK(has(told({"inbox", "lst"}, 2), "there is no command \"inbox lst\"; did you mean \"inbox list\"?"));
+  const std::string unknown = told({"frobnicate\x1b[2J"}, 2);
+  CHECK(has(unknown, "there is no command"));
+  CHECK_FALSE(has(unknown, "did you mean"));
+  CHECK_FALSE(has(unknown, "\x1b"));
+  CHECK(has(told({"inbox"}, 2), "a command is missing behind \"inbox\""));
+  CHECK(has(told({"--json"}, 2), "a command is missing"));
+  CHECK(has(told({"hook", "instal"}, 1), "did you mean \"hook install\"?"));  // 2 would stop its client
+  CHECK(has(told({"status", "--wach"}, 2), "--wach"));                        // an option is not a command
+}
+
+TEST_CASE("the nearest word is the one with the fewest slips, and none when there are too many") {
+  const std::vector<std::string> known{"status", "shutdown", "shutdowns", "send", "rules"};
+  CHECK(cli::nearest("statsu", known) == "status");
+  CHECK(cli::nearest("shutdwons", known) == "shutdowns");
+  CHECK(cli::nearest("shutdown", known) == "shutdown");
+  CHECK(cli::nearest("rul", known) == "rules");
+  CHECK(cli::nearest("sned", known) == "send");
+  CHECK(cli::nearest("x", known).empty());
+  CHECK(cli::nearest("deploy", known).empty());
+  CHECK(cli::nearest(std::string(100'000, 's'), known).empty());
+}
