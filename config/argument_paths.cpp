@@ -94,14 +94,15 @@ bool ArgumentPaths::shell_fills_anything(std::string_view value) {
   return false;
 }
 
-bool ArgumentPaths::leaves(std::string_view value) const {
+bool ArgumentPaths::leaves(std::string_view value, bool from_here) const {
   std::vector<std::string> spellings;
   if (folders_.lost || value.starts_with("{\"") || !expand(value, spellings)) return true;
   return std::ranges::any_of(spellings, [&](const std::string& spelling) {
     const std::string_view path = std::string_view(spelling).substr(0, spelling.find(':'));
     return path.find('$') != std::string_view::npos ||
            std::ranges::any_of(folders_.working(), [&](const std::string& folder) {
-             return !path.empty() && !is_below(normalise_path(path, {folder, context_.home}), context_.cwd);
+             const std::string& own = from_here && !is_below(folder, context_.cwd) ? folder : context_.cwd;
+             return !path.empty() && !is_below(normalise_path(path, {folder, context_.home}), own);
            });
   });
 }
@@ -109,10 +110,11 @@ bool ArgumentPaths::leaves(std::string_view value) const {
 bool ArgumentPaths::foreign_code(std::string_view value) const {
   static constexpr std::string_view hosts[] = {"github:", "gitlab:", "bitbucket:", "gist:", "git@", "git+ssh:"};
   constexpr std::string_view signs = ":@= ";
-  if (leaves(value) || std::ranges::any_of(hosts, [&](auto host) { return value.starts_with(host); })) return true;
+  if (leaves(value, true) || std::ranges::any_of(hosts, [&](auto host) { return value.starts_with(host); }))
+    return true;
   for (std::size_t at = value.find_first_of(signs, 1); at < value.size(); at = value.find_first_of(signs, at + 1)) {
     const std::string_view piece = value.substr(at + 1);  // `name@~1.2` is no folder
-    if (!(piece.starts_with('~') && !piece.starts_with("~/")) && leaves(piece)) return true;
+    if (!(piece.starts_with('~') && !piece.starts_with("~/")) && leaves(piece, true)) return true;
   }
   return false;
 }

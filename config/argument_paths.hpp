@@ -15,8 +15,9 @@ class ArgumentPaths {
       : name_(name), folders_(folders), context_(context), out_(out), program_(find_program(name)) {}
 
   static bool shell_fills_anything(std::string_view value);
-  /// Outside of the worker's folder; what is inside is run or read there anyway.
-  bool leaves(std::string_view value) const;
+  /// Outside of the worker's folder; what is inside is run or read there anyway. `from_here`: that the command works
+  /// elsewhere is asked about already, so that only what leads away from there counts.
+  bool leaves(std::string_view value, bool from_here = false) const;
   /// The same for what may name a package, where it comes from an address as well.
   bool foreign_code(std::string_view value) const;
   bool own_folder(std::string_view value) const;

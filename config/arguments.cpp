@@ -145,9 +145,13 @@ void ArgumentReader::short_options(const ShellWord& word, std::string_view lette
   }
   if (program_ == nullptr) return add_any(word, value);
   for (std::size_t i = 0; i < letters.size(); ++i) {
-    const char name[] = {'-', letters[i]};
-    const ProgramOption* option = find({name, 2});
+    const char name[] = {'-', letters[i], i + 1 < letters.size() ? letters[i + 1] : '\0'};
+    const ProgramOption* option = find({name, 3});  // some have names of two letters: `zip -rlf log`
     modes_ += letters[i];
+    if (option != nullptr)
+      modes_ += letters[++i];
+    else
+      option = find({name, 2});
     if (option == nullptr && i + 1 == letters.size()) {
       odd_ = at_ + 1;
       line_length_ = line_length_ || letters[i] == 'l';

@@ -2,26 +2,13 @@
 
 #include <algorithm>
 
+#include "handlers/ask_kind.hpp"
 #include "handlers/outgoing.hpp"
-#include "handlers/permission.hpp"
-#include "handlers/plan_approval.hpp"
-#include "handlers/sandbox.hpp"
-#include "handlers/stop.hpp"
 #include "handlers/text.hpp"
 
 namespace inbox_poller::handlers {
 
 namespace {
-
-std::string answer_text(const Request& decided, const Grant& grant) {
-  switch (decided.kind) {
-    case RequestKind::permission: return permission_answer(decided, grant.input);
-    case RequestKind::sandbox: return sandbox_answer(decided);
-    case RequestKind::plan: return plan_answer(decided, grant.mode);
-    case RequestKind::stop: return stop_refusal(decided);
-  }
-  return {};
-}
 
 Post post_for(const Request& decided, std::string_view part, std::string_view text, const TeamView& view) {
   const std::string origin = digest_of({view.team, to_string(decided.kind), decided.request_id, decided.asker,
@@ -42,7 +29,7 @@ Grant plain_grant(const Request& request, const TeamView& view) {
 }
 
 Post reply_to(const Request& decided, const Grant& grant, const TeamView& view) {
-  return post_for(decided, "answer", answer_text(decided, grant), view);
+  return post_for(decided, "answer", kind_of(decided.kind).answer(decided, grant), view);
 }
 
 Post note_to(const Request& decided, std::string_view words, const TeamView& view) {

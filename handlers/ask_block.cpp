@@ -2,8 +2,8 @@
 
 #include <chrono>
 
+#include "handlers/ask_kind.hpp"
 #include "handlers/text.hpp"
-#include "schema/json_scan.hpp"
 #include "schema/printable.hpp"
 
 namespace inbox_poller::handlers {
@@ -12,42 +12,9 @@ namespace {
 
 constexpr std::string_view margin = "| ";
 
-std::string decoded(std::string_view json) { return schema::decode_string(json).value_or(std::string(json)); }
-
-std::string one_quoted_line(std::string_view text, std::string_view before) {
-  return std::string(before) + schema::printable(text) + "\n";
-}
-
-/// A tool's input, member by member as it was written: nothing is left out and no value is spelled anew.
-std::string input_text(const std::string& input, std::string_view before) {
-  const auto members = schema::scan_object(input);
-  if (!members) return schema::printable_block(input, before);
-  const std::string deeper = std::string(before) + "    ";
-  std::string text;
-  for (const schema::MemberSpan& member : *members) {
-    text += one_quoted_line(decoded(member.key.of(input)) + ":", before);
-    text += schema::printable_block(decoded(member.value.of(input)), deeper);
-  }
-  return text.empty() ? std::string(before) + "(no input)\n" : text;
-}
-
 std::string quoted(std::string_view title, std::string_view text) {
   if (text.empty()) return {};
   return std::string(title) + "\n" + schema::printable_block(text, margin);
-}
-
-/// What approving does, in our words.
-std::string meaning(const Request& request) {
-  switch (request.kind) {
-    case RequestKind::permission: return " asks to use a tool. The tool, and its whole input:\n";
-    case RequestKind::sandbox: return " asks to reach a host from its sandbox. The host:\n";
-    case RequestKind::plan: return " asks for approval of a plan. Its file (not opened by us), and the whole plan:\n";
-    case RequestKind::stop:
-      return " asks to stop. Approving sends it a shutdown request and, once it agrees, ends its process and removes "
-             "it "
-             "from the team; denying lets it go on, with your reason. Its own reason:\n";
-  }
-  return {};
 }
 
 std::string command(std::string_view verb, std::string_view options, const Request& request, const TeamView& view) {
@@ -73,7 +40,8 @@ std::string where_to_read(const TeamView& view) {
 std::string whole_text(const Request& request, const TeamView& view) {
   std::string suggestions = request.suggestions;
   if (suggestions == "[]" || suggestions == "null") suggestions.clear();
-  return request.asker + meaning(request) + what_is_asked(request, margin) +
+  const AskKind& kind = kind_of(request.kind);
+  return request.asker + std::string(kind.meaning) + kind.card(request, margin) +
          quoted("What " + request.asker + " says about it, checked by nobody:", request.description) +
          quoted("What it suggests beside; an approval does not apply it:", suggestions) +
          quoted("Why you are asked:", request.reason) + quoted("Id of this ask:", request.request_id) +
@@ -113,20 +81,6 @@ bool is_type_of_ours(std::string_view type) {
   constexpr std::string_view ask = "_ask";
   if (type == closed_type || type == "digest") return true;
   return type.ends_with(ask) && parse_request_kind(type.substr(0, type.size() - ask.size()));
-}
-
-std::string what_is_asked(const Request& request, std::string_view before) {
-  switch (request.kind) {
-    case RequestKind::permission: return one_quoted_line(request.subject, before) + input_text(request.body, before);
-    case RequestKind::sandbox:
-      return schema::printable_block(request.body.empty() ? request.subject : request.body, before);
-    case RequestKind::plan:
-      return one_quoted_line(request.subject.empty() ? "(no file)" : request.subject, before) +
-             schema::printable_block(request.body, before);
-    case RequestKind::stop:
-      return schema::printable_block(request.body.empty() ? "(none given)" : request.body, before);
-  }
-  return {};
 }
 
 Notice ask_notice(const Request& pending, const TeamView& view, EpochMs now_ms) {

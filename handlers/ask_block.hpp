@@ -25,7 +25,4 @@ Notice ask_notice(const Request& pending, const TeamView&, EpochMs now_ms);
 /// That an ask which the lead has seen is closed without it.
 Notice closed_notice(const Request& decided, const TeamView&, EpochMs now_ms);
 
-/// What would be allowed, each line behind `margin`: tool and input member by member, host, plan, or wish to stop.
-std::string what_is_asked(const Request&, std::string_view margin);
-
 }  // namespace inbox_poller::handlers

@@ -5,9 +5,6 @@
 
 namespace inbox_poller::handlers {
 
-/// As configured for this kind.
-config::Answerer route_of(RequestKind, const config::TeamConfig&);
-
 /// True when this ask is put before the lead session, and only then the lead's name may answer it. Its own prompt never
 /// is. Everybody else may always answer: somebody must be able to help when the lead does not. The name is what an
 /// answer says of itself, no proof.

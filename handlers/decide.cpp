@@ -31,11 +31,11 @@ NotTaken too_late(const Request& request, RequestEvent event) {
 /// What we may not do as we stand. An observer records what others did and writes nothing to the team.
 std::optional<NotTaken> no_say(const Request& request, RequestEvent event, const TeamView& view) {
   const bool done_by_others = event == RequestEvent::asker_leaves || event == RequestEvent::answered_by_other;
-  if (view.config.team.role == config::Role::observer && !done_by_others) {
+  if (!view.standing.may(Right::answer) && !done_by_others) {
     return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +
                                            " to answer; here the team is only observed (team.role)"};
   }
-  if (request.kind == RequestKind::stop && view.config.team.role != config::Role::leader && !done_by_others) {
+  if (request.kind == RequestKind::stop && !view.standing.may(Right::decide_wish) && !done_by_others) {
     return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +
                                            " to answer: only it ends its workers (team.role)"};
   }

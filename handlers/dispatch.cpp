@@ -5,6 +5,7 @@
 
 #include "handlers/ask.hpp"
 #include "handlers/ask_block.hpp"
+#include "handlers/ask_kind.hpp"
 #include "handlers/direction.hpp"
 #include "handlers/kinds.hpp"
 #include "handlers/permission.hpp"
@@ -65,16 +66,6 @@ Refused refusal(const schema::Payload& payload, Side side, std::string_view from
   return told("direction." + std::string(schema::type_name(payload)), reason);
 }
 
-std::chrono::milliseconds timeout_of(RequestKind kind, const config::TeamConfig& config) {
-  switch (kind) {
-    case RequestKind::permission: return config.permissions.timeout;
-    case RequestKind::sandbox: return config.sandbox.timeout;
-    case RequestKind::plan: return config.plans.timeout;
-    case RequestKind::stop: return config.shutdown.timeout;
-  }
-  return {};
-}
-
 RequestEvent event_of(config::Action action) {
   switch (action) {
     case config::Action::allow: return RequestEvent::rule_allows;
@@ -100,30 +91,30 @@ Asked decided_at_once(Request request, RequestEvent event, std::string_view by, 
 /// Takes a fresh ask to its first resting place.
 Outcome settle(Request request, const config::Verdict& verdict, const TeamView& view, const RequestView& known) {
   request.rule = verdict.rule;
-  const config::Role role = view.config.team.role;
+  const bool answers = view.standing.may(Right::answer_by_rule);
   const RequestEvent event = event_of(verdict.action);
   // Neither a rule nor a deadline of ours could be told to it, so it has none.
   const bool refused = !known.worth.counts() && is_verified(request.kind, RequestEvent::deadline_passes);
-  if (refused && role != config::Role::observer && known.pending_of_asker >= view.config.limits.pending_per_worker) {
+  if (refused && answers && known.pending_of_asker >= view.config.limits.pending_per_worker) {
     return Refused{"limit.asks", std::string(to_string(request.kind)) + " request " + request.request_id + " from " +
                                      shown(request.asker) + ": " + std::to_string(known.pending_of_asker) +
                                      " of its requests already wait (limits.pending_per_worker), and " +
                                      verifies(request.asker, known.worth)};
   }
-  if (role == config::Role::observer || refused) {
+  if (!answers || refused) {
     request.reason = "the rules say " + std::string(to_string(verdict.action)) + ": " + one_line(verdict.reason, 300);
-    if (refused && role != config::Role::observer) request.reason += "; " + verifies(request.asker, known.worth);
+    if (refused && answers) request.reason += "; " + verifies(request.asker, known.worth);
     return left_pending(std::move(request));
   }
   request.reason = reason_of(verdict);
   if (event != RequestEvent::rule_asks) return decided_at_once(std::move(request), event, "rule", view);
-  if (role == config::Role::front) return left_pending(std::move(request));
+  if (!view.standing.may(Right::answer_by_time)) return left_pending(std::move(request));
   if (known.pending_of_asker >= view.config.limits.pending_per_worker) {
     request.reason = "Denied because " + std::to_string(known.pending_of_asker) +
                      " of your requests already wait for an answer. Wait for those before you ask for more.";
     return decided_at_once(std::move(request), RequestEvent::rule_denies, "limit", view);
   }
-  request.deadline_ms = request.asked_ms + timeout_of(request.kind, view.config).count();
+  request.deadline_ms = request.asked_ms + kind_of(request.kind).timeout(view.config).count();
   return left_pending(std::move(request));
 }
 
@@ -155,7 +146,7 @@ struct Accepted {
 
   Outcome operator()(const AskPayload auto& ask) const {
     Request request = draft_of(ask);
-    if (request.kind == RequestKind::stop && view.config.team.role != config::Role::leader)
+    if (request.kind == RequestKind::stop && !view.standing.may(Right::decide_wish))
       return refusal(payload, side, sender, "its lead decides whether it stops");
     if (known.same_id) return same_id_again(request);
     request.asker = sender;

@@ -13,6 +13,7 @@
 #include "config/config.hpp"
 #include "handlers/answers_count.hpp"
 #include "handlers/request_state.hpp"
+#include "handlers/rights.hpp"
 #include "schema/ids.hpp"
 #include "schema/message.hpp"
 #include "schema/payload.hpp"
@@ -62,6 +63,7 @@ struct TeamView {
   const config::HostRules& hosts;                  // likewise
   const std::vector<std::string>& former_members;  // were in the roster once, are not now
   std::string_view home;                           // for "~/" rules
+  const Standing& standing;                        // what we may do here
 };
 
 struct Shutdown;  // handlers/shutdown.hpp
@@ -158,5 +160,6 @@ struct NotTaken {
                        // "mode.above_ceiling", "worker.verifies"
   std::string reason;  // names the first decision, or what to give instead
 };
+inline Error error_of(const NotTaken& why) { return {why.code, why.reason}; }
 
 }  // namespace inbox_poller::handlers

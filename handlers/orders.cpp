@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/rule_overlap.hpp"
 #include "handlers/outgoing.hpp"
 #include "handlers/text.hpp"
 #include "schema/codec.hpp"
@@ -97,6 +98,40 @@ std::variant<Post, NotTaken> share_rule(std::string_view member, const config::P
   const std::string text = schema::encode(schema::TeamPermissionUpdate{
       std::move(update), folder.empty() ? view.roster.find(member)->cwd : std::string(folder), rule.tool});
   return order_to(member, text, origin, view, now_ms);
+}
+
+std::string why_not_shared(const std::string& rule, const TeamView& view) {
+  const auto parsed = config::parse_permission_rule(rule);
+  if (!parsed) return "it is no rule any more";
+  return config::restriction_of(*parsed, view.rules, view.home).value_or("");
+}
+
+std::vector<Owed> owed_orders(const std::vector<Given>& given, const std::vector<SharedRule>& rules,
+                              const TeamView& view) {
+  std::vector<Owed> owed;
+  const auto lacks = [&](const schema::Member& member, std::string_view kind, std::string_view origin) {
+    return member.name != view.lead &&
+           std::find(given.begin(), given.end(), Given{member.name, member.joined_at_ms, kind, origin}) == given.end();
+  };
+  for (const auto& member : view.roster.members) {
+    const auto mode = view.config.modes.wanted(member.name);
+    const std::string origin = mode ? "config " + std::string(config::to_string(*mode)) : "";
+    if (mode && lacks(member, "mode", origin)) owed.push_back({member.name, origin, mode, 0});
+  }
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    const auto before = owed.size();
+    for (const auto& member : view.roster.members)
+      if (lacks(member, "rule", rules[i].origin)) owed.push_back({member.name, rules[i].origin, std::nullopt, i});
+    // The rules may have been others when it was given.
+    if (owed.size() > before && !why_not_shared(rules[i].rule, view).empty()) owed.resize(before);
+  }
+  return owed;
+}
+
+Adoption adoption_of(std::string_view mode, EpochMs sent_ms, const schema::Member& member,
+                     const config::ModeSettings& settings, EpochMs now_ms) {
+  if (member.mode == mode) return Adoption::adopted;
+  return now_ms - sent_ms >= settings.adopt_within.count() ? Adoption::not_adopted : Adoption::waits;
 }
 
 }  // namespace inbox_poller::handlers

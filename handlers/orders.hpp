@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "config/rules.hpp"
 #include "handlers/handler.hpp"
@@ -33,5 +34,36 @@ Result<config::PermissionRule> team_rule(std::string_view rule, std::string_view
 /// stops an old client.
 std::variant<Post, NotTaken> share_rule(std::string_view member, const config::PermissionRule&,
                                                std::string_view origin, const TeamView&, EpochMs now_ms);
+
+/// Why no worker may hear of this rule of the team: "the deny rule …", which shares calls with it, and of which a
+/// worker that took the rule over would never ask us again (adr 28). Empty: it may be told.
+std::string why_not_shared(const std::string& rule, const TeamView&);
+
+/// One order that went out, as the record has it: to the member who joined then.
+struct Given {
+  std::string_view member;
+  long long joined_ms = 0;
+  std::string_view kind;  // "mode" or "rule"
+  std::string_view origin;
+  bool operator==(const Given&) const = default;
+};
+/// A rule of the team that workers are told of; its origin tells it from one of the same words.
+struct SharedRule {
+  std::string origin;
+  std::string rule;
+};
+/// What a worker of now has not been sent: its configured mode, or a rule.
+struct Owed {
+  std::string member;
+  std::string origin;
+  std::optional<config::PermissionMode> mode;
+  std::size_t rule = 0;  // its index, where there is no mode
+};
+std::vector<Owed> owed_orders(const std::vector<Given>&, const std::vector<SharedRule>&, const TeamView&);
+
+/// What became of a mode that was sent, going by what the roster shows.
+enum class Adoption { waits, adopted, not_adopted };
+Adoption adoption_of(std::string_view mode, EpochMs sent_ms, const schema::Member&, const config::ModeSettings&,
+                     EpochMs now_ms);
 
 }  // namespace inbox_poller::handlers

@@ -4,6 +4,7 @@
 #include "handlers/outgoing.hpp"
 #include "schema/codec.hpp"
 #include "schema/json_scan.hpp"
+#include "schema/printable.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -39,6 +40,21 @@ config::Verdict judge_moved(config::Verdict verdict, const Call& call, const Tea
   const bool matters = judge_from("", call, view).action != config::Action::allow;
   if (verdict.action == config::Action::allow && matters) verdict.action = config::Action::ask;
   return verdict;
+}
+
+std::string decoded(std::string_view json) { return schema::decode_string(json).value_or(std::string(json)); }
+
+/// A tool's input, member by member as it was written: nothing is left out and no value is spelled anew.
+std::string input_text(const std::string& input, std::string_view before) {
+  const auto members = schema::scan_object(input);
+  if (!members) return schema::printable_block(input, before);
+  const std::string deeper = std::string(before) + "    ";
+  std::string text;
+  for (const schema::MemberSpan& member : *members) {
+    text += std::string(before) + schema::printable(decoded(member.key.of(input)) + ":") + "\n";
+    text += schema::printable_block(decoded(member.value.of(input)), deeper);
+  }
+  return text.empty() ? std::string(before) + "(no input)\n" : text;
 }
 
 }  // namespace
@@ -99,6 +115,22 @@ bool is_sendable_input(std::string_view input) {
   probe.state = RequestState::approved;
   const schema::Payload read_back = schema::decode_payload(permission_answer(probe, input));
   return std::holds_alternative<schema::PermissionResponse>(read_back);
+}
+
+std::string permission_card(const Request& request, std::string_view before) {
+  return std::string(before) + schema::printable(request.subject) + "\n" + input_text(request.body, before);
+}
+
+RuleOfAnswer permission_rule(const Request& request, const Answer& answer, bool always, const TeamView& view) {
+  if (!always || answer.event != RequestEvent::person_approves) return std::nullopt;
+  const schema::Member* member = view.roster.find(request.asker);
+  auto safe = config::rule_for_call(request.subject, request.body,
+                                    {member ? member->cwd : std::string(), std::string(view.home)});
+  if (safe) return NewRule{"permission", *std::move(safe)};
+  return NotTaken{"rule.none_safe",
+                  "no rule covers exactly this call, so --always is not possible for it: approve it without "
+                  "--always, or write a rule under [permissions] allow in " +
+                      view.config.source};
 }
 
 }  // namespace inbox_poller::handlers

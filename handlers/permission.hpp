@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "handlers/handler.hpp"
+#include "handlers/ask_kind.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -37,6 +37,11 @@ std::optional<Request> judge(const Call&, std::string_view request_id, std::stri
 
 /// The payload of the answer; `input` is what an approval lets run.
 std::string permission_answer(const Request& decided, std::string_view input);
+
+/// Tool and input, member by member as it was written.
+std::string permission_card(const Request&, std::string_view before);
+/// With `--always`: the rule for exactly this call, where there is one.
+RuleOfAnswer permission_rule(const Request&, const Answer&, bool always, const TeamView&);
 
 /// True for bytes that every client reads back as the JSON object that they are. Anything else would make it ignore the
 /// answer and wait for ever.

@@ -2,6 +2,7 @@
 
 #include "handlers/orders.hpp"
 #include "schema/codec.hpp"
+#include "schema/printable.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -42,6 +43,11 @@ std::string plan_answer(const Request& decided, config::PermissionMode mode) {
                                                      .feedback = decided.reason,
                                                      .timestamp = schema::iso_timestamp(decided.decided_ms),
                                                      .permission_mode = std::string(config::to_string(mode))});
+}
+
+std::string plan_card(const Request& request, std::string_view before) {
+  const std::string file = request.subject.empty() ? "(no file)" : schema::printable(request.subject);
+  return std::string(before) + file + "\n" + schema::printable_block(request.body, before);
 }
 
 EpochMs plan_reminder_due(const Request& decided) {

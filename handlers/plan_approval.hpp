@@ -18,6 +18,7 @@ config::Verdict judge(const schema::PlanApprovalRequest&, std::string_view asker
 
 /// The payload of the answer; `mode` is what an approval sets.
 std::string plan_answer(const Request& decided, config::PermissionMode mode);
+std::string plan_card(const Request&, std::string_view before);
 
 /// When a worker whose plan was approved is reminded, if it was asked and answered in one breath: newest clients lose
 /// an approval that they read in the moment their turn ends. 0: not at all.

@@ -2,6 +2,7 @@
 
 #include "handlers/outgoing.hpp"
 #include "schema/codec.hpp"
+#include "schema/printable.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -35,6 +36,16 @@ std::string sandbox_answer(const Request& decided) {
                                                           .host = decided.body,
                                                           .allow = decided.state == RequestState::approved,
                                                           .timestamp = schema::iso_timestamp(decided.decided_ms)});
+}
+
+std::string sandbox_card(const Request& request, std::string_view before) {
+  return schema::printable_block(request.body.empty() ? request.subject : request.body, before);
+}
+
+RuleOfAnswer sandbox_rule(const Request& request, const Answer& answer, bool, const TeamView&) {
+  const bool by_person = answer.event == RequestEvent::person_approves || answer.event == RequestEvent::person_denies;
+  if (!by_person || !config::canonical_host(request.subject)) return std::nullopt;
+  return NewRule{"host", request.subject};
 }
 
 }  // namespace inbox_poller::handlers

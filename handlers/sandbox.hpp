@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "handlers/handler.hpp"
+#include "handlers/ask_kind.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -16,5 +16,8 @@ config::Verdict judge(const schema::SandboxPermissionRequest&, std::string_view 
                       const RequestView&);
 
 std::string sandbox_answer(const Request& decided);
+std::string sandbox_card(const Request&, std::string_view before);
+/// What a person said about a host holds for equal asks of the session, both ways.
+RuleOfAnswer sandbox_rule(const Request&, const Answer&, bool always, const TeamView&);
 
 }  // namespace inbox_poller::handlers

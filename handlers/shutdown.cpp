@@ -279,4 +279,15 @@ Outcome answer_shutdown(const schema::ShutdownRejected& answer, const Incoming& 
   return take_answer(answer.type, answer.request_id, answer.reason, ShutdownEvent::worker_rejects, incoming, known);
 }
 
+std::optional<Shutdown> after_answer(Shutdown shutdown, const ShutdownAnswered& answer, EpochMs now_ms) {
+  const auto next =
+      transition(shutdown.state, answer.approved ? ShutdownEvent::worker_approves : ShutdownEvent::worker_rejects);
+  if (!next) return std::nullopt;
+  shutdown.state = *next;
+  shutdown.changed_ms = now_ms;
+  shutdown.answer = answer.answer;
+  shutdown.detail.clear();
+  return shutdown;
+}
+
 }  // namespace inbox_poller::handlers

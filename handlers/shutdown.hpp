@@ -141,5 +141,7 @@ Notice end_notice(const Shutdown&, const TeamView&, EpochMs now_ms);
 /// A worker's answer: to which shutdown, and what it says.
 Outcome answer_shutdown(const schema::ShutdownApproved&, const Incoming&, const Shutdown* known);
 Outcome answer_shutdown(const schema::ShutdownRejected&, const Incoming&, const Shutdown* known);
+/// The shutdown after such an answer; empty where the table knows no way on.
+std::optional<Shutdown> after_answer(Shutdown, const ShutdownAnswered&, EpochMs now_ms);
 
 }  // namespace inbox_poller::handlers

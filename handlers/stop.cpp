@@ -2,6 +2,7 @@
 
 #include "handlers/outgoing.hpp"
 #include "handlers/text.hpp"
+#include "schema/printable.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -22,6 +23,10 @@ config::Verdict judge(const schema::ShutdownRequest&, std::string_view, const Te
 std::string stop_refusal(const Request& decided) {
   // Begins with a word, so that no reason can make it a control message.
   return "Your request to stop was declined: " + decided.reason;
+}
+
+std::string stop_card(const Request& request, std::string_view before) {
+  return schema::printable_block(request.body.empty() ? "(none given)" : request.body, before);
 }
 
 std::string stop_reason(const Request& granted) {

@@ -18,6 +18,7 @@ config::Verdict judge(const schema::ShutdownRequest&, std::string_view asker, co
 
 /// What a worker reads whose wish was not granted; never a control message.
 std::string stop_refusal(const Request& decided);
+std::string stop_card(const Request&, std::string_view before);
 
 /// What a worker reads as the reason of the shutdown that it wished for.
 std::string stop_reason(const Request& granted);

@@ -41,19 +41,20 @@ class Inotify final : public FolderWatch {
     if (fd >= 0) stream_.assign(fd);
   }
 
-  Status watch(const std::string& folder, const Wake& wake) override {
+  Result<Watching> watch(const std::string& folder, const Wake& wake) override {
     if (problem_ != 0) return watch_error(problem_, folder);
     const int found = ::inotify_add_watch(stream_.native_handle(), folder.c_str(), changes | only_the_folder);
     if (found < 0) {
       const int problem = errno;
       forget(folder);
+      if (problem == ENOENT) return Watching::no_folder;
       return watch_error(problem, folder);
     }
     if (const auto known = watches_.find(folder); known != watches_.end() && known->second != found) forget(folder);
     watches_[folder] = found;
     wakes_[found] = wake;
     listen();
-    return Done{};
+    return Watching::yes;
   }
 
   void forget(const std::string& folder) override {
@@ -150,7 +151,7 @@ namespace {
 /// kqueue tells that a folder changed only when names come or go in it; files written in place give no sign.
 class NoWatch final : public FolderWatch {
  public:
-  Status watch(const std::string& folder, const Wake&) override {
+  Result<Watching> watch(const std::string& folder, const Wake&) override {
     return Error{"watch.unsupported", "folders are not watched on this system, so changes in " + folder +
                                           " are seen when the poll interval has passed"};
   }

@@ -14,6 +14,8 @@
 
 namespace inbox_poller::poller {
 
+enum class Watching { yes, no_folder };
+
 class FolderWatch {
  public:
   using Wake = std::function<void()>;
@@ -23,7 +25,7 @@ class FolderWatch {
   /// Calls `wake` after changes of `*.json` files in this folder. To be called again and again, for instance before
   /// each wait: it follows the name to another folder that has taken its place, and costs one system call where all is
   /// as before. An error ("watch.<ERRNO>", "watch.unsupported") says why changes are seen by the timer only.
-  virtual Status watch(const std::string& folder, const Wake& wake) = 0;
+  virtual Result<Watching> watch(const std::string& folder, const Wake& wake) = 0;
   virtual void forget(const std::string& folder) = 0;
 };
 

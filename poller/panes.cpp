@@ -210,19 +210,22 @@ std::string_view name_of(Key key) {
   return {};
 }
 
-Error too_much(const Front& seen) {
-  return {"panes.changed", "the pane " + seen.pane.id + " shows more than can be held against it: too large a window"};
+Typed too_much(const Front& seen) {
+  return {Typed::How::changed,
+          "the pane " + seen.pane.id + " shows more than can be held against it: too large a window"};
 }
 
 constexpr std::string_view done = "inbox-poller: done\n";
 
-Status judge(const std::string& call, const Front& seen, const ChildResult& answer) {
-  if (answer.exit_code == 0 && answer.output == done) return Done{};
-  const Error changed{"panes.changed", "the pane " + seen.pane.id + " changed just before " + call};
+Typed judge(const std::string& call, const Front& seen, const Result<ChildResult>& answered) {
+  if (!answered) return {Typed::How::unknown, answered.error().message};
+  const auto& answer = *answered;
+  if (answer.exit_code == 0 && answer.output == done) return {};
+  const Typed changed{Typed::How::changed, "the pane " + seen.pane.id + " changed just before " + call};
   if (answer.exit_code == 0 && answer.output.empty()) return changed;
   if (says_no_panes(answer)) return changed;
-  return unavailable("tmux " + call + " into " + seen.pane.id + " ended with exit code " +
-                     std::to_string(answer.exit_code) + ": " + first_line(answer.errors));
+  return {Typed::How::unknown, "tmux " + call + " into " + seen.pane.id + " ended with exit code " +
+                                   std::to_string(answer.exit_code) + ": " + first_line(answer.errors)};
 }
 
 }  // namespace
@@ -314,13 +317,14 @@ asio::awaitable<Result<std::optional<Front>>> TmuxPanes::front(std::string id) {
   co_return std::optional<Front>(*std::move(front));
 }
 
-Status TmuxPanes::check_identity(const Pane& seen) {
-  if (processes_.is_alive(seen.server) && processes_.is_alive(seen.first)) return Done{};
-  return Error{"panes.changed", "what ran in the pane " + seen.id + " has ended"};
+std::string TmuxPanes::has_ended(const Pane& seen) {
+  if (processes_.is_alive(seen.server) && processes_.is_alive(seen.first)) return {};
+  return "what ran in the pane " + seen.id + " has ended";
 }
 
-asio::awaitable<Status> TmuxPanes::paste(Front seen, std::string buffer, std::string text) {
-  if (auto same = check_identity(seen.pane); !same) co_return same;
+asio::awaitable<Typed> TmuxPanes::paste(Front seen, std::string buffer, std::string text) {
+  Typed ended{Typed::How::changed, has_ended(seen.pane)};
+  if (!ended.why.empty()) co_return ended;
   const auto condition = as_seen(seen);
   if (condition.empty()) co_return too_much(seen);
   // -p: brackets around it if the program wants them. -r: without it tmux makes every newline a carriage return, which
@@ -343,15 +347,16 @@ asio::awaitable<Status> TmuxPanes::paste(Front seen, std::string buffer, std::st
       "paste-buffer -p -r -d -b " + buffer + " -t " + id + " ; display-message -p 'inbox-poller: done'",
       forget};
   auto answer = co_await run(std::move(arguments), std::move(text));
-  Status pasted = answer ? judge("the paste", seen, *answer) : Status(answer.error());
-  if (pasted.ok() || pasted.error().code == "panes.changed") co_return pasted;
+  auto pasted = judge("the paste", seen, answer);
+  if (pasted.how != Typed::How::unknown) co_return pasted;
   std::vector<std::string> again{"delete-buffer", "-b", buffer};
   static_cast<void>(co_await run(std::move(again)));  // it may be gone already, or tmux
   co_return pasted;
 }
 
-asio::awaitable<Status> TmuxPanes::press(Front seen, Key key) {
-  if (auto same = check_identity(seen.pane); !same) co_return same;
+asio::awaitable<Typed> TmuxPanes::press(Front seen, Key key) {
+  Typed ended{Typed::How::changed, has_ended(seen.pane)};
+  if (!ended.why.empty()) co_return ended;
   const auto condition = as_seen(seen);
   if (condition.empty()) co_return too_much(seen);
   const std::string name(name_of(key));
@@ -360,8 +365,7 @@ asio::awaitable<Status> TmuxPanes::press(Front seen, Key key) {
       "-t",       seen.pane.id,
       condition,  "send-keys -t " + seen.pane.id + " " + name + " ; display-message -p 'inbox-poller: done'"};
   auto answer = co_await run(std::move(arguments));
-  if (!answer) co_return answer.error();
-  co_return judge(name, seen, *answer);
+  co_return judge(name, seen, answer);
 }
 
 }  // namespace inbox_poller::poller

@@ -49,6 +49,14 @@ enum class Key {
   erase_back,  // one sign (backspace)
 };
 
+/// What came of typing into a pane.
+struct Typed {
+  enum class How { done, changed, unknown };
+  How how = How::done;
+  std::string why = {};  // a sentence, where it is not done
+  explicit operator bool() const { return how == How::done; }
+};
+
 class Panes {
  public:
   virtual ~Panes() = default;
@@ -62,13 +70,13 @@ class Panes {
   /// The pane and what is in front of it now; empty as with find().
   virtual boost::asio::awaitable<Result<std::optional<Front>>> front(std::string id) = 0;
   /// Pastes the text, bracketed where the program asked for that, its newlines as newlines. Look and paste are one step
-  /// of the server: error "panes.changed" when anything is not as seen (the rows from seen.held_from on, the cursor,
-  /// what runs there), and nothing was pasted then; after "panes.unavailable" it may have been. `buffer` names the
+  /// of the server: `changed` when anything is not as seen (the rows from seen.held_from on, the cursor, what runs
+  /// there), and nothing was pasted then; after `unknown` it may have been. `buffer` names the
   /// server's buffer that carries the text ([a-zA-Z0-9._-]); it is gone afterwards either way. The text must be safe
   /// for a terminal: tmux does not look into it.
-  virtual boost::asio::awaitable<Status> paste(Front seen, std::string buffer, std::string text) = 0;
-  /// Presses this key, under the same condition and with the same errors.
-  virtual boost::asio::awaitable<Status> press(Front seen, Key key) = 0;
+  virtual boost::asio::awaitable<Typed> paste(Front seen, std::string buffer, std::string text) = 0;
+  /// Presses this key, under the same condition and with the same outcomes.
+  virtual boost::asio::awaitable<Typed> press(Front seen, Key key) = 0;
 };
 
 /// Speaks to tmux by running its command, never through a shell. `command` is how it is called, with the options that
@@ -80,13 +88,14 @@ class TmuxPanes final : public Panes {
   boost::asio::awaitable<Result<std::vector<Pane>>> list() override;
   boost::asio::awaitable<Status> close(Pane pane) override;
   boost::asio::awaitable<Result<std::optional<Front>>> front(std::string id) override;
-  boost::asio::awaitable<Status> paste(Front seen, std::string buffer, std::string text) override;
-  boost::asio::awaitable<Status> press(Front seen, Key key) override;
+  boost::asio::awaitable<Typed> paste(Front seen, std::string buffer, std::string text) override;
+  boost::asio::awaitable<Typed> press(Front seen, Key key) override;
 
  private:
   /// Runs tmux; errors when it could not be run or did not answer in time. Its exit code is the caller's to judge.
   boost::asio::awaitable<Result<ChildResult>> run(std::vector<std::string> arguments, std::string input = {});
-  Status check_identity(const Pane& seen);
+  /// Why nothing may be typed there; empty when what was seen lives.
+  std::string has_ended(const Pane& seen);
 
   std::vector<std::string> command_;
   Processes& processes_;

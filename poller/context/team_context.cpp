@@ -19,6 +19,7 @@ TeamContext::TeamContext(std::string team_name, const config::TeamConfig& team_c
                          Ledger& the_ledger, Telemetry& the_telemetry, const Clock& the_clock)
     : name(std::move(team_name)),
       config(team_config),
+      standing{handlers::stance_of(team_config.team.role), {}},
       home(std::move(home_dir)),
       ledger(the_ledger),
       telemetry(the_telemetry),
@@ -176,7 +177,7 @@ void TeamContext::rebuild_rules() {
 }
 
 handlers::TeamView TeamContext::view() const {
-  return {config, roster, name, lead, rules_, hosts_, former_members_, home};
+  return {config, roster, name, lead, rules_, hosts_, former_members_, home, standing};
 }
 
 Status TeamContext::commit(const std::function<Status(EventBatch& events)>& work) {

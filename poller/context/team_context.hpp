@@ -36,6 +36,7 @@ class TeamContext {
 
   const std::string name;
   config::TeamConfig config;  // our own copy: reconfigure() may replace it between two polls
+  handlers::Standing standing;  // what we may do; Team alone changes it
   const std::string home;
   Ledger& ledger;
   Telemetry& telemetry;
@@ -45,6 +46,8 @@ class TeamContext {
   std::string lead;
   std::map<std::string, MemberRow> members;  // every name that was ever in the roster, with what is known of it
   WorkerProcesses* workers = nullptr;        // where it can be told whose answers a worker takes
+
+  [[nodiscard]] bool may(handlers::Right right) const { return standing.may(right); }
 
   /// Another configuration holds from now on. The name, the root and the lead stay.
   void reconfigure(const config::TeamConfig& fresh);

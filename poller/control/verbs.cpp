@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
+#include <optional>
 #include <variant>
 
 #include "poller/control/request.hpp"
@@ -17,17 +18,12 @@ namespace {
 constexpr int trace_limit = 50;
 constexpr int quarantine_limit = 200;
 
-bool writes(const Team& team) { return team.standing().role != config::Role::observer; }
-bool leads(const Team& team) { return team.standing().role == config::Role::leader && !team.standing().stopped; }
-/// In front of another lead our rules hold for us.
-bool keeps_rules(const Team& team) { return leads(team) || team.standing().role == config::Role::front; }
-
-/// What not every one may do: who may, and what it is called where that is refused.
+/// What we may not do however we stand in a team, and what it is called where that is refused.
 struct Deed {
-  bool (*may)(const Team&) = nullptr;
+  std::optional<handlers::Right> right;
   std::string_view name;
 };
-constexpr Deed writing{writes, "writing to its workers"};
+constexpr Deed writing{handlers::Right::write, "writing to its workers"};
 
 /// A text that a verb cannot do without, and what is said where it is missing.
 struct Field {
@@ -83,10 +79,10 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
       {.name = "ack", .work = &Verbs::acknowledge},
       {.name = "trace", .work = &Verbs::trace, .field = traced, .has_kind = true},
       {.name = "history", .work = &Verbs::history, .list = "messages"},
-      {.name = "shutdown", .work = &Verbs::shut_down, .deed = {leads, "ending a worker"}},
+      {.name = "shutdown", .work = &Verbs::shut_down, .deed = {handlers::Right::shut_down, "ending a worker"}},
       {.name = "shutdowns", .work = &Verbs::shutdowns, .list = "shutdowns"},
-      {.name = "mode", .work = &Verbs::mode, .deed = {leads, "setting a mode"}},
-      {.name = "allow", .work = &Verbs::allow, .deed = {keeps_rules, "allowing something"}},
+      {.name = "mode", .work = &Verbs::mode, .deed = {handlers::Right::order, "setting a mode"}},
+      {.name = "allow", .work = &Verbs::allow, .deed = {handlers::Right::keep_rules, "allowing something"}},
       {.name = "revoke", .work = &Verbs::revoke},
       {.name = "rules", .work = &Verbs::rules},
       {.name = "reload", .work = &Verbs::reload},
@@ -132,7 +128,7 @@ Verbs::TeamPtr Verbs::team_for(const Verb& verb, const Object& request, Object& 
   if (!is_of_team) return nullptr;
   const bool by_event = verb.by_event && request.contains("event");
   auto team = by_event ? team_of_event(request, problem) : team_of(request, problem);
-  if (team && verb.deed.may != nullptr && !verb.deed.may(*team))
+  if (team && verb.deed.right && !team->standing().may(*verb.deed.right))
     problem = not_leader(*team, std::string(verb.deed.name));
   return team;
 }
@@ -140,9 +136,10 @@ Verbs::TeamPtr Verbs::team_for(const Verb& verb, const Object& request, Object& 
 json::object Verbs::not_leader(Team& team, const std::string& what) {
   const auto& name = team.context().name;
   const auto& standing = team.standing();
-  if (standing.stopped) return refuse("role.not_leader", "we have stopped in team " + name + ": " + standing.reason);
+  if (standing.stance == handlers::Stance::stopped)
+    return refuse("role.not_leader", "we have stopped in team " + name + ": " + standing.reason);
   const std::string why =
-      standing.role == config::Role::front
+      standing.stance == handlers::Stance::front
           ? "another lead speaks to the workers of team " + name + " (role front): " + what + " is for it to do"
           : "team " + name + " is only observed (role observer), nothing is written to it: " + what +
                 " is for its lead to do";

@@ -7,6 +7,7 @@
 
 #include "handlers/hook_proof.hpp"
 #include "handlers/lead_permission.hpp"
+#include "handlers/lead_session.hpp"
 #include "handlers/text.hpp"
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
@@ -38,61 +39,7 @@ bool tells_of_worker(const HookEvent& event) { return event.name == "TeammateIdl
 /// How its client runs, as the hook's environment tells.
 schema::ClientMode mode_of(const json::object& request) { return schema::parse_client_mode(text(request, "mode")); }
 
-bool begins(const HookEvent& event) { return event.name == "SessionStart" || event.name == "UserPromptSubmit"; }
-
-bool is_workers(const TeamContext& context, const HookEvent& event, const std::string& pane) {
-  return std::any_of(context.roster.members.begin(), context.roster.members.end(), [&](const schema::Member& member) {
-    return member.name != context.lead &&
-           (member.session_id == event.session_id || (!pane.empty() && member.tmux_pane_id == pane));
-  });
-}
-
-/// `/clear`, `/resume` and their like go on under a new id, which the roster does not have yet. Such a start is the
-/// lead's in the lead's own pane, or, when no session is live, in the lead's folder. A plain start never is: a client
-/// that the lead itself runs has its pane and its folder too.
-bool succeeds(const TeamContext& context, const LeadRow& live, const HookEvent& event, const std::string& pane) {
-  static constexpr std::string_view sources[] = {"clear", "resume", "compact", "fork"};
-  if (event.name != "SessionStart" ||
-      std::find(std::begin(sources), std::end(sources), event.source) == std::end(sources))
-    return false;
-  if (!pane.empty() && !live.pane.empty()) return pane == live.pane;
-  const auto* lead = context.roster.find(context.lead);
-  return live.session.empty() && lead != nullptr && lead->cwd == event.cwd;
-}
-
-/// Where nothing says which session the lead's is, one that a person is at may be it: in the lead's pane, or in the
-/// folder that the roster names for the lead (in any, where it names none). A `claude -p` of somebody is no lead.
-bool may_be_first(const TeamContext& context, const HookEvent& event, const std::string& pane,
-                  schema::ClientMode mode) {
-  const auto* lead = context.roster.find(context.lead);
-  if (lead != nullptr && !pane.empty() && lead->tmux_pane_id == pane) return true;
-  return mode == schema::ClientMode::interactive && (lead == nullptr || lead->cwd.empty() || lead->cwd == event.cwd);
-}
-
-/// Why this is no event of the team's lead; empty when it is one. The lead's session is the one that the roster names
-/// and the one that is live, that is, was heard last. Where there is neither, the first that may be it and starts or
-/// gets a prompt is it, until it ends.
-std::string foreign(Team& team, const HookEvent& event, const std::string& pane, schema::ClientMode mode) {
-  const auto& context = team.context();
-  const auto& known = context.roster.lead_session_id;
-  const auto& live = team.courier().lead_row();
-  if (event.session_id.empty()) return "the event names no session";
-  if (event.session_id == live.session) return {};
-  if (event.session_id == known) {
-    const bool late = event.name == "SessionEnd" && !live.session.empty();
-    return late ? "the lead goes on as session " + live.session : std::string();
-  }
-  if (!is_workers(context, event, pane)) {
-    if (known.empty() && live.session.empty() && begins(event) && may_be_first(context, event, pane, mode)) return {};
-    if (succeeds(context, live, event, pane)) return {};
-  }
-  const auto& lead = live.session.empty() ? known : live.session;
-  return "session " + event.session_id + " is not the lead's of team " + context.name +
-         (lead.empty() ? ", and its event does not make it so"
-                       : ", which is " + lead + "; `inbox-poller lead gone` lets another one take its place");
-}
-
-/// Likewise for what is told of a worker, in whichever session: a session of the client may be the worker's own.
+/// Why this tells of no worker of the team, in whichever session: a session of the client may be the worker's own.
 std::string not_its_worker(Team& team, const HookEvent& event, bool team_is_served) {
   const auto& context = team.context();
   const auto known = context.members.find(std::string(schema::bare_name(event.teammate_name)));
@@ -171,7 +118,7 @@ class Reaction {
 
  private:
   void report(LeadEvent event) {
-    const bool tells_who = begins(event_) || courier_.lead_row().session.empty();
+    const bool tells_who = handlers::begins(event_) || courier_.lead_row().session.empty();
     static_cast<void>(courier_.report(event, std::nullopt, tells_who ? &lead_ : nullptr));
     if (courier_.lead_state() == LeadState::idle) team_->poke();
   }
@@ -307,8 +254,10 @@ Verbs::TeamPtr Verbs::team_of_event(const Object& request, Object& problem) cons
   std::vector<TeamPtr> its;
   std::string why;
   for (const auto& team : candidates) {
+    const auto& live = team->courier().lead_row();
     why = tells_of_worker(*event) ? not_its_worker(*team, *event, served(event->team_name) != nullptr)
-                                  : foreign(*team, *event, pane_of(request), mode_of(request));
+                                  : handlers::why_foreign(*event, pane_of(request), mode_of(request),
+                                                          {live.session, live.pane}, team->context().view());
     if (why.empty()) its.push_back(team);
   }
   if (its.size() == 1) return its.front();
@@ -426,7 +375,7 @@ Status Verbs::attach_hook(const TeamPtr& team, const Object& request, const Sess
   if (courier.is_attached(config::Rung::hook)) {
     const auto& live = courier.lead_row().session;
     const bool is_newer = held_by && held_by->session != talk->session &&
-                          (begins(*event) || talk->session == live || held_by->session != live);
+                          (handlers::begins(*event) || talk->session == live || held_by->session != live);
     if (!is_newer)
       return Error{"lead.attached",
                    "another process holds the lead's hook in team " + team->context().name + "; there can be one"};

@@ -26,7 +26,7 @@ constexpr std::ptrdiff_t former_most = 16;  // closed connections of which we kn
 
 std::string names_of_events() {
   std::string names;
-  for (const auto event : lead_events) names += (names.empty() ? "" : ", ") + std::string(to_string(event));
+  for (const auto event : handlers::lead_events) names += (names.empty() ? "" : ", ") + std::string(to_string(event));
   return names;
 }
 
@@ -188,11 +188,11 @@ json::object Verbs::acknowledge(const Object& request) {
 json::object Verbs::lead(Team& team, const Object& request) {
   std::optional<LeadEvent> event;
   if (const auto state = text(request, "state"); !state.empty()) {
-    event = parse_lead_event("reports_" + state);
+    event = handlers::parse_lead_event("reports_" + state);
     if (!event)
       return refuse("request.invalid", "\"" + state + "\" is no state of a lead; states are busy, idle, gone");
   } else if (const auto name = text(request, "event"); !name.empty()) {
-    event = parse_lead_event(name);
+    event = handlers::parse_lead_event(name);
     if (!event) return refuse("request.invalid", "\"" + name + "\" is no event; events are " + names_of_events());
   }
   if (event) {

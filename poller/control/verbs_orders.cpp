@@ -64,15 +64,14 @@ asio::awaitable<json::object> Verbs::shut_down(TeamPtr team, Object request, Ses
   json::array begun, refused;
   for (const auto& member : members) {
     order.member = member;
-    const auto shutdown = co_await team->shutdowns().request(order);
-    if (shutdown) {
+    const auto outcome = co_await team->shutdowns().request(order);
+    if (const auto* shutdown = outcome ? std::get_if<handlers::Shutdown>(&*outcome) : nullptr) {
       begun.push_back(shutdown_view(team->context().name, *shutdown));
-    } else if (!flag(request, "all")) {
-      co_return refuse(shutdown.error());
-    } else {
-      refused.push_back(
-          Object{{"member", member}, {"code", shutdown.error().code}, {"message", shutdown.error().message}});
+      continue;
     }
+    const Error why = outcome ? error_of(std::get<handlers::NotTaken>(*outcome)) : outcome.error();
+    if (!flag(request, "all")) co_return refuse(why);
+    refused.push_back(Object{{"member", member}, {"code", why.code}, {"message", why.message}});
   }
   team->poke();
   co_return Object{{"ok", true}, {"shutdowns", std::move(begun)}, {"refused", std::move(refused)}};
@@ -124,9 +123,10 @@ json::object Verbs::mode(Team& team, const Object& request) {
 
 json::object Verbs::allow(Team& team, const Object& request) {
   // In front of another lead our rules hold for us; what its workers are told is that lead's.
-  const bool front = team.standing().role == config::Role::front;
-  const auto allowed = team.orders().allow(text(request, "rule"), text(request, "directory"), text(request, "by"),
-                                           front ? Orders::Audience::us : Orders::Audience::workers);
+  const auto audience =
+      team.standing().may(handlers::Right::order) ? Orders::Audience::workers : Orders::Audience::us;
+  const auto allowed =
+      team.orders().allow(text(request, "rule"), text(request, "directory"), text(request, "by"), audience);
   if (!allowed) return refuse(allowed.error());
   team.poke();
   return {{"ok", true},
@@ -134,7 +134,7 @@ json::object Verbs::allow(Team& team, const Object& request) {
           {"is_new", allowed->is_new},
           {"told", list_of(allowed->told)},
           {"not_told", allowed->not_told},
-          {"role", to_string(team.standing())}};
+          {"role", to_string(team.standing().stance)}};
 }
 
 json::object Verbs::revoke(Team& team, const Object& request) {
@@ -164,7 +164,7 @@ json::object Verbs::rules(Team& team, const Object&) {
 
 json::object Verbs::resume(Team& team, const Object&) {
   if (auto resumed = team.resume(); !resumed) return refuse(resumed.error());
-  return {{"ok", true}, {"team", team.context().name}, {"role", to_string(team.standing())}};
+  return {{"ok", true}, {"team", team.context().name}, {"role", to_string(team.standing().stance)}};
 }
 
 }  // namespace inbox_poller::poller

@@ -39,7 +39,7 @@ asio::awaitable<boost::json::object> Verbs::worker_call(Object request, SessionP
     worker = std::move(name);
   }
   if (!team) co_return ignored("session " + event->session_id + " is no worker's of a team that is served");
-  if (auto why = team->worker_calls().why_silent(team->standing().stopped); !why.empty()) co_return ignored(why);
+  if (auto why = team->worker_calls().why_silent(); !why.empty()) co_return ignored(why);
   const handlers::Call call{event->tool_use_id, event->tool_name, event->tool_input, event->cwd,
                             event->permission_mode == "plan"};
   const auto decided = team->worker_calls().decide(worker, call);

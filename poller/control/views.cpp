@@ -84,7 +84,7 @@ json::array members_view(Team& team, EpochMs now_ms) {
 /// What is special about our part in this team: who else is there, what does not get on.
 void add_oddities(json::object& view, Team& team) {
   const auto& standing = team.standing();
-  view["role"] = to_string(standing);
+  view["role"] = to_string(standing.stance);
   view["role_reason"] = clean(standing.reason);
   json::array shutdowns;
   for (const auto& shutdown : team.shutdowns().open())
@@ -102,7 +102,7 @@ void add_oddities(json::object& view, Team& team) {
   for (const auto& [name, reason] : team.context().roster.unserved)
     unserved.push_back(json::object{{"name", clean(name)}, {"reason", clean(reason)}});
   view["unserved"] = std::move(unserved);
-  if (standing.role == config::Role::leader) return;
+  if (!standing.may(handlers::Right::watch_lead)) return;
   const auto seen = team.witness().totals();
   view["seen"] = json::object{{"consumed", seen.consumed},
                               {"waiting", seen.waiting},

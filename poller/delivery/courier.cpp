@@ -36,7 +36,7 @@ Status Courier::restore() {
     return Done{};
   }
   row_ = **row;
-  state_ = parse_lead_state(row_.state).value_or(LeadState::idle);
+  state_ = handlers::parse_lead_state(row_.state).value_or(LeadState::idle);
   if (state_ == LeadState::busy) {
     const auto left = milliseconds(row_.until_ms - context_.clock.wall_ms());
     // Not longer than was said then; nor than can be said, whatever the clocks of then and now are.
@@ -50,7 +50,7 @@ Status Courier::restore() {
 void Courier::serve_anew() { serves_since_ = context_.clock.steady(); }
 
 Status Courier::report(LeadEvent event, std::optional<config::Duration> limit, const LeadSession* session) {
-  const auto state = next(state_, event);
+  const auto state = handlers::next(state_, event);
   const auto now = context_.clock.wall_ms();
   ++reports_;
   const bool presumed = event == LeadEvent::batch_pushed;
@@ -133,31 +133,14 @@ bool Courier::is_attached(Rung rung) const {
 }
 
 RungState Courier::state_of(Rung rung) const {
-  const auto& delivery = context_.config.delivery;
+  handlers::RungSight sight;
   if (const auto waits = backoff_.find(rung); waits != backoff_.end() && waits->second.until > context_.clock.steady())
-    return {rung, false, waits->second.why};
-  switch (rung) {
-    case Rung::stdin_stream:
-      if (is_attached(rung)) return {rung, true, {}};
-      return {rung, false, "no lead was started with `inbox-poller lead run`"};
-    case Rung::hook:
-      if (row_.session.empty()) return {rung, false, "no hook of the lead's session was heard"};
-      // Its next hook takes them along; an idle session fires none by itself.
-      if (state_ == LeadState::busy || is_attached(rung)) return {rung, true, {}};
-      return {rung, false, "the lead is idle, and no `hook wait` is there to wake it"};
-    case Rung::socket:
-      if (is_attached(rung)) return {rung, true, {}};
-      return {rung, false, "nobody follows with `inbox-poller recv --follow`"};
-    case Rung::exec:
-      return {rung, !delivery.exec.argv.empty(), delivery.exec.argv.empty() ? "delivery.exec is not set" : ""};
-    case Rung::file: return {rung, !delivery.file.empty(), delivery.file.empty() ? "delivery.file is not set" : ""};
-    case Rung::tmux: {
-      auto reason = tmux_.unavailable(row_.pane);
-      const bool available = reason.empty();
-      return {rung, available, std::move(reason)};
-    }
-  }
-  return {rung, false, {}};
+    sight.failed = waits->second.why;
+  sight.held = is_attached(rung);
+  sight.heard_session = !row_.session.empty();
+  sight.lead = state_;
+  if (rung == Rung::tmux) sight.no_pane = tmux_.unavailable(row_.pane);
+  return handlers::state_of(rung, sight, context_.config.delivery);
 }
 
 std::vector<RungState> Courier::ladder() const {
@@ -168,7 +151,7 @@ std::vector<RungState> Courier::ladder() const {
 
 /// Its last word showed it, or it has a session that we hear of.
 bool Courier::tells_turns_now() const {
-  const auto event = parse_lead_event(row_.by);
+  const auto event = handlers::parse_lead_event(row_.by);
   return !row_.session.empty() || (event && (tells_turns(*event) || *event == LeadEvent::batch_pushed));
 }
 
@@ -226,7 +209,7 @@ Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
   if (take.lease) until = context_.clock.steady() + *take.lease;
   for (const auto& message : messages) lent_[message.id] = {++handed_out_, message.key.value, take.sink, until};
   pointed_.reset();  // somebody read; what comes next is worth a line of its own
-  if (is_pushed(take.rung) && !take.by_hand) return messages;  // whether it goes that way is not known yet
+  if (handlers::is_pushed(take.rung) && !take.by_hand) return messages;  // whether it goes that way is not known yet
   if (!take.by_hand) tell_fall(take.rung);
   last_sink_ = take.sink;
   return messages;

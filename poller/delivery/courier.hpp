@@ -11,14 +11,18 @@
 #include <string_view>
 #include <vector>
 
+#include "handlers/gate.hpp"
+#include "handlers/ladder.hpp"
 #include "poller/context/team_context.hpp"
-#include "poller/delivery/gate.hpp"
 #include "poller/delivery/hook_offers.hpp"
-#include "poller/delivery/ladder.hpp"
 #include "poller/delivery/sinks.hpp"
 #include "poller/delivery/tmux_sink.hpp"
 
 namespace inbox_poller::poller {
+
+using handlers::LeadEvent;
+using handlers::LeadState;
+using handlers::RungState;
 
 /// What a taker of messages may get.
 struct Take {
@@ -73,7 +77,7 @@ class Courier {
 
   /// The ladder as it stands, in the order of delivery.via.
   [[nodiscard]] std::vector<RungState> ladder() const;
-  [[nodiscard]] std::optional<config::Rung> chosen() const { return choose(ladder()); }
+  [[nodiscard]] std::optional<config::Rung> chosen() const { return handlers::choose(ladder()); }
   /// The way that the last batch went.
   [[nodiscard]] const std::string& last_sink() const { return last_sink_; }
 

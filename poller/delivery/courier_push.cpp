@@ -28,7 +28,7 @@ asio::awaitable<void> Courier::push() {
 
 asio::awaitable<bool> Courier::push_batch() {
   const auto rung = chosen();
-  if (!rung || !is_pushed(*rung)) co_return false;
+  if (!rung || !handlers::is_pushed(*rung)) co_return false;
   if (*rung == Rung::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
   Take take;
   take.rung = *rung;

@@ -161,7 +161,7 @@ asio::awaitable<Status> TmuxSink::take_back(std::string told) {
     const auto key = at_line_start || last_was_line ? Key::erase_back : Key::erase_line;
     last_was_line = key == Key::erase_line && !last_was_line;
     auto pressed = co_await panes_.press(std::move(seen->front), key);
-    if (!pressed && pressed.error().code != "panes.changed") co_return pressed;
+    if (pressed.how == Typed::How::unknown) co_return Error{"panes.unavailable", pressed.why};
     co_await pause(look_again);
   }
   co_return Error{"tmux.enter",
@@ -218,9 +218,9 @@ asio::awaitable<Status> TmuxSink::submit(std::string told, std::string text) {
   auto seen = co_await look_for(std::move(where), text);
   if (!seen) co_return seen.error();
   auto entered = co_await panes_.press(std::move(seen->front), Key::enter);
-  if (!entered && entered.error().code != "panes.changed")
-    co_return Error{"tmux.unknown", entered.error().message + ": what was pasted may have been submitted"};
-  if (!entered) co_return Error{"tmux.enter", entered.error().message + ": Enter was not pressed"};
+  if (entered.how == Typed::How::unknown)
+    co_return Error{"tmux.unknown", entered.why + ": what was pasted may have been submitted"};
+  if (!entered) co_return Error{"tmux.enter", entered.why + ": Enter was not pressed"};
   const auto until = std::chrono::steady_clock::now() + patience;
   bool known = false;
   while (std::chrono::steady_clock::now() < until) {
@@ -246,12 +246,10 @@ asio::awaitable<Status> TmuxSink::paste(std::string told, std::string text) {
   std::string buffer = "inbox-poller-" + std::to_string(::getpid()) + "-" + context_.name;
   std::string safe = paste_safe(text);
   auto pasted = co_await panes_.paste(std::move(seen->front), std::move(buffer), std::move(safe));
-  if (!pasted && pasted.error().code == "panes.changed")
-    co_return Error{"tmux.refused", pasted.error().message + ": nothing was pasted"};
+  if (pasted.how == Typed::How::changed) co_return Error{"tmux.refused", pasted.why + ": nothing was pasted"};
   standing_ = paste_safe(text);
   may_repeat_ = true;
-  if (!pasted)
-    co_return Error{"tmux.unknown", pasted.error().message + "; the text may stand in the terminal, not submitted"};
+  if (!pasted) co_return Error{"tmux.unknown", pasted.why + "; the text may stand in the terminal, not submitted"};
   co_await pause(settle);  // a long paste takes the program a while
   where = told;
   auto submitted = co_await submit(std::move(where), std::move(text));

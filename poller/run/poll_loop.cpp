@@ -257,7 +257,7 @@ bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
     return true;
   }
   const auto watched = watch_->watch(folder, [team] { team->hint(); });
-  if (!watched && watched.error().code == "watch.ENOENT") return false;  // nobody has written to anybody yet
+  if (watched && *watched == Watching::no_folder) return false;  // nobody has written to anybody yet
   const auto [told, first] = unwatched_.try_emplace(name);
   std::string reason;
   if (!watched) {

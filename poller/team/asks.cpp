@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "config/rules.hpp"
 #include "handlers/ask_block.hpp"
+#include "handlers/ask_kind.hpp"
 #include "handlers/ask_route.hpp"
 
 namespace inbox_poller::poller {
@@ -11,6 +11,7 @@ namespace {
 
 using handlers::RequestEvent;
 using handlers::RequestKind;
+using handlers::Right;
 
 /// How long it may take until we see that a worker takes our answers again.
 constexpr std::chrono::seconds look_again_every{30};
@@ -27,7 +28,8 @@ Status Asks::restore() {
 void Asks::opened(const handlers::Request& request) {
   if (request.deadline_ms == 0) {  // somebody else's to answer; we only say when nobody does
     const auto asked_for = std::chrono::milliseconds(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms));
-    open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + patience(request.kind) - asked_for};
+    const auto patience = handlers::kind_of(request.kind).timeout(context_.config);
+    open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + patience - asked_for};
     return;
   }
   // A wall clock that jumped while we were down may neither shorten a deadline below now nor stretch it beyond the
@@ -38,9 +40,9 @@ void Asks::opened(const handlers::Request& request) {
   open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + bounded};
 }
 
-void Asks::settle(bool may_answer) {
+void Asks::settle() {
   const auto now = context_.clock.steady();
-  const bool ours_to_answer = may_answer && context_.config.team.role == config::Role::leader;
+  const bool ours_to_answer = context_.may(Right::answer_by_time);
   std::vector<std::pair<handlers::Request, handlers::Answer>> due;
   for (auto& [id, open] : open_) {
     const bool is_due = open.request.deadline_ms == 0 || open.deadline <= now;
@@ -92,7 +94,7 @@ void Asks::ended(const std::string& asker, EpochMs at_ms, const std::string& why
 }
 
 void Asks::take_over(Open& open) const {
-  const auto span = patience(open.request.kind);
+  const auto span = handlers::kind_of(open.request.kind).timeout(context_.config);
   open.request.deadline_ms = context_.clock.wall_ms() + span.count();
   open.request.asked_ms = context_.clock.wall_ms();  // ours since now; what the ledger has of it stays
   open.deadline = context_.clock.steady() + span;
@@ -100,9 +102,9 @@ void Asks::take_over(Open& open) const {
 
 void Asks::tell(Open& open) {
   // Without a deadline of ours it is another lead's, which reads it in its inbox.
-  if (open.request.deadline_ms == 0 || context_.config.team.role == config::Role::observer) return;
+  if (open.request.deadline_ms == 0 || !context_.may(Right::ask_person)) return;
   const auto view = context_.view();
-  const bool leads = context_.config.team.role == config::Role::leader;
+  const bool leads = context_.may(Right::tell_lead);
   if (leads && !open.lead_knows && handlers::asks_lead(open.request, view)) {
     const auto told =
         context_.commit([&](EventBatch& events) -> Status { return put_before_lead(open.request, events); });
@@ -115,9 +117,7 @@ void Asks::tell(Open& open) {
 Status Asks::put_before_lead(const handlers::Request& pending, EventBatch& events) {
   const auto view = context_.view();
   // Without a deadline it is not ours to answer, nor the session's that we speak for.
-  if (context_.config.team.role != config::Role::leader || pending.deadline_ms == 0 ||
-      !handlers::asks_lead(pending, view))
-    return Done{};
+  if (!context_.may(Right::tell_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view)) return Done{};
   const auto type = handlers::ask_type(pending.kind);
   const auto there = context_.ledger.messages().about(context_.name, pending.request_id, type);
   if (!there) return there.error();
@@ -151,16 +151,6 @@ Status Asks::close_before_lead(const handlers::Request& decided, EventBatch& eve
                                        events);
   if (!told) return told.error();
   return Done{};
-}
-
-config::Duration Asks::patience(RequestKind kind) const {
-  switch (kind) {
-    case RequestKind::permission: return context_.config.permissions.timeout;
-    case RequestKind::sandbox: return context_.config.sandbox.timeout;
-    case RequestKind::plan: return context_.config.plans.timeout;
-    case RequestKind::stop: return context_.config.shutdown.timeout;
-  }
-  std::abort();
 }
 
 void Asks::tell_unanswered(const handlers::Request& request) {
@@ -243,39 +233,20 @@ std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& r
 std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const handlers::Request& request,
                                                                       const handlers::Answer& answer,
                                                                       bool always) const {
-  const bool approves = answer.event == RequestEvent::person_approves;
-  const bool denies = answer.event == RequestEvent::person_denies;
+  const auto& kind = handlers::kind_of(request.kind);
+  if (kind.rule == nullptr) return std::nullopt;
+  auto made = kind.rule(request, answer, always, context_.view());
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&made)) return Refusal{refused->code, refused->reason};
+  const auto& wanted = std::get<std::optional<handlers::NewRule>>(made);
+  if (!wanted) return std::nullopt;
   SessionRule rule;
   rule.team = context_.name;
   rule.session = context_.roster.lead_session_id;
+  rule.kind = wanted->kind;
+  rule.action = answer.event == RequestEvent::person_approves ? "allow" : "deny";
+  rule.rule = wanted->text;
   rule.by = answer.by;
   rule.at_ms = context_.clock.wall_ms();
-  rule.action = approves ? "allow" : "deny";
-  switch (request.kind) {
-    case RequestKind::permission: {
-      if (!always || !approves) return std::nullopt;
-      const auto* member = context_.roster.find(request.asker);
-      auto safe =
-          config::rule_for_call(request.subject, request.body, {member != nullptr ? member->cwd : "", context_.home});
-      if (!safe)
-        return Refusal{"rule.none_safe",
-                       "no rule covers exactly this call, so --always is not possible for it: approve it without "
-                       "--always, or write a rule under [permissions] allow in " +
-                           context_.config.source};
-      rule.kind = "permission";
-      rule.rule = std::move(*safe);
-      break;
-    }
-    case RequestKind::sandbox: {
-      // What a person said about a host holds for equal asks of the session, both ways.
-      if ((!approves && !denies) || !config::canonical_host(request.subject)) return std::nullopt;
-      rule.kind = "host";
-      rule.rule = request.subject;
-      break;
-    }
-    case RequestKind::plan:
-    case RequestKind::stop: return std::nullopt;
-  }
   if (context_.has_rule(rule)) return std::nullopt;
   return rule;
 }

@@ -34,8 +34,8 @@ class Asks {
   void ended(const std::string& asker, EpochMs at_ms, const std::string& why);
 
   /// Denies what is overdue, withdraws what nobody waits for any more, and sees to it that whoever is asked knows. Call
-  /// once a tick. `may_answer`: we have not given way to another lead; while we have, nothing is taken over or denied.
-  void settle(bool may_answer);
+  /// once a tick.
+  void settle();
 
   struct Taken {
     handlers::Request request;
@@ -69,7 +69,6 @@ class Asks {
 
   /// True when no answer of ours may be written; found out when one would be, and then looked at now and then.
   bool is_refused(Open&) const;
-  [[nodiscard]] config::Duration patience(handlers::RequestKind) const;
   void tell_unanswered(const handlers::Request&);
   /// An ask that was another lead's to answer is ours now, with a deadline from now on.
   void take_over(Open&) const;

@@ -9,44 +9,37 @@
 #include <variant>
 
 #include "handlers/answers_count.hpp"
+#include "handlers/ask_kind.hpp"
 #include "handlers/dispatch.hpp"
 #include "poller/context/message_life.hpp"
-#include "schema/codec.hpp"
 #include "schema/array_entry.hpp"
+#include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
 
+using handlers::Right;
 using schema::InboxDocument;
 using schema::InboxEntry;
 using schema::ReadFlag;
 
 namespace {
 
-/// Of rows that role front and observer leave to the lead.
-constexpr const char* left_code = "role.left";
-
-/// The type of what answers an ask of this type. A declined wish to stop is plain chat.
-std::string_view answer_of(std::string_view ask) {
-  if (ask == schema::PermissionRequest::type) return schema::PermissionResponse::type;
-  if (ask == schema::SandboxPermissionRequest::type) return schema::SandboxPermissionResponse::type;
-  if (ask == schema::PlanApprovalRequest::type) return schema::PlanApprovalResponse::type;
-  return schema::PlainText::type;
-}
-
 /// Of what was written under this id, the answer to its asker, with the words that were decided with it. Whoever asks
 /// chooses the id, so there may be anything else under it, for anybody.
 std::vector<OutboxRow> only_answers(std::vector<OutboxRow> rows, const MessageRow& ask) {
   const auto inbox = schema::inbox_name(ask.sender);
+  const auto* kind = handlers::kind_asked_by(ask.type);
+  const auto answer = kind == nullptr ? schema::PlainText::type : kind->answer_type;
   const auto type_of = [](const OutboxRow& row) -> std::string {
     const auto envelope = schema::decode_entry(row.entry);
     return envelope ? std::string(schema::type_name(schema::decode_payload(envelope->text))) : std::string();
   };
   std::set<long long> batches;
   for (const auto& row : rows)
-    if (row.inbox == inbox && type_of(row) == answer_of(ask.type)) batches.insert(row.batch);
+    if (row.inbox == inbox && type_of(row) == answer) batches.insert(row.batch);
   std::erase_if(rows, [&](const OutboxRow& row) {
     const auto type = type_of(row);
-    const bool fits = type == answer_of(ask.type) || type == schema::PlainText::type;
+    const bool fits = type == answer || type == schema::PlainText::type;
     return row.inbox != inbox || !fits || !batches.contains(row.batch);
   });
   return rows;
@@ -79,14 +72,12 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Inbo
     if (!committed) co_return committed;
   }
 
-  const auto role = context_.config.team.role;
   present_.add(std::move(fresh.keys));
   for (std::size_t i = window.first; i < window.last; ++i) {
     const auto& entry = document.entries()[i];
     const bool unread = entry.read == ReadFlag::unread || entry.read == ReadFlag::absent;
     // An entry whose flag is not a boolean, or that is no object, has no flag to set: it stays, and stays known.
-    const bool may_mark =
-        role == config::Role::leader || (role == config::Role::front && ours_.contains(entry.key.value));
+    const bool may_mark = handlers::may_mark(context_.standing, ours_.contains(entry.key.value));
     if (unread && may_mark && is_present(entry) && document.entry_bytes(entry).starts_with('{')) to_mark.push_back(i);
   }
   left_out_ = left_out_ || !fresh.full.empty();
@@ -216,7 +207,7 @@ Status Intake::judge(const InboxEntry& entry, const schema::Message& envelope, M
     const auto plans = context_.ledger.asks().plan_count(context_.name, row.sender, ref->content_hash);
     if (!plans) return plans.error();
     known.same_plan_count = *plans;
-    if (context_.config.team.role != config::Role::observer) {
+    if (context_.may(Right::answer_by_rule)) {
       known.worth = context_.worth(row.sender);
       context_.warn_of(row.sender, known.worth);
     }
@@ -226,22 +217,32 @@ Status Intake::judge(const InboxEntry& entry, const schema::Message& envelope, M
   return std::visit([&](const auto& what) { return apply(what, entry, row, events, fresh); }, outcome);
 }
 
-Status Intake::apply(const handlers::ToLead&, const InboxEntry& entry, MessageRow& row, EventBatch& events,
+Status Intake::apply(const handlers::ToLead& what, const InboxEntry& entry, MessageRow& row, EventBatch& events,
                      Fresh& fresh) {
   seen(row, fresh);
-  if (context_.config.team.role != config::Role::leader) return leave(row, Disposition::chat, events, fresh);
   row.disposition = Disposition::chat;
-  if (entry.read == ReadFlag::read) {
-    // Somebody consumed it before we ever saw it; whether the lead got it is theirs to know.
-    row.reason = "was already marked read when it was first seen";
-    return record(row, Event::message_already_read, events, fresh);
+  return receive(handlers::receive(what, arrival(entry, row, fresh), context_.view()), row, events, fresh);
+}
+
+handlers::Arrival Intake::arrival(const InboxEntry& entry, const MessageRow& row, Fresh& fresh) {
+  return {row.sender, entry.read == ReadFlag::read, fresh.queued_chat, fresh.waiting[row.sender]};
+}
+
+Status Intake::receive(const handlers::Reception& taken, MessageRow& row, EventBatch& events, Fresh& fresh) const {
+  using What = handlers::Reception::What;
+  switch (taken.what) {
+    case What::left: return leave(row, row.disposition, events, fresh);
+    case What::stays: fresh.full = taken.reason; return Done{};
+    case What::already_read: row.reason = taken.reason; return record(row, Event::message_already_read, events, fresh);
+    case What::accepted: break;
   }
-  if (!has_room(row.sender, fresh)) return Done{};
-  ++fresh.queued_chat;
-  ++fresh.waiting[row.sender];
-  row.delivery = DeliveryState::queued;
-  const auto& urgent = context_.config.delivery.urgent;
-  if (std::find(urgent.begin(), urgent.end(), row.sender) != urgent.end()) row.priority = Priority::urgent;
+  if (taken.lane != handlers::Lane::none) row.delivery = DeliveryState::queued;
+  if (taken.lane == handlers::Lane::digest) row.priority = Priority::digest;
+  if (taken.lane == handlers::Lane::urgent) row.priority = Priority::urgent;
+  if (taken.lane > handlers::Lane::digest) {
+    ++fresh.queued_chat;
+    ++fresh.waiting[row.sender];
+  }
   return record(row, Event::message_accepted, events, fresh);
 }
 
@@ -255,26 +256,14 @@ Status Intake::apply(const handlers::WorkerStatus& status, const InboxEntry& ent
   }
   // A turn has ended: no tool call of it waits for a permission any more, whoever answered.
   for (const auto& request : asks_.open())
-    if (request.asker == row.sender && request.kind != handlers::RequestKind::plan && status.state != "assigned" &&
-        (request.deadline_ms == 0 || context_.config.team.role != config::Role::leader))
-      fresh.moot.push_back(request);
-  if (context_.config.team.role != config::Role::leader) return leave(row, Disposition::status, events, fresh);
+    if (handlers::is_moot(request, status, row.sender, context_.standing)) fresh.moot.push_back(request);
   row.disposition = Disposition::status;
-  const bool fits = fresh.queued_chat < context_.config.limits.queued_chat;
-  if (entry.read != ReadFlag::read && status.to_lead && fits) {
-    ++fresh.queued_chat;
-    row.delivery = DeliveryState::queued;
-    if (status.went_wrong) row.priority = Priority::urgent;
-  } else if (entry.read != ReadFlag::read && status.in_digest) {
-    row.delivery = DeliveryState::queued;
-    row.priority = Priority::digest;
-  }
-  return record(row, Event::message_accepted, events, fresh);
+  return receive(handlers::receive(status, arrival(entry, row, fresh), context_.view()), row, events, fresh);
 }
 
 Status Intake::apply(const handlers::Refused& refused, const InboxEntry&, MessageRow& row, EventBatch& events,
                      Fresh& fresh) {
-  if (context_.config.team.role != config::Role::leader) return leave(row, Disposition::control, events, fresh);
+  if (!context_.may(Right::take)) return leave(row, Disposition::control, events, fresh);
   row.disposition = Disposition::refused;
   row.code = refused.code;
   row.reason = refused.reason;
@@ -285,7 +274,7 @@ Status Intake::apply(const handlers::Asked& asked, const InboxEntry& entry, Mess
                      Fresh& fresh) {
   row.disposition = Disposition::control;
   seen(row, fresh);
-  if (context_.config.team.role == config::Role::front && !handlers::is_open(asked.request.state)) {
+  if (!context_.may(Right::take) && !handlers::is_open(asked.request.state)) {
     if (entry.read == ReadFlag::read) {
       if (looked_)
         events.add(Event::request_lost_race, {{"team", context_.name},
@@ -324,20 +313,19 @@ Status Intake::apply(const handlers::Asked& asked, const InboxEntry& entry, Mess
 
 Status Intake::apply(const handlers::AskedAgain&, const InboxEntry&, MessageRow& row, EventBatch& events,
                      Fresh& fresh) {
-  const auto role = context_.config.team.role;
-  if (role == config::Role::observer) return leave(row, Disposition::control, events, fresh);
   const auto worth = context_.worth(row.sender);
-  if (role == config::Role::front) {
-    const auto ours = answered_by_us(row.request_id, row.sender);
-    if (!ours) return ours.error();
-    if (!*ours || !worth.counts()) return leave(row, Disposition::control, events, fresh);
-    fresh.ours.insert(row.key.value);
-  }
+  const bool beside_lead = !context_.may(Right::take);
+  const auto by_rule = beside_lead ? answered_by_us(row.request_id, row.sender) : Result<bool>(false);
+  if (!by_rule) return by_rule.error();
+  const auto repeat = handlers::repeated(context_.standing, *by_rule, worth);
+  if (repeat == handlers::Repeat::left) return leave(row, Disposition::control, events, fresh);
+  if (beside_lead) fresh.ours.insert(row.key.value);
   row.disposition = Disposition::control;
-  row.reason = worth.counts() ? "the same ask as before; the recorded answer, if there is one, is written again"
-                              : "the same ask as before; nothing is written: " + handlers::verifies(row.sender, worth);
+  row.reason = repeat == handlers::Repeat::answered
+                   ? "the same ask as before; the recorded answer, if there is one, is written again"
+                   : "the same ask as before; nothing is written: " + handlers::verifies(row.sender, worth);
   if (auto recorded = record(row, Event::request_repeated, events, fresh); !recorded) return recorded;
-  if (!worth.counts()) return Done{};  // nor is one written again that it would refuse
+  if (repeat == handlers::Repeat::told) return Done{};
   auto written = context_.ledger.outbox().of_request(context_.name, row.request_id);
   if (!written) return written.error();
   auto answers = only_answers(*std::move(written), row);
@@ -351,15 +339,10 @@ Status Intake::apply(const handlers::ShutdownAnswered& answered, const InboxEntr
   seen(row, fresh);
   auto found = context_.ledger.shutdowns().find(context_.name, answered.request_id);
   if (!found) return found.error();
-  auto shutdown = std::move(**found);  // it was there a moment ago, in this transaction
-  const auto old = shutdown.state;
-  const auto next = handlers::transition(
-      old, answered.approved ? handlers::ShutdownEvent::worker_approves : handlers::ShutdownEvent::worker_rejects);
-  if (!next) return Error{"ledger.final", "shutdown " + answered.request_id + " takes no further answer"};
-  shutdown.state = *next;
-  shutdown.changed_ms = row.received_ms;
-  shutdown.answer = answered.answer;
-  shutdown.detail.clear();
+  const auto old = (*found)->state;  // it was there a moment ago, in this transaction
+  auto after = handlers::after_answer(std::move(**found), answered, row.received_ms);
+  if (!after) return Error{"ledger.final", "shutdown " + answered.request_id + " takes no further answer"};
+  auto& shutdown = *after;
   if (auto put = context_.ledger.shutdowns().put(context_.name, shutdown); !put) return put;
   // The lead reads the worker's reason in its own words; of a consent it hears when all is done.
   row.disposition = answered.approved ? Disposition::control : Disposition::chat;
@@ -377,29 +360,24 @@ Status Intake::apply(const handlers::ShutdownAnswered& answered, const InboxEntr
 
 Status Intake::leave(MessageRow& row, Disposition disposition, EventBatch& events, Fresh& fresh) const {
   row.disposition = disposition;
-  row.code = left_code;
-  row.reason = "left to the lead, which consumes this inbox itself (role " +
-               std::string(config::to_string(context_.config.team.role)) + ")";
+  row.code = handlers::left_code;
+  row.reason = handlers::left_reason(context_.standing);
   return record(row, Event::message_left, events, fresh);
 }
 
 Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fresh) const {
   fresh.keys.push_back(fingerprint(entry.key));
-  const auto role = context_.config.team.role;
-  if (role == config::Role::observer || entry.read == ReadFlag::read) return Done{};
+  if (!context_.may(Right::mark_answered) || entry.read == ReadFlag::read) return Done{};
   const auto found = context_.ledger.messages().find(entry.key);
   if (!found) return found.error();
   if (!*found) return Done{};
   const auto& row = **found;
-  if (role == config::Role::front) {
-    const auto ours = answered_by_us(row.request_id, row.sender);
-    if (!ours) return ours.error();
-    if (*ours && row.code != left_code) fresh.ours.insert(entry.key.value);
-    return Done{};
-  }
-  if (row.code != left_code || row.disposition != Disposition::chat || row.delivery != DeliveryState::none)
-    return Done{};
-  // It was left to another lead, which has not read it, and now we are the lead's side.
+  const auto by_rule = context_.may(Right::take) ? Result<bool>(false) : answered_by_us(row.request_id, row.sender);
+  if (!by_rule) return by_rule.error();
+  const bool unsent = row.disposition == Disposition::chat && row.delivery == DeliveryState::none;
+  const auto again = handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, *by_rule});
+  if (again == handlers::Again::ours_to_mark) fresh.ours.insert(entry.key.value);
+  if (again != handlers::Again::taken_over) return Done{};
   ++fresh.queued_chat;
   events.add(Event::message_accepted, {{"team", context_.name},
                                        {"inbox", row.inbox},
@@ -418,23 +396,6 @@ Result<bool> Intake::answered_by_us(const std::string& request_id, const std::st
   return std::any_of(requests->begin(), requests->end(), [&](const auto& item) {
     return item.first == context_.name && item.second.asker == asker && item.second.decided_by == "rule";
   });
-}
-
-/// Each sender has an equal share of the queue, used or not: however much one writes, there is room for what the others
-/// say.
-bool Intake::has_room(const std::string& sender, Fresh& fresh) const {
-  const long long all = context_.config.limits.queued_chat;
-  const auto senders =
-      std::max<std::size_t>(2, context_.roster.members.size()) - 1 + context_.config.delivery.senders.size();
-  const long long share = std::max<long long>(1, all / static_cast<long long>(senders));
-  if (fresh.queued_chat >= all) {
-    fresh.full = "limits.queued_chat is reached";
-  } else if (fresh.waiting[sender] >= share) {
-    fresh.full = sender + " has its share of limits.queued_chat (" + std::to_string(share) + ") in the queue";
-  } else {
-    return true;
-  }
-  return false;
 }
 
 Status Intake::record(const MessageRow& row, Event event, EventBatch& events, Fresh& fresh) const {

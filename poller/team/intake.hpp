@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "handlers/intake.hpp"
 #include "poller/context/team_context.hpp"
 #include "poller/effects/outbox.hpp"
 #include "poller/mailbox/mailbox.hpp"
@@ -88,8 +89,9 @@ class Intake {
   Status met_again(const schema::InboxEntry&, EventBatch&, Fresh&) const;
   /// True when a rule answered the ask of this id, so that a front may mark its entries.
   [[nodiscard]] Result<bool> answered_by_us(const std::string& request_id, const std::string& asker) const;
-  /// Whether one more message of this sender fits into the queue; says why in `fresh` when not.
-  bool has_room(const std::string& sender, Fresh&) const;
+  static handlers::Arrival arrival(const schema::InboxEntry&, const MessageRow&, Fresh&);
+  /// Records it as decided, or notes that it stays out.
+  Status receive(const handlers::Reception&, MessageRow&, EventBatch&, Fresh&) const;
   Status record(const MessageRow&, Event, EventBatch&, Fresh&) const;
   const MemberRow* last_known(const std::string& name, const Fresh&) const;
   MemberRow* seen(const MessageRow&, Fresh&) const;

@@ -1,5 +1,6 @@
 #include "poller/team/lead_asks.hpp"
 
+#include "handlers/ask_kind.hpp"
 #include "handlers/lead_permission.hpp"
 #include "handlers/outgoing.hpp"
 #include "handlers/permission.hpp"
@@ -47,7 +48,7 @@ Result<LeadVerdict> LeadAsks::judge(const LeadCall& call) {
 }
 
 bool LeadAsks::may_open() const {
-  return context_.config.lead.permissions && context_.config.team.role != config::Role::observer;
+  return context_.config.lead.permissions && context_.may(handlers::Right::ask_person);
 }
 
 Result<std::optional<Request>> LeadAsks::look_up(const LeadCall& call, std::string& request_id) {
@@ -77,7 +78,7 @@ Result<Request> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict)
   request.body = call.input;
   request.state = RequestState::pending;
   request.asked_ms = context_.clock.wall_ms();
-  request.deadline_ms = request.asked_ms + context_.config.permissions.timeout.count();
+  request.deadline_ms = request.asked_ms + handlers::kind_of(request.kind).timeout(context_.config).count();
   request.rule = verdict.rule;
   request.reason = verdict.reason;
   const auto committed = context_.commit([&](EventBatch& events) -> Status {

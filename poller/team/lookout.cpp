@@ -3,28 +3,19 @@
 #include <algorithm>
 #include <optional>
 
+#include "handlers/ask_kind.hpp"
 #include "handlers/direction.hpp"
-#include "schema/codec.hpp"
 #include "schema/array_entry.hpp"
+#include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
 namespace {
-
-using handlers::RequestKind;
 
 /// A worker's inbox is there a moment before its name is in the roster.
 constexpr std::chrono::seconds phantom_grace{5};
 
 bool named_in(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// The kind of ask that a message of this type answers.
-std::optional<RequestKind> answered_kind(std::string_view type) {
-  if (type == schema::PermissionResponse::type) return RequestKind::permission;
-  if (type == schema::SandboxPermissionResponse::type) return RequestKind::sandbox;
-  if (type == schema::PlanApprovalResponse::type) return RequestKind::plan;
-  return std::nullopt;
 }
 
 /// What a well-formed answer says; empty for everything else.
@@ -159,7 +150,7 @@ void Lookout::judge(const std::string& inbox, const schema::InboxDocument& docum
   switch (direction.passage) {
     case handlers::Passage::verdict: return judge_verdict(inbox, payload, *envelope, entry, findings);
     case handlers::Passage::order: {
-      if (!fresh || context_.config.team.role != config::Role::leader) return;
+      if (!fresh || !context_.may(handlers::Right::notice_orders)) return;
       const auto ours = context_.ledger.outbox().wrote(entry.key);
       if (!ours || *ours) return;
       findings.push_back(
@@ -180,10 +171,10 @@ void Lookout::judge(const std::string& inbox, const schema::InboxDocument& docum
 
 void Lookout::judge_verdict(const std::string& inbox, const schema::Payload& payload, const schema::Message& envelope,
                             const schema::InboxEntry& entry, std::vector<Finding>& findings) const {
-  const auto kind = answered_kind(schema::type_name(payload));
-  if (!kind) return;
+  const auto* kind = handlers::kind_answered_by(schema::type_name(payload));
+  if (kind == nullptr) return;
   const auto id = schema::claimed_request_id(envelope.text);
-  const auto* open = asks_.find(*kind, id);
+  const auto* open = asks_.find(kind->kind, id);
   if (open == nullptr || schema::inbox_name(open->asker) != inbox) return;  // decided already, or never asked: nobody waits for it
   const auto ours = context_.ledger.outbox().wrote(entry.key);
   if (!ours || *ours) return;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/rule_overlap.hpp"
-
 namespace inbox_poller::poller {
 namespace {
 
@@ -119,9 +117,7 @@ void Orders::settle() {
 }
 
 std::string Orders::why_not_told(const std::string& rule) const {
-  const auto parsed = config::parse_permission_rule(rule);
-  if (!parsed) return "it is no rule any more";
-  return config::restriction_of(*parsed, context_.view().rules, context_.home).value_or("");
+  return handlers::why_not_shared(rule, context_.view());
 }
 
 std::vector<std::string> Orders::told(long long rule_id) const {
@@ -170,7 +166,7 @@ Result<Orders::Letter> Orders::mode_letter(const std::string& member, config::Pe
   letter.row.origin = origin;
   letter.row.by = by;
   auto post = handlers::set_mode(member, mode, origin, context_.view(), letter.row.sent_ms);
-  if (const auto* refused = std::get_if<handlers::NotTaken>(&post)) return Error{refused->code, refused->reason};
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&post)) return error_of(*refused);
   letter.post = std::get<handlers::Post>(std::move(post));
   letter.row.key = letter.post.key;
   return letter;
@@ -185,36 +181,25 @@ Result<Orders::Letter> Orders::rule_letter(const std::string& member, const Sess
   letter.row.origin = origin_of(rule);
   letter.row.by = rule.by;
   auto post = handlers::share_rule(member, *parsed, letter.row.origin, context_.view(), letter.row.sent_ms);
-  if (const auto* refused = std::get_if<handlers::NotTaken>(&post)) return Error{refused->code, refused->reason};
+  if (const auto* refused = std::get_if<handlers::NotTaken>(&post)) return error_of(*refused);
   letter.post = std::get<handlers::Post>(std::move(post));
   letter.row.key = letter.post.key;
   return letter;
 }
 
 std::vector<Orders::Letter> Orders::lacking() const {
-  std::vector<Letter> letters;
-  const auto want = [&](Result<Letter> letter) {
-    // Neither can be refused here: the configuration was checked against its ceiling, the rule when it was given.
-    if (letter) letters.push_back(*std::move(letter));
-  };
+  std::vector<handlers::Given> given;
+  for (const auto& row : rows_) given.push_back({row.member, row.joined_ms, row.kind, row.origin});
   auto rules = context_.session_rules();
   std::erase_if(rules, [](const SessionRule& rule) { return rule.kind != "team"; });
-  const auto lacks = [&](const schema::Member& member, const SessionRule& rule) {
-    return member.name != context_.lead && !was_given(member, "rule", origin_of(rule));
-  };
-  std::erase_if(rules, [&](const SessionRule& rule) {
-    const auto& members = context_.roster.members;
-    return std::none_of(members.begin(), members.end(), [&](const auto& member) { return lacks(member, rule); }) ||
-           !why_not_told(rule.rule).empty();  // the rules may have been others when it was given
-  });
-  for (const auto& member : context_.roster.members) {
-    if (member.name == context_.lead) continue;
-    if (const auto mode = context_.config.modes.wanted(member.name)) {
-      const std::string origin = "config " + std::string(config::to_string(*mode));
-      if (!was_given(member, "mode", origin)) want(mode_letter(member.name, *mode, origin, "config"));
-    }
-    for (const auto& rule : rules)
-      if (lacks(member, rule)) want(rule_letter(member.name, rule));
+  std::vector<handlers::SharedRule> shared;
+  for (const auto& rule : rules) shared.push_back({origin_of(rule), rule.rule});
+  std::vector<Letter> letters;
+  for (const auto& owed : handlers::owed_orders(given, shared, context_.view())) {
+    auto letter = owed.mode ? mode_letter(owed.member, *owed.mode, owed.origin, "config")
+                            : rule_letter(owed.member, rules[owed.rule]);
+    // Neither can be refused here: the configuration was checked against its ceiling, the rule when it was given.
+    if (letter) letters.push_back(*std::move(letter));
   }
   return letters;
 }
@@ -225,10 +210,9 @@ std::vector<Orders::Change> Orders::seen() const {
   for (const auto& row : rows_) {
     const auto* member = context_.roster.find(row.member);
     if (!waits_for_adoption(row) || member == nullptr || !is_about(row, *member)) continue;
-    if (member->mode == row.subject)
-      changes.push_back({row, "adopted"});
-    else if (row.state == "sent" && now - row.sent_ms >= context_.config.modes.adopt_within.count())
-      changes.push_back({row, "not_adopted"});
+    const auto adoption = handlers::adoption_of(row.subject, row.sent_ms, *member, context_.config.modes, now);
+    if (adoption == handlers::Adoption::adopted) changes.push_back({row, "adopted"});
+    if (adoption == handlers::Adoption::not_adopted && row.state == "sent") changes.push_back({row, "not_adopted"});
   }
   return changes;
 }

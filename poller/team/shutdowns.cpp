@@ -7,12 +7,14 @@
 #include <cstdlib>
 #include <utility>
 
+#include "handlers/whose_pane.hpp"
 #include "schema/ids.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
+using handlers::NotTaken;
 using handlers::Shutdown;
 using handlers::ShutdownEvent;
 using handlers::ShutdownState;
@@ -84,21 +86,21 @@ Status Shutdowns::restore() {
   return Done{};
 }
 
-Status Shutdowns::none_open_for(const std::string& member) const {
+std::optional<NotTaken> Shutdowns::open_for(const std::string& member) const {
   for (const auto& [id, other] : open_)
     if (other.member == member)
-      return Error{"shutdown.open", member + " is being shut down already: " + id + " is " +
-                                        std::string(to_string(other.state)) + "; inbox-poller trace " + id};
-  return Done{};
+      return NotTaken{"shutdown.open", member + " is being shut down already: " + id + " is " +
+                                           std::string(to_string(other.state)) + "; inbox-poller trace " + id};
+  return std::nullopt;
 }
 
-std::optional<Result<Shutdown>> Shutdowns::hurry(const Order& order) {
+std::optional<Result<Shutdowns::Begun>> Shutdowns::hurry(const Order& order) {
   const auto found = std::find_if(open_.begin(), open_.end(), [&](const auto& one) {
     return one.second.member == order.member && one.second.state == ShutdownState::requested;
   });
   if (found == open_.end() || (!order.force && !order.force_after)) return std::nullopt;
   Shutdown shutdown = found->second;
-  if (auto may = may_begin(order, shutdown.place); !may) return Result<Shutdown>(may.error());
+  if (auto why = hindered(order, shutdown.place)) return Result<Begun>(*std::move(why));
   const auto due = context_.clock.wall_ms() + (order.force ? 0 : order.force_after->count());
   if (shutdown.force_ms == 0 || due < shutdown.force_ms) shutdown.force_ms = due;
   shutdown.timeout_ms = std::max(shutdown.timeout_ms, shutdown.force_ms);
@@ -109,15 +111,15 @@ std::optional<Result<Shutdown>> Shutdowns::hurry(const Order& order) {
     events.add(Event::shutdown_requested, std::move(fields));
     return context_.ledger.shutdowns().put(context_.name, shutdown);
   });
-  if (!committed) return Result<Shutdown>(committed.error());
+  if (!committed) return Result<Begun>(committed.error());
   answered(shutdown);
   if (order.force) move(shutdown, ShutdownEvent::force_is_due);
-  return Result<Shutdown>(open_.at(shutdown.request_id));
+  return Result<Begun>(open_.at(shutdown.request_id));
 }
 
-asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
+asio::awaitable<Result<Shutdowns::Begun>> Shutdowns::request(Order order) {
   if (auto hurried = hurry(order)) co_return *std::move(hurried);
-  if (auto none = none_open_for(order.member); !none) co_return none.error();
+  if (auto why = open_for(order.member)) co_return Begun(*std::move(why));
   const auto& settings = context_.config.shutdown;
   handlers::ShutdownOrder wanted{order.member,
                                  order.by,
@@ -129,11 +131,11 @@ asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
   if (const auto* found = context_.roster.find(order.member)) {
     const schema::Member member = *found;  // the roster may be replaced while we wait
     wanted.place = co_await place_of(member);
-    if (auto may = may_begin(order, wanted.place); !may) co_return may.error();
+    if (auto why = hindered(order, wanted.place)) co_return Begun(*std::move(why));
   }
-  if (auto none = none_open_for(order.member); !none) co_return none.error();  // two may have asked at once
+  if (auto why = open_for(order.member)) co_return Begun(*std::move(why));  // two may have asked at once
   auto drafted = handlers::draft_shutdown(wanted, context_.view(), context_.clock.wall_ms());
-  if (const auto* refused = std::get_if<handlers::NotTaken>(&drafted)) co_return Error{refused->code, refused->reason};
+  if (auto* refused = std::get_if<NotTaken>(&drafted)) co_return Begun(std::move(*refused));
   auto& draft = std::get<handlers::ShutdownDraft>(drafted);
   draft.shutdown.survivors = family_.of(draft.shutdown, draft.shutdown.place.processes);
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
@@ -149,29 +151,13 @@ asio::awaitable<Result<Shutdown>> Shutdowns::request(Order order) {
   });
   if (!committed) co_return committed.error();
   open_[draft.shutdown.request_id] = draft.shutdown;
-  co_return draft.shutdown;
+  co_return Begun(draft.shutdown);
 }
 
-Status Shutdowns::may_begin(const Order& order, const WorkerPlace& place) {
-  const auto worth = context_.worth(order.member);
-  if (worth.counts() && !order.force) return Done{};
+std::optional<NotTaken> Shutdowns::hindered(const Order& order, const WorkerPlace& place) {
   const auto sight = context_.sight_of(order.member);
-  const bool can_end = !place.pane_id.empty() || !place.processes.empty();
-  const bool lives_elsewhere = !can_end && sight.process != handlers::WorkerProcess::unseen;
-  const std::string not_recorded = "nothing of " + order.member +
-                                   " is on record that may be ended: " + place.left_alone + "; its process " +
-                                   std::to_string(sight.pid) + " lives";
-  if (!order.force)
-    return Error{"worker.verifies", order.member +
-                                        " would not obey: it takes requests to shut down from its own lead only (" +
-                                        worth.reason + "). Let the lead end it, or: inbox-poller shutdown " +
-                                        order.member + " --force, which " +
-                                        (can_end           ? "ends " + handlers::named(place) + " without asking it"
-                                         : lives_elsewhere ? "comes after its end, since " + not_recorded
-                                                           : "takes it out of the team")};
-  if (!lives_elsewhere) return Done{};
-  return Error{"shutdown.nothing_recorded",
-               not_recorded + ". End that yourself, then say this again to clean up after it"};
+  const auto living = sight.process == handlers::WorkerProcess::unseen ? 0 : sight.pid;
+  return handlers::no_beginning(order.member, order.force, context_.worth(order.member), place, living);
 }
 
 asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
@@ -182,34 +168,21 @@ asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
     return place;
   };
   const auto& id = member.tmux_pane_id;
-  if (member.backend_type == "in-process" || id == "in-process")
-    co_return alone("it runs inside the lead's own program (backend in-process)");
-  if (!member.backend_type.empty() && member.backend_type != "tmux")
-    co_return alone("panes of the backend " + member.backend_type + " are not ours to close");
-  if (!schema::is_pane_id(id)) co_return alone("the roster names no tmux pane for it");
-  for (const auto& other : context_.roster.members)
-    if (other.name != member.name && other.tmux_pane_id == id)
-      co_return alone("the roster gives its pane " + id + " to " + other.name + " as well");
+  if (auto why = handlers::left_alone(member, schema::is_pane_id(id), context_.roster); !why.empty()) co_return alone(why);
   const auto found = co_await panes_.find(id);
   if (!found) co_return alone("tmux could not be asked about its pane " + id + ": " + found.error().message);
   if (!*found) co_return alone("tmux has no pane " + id);
   const Pane pane = **found;
-  const auto family = processes_.family(pane.first);
   const auto lead = family_.lead();
-  for (const auto& process : family) {
-    if (process.pid == ::getpid()) co_return alone("the pane " + id + " is the one that this program runs in");
-    if (process == lead) co_return alone("the pane " + id + " is the lead's own");
-    const auto agent = option_of(processes_.arguments(process), agent_option);
-    if (!agent.empty() && agent == member.agent_id) place.processes.push_back(process);
-  }
-  if (place.processes.empty()) {
-    const auto started = processes_.started_ms(pane.first);
-    if (started == 0 || std::abs(started - member.joined_at_ms) > joining_ms)
-      co_return alone("the pane " + id +
-                      " did not begin when the worker joined and nothing in it names the worker, so it may be "
-                      "somebody else's");
-    if (!family.empty()) place.processes.push_back(family_.worker_in(pane.first, member.joined_at_ms));
-  }
+  std::vector<handlers::PaneProcess> inside;
+  for (const auto& process : processes_.family(pane.first))
+    inside.push_back(
+        {process, option_of(processes_.arguments(process), agent_option), process.pid == ::getpid(), process == lead});
+  auto owner = handlers::owner_of(member, inside, processes_.started_ms(pane.first));
+  if (!owner.left_alone.empty()) co_return alone(owner.left_alone);
+  place.processes = std::move(owner.worker);
+  if (place.processes.empty() && !inside.empty())
+    place.processes.push_back(family_.worker_in(pane.first, member.joined_at_ms));
   if (!context_.config.shutdown.close_panes) co_return alone("panes are left alone here (shutdown.close_panes)");
   place.pane_id = id;
   place.server = pane.server;

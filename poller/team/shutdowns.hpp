@@ -34,12 +34,13 @@ class Shutdowns {
     std::optional<config::Duration> force_after;  // empty: as configured
     bool force = false;                           // at once, without asking it
   };
-  /// Records where the worker lives, then sends the request. Errors: member.unknown, shutdown.open (one is under way,
-  /// named in the message; with `force` or `force_after` one that waits for its answer goes on sooner),
+  /// Records where the worker lives, then sends the request. Not taken: member.unknown, shutdown.open (one is under
+  /// way, named in the message; with `force` or `force_after` one that waits for its answer goes on sooner),
   /// worker.verifies (it would not obey, and `force` was not said; the message tells what that
   /// would end), shutdown.nothing_recorded (it lives, and nothing of it is on record that may be ended). Otherwise
-  /// panes are never a reason to refuse.
-  boost::asio::awaitable<Result<handlers::Shutdown>> request(Order order);
+  /// panes are never a reason to refuse. An error is the ledger's: the same order may be taken later.
+  using Begun = std::variant<handlers::Shutdown, handlers::NotTaken>;
+  boost::asio::awaitable<Result<Begun>> request(Order order);
 
   /// A worker's answer was committed: goes on from there.
   void answered(const handlers::Shutdown&);
@@ -57,10 +58,11 @@ class Shutdowns {
  private:
   /// Goes on sooner, or at once, without the consent of a worker that was asked and has not answered. Empty when there
   /// is no such request, or the order says nothing of that.
-  std::optional<Result<handlers::Shutdown>> hurry(const Order&);
-  [[nodiscard]] Status none_open_for(const std::string& member) const;
+  std::optional<Result<Begun>> hurry(const Order&);
+  /// The one that is under way for this member, as a reason.
+  [[nodiscard]] std::optional<handlers::NotTaken> open_for(const std::string& member) const;
   /// Why it cannot be asked or ended like this.
-  [[nodiscard]] Status may_begin(const Order&, const handlers::WorkerPlace&);
+  [[nodiscard]] std::optional<handlers::NotTaken> hindered(const Order&, const handlers::WorkerPlace&);
   boost::asio::awaitable<handlers::WorkerPlace> place_of(schema::Member member);
   boost::asio::awaitable<handlers::ShutdownSight> look(handlers::Shutdown shutdown);
   /// One step; true when another one may follow at once.

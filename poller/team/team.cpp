@@ -15,6 +15,7 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
+using handlers::Right;
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t big_file = std::uint64_t{2} << 20;  // read on the pool from here on
@@ -42,10 +43,6 @@ bool may_pass_by_itself(ReadOutcome outcome) {
 
 }  // namespace
 
-std::string_view to_string(const Standing& standing) {
-  return standing.stopped ? "stopped" : config::to_string(standing.role);
-}
-
 Team::Team(Services& services, const config::TeamConfig& config, std::string name)
     : services_(services),
       context_(name, config, services.home, services.ledger, services.telemetry, services.clock),
@@ -65,8 +62,6 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       plan_reminders_(context_),
       lookout_(context_, *mailbox_, asks_, outbox_),
       housekeeping_(context_, *mailbox_, intake_, asks_, shutdowns_, witness_, services.executor, services.pool),
-      standing_{config.team.role, false, {}},
-      configured_role_(config.team.role),
       timer_(services.executor) {
   context_.workers = &services.workers;
 }
@@ -89,20 +84,23 @@ Status Team::restore() {
 
 asio::awaitable<Team::Polled> Team::poll() {
   if (const auto end = look_at_roster()) co_return *end;
-  if (!standing_.stopped) co_await look_at_lead();
+  if (context_.may(Right::read_inbox)) co_await look_at_lead();
   co_await look_at_workers();
-  asks_.settle(!standing_.stopped);
+  asks_.settle();
   courier_.settle();
-  if (standing_.role == config::Role::leader && !standing_.stopped) {
+  if (context_.may(Right::take))
     for (const auto& alias : lookout_.aliases()) co_await look_at_alias(alias);
+  if (context_.may(Right::order)) {
     orders_.settle();
     plan_reminders_.settle();
+  }
+  if (context_.may(Right::shut_down)) {
     co_await stops_.settle();
     co_await shutdowns_.settle();
     for (const auto& one : shutdowns_.take_ended())
       asks_.ended(one.member, one.changed_ms, one.member + " was ended (" + one.request_id + ")");
   }
-  if (standing_.role != config::Role::observer) co_await outbox_.run();
+  if (context_.may(Right::write)) co_await outbox_.run();
   // What waited for the effects of its batch, or for what was decided. Nobody's row changed: no reason to look.
   if (std::exchange(changes_, services_.ledger.changes()) != services_.ledger.changes()) chat_.raise();
   locks_ = mailbox_->lock_statistics();
@@ -169,9 +167,9 @@ asio::awaitable<void> Team::look_at_lead() {
   }
   if (result.outcome == ReadOutcome::document) {
     witness(result);
-    if (!standing_.stopped) co_await take_in(std::move(result));
+    if (context_.may(Right::read_inbox)) co_await take_in(std::move(result));
   } else if (result.outcome == ReadOutcome::torn && torn_polls_ == context_.config.limits.torn_polls &&
-             standing_.role == config::Role::leader) {
+             context_.may(Right::set_torn_aside)) {
     co_await quarantine_torn(result);
   }
 }
@@ -203,7 +201,7 @@ asio::awaitable<ReadResult> Team::read_once(std::string inbox, std::uint64_t siz
 }
 
 asio::awaitable<ReadResult> Team::read_patiently(std::string inbox, std::uint64_t size) {
-  const bool may_lock = standing_.role != config::Role::observer;
+  const bool may_lock = context_.may(Right::write);
   ReadResult result;
   for (int attempt = 0; attempt < reads_a_poll; ++attempt) {
     // A rename or a small write is over at once; whoever is still at it then gets more time.
@@ -245,7 +243,7 @@ asio::awaitable<bool> Team::take_windows(std::string inbox, Intake& intake, Read
         co_await asio::post(services_.executor, asio::use_awaitable);
         // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's
         // inbox.
-        if (standing_.role == config::Role::front) co_await outbox_.run();
+        if (context_.may(Right::watch_lead)) co_await outbox_.run();
       }
       some.first = some.last;
     } while (some.last < last);
@@ -253,8 +251,7 @@ asio::awaitable<bool> Team::take_windows(std::string inbox, Intake& intake, Read
     for (const auto index : to_mark) {
       const auto& entry = result.document.entries()[index];
       if (is_lead && (marked || entry.read == schema::ReadFlag::read)) witness_.marked_by_us(entry.key);
-      if (is_lead && marked && standing_.role == config::Role::front)
-        marked_[entry.key.value] = services_.clock.steady();
+      if (is_lead && marked && context_.may(Right::watch_lead)) marked_[entry.key.value] = services_.clock.steady();
     }
     all_marked = all_marked && marked;
     known = mailbox_->remember(inbox, result, i);
@@ -324,8 +321,6 @@ void Team::reconfigure(const config::TeamConfig& config) {
   context_.reconfigure(config);
   roster_adopted_ = false;
   lead_claim_.clear();
-  configured_role_ = config.team.role;
-  context_.config.team.role = standing_.role;  // a stop or a fallback to observing ends by `resume`
   poke();
 }
 

@@ -60,15 +60,6 @@ struct RosterReport {
   std::string detail;
 };
 
-/// What we do in this team now. Differs from the configured role after a foreign consumer was met.
-struct Standing {
-  config::Role role = config::Role::leader;
-  bool stopped = false;  // leader, but consuming nothing until `resume`
-  std::string reason;    // why it is not as configured; empty when it is
-};
-/// "leader", "front", "observer", or "stopped".
-std::string_view to_string(const Standing&);
-
 class Team {
  public:
   Team(Services& services, const config::TeamConfig& config, std::string name);
@@ -116,7 +107,7 @@ class Team {
   WorkerCalls& worker_calls() { return worker_calls_; }
   [[nodiscard]] const Lookout& lookout() const { return lookout_; }
   [[nodiscard]] const Witness& witness() const { return witness_; }
-  [[nodiscard]] const Standing& standing() const { return standing_; }
+  [[nodiscard]] const handlers::Standing& standing() const { return context_.standing; }
   /// Back to the configured role after a foreign consumer stopped us. A lead that lives is not heeded any more.
   Status resume();
 
@@ -158,7 +149,7 @@ class Team {
   void foreign_consumer(std::string code, std::size_t count);
   /// Somebody else consumes the lead's inbox: does as configured.
   void give_way(const std::string& reason);
-  void stand(Standing);
+  void stand(handlers::Standing);
   /// A client that says in the roster that it leads the team, and lives, reads the lead's inbox itself.
   void heed_lead_process();
   boost::asio::awaitable<void> quarantine_torn(const ReadResult&);
@@ -185,8 +176,6 @@ class Team {
   Lookout lookout_;
   Witness witness_;
   Housekeeping housekeeping_;
-  Standing standing_;
-  config::Role configured_role_;
   std::vector<SteadyTime> foreign_signs_;
   std::map<std::string, SteadyTime> marked_;  // role front: what we marked of late, by key
   bool retired_ = false;

@@ -31,7 +31,7 @@ void Team::do_without_roster() {
     heed_lead_process();  // also the kept claim: a lead that lives reads its mail itself
   }
   roster_report_.detail += "; the team is served by what was last seen";
-  if (standing_.role != config::Role::leader || standing_.stopped || retired_) return;
+  if (retired_ || !context_.may(handlers::Right::mend_roster)) return;
   const auto mended = mailbox_->mend_roster(shutdowns_.leaving());
   if (mended.outcome == WriteOutcome::done)
     services_.telemetry.emit(Event::roster_mended, {{"team", context_.name},

@@ -1,28 +1,27 @@
 // Whether we consume the lead's inbox alone, and what we are in the team when we do not.
 #include <algorithm>
 
+#include "handlers/other_consumer.hpp"
 #include "poller/lead_process.hpp"
 #include "poller/team/team.hpp"
 
 namespace inbox_poller::poller {
 namespace {
 
-constexpr std::size_t signs_that_convince = 2;        // one may be a tool that a person used
-constexpr std::chrono::minutes sign_lasts{10};        // two such tools in a month are no consumer
 constexpr std::chrono::seconds overtaken_within{10};  // a lead polls every second, and a lock is stale after ten
 
 }  // namespace
 
 bool Team::is_alone() const {
-  if (standing_.role != config::Role::leader || standing_.stopped || retired_) return false;
+  if (retired_ || !context_.may(handlers::Right::compact)) return false;
   const auto now = services_.clock.steady();
   return std::none_of(foreign_signs_.begin(), foreign_signs_.end(),
-                      [now](SteadyTime sign) { return now - sign <= sign_lasts; });
+                      [now](SteadyTime sign) { return now - sign <= handlers::sign_lasts; });
 }
 
 void Team::witness(const ReadResult& result) {
   const auto sighting = witness_.look(result.document, services_.clock.wall_ms(), {result.knew, result.skipped});
-  if (standing_.role == config::Role::leader) {
+  if (!context_.may(handlers::Right::watch_lead)) {
     // What the ledger has was in the inbox before: a peer put an older copy of the file back.
     const auto flipped = std::count_if(sighting.flipped.begin(), sighting.flipped.end(), [&](const auto& key) {
       const auto known = services_.ledger.messages().known(key);
@@ -76,8 +75,9 @@ std::vector<Witness::Consumed> Team::overtaken(const schema::InboxDocument& docu
 
 void Team::foreign_consumer(std::string code, std::size_t count) {
   const auto now = services_.clock.steady();
-  std::erase_if(foreign_signs_, [now](SteadyTime sign) { return now - sign > sign_lasts; });
   foreign_signs_.push_back(now);
+  std::vector<config::Duration> ages;
+  for (const auto sign : foreign_signs_) ages.push_back(std::chrono::duration_cast<config::Duration>(now - sign));
   services_.telemetry.emit(
       Event::inbox_foreign_consumer,
       {{"team", context_.name},
@@ -87,13 +87,14 @@ void Team::foreign_consumer(std::string code, std::size_t count) {
        {"reason", code == "flipped"
                       ? "messages were marked read before we saw them; nobody writes them like that"
                       : "all entries that were read have gone at once, as a client that deletes leaves it"}});
-  if (foreign_signs_.size() < signs_that_convince) return;
+  std::erase_if(foreign_signs_, [now](SteadyTime sign) { return now - sign > handlers::sign_lasts; });
+  if (!handlers::are_believed(ages)) return;
   give_way("somebody else consumes " + inbox_path() + "; end that, or use role = \"front\", then inbox-poller resume");
 }
 
 void Team::heed_lead_process() {
   const auto& claim = context_.roster.lead_process;
-  if (!claim || standing_.role != config::Role::leader || standing_.stopped) return;
+  if (!claim || !context_.may(handlers::Right::expect_nobody)) return;
   const auto id = claim_of(*claim);
   if (id == lead_claim_) return;
   const auto state = handlers::state_of(look_at(*claim, services_.processes));
@@ -123,35 +124,32 @@ void Team::heed_lead_process() {
 }
 
 void Team::give_way(const std::string& reason) {
-  switch (context_.config.team.foreign_consumer) {
-    case config::ForeignConsumer::stop: return stand({config::Role::leader, true, reason});
-    case config::ForeignConsumer::observe: return stand({config::Role::observer, false, reason});
-    case config::ForeignConsumer::ignore: return;
-  }
+  if (const auto stance = handlers::stance_beside(context_.config.team.foreign_consumer)) stand({*stance, reason});
 }
 
-void Team::stand(Standing standing) {
-  const auto old = std::string(to_string(standing_));
-  if (standing.role != standing_.role) {
+void Team::stand(handlers::Standing standing) {
+  const auto old = context_.standing.stance;
+  context_.standing = std::move(standing);
+  const auto now = context_.standing.stance;
+  const auto speaks = handlers::Right::tell_lead;  // also while stopped: what was taken in stays ours
+  if (now != old && !(rights_of(old, speaks) && rights_of(now, speaks))) {
     courier_.serve_anew();
     intake_.forget();
     for (auto& [inbox, intake] : alias_intakes_) intake.forget();
   }
-  standing_ = std::move(standing);
-  context_.config.team.role = standing_.role;  // what the handlers go by
   foreign_signs_.clear();
   must_read_ = true;
-  if (old == to_string(standing_)) return;
+  if (now == old) return;
   services_.telemetry.emit(Event::inbox_role, {{"team", context_.name},
                                                {"inbox", context_.lead},
-                                               {"old", old},
-                                               {"new", std::string(to_string(standing_))},
-                                               {"reason", standing_.reason}});
+                                               {"old", std::string(to_string(old))},
+                                               {"new", std::string(to_string(now))},
+                                               {"reason", context_.standing.reason}});
 }
 
 Status Team::resume() {
-  const bool gave_way =
-      configured_role_ == config::Role::leader && (standing_.stopped || standing_.role != config::Role::leader);
+  const auto configured = handlers::stance_of(context_.config.team.role);
+  const bool gave_way = configured == handlers::Stance::leader && context_.standing.stance != configured;
   if (const auto& claim = context_.roster.lead_process; claim && gave_way) {
     const auto id = claim_of(*claim);
     const auto noted = context_.commit([&](EventBatch& events) -> Status {
@@ -163,7 +161,7 @@ Status Team::resume() {
     if (!noted) return noted;
     lead_claim_ = id;
   }
-  stand({configured_role_, false, {}});
+  stand({configured, {}});
   poke();
   return Done{};
 }

@@ -76,11 +76,11 @@ asio::awaitable<bool> WorkerCalls::lives_in(HookClient client, std::string pane)
   co_return in_its_shell;
 }
 
-std::string WorkerCalls::why_silent(bool stopped) const {
-  if (stopped) return "we have stopped in team " + context_.name + ", until `inbox-poller resume`";
-  if (context_.config.team.role == config::Role::observer)
-    return "team " + context_.name + " is only observed (role observer), nothing is decided for it";
-  return {};
+std::string WorkerCalls::why_silent() const {
+  if (context_.may(handlers::Right::answer_by_rule)) return {};
+  if (context_.standing.stance == handlers::Stance::stopped)
+    return "we have stopped in team " + context_.name + ", until `inbox-poller resume`";
+  return "team " + context_.name + " is only observed (role observer), nothing is decided for it";
 }
 
 Result<std::optional<handlers::Request>> WorkerCalls::decide(const std::string& worker, const handlers::Call& call) {

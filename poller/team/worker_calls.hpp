@@ -40,7 +40,7 @@ class WorkerCalls {
   boost::asio::awaitable<std::string> worker_of(HookClient client, std::string session, std::string pane);
 
   /// Why nothing is decided at hooks here; empty when it is.
-  [[nodiscard]] std::string why_silent(bool stopped) const;
+  [[nodiscard]] std::string why_silent() const;
 
   /// The decision about this call, recorded: the same call gets the same one. None: no rule decides.
   Result<std::optional<handlers::Request>> decide(const std::string& worker, const handlers::Call& call);

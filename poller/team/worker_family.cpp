@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "handlers/whose_pane.hpp"
 #include "poller/lead_process.hpp"
 
 namespace inbox_poller::poller {
@@ -23,7 +24,7 @@ ProcessRef WorkerFamily::worker_in(const ProcessRef& first, EpochMs joined_ms) {
   ProcessRef found = first;
   for (int depth = 0; depth < shells_around_it && is_shell(processes_.arguments(found)); ++depth) {
     auto inner = processes_.in_front_of(found);
-    if (!inner || std::abs(processes_.started_ms(*inner) - joined_ms) > joining_ms) return first;
+    if (!inner || std::abs(processes_.started_ms(*inner) - joined_ms) > handlers::joining_ms) return first;
     found = *std::move(inner);
   }
   return found;

@@ -13,10 +13,6 @@
 
 namespace inbox_poller::poller {
 
-/// A pane is opened for its worker, so both begin within this time. One that began later is another one of the same
-/// number; one that began earlier was somebody's before.
-inline constexpr EpochMs joining_ms = 120'000;
-
 class WorkerFamily {
  public:
   WorkerFamily(const TeamContext& context, Processes& processes) : context_(context), processes_(processes) {}

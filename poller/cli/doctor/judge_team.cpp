@@ -218,7 +218,7 @@ Findings judge_lead_process(const TeamPlace& team, const schema::LeadProcess& le
   using handlers::LeadProcessState;
   const std::string path = team.folder() + "/config.json";
   const std::string process = "process " + std::to_string(lead.pid) + " says it leads the team and ";
-  const bool leads = team.config.team.role == config::Role::leader;
+  const bool leads = rights_of(handlers::stance_of(team.config.team.role), handlers::Right::take);
   if (state == LeadProcessState::elsewhere && leads)
     return {{Severity::warning, "lead.elsewhere",
              process + "is not to be seen from here (" + printable(lead.pid_space) +
@@ -245,7 +245,7 @@ Findings judge_answers(const TeamPlace& team, const std::vector<WorkerAnswers>& 
       counted += (counted.empty() ? "" : ", ") + printable(worker.name);
       continue;
     }
-    const bool writes = team.config.team.role != config::Role::observer;
+    const bool writes = rights_of(handlers::stance_of(team.config.team.role), handlers::Right::write);
     findings.push_back({writes ? Severity::warning : Severity::note, "answers.verified",
                         handlers::verifies(printable(worker.name), worker.worth), path,
                         handlers::answered_instead(shell_word(worker.name))});

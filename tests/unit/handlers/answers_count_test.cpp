@@ -59,7 +59,7 @@ TEST_CASE("every answer is verified but what is plain chat or no answer at all")
 TEST_CASE("an ask whose asker would refuse our answer is decided by no rule, no limit and no deadline") {
   for (const config::Role role : {config::Role::leader, config::Role::front}) {
     Team team;
-    team.config.team.role = role;
+    team.standing.stance = stance_of(role);
     team.config.permissions.rules.allow = {rule("Bash(ls)")};
     team.config.sandbox.hosts.deny = {host("a.example")};
     team.config.plans.decision = config::Action::allow;
@@ -81,7 +81,7 @@ TEST_CASE("an ask whose asker would refuse our answer is decided by no rule, no 
 TEST_CASE("of the asks that wait for the worker's own lead there are no more than of others") {
   for (const config::Role role : {config::Role::leader, config::Role::front}) {
     Team team;
-    team.config.team.role = role;
+    team.standing.stance = stance_of(role);
     auto known = known_as(refused);
     known.pending_of_asker = team.config.limits.pending_per_worker;
     const auto turned_away = expect<Refused>(receive(team, "w1", list_files, known));

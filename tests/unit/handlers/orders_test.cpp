@@ -142,4 +142,51 @@ TEST_CASE("what would not hold as it is meant is refused") {
   CHECK(problem("", "") == "rule.syntax");
 }
 
+namespace {
+
+/// "w1: config plan; w2: rule 1"
+std::string owed_by(const Team& team, const std::vector<Given>& given, const std::vector<SharedRule>& rules = {}) {
+  std::string text;
+  for (const auto& one : owed_orders(given, rules, team.view()))
+    text += (text.empty() ? "" : "; ") + one.member + ": " + one.origin;
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("each worker is owed its configured mode until it was sent to the one who joined then, and the lead none") {
+  Team team;
+  team.config.modes.on_join = config::PermissionMode::plan;
+  CHECK(owed_by(team, {}) == "w1: config plan; w2: config plan");
+  CHECK(owed_by(team, {{"w1", 0, "mode", "config plan"}}) == "w2: config plan");
+  CHECK(owed_by(team, {{"w1", 0, "mode", "config default"}}) == "w1: config plan; w2: config plan");
+  CHECK(owed_by(team, {{"w1", 7, "mode", "config plan"}, {"w2", 0, "rule", "config plan"}}) ==
+        "w1: config plan; w2: config plan");
+  team.config.modes.on_join.reset();
+  CHECK(owed_by(team, {}).empty());
+}
+
+TEST_CASE("each worker is owed each rule of the team that may be told, once") {
+  Team team;
+  const std::vector<SharedRule> rules{{"rule 1", "WebFetch(domain:a.example)"}, {"rule 2", "Edit(//repo/**)"}};
+  CHECK(owed_by(team, {}, rules) == "w1: rule 1; w2: rule 1; w1: rule 2; w2: rule 2");
+  CHECK(owed_by(team, {{"w1", 0, "rule", "rule 1"}, {"w2", 0, "rule", "rule 1"}}, rules) == "w1: rule 2; w2: rule 2");
+  team.config.permissions.rules.deny = {rule("Edit(//repo/secret/**)")};
+  CHECK(owed_by(team, {}, rules) == "w1: rule 1; w2: rule 1");
+  CHECK_FALSE(why_not_shared("Edit(//repo/**)", team.view()).empty());
+  CHECK(why_not_shared("WebFetch(domain:a.example)", team.view()).empty());
+  CHECK(why_not_shared("Bash(", team.view()) == "it is no rule any more");
+}
+
+TEST_CASE("a mode is adopted when the roster shows it, whenever, and given up when its time is over") {
+  schema::Member member;
+  member.mode = "plan";
+  const config::ModeSettings settings;
+  const auto later = noon + settings.adopt_within.count();
+  CHECK(adoption_of("plan", noon, member, settings, noon) == Adoption::adopted);
+  CHECK(adoption_of("plan", noon, member, settings, later) == Adoption::adopted);
+  CHECK(adoption_of("default", noon, member, settings, later - 1) == Adoption::waits);
+  CHECK(adoption_of("default", noon, member, settings, later) == Adoption::not_adopted);
+}
+
 }  // namespace inbox_poller::handlers

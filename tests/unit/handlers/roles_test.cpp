@@ -11,7 +11,7 @@ const std::string list_files = permission_ask("Bash", R"({"command":"ls"})");
 
 Team team_as(config::Role role) {
   Team team;
-  team.config.team.role = role;
+  team.standing.stance = stance_of(role);
   return team;
 }
 

@@ -1,6 +1,7 @@
 // A worker's wish to stop: asked, granted by a shutdown, declined in plain words.
 #include "handlers/stop.hpp"
 
+#include "handlers/ask_kind.hpp"
 #include "handlers/ask_route.hpp"
 #include "handlers/shutdown.hpp"
 #include "tests/unit/handlers/team.hpp"
@@ -69,7 +70,7 @@ TEST_CASE("beside another lead a wish to stop is that lead's") {
   Team team;
   for (const auto role : {config::Role::front, config::Role::observer}) {
     const Request before = pending(Team(), wish());
-    team.config.team.role = role;
+    team.standing.stance = stance_of(role);
     static_cast<void>(expect<Refused>(receive(team, "w1", wish())));
     for (const auto event : {RequestEvent::person_approves, RequestEvent::person_denies}) {
       const auto outcome = decide(before, answer(event), team.view(), noon);
@@ -120,10 +121,10 @@ TEST_CASE("each kind of ask goes where its section says, and nowhere else") {
   team.config.sandbox.ask = Answerer::both;
   team.config.plans.ask = Answerer::person;
   team.config.shutdown.ask = Answerer::lead;
-  CHECK(route_of(RequestKind::permission, team.config) == Answerer::lead);
-  CHECK(route_of(RequestKind::sandbox, team.config) == Answerer::both);
-  CHECK(route_of(RequestKind::plan, team.config) == Answerer::person);
-  CHECK(route_of(RequestKind::stop, team.config) == Answerer::lead);
+  CHECK(kind_of(RequestKind::permission).route(team.config) == Answerer::lead);
+  CHECK(kind_of(RequestKind::sandbox).route(team.config) == Answerer::both);
+  CHECK(kind_of(RequestKind::plan).route(team.config) == Answerer::person);
+  CHECK(kind_of(RequestKind::stop).route(team.config) == Answerer::lead);
   struct Row {
     std::string ask;
     bool lead, person;

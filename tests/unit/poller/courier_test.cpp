@@ -43,14 +43,14 @@ class EagerPane final : public Panes {
     seen.screen = {rule + "\u276f\u00a0" + (text_.empty() ? "" : sign) + "\x1b[7m \x1b[0m\n" + rule, 4, 2, 1};
     co_return std::optional(seen);
   }
-  asio::awaitable<Status> paste(Front, std::string, std::string text) override {
+  asio::awaitable<Typed> paste(Front, std::string, std::string text) override {
     text_ = std::move(text);
-    co_return Done{};
+    co_return Typed{};
   }
-  asio::awaitable<Status> press(Front, Key key) override {
+  asio::awaitable<Typed> press(Front, Key key) override {
     REQUIRE(key == Key::enter);
     submitted(std::exchange(text_, {}));
-    co_return Done{};
+    co_return Typed{};
   }
 
  private:

@@ -72,8 +72,8 @@ struct Server {
     REQUIRE(*front);
     return **front;
   }
-  Status paste(const Front& seen, const std::string& text) { return run_awaitable(panes.paste(seen, "ip-test", text)); }
-  Status enter(const Front& seen) { return run_awaitable(panes.press(seen, Key::enter)); }
+  Typed paste(const Front& seen, const std::string& text) { return run_awaitable(panes.paste(seen, "ip-test", text)); }
+  Typed enter(const Front& seen) { return run_awaitable(panes.press(seen, Key::enter)); }
   /// Opens a pane whose program keeps every line that is typed, and waits until it is there.
   std::string open_listener() const {
     const auto file = (scratch.path() / "typed").string();
@@ -295,10 +295,10 @@ TEST_CASE("nothing is typed into a pane that is not as it was seen") {
   const auto refused = [&](const Front& front) {
     const auto pasted = server.paste(front, "hello");
     REQUIRE_FALSE(pasted);
-    CHECK(pasted.error().code == "panes.changed");
+    CHECK(pasted.how == Typed::How::changed);
     const auto entered = server.enter(front);
     REQUIRE_FALSE(entered);
-    CHECK(entered.error().code == "panes.changed");
+    CHECK(entered.how == Typed::How::changed);
     CHECK_FALSE(server.has_buffers());
     CHECK(server.typed().empty());
   };
@@ -365,7 +365,7 @@ TEST_CASE("nothing is typed when anything on the screen is not as it was seen, f
   const auto refused = [&](const Front& front) {
     for (const auto& typed : {server.paste(front, "hello"), server.enter(front)}) {
       REQUIRE_FALSE(typed);
-      CHECK(typed.error().code == "panes.changed");
+      CHECK(typed.how == Typed::How::changed);
     }
     CHECK(server.typed().empty());
   };
@@ -423,14 +423,14 @@ TEST_CASE("tmux that fails or hangs while we type is an error, and the buffer is
     TmuxPanes panes({"sh", "-c", "echo \"$*\" >> " + log + "; cat > /dev/null; " + script, "tmux"}, processes);
     const auto pasted = run_awaitable(panes.paste(seen, "ip-test", "text"));
     REQUIRE_FALSE(pasted);
-    CHECK(pasted.error().code == "panes.unavailable");
-    CHECK_THAT(pasted.error().message, Contains(said));
+    CHECK(pasted.how == Typed::How::unknown);
+    CHECK_THAT(pasted.why, Contains(said));
     std::ifstream calls(log);
     std::string line, last;
     while (std::getline(calls, line)) last = line;
     CHECK(last == "delete-buffer -b ip-test");
     const auto entered = run_awaitable(panes.press(seen, Key::enter));
     REQUIRE_FALSE(entered);
-    CHECK(entered.error().code == "panes.unavailable");
+    CHECK(entered.how == Typed::How::unknown);
   }
 }

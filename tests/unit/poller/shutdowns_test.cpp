@@ -98,8 +98,10 @@ struct Machine final : Processes, Panes {
   }
   long long started_ms(const ProcessRef& process) override { return all.at(process.pid).started_ms; }
   boost::asio::awaitable<Result<std::optional<Front>>> front(std::string) override { co_return std::nullopt; }
-  boost::asio::awaitable<Status> paste(Front, std::string, std::string) override { co_return Error{"pane", "none"}; }
-  boost::asio::awaitable<Status> press(Front, Key) override { co_return Error{"pane", "none"}; }
+  boost::asio::awaitable<Typed> paste(Front, std::string, std::string) override {
+    co_return Typed{Typed::How::unknown, "none"};
+  }
+  boost::asio::awaitable<Typed> press(Front, Key) override { co_return Typed{Typed::How::unknown, "none"}; }
   Status signal(const ProcessRef& process, int number) override {
     signals.insert(std::to_string(process.pid) + (number == SIGKILL ? " KILL" : " TERM"));
     send(process.pid, number == SIGKILL ? Dies::kill : Dies::term);
@@ -184,8 +186,15 @@ struct Story : MailboxSetting {
   void look_at_roster() {
     if (auto fresh = mailbox.roster()) REQUIRE(context->adopt(*fresh));
   }
+  /// A refusal as an error.
+  Result<Shutdown> begin(Shutdowns::Order order) const {
+    auto outcome = run_awaitable(shutdowns->request(std::move(order)));
+    if (!outcome) return outcome.error();
+    if (const auto* refused = std::get_if<handlers::NotTaken>(&*outcome)) return error_of(*refused);
+    return std::get<Shutdown>(*outcome);
+  }
   Result<Shutdown> ask(const std::string& member = "w1", std::optional<config::Duration> force = {}) {
-    auto asked = run_awaitable(shutdowns->request({member, "ann", "done for today", {}, force}));
+    auto asked = begin({member, "ann", "done for today", {}, force});
     if (asked) id = asked->request_id;
     return asked;
   }
@@ -796,11 +805,11 @@ TEST_CASE("a shutdown that waits for its answer is hurried, and never slowed dow
   }
   SECTION("at once, also while its request cannot be written") {
     story.can_write = GENERATE(false, true);
-    const auto forced = run_awaitable(story.shutdowns->request({"w1", "ann", "", {}, {}, true}));
+    const auto forced = story.begin({"w1", "ann", "", {}, {}, true});
     REQUIRE(forced);
     CHECK(forced->request_id == first);
     CHECK(forced->state == ShutdownState::forced);
-    CHECK(run_awaitable(story.shutdowns->request({"w1", "ann", "", {}, {}, true})).error().code == "shutdown.open");
+    CHECK(story.begin({"w1", "ann", "", {}, {}, true}).error().code == "shutdown.open");
     story.pass(10s);
   }
   CHECK(story.ledger->shutdowns().latest("team", 10)->size() == 1);
@@ -842,7 +851,7 @@ struct SignedStory : Story {
     context->workers = &workers;
   }
   Result<Shutdown> force(const std::string& member = "w1") {
-    auto asked = run_awaitable(shutdowns->request({member, "ann", "", {}, {}, true}));
+    auto asked = begin({member, "ann", "", {}, {}, true});
     if (asked) id = asked->request_id;
     return asked;
   }
@@ -878,7 +887,7 @@ TEST_CASE("force asks nobody: what is on record ends at once, and nothing else")
 
 TEST_CASE("force on a worker that takes our answers asks it no more than another one") {
   Story story;
-  auto asked = run_awaitable(story.shutdowns->request({"w1", "ann", "", {}, {}, true}));
+  auto asked = story.begin({"w1", "ann", "", {}, {}, true});
   REQUIRE(asked);
   story.id = asked->request_id;
   story.pass(10s);

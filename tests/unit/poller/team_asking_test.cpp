@@ -279,7 +279,7 @@ TEST_CASE("a wish that is granted while a shutdown is under way begins no other"
   Shutdowns::Order order;
   order.member = "w1";
   order.by = "ann";
-  REQUIRE(world.run(world.team->shutdowns().request(order)));
+  REQUIRE(std::holds_alternative<handlers::Shutdown>(*world.run(world.team->shutdowns().request(order))));
   world.approves(request, "ann");
   world.restart();
   world.tick();

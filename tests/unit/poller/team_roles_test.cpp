@@ -162,11 +162,11 @@ TEST_CASE("a leader stops at the second sign of another consumer, and goes on wh
   const auto third = World::entry("w1", "three", 3);
   world.write_lead({first});
   world.poll();
-  CHECK_FALSE(world.team->standing().stopped);
+  CHECK_FALSE(world.team->standing().stance == handlers::Stance::stopped);
   world.write_lead({first, second});
   world.poll();
-  CHECK(world.team->standing().stopped);
-  CHECK(to_string(world.team->standing()) == "stopped");
+  CHECK(world.team->standing().stance == handlers::Stance::stopped);
+  CHECK(to_string(world.team->standing().stance) == "stopped");
   CHECK_FALSE(world.team->standing().reason.empty());
 
   world.write_lead({first, second, third});
@@ -195,7 +195,7 @@ std::string process(long long pid, long long claimed_at = 0) {
   return "\"pid\": " + std::to_string(pid) + ", \"claimedAt\": " + std::to_string(claimed_at);
 }
 
-std::string standing(World& world) { return std::string(to_string(world.team->standing())); }
+std::string standing(World& world) { return std::string(to_string(world.team->standing().stance)); }
 
 constexpr long long nobody = 0x7ffffff0;  // beyond any pid_max
 const auto far_future = std::numeric_limits<long long>::max() / 2;
@@ -295,7 +295,7 @@ TEST_CASE("two signs far apart are no other consumer") {
     world.poll();
     world.clock.advance(std::chrono::minutes(11));
   }
-  CHECK_FALSE(world.team->standing().stopped);
+  CHECK_FALSE(world.team->standing().stance == handlers::Stance::stopped);
 }
 
 TEST_CASE("entries that vanish as a deleting client leaves it are a sign as well") {
@@ -304,11 +304,11 @@ TEST_CASE("entries that vanish as a deleting client leaves it are a sign as well
     world.write_lead({World::entry("w1", "message " + std::to_string(round), 1 + round)});
     world.poll();
     CHECK(world.all_read());
-    CHECK_FALSE(world.team->standing().stopped);
+    CHECK_FALSE(world.team->standing().stance == handlers::Stance::stopped);
     world.write_lead({});
     world.poll();
   }
-  CHECK(world.team->standing().stopped);
+  CHECK(world.team->standing().stance == handlers::Stance::stopped);
 }
 
 TEST_CASE("a leader that shall observe takes over what the other consumer left, once it is told to lead again") {
@@ -321,7 +321,7 @@ TEST_CASE("a leader that shall observe takes over what the other consumer left, 
   world.poll();
   world.write_lead({first, second});
   world.poll();
-  CHECK(to_string(world.team->standing()) == "observer");
+  CHECK(to_string(world.team->standing().stance) == "observer");
 
   const auto left = World::entry("w1", "three", 3);
   const auto ask = World::entry("w1", World::ask("perm-1", "make install"), 4);
@@ -350,6 +350,6 @@ TEST_CASE("a leader that shall ignore it only says so") {
     world.write_lead(entries);
     world.poll();
   }
-  CHECK(to_string(world.team->standing()) == "leader");
+  CHECK(to_string(world.team->standing().stance) == "leader");
   CHECK(world.logged("inbox.foreign_consumer"));
 }

@@ -35,14 +35,14 @@ class Composer final : public Panes {
                     2 + static_cast<int>(typed.size()), 1};
     co_return std::optional(front);
   }
-  asio::awaitable<Status> paste(Front, std::string, std::string text) override {
+  asio::awaitable<Typed> paste(Front, std::string, std::string text) override {
     typed = std::move(text);
-    co_return Done{};
+    co_return Typed{};
   }
-  asio::awaitable<Status> press(Front, Key key) override {
+  asio::awaitable<Typed> press(Front, Key key) override {
     erased += key == Key::enter ? 0 : 1;
     typed.clear();
-    co_return Error{"panes.unavailable", "tmux did not answer"};
+    co_return Typed{Typed::How::unknown, "tmux did not answer"};
   }
 
  private:

@@ -1,8 +1,8 @@
-#include "poller/delivery/gate.hpp"
+#include "handlers/gate.hpp"
 
 #include <cstdlib>
 
-namespace inbox_poller::poller {
+namespace inbox_poller::handlers {
 
 std::string_view to_string(LeadState state) {
   switch (state) {
@@ -106,4 +106,4 @@ bool tells_turns(LeadEvent event) {
   std::abort();
 }
 
-}  // namespace inbox_poller::poller
+}  // namespace inbox_poller::handlers

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-namespace inbox_poller::poller {
+namespace inbox_poller::handlers {
 
 enum class LeadState {
   idle,  // between turns: chat may be handed over
@@ -60,4 +60,4 @@ bool is_open(LeadState);
 /// True for what shows that the lead tells when its turns end, so that a push may be presumed to begin one.
 bool tells_turns(LeadEvent);
 
-}  // namespace inbox_poller::poller
+}  // namespace inbox_poller::handlers

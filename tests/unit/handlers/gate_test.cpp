@@ -1,5 +1,5 @@
 // The busy/idle gate, cell by cell, as code, as it is drawn here and as docs/architecture.md shows it.
-#include "poller/delivery/gate.hpp"
+#include "handlers/gate.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -11,7 +11,7 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller::poller;
+using namespace inbox_poller::handlers;
 
 namespace {
 

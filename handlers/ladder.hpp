@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "handlers/gate.hpp"
 
-namespace inbox_poller::poller {
+namespace inbox_poller::handlers {
 
 struct RungState {
   config::Rung rung = config::Rung::file;
@@ -20,7 +21,18 @@ constexpr bool is_pushed(config::Rung rung) {
   return rung == config::Rung::exec || rung == config::Rung::file || rung == config::Rung::tmux;
 }
 
+/// What is known of one way.
+struct RungSight {
+  std::string failed;          // why it is left alone for now, after a failure; empty: it is not
+  bool held = false;           // somebody holds its end
+  bool heard_session = false;  // hooks of the lead's session were heard
+  LeadState lead = LeadState::idle;
+  std::string no_pane;  // tmux: why there is no pane to type into
+};
+/// Whether it can be used now.
+RungState state_of(config::Rung, const RungSight&, const config::DeliverySettings&);
+
 /// `states` in the order of `via`. The first available one.
 std::optional<config::Rung> choose(const std::vector<RungState>& states);
 
-}  // namespace inbox_poller::poller
+}  // namespace inbox_poller::handlers

@@ -1,0 +1,37 @@
+// What the kinds of asks differ in, one line for each: whoever needs one of these asks here, and no code tells the
+// kinds apart to find it. How an ask is read and judged is found by its payload's type, in the kind's own file. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "handlers/ask.hpp"
+
+namespace inbox_poller::handlers {
+
+/// What an answer adds to the rules of the session. Whether it allows or denies is the answer's.
+struct NewRule {
+  std::string_view kind;  // "permission", "host"
+  std::string text;
+};
+using RuleOfAnswer = std::variant<std::optional<NewRule>, NotTaken>;
+
+struct AskKind {
+  RequestKind kind;
+  std::string_view type;         // of the payload that asks
+  std::string_view answer_type;  // of the one that answers; a declined wish to stop is plain chat
+  config::Duration (*timeout)(const config::TeamConfig&);
+  config::Answerer (*route)(const config::TeamConfig&);  // who is asked what no rule decides
+  std::string (*answer)(const Request& decided, const Grant&);
+  std::string_view meaning;                                      // what approving does, in our words
+  std::string (*card)(const Request&, std::string_view before);  // all of what is asked, as quoted lines
+  RuleOfAnswer (*rule)(const Request&, const Answer&, bool always, const TeamView&);  // null: an answer makes none
+};
+const AskKind& kind_of(RequestKind);
+/// The kind whose asks, or whose answers, are payloads of this type; null when none is. Plain chat answers nothing.
+const AskKind* kind_asked_by(std::string_view type);
+const AskKind* kind_answered_by(std::string_view type);
+
+}  // namespace inbox_poller::handlers

@@ -1,0 +1,73 @@
+#include "handlers/intake.hpp"
+
+#include <algorithm>
+
+namespace inbox_poller::handlers {
+namespace {
+
+bool is_full(const Arrival& arrival, const TeamView& view) {
+  return arrival.queued >= static_cast<long long>(view.config.limits.queued_chat);
+}
+
+/// Why one more message of this sender does not fit; empty when it does.
+std::string no_room(const Arrival& arrival, const TeamView& view) {
+  if (is_full(arrival, view)) return "limits.queued_chat is reached";
+  const auto senders = std::max<std::size_t>(2, view.roster.members.size()) - 1 + view.config.delivery.senders.size();
+  const long long all = view.config.limits.queued_chat;
+  const auto share = std::max<long long>(1, all / static_cast<long long>(senders));
+  if (arrival.of_sender < share) return {};
+  return std::string(arrival.sender) + " has its share of limits.queued_chat (" + std::to_string(share) +
+         ") in the queue";
+}
+
+Reception passed_by(const TeamView& view) { return {Reception::What::left, Lane::none, left_reason(view.standing)}; }
+
+}  // namespace
+
+std::string left_reason(const Standing& standing) {
+  return "left to the lead, which consumes this inbox itself (role " + std::string(to_string(standing.stance)) + ")";
+}
+
+Reception receive(const ToLead&, const Arrival& arrival, const TeamView& view) {
+  using What = Reception::What;
+  if (!view.standing.may(Right::take)) return passed_by(view);
+  if (arrival.was_read) return {What::already_read, Lane::none, "was already marked read when it was first seen"};
+  if (auto why = no_room(arrival, view); !why.empty()) return {What::stays, Lane::none, std::move(why)};
+  const auto& urgent = view.config.delivery.urgent;
+  const bool hurries = std::find(urgent.begin(), urgent.end(), arrival.sender) != urgent.end();
+  return {What::accepted, hurries ? Lane::urgent : Lane::chat, {}};
+}
+
+Reception receive(const WorkerStatus& status, const Arrival& arrival, const TeamView& view) {
+  if (!view.standing.may(Right::take)) return passed_by(view);
+  Reception taken;
+  if (arrival.was_read) return taken;
+  if (status.to_lead && !is_full(arrival, view))
+    taken.lane = status.went_wrong ? Lane::urgent : Lane::chat;
+  else if (status.in_digest)
+    taken.lane = Lane::digest;
+  return taken;
+}
+
+Repeat repeated(const Standing& standing, bool by_rule, const AnswerWorth& worth) {
+  if (!standing.may(Right::answer_by_rule)) return Repeat::left;
+  if (!standing.may(Right::take) && (!by_rule || !worth.counts())) return Repeat::left;
+  return worth.counts() ? Repeat::answered : Repeat::told;
+}
+
+bool is_moot(const Request& open, const WorkerStatus& status, std::string_view sender, const Standing& standing) {
+  return open.asker == sender && open.kind != RequestKind::plan && status.state != "assigned" &&
+         (open.deadline_ms == 0 || !standing.may(Right::take));
+}
+
+Again met_again(const Standing& standing, const Met& met) {
+  if (!standing.may(Right::mark_answered)) return Again::nothing;
+  if (!standing.may(Right::take)) return met.by_rule && !met.left ? Again::ours_to_mark : Again::nothing;
+  return met.left && met.unsent ? Again::taken_over : Again::nothing;
+}
+
+bool may_mark(const Standing& standing, bool by_rule) {
+  return standing.may(Right::take) || (by_rule && standing.may(Right::mark_answered));
+}
+
+}  // namespace inbox_poller::handlers

@@ -1,0 +1,21 @@
+// Another consumer of the lead's inbox: when its signs are believed, and what we are beside it. Pure. Source:
+// docs/adr/0009.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "handlers/rights.hpp"
+
+namespace inbox_poller::handlers {
+
+/// So long a sign is remembered: two tools that a person used in a month are no consumer.
+inline constexpr std::chrono::minutes sign_lasts{10};
+
+/// True when these signs, each by its age, are believed: one may be a tool that a person used.
+bool are_believed(const std::vector<config::Duration>& ages);
+
+/// What we become beside one; empty when the operator says that it does not matter.
+std::optional<Stance> stance_beside(config::ForeignConsumer);
+
+}  // namespace inbox_poller::handlers

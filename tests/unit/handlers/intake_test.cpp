@@ -1,0 +1,137 @@
+// What becomes of a message beyond its handler's word: whose it is, whether there is room, and what may be marked.
+#include "handlers/intake.hpp"
+
+#include "tests/unit/handlers/team.hpp"
+
+namespace inbox_poller::handlers {
+
+using namespace testing;
+using What = Reception::What;
+
+namespace {
+
+constexpr Stance beside[] = {Stance::front, Stance::observer, Stance::stopped};
+
+Standing as(Stance stance) { return {stance, {}}; }
+
+Reception chat(const Team& team, const Arrival& arrival) { return receive(ToLead{}, arrival, team.view()); }
+
+WorkerStatus report(bool to_lead, bool in_digest = false, bool went_wrong = false) {
+  WorkerStatus status{"idle", "", to_lead, "", went_wrong, in_digest};
+  return status;
+}
+
+const AnswerWorth refused{Answers::verified, "its process has a key"};
+
+}  // namespace
+
+TEST_CASE("whoever leads alone takes chat and reports, and nobody else does") {
+  Team team;
+  CHECK(chat(team, {"w1"}).what == What::accepted);
+  CHECK(receive(report(true), {"w1"}, team.view()).what == What::accepted);
+  for (const auto stance : beside) {
+    team.standing.stance = stance;
+    CHECK(chat(team, {"w1"}).what == What::left);
+    CHECK(chat(team, {"w1"}).lane == Lane::none);
+    CHECK(receive(report(true), {"w1"}, team.view()).what == What::left);
+  }
+  team.standing.stance = Stance::front;
+  CHECK(chat(team, {"w1"}).reason == "left to the lead, which consumes this inbox itself (role front)");
+}
+
+TEST_CASE("what was read before we saw it goes nowhere") {
+  const Team team;
+  CHECK(chat(team, {"w1", true}).what == What::already_read);
+  CHECK(chat(team, {"w1", true}).lane == Lane::none);
+  CHECK(receive(report(true, false, true), {"w1", true}, team.view()).lane == Lane::none);
+  CHECK(receive(report(false, true), {"w1", true}, team.view()).lane == Lane::none);
+}
+
+TEST_CASE("chat overtakes where its sender is urgent, a report where something went wrong") {
+  Team team;
+  CHECK(chat(team, {"w1"}).lane == Lane::chat);
+  team.config.delivery.urgent = {"w1"};
+  CHECK(chat(team, {"w1"}).lane == Lane::urgent);
+  CHECK(chat(team, {"w2"}).lane == Lane::chat);
+  CHECK(receive(report(true), {"w1"}, team.view()).lane == Lane::chat);
+  CHECK(receive(report(true, false, true), {"w1"}, team.view()).lane == Lane::urgent);
+  CHECK(receive(report(false), {"w1"}, team.view()).lane == Lane::none);
+  CHECK(receive(report(false, true), {"w1"}, team.view()).lane == Lane::digest);
+}
+
+TEST_CASE("each sender has an equal share of the queue: two workers and one welcome sender, a third each") {
+  Team team;
+  team.config.limits.queued_chat = 9;
+  CHECK(chat(team, {"w1", false, 8, 2}).what == What::accepted);
+  const auto kept_out = chat(team, {"w1", false, 3, 3});
+  CHECK(kept_out.what == What::stays);
+  CHECK(kept_out.reason == "w1 has its share of limits.queued_chat (3) in the queue");
+  CHECK(chat(team, {"w2", false, 3, 0}).what == What::accepted);
+  CHECK(chat(team, {"w2", false, 9, 0}).reason == "limits.queued_chat is reached");
+}
+
+TEST_CASE("however small the queue is, a sender has room for one message in it") {
+  Team team;
+  team.config.limits.queued_chat = 1;
+  CHECK(chat(team, {"w1"}).what == What::accepted);
+  CHECK(chat(team, {"w1", false, 1, 0}).what == What::stays);
+}
+
+TEST_CASE("a report never stays out: where the queue is full it is recorded and goes no further") {
+  Team team;
+  team.config.limits.queued_chat = 1;
+  const auto taken = receive(report(true), {"w1", false, 1, 1}, team.view());
+  CHECK(taken.what == What::accepted);
+  CHECK(taken.lane == Lane::none);
+}
+
+TEST_CASE("an ask that comes again is answered again by the one who answered it") {
+  CHECK(repeated(as(Stance::leader), false, {}) == Repeat::answered);
+  CHECK(repeated(as(Stance::leader), false, refused) == Repeat::told);
+  CHECK(repeated(as(Stance::front), true, {}) == Repeat::answered);
+  CHECK(repeated(as(Stance::front), false, {}) == Repeat::left);
+  CHECK(repeated(as(Stance::front), true, refused) == Repeat::left);
+  CHECK(repeated(as(Stance::observer), true, {}) == Repeat::left);
+}
+
+TEST_CASE("what a turn's end makes moot: calls of its own worker that are not ours to answer, and no plan") {
+  const auto status = report(false);
+  Request open;
+  open.asker = "w1";
+  CHECK(is_moot(open, status, "w1", as(Stance::leader)));
+  CHECK_FALSE(is_moot(open, status, "w2", as(Stance::leader)));
+  auto assigned = status;
+  assigned.state = "assigned";
+  CHECK_FALSE(is_moot(open, assigned, "w1", as(Stance::leader)));
+  open.deadline_ms = 1;
+  CHECK_FALSE(is_moot(open, status, "w1", as(Stance::leader)));
+  CHECK(is_moot(open, status, "w1", as(Stance::front)));
+  open.kind = RequestKind::plan;
+  CHECK_FALSE(is_moot(open, status, "w1", as(Stance::front)));
+}
+
+TEST_CASE("what was left to another lead and not read is taken over by a leader, once") {
+  const Met left{true, true, false};
+  CHECK(met_again(as(Stance::leader), left) == Again::taken_over);
+  CHECK(met_again(as(Stance::leader), {true, false, false}) == Again::nothing);  // it went into the queue then
+  CHECK(met_again(as(Stance::leader), {false, true, false}) == Again::nothing);  // it was never left
+  for (const auto stance : beside) CHECK(met_again(as(stance), left) == Again::nothing);
+}
+
+TEST_CASE("a front finds the asks that its rules answered, and none that it left") {
+  CHECK(met_again(as(Stance::front), {false, false, true}) == Again::ours_to_mark);
+  CHECK(met_again(as(Stance::front), {true, false, true}) == Again::nothing);
+  CHECK(met_again(as(Stance::front), {false, false, false}) == Again::nothing);
+  CHECK(met_again(as(Stance::observer), {false, false, true}) == Again::nothing);
+}
+
+TEST_CASE("a leader marks all it took, a front what a rule answered, nobody else anything") {
+  for (const bool by_rule : {false, true}) {
+    CHECK(may_mark(as(Stance::leader), by_rule));
+    CHECK(may_mark(as(Stance::front), by_rule) == by_rule);
+    CHECK_FALSE(may_mark(as(Stance::observer), by_rule));
+    CHECK_FALSE(may_mark(as(Stance::stopped), by_rule));
+  }
+}
+
+}  // namespace inbox_poller::handlers
