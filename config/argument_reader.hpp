@@ -103,7 +103,7 @@ class ArgumentReader : public ArgumentPaths {
   const ShellWord* into_word_ = nullptr;
   std::size_t odd_ = 0;                               // the word behind an option that is not listed: perhaps its value
   bool odd_last_ = false;                             // the last operand is such a word
-  std::size_t odd_operand_ = std::string_view::npos;  // the first operand that is one: those behind it may be one less
+  std::size_t odd_operand_ = std::string_view::npos;  // the first operand that is one: those behind it may be less
   bool line_length_ = false;                          // `sed -l`, whose value may be a word of its own
   const ShellWord* in_place_ = nullptr;
   const ShellWord* archive_ = nullptr;

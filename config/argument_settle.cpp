@@ -36,8 +36,10 @@ void ArgumentReader::settle() {
     settle_operand(word, has_dest() ? program_->operands.front() : operand_role(index));
     const bool may_be_two = word.expands && !has_dest() && operand_role(index + 1) != operand_role(index);
     if (may_be_two) settle_operand(word, operand_role(index + 1));  // `uniq *`
-    const bool may_be_one_less = index > odd_operand_ && !has_dest() && operand_role(index - 1) != ArgumentRole::script;
-    if (may_be_one_less) settle_operand(word, operand_role(index - 1));
+    for (std::size_t less = odd_operand_; less < index && !has_dest(); ++less) {
+      const ArgumentRole role = operand_role(less);
+      if (role != operand_role(index) && role != ArgumentRole::script) settle_operand(word, role);
+    }
   }
   if (line_length_ && name_.ends_with("sed") && !first_given_ && operands_.size() > 1)
     check_script(*operands_[1], operands_[1]->value);

@@ -179,8 +179,10 @@ void ArgumentReader::take_value(const ProgramOption& option, const ShellWord& wo
   if (option.words == 2) ++at_;
   if (at_ + 1 < words_.size()) ++at_;
   use(option, word, *words_[at_], words_[at_]->value);
-  if (words_[at_]->expands && option.role != ArgumentRole::script)
-    operand(*words_[at_]);  // a glob may be more than the value
+  if (words_[at_]->expands && option.role != ArgumentRole::script) {  // a glob may be more than the value
+    odd_operand_ = std::min(odd_operand_, operands_.size());
+    operand(*words_[at_]);
+  }
 }
 
 void ArgumentReader::use_filter(const ProgramOption& option, std::string_view value) {
@@ -284,7 +286,7 @@ void ArgumentReader::operand(const ShellWord& word) {
     surprise(word, "which may decide what is run");
   if (name_ == "gh" && ended_ && word.value.starts_with('-')) surprise(word, "which is handed on to git");
   odd_last_ = perhaps_value();
-  if (odd_last_) odd_operand_ = std::min(odd_operand_, operands_.size());
+  if (odd_last_ || word.value == "-") odd_operand_ = std::min(odd_operand_, operands_.size());
   operands_.push_back(&word);
 }
 
