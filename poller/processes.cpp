@@ -281,26 +281,22 @@ int signal_by_number(const ProcessRef& process, int number, Processes& processes
 }  // namespace
 
 bool is_shell(const std::vector<std::string>& arguments) {
-  if (arguments.empty()) return false;
-  std::string_view name = arguments.front();
-  name.remove_prefix(std::min(name.find_last_of('/') + 1, name.size()));  // npos + 1 is 0
-  if (name.starts_with('-')) name.remove_prefix(1);                       // a login shell
-  // With its version behind it where several are installed.
-  if (const auto end = name.find('-'); end != std::string_view::npos && end + 1 < name.size() &&
-                                       name.find_first_not_of("0123456789.", end + 1) == std::string_view::npos)
-    name = name.substr(0, end);
-  constexpr std::array<std::string_view, 21> shells{"sh",   "bash",  "rbash",   "zsh",  "dash",   "ash",   "fish",
-                                                    "ksh",  "ksh93", "mksh",    "oksh", "tcsh",   "csh",   "bsd-csh",
-                                                    "yash", "nu",    "busybox", "ion",  "elvish", "xonsh", "osh"};
-  return std::find(shells.begin(), shells.end(), name) != shells.end();
+  return !arguments.empty() && is_shell_name(arguments.front());
 }
 
-std::string option_of(const std::vector<std::string>& arguments, std::string_view name) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == name) return i + 1 < arguments.size() ? arguments[i + 1] : std::string();
-    if (arguments[i].starts_with(name) && arguments[i][name.size()] == '=') return arguments[i].substr(name.size() + 1);
-  }
-  return {};
+bool is_shell_name(std::string_view name) {
+  name.remove_prefix(std::min(name.find_last_of('/') + 1, name.size()));  // npos + 1 is 0
+  if (name.starts_with('-')) name.remove_prefix(1);                       // a login shell
+  constexpr std::array<std::string_view, 23> shells{
+      "sh",  "bash",    "rbash", "zsh", "dash",    "ash", "fish",   "ksh",   "ksh93", "mksh", "oksh", "tcsh",
+      "csh", "bsd-csh", "yash",  "nu",  "busybox", "ion", "elvish", "xonsh", "osh",   "ysh",  "pwsh"};
+  const auto is_one = [&](std::string_view one) {
+    return std::find(shells.begin(), shells.end(), one) != shells.end();
+  };
+  // With its version behind it where several are installed: "bash-5.2", "zsh5".
+  auto plain = name.substr(0, name.find_last_not_of("0123456789.") + 1);
+  if (plain.size() < name.size() && plain.ends_with('-')) plain.remove_suffix(1);
+  return is_one(name) || is_one(plain);
 }
 
 Result<ProcessRef> SystemProcesses::identify(long long pid) {

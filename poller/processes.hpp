@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "handlers/shutdown.hpp"
+#include "schema/arguments.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller {
@@ -61,12 +62,13 @@ class SystemProcesses final : public Processes {
 
 /// True when this command line is that of a shell, by the name under which it was started.
 bool is_shell(const std::vector<std::string>& arguments);
+/// True when a program of this name, or path, is one.
+bool is_shell_name(std::string_view name);
 
 /// With which a worker's command line says which agent it is ("name@team").
 inline constexpr std::string_view agent_option = "--agent-id";
 
-/// What a command line gives an option ("--name value" or "--name=value"); empty when it does not have it.
-std::string option_of(const std::vector<std::string>& arguments, std::string_view name);
+using schema::option_of;
 
 /// Where this program's process numbers hold, as clients write it ("host#pid:[4026531836]"); empty when it cannot be
 /// told.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "schema/arguments.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::schema {
@@ -65,18 +66,6 @@ StreamWord decode_word(const Members& line) {
   return StreamOther{};
 }
 
-/// "--name=value", or the value in the next word. Empty when the option is not there.
-std::string_view value_of(const std::vector<std::string>& argv, std::string_view name) {
-  for (std::size_t i = 0; i < argv.size(); ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--") return {};
-    if (!word.starts_with(name)) continue;
-    if (word.size() == name.size()) return i + 1 < argv.size() ? argv[i + 1] : std::string_view();
-    if (word[name.size()] == '=') return word.substr(name.size() + 1);
-  }
-  return {};
-}
-
 }  // namespace
 
 StreamLine decode_stream_line(std::string_view text) {
@@ -91,13 +80,14 @@ StreamLine decode_stream_line(std::string_view text) {
 
 MissingOptions missing_options(const std::vector<std::string>& argv, bool permissions) {
   MissingOptions missing;
-  if (value_of(argv, "--input-format") != "stream-json" || value_of(argv, "--output-format") != "stream-json")
-    return missing;
   const auto dashes = std::find(argv.begin(), argv.end(), "--");
+  const std::span<const std::string> options(argv.begin(), dashes);
+  if (option_of(options, "--input-format") != "stream-json" || option_of(options, "--output-format") != "stream-json")
+    return missing;
   missing.behind_dashes = dashes != argv.end();
   for (const auto* option : {"--verbose", "--replay-user-messages"})
     if (std::find(argv.begin(), dashes, option) == dashes) missing.options.emplace_back(option);
-  const auto tool = value_of(argv, "--permission-prompt-tool");
+  const auto tool = option_of(options, "--permission-prompt-tool");
   if (permissions && tool.empty()) missing.options.insert(missing.options.end(), {"--permission-prompt-tool", "stdio"});
   if (permissions && !tool.empty() && tool != "stdio") missing.other_prompt_tool = tool;
   return missing;

@@ -1,5 +1,6 @@
 #include "poller/cli/ask_card.hpp"
 
+#include "handlers/answers_count.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
 #include "schema/json_scan.hpp"
@@ -44,16 +45,22 @@ std::string what_is_asked(const json::object& ask, const std::string& asker) {
 
 }  // namespace
 
-std::string ask_text(const json::object& ask) {
+std::string ask_name(const json::object& ask) { return text_of(ask, "kind") + ' ' + text_of(ask, "request_id"); }
+
+std::string ask_text(const json::object& ask, const std::string& when) {
   const std::string asker = text_of(ask, "asker");
-  const std::string reason = text_of(ask, "reason");
+  std::string reason = text_of(ask, "reason");
+  const std::string cannot = text_of(ask, "answers_reason");
+  // What the daemon put behind it is said below.
+  const std::string said = "; " + handlers::verifies(asker, {{}, cannot});
+  if (!can_be_answered(ask) && reason.ends_with(said)) reason.resize(reason.size() - said.size());
   std::string suggestions = raw_text_of(ask, "suggestions");
   if (suggestions == "[]" || suggestions == "null") suggestions.clear();
-  return what_is_asked(ask, asker) +
+  return "  team " + text_of(ask, "team") + '\n' + what_is_asked(ask, asker) +
          claim(asker + "'s description, not checked by anybody", raw_text_of(ask, "description")) +
          claim(asker + "'s suggestions, not applied by an approval", suggestions) +
          (reason.empty() ? "" : "  why you are asked: " + reason + '\n') +
-         (can_be_answered(ask) ? "" : "  it cannot be answered from here: " + text_of(ask, "answers_reason") + '\n');
+         (can_be_answered(ask) ? "" : "  it cannot be answered from here: " + cannot + '\n') + "  asked " + when;
 }
 
 bool can_be_answered(const json::object& ask) {

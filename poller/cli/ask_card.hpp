@@ -6,9 +6,11 @@
 
 namespace inbox_poller::poller::cli {
 
-/// Everything that is approved by approving it, as lines. The asker's own words are marked as such and stand behind a
-/// margin.
-std::string ask_text(const boost::json::object& ask);
+/// "permission perm-17".
+std::string ask_name(const boost::json::object& ask);
+/// What stands behind its name: the team, everything that is approved by approving it, as lines, and when it was asked.
+/// The asker's own words are marked as such and stand behind a margin.
+std::string ask_text(const boost::json::object& ask, const std::string& when);
 /// False when its asker would refuse an answer from here, as the daemon says.
 bool can_be_answered(const boost::json::object& ask);
 

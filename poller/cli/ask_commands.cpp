@@ -29,8 +29,7 @@ std::string card(const Context& context, const json::object& ask, const std::vec
   const std::string end = deadline == 0 ? "waits for the lead that reads this inbox"  // in front of it, or watching it
                                         : "denied in " + context.console.loud(span_text(deadline - now_ms()));
   const std::string word = (id.starts_with('-') ? "-- " : "") + shell_word(id);
-  const std::string text = context.console.bold(text_of(ask, "kind") + ' ' + printable(id)) + "  team " +
-                           text_of(ask, "team") + '\n' + ask_text(ask) + "  asked " + ago(number_of(ask, "asked_ms"));
+  const std::string text = context.console.bold(ask_name(ask)) + ask_text(ask, ago(number_of(ask, "asked_ms")));
   if (!can_be_answered(ask)) return text + '\n';
   return text + ", " + end + " unless answered:\n" +
          "    inbox-poller approve" + printable(command + ' ' + word) + '\n' + "    inbox-poller deny" +

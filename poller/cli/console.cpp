@@ -15,21 +15,6 @@ namespace {
 
 Error system_error(std::string_view doing) { return {"io.write", std::string(doing) + ": " + std::strerror(errno)}; }
 
-Status write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(fd, text.data(), text.size());
-    if (count >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN) {  // somebody made the terminal non-blocking
-      pollfd wait{.fd = fd, .events = POLLOUT, .revents = 0};
-      ::poll(&wait, 1, -1);
-    } else if (errno != EINTR) {
-      return system_error("writing the result");
-    }
-  }
-  return Done{};
-}
-
 bool wants_colour(int fd) {
   const char* refused = std::getenv("NO_COLOR");
   const char* kind = std::getenv("TERM");
@@ -44,6 +29,21 @@ std::size_t width(std::string_view text) {
 }
 
 }  // namespace
+
+Status write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(fd, text.data(), text.size());
+    if (count >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {  // somebody made the terminal non-blocking
+      pollfd wait{.fd = fd, .events = POLLOUT, .revents = 0};
+      ::poll(&wait, 1, -1);
+    } else if (errno != EINTR) {
+      return system_error("writing the result");
+    }
+  }
+  return Done{};
+}
 
 Console::Console(int in, int out, int err)
     : in_(in), out_(out), err_(err), terminal_(::isatty(out) != 0), colour_(wants_colour(out)) {}

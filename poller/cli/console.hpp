@@ -59,6 +59,9 @@ class Console {
   bool colour_;
 };
 
+/// Writes everything, or says why not; also to a terminal that somebody made non-blocking.
+[[nodiscard]] Status write_all(int descriptor, std::string_view text);
+
 using Row = std::vector<std::string>;
 
 /// Columns as wide as their widest cell, two spaces between them; each line begins with `margin`.

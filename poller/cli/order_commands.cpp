@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 #include <memory>
 
+#include "config/rule_advice.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
 
@@ -47,16 +48,19 @@ ExitCode allow(Context& context, const RuleOptions& options) {
   if (!options.directory.empty()) request["directory"] = options.directory;
   return context.show("allow", std::move(request), [&](const json::object& answer) -> std::string {
     const std::string rule = text_of(answer, "rule");
+    if (const auto parsed = config::parse_permission_rule(options.rule); parsed && options.directory.empty())
+      for (const std::string& advice : config::advice_on(*parsed, config::Action::allow, {}))
+        context.console.explain("WARNING: " + rule + ": " + printable(advice) + '\n');
     if (!flag_of(answer, "is_new")) return "the session has this rule already: " + rule + '\n';
     const std::string told = names_of(answer, "told");
     std::string text = "from now on in this session: " + rule + '\n';
     if (text_of(answer, "role") == "front")
-      text += "it decides what workers ask; they are not told of it, since another lead speaks to them (role front)\n";
+      text += "it decides what workers ask; they are not told of it, since another lead\nspeaks to them (role front)\n";
     else if (const std::string why = text_of(answer, "not_told"); !why.empty())
       text +=
-          "it decides what workers ask, after the deny and ask rules. They are not told of it: one that took it over\n"
-          "would no longer ask, and " +
-          why + ", which shares calls with it, would no longer hold for it\n";
+          "it decides what workers ask, after the deny and ask rules. They are not told\n"
+          "of it: one that took it over would no longer ask, and " +
+          why + ",\nwhich shares calls with it, would no longer hold for it\n";
     else
       text += told.empty() ? "there is no worker to tell; who joins is told\n"
                            : "told: " + told + "; who joins is told too\n";

@@ -1,12 +1,11 @@
 #include "poller/cli/terminal.hpp"
 
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <utility>
 
+#include "poller/cli/console.hpp"
 #include "schema/utf8.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -102,12 +101,12 @@ void Terminal::enter() {
   raw.c_cc[VTIME] = 0;
   ::tcsetattr(in_, TCSAFLUSH, &raw);
   inside_ = true;
-  write(enters);
+  static_cast<void>(write_all(out_, enters).ok());
 }
 
 void Terminal::leave() {
   if (!inside_) return;
-  write(leaves);
+  static_cast<void>(write_all(out_, leaves).ok());  // gone, there is nothing to restore
   ::tcsetattr(in_, TCSAFLUSH, &before_);  // what was typed here is nothing for the shell
   inside_ = false;
 }
@@ -121,20 +120,6 @@ ScreenSize Terminal::size() const {
 void Terminal::drop_typed() const {
   ::tcdrain(out_);
   ::tcflush(in_, TCIFLUSH);
-}
-
-void Terminal::write(std::string_view text) const {
-  while (!text.empty()) {
-    const ssize_t count = ::write(out_, text.data(), text.size());
-    if (count >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN) {
-      pollfd wait{out_, POLLOUT, 0};
-      ::poll(&wait, 1, -1);
-    } else if (errno != EINTR) {
-      return;  // the terminal is gone: there is nothing to restore
-    }
-  }
 }
 
 }  // namespace inbox_poller::poller::cli

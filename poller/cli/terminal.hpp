@@ -59,8 +59,6 @@ class Terminal {
   void drop_typed() const;
 
  private:
-  void write(std::string_view text) const;
-
   int in_;
   int out_;
   bool inside_ = false;

@@ -70,7 +70,7 @@ std::vector<std::string> wrapped(std::string_view text, int columns, std::string
 }
 
 /// Words onto as few lines as they need, for our own texts.
-std::vector<std::string> filled(std::string_view text, int columns) {
+std::vector<std::string> by_words(std::string_view text, int columns) {
   std::vector<std::string> lines;
   while (!text.empty()) {
     std::string_view part = fitting(text, columns);
@@ -103,8 +103,6 @@ auto age_of(const json::object& ask) {
   return std::tuple(number_of(ask, "asked_ms"), raw_text_of(ask, "team"), raw_text_of(ask, "request_id"),
                     raw_text_of(ask, "kind"));
 }
-
-std::string name_of(const json::object& ask) { return text_of(ask, "kind") + ' ' + text_of(ask, "request_id"); }
 
 void drop_last_character(std::string& text) {
   while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) text.pop_back();
@@ -179,9 +177,7 @@ void Watch::show(const Object* ask) {
   fate_.clear();
   note_.clear();
   reason_.reset();
-  columns_ = 0;
-  top_ = seen_ = 0;
-  whole_ = false;
+  card_ = {};
 }
 
 const json::object* Watch::neighbour(bool next) const {
@@ -218,7 +214,7 @@ void Watch::press_on_card(char key) {
     else
       note_ = "there is no other ask";
   } else if (key == 's') {
-    top_ = top_ + page_ >= lines_.size() ? 0 : top_ + page_;
+    card_.top = card_.top + card_.page >= card_.lines.size() ? 0 : card_.top + card_.page;
   } else if (key == 'a' || key == 'A' || key == 'd') {
     note_ = obstacle(key != 'd');
     if (!note_.empty()) return;
@@ -237,7 +233,7 @@ std::string Watch::obstacle(bool approves) const {
   if (drawn_ != identity(*shown_)) return "the screen changed just then: nothing was done";
   if (!fate_.empty()) return "it is not open any more: n shows the next one";
   if (!away_.empty()) return "the daemon does not answer: nothing was done";
-  if (approves && !whole_) return "not all of it was shown: s";
+  if (approves && !card_.whole) return "not all of it was shown: s";
   return {};
 }
 
@@ -277,12 +273,11 @@ void Watch::request(const std::string& verb, Object fields) {
 }
 
 void Watch::wrap_card(int columns) {
-  if (columns == columns_) return;
-  columns_ = columns;
-  lines_ = wrapped(name_of(*shown_) + "  team " + text_of(*shown_, "team") + '\n' + ask_text(*shown_) + "  asked " +
-                       time_text(number_of(*shown_, "asked_ms")),
-                   columns, goes_on);
-  top_ = seen_ = 0;  // other lines now
+  if (columns == card_.columns) return;
+  card_.columns = columns;
+  card_.lines =
+      wrapped(ask_name(*shown_) + ask_text(*shown_, time_text(number_of(*shown_, "asked_ms"))), columns, goes_on);
+  card_.top = card_.seen = 0;  // other lines now
 }
 
 std::string Watch::title() const {
@@ -302,21 +297,22 @@ std::vector<Watch::Line> Watch::bottom(int columns, long long now) const {
     const long long deadline = number_of(*shown_, "deadline_ms");
     std::string state = deadline == 0 ? "waits for the lead that reads this inbox"
                                       : "denied in " + span_text(deadline - now) + " unless answered";
-    if (lines_.size() > page_)
-      state = "lines " + std::to_string(top_ + 1) + " to " + std::to_string(std::min(top_ + page_, lines_.size())) +
-              " of " + std::to_string(lines_.size()) + ": s shows more; " + state;
-    add(filled(state, columns), false, note_lines);
+    if (card_.lines.size() > card_.page)
+      state = "lines " + std::to_string(card_.top + 1) + " to " +
+              std::to_string(std::min(card_.top + card_.page, card_.lines.size())) + " of " +
+              std::to_string(card_.lines.size()) + ": s shows more; " + state;
+    add(by_words(state, columns), false, note_lines);
   } else if (shown_) {
-    add(wrapped(name_of(*shown_) + ' ' + fate_, columns, goes_on), true, note_lines);
+    add(wrapped(ask_name(*shown_) + ' ' + fate_, columns, goes_on), true, note_lines);
   }
   if (!away_.empty()) add(wrapped(away_, columns, goes_on), true, note_lines);
   add(wrapped(note_, columns, goes_on), true, note_lines);
   if (reason_) {
     const std::string typed = printable(*reason_) + '_';
-    add(filled(prompt_title, columns), false, note_lines);
+    add(by_words(prompt_title, columns), false, note_lines);
     lines.push_back({std::string(fitting_end(typed, columns)), false});
   } else {
-    add(filled(keys_help, columns), false, note_lines);
+    add(by_words(keys_help, columns), false, note_lines);
   }
   return lines;
 }
@@ -335,24 +331,25 @@ Watch::Frame Watch::frame(ScreenSize size, long long now) {
     below = bottom(size.columns, now);
     const std::size_t most = rows - 1 - fewest_card_lines;
     if (below.size() > most) below.erase(below.begin(), below.end() - static_cast<std::ptrdiff_t>(most));
-    return 1 + page_ + below.size() <= rows;
+    return 1 + card_.page + below.size() <= rows;
   };
   if (shown_) {
     wrap_card(size.columns);
-    page_ = std::max<std::size_t>(1, lines_.size());
+    card_.page = std::max<std::size_t>(1, card_.lines.size());
     if (!measure()) {
-      for (page_ = rows - 1 - below.size(); !measure() && page_ > 1;) --page_;  // what is said below grows by that
+      for (card_.page = rows - 1 - below.size(); !measure() && card_.page > 1;)
+        --card_.page;  // what is said below grows by that
     } else {
-      top_ = 0;
+      card_.top = 0;
     }
-    const std::size_t end = std::min(top_ + page_, lines_.size());
-    for (std::size_t i = top_; i < end; ++i) frame.lines.push_back({lines_[i], false});
-    if (top_ <= seen_) seen_ = std::max(seen_, end);
-    whole_ = whole_ || seen_ == lines_.size();
+    const std::size_t end = std::min(card_.top + card_.page, card_.lines.size());
+    for (std::size_t i = card_.top; i < end; ++i) frame.lines.push_back({card_.lines[i], false});
+    if (card_.top <= card_.seen) card_.seen = std::max(card_.seen, end);
+    card_.whole = card_.whole || card_.seen == card_.lines.size();
     drawn_ = identity(*shown_);
-    frame.shows = drawn_ + std::to_string(top_) + '/' + std::to_string(columns_);
+    frame.shows = drawn_ + std::to_string(card_.top) + '/' + std::to_string(card_.columns);
   } else {
-    page_ = 1;
+    card_.page = 1;
     measure();
     frame.lines.push_back({"nothing is waiting for an answer", false});
     drawn_.clear();

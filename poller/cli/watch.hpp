@@ -48,6 +48,16 @@ class Watch {
  private:
   using Object = boost::json::object;
 
+  /// The ask on the screen, as lines of its width.
+  struct Card {
+    std::vector<std::string> lines;
+    int columns = 0;
+    std::size_t top = 0;   // the first line on the screen
+    std::size_t page = 1;  // so many are
+    std::size_t seen = 0;  // from the first on, have been on the screen
+    bool whole = false;    // all of them were
+  };
+
   void show(const Object* ask);
   /// The ask before or behind the one on the screen, by age, around the end.
   [[nodiscard]] const Object* neighbour(bool next) const;
@@ -70,12 +80,7 @@ class Watch {
   std::optional<Object> shown_;
   std::string fate_;  // what became of it; empty while it is open
   std::string drawn_;
-  std::vector<std::string> lines_;  // the card, as wide as the screen
-  int columns_ = 0;
-  std::size_t top_ = 0;   // the first line on the screen
-  std::size_t page_ = 1;  // so many are
-  std::size_t seen_ = 0;  // from the first on, have been on the screen
-  bool whole_ = false;    // all of them were
+  Card card_;
 
   std::optional<std::string> reason_;  // being typed
   std::string note_;                   // about the last key or answer

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "poller/pause.hpp"
+#include "poller/processes.hpp"
 #include "schema/ids.hpp"
 #include "schema/printable.hpp"
 #include "schema/teammate_message.hpp"
@@ -16,14 +17,10 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::array<std::string_view, 27> shells = {"sh",   "bash",   "dash", "zsh", "fish",  "ksh",     "mksh",
-                                                     "oksh", "ksh93",  "tcsh", "csh", "ash",   "busybox", "rbash",
-                                                     "yash", "elvish", "nu",   "ion", "xonsh", "osh",     "ysh",
-                                                     "pwsh", "es",     "rc",   "su",  "login", "sudo"};
-
 /// Their keys run commands, or their files get the text: a person has put them in front for the moment.
-constexpr std::array<std::string_view, 14> pagers_and_editors = {
-    "less", "more", "most", "man", "info", "vi", "vim", "nvim", "view", "nano", "emacs", "ed", "ex", "helix"};
+constexpr std::array<std::string_view, 19> pagers_and_editors = {
+    "es",   "rc",   "su",   "login", "sudo",  // or begin a shell
+    "less", "more", "most", "man",   "info", "vi", "vim", "nvim", "view", "nano", "emacs", "ed", "ex", "helix"};
 
 /// Line ends from which on the clients show "[Pasted text #1 +3 lines]" and not the text (2.1.50, 2.1.330).
 constexpr std::ptrdiff_t shown_as_sign = 3;
@@ -76,7 +73,7 @@ std::string in_the_way(const Front& front) {
 bool obeys_pastes(std::string_view command) {
   const auto name = without_version(base_name(command.substr(command.starts_with('-') ? 1 : 0)));
   const auto is_listed = [&](const auto& list) { return std::find(list.begin(), list.end(), name) != list.end(); };
-  if (is_listed(shells) || is_listed(pagers_and_editors)) return true;
+  if (is_shell_name(command) || is_listed(pagers_and_editors)) return true;
   const char* configured = std::getenv("SHELL");
   return !name.empty() && (name == without_version(login_shell()) ||
                            (configured != nullptr && name == without_version(base_name(configured))));

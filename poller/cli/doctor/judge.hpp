@@ -73,8 +73,10 @@ Findings judge_lead_process(const TeamPlace&, const schema::LeadProcess&, handle
 /// Which workers take answers of ours, and which do not and why.
 Findings judge_answers(const TeamPlace&, const std::vector<WorkerAnswers>&);
 
-/// What the daemon says of this team. `has_roster`: it is a team that could be served.
-Findings judge_standing(const TeamPlace&, const boost::json::object& status, bool has_roster);
+/// What the daemon says of this team. `has_roster`: it is a team that could be served. `lead_has_ended`: the process
+/// that says in the roster that it leads the team.
+Findings judge_standing(const TeamPlace&, const boost::json::object& status, bool has_roster,
+                        bool lead_has_ended = false);
 
 /// Files of the permission exchange that came before the mailbox.
 Findings judge_leftovers(const std::string& path, std::size_t files);

@@ -93,7 +93,10 @@ Findings judge_roster(const TeamPlace& team, const TeamSight& sight) {
                               std::to_string(unread) + " unread entries)",
                           team.folder(), "look inside, then: rm -r " + shell_word(team.folder())});
     } else {
-      findings.push_back({Severity::error, "roster.unreadable", error.message, path,
+      // What is said of it further on holds for whoever looked at it, and only the daemon saw what it was.
+      const std::string what =
+          error.code == "roster.empty" ? error.message.substr(0, error.message.find("; ")) : error.message;
+      findings.push_back({Severity::error, "roster.unreadable", what, path,
                           "a client that dies while it writes leaves 0 bytes: as leader a running daemon puts back "
                           "what it last saw, after 3 s; else restore the file, or end the team"});
     }
@@ -255,7 +258,7 @@ Findings judge_answers(const TeamPlace& team, const std::vector<WorkerAnswers>& 
   return findings;
 }
 
-Findings judge_standing(const TeamPlace& team, const json::object& status, bool has_roster) {
+Findings judge_standing(const TeamPlace& team, const json::object& status, bool has_roster, bool lead_has_ended) {
   const auto teams = objects_of(status, "teams");
   const auto served =
       std::find_if(teams.begin(), teams.end(), [&](const auto* one) { return raw_text_of(*one, "team") == team.name; });
@@ -269,10 +272,11 @@ Findings judge_standing(const TeamPlace& team, const json::object& status, bool 
   const bool stopped = role == "stopped";
   const std::string reason = raw_text_of(**served, "role_reason");
   const std::string lead = lead_in(reason);
+  const bool ended = lead_has_ended && !lead.empty();
   return {{stopped ? Severity::error : Severity::warning, stopped ? "daemon.stopped" : "daemon.role",
            "the daemon is " + role + " here, configured as " + std::string(config::to_string(team.config.team.role)) +
-               ": " + reason,
-           team.folder(), (lead.empty() ? "" : "end " + lead + ", then ") + in_team(team, "resume")}};
+               ": " + reason + (ended ? "; it has ended since" : ""),
+           team.folder(), (lead.empty() || ended ? "" : "end " + lead + ", then ") + in_team(team, "resume")}};
 }
 
 Findings judge_leftovers(const std::string& path, std::size_t files) {

@@ -107,7 +107,10 @@ Section examine_team(const World& world, const Installation& at, const TeamPlace
   Findings& findings = section.findings;
   const TeamSight sight = look_at_team(world.files, world.clock, team, world.wait);
   add(findings, judge_roster(team, sight));
-  if (at.status) add(findings, judge_standing(team, *at.status, sight.roster.ok()));
+  const bool lead_has_ended =
+      sight.roster && sight.roster->lead_process &&
+      handlers::state_of(look_at(*sight.roster->lead_process, world.processes)) == handlers::LeadProcessState::gone;
+  if (at.status) add(findings, judge_standing(team, *at.status, sight.roster.ok(), lead_has_ended));
   if (sight.problem)
     findings.push_back({Severity::error, sight.problem->code, sight.problem->message, team.folder() + "/inboxes", ""});
   look_at_access(world, team, sight, findings);

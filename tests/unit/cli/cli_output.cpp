@@ -70,6 +70,15 @@ TEST_CASE("an ask that cannot be answered from here says why, and names no comma
   CHECK(has(shown({"pending"}, ask({{"answers", "count"}, {"answers_reason", "x"}})), "inbox-poller approve"));
 }
 
+TEST_CASE("why an ask cannot be answered is said once, and nothing else of the reason is left out") {
+  const auto card = [](const std::string& reason) {
+    return shown({"pending"}, ask({{"reason", reason}, {"answers", "verified"}, {"answers_reason", "a key"}}));
+  };
+  const std::string said = "; alice takes answers from its own lead only: a key";
+  CHECK(has(card("the rules say ask: no rule" + said), "why you are asked: the rules say ask: no rule\n"));
+  CHECK(has(card("echo '" + said + "' && rm -rf /"), said + "' && rm -rf /\n"));
+}
+
 TEST_CASE("an input with a name twice shows both, one that is no object is shown as it is") {
   const std::string twice = shown({"pending"}, ask({{"body", R"({"command":"ls","command":"rm"})"}}));
   CHECK(has(twice, "| ls\n"));
@@ -432,14 +441,30 @@ TEST_CASE("every code of a refusal comes with what to do about it") {
   CHECK(cli::advice_for("of.tomorrow").empty());
 }
 
+TEST_CASE("a rule that allows more than it seems to is warned of, as in a configuration") {
+  const auto warned = [](std::vector<std::string> words) {
+    const TempDir dir;
+    FakeDaemon daemon(dir / "s");
+    daemon.prepare("allow", {{"rule", words[1]}, {"is_new", true}});
+    words.insert(words.end(), {"--socket", dir / "s"});
+    return run_cli(dir, words).err;
+  };
+  CHECK(has(warned({"allow", "Bash"}), "WARNING: Bash: every command"));
+  CHECK(has(warned({"allow", "Edti"}), "did you mean \"Edit\"?"));
+  CHECK(warned({"allow", "Bash(ls)"}).empty());
+  CHECK(warned({"allow", "Edit", "--directory", "/repo"}).empty());
+}
+
 TEST_CASE("modes and rules are told with who was told, and what cannot be taken back") {
   CHECK(shown({"mode", "ann", "plan"}, {{"sent", json::array{json::object{{"to", "ann"}, {"mode", "plan"}}}}}) ==
         "ann is told to work in mode plan\n`inbox-poller status` shows who took it over\n");
-  CHECK(shown({"allow", "Bash"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{"ann", "bob"}}}) ==
+  CHECK(shown({"allow", "Bash(ls)"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{"ann", "bob"}}}) ==
         "from now on in this session: Bash\ntold: ann, bob; who joins is told too\n");
-  CHECK(has(shown({"allow", "Bash"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{}}, {"role", "front"}}),
-            "they are not told of it"));
-  CHECK(shown({"allow", "Bash"}, {{"rule", "Bash"}, {"is_new", false}}) == "the session has this rule already: Bash\n");
+  CHECK(has(
+      shown({"allow", "Bash(ls)"}, {{"rule", "Bash"}, {"is_new", true}, {"told", json::array{}}, {"role", "front"}}),
+      "they are not told of it"));
+  CHECK(shown({"allow", "Bash(ls)"}, {{"rule", "Bash"}, {"is_new", false}}) ==
+        "the session has this rule already: Bash\n");
   CHECK(has(shown({"revoke", "Bash"}, {{"rule", "Bash"}, {"keepers", json::array{"ann"}}}),
             "may keep it until their sessions end: ann"));
   const json::object session{{"kind", "team"},

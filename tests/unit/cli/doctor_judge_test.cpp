@@ -158,6 +158,8 @@ TEST_CASE("the roster: a ghost, a torn one, a name old clients lose, a lead by a
   CHECK(summary(judge_roster(team("Rig_Upper"), sight(roster))) == "warning team.name, ok roster");
   CHECK(summary(judge_roster(team(), sight(Error{"roster.missing", "none"}))) == "warning team.ghost");
   CHECK(summary(judge_roster(team(), sight(Error{"roster.syntax", "0 bytes"}))) == "error roster.unreadable");
+  const Findings empty = judge_roster(team(), sight(Error{"roster.empty", "it holds nothing; restore the file"}));
+  CHECK(empty[0].what == "it holds nothing");  // what to do is said with the daemon in mind
   TeamPlace renamed = team();
   renamed.config.team.lead = "boss";
   const Findings findings = judge_roster(renamed, sight(roster));
@@ -229,6 +231,9 @@ TEST_CASE("what the daemon says: not there, of another version, not serving a te
       {"teams",
        {{{"team", "demo"}, {"role", "stopped"}, {"role_reason", "process 42 says in the roster that it leads"}}}}};
   CHECK(judge_standing(team(), beside_lead, true)[0].mend == "end process 42, then inbox-poller resume --team demo");
+  const Findings ended = judge_standing(team(), beside_lead, true, true);
+  CHECK_THAT(ended[0].what, Contains("; it has ended since"));
+  CHECK(ended[0].mend == "inbox-poller resume --team demo");
   CHECK(summary(judge_standing(team("other"), {{"teams", json::array{}}}, true)) == "warning daemon.not_serving");
   CHECK(judge_standing(team("other"), {{"teams", json::array{}}}, false).empty());
 }

@@ -184,7 +184,7 @@ TEST_CASE("in front of a shell is its only child; of several, without a terminal
 
 TEST_CASE("a shell is told by the name under which it was started") {
   for (const std::string name : {"sh", "/bin/bash", "-zsh", "/usr/local/bin/fish", "-/bin/dash", "rbash", "busybox",
-                                 "/bin/bash-5.2", "-zsh-5.9", "ksh93"})
+                                 "/bin/bash-5.2", "-zsh-5.9", "ksh93", "zsh5", "ysh", "pwsh"})
     CHECK(is_shell({name}));
   for (const std::string name : {"claude", "node", "bash-language-server", "bash-", "", "/bin/sh/", "tmux"})
     CHECK_FALSE(is_shell({name}));
