@@ -70,6 +70,11 @@ std::string summary(const ReloadReport& report) {
 
 Result<std::unique_ptr<Ledger>> open_ledger(const std::string& path, bool new_ledger, Telemetry& telemetry) {
   auto ledger = Ledger::open(path);
+  if (const auto* taken = ledger && (*ledger)->taken_over() ? &*(*ledger)->taken_over() : nullptr)
+    telemetry.emit(Event::ledger_taken_over,
+                   {{"path", taken->copy},
+                    {"old", "format " + std::to_string(taken->format)},
+                    {"reason", "a copy of the ledger as it was; delete it once you are sure of the new program"}});
   if (ledger || !new_ledger || ledger.error().code != "ledger.damaged") return ledger;
   auto aside = Ledger::set_aside(path, SystemClock().wall_ms());
   if (!aside) return aside.error();

@@ -1,5 +1,9 @@
 #include "schema/array_entry.hpp"
 
+#include <algorithm>
+#include <array>
+#include <set>
+
 #include "schema/field_reader.hpp"
 
 namespace inbox_poller::schema {
@@ -26,6 +30,23 @@ Result<Message> decode_entry(std::string_view entry) {
   if (read && kind_of(*read) != JsonKind::boolean) fields.fail("read", unexpected("true or false", *read));
   if (fields.problem()) return Error{"entry.field", *fields.problem()};
   return message;
+}
+
+bool says_more(std::string_view entry, const Message& message) {
+  const auto members = scan_object(entry);
+  if (!members) return true;
+  constexpr std::array<std::string_view, 7> carried = {"from", "text", "summary", "timestamp", "color", "msg_id", "read"};
+  std::set<std::string> names;
+  for (const auto& member : *members) {
+    const auto name = decode_string(member.key.of(entry)).value_or("");
+    const auto value = member.value.of(entry);
+    const bool is_usual = std::find(carried.begin(), carried.end(), name) != carried.end() ||
+                          (name == "type" && value == "\"message\"") || (name == "msgV" && value == "1");
+    if (!is_usual || !names.insert(name).second) return true;
+  }
+  const auto was_replaced = [](const std::string& text) { return text.find("\xEF\xBF\xBD") != std::string::npos; };
+  return was_replaced(message.from) || was_replaced(message.text) || was_replaced(message.summary) ||
+         was_replaced(message.timestamp);
 }
 
 std::string encode_entry(const Message& message) {

@@ -14,6 +14,10 @@ namespace inbox_poller::schema {
 /// and what was found: the entry is bad, its neighbours are not.
 Result<Message> decode_entry(std::string_view entry);
 
+/// Does the entry say anything that the message, decoded from it, does not: a member that we do not know, a member twice,
+/// characters that had to be replaced? `read` and the members that encode_entry() always writes do not count.
+bool says_more(std::string_view entry, const Message&);
+
 /// What we write: the entry's bytes in the shape of JSON.stringify(…, null, 2) at depth one of an array, without the
 /// leading indent. `color` and `summary` are omitted when empty; `msgV:1`, `type:"message"`, `read:false` are always
 /// written. Spacing to match other neighbours is InboxDocument::with_appended's work.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "schema/array_entry.hpp"
+
 namespace inbox_poller::poller {
 namespace {
 
@@ -43,6 +45,10 @@ Fields delivered_fields(const MessageRow& row) {
   fields.emplace_back("new", std::string(to_string(row.confirmed)));
   fields.emplace_back("latency_ms", std::to_string(std::max<EpochMs>(0, row.delivered_ms - row.received_ms)));
   return fields;
+}
+
+std::string entry_text(const schema::Message& message, const std::string& raw) {
+  return raw.empty() ? schema::encode_entry(message) : raw;
 }
 
 HistoryRow offered_line(const MessageRow& row) {

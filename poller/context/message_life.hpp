@@ -15,6 +15,9 @@ Fields accepted_fields(const MessageRow&);
 Fields offered_fields(const MessageRow&);
 Fields delivered_fields(const MessageRow&);
 
+/// An entry as it stood or will stand in an inbox: `raw` where the columns do not say all of it.
+std::string entry_text(const schema::Message&, const std::string& raw);
+
 /// The line for the last time it was offered, to be kept before the row forgets it.
 HistoryRow offered_line(const MessageRow&);
 

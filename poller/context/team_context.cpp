@@ -4,7 +4,6 @@
 
 #include "config/rules.hpp"
 #include "poller/context/message_life.hpp"
-#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -214,11 +213,11 @@ Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& ev
   row.key = word.notice.key;
   row.sender = word.sender;
   row.type = word.type;
-  row.entry = schema::encode_entry(word.notice.message);
+  row.message = word.notice.message;
   row.disposition = Disposition::chat;
   row.request_id = word.request_id;
   row.received_ms = clock.wall_ms();
-  row.timestamp = schema::iso_timestamp(row.received_ms);
+  row.message.timestamp = schema::iso_timestamp(row.received_ms);
   row.batch = *batch;
   row.delivery = DeliveryState::queued;
   row.priority = word.priority;
@@ -242,7 +241,7 @@ Status TeamContext::enqueue(const std::vector<handlers::Post>& posts, const std:
     row.batch = batch;
     row.inbox = post.inbox;
     row.key = post.key;
-    row.entry = schema::encode_entry(post.message);
+    row.message = post.message;
     row.request_id = request_id;
     row.created_ms = clock.wall_ms();
     row.next_ms = row.created_ms;

@@ -104,6 +104,7 @@ constexpr std::array events{
     EventInfo{Event::control_problem, "control.problem", LogLevel::warn},
     EventInfo{Event::ledger_fault, "ledger.fault", LogLevel::error},
     EventInfo{Event::ledger_recovered, "ledger.recovered", LogLevel::info},
+    EventInfo{Event::ledger_taken_over, "ledger.taken_over", LogLevel::info},
     EventInfo{Event::ledger_pruned, "ledger.pruned", LogLevel::info},
 };
 

@@ -96,6 +96,7 @@ enum class Event {
   control_problem,
   ledger_fault,
   ledger_recovered,
+  ledger_taken_over,
   ledger_pruned,
 };
 

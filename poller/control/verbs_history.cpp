@@ -4,7 +4,6 @@
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
-#include "schema/array_entry.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/utf8.hpp"
 
@@ -28,9 +27,8 @@ std::string cut(const std::string& text) {
 /// With the text in place of the entry's bytes.
 json::object history_view(const MessageRow& row, bool full) {
   json::object view = message_view(row);
-  const auto envelope = schema::decode_entry(row.entry);
-  const std::string text = schema::make_parsable(envelope ? envelope->text : row.entry);
-  view["timestamp"] = schema::make_parsable(row.timestamp);
+  const std::string text = schema::make_parsable(row.disposition == Disposition::bad ? row.raw : row.message.text);
+  view["timestamp"] = schema::make_parsable(row.message.timestamp);
   view["text"] = full ? text : cut(text);
   view["is_cut"] = !full && text.size() > beginning;
   if (!full) view.erase("entry");

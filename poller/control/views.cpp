@@ -30,7 +30,7 @@ json::object effect_view(const OutboxRow& row) {
           {"last_problem", clean(row.last_problem)},
           {"message_key", row.key.value},
           {"request_id", row.request_id},
-          {"entry", clean(row.entry)}};
+          {"entry", clean(entry_text(row.message, row.raw))}};
 }
 
 json::array numbers_of(const std::vector<handlers::ProcessRef>& processes) {
@@ -170,7 +170,7 @@ json::object message_view(const MessageRow& row) {
           {"delivered_ms", row.delivered_ms},
           {"attempts", row.attempts},
           {"priority", static_cast<int>(row.priority)},
-          {"entry", clean(row.entry)}};
+          {"entry", clean(entry_text(row.message, row.raw))}};
 }
 
 json::object lead_view(Team& team) {

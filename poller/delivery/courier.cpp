@@ -8,7 +8,6 @@
 #include "poller/context/message_life.hpp"
 #include "poller/delivery/batch.hpp"
 #include "schema/codec.hpp"
-#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -232,9 +231,7 @@ Result<std::optional<MessageRow>> Courier::digest(EventBatch& events) {
   std::vector<long long> ids;
   for (const auto& row : *material) {
     ids.push_back(row.id);
-    handlers::DigestItem item{row.sender, row.received_ms, {}};
-    if (const auto envelope = schema::decode_entry(row.entry)) item.payload = schema::decode_payload(envelope->text);
-    items.push_back(std::move(item));
+    items.push_back({row.sender, row.received_ms, schema::decode_payload(row.message.text)});
   }
   const auto now = context_.clock.wall_ms();
   if (auto summed = context_.ledger.deliveries().mark_offered(ids, "digest", now); !summed) return summed.error();

@@ -3,7 +3,6 @@
 #include "handlers/ask_block.hpp"
 #include "poller/child.hpp"
 #include "poller/filesystem.hpp"
-#include "schema/array_entry.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/printable.hpp"
 #include "schema/teammate_message.hpp"
@@ -48,16 +47,14 @@ OutgoingMessage outgoing(const MessageRow& row, const schema::Roster& roster, co
   message.id = row.id;
   message.key = row.key;
   message.from = row.sender;
-  message.timestamp = row.timestamp;
+  message.timestamp = row.message.timestamp;
   message.type = row.type;
   message.received_ms = row.received_ms;
   message.attempts = row.attempts;
   if (row.type.ends_with("_ask")) message.request_id = row.request_id;
-  if (const auto envelope = schema::decode_entry(row.entry)) {
-    message.summary = envelope->summary;
-    message.text = envelope->text;
-    message.cut = cut(message.text, static_cast<std::size_t>(limit.count));
-  }
+  message.summary = row.message.summary;
+  message.text = row.message.text;
+  message.cut = cut(message.text, static_cast<std::size_t>(limit.count));
   if (const auto* member = roster.find(row.sender)) message.color = member->color;
   return message;
 }

@@ -8,9 +8,9 @@
 #include <limits>
 #include <variant>
 
+#include "poller/context/message_life.hpp"
 #include "poller/pause.hpp"
 #include "schema/codec.hpp"
-#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -109,7 +109,8 @@ asio::awaitable<void> Outbox::run() {
       std::vector<Attempt> over;
       std::vector<Attempt> waiting;
       for (auto& attempt : attempts) {
-        attempt.result = mailbox_.append(attempt.row.inbox, attempt.row.entry, attempt.receipt);
+        attempt.result = mailbox_.append(attempt.row.inbox, entry_text(attempt.row.message, attempt.row.raw),
+                                         attempt.receipt);
         const bool again = round < lock_rounds && worth_waiting(attempt.result.outcome);
         (again ? waiting : over).push_back(std::move(attempt));
       }
@@ -123,8 +124,7 @@ asio::awaitable<void> Outbox::run() {
 
 std::string Outbox::refusal_of(const OutboxRow& row) const {
   if (row.request_id.empty()) return {};  // neither an answer nor a request to shut down
-  const auto envelope = schema::decode_entry(row.entry);
-  if (!envelope || !is_verified(schema::decode_payload(envelope->text))) return {};
+  if (!is_verified(schema::decode_payload(row.message.text))) return {};
   const auto owner = context_.owner_of(row.inbox);
   if (context_.roster.find(owner) == nullptr) return {};  // a roster that is just being rewritten says nothing of it
   const auto worth = context_.worth(owner);

@@ -1,63 +1,52 @@
-// Asks: each (team, kind, request id) once, moving forward only.
 // The open states stand in the SQL as they are in handlers::is_open; a test holds the two together.
-#include <initializer_list>
-
 #include "poller/ledger/asks.hpp"
-#include "poller/ledger/row_sum.hpp"
-#include "poller/ledger/sqlite.hpp"
+
+#include "poller/ledger/tables.hpp"
 
 namespace inbox_poller::poller {
-namespace {
 
 using handlers::Request;
 using handlers::RequestEvent;
+using handlers::RequestKind;
 using handlers::RequestState;
 
-struct RequestRow {
-  std::string team;
-  Request request;
-};
-
-const std::string select_requests =
-    "SELECT team, kind, request_id, asker, content_hash, subject, body, description, suggestions, state, asked_ms, "
-    "deadline_ms, decided_ms, decided_by, rule, reason, message_key, sum FROM requests ";
-
-long long sum_of(std::string_view team, const Request& request) {
-  return row_sum(team, to_string(request.kind), request.request_id, request.asker, request.content_hash,
-                 request.subject, request.body, request.description, request.suggestions, to_string(request.state),
-                 request.asked_ms, request.deadline_ms, request.decided_ms, request.decided_by, request.rule,
-                 request.reason, request.message.value);
+const Table<AskRow>& asks_table() {
+  using A = AskRow;
+  using R = Request;
+  constexpr auto ask = &A::request;
+  static const Table<A> table(
+      "asks",
+      {number<&A::id>("id"), fixed<&A::team>("team"), fixed<ask, &R::kind>("kind"),
+       fixed<ask, &R::request_id>("request_id"), fixed<ask, &R::asker>("asker"),
+       fixed<ask, &R::content_hash>("content_hash"), changing<ask, &R::subject>("subject"),
+       column_as<BytesCell, ask, &R::body>(Part::changing, "body"), changing<ask, &R::description>("description"),
+       column_as<BytesCell, ask, &R::suggestions>(Part::changing, "suggestions"), changing<ask, &R::state>("state"),
+       changing<ask, &R::asked_ms>("asked_ms"), changing<ask, &R::deadline_ms>("deadline_ms"),
+       changing<ask, &R::decided_ms>("decided_ms"), changing<ask, &R::decided_by>("decided_by"),
+       changing<ask, &R::rule>("rule"), changing<ask, &R::reason>("reason"),
+       changing<ask, &R::message>("message_key")},
+      "team, kind, request_id",
+      {"asks_id ON asks (request_id, team)", "asks_open ON asks (team, asker) WHERE state IN ('received', 'pending')",
+       "asks_plans ON asks (team, asker, content_hash) WHERE kind = 'plan'",
+       "asks_decided ON asks (decided_ms) WHERE decided_ms > 0"},
+      [](const A& row) { return "ask " + row.request.request_id + " of team " + row.team; });
+  return table;
 }
 
-Result<RequestRow> read_row(const Database& database, const Statement& from) {
-  RequestRow row;
-  Request& request = row.request;
-  std::string kind;
-  std::string state;
-  long long sum = 0;
-  from.read(row.team, kind, request.request_id, request.asker, request.content_hash, request.subject, request.body,
-            request.description, request.suggestions, state, request.asked_ms, request.deadline_ms, request.decided_ms,
-            request.decided_by, request.rule, request.reason, request.message.value, sum);
-  const auto known_kind = handlers::parse_request_kind(kind);
-  const auto known_state = handlers::parse_request_state(state);
-  if (known_kind && known_state) {
-    request.kind = *known_kind;
-    request.state = *known_state;
-    if (sum == sum_of(row.team, request)) return row;
-  }
-  return database.damaged("request " + request.request_id + " of team " + row.team + " is not as it was written");
+namespace {
+
+using Named = std::pair<std::string, Request>;
+
+Result<Request> read_ask(const Database& database, const Statement& from) {
+  AskRow row;
+  if (auto read = asks_table().read_into(database, from, row); !read) return read.error();
+  return std::move(row.request);
 }
 
-Result<Request> read_request(const Database& database, const Statement& from) {
-  auto row = read_row(database, from);
-  if (!row) return row.error();
-  return std::move(row->request);
-}
-
-Result<std::pair<std::string, Request>> read_named(const Database& database, const Statement& from) {
-  auto row = read_row(database, from);
-  if (!row) return row.error();
-  return std::pair(std::move(row->team), std::move(row->request));
+Result<Named> read_named(const Database& database, const Statement& from) {
+  AskRow row;
+  if (auto read = asks_table().read_into(database, from, row); !read) return read.error();
+  return Named(std::move(row.team), std::move(row.request));
 }
 
 // Open asks may be written again as they are (a deadline is set); otherwise some event must lead from one state to the
@@ -86,13 +75,14 @@ Status may_replace(const Request& recorded, const Request& request) {
 
 }  // namespace
 
-Result<std::optional<Request>> AskTable::find(std::string_view team, handlers::RequestKind kind, std::string_view id) {
-  const std::string sql = select_requests + "WHERE team = ?1 AND kind = ?2 AND request_id = ?3";
-  return first_row(database_.query(sql, team, to_string(kind), id), read_request, database_);
+Result<std::optional<Request>> AskTable::find(std::string_view team, RequestKind kind, std::string_view id) {
+  static const std::string sql = asks_table().select() + "WHERE team = ?1 AND kind = ?2 AND request_id = ?3";
+  return first_row<Request>(database_.query(sql, team, to_string(kind), id), read_ask, database_);
 }
 
-Result<std::vector<std::pair<std::string, Request>>> AskTable::by_id(std::string_view id) {
-  return all_rows(database_.query(select_requests + "WHERE request_id = ?1 ORDER BY id", id), read_named, database_);
+Result<std::vector<Named>> AskTable::by_id(std::string_view id) {
+  static const std::string sql = asks_table().select() + "WHERE request_id = ?1 ORDER BY id";
+  return all_rows<Named>(database_.query(sql, id), read_named, database_);
 }
 
 Status AskTable::put(std::string_view team, const Request& row) {
@@ -101,44 +91,32 @@ Status AskTable::put(std::string_view team, const Request& row) {
   if (*recorded) {
     if (auto allowed = may_replace(**recorded, row); !allowed) return allowed;
   }
-  return database_.run(
-      "INSERT INTO requests (team, kind, request_id, asker, content_hash, subject, body, description, suggestions, "
-      "state, "
-      "asked_ms, deadline_ms, decided_ms, decided_by, rule, reason, message_key, sum) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18) "
-      "ON CONFLICT (team, kind, request_id) DO UPDATE SET subject = excluded.subject, body = excluded.body, "
-      "description = excluded.description, suggestions = excluded.suggestions, state = excluded.state, "
-      "asked_ms = excluded.asked_ms, deadline_ms = excluded.deadline_ms, decided_ms = excluded.decided_ms, "
-      "decided_by = excluded.decided_by, rule = excluded.rule, reason = excluded.reason, "
-      "message_key = excluded.message_key, sum = excluded.sum",
-      team, to_string(row.kind), row.request_id, row.asker, row.content_hash, row.subject, Blob{row.body},
-      row.description, Blob{row.suggestions}, to_string(row.state), row.asked_ms, row.deadline_ms, row.decided_ms,
-      row.decided_by, row.rule, row.reason, row.message.value, sum_of(team, row));
+  return asks_table().put(database_, {0, std::string(team), row});
 }
 
-Result<std::vector<std::pair<std::string, Request>>> AskTable::decisions(std::string_view team, EpochMs since_ms,
-                                                                       int limit) {
+Result<std::vector<Named>> AskTable::decisions(std::string_view team, EpochMs since_ms, int limit) {
   // The plus keeps the index on the time of decision in use: it gives the order.
-  const std::string sql = select_requests + (team.empty() ? "WHERE ?1 = '' AND" : "WHERE +team = ?1 AND") +
+  const std::string sql = asks_table().select() + (team.empty() ? "WHERE ?1 = '' AND" : "WHERE +team = ?1 AND") +
                           " decided_ms > 0 AND decided_ms >= ?2 ORDER BY decided_ms DESC, id DESC LIMIT ?3";
-  return all_rows(database_.query(sql, team, since_ms, limit), read_named, database_);
+  return all_rows<Named>(database_.query(sql, team, since_ms, limit), read_named, database_);
 }
 
 Result<std::vector<Request>> AskTable::open(std::string_view team) {
-  const std::string sql = select_requests + "WHERE team = ?1 AND state IN ('received', 'pending') ORDER BY id";
-  return all_rows(database_.query(sql, team), read_request, database_);
+  static const std::string sql =
+      asks_table().select() + "WHERE team = ?1 AND state IN ('received', 'pending') ORDER BY id";
+  return all_rows<Request>(database_.query(sql, team), read_ask, database_);
 }
 
 Result<std::uint32_t> AskTable::open_count(std::string_view team, std::string_view asker) {
   auto count = database_.value<long long>(
-      "SELECT count(*) FROM requests WHERE team = ?1 AND asker = ?2 AND state IN ('received', 'pending')", team, asker);
+      "SELECT count(*) FROM asks WHERE team = ?1 AND asker = ?2 AND state IN ('received', 'pending')", team, asker);
   if (!count) return count.error();
   return static_cast<std::uint32_t>(*count);
 }
 
 Result<std::uint32_t> AskTable::plan_count(std::string_view team, std::string_view asker, std::string_view content_hash) {
   auto count = database_.value<long long>(
-      "SELECT count(*) FROM requests WHERE team = ?1 AND asker = ?2 AND content_hash = ?3 AND kind = 'plan'", team,
+      "SELECT count(*) FROM asks WHERE team = ?1 AND asker = ?2 AND content_hash = ?3 AND kind = 'plan'", team,
       asker, content_hash);
   if (!count) return count.error();
   return static_cast<std::uint32_t>(*count);

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "poller/ledger/ledger_file.hpp"
-#include "poller/ledger/schema.sql.hpp"
+#include "poller/ledger/tables.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -63,9 +63,9 @@ Result<LedgerReport> inspect_ledger(const std::string& given) {
   const auto format = value_of(handle, *path, "PRAGMA user_version");
   if (!format) return format.error();
   LedgerReport report{true, std::stoi("0" + *format), {}};
-  if (report.format > static_cast<int>(ledger_migrations.size()))
+  if (report.format > ledger_format)
     return Error{"ledger.newer", *path + ": has format " + *format + ", this inbox-poller knows up to " +
-                                     std::to_string(ledger_migrations.size())};
+                                     std::to_string(ledger_format)};
   auto finding = value_of(handle, *path, "PRAGMA quick_check(1)");
   if (!finding) return finding.error();
   report.finding = *std::move(finding);

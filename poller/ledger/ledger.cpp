@@ -1,33 +1,19 @@
-// The ledger as a whole: its transactions, the tick counter, the history, and how it stays small.
+// The ledger as a whole: its transactions, its format, and how it stays small.
 #include "poller/ledger/ledger.hpp"
 
 #include "poller/ledger/ledger_impl.hpp"
-#include "poller/ledger/row_sum.hpp"
-#include "poller/ledger/texts.hpp"
+#include "poller/ledger/tables.hpp"
 
 namespace inbox_poller::poller {
 namespace {
 
-const std::string select_history = "SELECT at_ms, team, message_key, request_id, event, detail, sum FROM history ";
-
-long long sum_of(const HistoryRow& row) {
-  return row_sum(row.at_ms, row.team, row.message_key, row.request_id, row.event, row.detail);
-}
-
-Result<HistoryRow> read_history(const Database& database, const Statement& from) {
-  HistoryRow row;
-  long long sum = 0;
-  from.read(row.at_ms, row.team, row.message_key, row.request_id, row.event, row.detail, sum);
-  if (sum != sum_of(row)) return database.damaged("a line of the history is not as it was written");
-  return row;
-}
-
 /// Messages that could go if no inbox has them any more: old, not on their way, and nobody waits for what they asked.
 constexpr const char* prunable_messages = R"sql(
 SELECT id, key FROM messages AS m
-WHERE team = ?1 AND received_ms < ?2 AND delivery IN ('none', 'delivered', 'expired')
+WHERE team = ?1 AND received_ms < ?2
+  AND NOT EXISTS (SELECT 1 FROM deliveries WHERE message = m.id AND state IN ('queued', 'offered'))
   AND (request_id = '' OR NOT (
-    EXISTS (SELECT 1 FROM requests WHERE request_id = m.request_id AND team = m.team AND state IN ('received', 'pending'))
+    EXISTS (SELECT 1 FROM asks WHERE request_id = m.request_id AND team = m.team AND state IN ('received', 'pending'))
     OR EXISTS (SELECT 1 FROM shutdowns WHERE request_id = m.request_id AND team = m.team
                AND state IN ('requested', 'approved', 'forced', 'process_gone', 'pane_gone'))
     OR EXISTS (SELECT 1 FROM outbox WHERE team = m.team AND request_id = m.request_id AND state IN ('pending', 'written'))))
@@ -35,8 +21,8 @@ WHERE team = ?1 AND received_ms < ?2 AND delivery IN ('none', 'delivered', 'expi
 
 /// In this order: each statement looks at what the one before it left. An answer must be there as long as its ask can
 /// come again, and an ask can come again as long as a message with it is remembered.
-constexpr const char* prune_requests = R"sql(
-DELETE FROM requests AS r
+constexpr const char* prune_asks = R"sql(
+DELETE FROM asks AS r
 WHERE team = ?1 AND asked_ms < ?2 AND decided_ms < ?2 AND state NOT IN ('received', 'pending')
   AND NOT EXISTS (SELECT 1 FROM messages WHERE request_id = r.request_id AND team = r.team AND request_id <> '')
   AND NOT EXISTS (SELECT 1 FROM outbox WHERE team = r.team AND request_id = r.request_id AND state IN ('pending', 'written'))
@@ -50,14 +36,14 @@ WHERE team = ?1 AND changed_ms < ?2 AND state NOT IN ('requested', 'approved', '
 constexpr const char* prune_outbox = R"sql(
 DELETE FROM outbox AS o
 WHERE team = ?1 AND created_ms < ?2 AND state IN ('done', 'dead')
-  AND NOT EXISTS (SELECT 1 FROM requests WHERE request_id = o.request_id AND team = o.team)
+  AND NOT EXISTS (SELECT 1 FROM asks WHERE request_id = o.request_id AND team = o.team)
   AND NOT EXISTS (SELECT 1 FROM shutdowns WHERE request_id = o.request_id AND team = o.team)
 )sql";
 constexpr const char* prune_history = R"sql(
 DELETE FROM history AS h
 WHERE team = ?1 AND at_ms < ?2
   AND NOT EXISTS (SELECT 1 FROM messages WHERE key = h.message_key)
-  AND NOT EXISTS (SELECT 1 FROM requests WHERE request_id = h.request_id AND team = h.team)
+  AND NOT EXISTS (SELECT 1 FROM asks WHERE request_id = h.request_id AND team = h.team)
   AND NOT EXISTS (SELECT 1 FROM shutdowns WHERE request_id = h.request_id AND team = h.team)
 )sql";
 constexpr const char* prune_orders = R"sql(
@@ -66,10 +52,63 @@ WHERE team = ?1 AND state_ms < ?2
   AND NOT EXISTS (SELECT 1 FROM members WHERE team = o.team AND name = o.member AND present = 1)
 )sql";
 
+/// For people: keys as everybody else writes them, a message with its delivery.
+TableText view_of(std::string_view name, std::string_view columns, std::string_view from) {
+  return {std::string(name), "CREATE VIEW " + std::string(name) + " AS SELECT " + std::string(columns) + "\nFROM " +
+                                 std::string(from) + ";\n"};
+}
+
+std::string key_column(const std::string& column) {
+  return "lower(hex(substr(" + column + ", 1, 16))) || iif(length(" + column + ") > 16, '-' || CAST(substr(" + column +
+         ", 17) AS TEXT), '')";
+}
+
 }  // namespace
+
+std::vector<TableText> described_tables() {
+  return {{"daemon",
+           "CREATE TABLE daemon (\n  one INTEGER PRIMARY KEY CHECK (one = 1),\n  batch INTEGER NOT NULL\n) STRICT;\n"
+           "INSERT INTO daemon VALUES (1, 0);\n"},
+          messages_table().text(),
+          deliveries_table().text(),
+          asks_table().text(),
+          outbox_table().text(),
+          shutdowns_table().text(),
+          orders_table().text(),
+          members_table().text(),
+          rules_table().text(),
+          leads_table().text(),
+          rosters_table().text(),
+          history_table().text(),
+          view_of("mail",
+                  "id, " + key_column("key") +
+                      " AS key, m.team, inbox, sender, type, disposition, code, reason,\n  request_id, received_ms, "
+                      "batch, from_id, timestamp, summary, text, raw, coalesce(state, 'none') AS delivery, priority,\n  "
+                      "confirmed, sink, offered_ms, delivered_ms, coalesce(attempts, 0) AS attempts",
+                  "messages AS m LEFT JOIN deliveries ON message = id"),
+          view_of("sent",
+                  "id, " + key_column("key") +
+                      " AS key, team, batch, inbox, request_id, state, attempts, created_ms,\n  next_ms, last_problem, "
+                      "from_id, timestamp, summary, text, raw",
+                  "outbox"),
+          view_of("told",
+                  "id, at_ms, team, " + key_column("message_key") + " AS message_key, request_id,\n  event, detail",
+                  "history")};
+}
+
+std::string json_list(const std::vector<long long>& ids) {
+  std::string text = "[";
+  for (const long long id : ids) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(id);
+  }
+  return text + "]";
+}
 
 Ledger::Ledger(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Ledger::~Ledger() = default;
+
+const std::optional<TakenOver>& Ledger::taken_over() const { return impl_->taken_over; }
 
 MessageTable& Ledger::messages() { return impl_->messages; }
 DeliveryTable& Ledger::deliveries() { return impl_->deliveries; }
@@ -97,23 +136,6 @@ Result<long long> Ledger::next_batch() {
   return impl_->database->value<long long>("UPDATE daemon SET batch = batch + 1 RETURNING batch");
 }
 
-Status HistoryTable::add(const HistoryRow& row) {
-  return database_.run(
-      "INSERT INTO history (at_ms, team, message_key, request_id, event, detail, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
-      "?7)",
-      row.at_ms, row.team, row.message_key, row.request_id, row.event, row.detail, sum_of(row));
-}
-
-Result<std::vector<HistoryRow>> HistoryTable::of_message(const schema::MessageKey& key) {
-  return all_rows(database_.query(select_history + "WHERE message_key = ?1 ORDER BY id", key.value), read_history,
-                  database_);
-}
-
-Result<std::vector<HistoryRow>> HistoryTable::of_request(std::string_view team, std::string_view request_id) {
-  const std::string sql = select_history + "WHERE team = ?1 AND request_id = ?2 ORDER BY id";
-  return all_rows(database_.query(sql, team, request_id), read_history, database_);
-}
-
 Result<long long> Ledger::prune(std::string_view team, EpochMs cutoff,
                                 const std::function<bool(const schema::MessageKey&)>& keep) {
   Database& database = *impl_->database;
@@ -127,12 +149,16 @@ Result<long long> Ledger::prune(std::string_view team, EpochMs cutoff,
         if (!*more) break;
         long long id = 0;
         schema::MessageKey key;
-        candidates.read(id, key.value);
+        candidates.get(0, id);
+        if (!Cell<schema::MessageKey>::read(candidates, 1, key))
+          return database.damaged("message " + std::to_string(id) + " has no key");
         if (!keep(key)) gone.push_back(id);
       }
     }
-    auto done = database.run("DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?1))", json_list(gone));
-    for (const char* step : {prune_requests, prune_shutdowns, prune_outbox, prune_history, prune_orders}) {
+    const auto ids = json_list(gone);
+    auto done = database.run("DELETE FROM deliveries WHERE message IN (SELECT value FROM json_each(?1))", ids);
+    if (done) done = database.run("DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?1))", ids);
+    for (const char* step : {prune_asks, prune_shutdowns, prune_outbox, prune_history, prune_orders}) {
       if (done) done = database.run(step, team, cutoff);
     }
     return done;

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,9 +24,15 @@
 
 namespace inbox_poller::poller {
 
+/// A ledger of an earlier format became one of today's when it was opened.
+struct TakenOver {
+  int format = 0;    // what it was
+  std::string copy;  // of it as it was; a person may delete it
+};
+
 class Ledger {
  public:
-  /// Opens or creates the file (0600), checks it and migrates it. ":memory:" is allowed for tests. Errors:
+  /// Opens or creates the file (0600), checks it, and takes it over when an earlier program wrote it. ":memory:" is allowed for tests. Errors:
   /// ledger.damaged, ledger.in_use (another daemon has it), ledger.newer (written by a later program), ledger.foreign
   /// (not a ledger), ledger.unsafe (a link, another owner, writable for others), ledger.io, ledger.full.
   static Result<std::unique_ptr<Ledger>> open(const std::string& path);
@@ -33,6 +40,8 @@ class Ledger {
   /// one when there was no ledger. Only ever called because a person asked for it (`run --new-ledger`).
   static Result<std::string> set_aside(const std::string& path, EpochMs now_ms);
   ~Ledger();
+
+  [[nodiscard]] const std::optional<TakenOver>& taken_over() const;
 
   /// Runs `work` in one immediate transaction: commits when it returns success, rolls back on an error or an exception
   /// (which goes on to the caller). After an error the ledger stays usable. Nesting is a mistake and is refused.

@@ -151,6 +151,13 @@ Status create_private_file(const std::string& path) {
   return Done{};
 }
 
+Status sync_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  const int failed = fd >= 0 && ::fsync(fd) == 0 ? 0 : errno;
+  if (fd >= 0) ::close(fd);
+  return failed == 0 ? Status(Done{}) : system_fault(path, "cannot be made durable", failed);
+}
+
 Status rename_durably(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) return system_fault(from, "cannot rename to " + to, errno);
   return sync_directory_of(to);

@@ -40,6 +40,9 @@ Result<bool> ledger_exists(const std::string& path);
 /// Creates an empty file, 0600 whatever the umask, in place of a left-over of an interrupted attempt.
 Status create_private_file(const std::string& path);
 
+/// Makes what was written to the file durable.
+Status sync_file(const std::string& path);
+
 /// Renames and makes the renaming durable.
 Status rename_durably(const std::string& from, const std::string& to);
 

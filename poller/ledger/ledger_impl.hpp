@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "poller/ledger/ledger.hpp"
 #include "poller/ledger/ledger_file.hpp"
@@ -15,6 +16,7 @@ struct Ledger::Impl {
 
   LedgerLock lock;  // let go only after the connection is closed
   std::unique_ptr<Database> database;
+  std::optional<TakenOver> taken_over;
   MessageTable messages{*database};
   DeliveryTable deliveries{*database};
   AskTable asks{*database};

@@ -1,132 +1,100 @@
-// What we know of a team beside its messages: members, the session's rules, the lead.
-#include "poller/ledger/leads.hpp"
+// What is known of a team beside its messages: members, the session's rules, the lead, the roster.
 #include "poller/ledger/members.hpp"
-#include "poller/ledger/row_sum.hpp"
-#include "poller/ledger/sqlite.hpp"
+
+#include "poller/ledger/leads.hpp"
+#include "poller/ledger/tables.hpp"
 
 namespace inbox_poller::poller {
-namespace {
 
-// A row of format 1 has no task and keeps the sum that was made without one.
-long long sum_of(const MemberRow& row) {
-  const auto present = row.present ? 1 : 0;
-  return row.task.empty() ? row_sum(row.team, row.name, present, row.state, row.detail, row.last_seen_ms)
-                          : row_sum(row.team, row.name, present, row.state, row.detail, row.last_seen_ms, row.task);
+const Table<MemberRow>& members_table() {
+  using M = MemberRow;
+  static const Table<M> table(
+      "members",
+      {fixed<&M::team>("team"), fixed<&M::name>("name"), changing<&M::present>("present"), changing<&M::state>("state"),
+       changing<&M::detail>("detail"), changing<&M::task>("task"), changing<&M::last_seen_ms>("last_seen_ms")},
+      "team, name", {}, [](const M& row) { return "member " + row.name + " of team " + row.team; });
+  return table;
 }
 
-long long sum_of(const SessionRule& row) {
-  return row_sum(row.team, row.session, row.kind, row.action, row.rule, row.by, row.at_ms);
+const Table<SessionRule>& rules_table() {
+  using R = SessionRule;
+  static const Table<R> table(
+      "rules",
+      {number<&R::id>("id"), fixed<&R::team>("team"), fixed<&R::session>("session"),
+       one_of(fixed<&R::kind>("kind"), "'permission', 'host', 'team'"),
+       one_of(fixed<&R::action>("action"), "'allow', 'deny'"), fixed<&R::rule>("rule"), fixed<&R::by>("by"),
+       fixed<&R::at_ms>("at_ms")},
+      "team, session, kind, action, rule", {},
+      [](const R& row) { return "session rule " + std::to_string(row.id); });
+  return table;
 }
 
-// Likewise, what format 2 did not know.
-long long sum_of(std::string_view team, const LeadRow& row) {
-  const bool is_plain = row.by.empty() && row.session.empty() && row.pane.empty();
-  return is_plain ? row_sum(team, row.state, row.since_ms, row.until_ms)
-                  : row_sum(team, row.state, row.since_ms, row.until_ms, row.by, row.session, row.pane);
+const Table<TeamLeadRow>& leads_table() {
+  using T = TeamLeadRow;
+  constexpr auto lead = &T::lead;
+  static const Table<T> table(
+      "leads",
+      {fixed<&T::team>("team"), one_of(changing<lead, &LeadRow::state>("state"), "'idle', 'busy', 'gone'"),
+       changing<lead, &LeadRow::since_ms>("since_ms"), changing<lead, &LeadRow::until_ms>("until_ms"),
+       changing<lead, &LeadRow::by>("by"), changing<lead, &LeadRow::session>("session"),
+       changing<lead, &LeadRow::pane>("pane")},
+      "team", {}, [](const T& row) { return "the lead's state in team " + row.team; });
+  return table;
 }
 
-long long sum_of(std::string_view team, const RosterRow& row) {
-  return row_sum(team, row.bytes, static_cast<long long>(row.file), row.seen_ms);
+const Table<TeamRosterRow>& rosters_table() {
+  using T = TeamRosterRow;
+  constexpr auto roster = &T::roster;
+  static const Table<T> table(
+      "rosters",
+      {fixed<&T::team>("team"), column_as<BytesCell, roster, &RosterRow::bytes>(Part::changing, "bytes"),
+       changing<roster, &RosterRow::file>("file"), changing<roster, &RosterRow::seen_ms>("seen_ms")},
+      "team", {}, [](const T& row) { return "the roster of team " + row.team; });
+  return table;
 }
 
-Result<MemberRow> read_member(const Database& database, const Statement& from) {
-  MemberRow row;
-  long long sum = 0;
-  from.read(row.team, row.name, row.present, row.state, row.detail, row.task, row.last_seen_ms, sum);
-  if (sum != sum_of(row))
-    return database.damaged("member " + row.name + " of team " + row.team + " is not as it was written");
-  return row;
-}
-
-Result<SessionRule> read_rule(const Database& database, const Statement& from) {
-  SessionRule row;
-  long long sum = 0;
-  from.read(row.id, row.team, row.session, row.kind, row.action, row.rule, row.by, row.at_ms, sum);
-  if (sum != sum_of(row))
-    return database.damaged("session rule " + std::to_string(row.id) + " is not as it was written");
-  return row;
-}
-
-}  // namespace
-
-Status MemberTable::put(const MemberRow& row) {
-  return database_.run(
-      "INSERT INTO members (team, name, present, state, detail, task, last_seen_ms, sum) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
-      "ON CONFLICT (team, name) DO UPDATE SET present = excluded.present, state = excluded.state, "
-      "detail = excluded.detail, task = excluded.task, last_seen_ms = excluded.last_seen_ms, sum = excluded.sum",
-      row.team, row.name, row.present ? 1 : 0, row.state, row.detail, row.task, row.last_seen_ms, sum_of(row));
-}
+Status MemberTable::put(const MemberRow& row) { return members_table().put(database_, row); }
 
 Result<std::vector<MemberRow>> MemberTable::of_team(std::string_view team) {
-  return all_rows(database_.query("SELECT team, name, present, state, detail, task, last_seen_ms, sum FROM members "
-                                 "WHERE team = ?1 ORDER BY name",
-                                 team),
-                  read_member, database_);
+  static const std::string sql = members_table().select() + "WHERE team = ?1 ORDER BY name";
+  return members_table().all(database_, database_.query(sql, team));
 }
 
 Result<long long> RuleTable::add(const SessionRule& row) {
-  // The same rule again changes nothing; the update that is none makes SQLite return the id that it has.
+  auto added = rules_table().insert_new(database_, row);
+  if (!added || database_.changes() > 0) return added;
   return database_.value<long long>(
-      "INSERT INTO rules (team, session, kind, action, rule, by, at_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
-      "ON CONFLICT (team, session, kind, action, rule) DO UPDATE SET id = id RETURNING id",
-      row.team, row.session, row.kind, row.action, row.rule, row.by, row.at_ms, sum_of(row));
+      "SELECT id FROM rules WHERE team = ?1 AND session = ?2 AND kind = ?3 AND action = ?4 AND rule = ?5", row.team,
+      row.session, row.kind, row.action, row.rule);
 }
 
 Status RuleTable::remove(long long id) { return database_.run("DELETE FROM rules WHERE id = ?1", id); }
 
 Result<std::vector<SessionRule>> RuleTable::of_team(std::string_view team) {
-  return all_rows(
-      database_.query(
-          "SELECT id, team, session, kind, action, rule, by, at_ms, sum FROM rules WHERE team = ?1 ORDER BY id", team),
-      read_rule, database_);
+  static const std::string sql = rules_table().select() + "WHERE team = ?1 ORDER BY id";
+  return rules_table().all(database_, database_.query(sql, team));
 }
 
 Status LeadTable::put(std::string_view team, const LeadRow& row) {
-  return database_.run(
-      "INSERT INTO lead (team, state, since_ms, until_ms, by, session, pane, sum) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
-      "ON CONFLICT (team) DO UPDATE SET state = excluded.state, since_ms = excluded.since_ms, "
-      "until_ms = excluded.until_ms, by = excluded.by, session = excluded.session, pane = excluded.pane, "
-      "sum = excluded.sum",
-      team, row.state, row.since_ms, row.until_ms, row.by, row.session, row.pane, sum_of(team, row));
+  return leads_table().put(database_, {std::string(team), row});
 }
 
 Result<std::optional<LeadRow>> LeadTable::find(std::string_view team) {
-  Statement rows =
-      database_.query("SELECT state, since_ms, until_ms, by, session, pane, sum FROM lead WHERE team = ?1", team);
-  auto found = rows.next();
-  if (!found) return found.error();
-  if (!*found) return std::optional<LeadRow>();
-  LeadRow row;
-  long long sum = 0;
-  rows.read(row.state, row.since_ms, row.until_ms, row.by, row.session, row.pane, sum);
-  if (sum != sum_of(team, row))
-    return database_.damaged("the lead's state in team " + std::string(team) + " is not as it was written");
-  return std::optional(row);
+  static const std::string sql = leads_table().select() + "WHERE team = ?1";
+  auto row = leads_table().first(database_, database_.query(sql, team));
+  if (!row) return row.error();
+  return *row ? std::optional(std::move((*row)->lead)) : std::nullopt;
 }
 
 Status RosterTable::put(std::string_view team, const RosterRow& row) {
-  return database_.run(
-      "INSERT INTO rosters (team, bytes, file, seen_ms, sum) VALUES (?1, ?2, ?3, ?4, ?5) "
-      "ON CONFLICT (team) DO UPDATE SET bytes = excluded.bytes, file = excluded.file, seen_ms = excluded.seen_ms, "
-      "sum = excluded.sum",
-      team, Blob{row.bytes}, static_cast<long long>(row.file), row.seen_ms, sum_of(team, row));
+  return rosters_table().put(database_, {std::string(team), row});
 }
 
 Result<std::optional<RosterRow>> RosterTable::find(std::string_view team) {
-  Statement rows = database_.query("SELECT bytes, file, seen_ms, sum FROM rosters WHERE team = ?1", team);
-  auto found = rows.next();
-  if (!found) return found.error();
-  if (!*found) return std::optional<RosterRow>();
-  RosterRow row;
-  long long file = 0;
-  long long sum = 0;
-  rows.read(row.bytes, file, row.seen_ms, sum);
-  row.file = static_cast<std::uint64_t>(file);
-  if (sum != sum_of(team, row))
-    return database_.damaged("the roster of team " + std::string(team) + " is not as it was written");
-  return std::optional(std::move(row));
+  static const std::string sql = rosters_table().select() + "WHERE team = ?1";
+  auto row = rosters_table().first(database_, database_.query(sql, team));
+  if (!row) return row.error();
+  return *row ? std::optional(std::move((*row)->roster)) : std::nullopt;
 }
 
 }  // namespace inbox_poller::poller

@@ -1,11 +1,11 @@
 // How a ledger comes to be open: owned, private, whole, ours, and of our version.
 #include "poller/ledger/ledger_impl.hpp"
-#include "poller/ledger/schema.sql.hpp"
+#include "poller/ledger/old_formats.hpp"
+#include "poller/ledger/tables.hpp"
+#include "poller/ledger/take_over.hpp"
 
 namespace inbox_poller::poller {
 namespace {
-
-constexpr int known_version = static_cast<int>(ledger_migrations.size());
 
 // fullfsync is for macOS, where fsync alone does not reach the disk; elsewhere it changes nothing. Temporary tables
 // stay in memory so that a full disk cannot fail a read. The size limit cuts the log back after an operator's long read
@@ -22,18 +22,12 @@ PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 16777216;
 )sql";
 
-Status migrate(Database& database, int wanted = known_version) {
-  auto version = database.value<int>("PRAGMA user_version");
-  if (!version) return version.error();
-  for (int from = *version; from < wanted; ++from) {
-    // Appended piece by piece: of one expression g++ 12 says, under ThreadSanitizer, that it writes over its end.
-    std::string step(ledger_migrations.at(static_cast<std::size_t>(from)));
-    step += "PRAGMA application_id = " + std::to_string(ledger_application_id) + ";";
-    step += "PRAGMA user_version = " + std::to_string(from + 1) + ";";
-    auto done = database.transaction([&] { return database.script(step); });
-    if (!done) return in_context("bringing the ledger to format " + std::to_string(from + 1), done.error());
-  }
-  return Done{};
+Status make_tables(Database& database) {
+  std::string sql;
+  for (const auto& table : described_tables()) sql += table.sql;
+  sql += "PRAGMA application_id = " + std::to_string(ledger_application_id) + ";";
+  sql += "PRAGMA user_version = " + std::to_string(ledger_format) + ";";
+  return database.transaction([&] { return database.script(sql); });
 }
 
 // Built beside its place and renamed when complete: after a crash in here there is still no ledger, and the next start
@@ -45,7 +39,7 @@ Status create(const std::string& path) {
     auto database = Database::open(draft);
     if (!database) return database.error();
     if (auto set = (*database)->script("PRAGMA journal_mode = MEMORY;" + std::string(settings)); !set) return set;
-    if (auto migrated = migrate(**database); !migrated) return migrated;
+    if (auto made = make_tables(**database); !made) return made;
   }
   return rename_durably(draft, path);
 }
@@ -55,7 +49,7 @@ Status create(const std::string& path) {
 Status examine_columns(Database& database, int version) {
   auto model = Database::open(":memory:");
   if (!model) return model.error();
-  if (auto made = migrate(**model, version); !made) return made;
+  if (auto made = version == ledger_format ? make_tables(**model) : make_old_tables(**model, version); !made) return made;
   const std::string columns = "FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'";
   auto wanted = (*model)->value<std::string>("SELECT json_group_array(t.name || '.' || c.name) " + columns);
   if (!wanted) return wanted.error();
@@ -76,9 +70,9 @@ Status examine(Database& database) {
   }
   auto version = database.value<int>("PRAGMA user_version");
   if (!version) return version.error();
-  if (*version > known_version) {
+  if (*version > ledger_format) {
     return Error{"ledger.newer", database.path() + ": has format " + std::to_string(*version) +
-                                     ", this inbox-poller knows up to " + std::to_string(known_version) +
+                                     ", this inbox-poller knows up to " + std::to_string(ledger_format) +
                                      "; install the newer inbox-poller again"};
   }
   auto finding = database.value<std::string>("PRAGMA integrity_check(1)");
@@ -124,7 +118,15 @@ Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& given) {
     if (auto sound = examine(database); !sound) return sound.error();
     if (auto logged = use_write_ahead_log(database); !logged) return logged.error();
   }
-  if (auto migrated = migrate(database); !migrated) return migrated.error();
+  const auto version = database.value<int>("PRAGMA user_version");
+  if (!version) return version.error();
+  if (in_memory) {
+    if (auto made = make_tables(database); !made) return made.error();
+  } else if (*version < ledger_format) {
+    auto taken = take_over(database, *version);
+    if (!taken) return taken.error();
+    impl->taken_over = TakenOver{*version, *std::move(taken)};
+  }
   return std::unique_ptr<Ledger>(new Ledger(std::move(impl)));
 }
 

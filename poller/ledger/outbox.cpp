@@ -1,8 +1,6 @@
-// The outbox: what we owe to others, in bytes that were fixed when it was decided.
 #include "poller/ledger/outbox.hpp"
-#include "poller/ledger/row_sum.hpp"
-#include "poller/ledger/sqlite.hpp"
-#include "poller/ledger/texts.hpp"
+
+#include "poller/ledger/tables.hpp"
 
 namespace inbox_poller::poller {
 
@@ -16,81 +14,68 @@ std::string_view to_string(EffectState state) {
   return "";
 }
 
-std::optional<EffectState> parse_effect_state(std::string_view text) {
-  return parse(text, {EffectState::pending, EffectState::written, EffectState::done, EffectState::dead});
+const Table<OutboxRow>& outbox_table() {
+  using O = OutboxRow;
+  using schema::Message;
+  static const Table<O> table(
+      "outbox",
+      {number<&O::id>("id"), fixed<&O::key>("key"), fixed<&O::team>("team"), fixed<&O::batch>("batch"),
+       fixed<&O::inbox>("inbox"), fixed<&O::request_id>("request_id"), changing<&O::state>("state"),
+       changing<&O::attempts>("attempts"), changing<&O::created_ms>("created_ms"), changing<&O::next_ms>("next_ms"),
+       changing<&O::last_problem>("last_problem"), fixed<&O::message, &Message::from>("from_id"),
+       fixed<&O::message, &Message::timestamp>("timestamp"), fixed<&O::message, &Message::summary>("summary"),
+       fixed<&O::message, &Message::color>("color"), fixed<&O::message, &Message::id>("msg_id"),
+       fixed<&O::message, &Message::text>("text"), column_as<BytesCell, &O::raw>(Part::fixed, "raw")},
+      "",
+      {"outbox_pending ON outbox (team, inbox) WHERE state = 'pending'",
+       "outbox_written ON outbox (team) WHERE state = 'written'", "outbox_request ON outbox (team, request_id)",
+       "outbox_key ON outbox (key)"},
+      [](const O& row) { return "outbox row " + std::to_string(row.id); });
+  return table;
 }
 
 namespace {
 
-const std::string select_outbox =
-    "SELECT id, team, batch, inbox, key, entry, request_id, state, attempts, created_ms, next_ms, last_problem, sum "
-    "FROM outbox ";
-
-/// The oldest pending row of each inbox: nothing overtakes it.
-constexpr const char* heads =
-    "id IN (SELECT min(id) FROM outbox WHERE team = ?1 AND state = 'pending' GROUP BY inbox) ";
-
-long long sum_of(const OutboxRow& row) {
-  return row_sum(row.team, row.batch, row.inbox, row.key.value, row.entry, row.request_id, to_string(row.state),
-                 row.attempts, row.created_ms, row.next_ms, row.last_problem);
-}
-
-Result<OutboxRow> read_outbox(const Database& database, const Statement& from) {
-  OutboxRow row;
-  std::string state;
-  long long sum = 0;
-  from.read(row.id, row.team, row.batch, row.inbox, row.key.value, row.entry, row.request_id, state, row.attempts,
-            row.created_ms, row.next_ms, row.last_problem, sum);
-  if (const auto known = parse_effect_state(state)) {
-    row.state = *known;
-    if (sum == sum_of(row)) return row;
-  }
-  return database.damaged("outbox row " + std::to_string(row.id) + " is not as it was written");
-}
-
-/// Writes what may change of a row; never its bytes.
-Status move_on(Database& database, const OutboxRow& row) {
-  return database.run(
-      "UPDATE outbox SET state = ?2, attempts = ?3, created_ms = ?4, next_ms = ?5, last_problem = ?6, sum = ?7 WHERE "
-      "id = ?1",
-      row.id, to_string(row.state), row.attempts, row.created_ms, row.next_ms, row.last_problem, sum_of(row));
+std::string outbox_where(std::string_view condition) {
+  return outbox_table().select() + "WHERE " + std::string(condition);
 }
 
 }  // namespace
 
 Status OutboxTable::enqueue(const OutboxRow& row) {
-  return database_.run(
-      "INSERT INTO outbox (team, batch, inbox, key, entry, request_id, state, attempts, created_ms, next_ms, "
-      "last_problem, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-      row.team, row.batch, row.inbox, row.key.value, Blob{row.entry}, row.request_id, to_string(row.state),
-      row.attempts, row.created_ms, row.next_ms, row.last_problem, sum_of(row));
+  const auto id = outbox_table().insert(database_, row);
+  return id ? Status(Done{}) : id.error();
 }
 
 Result<std::vector<OutboxRow>> OutboxTable::due(std::string_view team, EpochMs now, int limit) {
-  // A moment further ahead than we ever set one was set by a clock that has been put back since.
-  const std::string sql =
-      select_outbox + "WHERE " + heads + "AND (next_ms <= ?2 OR next_ms > ?2 + ?4) ORDER BY id LIMIT ?3";
-  return all_rows(database_.query(sql, team, now, limit, retry_after_ms), read_outbox, database_);
+  // The oldest pending row of each inbox: nothing overtakes it. A moment further ahead than we ever set one was set by
+  // a clock that has been put back since.
+  static const std::string sql = outbox_where(
+      "id IN (SELECT min(id) FROM outbox WHERE team = ?1 AND state = 'pending' GROUP BY inbox) "
+      "AND (next_ms <= ?2 OR next_ms > ?2 + ?4) ORDER BY id LIMIT ?3");
+  return outbox_table().all(database_, database_.query(sql, team, now, limit, retry_after_ms));
 }
 
 Result<std::vector<OutboxRow>> OutboxTable::of_request(std::string_view team, std::string_view request_id) {
-  const std::string sql = select_outbox + "WHERE team = ?1 AND request_id = ?2 ORDER BY id";
-  return all_rows(database_.query(sql, team, request_id), read_outbox, database_);
+  static const std::string sql = outbox_where("team = ?1 AND request_id = ?2 ORDER BY id");
+  return outbox_table().all(database_, database_.query(sql, team, request_id));
 }
 
 Result<std::vector<OutboxRow>> OutboxTable::like(std::string_view prefix, int limit) {
-  const std::string end = std::string(prefix) + '\xff';  // as messages_like()
-  const std::string sql = select_outbox + "WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3";
-  return all_rows(database_.query(sql, prefix, end, limit), read_outbox, database_);
+  static const std::string sql = outbox_where("key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3");
+  const auto range = key_range(prefix);
+  if (!range) return std::vector<OutboxRow>();
+  return outbox_table().all(database_, database_.query(sql, Blob{range->first}, Blob{range->second}, limit));
 }
 
 Result<std::vector<OutboxRow>> OutboxTable::written(std::string_view team) {
-  const std::string sql = select_outbox + "WHERE team = ?1 AND state = 'written' ORDER BY id";
-  return all_rows(database_.query(sql, team), read_outbox, database_);
+  static const std::string sql = outbox_where("team = ?1 AND state = 'written' ORDER BY id");
+  return outbox_table().all(database_, database_.query(sql, team));
 }
 
 Status OutboxTable::set(long long id, EffectState state, int attempts, EpochMs next_ms, std::string_view problem) {
-  auto found = first_row(database_.query(select_outbox + "WHERE id = ?1", id), read_outbox, database_);
+  static const std::string sql = outbox_where("id = ?1");
+  auto found = outbox_table().first(database_, database_.query(sql, id));
   if (!found) return found.error();
   if (!*found) return Error{"ledger.sql", database_.path() + ": there is no outbox row " + std::to_string(id)};
   OutboxRow& row = **found;
@@ -98,7 +83,7 @@ Status OutboxTable::set(long long id, EffectState state, int attempts, EpochMs n
   row.attempts = attempts;
   row.next_ms = next_ms;
   row.last_problem = problem;
-  return move_on(database_, row);
+  return outbox_table().move(database_, row);
 }
 
 Status OutboxTable::resend(std::vector<OutboxRow> rows, EpochMs now) {
@@ -109,7 +94,7 @@ Status OutboxTable::resend(std::vector<OutboxRow> rows, EpochMs now) {
     row.created_ms = now;
     row.next_ms = now;
     row.last_problem.clear();
-    if (auto moved = move_on(database_, row); !moved) return moved;
+    if (auto moved = outbox_table().move(database_, row); !moved) return moved;
   }
   return Done{};
 }
@@ -119,7 +104,8 @@ Result<long long> OutboxTable::owed(std::string_view team) {
 }
 
 Result<bool> OutboxTable::wrote(const schema::MessageKey& key) {
-  return database_.value<bool>("SELECT 1 FROM outbox WHERE key = ?1", key.value);
+  const auto bytes = key_bytes(key.value);
+  return bytes ? database_.value<bool>("SELECT 1 FROM outbox WHERE key = ?1", Blob{*bytes}) : Result<bool>(false);
 }
 
 }  // namespace inbox_poller::poller

@@ -12,6 +12,7 @@
 #include "poller/clock.hpp"
 #include "schema/error.hpp"
 #include "schema/ids.hpp"
+#include "schema/message.hpp"
 
 namespace inbox_poller::poller {
 
@@ -39,10 +40,10 @@ struct MessageRow {
   std::string team;
   std::string inbox;
   schema::MessageKey key;
-  std::string sender;
-  std::string timestamp;  // as the sender wrote it
-  std::string type;       // schema::type_name
-  std::string entry;      // the entry's bytes as they stood in the inbox
+  std::string sender;  // the bare name of message.from
+  std::string type;    // schema::type_name
+  schema::Message message;
+  std::string raw;  // the bytes as they stood in the inbox; empty where `message` says all that they said
   Disposition disposition = Disposition::chat;
   std::string code;    // refused/bad: stable code
   std::string reason;  // refused/bad: a sentence
@@ -67,7 +68,8 @@ struct OutboxRow {
   long long batch = 0;
   std::string inbox;
   schema::MessageKey key;
-  std::string entry;
+  schema::Message message;
+  std::string raw;         // the bytes to be written; empty: as `message` is encoded
   std::string request_id;  // empty for `send`
   EffectState state = EffectState::pending;
   int attempts = 0;
@@ -138,6 +140,7 @@ struct HistoryRow {
   std::string request_id;
   std::string event;   // the log event's name
   std::string detail;  // one line
+  long long id = 0;    // assigned by add()
 };
 
 /// Status messages for a digest are counted only as such; the digest itself is chat.

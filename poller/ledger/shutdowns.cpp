@@ -1,20 +1,19 @@
-// Shutdowns and orders: what the lead's side began by itself, each once and moving forward only.
 // The open states stand in the SQL as they are in handlers::is_open; a test holds the two together.
+#include "poller/ledger/shutdowns.hpp"
+
 #include <charconv>
-#include <initializer_list>
 #include <tuple>
 
-#include "poller/ledger/row_sum.hpp"
-#include "poller/ledger/shutdowns.hpp"
-#include "poller/ledger/sqlite.hpp"
+#include "poller/ledger/tables.hpp"
 
 namespace inbox_poller::poller {
-namespace {
 
 using handlers::ProcessRef;
 using handlers::Shutdown;
 using handlers::ShutdownEvent;
 using handlers::ShutdownState;
+
+namespace {
 
 std::string process_text(const ProcessRef& process) {
   return process == ProcessRef{} ? "" : std::to_string(process.pid) + ':' + process.started;
@@ -41,70 +40,93 @@ std::optional<std::vector<ProcessRef>> parse_processes(std::string_view text) {
   return processes;
 }
 
-bool parse_process(std::string_view text, ProcessRef& into) {
-  auto processes = parse_processes(text);
-  if (!processes || processes->size() > 1) return false;
-  into = processes->empty() ? ProcessRef{} : std::move(processes->front());
-  return true;
-}
+}  // namespace
 
-bool parse_processes(std::string_view text, std::vector<ProcessRef>& into) {
-  auto processes = parse_processes(text);
-  if (!processes) return false;
-  into = *std::move(processes);
-  return true;
-}
-
-struct ShutdownRow {
-  std::string team;
-  Shutdown shutdown;
+/// "pid:started pid:started".
+template <>
+struct Cell<std::vector<ProcessRef>> : Cell<std::string> {
+  static void bind(Statement& to, int index, const std::vector<ProcessRef>& processes) {
+    to.bind(index, process_text(processes));
+  }
+  static bool read(const Statement& from, int column, std::vector<ProcessRef>& processes) {
+    std::string text;
+    from.get(column, text);
+    auto parsed = parse_processes(text);
+    if (parsed) processes = *std::move(parsed);
+    return parsed.has_value();
+  }
+  static void add(RowHash& hash, const std::vector<ProcessRef>& processes) { hash.add(process_text(processes)); }
 };
 
-const std::string shutdown_columns =
-    "team, request_id, member, agent_id, by, reason, state, requested_ms, nudge_ms, nudged_ms, force_ms, timeout_ms, "
-    "changed_ms, term_ms, kill_ms, backend, pane_id, server, pane, processes, left_alone, survivors, answer, tasks, "
-    "detail, sum";
-const std::string select_shutdowns = "SELECT " + shutdown_columns + " FROM shutdowns ";
-
-/// Over all of the row: a changed number among the processes would signal somebody else.
-long long sum_of(std::string_view team, const Shutdown& row) {
-  const auto& place = row.place;
-  return row_sum(team, row.request_id, row.member, row.agent_id, row.by, row.reason, to_string(row.state),
-                 row.requested_ms, row.nudge_ms, row.nudged_ms, row.force_ms, row.timeout_ms, row.changed_ms,
-                 row.term_ms, row.kill_ms, place.backend, place.pane_id, process_text(place.server),
-                 process_text(place.pane), process_text(place.processes), place.left_alone, process_text(row.survivors),
-                 row.answer, row.tasks, row.detail);
-}
-
-Result<ShutdownRow> read_row(const Database& database, const Statement& from) {
-  ShutdownRow found;
-  Shutdown& row = found.shutdown;
-  auto& place = row.place;
-  std::string state, server, pane, processes, survivors;
-  long long sum = 0;
-  from.read(found.team, row.request_id, row.member, row.agent_id, row.by, row.reason, state, row.requested_ms,
-            row.nudge_ms, row.nudged_ms, row.force_ms, row.timeout_ms, row.changed_ms, row.term_ms, row.kill_ms,
-            place.backend, place.pane_id, server, pane, processes, place.left_alone, survivors, row.answer, row.tasks,
-            row.detail, sum);
-  const auto known = handlers::parse_shutdown_state(state);
-  if (known && parse_process(server, place.server) && parse_process(pane, place.pane) &&
-      parse_processes(processes, place.processes) && parse_processes(survivors, row.survivors)) {
-    row.state = *known;
-    if (sum == sum_of(found.team, row)) return found;
+/// "pid:started", or empty: none.
+template <>
+struct Cell<ProcessRef> : Cell<std::string> {
+  static void bind(Statement& to, int index, const ProcessRef& process) { to.bind(index, process_text(process)); }
+  static bool read(const Statement& from, int column, ProcessRef& process) {
+    std::vector<ProcessRef> all;
+    if (!Cell<std::vector<ProcessRef>>::read(from, column, all) || all.size() > 1) return false;
+    process = all.empty() ? ProcessRef{} : std::move(all.front());
+    return true;
   }
-  return database.damaged("shutdown " + row.request_id + " of team " + found.team + " is not as it was written");
+  static void add(RowHash& hash, const ProcessRef& process) { hash.add(process_text(process)); }
+};
+
+// All of it is in the sum: a changed number among the processes would signal somebody else.
+const Table<ShutdownRow>& shutdowns_table() {
+  using R = ShutdownRow;
+  using S = Shutdown;
+  using P = decltype(S::place);
+  constexpr auto it = &R::shutdown;
+  constexpr auto place = &S::place;
+  static const Table<R> table(
+      "shutdowns",
+      {number<&R::id>("id"), fixed<&R::team>("team"), fixed<it, &S::request_id>("request_id"),
+       fixed<it, &S::member>("member"), fixed<it, &S::agent_id>("agent_id"), fixed<it, &S::by>("by"),
+       fixed<it, &S::reason>("reason"), changing<it, &S::state>("state"), fixed<it, &S::requested_ms>("requested_ms"),
+       changing<it, &S::nudge_ms>("nudge_ms"), changing<it, &S::nudged_ms>("nudged_ms"),
+       changing<it, &S::force_ms>("force_ms"), changing<it, &S::timeout_ms>("timeout_ms"),
+       changing<it, &S::changed_ms>("changed_ms"), changing<it, &S::term_ms>("term_ms"),
+       changing<it, &S::kill_ms>("kill_ms"), fixed<it, place, &P::backend>("backend"),
+       fixed<it, place, &P::pane_id>("pane_id"), fixed<it, place, &P::server>("server"),
+       fixed<it, place, &P::pane>("pane"), fixed<it, place, &P::processes>("processes"),
+       fixed<it, place, &P::left_alone>("left_alone"), changing<it, &S::survivors>("survivors"),
+       changing<it, &S::answer>("answer"), changing<it, &S::tasks>("tasks"), changing<it, &S::detail>("detail")},
+      "team, request_id",
+      {"shutdowns_id ON shutdowns (request_id)",
+       "shutdowns_open ON shutdowns (team) "
+       "WHERE state IN ('requested', 'approved', 'forced', 'process_gone', 'pane_gone')",
+       "shutdowns_team ON shutdowns (team)"},
+      [](const R& row) { return "shutdown " + row.shutdown.request_id + " of team " + row.team; });
+  return table;
 }
+
+const Table<OrderRow>& orders_table() {
+  using O = OrderRow;
+  static const Table<O> table(
+      "orders",
+      {number<&O::id>("id"), fixed<&O::team>("team"), fixed<&O::member>("member"), fixed<&O::joined_ms>("joined_ms"),
+       one_of(fixed<&O::kind>("kind"), "'mode', 'rule'"), fixed<&O::subject>("subject"), fixed<&O::origin>("origin"),
+       fixed<&O::by>("by"), fixed<&O::key>("key"), fixed<&O::sent_ms>("sent_ms"),
+       one_of(changing<&O::state>("state"), "'sent', 'adopted', 'not_adopted', 'superseded'"),
+       changing<&O::state_ms>("state_ms")},
+      "team, member, joined_ms, kind, origin", {}, [](const O& row) { return "order " + std::to_string(row.id); });
+  return table;
+}
+
+namespace {
+
+using Named = std::pair<std::string, Shutdown>;
 
 Result<Shutdown> read_shutdown(const Database& database, const Statement& from) {
-  auto row = read_row(database, from);
-  if (!row) return row.error();
-  return std::move(row->shutdown);
+  ShutdownRow row;
+  if (auto read = shutdowns_table().read_into(database, from, row); !read) return read.error();
+  return std::move(row.shutdown);
 }
 
-Result<std::pair<std::string, Shutdown>> read_named(const Database& database, const Statement& from) {
-  auto row = read_row(database, from);
-  if (!row) return row.error();
-  return std::pair(std::move(row->team), std::move(row->shutdown));
+Result<Named> read_named(const Database& database, const Statement& from) {
+  ShutdownRow row;
+  if (auto read = shutdowns_table().read_into(database, from, row); !read) return read.error();
+  return Named(std::move(row.team), std::move(row.shutdown));
 }
 
 bool may_follow(ShutdownState before, ShutdownState after) {
@@ -139,27 +161,13 @@ Status may_replace(const Shutdown& recorded, const Shutdown& row) {
 bool is_writable(const Shutdown& row) {
   for (const auto* list : {&row.place.processes, &row.survivors})
     if (parse_processes(process_text(*list)) != *list) return false;
-  ProcessRef read;
   for (const auto* one : {&row.place.server, &row.place.pane})
-    if (!parse_process(process_text(*one), read) || read != *one) return false;
+    if (parse_processes(process_text(*one)) != std::vector(*one == ProcessRef{} ? 0 : 1, *one)) return false;
   return true;
 }
 
-const std::string select_orders =
-    "SELECT id, team, member, joined_ms, kind, subject, origin, by, key, sent_ms, state, state_ms, sum FROM orders ";
-
-long long sum_of(const OrderRow& row) {
-  return row_sum(row.team, row.member, row.joined_ms, row.kind, row.subject, row.origin, row.by, row.key.value,
-                 row.sent_ms, row.state, row.state_ms);
-}
-
-Result<OrderRow> read_order(const Database& database, const Statement& from) {
-  OrderRow row;
-  long long sum = 0;
-  from.read(row.id, row.team, row.member, row.joined_ms, row.kind, row.subject, row.origin, row.by, row.key.value,
-            row.sent_ms, row.state, row.state_ms, sum);
-  if (sum != sum_of(row)) return database.damaged("order " + std::to_string(row.id) + " is not as it was written");
-  return row;
+std::string shutdowns_where(std::string_view condition) {
+  return shutdowns_table().select() + "WHERE " + std::string(condition);
 }
 
 }  // namespace
@@ -172,68 +180,50 @@ Status ShutdownTable::put(std::string_view team, const Shutdown& row) {
   if (*recorded) {
     if (auto allowed = may_replace(**recorded, row); !allowed) return allowed;
   }
-  const auto& place = row.place;
-  return database_.run(
-      "INSERT INTO shutdowns (" + shutdown_columns +
-          ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, "
-          "?22, ?23, ?24, ?25, ?26) "
-          "ON CONFLICT (team, request_id) DO UPDATE SET state = excluded.state, nudge_ms = excluded.nudge_ms, "
-          "nudged_ms = excluded.nudged_ms, force_ms = excluded.force_ms, timeout_ms = excluded.timeout_ms, "
-          "changed_ms = excluded.changed_ms, term_ms = excluded.term_ms, kill_ms = excluded.kill_ms, "
-          "survivors = excluded.survivors, answer = excluded.answer, tasks = excluded.tasks, "
-          "detail = excluded.detail, sum = excluded.sum",
-      team, row.request_id, row.member, row.agent_id, row.by, row.reason, to_string(row.state), row.requested_ms,
-      row.nudge_ms, row.nudged_ms, row.force_ms, row.timeout_ms, row.changed_ms, row.term_ms, row.kill_ms,
-      place.backend, place.pane_id, process_text(place.server), process_text(place.pane), process_text(place.processes),
-      place.left_alone, process_text(row.survivors), row.answer, row.tasks, row.detail, sum_of(team, row));
+  return shutdowns_table().put(database_, {0, std::string(team), row});
 }
 
 Result<std::optional<Shutdown>> ShutdownTable::find(std::string_view team, std::string_view request_id) {
-  return first_row(database_.query(select_shutdowns + "WHERE team = ?1 AND request_id = ?2", team, request_id),
-                   read_shutdown, database_);
+  static const std::string sql = shutdowns_where("team = ?1 AND request_id = ?2");
+  return first_row<Shutdown>(database_.query(sql, team, request_id), read_shutdown, database_);
 }
 
 Result<std::vector<Shutdown>> ShutdownTable::open(std::string_view team) {
-  const std::string sql =
-      select_shutdowns +
-      "WHERE team = ?1 AND state IN ('requested', 'approved', 'forced', 'process_gone', 'pane_gone') ORDER BY id";
-  return all_rows(database_.query(sql, team), read_shutdown, database_);
+  static const std::string sql = shutdowns_where(
+      "team = ?1 AND state IN ('requested', 'approved', 'forced', 'process_gone', 'pane_gone') ORDER BY id");
+  return all_rows<Shutdown>(database_.query(sql, team), read_shutdown, database_);
 }
 
 Result<std::vector<Shutdown>> ShutdownTable::latest(std::string_view team, int limit) {
-  return all_rows(database_.query(select_shutdowns + "WHERE team = ?1 ORDER BY id DESC LIMIT ?2", team, limit),
-                  read_shutdown, database_);
+  static const std::string sql = shutdowns_where("team = ?1 ORDER BY id DESC LIMIT ?2");
+  return all_rows<Shutdown>(database_.query(sql, team, limit), read_shutdown, database_);
 }
 
-Result<std::vector<std::pair<std::string, Shutdown>>> ShutdownTable::by_id(std::string_view request_id) {
-  return all_rows(database_.query(select_shutdowns + "WHERE request_id = ?1 ORDER BY id", request_id), read_named,
-                  database_);
+Result<std::vector<Named>> ShutdownTable::by_id(std::string_view request_id) {
+  static const std::string sql = shutdowns_where("request_id = ?1 ORDER BY id");
+  return all_rows<Named>(database_.query(sql, request_id), read_named, database_);
 }
 
 Result<std::optional<long long>> OrderTable::add(const OrderRow& row) {
-  auto added = database_.run(
-      "INSERT INTO orders (team, member, joined_ms, kind, subject, origin, by, key, sent_ms, state, state_ms, sum) "
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) "
-      "ON CONFLICT (team, member, joined_ms, kind, origin) DO NOTHING",
-      row.team, row.member, row.joined_ms, row.kind, row.subject, row.origin, row.by, row.key.value, row.sent_ms,
-      row.state, row.state_ms, sum_of(row));
+  const auto added = orders_table().insert_new(database_, row);
   if (!added) return added.error();
-  return database_.changes() > 0 ? std::optional(database_.last_id()) : std::nullopt;
+  return database_.changes() > 0 ? std::optional(*added) : std::nullopt;
 }
 
 Status OrderTable::set(long long id, std::string_view state, EpochMs at_ms) {
-  auto found = first_row(database_.query(select_orders + "WHERE id = ?1", id), read_order, database_);
+  static const std::string sql = orders_table().select() + "WHERE id = ?1";
+  auto found = orders_table().first(database_, database_.query(sql, id));
   if (!found) return found.error();
   if (!*found) return Error{"ledger.sql", database_.path() + ": there is no order " + std::to_string(id)};
   OrderRow& row = **found;
   row.state = state;
   row.state_ms = at_ms;
-  return database_.run("UPDATE orders SET state = ?2, state_ms = ?3, sum = ?4 WHERE id = ?1", id, state, at_ms,
-                      sum_of(row));
+  return orders_table().move(database_, row);
 }
 
 Result<std::vector<OrderRow>> OrderTable::of_team(std::string_view team) {
-  return all_rows(database_.query(select_orders + "WHERE team = ?1 ORDER BY id", team), read_order, database_);
+  static const std::string sql = orders_table().select() + "WHERE team = ?1 ORDER BY id";
+  return orders_table().all(database_, database_.query(sql, team));
 }
 
 }  // namespace inbox_poller::poller

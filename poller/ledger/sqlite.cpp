@@ -33,6 +33,10 @@ void Statement::check_bound(int result) {
   if (result != SQLITE_OK && !problem_) problem_ = database_->fault(result);
 }
 
+void Statement::refuse(std::string_view why) {
+  if (!problem_) problem_ = Error{"ledger.sql", database_->path() + ": " + std::string(why) + "; this is a mistake of ours"};
+}
+
 // Values are copied: a lease outlives the full expression that made it, the caller's temporaries do not.
 void Statement::bind(int index, long long value) {
   if (statement_ != nullptr) check_bound(sqlite3_bind_int64(statement_, index, value));
@@ -91,7 +95,7 @@ Statement Database::prepare(std::string_view sql) {
   return {*this, statement, std::nullopt};
 }
 
-Status Database::finish(Statement statement) {
+Status Database::run(Statement statement) {
   while (true) {
     auto row = statement.next();
     if (!row) return row.error();

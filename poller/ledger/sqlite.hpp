@@ -45,19 +45,27 @@ class Statement {
     (get(column++, fields), ...);
   }
 
- private:
-  friend class Database;
-  Statement(Database& database, sqlite3_stmt* statement, std::optional<Error> problem)
-      : database_(&database), statement_(statement), problem_(std::move(problem)) {}
-
+  // One value at a time: parameters count from 1, columns from 0.
   void bind(int index, long long value);
   void bind(int index, std::string_view text);
   void bind(int index, Blob blob);
-  void check_bound(int result);
+  /// A value that must not be bound: next() fails, "ledger.sql".
+  void refuse(std::string_view why);
+  [[nodiscard]] bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  [[nodiscard]] bool is_text(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_TEXT; }
+  [[nodiscard]] bool is_number(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_INTEGER; }
+  [[nodiscard]] int width() const { return sqlite3_column_count(statement_); }
+  [[nodiscard]] std::string name(int column) const { return sqlite3_column_name(statement_, column); }
   void get(int column, long long& value) const { value = sqlite3_column_int64(statement_, column); }
   void get(int column, int& value) const { value = sqlite3_column_int(statement_, column); }
   void get(int column, bool& value) const { value = sqlite3_column_int(statement_, column) != 0; }
   void get(int column, std::string& value) const;
+
+ private:
+  friend class Database;
+  Statement(Database& database, sqlite3_stmt* statement, std::optional<Error> problem)
+      : database_(&database), statement_(statement), problem_(std::move(problem)) {}
+  void check_bound(int result);
 
   Database* database_;
   sqlite3_stmt* statement_;
@@ -84,8 +92,9 @@ class Database {
   /// Runs a statement whose rows, if any, do not matter.
   template <class... T>
   Status run(std::string_view sql, const T&... values) {
-    return finish(query(sql, values...));
+    return run(query(sql, values...));
   }
+  static Status run(Statement statement);
 
   /// The first column of the first row; 0 or empty when there is none.
   template <class T, class... Values>
@@ -127,7 +136,6 @@ class Database {
   Statement prepare(std::string_view sql);
   void checkpoint();
   static int committed(void* database, sqlite3* handle, const char* schema, int pages_in_log);
-  static Status finish(Statement statement);
 
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
@@ -140,10 +148,9 @@ class Database {
   std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> cache_;
 };
 
-/// All rows of a statement, each made by `read`.
-template <class T>
-Result<std::vector<T>> all_rows(Statement statement, Result<T> (*read)(const Database&, const Statement&),
-                                const Database& database) {
+/// All rows of a statement, each made by `read`: Result<T>(const Database&, const Statement&).
+template <class T, class Read>
+Result<std::vector<T>> all_rows(Statement statement, const Read& read, const Database& database) {
   std::vector<T> rows;
   while (true) {
     auto more = statement.next();
@@ -156,9 +163,8 @@ Result<std::vector<T>> all_rows(Statement statement, Result<T> (*read)(const Dat
 }
 
 /// The first row, if there is one.
-template <class T>
-Result<std::optional<T>> first_row(Statement statement, Result<T> (*read)(const Database&, const Statement&),
-                                   const Database& database) {
+template <class T, class Read>
+Result<std::optional<T>> first_row(Statement statement, const Read& read, const Database& database) {
   auto more = statement.next();
   if (!more) return more.error();
   if (!*more) return std::optional<T>();

@@ -124,7 +124,7 @@ Result<std::optional<handlers::ArchivedEntry>> Housekeeping::archived(const sche
   const MessageRow& row = **found;
   handlers::ArchivedEntry entry;
   entry.received_ms = row.received_ms;
-  entry.has_timestamp = !row.timestamp.empty();
+  entry.has_timestamp = !row.message.timestamp.empty();
   entry.owes = row.delivery == DeliveryState::queued || row.delivery == DeliveryState::offered ||
                std::find(open.begin(), open.end(), row.request_id) != open.end();
   return std::optional(entry);

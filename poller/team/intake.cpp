@@ -30,10 +30,7 @@ std::vector<OutboxRow> only_answers(std::vector<OutboxRow> rows, const MessageRo
   const auto inbox = schema::inbox_name(ask.sender);
   const auto* kind = handlers::kind_asked_by(ask.type);
   const auto answer = kind == nullptr ? schema::PlainText::type : kind->answer_type;
-  const auto type_of = [](const OutboxRow& row) -> std::string {
-    const auto envelope = schema::decode_entry(row.entry);
-    return envelope ? std::string(schema::type_name(schema::decode_payload(envelope->text))) : std::string();
-  };
+  const auto type_of = [](const OutboxRow& row) { return schema::type_name(schema::decode_payload(row.message.text)); };
   std::set<long long> batches;
   for (const auto& row : rows)
     if (row.inbox == inbox && type_of(row) == answer) batches.insert(row.batch);
@@ -151,33 +148,32 @@ Status Intake::accept(const InboxDocument& document, const InboxEntry& entry, Ev
   row.team = context_.name;
   row.inbox = fresh.inbox;
   row.key = entry.key;
-  row.entry = std::string(document.entry_bytes(entry));
   row.received_ms = context_.clock.wall_ms();
   row.batch = fresh.batch;
 
-  const auto envelope = schema::decode_entry(row.entry);
-  if (!envelope) {
+  row.raw = document.entry_bytes(entry);
+  auto message = schema::decode_entry(row.raw);
+  if (!message) {
     row.disposition = Disposition::bad;
     row.type = "bad";
-    row.code = envelope.error().code;
-    row.reason = envelope.error().message;
+    row.code = message.error().code;
+    row.reason = message.error().message;
     return record(row, Event::message_bad, events, fresh);
   }
-  row.sender = std::string(schema::bare_name(envelope->from));
-  row.timestamp = envelope->timestamp;
+  row.message = *std::move(message);
+  row.sender = std::string(schema::bare_name(row.message.from));
   // Peers identify a message by (from, timestamp, text); without a timestamp two equal texts are two messages.
-  if (schema::occurrence_of(entry.key) > 0 && !envelope->timestamp.empty()) {
+  if (schema::occurrence_of(entry.key) > 0 && !row.message.timestamp.empty()) {
     row.disposition = Disposition::duplicate;
     row.type = "duplicate";
     row.reason = "the same sender, time and text as an earlier entry of this inbox";
     return record(row, Event::message_duplicate, events, fresh);
   }
-  return judge(entry, *envelope, row, events, fresh);
+  return judge(entry, row, events, fresh);
 }
 
-Status Intake::judge(const InboxEntry& entry, const schema::Message& envelope, MessageRow& row, EventBatch& events,
-                     Fresh& fresh) {
-  const auto payload = schema::decode_payload(envelope.text);
+Status Intake::judge(const InboxEntry& entry, MessageRow& row, EventBatch& events, Fresh& fresh) {
+  const auto payload = schema::decode_payload(row.message.text);
   row.type = std::string(schema::type_name(payload));
 
   handlers::RequestView known;
@@ -212,7 +208,7 @@ Status Intake::judge(const InboxEntry& entry, const schema::Message& envelope, M
       context_.warn_of(row.sender, known.worth);
     }
   }
-  const handlers::Incoming incoming{envelope, entry.key, row.received_ms, place_};
+  const handlers::Incoming incoming{row.message, entry.key, row.received_ms, place_};
   const auto outcome = handlers::dispatch(incoming, payload, context_.view(), known);
   return std::visit([&](const auto& what) { return apply(what, entry, row, events, fresh); }, outcome);
 }
@@ -398,7 +394,10 @@ Result<bool> Intake::answered_by_us(const std::string& request_id, const std::st
   });
 }
 
-Status Intake::record(const MessageRow& row, Event event, EventBatch& events, Fresh& fresh) const {
+Status Intake::record(MessageRow& row, Event event, EventBatch& events, Fresh& fresh) const {
+  // What is shown to the operator is kept to the byte; of the rest what the message does not say.
+  const bool is_exact = row.disposition == Disposition::refused || row.disposition == Disposition::bad;
+  if (!is_exact && !schema::says_more(row.raw, row.message)) row.raw.clear();
   if (auto inserted = context_.ledger.messages().insert(row); !inserted) return inserted.error();
   fresh.keys.push_back(fingerprint(row.key));
   // Chat and status that came in as they were: by far the most, and the row tells it all. An ask's line is its own.

@@ -76,7 +76,7 @@ class Intake {
   /// What was committed, carried into memory.
   void apply(Fresh&);
   Status accept(const schema::InboxDocument&, const schema::InboxEntry&, EventBatch&, Fresh&);
-  Status judge(const schema::InboxEntry&, const schema::Message&, MessageRow&, EventBatch&, Fresh&);
+  Status judge(const schema::InboxEntry&, MessageRow&, EventBatch&, Fresh&);
   Status apply(const handlers::ToLead&, const schema::InboxEntry&, MessageRow&, EventBatch&, Fresh&);
   Status apply(const handlers::WorkerStatus&, const schema::InboxEntry&, MessageRow&, EventBatch&, Fresh&);
   Status apply(const handlers::Refused&, const schema::InboxEntry&, MessageRow&, EventBatch&, Fresh&);
@@ -92,7 +92,7 @@ class Intake {
   static handlers::Arrival arrival(const schema::InboxEntry&, const MessageRow&, Fresh&);
   /// Records it as decided, or notes that it stays out.
   Status receive(const handlers::Reception&, MessageRow&, EventBatch&, Fresh&) const;
-  Status record(const MessageRow&, Event, EventBatch&, Fresh&) const;
+  Status record(MessageRow&, Event, EventBatch&, Fresh&) const;
   const MemberRow* last_known(const std::string& name, const Fresh&) const;
   MemberRow* seen(const MessageRow&, Fresh&) const;
 

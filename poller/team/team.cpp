@@ -9,7 +9,6 @@
 
 #include "poller/mailbox/claude/claude_mailbox.hpp"
 #include "poller/pause.hpp"
-#include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -423,7 +422,7 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
     // Two equal texts to one worker in the same millisecond are one message: that is how peers see it.
     message.id = schema::uuid_from(context_.name + "\n" + to + "\n" + std::to_string(*batch));
     row.key = schema::make_message_key({context_.name, row.inbox}, message.from, message.timestamp, text, 0);
-    row.entry = schema::encode_entry(message);
+    row.message = message;
     return services_.ledger.outbox().enqueue(row);
   });
   if (!committed) return committed.error();

@@ -39,10 +39,10 @@ inline poller::MessageRow message_row(std::size_t number) {
   row.team = "falcon";
   row.inbox = "team-lead";
   row.sender = "w1";
-  row.timestamp = "2026-02-07T15:20:46.348Z";
   row.type = "chat";
-  row.entry = test::entry("message " + std::to_string(number) + " " + std::string(280, 'x'));
-  row.key = schema::make_message_key({row.team, row.inbox}, row.sender, row.timestamp, row.entry, 0);
+  row.message = {row.sender, "message " + std::to_string(number) + " " + std::string(280, 'x'), "",
+                 "2026-02-07T15:20:46.348Z", "", ""};
+  row.key = schema::make_message_key({row.team, row.inbox}, row.sender, row.message.timestamp, row.message.text, 0);
   row.received_ms = 1'790'000'000'000;
   row.delivery = poller::DeliveryState::queued;
   return row;

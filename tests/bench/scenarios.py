@@ -435,7 +435,7 @@ def taken_in(bench, subject, result, place):
 
     def rows():
         with sqlite3.connect(ledger, uri=True, timeout=10) as database:
-            return database.execute("SELECT entry, received_ms FROM messages WHERE type = 'chat'").fetchall()
+            return database.execute("SELECT text, received_ms FROM messages WHERE type = 'chat'").fetchall()
 
     end = time.monotonic() + 120
     found = rows()
@@ -443,10 +443,10 @@ def taken_in(bench, subject, result, place):
         time.sleep(0.5)
         found = rows()
     seen = {}
-    for entry, received_ms in found:
-        text = re.search(rb'"bench (\d+) ', entry)
+    for said, received_ms in found:
+        text = re.match(r"bench (\d+) ", said)
         if not text or int(text.group(1)) in seen:
-            raise Lost("scale: the ledger has an entry that nobody wrote, or one twice: %r" % entry[:120])
+            raise Lost("scale: the ledger has an entry that nobody wrote, or one twice: %r" % said[:120])
         # The ledger's times are whole milliseconds, rounded down.
         seen[int(text.group(1))] = (received_ms + 1) * 1_000_000
     if set(seen) != set(written):

@@ -59,6 +59,8 @@ void write_file(const std::string& path, std::string_view bytes) {
 
 std::string id(const char* what, int i) { return std::string(what) + "-" + std::to_string(i); }
 
+schema::MessageKey key(const char* what, int i) { return {schema::content_hash(id(what, i)).substr(0, 32)}; }
+
 handlers::Request ask(int i, RequestState state) {
   handlers::Request row;
   row.request_id = id("ask", i);
@@ -69,7 +71,7 @@ handlers::Request ask(int i, RequestState state) {
   row.state = state;
   row.asked_ms = 1000;
   row.decided_ms = handlers::is_open(state) ? 0 : 2000;
-  row.message.value = id("message", i);
+  row.message = key("message", i);
   return row;
 }
 
@@ -78,17 +80,17 @@ Status tick(Ledger& ledger, int i) {
   MessageRow message;
   message.team = "red";
   message.inbox = "team-lead";
-  message.key.value = id("message", i);
+  message.key = key("message", i);
   message.sender = "ann";
   message.type = "text";
-  message.entry = R"({"from":"ann","text":"hello"})";
+  message.message = {"ann", "hello", "", "t", "", ""};
   message.disposition = i % 2 == 0 ? Disposition::control : Disposition::refused;
   message.request_id = id("ask", i);
   OutboxRow reply;
   reply.team = "red";
   reply.inbox = "ann";
-  reply.key.value = id("reply", i);
-  reply.entry = id("denied", i);
+  reply.key = key("reply", i);
+  reply.message.text = id("denied", i);
   reply.request_id = id("ask", i);
   handlers::Shutdown shutdown;
   shutdown.request_id = id("shutdown", i);
@@ -104,19 +106,19 @@ Status tick(Ledger& ledger, int i) {
     if (auto done = ledger.rules().add({0, "red", "s", "permission", "deny", id("rule", i), "mona", 5}); !done)
       return done.error();
     if (auto done = ledger.members().put({"red", "ann", true, id("state", i), "", "", i}); !done) return done;
-    return ledger.history().add({i, "red", id("message", i), id("ask", i), "message.accepted", ""});
+    return ledger.history().add({i, "red", key("message", i).value, id("ask", i), "message.accepted", ""});
   });
 }
 
 std::string show(const MessageRow& row) {
-  return row.key.value + "|" + row.sender + "|" + row.entry + "|" + std::string(to_string(row.disposition));
+  return row.key.value + "|" + row.sender + "|" + row.message.text + "|" + std::string(to_string(row.disposition));
 }
 std::string show(const handlers::Request& row) {
   return row.request_id + "|" + row.asker + "|" + row.content_hash + "|" + row.body + "|" +
          std::string(to_string(row.state)) + "|" + std::to_string(row.deadline_ms);
 }
 std::string show(const OutboxRow& row) {
-  return row.key.value + "|" + row.inbox + "|" + row.entry + "|" + std::string(to_string(row.state));
+  return row.key.value + "|" + row.inbox + "|" + row.message.text + "|" + std::string(to_string(row.state));
 }
 std::string show(const handlers::Shutdown& row) {
   std::string text = row.request_id + "|" + row.member + "|" + row.place.pane_id + "|" +
@@ -143,7 +145,7 @@ std::string told(const Result<std::vector<T>>& rows) {
 Answers read_all(Ledger& ledger) {
   Answers answers;
   for (int i = 0; i < asks; ++i) {
-    answers[id("message", i)] = told(ledger.messages().find({id("message", i)}));
+    answers[id("message", i)] = told(ledger.messages().find(key("message", i)));
     answers[id("request", i)] = told(ledger.asks().find("red", RequestKind::permission, id("ask", i)));
     answers[id("replies", i)] = told(ledger.outbox().of_request("red", id("ask", i)));
     answers[id("shutdown", i)] = told(ledger.shutdowns().find("red", id("shutdown", i)));

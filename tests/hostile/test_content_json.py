@@ -225,7 +225,7 @@ class Sizes(ProcessTest):
         self.costs("one text", copies=6)  # the file, the entry, its text, and two of SQLite's
         self.daemon.stop()
         world = oracle.World(self.team, self.daemon.state).read_ledger()
-        self.assertEqual([bytes(r["entry"]).decode() for r in world.rows["messages"] if r["disposition"] == "chat"], [huge])
+        self.assertEqual([r["text"] for r in world.rows["messages"] if r["disposition"] == "chat"], [text])
 
     def test_a_file_beyond_the_limit_is_told_and_read_when_it_is_small_again(self):
         self.begin()

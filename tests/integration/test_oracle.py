@@ -122,7 +122,7 @@ class Oracle(unittest.TestCase):
         self.notices("I2")
 
     def test_i3_chat_before_an_answer_of_its_batch(self):
-        self.sql("UPDATE history SET at_ms = (SELECT max(offered_ms) + 1 FROM messages) "
+        self.sql("UPDATE history SET at_ms = (SELECT max(offered_ms) + 1 FROM deliveries) "
                  "WHERE id >= (SELECT min(id) FROM history WHERE event = 'effect.written')")
         self.notices("I3")
 
@@ -185,9 +185,9 @@ class Oracle(unittest.TestCase):
         self.assertEqual(oracle.violations(self.spoilt), [])
 
     def test_i11_what_is_left_lying(self):
-        self.sql("UPDATE messages SET delivery = 'queued' WHERE delivery = 'delivered'")
+        self.sql("UPDATE deliveries SET state = 'queued' WHERE state = 'delivered'")
         self.notices("I11")
-        self.sql("UPDATE messages SET delivery = 'delivered' WHERE delivery = 'queued'")
+        self.sql("UPDATE deliveries SET state = 'delivered' WHERE state = 'queued'")
         self.assertEqual(oracle.violations(self.spoilt), [])
         self.change_inbox("team-lead", lambda data: data.replace(b'"read": true ', b'"read": false', 1).replace(b'"read":true ', b'"read":false', 1))
         self.notices("I11")

@@ -18,9 +18,9 @@ import json
 import os
 import pathlib
 import re
-import sqlite3
 import stat
 
+import ledger
 import team as wire
 
 REPLY_IDS = {"permission_response": "request_id", "sandbox_permission_response": "requestId", "plan_approval_response": "requestId"}
@@ -66,16 +66,10 @@ class World:
             target.unlink(missing_ok=True)
             if source.exists():
                 target.write_bytes(source.read_bytes())
-        database = sqlite3.connect(copy)
-        database.row_factory = sqlite3.Row
+        database = ledger.connect(copy)
         try:
-            for table in ("messages", "requests", "outbox", "history"):
-                try:
-                    self.rows[table] = [dict(row) for row in database.execute("SELECT * FROM %s ORDER BY id" % table)
-                                        if row["team"] in ("", self.team.name)]
-                except sqlite3.OperationalError as problem:
-                    if "no such table" not in str(problem):  # killed before the first migration was committed
-                        raise
+            for table in ledger.VIEWS:
+                self.rows[table] = [row for row in ledger.rows(database, table) if row["team"] in ("", self.team.name)]
         finally:
             database.close()
             for suffix in ("", "-wal", "-shm"):

@@ -67,8 +67,8 @@ TEST_CASE("killed in the middle of a transaction: nothing of it is there, everyt
        }),
        SIGKILL);
   auto ledger = must(Ledger::open(path));  // the dead process's lock is gone with it
-  CHECK(must(ledger->messages().known({"committed"})));
-  CHECK_FALSE(must(ledger->messages().known({"not committed"})));
+  CHECK(must(ledger->messages().known(named("committed"))));
+  CHECK_FALSE(must(ledger->messages().known(named("not committed"))));
 }
 
 TEST_CASE(
@@ -102,7 +102,7 @@ TEST_CASE(
     CHECK(next > said);
     for (tick = 1; tick < next; ++tick) {
       int there = 0;
-      for (int i = 0; i < messages_per_tick; ++i) there += must(ledger->messages().known({tick_key(tick, i)})) ? 1 : 0;
+      for (int i = 0; i < messages_per_tick; ++i) there += must(ledger->messages().known(named(tick_key(tick, i)))) ? 1 : 0;
       const std::string id = "ask " + std::to_string(tick);
       const bool asked = must(ledger->asks().find("red", handlers::RequestKind::permission, id)).has_value();
       const bool owed = must(ledger->outbox().of_request("red", id)).size() == 1;

@@ -26,7 +26,7 @@ std::string sound_ledger(const std::string& path) {
       must(ledger->asks().put("red", request_row(key("ask", i), i % 2 == 0 ? handlers::RequestState::denied
                                                                             : handlers::RequestState::pending)));
       must(ledger->outbox().enqueue(outbox_row("ann", key("denied", i), key("ask", i))));
-      must(ledger->history().add({1, "red", key("chat", i), key("ask", i), "message.accepted", "detail"}));
+      must(ledger->history().add({1, "red", named(key("chat", i)).value, key("ask", i), "message.accepted", "detail"}));
       must(
           ledger->shutdowns().put("red", shutdown_row(key("shutdown", i), i % 2 == 0 ? handlers::ShutdownState::requested
                                                                                   : handlers::ShutdownState::cleaned)));
@@ -55,7 +55,7 @@ void tell(std::map<std::string, std::string>& answers, const std::string& questi
 std::map<std::string, std::string> read_everything(Ledger& ledger) {
   std::map<std::string, std::string> answers;
   const auto message = [](const MessageRow& row) {
-    return row.key.value + row.team + row.inbox + row.sender + row.entry + row.code + row.timestamp + row.type +
+    return row.key.value + row.team + row.inbox + row.sender + row.message.from + row.message.text + row.raw + row.code + row.message.timestamp + row.type +
            row.reason + std::string(to_string(row.disposition)) + std::string(to_string(row.delivery)) +
            std::to_string(row.batch);
   };
@@ -64,7 +64,7 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
            std::to_string(row.deadline_ms) + row.message.value;
   };
   const auto effect = [](const OutboxRow& row) {
-    return row.team + row.inbox + row.key.value + row.entry + row.request_id + std::string(to_string(row.state));
+    return row.team + row.inbox + row.key.value + row.message.text + row.message.id + row.request_id + std::string(to_string(row.state));
   };
   const auto shutdown = [](const handlers::Shutdown& row) {
     std::string text = row.request_id + row.member + row.agent_id + std::string(to_string(row.state)) +
@@ -88,14 +88,14 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
   };
   const auto number = [](auto value) { return std::to_string(value); };
   for (int i = 0; i < asks; ++i) {
-    tell(answers, key("known", i), ledger.messages().known({key("chat", i)}), number);
-    tell(answers, key("message", i), ledger.messages().find({key("chat", i)}), maybe(message));
+    tell(answers, key("known", i), ledger.messages().known(named(key("chat", i))), number);
+    tell(answers, key("message", i), ledger.messages().find(named(key("chat", i))), maybe(message));
     tell(answers, key("request", i), ledger.asks().find("red", handlers::RequestKind::permission, key("ask", i)),
          maybe(request));
     tell(answers, key("by id", i), ledger.asks().by_id(key("ask", i)),
          list([&](const auto& pair) { return pair.first + request(pair.second); }));
     tell(answers, key("replies", i), ledger.outbox().of_request("red", key("ask", i)), list(effect));
-    tell(answers, key("wrote", i), ledger.outbox().wrote({"key of " + key("denied", i)}), number);
+    tell(answers, key("wrote", i), ledger.outbox().wrote(named("key of " + key("denied", i))), number);
     tell(answers, key("shutdown", i), ledger.shutdowns().find("red", key("shutdown", i)), maybe(shutdown));
   }
   tell(answers, "quarantined", ledger.messages().quarantined("red", 100), list(message));

@@ -10,7 +10,7 @@ using Keys = std::vector<std::string>;
 
 Keys keys(const std::vector<MessageRow>& rows) {
   Keys keys;
-  for (const auto& row : rows) keys.push_back(row.key.value);
+  for (const auto& row : rows) keys.push_back(name_of(row.key));
   return keys;
 }
 
@@ -24,7 +24,7 @@ long long put(Ledger& ledger, const std::string& sender, const std::string& key,
   return must(ledger.messages().insert(row));
 }
 
-MessageRow row_of(Ledger& ledger, const std::string& key) { return must(ledger.messages().find({key})).value(); }
+MessageRow row_of(Ledger& ledger, const std::string& key) { return must(ledger.messages().find(named(key))).value(); }
 
 handlers::Request decided(const std::string& id, EpochMs decided_ms) {
   auto row = request_row(id, handlers::RequestState::denied);
@@ -239,8 +239,8 @@ TEST_CASE("of the messages about an ask the newest of its type is found") {
   about("3", "red", "permission_request");
   about("4", "blue", "permission_ask");
   must(ledger->messages().insert(chat_row("about nothing")));
-  CHECK(must(ledger->messages().about("red", "r-1", "permission_ask"))->key.value == "2");
-  CHECK(must(ledger->messages().about("red", "r-1", "permission_request"))->key.value == "3");
+  CHECK(must(ledger->messages().about("red", "r-1", "permission_ask"))->key == named("2"));
+  CHECK(must(ledger->messages().about("red", "r-1", "permission_request"))->key == named("3"));
   CHECK_FALSE(must(ledger->messages().about("red", "r-2", "permission_ask")).has_value());
   CHECK_FALSE(must(ledger->messages().about("red", "", "text")).has_value());
 }
@@ -287,12 +287,12 @@ TEST_CASE("confirmation and priority survive the ledger, and values it does not 
       row.confirmed = confirmed;
       row.priority = priority;
       must(ledger->messages().insert(row));
-      CHECK(row_of(*ledger, row.key.value).confirmed == confirmed);
-      CHECK(row_of(*ledger, row.key.value).priority == priority);
+      CHECK(row_of(*ledger, name_of(row.key)).confirmed == confirmed);
+      CHECK(row_of(*ledger, name_of(row.key)).priority == priority);
     }
   Operator hand(directory.file("ledger.db"));
-  CHECK(hand.run("UPDATE messages SET priority = 3") != SQLITE_OK);
-  CHECK(hand.run("UPDATE messages SET confirmed = 'perhaps'") != SQLITE_OK);
+  CHECK(hand.run("UPDATE deliveries SET priority = 3") != SQLITE_OK);
+  CHECK(hand.run("UPDATE deliveries SET confirmed = 'perhaps'") != SQLITE_OK);
 }
 
 TEST_CASE("the lead's row comes back whole") {

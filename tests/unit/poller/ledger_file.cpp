@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "ledger_support.hpp"
-#include "poller/ledger/schema.sql.hpp"
+#include "poller/ledger/tables.hpp"
 
 namespace inbox_poller::poller::test {
 namespace {
@@ -50,7 +50,7 @@ TEST_CASE("what was committed is there after the ledger was closed and opened ag
   const std::string path = closed_ledger(directory);
   CHECK(must(must(Ledger::open(path))->next_batch()) == 1);
   auto ledger = must(Ledger::open(path));
-  CHECK(must(ledger->messages().known({"k1"})));
+  CHECK(must(ledger->messages().known(named("k1"))));
   CHECK(must(ledger->next_batch()) == 2);
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("the ledger is durable and readable as promised: WAL, FULL, its own id
   CHECK(pragma("fullfsync") == "1");
   CHECK(pragma("checkpoint_fullfsync") == "1");
   CHECK(pragma("application_id") == std::to_string(ledger_application_id));
-  CHECK(pragma("user_version") == std::to_string(ledger_migrations.size()));
+  CHECK(pragma("user_version") == std::to_string(ledger_format));
 }
 
 TEST_CASE("a second daemon is refused, told which ledger and whose, and the first goes on") {
@@ -86,7 +86,7 @@ TEST_CASE("a second daemon is refused, told which ledger and whose, and the firs
   CHECK(code_of(Ledger::set_aside(path, 0)) == "ledger.in_use");
   must(first->messages().insert(message_row("k1")));
   first.reset();
-  CHECK(must(must(Ledger::open(path))->messages().known({"k1"})));
+  CHECK(must(must(Ledger::open(path))->messages().known(named("k1"))));
 }
 
 TEST_CASE("a relative path and a link to the directory lead to the same ledger and the same lock") {
@@ -129,7 +129,7 @@ TEST_CASE("what SQLite keeps beside a ledger is ours alone as well") {
     fs::remove(real + part);
   }
   CHECK(read_file(directory.file("victim")) == "precious");
-  CHECK(must(must(Ledger::open(real))->messages().known({"k1"})));
+  CHECK(must(must(Ledger::open(real))->messages().known(named("k1"))));
 }
 
 TEST_CASE("a ledger or a lock with a second name is refused, and not cut off") {
@@ -208,7 +208,7 @@ TEST_CASE("the left-over of an interrupted creation is replaced") {
   TemporaryDirectory directory;
   const std::string path = directory.file("ledger.db");
   write_file(path + ".new", "half a ledger");
-  CHECK_FALSE(must(must(Ledger::open(path))->messages().known({"k1"})));
+  CHECK_FALSE(must(must(Ledger::open(path))->messages().known(named("k1"))));
 }
 
 TEST_CASE("a damaged ledger is set aside with its log under a dated name, which is never reused") {

@@ -5,7 +5,7 @@ namespace {
 
 std::vector<std::string> keys(const std::vector<MessageRow>& rows) {
   std::vector<std::string> keys;
-  for (const auto& row : rows) keys.push_back(row.key.value);
+  for (const auto& row : rows) keys.push_back(name_of(row.key));
   return keys;
 }
 
@@ -23,18 +23,18 @@ TEST_CASE("a message is known from its insertion on, and comes back as it was") 
   row.offered_ms = 5;
   row.delivered_ms = 6;
   row.attempts = 3;
-  CHECK_FALSE(must(ledger->messages().known({"k1"})));
-  CHECK_FALSE(must(ledger->messages().find({"k1"})).has_value());
+  CHECK_FALSE(must(ledger->messages().known(named("k1"))));
+  CHECK_FALSE(must(ledger->messages().find(named("k1"))).has_value());
   const long long id = must(ledger->messages().insert(row));
-  CHECK(must(ledger->messages().known({"k1"})));
-  const MessageRow back = must(ledger->messages().find({"k1"})).value();
+  CHECK(must(ledger->messages().known(named("k1"))));
+  const MessageRow back = must(ledger->messages().find(named("k1"))).value();
   CHECK(back.id == id);
   CHECK(back.team == row.team);
   CHECK(back.inbox == row.inbox);
   CHECK(back.sender == row.sender);
-  CHECK(back.timestamp == row.timestamp);
+  CHECK(back.message.timestamp == row.message.timestamp);
   CHECK(back.type == row.type);
-  CHECK(back.entry == row.entry);
+  CHECK((back.message.from == "ann" && back.message.text == "hello" && back.raw.empty()));
   CHECK(back.disposition == Disposition::chat);
   CHECK(back.code == row.code);
   CHECK(back.reason == row.reason);
@@ -69,9 +69,9 @@ TEST_CASE("the same key a second time is refused, and the first row stays") {
   auto ledger = in_memory();
   must(ledger->messages().insert(message_row("k1")));
   MessageRow again = message_row("k1");
-  again.entry = "other bytes";
+  again.message.text = "other words";
   CHECK(code_of(ledger->messages().insert(again)) == "ledger.sql");
-  CHECK(must(ledger->messages().find({"k1"}))->entry == message_row("k1").entry);
+  CHECK(must(ledger->messages().find(named("k1")))->message.text == "hello");
 }
 
 TEST_CASE("no byte of any text is lost: NUL, invalid UTF-8, quotes, a megabyte") {
@@ -82,14 +82,17 @@ TEST_CASE("no byte of any text is lost: NUL, invalid UTF-8, quotes, a megabyte")
        {all, std::string("\0", 1), std::string("a\0b", 3), std::string("\xff\xfe\xc0\x80\xed\xa0\xbd"),
         std::string("'; DROP TABLE messages; --"), std::string("%_\\\"'"), std::string(),
         std::string(1 << 20, '\xe2')}) {
-    MessageRow row = chat_row("key" + hostile);
-    row.team = row.inbox = row.sender = row.timestamp = row.type = row.entry = row.code = row.reason = row.request_id =
-        hostile;
+    MessageRow row = chat_row("key of " + schema::content_hash(hostile));
+    row.team = row.inbox = row.sender = row.type = row.raw = row.code = row.reason = row.request_id = hostile;
+    row.message = {hostile, hostile, hostile, hostile, hostile, hostile};
     must(ledger->messages().insert(row));
     const auto back = must(ledger->messages().find(row.key)).value();
     CHECK((back.key == row.key && back.team == hostile && back.inbox == hostile && back.sender == hostile));
-    CHECK((back.timestamp == hostile && back.type == hostile && back.entry == hostile && back.code == hostile));
+    CHECK((back.type == hostile && back.raw == hostile && back.code == hostile));
     CHECK((back.reason == hostile && back.request_id == hostile));
+    for (const auto* text : {&back.message.from, &back.message.text, &back.message.summary, &back.message.timestamp,
+                             &back.message.color, &back.message.id})
+      CHECK(*text == hostile);
     REQUIRE(must(ledger->deliveries().offerable(hostile, 0, 10)).size() == 1);
     must(ledger->deliveries().mark_offered({back.id}, hostile, 1));
     CHECK(must(ledger->messages().find(row.key))->sink == hostile);
@@ -103,11 +106,13 @@ TEST_CASE("no byte of any text is lost: NUL, invalid UTF-8, quotes, a megabyte")
 TEST_CASE("messages are found by the beginning of their key, and a prefix is never a pattern") {
   auto ledger = in_memory();
   for (const char* key : {"aa1", "aa2", "ab1", "b"}) must(ledger->messages().insert(message_row(key)));
-  CHECK(keys(must(ledger->messages().like("aa", 10))) == Keys{"aa1", "aa2"});
-  CHECK(keys(must(ledger->messages().like("a", 2))) == Keys{"aa1", "aa2"});
-  CHECK(keys(must(ledger->messages().like("aa1", 10))) == Keys{"aa1"});
-  CHECK(must(ledger->messages().like("%", 10)).empty());
-  CHECK(must(ledger->messages().like("a_1", 10)).empty());
+  CHECK(keys(must(ledger->messages().like("6161", 10))) == Keys{"aa1", "aa2"});
+  CHECK(keys(must(ledger->messages().like("61", 2))) == Keys{"aa1", "aa2"});
+  CHECK(keys(must(ledger->messages().like("6", 10))) == Keys{"aa1", "aa2", "ab1", "b"});  // half a byte
+  CHECK(keys(must(ledger->messages().like("61613", 10))) == Keys{"aa1", "aa2"});
+  CHECK(keys(must(ledger->messages().like(named("aa1").value, 10))) == Keys{"aa1"});
+  for (const char* none : {"%", "6_6", "61 ", "6G", "AA", "6161-", "-1"})
+    CHECK(must(ledger->messages().like(none, 10)).empty());
   CHECK(must(ledger->messages().like("", 10)).size() == 4);
 }
 
@@ -170,18 +175,18 @@ TEST_CASE("chat goes queued, offered, delivered - back to queued when the sink w
   const long long id = must(ledger->messages().insert(chat_row("1")));
   must(ledger->deliveries().mark_offered({id}, "recv", 2000));
   CHECK(must(ledger->deliveries().offerable("red", 0, 10)).empty());
-  auto row = must(ledger->messages().find({"1"})).value();
+  auto row = must(ledger->messages().find(named("1"))).value();
   CHECK((row.delivery == DeliveryState::offered && row.sink == "recv" && row.offered_ms == 2000 && row.attempts == 1));
 
   must(ledger->deliveries().requeue("blue", {id}));
   CHECK(must(ledger->deliveries().offerable("red", 0, 10)).empty());  // another team's sink takes nothing back
   must(ledger->deliveries().requeue("red", {id}));
   must(ledger->deliveries().mark_offered({id}, "exec", 3000));
-  CHECK(must(ledger->messages().find({"1"}))->attempts == 2);
-  CHECK(must(ledger->messages().find({"1"}))->sink == "exec");
+  CHECK(must(ledger->messages().find(named("1")))->attempts == 2);
+  CHECK(must(ledger->messages().find(named("1")))->sink == "exec");
 
   must(ledger->deliveries().mark_delivered({id}, 4000));
-  row = must(ledger->messages().find({"1"})).value();
+  row = must(ledger->messages().find(named("1"))).value();
   CHECK((row.delivery == DeliveryState::delivered && row.delivered_ms == 4000));
 }
 
@@ -194,7 +199,7 @@ TEST_CASE("what is delivered stays delivered") {
   must(ledger->deliveries().requeue("red", {id}));
   must(ledger->deliveries().requeue_all_offered());
   must(ledger->deliveries().mark_offered({id}, "exec", 4));
-  const auto row = must(ledger->messages().find({"1"})).value();
+  const auto row = must(ledger->messages().find(named("1"))).value();
   CHECK((row.delivery == DeliveryState::delivered && row.delivered_ms == 2 && row.sink == "recv" && row.attempts == 1));
 }
 
@@ -204,7 +209,7 @@ TEST_CASE("an acknowledgement that comes after the requeue still counts") {
   must(ledger->deliveries().mark_offered({id}, "recv", 1));
   must(ledger->deliveries().requeue_all_offered());
   must(ledger->deliveries().mark_delivered({id}, 2));
-  CHECK(must(ledger->messages().find({"1"}))->delivery == DeliveryState::delivered);
+  CHECK(must(ledger->messages().find(named("1")))->delivery == DeliveryState::delivered);
 }
 
 TEST_CASE("a control message is never delivered as chat, whatever ids a sink names") {
@@ -212,7 +217,7 @@ TEST_CASE("a control message is never delivered as chat, whatever ids a sink nam
   const long long id = must(ledger->messages().insert(message_row("control")));
   must(ledger->deliveries().mark_offered({id, 4711, -1}, "recv", 1));
   must(ledger->deliveries().mark_delivered({id, 4711, -1}, 2));
-  CHECK(must(ledger->messages().find({"control"}))->delivery == DeliveryState::none);
+  CHECK(must(ledger->messages().find(named("control")))->delivery == DeliveryState::none);
 }
 
 TEST_CASE("at start everything offered is queued again, and the counts say so") {

@@ -1,11 +1,12 @@
 #include "ledger_support.hpp"
+#include "poller/context/message_life.hpp"
 
 namespace inbox_poller::poller::test {
 namespace {
 
 std::vector<std::string> entries(const std::vector<OutboxRow>& rows) {
   std::vector<std::string> entries;
-  for (const auto& row : rows) entries.push_back(row.entry);
+  for (const auto& row : rows) entries.push_back(row.message.text);
   return entries;
 }
 
@@ -23,8 +24,35 @@ TEST_CASE("what is owed comes back byte for byte") {
   must(ledger->outbox().enqueue(row));
   const auto back = must(ledger->outbox().of_request("red", "r-1")).at(0);
   CHECK((back.team == "red" && back.batch == 9 && back.inbox == "ann" && back.key == row.key));
-  CHECK((back.entry == row.entry && back.request_id == "r-1" && back.state == EffectState::pending));
+  CHECK((back.message.text == row.message.text && back.request_id == "r-1" && back.state == EffectState::pending));
   CHECK((back.attempts == 2 && back.created_ms == 1000 && back.next_ms == 1500 && back.last_problem == "locked"));
+}
+
+TEST_CASE("what is owed has the same bytes for ever, those that were written before rows held messages") {
+  auto ledger = in_memory();
+  OutboxRow row = outbox_row("ann", "say \"hi\"\n\xc3\xa9/", "r-1");
+  row.message.from = "team-lead";
+  row.message.summary = "a summary";
+  row.message.timestamp = "2026-02-07T15:20:46.348Z";
+  row.message.color = "blue";
+  row.message.id = "an-id";
+  must(ledger->outbox().enqueue(row));
+  row.raw = R"({"text": "as an older program wrote it"})";
+  must(ledger->outbox().enqueue(row));
+  const auto back = must(ledger->outbox().of_request("red", "r-1"));
+  REQUIRE(back.size() == 2);
+  CHECK(entry_text(back[0].message, back[0].raw) == R"({
+    "from": "team-lead",
+    "text": "say \"hi\"\né/",
+    "summary": "a summary",
+    "timestamp": "2026-02-07T15:20:46.348Z",
+    "color": "blue",
+    "msgV": 1,
+    "msg_id": "an-id",
+    "type": "message",
+    "read": false
+  })");
+  CHECK(entry_text(back[1].message, back[1].raw) == row.raw);
 }
 
 TEST_CASE("one row per inbox is due, the oldest - the next one waits until it is no longer pending") {
@@ -86,7 +114,7 @@ TEST_CASE("the same ask again makes its reply owed again, the same bytes, from n
     must(ledger->outbox().resend(must(ledger->outbox().of_request("red", "r-1")), 20000));
     const auto rows = must(ledger->outbox().of_request("red", "r-1"));
     REQUIRE(rows.size() == 1);
-    CHECK((rows[0].state == EffectState::pending && rows[0].entry == "reply" && rows[0].attempts == 0));
+    CHECK((rows[0].state == EffectState::pending && rows[0].message.text == "reply" && rows[0].attempts == 0));
     CHECK((rows[0].created_ms == 20000 && rows[0].next_ms == 20000 && rows[0].last_problem.empty()));
     CHECK(must(ledger->outbox().of_request("red", "r-2")).at(0).created_ms == 1000);
   }
@@ -118,14 +146,14 @@ void record_ask(Ledger& ledger, handlers::RequestState state, EffectState effect
   OutboxRow reply = outbox_row("ann", "reply", "r-1");
   reply.state = effect;
   must(ledger.outbox().enqueue(reply));
-  must(ledger.history().add({1000, "red", "message of r-1", "r-1", "message.accepted", ""}));
+  must(ledger.history().add({1000, "red", named("message of r-1").value, "r-1", "message.accepted", ""}));
 }
 
 bool ask_is_there(Ledger& ledger) {
-  const bool message = must(ledger.messages().known({"message of r-1"}));
+  const bool message = must(ledger.messages().known(named("message of r-1")));
   CHECK(must(ledger.asks().find("red", handlers::RequestKind::permission, "r-1")).has_value() == message);
   CHECK(must(ledger.outbox().of_request("red", "r-1")).empty() != message);
-  CHECK(must(ledger.history().of_message({"message of r-1"})).empty() != message);
+  CHECK(must(ledger.history().of_message(named("message of r-1"))).empty() != message);
   return message;
 }
 
@@ -146,7 +174,7 @@ TEST_CASE(
     "an ask stays as a whole while its message is in an inbox: it can be asked again and must get the same bytes") {
   auto ledger = in_memory();
   record_ask(*ledger, handlers::RequestState::denied, EffectState::done);
-  const auto keep = [](const schema::MessageKey& key) { return key.value == "message of r-1"; };
+  const auto keep = [](const schema::MessageKey& key) { return key == named("message of r-1"); };
   CHECK(must(ledger->prune("red", long_after, keep)) == 0);
   CHECK(ask_is_there(*ledger));
 }
@@ -181,9 +209,9 @@ TEST_CASE("chat that is not delivered stays, what the lead sent stays until it i
   sent.state = EffectState::done;
   must(ledger->outbox().enqueue(sent));
   CHECK(must(ledger->prune("red", long_after, keep_none)) == 1);
-  CHECK(must(ledger->messages().known({"queued"})));
-  CHECK(must(ledger->messages().known({"offered"})));
-  CHECK_FALSE(must(ledger->messages().known({"delivered"})));
+  CHECK(must(ledger->messages().known(named("queued"))));
+  CHECK(must(ledger->messages().known(named("offered"))));
+  CHECK_FALSE(must(ledger->messages().known(named("delivered"))));
   CHECK(entries(must(ledger->outbox().of_request("red", ""))) == Entries{"sent, still owed"});
 }
 
@@ -202,7 +230,7 @@ TEST_CASE("prune may be part of a larger transaction, and goes with it") {
     return Error{"test", "changed its mind"};
   });
   CHECK(code_of(failed) == "test");
-  CHECK(must(ledger->messages().known({"1"})));
+  CHECK(must(ledger->messages().known(named("1"))));
 }
 
 }  // namespace inbox_poller::poller::test

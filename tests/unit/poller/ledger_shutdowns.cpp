@@ -157,7 +157,7 @@ TEST_CASE("an order is given once to a member of this joining, of this kind and 
   const auto rows = must(ledger->orders().of_team("red"));
   REQUIRE(rows.size() == 5);
   CHECK((rows[0].id == *first && rows[0].subject == "plan" && rows[0].state == "adopted" && rows[0].state_ms == 2000 &&
-         rows[0].sent_ms == 1000 && rows[0].by == "mona" && rows[0].key.value == "key of config plan"));
+         rows[0].sent_ms == 1000 && rows[0].by == "mona" && rows[0].key == named("key of config plan")));
   CHECK((rows[3].joined_ms == 501 && rows[4].kind == "rule" && rows[4].state == "sent"));
   CHECK(must(ledger->orders().of_team("blue")).empty());
   CHECK(code_of(ledger->orders().set(99, "adopted", 1)) == "ledger.sql");
@@ -165,15 +165,15 @@ TEST_CASE("an order is given once to a member of this joining, of this kind and 
 
 TEST_CASE("an entry is ours from the moment it is owed, and stays so") {
   auto ledger = in_memory();
-  CHECK_FALSE(must(ledger->outbox().wrote({"key of yes"})));
+  CHECK_FALSE(must(ledger->outbox().wrote(named("key of yes"))));
   must(ledger->outbox().enqueue(outbox_row("ann", "yes")));
-  CHECK(must(ledger->outbox().wrote({"key of yes"})));
+  CHECK(must(ledger->outbox().wrote(named("key of yes"))));
   must(ledger->outbox().set(1, EffectState::done, 1, 0, ""));
-  CHECK(must(ledger->outbox().wrote({"key of yes"})));
+  CHECK(must(ledger->outbox().wrote(named("key of yes"))));
   must(ledger->outbox().enqueue(outbox_row("bob", "no")));
-  CHECK(must(ledger->outbox().like("key of ", 10)).size() == 2);
-  CHECK(must(ledger->outbox().like("key of ", 1)).size() == 1);
-  CHECK(must(ledger->outbox().like("key of y", 10)).at(0).inbox == "ann");
+  CHECK(must(ledger->outbox().like("6b6579206f6620", 10)).size() == 2);
+  CHECK(must(ledger->outbox().like("6b6579206f6620", 1)).size() == 1);
+  CHECK(must(ledger->outbox().like("6b6579206f662079", 10)).at(0).inbox == "ann");
   CHECK(must(ledger->outbox().like("key_of", 10)).empty());
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("finished shutdowns go after their time, with what was sent and noted 
     must(ledger->prune("red", 5000, never));
     const bool open = handlers::is_open(state);
     CHECK(must(ledger->shutdowns().find("red", "s")).has_value() == open);
-    CHECK(must(ledger->messages().known({"approval"})) == open);
+    CHECK(must(ledger->messages().known(named("approval"))) == open);
     CHECK(must(ledger->outbox().of_request("red", "s")).empty() == !open);
     CHECK(must(ledger->history().of_request("red", "s")).empty() == !open);
   }

@@ -60,15 +60,33 @@ inline void write_file(const std::string& path, const std::string& bytes) {
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
+/// A key that is known by a name: its letters as digits, or, when it is too long for that, its hash.
+inline schema::MessageKey named(std::string_view name) {
+  if (name.size() > 16) return {schema::content_hash(name).substr(0, 32)};
+  std::string digits;
+  for (const unsigned char c : name) {
+    digits += "0123456789abcdef"[c / 16];
+    digits += "0123456789abcdef"[c % 16];
+  }
+  digits.resize(32, '0');
+  return {digits};
+}
+
+/// The short name of a key.
+inline std::string name_of(const schema::MessageKey& key) {
+  std::string name;
+  for (std::size_t i = 0; i + 1 < 32; i += 2) name += static_cast<char>(std::stoi(key.value.substr(i, 2), nullptr, 16));
+  return name.substr(0, name.find('\0'));
+}
+
 inline MessageRow message_row(const std::string& key, Disposition disposition = Disposition::control) {
   MessageRow row;
   row.team = "red";
   row.inbox = "team-lead";
-  row.key.value = key;
+  row.key = named(key);
   row.sender = "ann";
-  row.timestamp = "2026-02-07T15:20:46.348Z";
   row.type = "text";
-  row.entry = R"({"from":"ann","text":"hello"})";
+  row.message = {"ann", "hello", "", "2026-02-07T15:20:46.348Z", "", ""};
   row.disposition = disposition;
   row.received_ms = 1000;
   row.batch = 1;
@@ -82,13 +100,13 @@ inline MessageRow chat_row(const std::string& key, long long batch = 1) {
   return row;
 }
 
-inline OutboxRow outbox_row(const std::string& inbox, const std::string& entry, const std::string& request_id = "") {
+inline OutboxRow outbox_row(const std::string& inbox, const std::string& text, const std::string& request_id = "") {
   OutboxRow row;
   row.team = "red";
   row.batch = 1;
   row.inbox = inbox;
-  row.key.value = "key of " + entry;
-  row.entry = entry;
+  row.key = named("key of " + text);
+  row.message.text = text;
   row.request_id = request_id;
   row.created_ms = 1000;
   row.next_ms = 1000;
@@ -104,7 +122,7 @@ inline handlers::Request request_row(const std::string& id, handlers::RequestSta
   row.body = R"({"command":"ls"})";
   row.state = state;
   row.asked_ms = 1000;
-  row.message.value = "message of " + id;
+  row.message = named("message of " + id);
   return row;
 }
 
@@ -134,7 +152,7 @@ inline handlers::Shutdown shutdown_row(const std::string& id, handlers::Shutdown
 }
 
 inline OrderRow order_row(const std::string& member, const std::string& origin) {
-  return {0, "red", member, 500, "mode", "plan", origin, "mona", {"key of " + origin}, 1000, "sent", 1000};
+  return {0, "red", member, 500, "mode", "plan", origin, "mona", named("key of " + origin), 1000, "sent", 1000};
 }
 
 /// While it lives, remembers the last connection that anything in this process opened.

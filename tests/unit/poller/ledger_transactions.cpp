@@ -44,8 +44,8 @@ TEST_CASE("a transaction is there as a whole or not at all") {
     return Error{"test.failed", "the work failed"};
   });
   CHECK(code_of(failed) == "test.failed");
-  CHECK(must(ledger->messages().known({"kept"})));
-  CHECK_FALSE(must(ledger->messages().known({"dropped"})));
+  CHECK(must(ledger->messages().known(named("kept"))));
+  CHECK_FALSE(must(ledger->messages().known(named("dropped"))));
 }
 
 TEST_CASE("an exception rolls back and goes on to the caller - the ledger stays usable") {
@@ -55,9 +55,9 @@ TEST_CASE("an exception rolls back and goes on to the caller - the ledger stays 
     throw std::runtime_error("oops");
   };
   CHECK_THROWS_AS(static_cast<void>(ledger->transaction(throwing).ok()), std::runtime_error);
-  CHECK_FALSE(must(ledger->messages().known({"dropped"})));
+  CHECK_FALSE(must(ledger->messages().known(named("dropped"))));
   must(ledger->transaction([&] { return accept(*ledger, "kept"); }));
-  CHECK(must(ledger->messages().known({"kept"})));
+  CHECK(must(ledger->messages().known(named("kept"))));
 }
 
 TEST_CASE("a transaction inside a transaction is refused, and the outer one decides for itself") {
@@ -67,8 +67,8 @@ TEST_CASE("a transaction inside a transaction is refused, and the outer one deci
     CHECK(code_of(ledger->transaction([&] { return accept(*ledger, "inner"); })) == "ledger.sql");
     return Done{};
   }));
-  CHECK(must(ledger->messages().known({"outer"})));
-  CHECK_FALSE(must(ledger->messages().known({"inner"})));
+  CHECK(must(ledger->messages().known(named("outer"))));
+  CHECK_FALSE(must(ledger->messages().known(named("inner"))));
 }
 
 TEST_CASE("a ledger that reached its size limit says so, loses nothing, and goes on when there is room again") {
@@ -82,7 +82,7 @@ TEST_CASE("a ledger that reached its size limit says so, loses nothing, and goes
   const auto flood = [&]() -> Status {
     while (accepted < 1000) {
       MessageRow row = message_row("flood " + std::to_string(accepted));
-      row.entry = std::string(20000, 'x');
+      row.message.text = std::string(20000, 'x');
       auto inserted = ledger->messages().insert(row);
       if (!inserted) return inserted.error();
       ++accepted;
@@ -92,13 +92,13 @@ TEST_CASE("a ledger that reached its size limit says so, loses nothing, and goes
   const auto failed = ledger->transaction(flood);
   CHECK(code_of(failed) == "ledger.full");
   CHECK(failed.error().message.find(directory.file("ledger.db")) != std::string::npos);
-  CHECK_FALSE(must(ledger->messages().known({"flood 0"})));
-  CHECK(must(ledger->messages().known({"before"})));
+  CHECK_FALSE(must(ledger->messages().known(named("flood 0"))));
+  CHECK(must(ledger->messages().known(named("before"))));
 
   REQUIRE(sqlite3_exec(connection, "PRAGMA max_page_count = 1000000", nullptr, nullptr, nullptr) == SQLITE_OK);
   accepted = 990;
   must(ledger->transaction(flood));
-  CHECK(must(ledger->messages().known({"flood 999"})));
+  CHECK(must(ledger->messages().known(named("flood 999"))));
 }
 
 TEST_CASE("the write-ahead log is emptied when there is time, and by a commit only when it is much longer") {
@@ -126,7 +126,7 @@ TEST_CASE("the write-ahead log is emptied when there is time, and by a commit on
   CHECK(log_size() < 4100 * page);
   ledger.reset();
   ledger = must(Ledger::open(path));
-  CHECK(must(ledger->messages().known({std::string(2000, 'x') + std::to_string(accepted)})));
+  CHECK(must(ledger->messages().known(named(std::string(2000, 'x') + std::to_string(accepted)))));
 }
 
 TEST_CASE(
@@ -141,19 +141,19 @@ TEST_CASE(
     FileSizeLimit limit(size + 5000);  // the first page fits, the rest does not
     const auto failed = ledger->transaction([&]() -> Status {
       must(accept(*ledger, "lost 1"));
-      must(ledger->history().add({1, "red", "lost 1", "", "message.accepted", ""}));
+      must(ledger->history().add({1, "red", named("lost 1").value, "", "message.accepted", ""}));
       return Done{};
     });
     CHECK(code_of(failed) == "ledger.io");
-    CHECK(must(ledger->messages().known({"before"})));
-    CHECK_FALSE(must(ledger->messages().known({"lost 1"})));
+    CHECK(must(ledger->messages().known(named("before"))));
+    CHECK_FALSE(must(ledger->messages().known(named("lost 1"))));
   }
   must(ledger->transaction([&] { return accept(*ledger, "after"); }));
   ledger.reset();
   ledger = must(Ledger::open(path));
-  CHECK(must(ledger->messages().known({"before"})));
-  CHECK_FALSE(must(ledger->messages().known({"lost 1"})));
-  CHECK(must(ledger->messages().known({"after"})));
+  CHECK(must(ledger->messages().known(named("before"))));
+  CHECK_FALSE(must(ledger->messages().known(named("lost 1"))));
+  CHECK(must(ledger->messages().known(named("after"))));
 }
 
 TEST_CASE("after SQLite rolled back under us, nothing of the rest of the work is written on its own") {
@@ -167,8 +167,8 @@ TEST_CASE("after SQLite rolled back under us, nothing of the rest of the work is
     return Done{};  // a caller that looks away
   });
   CHECK(code_of(done) == "ledger.io");
-  CHECK_FALSE(must(ledger->messages().known({"first"})));
-  CHECK_FALSE(must(ledger->messages().known({"second"})));
+  CHECK_FALSE(must(ledger->messages().known(named("first"))));
+  CHECK_FALSE(must(ledger->messages().known(named("second"))));
 }
 
 TEST_CASE("a reader, however long it reads, does not hold up a commit, and sees the state it began with") {
@@ -213,13 +213,13 @@ TEST_CASE("states that do not exist cannot be written, not even by hand") {
   TemporaryDirectory directory;
   const std::string path = directory.file("ledger.db");
   auto ledger = must(Ledger::open(path));
-  must(accept(*ledger, "1"));
+  must(ledger->messages().insert(chat_row("1")));
   must(ledger->outbox().enqueue(outbox_row("ann", "reply")));
   must(ledger->asks().put("red", request_row("r-1", handlers::RequestState::pending)));
   Operator hand(path);
-  CHECK(hand.run("UPDATE messages SET delivery = 'lost'") == SQLITE_CONSTRAINT);
+  CHECK(hand.run("UPDATE deliveries SET state = 'lost'") == SQLITE_CONSTRAINT);
   CHECK(hand.run("UPDATE outbox SET state = 'maybe'") == SQLITE_CONSTRAINT);
-  CHECK(hand.run("UPDATE requests SET state = 'allowed'") == SQLITE_CONSTRAINT);
+  CHECK(hand.run("UPDATE asks SET state = 'allowed'") == SQLITE_CONSTRAINT);
   must(ledger->shutdowns().put("red", shutdown_row("shutdown-1@ann", handlers::ShutdownState::requested)));
   must(ledger->orders().add(order_row("ann", "config plan")));
   CHECK(hand.run("UPDATE shutdowns SET state = 'killed'") == SQLITE_CONSTRAINT);
@@ -239,22 +239,22 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   must(ledger->members().put({"red", "ann", true, "idle", "", "", 1}));
   must(ledger->shutdowns().put("red", shutdown_row("shutdown-1@ann", handlers::ShutdownState::requested)));
   must(ledger->orders().add(order_row("ann", "config plan")));
-  must(ledger->history().add({1, "red", "1", "", "message.accepted", ""}));
+  must(ledger->history().add({1, "red", named("1").value, "", "message.accepted", ""}));
   Operator hand(path);
   REQUIRE(
       hand.run(
-          "UPDATE messages SET entry = x'00'; UPDATE outbox SET entry = x'00'; UPDATE requests SET state = 'approved';"
-          "UPDATE rules SET action = 'allow'; UPDATE lead SET state = 'idle'; UPDATE members SET present = 0;"
+          "UPDATE messages SET text = '0'; UPDATE outbox SET text = '0'; UPDATE asks SET state = 'approved';"
+          "UPDATE rules SET action = 'allow'; UPDATE leads SET state = 'idle'; UPDATE members SET present = 0;"
           "UPDATE history SET event = 'x'; UPDATE shutdowns SET processes = '1:1'; UPDATE orders SET state = "
           "'adopted'") == SQLITE_OK);
-  CHECK(code_of(ledger->messages().find({"1"})) == "ledger.damaged");
+  CHECK(code_of(ledger->messages().find(named("1"))) == "ledger.damaged");
   CHECK(code_of(ledger->outbox().due("red", 1000, 1)) == "ledger.damaged");
   CHECK(code_of(ledger->asks().find("red", handlers::RequestKind::permission, "r-1")) == "ledger.damaged");
   CHECK(code_of(ledger->asks().by_id("r-1")) == "ledger.damaged");
   CHECK(code_of(ledger->rules().of_team("red")) == "ledger.damaged");
   CHECK(code_of(ledger->leads().find("red")) == "ledger.damaged");
   CHECK(code_of(ledger->members().of_team("red")) == "ledger.damaged");
-  CHECK(code_of(ledger->history().of_message({"1"})) == "ledger.damaged");
+  CHECK(code_of(ledger->history().of_message(named("1"))) == "ledger.damaged");
   CHECK(code_of(ledger->shutdowns().find("red", "shutdown-1@ann")) == "ledger.damaged");
   CHECK(code_of(ledger->shutdowns().open("red")) == "ledger.damaged");
   CHECK(code_of(ledger->orders().of_team("red")) == "ledger.damaged");

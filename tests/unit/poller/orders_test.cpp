@@ -79,7 +79,7 @@ struct World {
       const auto rows = *ledger->outbox().due("t", far, 100);
       if (rows.empty()) break;
       for (const auto& row : rows) {
-        texts.push_back(row.inbox + ": " + std::string(json::parse(row.entry).at("text").as_string()));
+        texts.push_back(row.inbox + ": " + row.message.text);
         REQUIRE(ledger->outbox().set(row.id, EffectState::done, 1, 0, ""));
       }
     }

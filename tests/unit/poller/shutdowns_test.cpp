@@ -251,7 +251,7 @@ struct Story : MailboxSetting {
     REQUIRE(told().size() == 1);
     CHECK(told()[0].sender == "system");
     CHECK(told()[0].type == "teammate_terminated");
-    CHECK_THAT(told()[0].entry, Contains("w1 has shut down.") && Contains("Parse"));
+    CHECK_THAT(told()[0].message.text, Contains("w1 has shut down.") && Contains("Parse"));
     CHECK(shutdowns->open().empty());
     check_nobody_else_was_touched();
   }
@@ -331,7 +331,7 @@ TEST_CASE("a worker that ignores the request goes on when no force is configured
   story.check_goes_on(ShutdownState::timed_out);
   CHECK(story.sent() == 2);
   REQUIRE(story.told().size() == 1);
-  CHECK_THAT(story.told()[0].entry, Contains("given up") && Contains("did not answer"));
+  CHECK_THAT(story.told()[0].message.text, Contains("given up") && Contains("did not answer"));
 }
 
 TEST_CASE("a clock that is put back while we are down makes no shutdown longer, nor its steps") {
@@ -480,7 +480,7 @@ TEST_CASE("a worker without a pane of its own: consent is believed, nothing is c
   story.pass(2s);
   story.check_cleaned(none);
   CHECK(story.machine.signals.empty());
-  CHECK_THAT(story.told()[0].entry, Contains("No pane was closed"));
+  CHECK_THAT(story.told()[0].message.text, Contains("No pane was closed"));
 }
 
 TEST_CASE("no pane is touched that is not certainly the worker's, and it is said why") {

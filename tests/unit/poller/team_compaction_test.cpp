@@ -2,6 +2,8 @@
 // it.
 #include <sqlite3.h>
 
+#include "poller/context/message_life.hpp"
+
 #include "tests/unit/poller/team_world.hpp"
 
 using namespace inbox_poller;
@@ -74,7 +76,7 @@ TEST_CASE("what is read, recorded and old leaves the inbox, the newest ten and a
   const auto rows = world.ledger->messages().latest({"t", "w1", "", 0}, 100);
   REQUIRE(rows);
   REQUIRE(rows->size() == 40);
-  CHECK(rows->front().entry == Talk::said("text 0"));
+  CHECK(entry_text(rows->front().message, rows->front().raw) == Talk::said("text 0"));
 }
 
 TEST_CASE("what comes after a compaction is taken in, marked and delivered once, also after a restart") {
@@ -221,7 +223,7 @@ TEST_CASE("nothing leaves while the ledger's copy of one of them is not as it wa
   world.talk(40);
   sqlite3* handle = nullptr;
   REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &handle) == SQLITE_OK);
-  CHECK(sqlite3_exec(handle, "UPDATE messages SET entry = x'00' WHERE id = 7", nullptr, nullptr, nullptr) == SQLITE_OK);
+  CHECK(sqlite3_exec(handle, "UPDATE messages SET text = '0' WHERE id = 7", nullptr, nullptr, nullptr) == SQLITE_OK);
   sqlite3_close(handle);
   world.pass(hours(2));
   world.pass(hours(2));

@@ -274,7 +274,7 @@ TEST_CASE("one bad entry hides none of its neighbours and is kept with its bytes
   CHECK(world.receive().size() == 2);
   const auto bad = *world.ledger->messages().quarantined("t", 10);
   REQUIRE(bad.size() == 2);
-  CHECK(bad[1].entry == R"({"from":"w1","text":{"an":"object"},"timestamp":"x","read":false})");
+  CHECK(bad[1].raw == R"({"from":"w1","text":{"an":"object"},"timestamp":"x","read":false})");
 }
 
 TEST_CASE("a file that stays damaged is copied aside once, untouched, and what stands before the damage is taken in") {

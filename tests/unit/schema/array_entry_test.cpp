@@ -110,3 +110,17 @@ TEST_CASE("whatever is in a message, it is JSON and comes back the same") {
   CHECK(message->summary == odd);
   CHECK(message->id == odd);
 }
+
+TEST_CASE("an entry says more than its message when a member is unknown or there twice, or a character was replaced") {
+  const auto more = [](const std::string& entry) { return says_more(entry, *decode_entry(entry)); };
+  for (const char* plain :
+       {R"({"from":"a","text":"x"})", R"({"text":"x","from":"a","timestamp":"t","summary":"s","color":"c","read":true})",
+        R"( {"from" : "a", "text" : "\u00e9", "summary":null, "msg_id":"i", "type":"message", "msgV":1} )"})
+    CHECK_FALSE(more(plain));
+  CHECK_FALSE(more(encode_entry({"team-lead", "x", "s", "t", "c", "id"})));
+  for (const char* odd : {R"({"from":"a","text":"x","mood":1})", R"({"from":"a","text":"x","text":"y"})",
+                          R"({"from":"a","text":"x","type":"other"})", R"({"from":"a","text":"x","msgV":2})",
+                          R"({"from":"a","text":"cut \ud83d"})", "{\"from\":\"a\",\"text\":\"\xff\"}"})
+    CHECK(more(odd));
+}
+

@@ -1,19 +1,3 @@
-// The tables of the ledger, as an ordered list of migrations: entry N takes a file from `PRAGMA user_version` N to N
-// + 1. An entry that was ever released is never edited; a change is a new entry at the end. Invariants the tables keep
-// by themselves: known states only (CHECK), known types only (STRICT), one row per message key and per (team, kind,
-// request_id), ids never used twice (AUTOINCREMENT). `sum` is a CRC-32 over the columns of the row that never change
-// (row_sum.hpp), and, where a row is always written whole, over those that do; SQLite itself keeps no checksums of
-// pages.
-#pragma once
-
-#include <array>
-
-namespace inbox_poller::poller {
-
-/// `PRAGMA application_id`: "InPo". Tells a ledger from any other SQLite database.
-inline constexpr int ledger_application_id = 0x496e506f;
-
-inline constexpr std::array<const char*, 4> ledger_migrations = {
     R"sql(
 CREATE TABLE daemon (
   one   INTEGER PRIMARY KEY CHECK (one = 1),
@@ -306,6 +290,3 @@ CREATE TABLE rosters (
   sum     INTEGER NOT NULL
 ) STRICT;
 )sql",
-};
-
-}  // namespace inbox_poller::poller

@@ -1,0 +1,219 @@
+#include "poller/ledger/deliveries.hpp"
+
+#include "poller/ledger/tables.hpp"
+
+namespace inbox_poller::poller {
+
+std::string_view to_string(DeliveryState state) {
+  switch (state) {
+    case DeliveryState::none: return "none";
+    case DeliveryState::queued: return "queued";
+    case DeliveryState::offered: return "offered";
+    case DeliveryState::delivered: return "delivered";
+    case DeliveryState::expired: return "expired";
+  }
+  return "";
+}
+
+std::string_view to_string(Confirmation confirmation) {
+  switch (confirmation) {
+    case Confirmation::none: return "";
+    case Confirmation::acknowledged: return "acknowledged";
+    case Confirmation::assumed: return "assumed";
+  }
+  return "";
+}
+
+/// A number, so that what is higher goes first.
+template <>
+struct Cell<Priority> : Cell<int> {
+  static std::string declared(std::string_view name) {
+    return "INTEGER NOT NULL CHECK (" + std::string(name) + " BETWEEN 0 AND 2)";
+  }
+  static void bind(Statement& to, int index, Priority value) { to.bind(index, static_cast<long long>(value)); }
+  static bool read(const Statement& from, int column, Priority& value) {
+    int number = 0;
+    from.get(column, number);
+    value = static_cast<Priority>(number);
+    return number >= 0 && number <= 2;
+  }
+  static void add(RowHash& hash, Priority value) { hash.add(static_cast<long long>(value)); }
+};
+
+// Narrow, and without a sum: each step of many messages is one statement that reads none of them. What decides is in
+// the index as well, so that a changed bit is found at the next start.
+const Table<MessageRow>& deliveries_table() {
+  using M = MessageRow;
+  static const Table<M> table(
+      "deliveries",
+      {loose<&M::id>("message"), loose<&M::team>("team"), loose<&M::delivery>("state"),
+       loose<&M::priority>("priority"), loose<&M::confirmed>("confirmed"), loose<&M::sink>("sink"),
+       loose<&M::offered_ms>("offered_ms"), loose<&M::delivered_ms>("delivered_ms"), loose<&M::attempts>("attempts")},
+      "message", {"deliveries_state ON deliveries (state, team, priority, confirmed)"},
+      [](const M& row) { return "the delivery of message " + std::to_string(row.id); });
+  return table;
+}
+
+namespace {
+
+/// Deliveries first: their index gives the order, and a message is read only when it is wanted.
+const std::string joined = " FROM deliveries AS d CROSS JOIN messages AS m ON m.id = d.message WHERE ";
+
+std::string mail_where(std::string_view condition) {
+  return "SELECT " + mail_columns() + joined + std::string(condition);
+}
+
+/// A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one. What seems
+/// to come from the future was recorded before the clock was put back while we were down: it is old. `of_any_age` is
+/// the parameter that says that all are to be taken for young.
+std::string may_go(const std::string& of_any_age) {
+  return " AND m.batch < coalesce((SELECT min(batch) FROM outbox WHERE team = ?1 AND state = 'pending' AND (" +
+         of_any_age + " OR created_ms > ?2 AND created_ms <= ?2 + 60000)), 9223372036854775807) ";
+}
+
+}  // namespace
+
+Result<std::vector<MessageRow>> DeliveryTable::offerable(std::string_view team, EpochMs grace_before_ms, int limit,
+                                                         std::optional<Overdue> overdue, Owed owed) {
+  const int of_any_age = owed == Owed::of_any_age ? 1 : 0;
+  const auto urgent = database_.value<bool>(
+      "SELECT 1 FROM deliveries WHERE state = 'queued' AND team = ?1 AND priority = 2 LIMIT 1", team);
+  if (!urgent) return urgent.error();
+  if (!*urgent && !overdue) {  // the usual case, in the order of the index
+    static const std::string usual =
+        mail_where("d.state = 'queued' AND d.team = ?1 AND d.priority = 1 AND d.confirmed = ''" + may_go("?4") +
+                   "ORDER BY d.message LIMIT ?3");
+    return all_rows<MessageRow>(database_.query(usual, team, grace_before_ms, limit, of_any_age), read_mail, database_);
+  }
+  // A message ranks as high as the highest that its sender wrote after it: it has to go first.
+  static const std::string ranked =
+      "SELECT " + mail_columns() +
+      " FROM (SELECT m.id AS ranked, max(d.priority) OVER later AS rank, max(CASE WHEN m.received_ms > ?2 + 60000 THEN "
+      "0 ELSE m.received_ms END <= CASE d.priority WHEN 2 THEN ?4 ELSE ?3 END) OVER later AS overdue" +
+      joined + "d.state = 'queued' AND d.team = ?1 AND d.priority > 0" + may_go("?7") +
+      "WINDOW later AS (PARTITION BY m.sender ORDER BY m.id DESC)) CROSS JOIN deliveries AS d ON d.message = ranked "
+      "CROSS JOIN messages AS m ON m.id = ranked WHERE overdue OR ?5 ORDER BY rank DESC, m.id LIMIT ?6";
+  const Overdue limits = overdue.value_or(Overdue{});
+  return all_rows<MessageRow>(database_.query(ranked, team, grace_before_ms, limits.chat_before_ms,
+                                              limits.urgent_before_ms, overdue ? 0 : 1, limit, of_any_age),
+                              read_mail, database_);
+}
+
+Result<std::vector<MessageRow>> DeliveryTable::queued_before(std::string_view team, EpochMs received_before_ms,
+                                                             int limit) {
+  static const std::string sql = mail_where("d.state = 'queued' AND d.team = ?1 AND m.received_ms <= ?2 LIMIT ?3");
+  return all_rows<MessageRow>(database_.query(sql, team, received_before_ms, limit), read_mail, database_);
+}
+
+Result<std::vector<MessageRow>> DeliveryTable::digest_material(std::string_view team, int limit) {
+  static const std::string sql = mail_where(
+      "d.state = 'queued' AND d.team = ?1 AND d.priority = 0 AND d.confirmed = '' ORDER BY d.message LIMIT ?2");
+  return all_rows<MessageRow>(database_.query(sql, team, limit), read_mail, database_);
+}
+
+Result<std::vector<MessageRow>> DeliveryTable::offered(std::string_view team) {
+  const std::string sql =
+      mail_where(std::string("d.state = 'offered' AND ") + (team.empty() ? "?1 = ''" : "d.team = ?1") + " ORDER BY d.message");
+  return all_rows<MessageRow>(database_.query(sql, team), read_mail, database_);
+}
+
+Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now) {
+  return database_.run(
+      "UPDATE deliveries SET state = 'offered', sink = ?2, offered_ms = ?3, attempts = attempts + 1 "
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND state = 'queued'",
+      json_list(ids), sink, now);
+}
+
+Status DeliveryTable::mark_delivered(const std::vector<long long>& ids, EpochMs now, Confirmation confirmed) {
+  // `queued` too: an acknowledgement may come after we gave up waiting for it, and is still true.
+  return database_.run(
+      "UPDATE deliveries SET state = 'delivered', delivered_ms = ?2, confirmed = ?3 "
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND state IN ('queued', 'offered')",
+      json_list(ids), now, to_string(confirmed));
+}
+
+Status DeliveryTable::mark_expired(const std::vector<long long>& ids, EpochMs now) {
+  return database_.run(
+      "UPDATE deliveries SET state = 'expired', delivered_ms = ?2 "
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND state IN ('queued', 'offered')",
+      json_list(ids), now);
+}
+
+Status DeliveryTable::requeue(std::string_view team, const std::vector<long long>& ids) {
+  return database_.run(
+      "UPDATE deliveries SET state = 'queued' "
+      "WHERE message IN (SELECT value FROM json_each(?2)) AND team = ?1 AND state = 'offered'",
+      team, json_list(ids));
+}
+
+Status DeliveryTable::unoffer(const std::vector<long long>& ids) {
+  return database_.run(
+      "UPDATE deliveries SET state = 'queued', attempts = attempts - 1 "
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND state = 'offered' AND attempts > 0",
+      json_list(ids));
+}
+
+Status DeliveryTable::take_over(const schema::MessageKey& key) {
+  const auto bytes = key_bytes(key.value);
+  if (!bytes) return Done{};
+  return database_.run(
+      "INSERT INTO deliveries (message, team, state, priority, confirmed, sink, offered_ms, delivered_ms, attempts) "
+      "SELECT id, team, 'queued', 1, '', '', 0, 0, 0 FROM messages WHERE key = ?1 AND disposition = 'chat' "
+      "ON CONFLICT (message) DO NOTHING",
+      Blob{*bytes});
+}
+
+Status DeliveryTable::requeue_all_offered() {
+  return database_.run("UPDATE deliveries SET state = 'queued' WHERE state = 'offered'");
+}
+
+Result<long long> DeliveryTable::queued_count(std::string_view team) {
+  return database_.value<long long>(
+      "SELECT count(*) FROM deliveries WHERE state = 'queued' AND team = ?1 AND priority > 0", team);
+}
+
+Result<ChatCounts> DeliveryTable::counts(std::string_view team) {
+  ChatCounts counts;
+  const std::string count = "SELECT count(*) FROM deliveries WHERE team = ?1 AND state = ";
+  const std::pair<std::string, long long ChatCounts::*> wanted[] = {
+      {count + "'queued' AND priority > 0", &ChatCounts::queued},
+      {count + "'queued' AND priority = 0", &ChatCounts::digest},
+      {count + "'offered'", &ChatCounts::offered},
+      {count + "'delivered' AND priority > 0", &ChatCounts::delivered},
+      {count + "'delivered' AND priority > 0 AND confirmed = 'assumed'", &ChatCounts::assumed},
+      {count + "'expired' AND priority > 0", &ChatCounts::expired}};
+  for (const auto& [sql, member] : wanted) {
+    const auto found = database_.value<long long>(sql, team);
+    if (!found) return found.error();
+    counts.*member = *found;
+  }
+  static const std::string oldest_sql =
+      "SELECT m.received_ms" + joined +
+      "d.state = 'queued' AND d.team = ?1 AND d.priority = ?2 AND d.confirmed = '' ORDER BY d.message LIMIT 1";
+  for (const int priority : {1, 2}) {
+    const auto oldest = database_.value<long long>(oldest_sql, team, priority);
+    if (!oldest) return oldest.error();
+    if (*oldest != 0 && (counts.oldest_queued_ms == 0 || *oldest < counts.oldest_queued_ms))
+      counts.oldest_queued_ms = *oldest;
+  }
+  return counts;
+}
+
+Result<std::map<std::string, long long>> DeliveryTable::waiting_by_sender(std::string_view team) {
+  static const std::string sql =
+      "SELECT m.sender, count(*)" + joined +
+      "d.state IN ('queued', 'offered') AND d.team = ?1 AND d.priority > 0 GROUP BY m.sender";
+  Statement rows = database_.query(sql, team);
+  std::map<std::string, long long> waiting;
+  for (;;) {
+    auto row = rows.next();
+    if (!row) return row.error();
+    if (!*row) return waiting;
+    std::string sender;
+    long long count = 0;
+    rows.read(sender, count);
+    waiting[sender] = count;
+  }
+}
+
+}  // namespace inbox_poller::poller

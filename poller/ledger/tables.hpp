@@ -1,0 +1,94 @@
+// The tables of format 5, each described in the file of its aggregate, and the format as a whole.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "handlers/handler.hpp"
+#include "handlers/shutdown.hpp"
+#include "poller/ledger/rows.hpp"
+#include "poller/ledger/table.hpp"
+
+namespace inbox_poller::poller {
+
+/// `PRAGMA application_id`: "InPo". Tells a ledger from any other SQLite database.
+inline constexpr int ledger_application_id = 0x496e506f;
+/// `PRAGMA user_version` of what this program writes.
+inline constexpr int ledger_format = 5;
+
+using handlers::RequestKind;
+using handlers::RequestState;
+using handlers::ShutdownState;
+
+template <>
+inline constexpr std::initializer_list<Disposition> values_of<Disposition> = {
+    Disposition::chat,    Disposition::control,   Disposition::status,
+    Disposition::refused, Disposition::duplicate, Disposition::bad};
+/// Without `none`: such a message has no delivery.
+template <>
+inline constexpr std::initializer_list<DeliveryState> values_of<DeliveryState> = {
+    DeliveryState::queued, DeliveryState::offered, DeliveryState::delivered, DeliveryState::expired};
+template <>
+inline constexpr std::initializer_list<Confirmation> values_of<Confirmation> = {
+    Confirmation::none, Confirmation::acknowledged, Confirmation::assumed};
+template <>
+inline constexpr std::initializer_list<EffectState> values_of<EffectState> = {
+    EffectState::pending, EffectState::written, EffectState::done, EffectState::dead};
+template <>
+inline constexpr std::initializer_list<RequestKind> values_of<RequestKind> = {
+    RequestKind::permission, RequestKind::sandbox, RequestKind::plan, RequestKind::stop};
+template <>
+inline constexpr std::initializer_list<RequestState> values_of<RequestState> = {
+    RequestState::received, RequestState::pending,   RequestState::approved,          RequestState::denied,
+    RequestState::expired,  RequestState::withdrawn, RequestState::answered_elsewhere};
+template <>
+inline constexpr std::initializer_list<ShutdownState> values_of<ShutdownState> = {
+    ShutdownState::requested,    ShutdownState::approved,  ShutdownState::forced,
+    ShutdownState::process_gone, ShutdownState::pane_gone, ShutdownState::cleaned,
+    ShutdownState::rejected,     ShutdownState::timed_out};
+
+struct AskRow {
+  long long id = 0;
+  std::string team;
+  handlers::Request request;
+};
+
+struct ShutdownRow {
+  long long id = 0;
+  std::string team;
+  handlers::Shutdown shutdown;
+};
+
+struct TeamLeadRow {
+  std::string team;
+  LeadRow lead;
+};
+
+struct TeamRosterRow {
+  std::string team;
+  RosterRow roster;
+};
+
+const Table<MessageRow>& messages_table();
+const Table<MessageRow>& deliveries_table();  // its part of the same row
+const Table<AskRow>& asks_table();
+const Table<OutboxRow>& outbox_table();
+const Table<ShutdownRow>& shutdowns_table();
+const Table<OrderRow>& orders_table();
+const Table<MemberRow>& members_table();
+const Table<SessionRule>& rules_table();
+const Table<TeamLeadRow>& leads_table();
+const Table<TeamRosterRow>& rosters_table();
+const Table<HistoryRow>& history_table();
+
+/// Every table and view of the format, in the order in which they are made.
+std::vector<TableText> described_tables();
+
+/// A message with its delivery: the columns, of `messages AS m` and `deliveries AS d`, and a row of them.
+const std::string& mail_columns();
+Result<MessageRow> read_mail(const Database& database, const Statement& from);
+
+/// `[1,2,3]`, for json_each: one statement for any number of rows.
+std::string json_list(const std::vector<long long>& ids);
+
+}  // namespace inbox_poller::poller
