@@ -15,6 +15,8 @@ add_library(inbox-poller-flags INTERFACE)
 target_compile_options(inbox-poller-flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow
   $<$<BOOL:${INBOX_POLLER_STRICT}>:-Werror>)
+# Where several sources are compiled as one, each still takes its nameless namespace for its own.
+target_compile_options(inbox-poller-flags INTERFACE "$<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-subobject-linkage;-Wno-shadow>")
 target_include_directories(inbox-poller-flags INTERFACE ${CMAKE_SOURCE_DIR})
 if(CCACHE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(inbox-poller-flags INTERFACE -fpch-preprocess)  # ccache sees a precompiled header only so

@@ -64,12 +64,6 @@ Result<std::string> acknowledgement(const std::string& text) {
                                              quoted_list({default_allow, any_host, bypass_ceiling, wide_modes})};
 }
 
-/// "%3"
-bool is_pane(std::string_view text) {
-  return text.size() >= 2 && text.size() <= 10 && text.front() == '%' &&
-         std::ranges::all_of(text.substr(1), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 bool has(const std::vector<Rung>& via, Rung rung) { return std::ranges::find(via, rung) != via.end(); }
 
 const Section::Choices<Answerer> answerers = {
@@ -337,7 +331,7 @@ struct TeamReader {
 
     Section tmux = section("delivery.tmux");
     tmux.text("pane", to.tmux.pane);
-    if (!to.tmux.pane.empty() && !is_pane(to.tmux.pane))
+    if (!to.tmux.pane.empty() && !schema::is_pane_id(to.tmux.pane))
       tmux.reject("pane", "is " + toml_text(to.tmux.pane) + "; write the id that tmux gave it, such as \"%3\"");
     tmux.flag("payload", to.tmux.payload);
     read_tmux_call(tmux, "command", to.tmux.command);

@@ -16,7 +16,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
 bool ends_word(char c) { return is_blank(c) || std::string_view("\n;&|<>()").find(c) != std::string_view::npos; }
-bool is_number(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
+bool is_descriptor(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
 
 /// NAME=value or NAME+=value, with nothing quoted up to the `=`.
 bool is_assignment(std::string_view text) {
@@ -110,7 +110,7 @@ class Splitter {
     behind_group();
     ShellWord word = read_word();
     const bool touches_redirection = peek(0) == '<' || peek(0) == '>';
-    if (touches_redirection && is_number(word.text)) return;  // the file descriptor of `2>…`
+    if (touches_redirection && is_descriptor(word.text)) return;  // the file descriptor of `2>…`
     if (!part_.text.empty()) part_.text += ' ';
     word.at = part_.text.size();
     part_.text += word.text;
@@ -269,7 +269,7 @@ class Splitter {
   void add_redirection(std::string_view op, const ShellWord& target) {
     const std::string_view name = target.value;
     if (op == ">&" || op == "<&") {
-      if (name == "-" || is_number(name)) return;
+      if (name == "-" || is_descriptor(name)) return;
       if (op == "<&") return doubt("redirects from a descriptor that the shell computes");
     }
     if (name.empty()) return doubt("has a redirection without a file");

@@ -97,7 +97,7 @@ std::string in_words(std::chrono::milliseconds span) {
 }
 
 /// What the record says, and what a denied asker reads. Never empty for a denial: clients do not take an empty text.
-std::string reason_of(const Request& request, const Answer& answer) {
+std::string reason_given(const Request& request, const Answer& answer) {
   if (answer.event == RequestEvent::deadline_passes) {
     return "Denied because nobody answered within " +
            in_words(std::chrono::milliseconds(request.deadline_ms - request.asked_ms)) + ".";
@@ -146,7 +146,7 @@ std::variant<Decided, NotTaken> decide(const Request& request, const Answer& ans
   decided.state = *next;
   decided.decided_ms = now_ms;
   decided.decided_by = answer.event == RequestEvent::deadline_passes ? "deadline" : answer.by;
-  decided.reason = reason_of(request, answer);
+  decided.reason = reason_given(request, answer);
   std::vector<Post> posts = posts_of(decided, answer, view);
   return Decided{std::move(decided), std::move(posts)};
 }

@@ -37,8 +37,8 @@ struct Request {
   std::string suggestions;   // permission_suggestions as written; shown, never echoed
   RequestState state = RequestState::received;
   EpochMs asked_ms = 0;
-  EpochMs deadline_ms =
-      0;  // when pending: the moment it is denied; 0: never, somebody else answers (role front, observer, AnswerWorth)
+  // When pending: the moment it is denied. 0: never, somebody else answers (role front, observer, AnswerWorth).
+  EpochMs deadline_ms = 0;
   EpochMs decided_ms = 0;
   std::string decided_by;      // "rule", "deadline", "limit", or Answer::by
   std::string rule;            // the rule's text, or the setting's name, when one decided or asked

@@ -1,5 +1,5 @@
 // What the lead's side sends to workers of its own accord and without an answer: modes and permission rules. Pure.
-// Source: protocol.md A.2, 3.7, 3.8.
+// Source: docs/wire.md W22.
 #pragma once
 
 #include <optional>

@@ -5,14 +5,14 @@
 namespace inbox_poller::handlers {
 namespace {
 
-struct Row {
+struct RightRow {
   Right right;
   std::string_view name;
   std::array<bool, 4> cells;  // leader, stopped, front, observer
 };
 
 constexpr bool x = true, o = false;
-constexpr std::array<Row, right_count> table{{
+constexpr std::array<RightRow, right_count> table{{
     {Right::read_inbox, "read_inbox", {x, o, x, x}},
     {Right::take, "take", {x, o, o, o}},
     {Right::mark_answered, "mark_answered", {x, o, x, o}},
@@ -34,14 +34,14 @@ constexpr std::array<Row, right_count> table{{
     {Right::watch_lead, "watch_lead", {o, o, x, x}},
 }};
 
-constexpr bool is_in_order() {
+constexpr bool rights_are_in_order() {
   for (std::size_t i = 0; i < table.size(); ++i)
     if (table[i].right != static_cast<Right>(i)) return false;
   return true;
 }
-static_assert(is_in_order(), "a line for each right, in the order of the enumerators");
+static_assert(rights_are_in_order(), "a line for each right, in the order of the enumerators");
 
-const Row& row_of(Right right) { return table.at(static_cast<std::size_t>(right)); }
+const RightRow& row_of(Right right) { return table.at(static_cast<std::size_t>(right)); }
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 // A worker's sandbox asks to reach a host. Judged on the canonical spelling; the answer repeats the asker's own
-// spelling, since that is what the worker waits for. Source: protocol.md 3.4 and A.2; reliability.md, threat model
-// (hosts).
+// spelling, since that is what the worker waits for. Source: docs/wire.md W18.
 #pragma once
 
 #include <string>

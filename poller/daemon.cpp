@@ -15,7 +15,7 @@
 
 #include "poller/context/message_life.hpp"
 #include "poller/control/server.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "poller/ledger/ledger.hpp"
 #include "poller/processes.hpp"
 #include "poller/run/poll_loop.hpp"
@@ -101,14 +101,14 @@ class Daemon {
                   processes_, context_.get_executor(),
                   pool_,      config::Environment::from_process().home},
         loop_(services_, teams_of(loaded), manager_),
-        service_(loop_, services_, config.state_dir + "/ledger.sqlite3", [this] { return reload(); }),
+        verbs_(loop_, services_, config.state_dir + "/ledger.sqlite3", [this] { return reload(); }),
         tasks_(context_.get_executor(), [this] { stop(); }),
         stop_signals_(context_, SIGINT, SIGTERM),
         reload_signals_(context_, SIGHUP) {}
 
   Status bind() {
     auto handler = [this](boost::json::object request, std::shared_ptr<ControlSession> session) {
-      return service_.handle(std::move(request), std::move(session));
+      return verbs_.handle(std::move(request), std::move(session));
     };
     auto report = [this](const Error& problem) {
       telemetry_.emit(Event::control_problem, {{"code", problem.code}, {"reason", problem.message}});
@@ -214,7 +214,7 @@ class Daemon {
   GroupCommit commits_;
   Services services_;
   PollLoop loop_;
-  Service service_;
+  Verbs verbs_;
   TaskGroup tasks_;
   asio::signal_set stop_signals_;
   asio::signal_set reload_signals_;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "schema/ids.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/utf8.hpp"
 
@@ -12,7 +13,7 @@ namespace asio = boost::asio;
 namespace {
 
 /// A server that does not answer holds up this team's poll for so long.
-constexpr std::chrono::seconds patience{2};
+constexpr std::chrono::seconds answer_within{2};
 
 Error unavailable(const std::string& what) { return {"panes.unavailable", what}; }
 
@@ -29,7 +30,7 @@ bool says_no_panes(const ChildResult& answer) {
 constexpr std::string_view identity = "#{pane_id} #{pid} #{pane_pid} #{pane_dead}";
 
 /// What is asked of the pane that is typed into. The command comes last: its owner chose it, spaces and newlines too.
-constexpr std::string_view in_the_way = "#{?pane_in_mode,1,0} #{?pane_input_off,1,0} #{?pane_synchronized,1,0}";
+constexpr std::string_view hindrances = "#{?pane_in_mode,1,0} #{?pane_input_off,1,0} #{?pane_synchronized,1,0}";
 constexpr std::string_view in_front = "#{pane_current_command}";
 
 /// What is asked of its screen besides the rows.
@@ -67,7 +68,7 @@ std::optional<Line> take_line(std::string_view& text) {
   };
   Line line;
   line.id = take_word(text);
-  if (!is_pane_id(line.id) || !number(line.server) || !number(line.first) || !take_flag(text, line.dead))
+  if (!schema::is_pane_id(line.id) || !number(line.server) || !number(line.first) || !take_flag(text, line.dead))
     return std::nullopt;
   return line;
 }
@@ -191,7 +192,7 @@ std::string as_seen(const Front& seen) {
   const auto flag = [](bool set) { return set ? " 1" : " 0"; };
   const auto number = [](long long value) { return " " + std::to_string(value); };
   const auto [searches, places] = rows_as_seen(seen);
-  auto condition = "#{==:" + std::string(identity) + " " + std::string(in_the_way) + " " + std::string(shape) +
+  auto condition = "#{==:" + std::string(identity) + " " + std::string(hindrances) + " " + std::string(shape) +
                    searches + " " + std::string(in_front) + "," + seen.pane.id + number(seen.pane.server.pid) +
                    number(seen.pane.first.pid) + flag(seen.pane.dead) + flag(seen.in_mode) + flag(!seen.takes_input) +
                    flag(seen.synchronized) + number(seen.screen.width) + number(seen.height) +
@@ -234,11 +235,6 @@ bool is_same(const Pane& now, const Pane& then) {
          (now.dead || now.first == then.first);
 }
 
-bool is_pane_id(std::string_view text) {
-  return text.size() >= 2 && text.size() <= 10 && text.front() == '%' &&
-         text.find_first_not_of("0123456789", 1) == std::string_view::npos;
-}
-
 TmuxPanes::TmuxPanes(std::vector<std::string> command, Processes& processes)
     : command_(std::move(command)), processes_(processes) {}
 
@@ -247,11 +243,11 @@ asio::awaitable<Result<ChildResult>> TmuxPanes::run(std::vector<std::string> arg
   child.argv = command_;
   child.argv.insert(child.argv.end(), arguments.begin(), arguments.end());
   child.input = std::move(input);
-  child.timeout = patience;
+  child.timeout = answer_within;
   auto answer = co_await run_child(std::move(child));
   if (!answer) co_return unavailable(answer.error().message);
   if (answer->timed_out)
-    co_return unavailable(command_[0] + " did not answer within " + std::to_string(patience.count()) + " s");
+    co_return unavailable(command_[0] + " did not answer within " + std::to_string(answer_within.count()) + " s");
   co_return std::move(*answer);
 }
 
@@ -294,7 +290,7 @@ asio::awaitable<Result<std::optional<Front>>> TmuxPanes::front(std::string id) {
                                      "-p",
                                      "-t",
                                      id,
-                                     std::string(identity) + " " + std::string(in_the_way) + " " + std::string(shape),
+                                     std::string(identity) + " " + std::string(hindrances) + " " + std::string(shape),
                                      ";",
                                      "capture-pane",
                                      "-p",

@@ -79,9 +79,6 @@ class Panes {
   virtual boost::asio::awaitable<Typed> press(Front seen, Key key) = 0;
 };
 
-/// True for "%" and digits, the only ids that are ever handed to tmux.
-bool is_pane_id(std::string_view text);
-
 /// Speaks to tmux by running its command, never through a shell. `command` is how it is called, with the options that
 /// choose the server.
 class TmuxPanes final : public Panes {

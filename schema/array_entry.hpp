@@ -1,5 +1,4 @@
-// One entry of an array inbox: how agent clients spell a message there. Source: protocol.md section 2; both client eras
-// (2.1.50 without, 2.1.329 with msgV, msg_id, type).
+// One entry of an array inbox: how agent clients spell a message there. Source: docs/wire.md W6.
 #pragma once
 
 #include <string>

@@ -86,6 +86,11 @@ bool is_seen(std::string_view text) {
   return true;
 }
 
+bool is_pane_id(std::string_view text) {
+  return text.size() >= 2 && text.size() <= 10 && text.front() == '%' &&
+         text.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
 bool is_valid_request_id(std::string_view id) {
   return !id.empty() && id.size() <= 256 && id.front() != '@' && consists_of(bare_name(id), id_characters) && is_seen(id);
 }

@@ -1,6 +1,6 @@
 // Names, request ids and message keys: what may be called what, and how one message is told from another.
 // Everything here comes from files that any agent can write; nothing is trusted before it went through these functions.
-// Source: protocol.md sections 1.2 (names), 3 (id forms), 6.4 (identity).
+// Source: docs/wire.md W2 (names), W16 (ids), W7 (identity).
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,9 @@ bool is_found_by_old_clients(std::string_view team);
 
 /// True for texts of which a reader sees every character: UTF-8 without U+FFFD and without what odd_characters.hpp has.
 bool is_seen(std::string_view text);
+
+/// True for the id of a pane, as tmux gives them: "%3", at most nine digits.
+bool is_pane_id(std::string_view text);
 
 /// True for request ids we are willing to keep, log and echo: 1 to 256 bytes of `[A-Za-z0-9@._:+=-]`, and behind the
 /// first '@', where clients write the asker's name, whatever is_seen().

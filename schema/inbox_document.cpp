@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view white_space = " \t\r\n";
 constexpr std::size_t sector = 512;  // bytes that a disk writes in one piece
 
-bool is_blank(std::string_view text) {
+bool is_all_blank(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   return text.find_first_not_of(white_space) == std::string_view::npos;
 }
@@ -121,7 +121,7 @@ InboxDocument InboxDocument::scan(std::string bytes, const KeyScope& scope, File
   InboxDocument document;
   document.bytes_ = std::move(bytes);
   document.part_ = part;
-  if (part.from == ArrayFrom::beginning && is_blank(document.bytes_)) {
+  if (part.from == ArrayFrom::beginning && is_all_blank(document.bytes_)) {
     document.array_ = {document.bytes_.size(), document.bytes_.size()};
     return document;
   }

@@ -1,5 +1,5 @@
 // A team's config.json: who is a member. The roster is the only source of names we answer to.
-// Source: protocol.md section 1.4 (captured from 2.1.34 to 2.1.329). Unknown fields stay in the file's bytes.
+// Source: docs/wire.md W3. Unknown fields stay in the file's bytes.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // A task file of a team's task list: who owns it and how far it is, and the one change we make: giving it back.
-// Source: protocol.md section 1.6 (captured from 2.1.34 to 2.1.231). Unknown fields stay in the file's bytes.
+// Source: docs/wire.md W5. Unknown fields stay in the file's bytes.
 #pragma once
 
 #include <string>

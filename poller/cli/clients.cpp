@@ -22,14 +22,14 @@ namespace {
 
 constexpr std::string_view client_name = "claude";
 constexpr std::size_t most_clients = 8;
-constexpr std::chrono::milliseconds patience{10'000};
+constexpr std::chrono::milliseconds answer_within{10'000};
 constexpr std::size_t most_output = 4096;
 
 asio::awaitable<void> ask(Client& client) {
   ChildCommand command;
   command.argv = {client.path, "--version"};
   command.environment = {{"DISABLE_AUTOUPDATER", "1"}};  // asked what it is, it should not become another
-  command.timeout = patience;
+  command.timeout = answer_within;
   command.most_output = most_output;
   const auto result = co_await run_child(std::move(command));
   if (!result) {

@@ -72,6 +72,8 @@ class Context {
 std::string text_of(const boost::json::object&, std::string_view name);
 /// A string member as it is.
 std::string raw_text_of(const boost::json::object&, std::string_view name);
+/// "-" where a table would have nothing.
+inline std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
 /// An integer member; 0 when absent.
 long long number_of(const boost::json::object&, std::string_view name);
 bool flag_of(const boost::json::object&, std::string_view name);

@@ -17,8 +17,6 @@ struct DecisionsOptions {
   std::string asker;
 };
 
-std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
-
 /// Oldest first: the newest stands where a terminal's reader looks, at the end.
 std::string decisions_text(std::vector<const json::object*> list) {
   std::vector<Row> rows{{"WHEN", "TEAM", "KIND", "ID", "ASKER", "SUBJECT", "STATE", "BY", "RULE", "TOOK"}};

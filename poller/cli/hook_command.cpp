@@ -1,5 +1,6 @@
-// `hook`, `hook wait` and `hook worker`: what a lead's and a worker's client starts at its events. They fail open: whatever goes wrong, the client
-// goes on as if they were not there, and nothing is ever allowed. Source: integrations.md C1.
+// `hook`, `hook wait` and `hook worker`: what a lead's and a worker's client starts at its events. They fail open:
+// whatever goes wrong, the client goes on as if they were not there, and nothing is ever allowed. Source: docs/wire.md
+// W25.
 #include <unistd.h>
 
 #include <algorithm>

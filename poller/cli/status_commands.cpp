@@ -65,8 +65,6 @@ std::string locks_text(const json::object& locks) {
          count(locks, "stale_taken") + " stale ones taken over";
 }
 
-std::string or_dash(std::string text) { return text.empty() ? "-" : text; }
-
 std::string members_text(const std::vector<const json::object*>& members) {
   if (members.empty()) return "  no workers yet\n";
   std::vector<Row> rows{{"NAME", "DOING", "TASK", "ASKS", "ANSWERS", "MODE", "LAST SEEN", "DETAIL"}};

@@ -15,7 +15,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr milliseconds look_every{1000};
+constexpr milliseconds renew_every{1000};
 constexpr milliseconds escape_decides{50};
 constexpr milliseconds daemon_patience{5000};
 
@@ -30,7 +30,7 @@ class Screen {
 
   ExitCode run(const Result<boost::json::object>& first) {
     watch_.listed(first, now_ms());
-    auto look_at = steady_clock::now() + look_every;
+    auto look_at = steady_clock::now() + renew_every;
     for (;;) {
       bool asked = false;
       for (auto request = watch_.take_request(); request; request = watch_.take_request()) {
@@ -39,7 +39,7 @@ class Screen {
       }
       if (asked || steady_clock::now() >= look_at) {
         watch_.listed(ask("pending", {}), now_ms());
-        look_at = steady_clock::now() + look_every;
+        look_at = steady_clock::now() + renew_every;
         if (watch_.waits()) continue;
       }
       if (!draw()) return ExitCode::failed;

@@ -1,6 +1,7 @@
 // Reading a request's fields and refusing it. A field of another kind than expected counts as absent.
 #pragma once
 
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <optional>
 #include <string>
@@ -29,6 +30,11 @@ inline std::optional<long long> number(const boost::json::object& request, std::
   const auto* value = request.if_contains(name);
   if (value == nullptr || !value->is_int64()) return std::nullopt;
   return value->as_int64();
+}
+
+/// How many are wanted of a list: `limit`, else as many as usual; at least one.
+inline int limit_of(const boost::json::object& request, int usual = 50) {
+  return static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(usual), 1, 10'000));
 }
 
 }  // namespace inbox_poller::poller

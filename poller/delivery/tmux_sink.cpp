@@ -9,6 +9,7 @@
 
 #include "poller/pause.hpp"
 #include "poller/processes.hpp"
+#include "schema/ids.hpp"
 #include "schema/printable.hpp"
 #include "schema/teammate_message.hpp"
 
@@ -97,7 +98,7 @@ std::string paste_safe(std::string_view text) { return schema::visible(text); }
 std::string TmuxSink::unavailable(const std::string& told) const {
   const auto& pane = context_.config.delivery.tmux.pane.empty() ? told : context_.config.delivery.tmux.pane;
   if (pane.empty()) return "no pane of the lead is known: set delivery.tmux.pane, or install the lead's hooks";
-  return is_pane_id(pane) ? "" : "the lead's pane is said to be " + schema::printable(pane) + ", which is no tmux pane";
+  return schema::is_pane_id(pane) ? "" : "the lead's pane is said to be " + schema::printable(pane) + ", which is no tmux pane";
 }
 
 std::string TmuxSink::text_for(const std::vector<OutgoingMessage>& messages) {

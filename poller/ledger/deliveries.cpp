@@ -57,10 +57,10 @@ const Table<MessageRow>& deliveries_table() {
 namespace {
 
 /// Deliveries first: their index gives the order, and a message is read only when it is wanted.
-const std::string joined = " FROM deliveries AS d CROSS JOIN messages AS m ON m.id = d.message WHERE ";
+const std::string with_message = " FROM deliveries AS d CROSS JOIN messages AS m ON m.id = d.message WHERE ";
 
-std::string mail_where(std::string_view condition) {
-  return "SELECT " + mail_columns() + joined + std::string(condition);
+std::string delivery_where(std::string_view condition) {
+  return "SELECT " + mail_columns() + with_message + std::string(condition);
 }
 
 /// A batch may go when no batch up to it owes a young effect; so all batches before the first that owes one. What seems
@@ -81,7 +81,7 @@ Result<std::vector<MessageRow>> DeliveryTable::offerable(std::string_view team, 
   if (!urgent) return urgent.error();
   if (!*urgent && !overdue) {  // the usual case, in the order of the index
     static const std::string usual =
-        mail_where("d.state = 'queued' AND d.team = ?1 AND d.priority = 1 AND d.confirmed = ''" + may_go("?4") +
+        delivery_where("d.state = 'queued' AND d.team = ?1 AND d.priority = 1 AND d.confirmed = ''" + may_go("?4") +
                    "ORDER BY d.message LIMIT ?3");
     return all_rows<MessageRow>(database_.query(usual, team, grace_before_ms, limit, of_any_age), read_mail, database_);
   }
@@ -90,7 +90,7 @@ Result<std::vector<MessageRow>> DeliveryTable::offerable(std::string_view team, 
       "SELECT " + mail_columns() +
       " FROM (SELECT m.id AS ranked, max(d.priority) OVER later AS rank, max(CASE WHEN m.received_ms > ?2 + 60000 THEN "
       "0 ELSE m.received_ms END <= CASE d.priority WHEN 2 THEN ?4 ELSE ?3 END) OVER later AS overdue" +
-      joined + "d.state = 'queued' AND d.team = ?1 AND d.priority > 0" + may_go("?7") +
+      with_message + "d.state = 'queued' AND d.team = ?1 AND d.priority > 0" + may_go("?7") +
       "WINDOW later AS (PARTITION BY m.sender ORDER BY m.id DESC)) CROSS JOIN deliveries AS d ON d.message = ranked "
       "CROSS JOIN messages AS m ON m.id = ranked WHERE overdue OR ?5 ORDER BY rank DESC, m.id LIMIT ?6";
   const Overdue limits = overdue.value_or(Overdue{});
@@ -101,19 +101,19 @@ Result<std::vector<MessageRow>> DeliveryTable::offerable(std::string_view team, 
 
 Result<std::vector<MessageRow>> DeliveryTable::queued_before(std::string_view team, EpochMs received_before_ms,
                                                              int limit) {
-  static const std::string sql = mail_where("d.state = 'queued' AND d.team = ?1 AND m.received_ms <= ?2 LIMIT ?3");
+  static const std::string sql = delivery_where("d.state = 'queued' AND d.team = ?1 AND m.received_ms <= ?2 LIMIT ?3");
   return all_rows<MessageRow>(database_.query(sql, team, received_before_ms, limit), read_mail, database_);
 }
 
 Result<std::vector<MessageRow>> DeliveryTable::digest_material(std::string_view team, int limit) {
-  static const std::string sql = mail_where(
+  static const std::string sql = delivery_where(
       "d.state = 'queued' AND d.team = ?1 AND d.priority = 0 AND d.confirmed = '' ORDER BY d.message LIMIT ?2");
   return all_rows<MessageRow>(database_.query(sql, team, limit), read_mail, database_);
 }
 
 Result<std::vector<MessageRow>> DeliveryTable::offered(std::string_view team) {
   const std::string sql =
-      mail_where(std::string("d.state = 'offered' AND ") + (team.empty() ? "?1 = ''" : "d.team = ?1") + " ORDER BY d.message");
+      delivery_where(std::string("d.state = 'offered' AND ") + (team.empty() ? "?1 = ''" : "d.team = ?1") + " ORDER BY d.message");
   return all_rows<MessageRow>(database_.query(sql, team), read_mail, database_);
 }
 
@@ -188,7 +188,7 @@ Result<ChatCounts> DeliveryTable::counts(std::string_view team) {
     counts.*member = *found;
   }
   static const std::string oldest_sql =
-      "SELECT m.received_ms" + joined +
+      "SELECT m.received_ms" + with_message +
       "d.state = 'queued' AND d.team = ?1 AND d.priority = ?2 AND d.confirmed = '' ORDER BY d.message LIMIT 1";
   for (const int priority : {1, 2}) {
     const auto oldest = database_.value<long long>(oldest_sql, team, priority);
@@ -201,7 +201,7 @@ Result<ChatCounts> DeliveryTable::counts(std::string_view team) {
 
 Result<std::map<std::string, long long>> DeliveryTable::waiting_by_sender(std::string_view team) {
   static const std::string sql =
-      "SELECT m.sender, count(*)" + joined +
+      "SELECT m.sender, count(*)" + with_message +
       "d.state IN ('queued', 'offered') AND d.team = ?1 AND d.priority > 0 GROUP BY m.sender";
   Statement rows = database_.query(sql, team);
   std::map<std::string, long long> waiting;

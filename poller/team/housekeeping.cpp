@@ -21,8 +21,8 @@ constexpr std::chrono::seconds when_busy{10};
 constexpr milliseconds shortest_wait = std::chrono::seconds(1);
 constexpr milliseconds longest_wait = std::chrono::minutes(15);
 constexpr int compact_rounds = 8;                           // but for the first, each is a few milliseconds
-constexpr std::size_t rows_at_once = 256;                   // then others get their turn
-constexpr std::uint64_t big_file = std::uint64_t{1} << 20;  // handled on the pool from here on
+constexpr std::size_t entries_at_once = 256;                // then others get their turn
+constexpr std::uint64_t pooled_from = std::uint64_t{1} << 20;  // handled on the pool from here on
 
 }  // namespace
 
@@ -72,7 +72,7 @@ asio::awaitable<Housekeeping::Attempt> Housekeeping::compact(const std::function
   // All of it, whatever is known of its head.
   auto read = [this, lead = context_.lead] { return mailbox_.read(lead, ReadMode::unlocked); };
   ReadResult reading;
-  if (file_bytes_ < big_file)
+  if (file_bytes_ < pooled_from)
     reading = read();
   else
     reading = co_await offload(pool_, std::move(read));
@@ -111,7 +111,7 @@ asio::awaitable<std::optional<std::vector<handlers::InboxItem>>> Housekeeping::l
     }
     item.archived = *row;
     if (*row) rows.emplace(entry.key.value, **row);
-    if (items.size() % rows_at_once == 0) co_await asio::post(executor_, asio::use_awaitable);
+    if (items.size() % entries_at_once == 0) co_await asio::post(executor_, asio::use_awaitable);
   }
   co_return items;
 }
@@ -133,7 +133,7 @@ Result<std::optional<handlers::ArchivedEntry>> Housekeeping::archived(const sche
 asio::awaitable<WriteResult> Housekeeping::remove(const InboxDocument& document,
                                                   const std::vector<std::size_t>& leaving) {
   auto work = [this, lead = context_.lead, &document, &leaving] { return mailbox_.remove(lead, document, leaving); };
-  if (document.bytes().size() < big_file) co_return work();
+  if (document.bytes().size() < pooled_from) co_return work();
   co_return co_await offload(pool_, std::move(work));
 }
 

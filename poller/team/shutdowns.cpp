@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "handlers/whose_pane.hpp"
+#include "schema/ids.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -166,7 +167,7 @@ asio::awaitable<WorkerPlace> Shutdowns::place_of(schema::Member member) {
     return place;
   };
   const auto& id = member.tmux_pane_id;
-  if (auto why = handlers::left_alone(member, is_pane_id(id), context_.roster); !why.empty()) co_return alone(why);
+  if (auto why = handlers::left_alone(member, schema::is_pane_id(id), context_.roster); !why.empty()) co_return alone(why);
   const auto found = co_await panes_.find(id);
   if (!found) co_return alone("tmux could not be asked about its pane " + id + ": " + found.error().message);
   if (!*found) co_return alone("tmux has no pane " + id);

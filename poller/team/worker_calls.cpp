@@ -51,7 +51,7 @@ asio::awaitable<std::string> WorkerCalls::worker_of(HookClient client, std::stri
     co_return only([&](const schema::Member& member) { return member.agent_id == client.agent_id; });
   if (session.empty() || session == roster.lead_session_id) co_return std::string();
   std::string name = only([&](const schema::Member& member) { return member.session_id == session; });
-  if (!name.empty() || !is_pane_id(pane)) co_return name;
+  if (!name.empty() || !schema::is_pane_id(pane)) co_return name;
   name = only([&](const schema::Member& member) { return member.tmux_pane_id == pane; });
   if (name.empty()) co_return name;
   const bool its_own = co_await lives_in(std::move(client), std::move(pane));

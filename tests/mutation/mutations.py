@@ -228,7 +228,7 @@ MUTATIONS = [
              "if (!is_odd_name(member) || !names.empty()) return false;",
              Unit("schema", "whose inbox would be another's, or whose name nobody can read or write, is told with the reason")),
     Mutation("late-ask", "an ask that came behind a decision is not taken for the one with its id",
-             "poller/control/service_answer.cpp",
+             "poller/control/verbs_answer.cpp",
              "one.second.decided_ms <= asked;",
              "one.second.decided_ms < 0;",
              Script("tests/integration/test_asks.py", "OneIdForTwoAsks.test_the_open_one_is_meant_unless_it_came_behind_a_decision")),

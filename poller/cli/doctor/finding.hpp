@@ -1,6 +1,8 @@
 // What `doctor` says about one thing: how bad, what, where, and the command that mends it.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,7 @@ struct Finding {
   std::string mend;   // a command, or what to write where; empty when there is nothing to do
 };
 using Findings = std::vector<Finding>;
+inline void add(Findings& to, Findings more) { std::move(more.begin(), more.end(), std::back_inserter(to)); }
 
 /// What was found in one place: the installation itself, or one team.
 struct Section {

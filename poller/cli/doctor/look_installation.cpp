@@ -13,8 +13,6 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-void add(Findings& to, Findings more) { std::move(more.begin(), more.end(), std::back_inserter(to)); }
-
 /// Owner, mode and time of something that need not be there.
 bool look_at_path(const World& world, const std::string& path, Closed closed, Findings& findings) {
   if (path.empty()) return false;

@@ -7,12 +7,11 @@
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/lead_process.hpp"
+#include "schema/ids.hpp"
 
 namespace inbox_poller::poller::cli {
 
 namespace {
-
-void add(Findings& to, Findings more) { std::move(more.begin(), more.end(), std::back_inserter(to)); }
 
 void look_at_access(const World& world, const TeamPlace& team, const TeamSight& sight, Findings& findings) {
   const auto uid = static_cast<unsigned>(::geteuid());
@@ -48,7 +47,7 @@ void look_at_members(const World& world, const TeamPlace& team, const schema::Ro
   std::vector<MemberSight> sights;
   for (const schema::Member& member : roster.members) {
     const bool in_tmux = member.backend_type == "tmux" || member.backend_type.empty();
-    if (in_tmux && is_pane_id(member.tmux_pane_id))
+    if (in_tmux && schema::is_pane_id(member.tmux_pane_id))
       sights.push_back({member.name, member.tmux_pane_id, PaneState::unknown, true});
   }
   if (sights.empty()) return;

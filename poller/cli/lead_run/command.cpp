@@ -48,7 +48,7 @@ ExitCode run_lead(Context& context, LeadRunOptions options) {
   return static_cast<ExitCode>(*code);
 }
 
-constexpr const char* about =
+constexpr const char* about_lead =
     "Starts the lead and gives it its messages on its standard input whenever it is idle. Its output goes\n"
     "through byte for byte, its errors too; whole lines of our own input go to it between the messages.\n\n"
     "stream-json: a client that speaks stream-json both ways. Its turns are known from its output; a message\n"
@@ -75,7 +75,7 @@ constexpr const char* about =
 void declare_lead_run(CLI::App& command, Context& context) {
   auto options = std::make_shared<LeadRunOptions>();
   auto protocol = std::make_shared<std::string>("stream-json");
-  command.footer(std::string("\n") + about + "\n");
+  command.footer(std::string("\n") + about_lead + "\n");
   command.add_option("PROGRAM", options->argv, "The program and its arguments, behind --")
       ->type_name("ARGS")
       ->required();

@@ -1,7 +1,6 @@
 // One file of a team at one moment: its bytes, which version they are, and whether a later look can tell that version
 // from the next. And temporary files, from which a new version is made by rename. What it is not: about locks or
-// messages. Source: protocol.md 6.2 (peers rewrite in place or by rename), 6.4 (1) (7); reliability.md 3.6
-// (T-CAS), 3.8.
+// messages. Source: docs/wire.md W13 (peers rewrite in place or by rename), W14.
 #pragma once
 
 #include <optional>

@@ -1,8 +1,8 @@
 // What to do about something that stands at a lock path: pure, from what was seen and for how long it has not changed.
 // A lock of our protocol is a directory; its holder touches it every 5 s. "Abandoned" is judged on our own monotonic
 // clock, by the same (inode, mtime) having been seen for long enough: neither a wall clock that jumps nor an mtime in
-// the future (which locks every peer out for good) can fool that. Source: protocol.md 6.1 (proper-lockfile 4.1.2), 6.3
-// (other tools' lock files), 6.4 (3).
+// the future (which locks every peer out for good) can fool that. Source: docs/wire.md W9, W12 (other tools'
+// lock files).
 #pragma once
 
 #include <chrono>

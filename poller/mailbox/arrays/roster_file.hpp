@@ -1,7 +1,7 @@
 // A team's roster as its clients keep it, `config.json`, guarded by `config.json.lock`.
 // Invariants: those of arrays_mailbox.hpp; only a member's entry is ever taken out of it. A file that holds nothing is
 // filled again with what was last seen in it, and only when it is that very file and stays empty; what is torn is a
-// person's to repair. Source: protocol.md 1.4, 6.2, A.1 (2.1.50 rewrites it in place as it ends).
+// person's to repair. Source: docs/wire.md W3, W13.
 #pragma once
 
 #include <optional>

@@ -104,13 +104,6 @@ struct Server {
 
 }  // namespace
 
-TEST_CASE("a pane id is a percent sign and digits, and nothing else") {
-  for (const auto* good : {"%0", "%7", "%123456789"}) CHECK(is_pane_id(good));
-  for (const auto* bad : {"", "%", "7", "%7 ", "%-1", "%0;kill-server", "%1\n", "team:1.2", "in-process", "leader",
-                          "%1234567890", "w0t0p0:0F"})
-    CHECK_FALSE(is_pane_id(bad));
-}
-
 TEST_CASE("where no server runs there are no panes") {
   if (!has_tmux()) return;
   Server server;

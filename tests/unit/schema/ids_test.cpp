@@ -4,6 +4,13 @@
 
 using namespace inbox_poller::schema;
 
+TEST_CASE("a pane id is a percent sign and digits, and nothing else") {
+  for (const auto* good : {"%0", "%7", "%123456789"}) CHECK(is_pane_id(good));
+  for (const auto* bad : {"", "%", "7", "%7 ", "%-1", "%0;kill-server", "%1\n", "team:1.2", "in-process", "leader",
+                          "%1234567890", "w0t0p0:0F"})
+    CHECK_FALSE(is_pane_id(bad));
+}
+
 TEST_CASE("content_hash is SHA-256: the published vectors of FIPS 180-4") {
   CHECK(content_hash("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   CHECK(content_hash("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

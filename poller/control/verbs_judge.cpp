@@ -2,7 +2,7 @@
 #include <chrono>
 
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "poller/pause.hpp"
 #include "poller/team/lead_asks.hpp"
 
@@ -23,7 +23,7 @@ boost::json::object reply(const LeadVerdict& verdict) {
 
 }  // namespace
 
-asio::awaitable<boost::json::object> Service::judge(TeamPtr team, Object request, SessionPtr session) {
+asio::awaitable<boost::json::object> Verbs::judge(TeamPtr team, Object request, SessionPtr session) {
   LeadAsks asks(team->context(), team->asks());
   const LeadCall call{text(request, "id"), text(request, "tool"), text(request, "input"), text(request, "cwd")};
   if (const auto problem = LeadAsks::problem_of(call)) co_return refuse(*problem);

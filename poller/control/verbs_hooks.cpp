@@ -1,4 +1,4 @@
-// The verb `hook`: what a hook of the lead's session tells, and what it is answered. Sources: integrations.md C1;
+// The verb `hook`: what a hook of the lead's session tells, and what it is answered. Sources: docs/wire.md W25;
 // docs/control.md.
 #include <algorithm>
 #include <boost/json/array.hpp>
@@ -10,7 +10,7 @@
 #include "handlers/lead_session.hpp"
 #include "handlers/text.hpp"
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "schema/client_version.hpp"
 #include "schema/hook_event.hpp"
 #include "schema/ids.hpp"
@@ -31,9 +31,7 @@ constexpr int names_looked_at = 1000;
 /// `%3`; anything else counts as not given.
 std::string pane_of(const json::object& request) {
   auto pane = text(request, "pane");
-  const bool good = pane.size() > 1 && pane.size() < 12 && pane[0] == '%' &&
-                    pane.find_first_not_of("0123456789", 1) == std::string::npos;
-  return good ? pane : std::string();
+  return schema::is_pane_id(pane) ? pane : std::string();
 }
 
 bool tells_of_worker(const HookEvent& event) { return event.name == "TeammateIdle" || event.name == "TaskCompleted"; }
@@ -241,7 +239,7 @@ void turn_ended_after_all(Team& team) {
 
 }  // namespace
 
-Service::TeamPtr Service::team_of_event(const Object& request, Object& problem) const {
+Verbs::TeamPtr Verbs::team_of_event(const Object& request, Object& problem) const {
   const auto event = event_of(request);
   if (!event) {
     problem = refuse(event.error());
@@ -269,7 +267,7 @@ Service::TeamPtr Service::team_of_event(const Object& request, Object& problem) 
   return nullptr;
 }
 
-json::object Service::hook(const Object& request, ControlSession& session) {
+json::object Verbs::hook(const Object& request, ControlSession& session) {
   Object answer{{"ok", true}, {"keys", json::array()}};
   Object problem;
   auto team = team_of_event(request, problem);
@@ -324,7 +322,7 @@ HookOffer hook_offer(Team& team, HookWay way, const std::string& session,
   return offer;
 }
 
-void Service::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer offer) {
+void Verbs::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer offer) {
   if (!session.hook) session.hook = std::make_shared<HookTalk>();
   const auto& talk = session.hook;
   if (const auto old = std::exchange(talk->out, std::nullopt))
@@ -342,7 +340,7 @@ void Service::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOff
   });
 }
 
-json::object Service::shown(const Object& request, ControlSession& session) {
+json::object Verbs::shown(const Object& request, ControlSession& session) {
   auto out = session.hook ? std::exchange(session.hook->out, std::nullopt) : std::nullopt;
   const auto team = session.hook ? session.hook->team.lock() : nullptr;
   if (!out || !team) return {{"ok", true}};
@@ -355,7 +353,7 @@ json::object Service::shown(const Object& request, ControlSession& session) {
   return {{"ok", true}};
 }
 
-Status Service::attach_hook(const TeamPtr& team, const Object& request, const SessionPtr& session) {
+Status Verbs::attach_hook(const TeamPtr& team, const Object& request, const SessionPtr& session) {
   if (session->hook && session->hook->out)
     return Error{"request.invalid", "say first (`shown`) whether what was handed out over this connection was printed"};
   auto& courier = team->courier();

@@ -1,9 +1,8 @@
 // The verb `history`: messages as the ledger has them, also those that are in no inbox any more.
-#include <algorithm>
 #include <boost/json/array.hpp>
 
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/utf8.hpp"
@@ -12,8 +11,6 @@ namespace inbox_poller::poller {
 namespace json = boost::json;
 namespace {
 
-constexpr int default_limit = 50;
-constexpr int most_messages = 10'000;
 constexpr std::size_t beginning = 400;  // bytes of a text, unless all of it is wanted
 
 /// At most so many bytes, and no half character.
@@ -40,9 +37,8 @@ json::object history_view(const MessageRow& row, bool full) {
 
 }  // namespace
 
-json::object Service::history(const Object& request) {
-  const int limit =
-      static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(default_limit), 1, most_messages));
+json::object Verbs::history(const Object& request) {
+  const int limit = limit_of(request);
   const std::string key = text(request, "key");
   const MessageTable::Wanted wanted{text(request, "team"), text(request, "from"), text(request, "type"),
                               number(request, "since_ms").value_or(0)};
@@ -53,7 +49,6 @@ json::object Service::history(const Object& request) {
   json::array messages;
   for (const auto& row : *rows)
     if (wanted.team.empty() || row.team == wanted.team) messages.push_back(history_view(row, full));
-  if (Object problem; messages.empty() && is_unknown(request, problem)) return problem;
   return {{"ok", true}, {"messages", std::move(messages)}};
 }
 

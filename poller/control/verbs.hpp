@@ -38,12 +38,12 @@ struct HookTalk {
 HookOffer hook_offer(Team&, handlers::HookWay, const std::string& session,
                      const std::vector<OutgoingMessage>& messages);
 
-class Service {
+class Verbs {
  public:
   /// Reads the configuration again; an error "config.refused" carries every problem, one a line.
   using Reload = std::function<Result<ReloadReport>()>;
 
-  Service(PollLoop& loop, Services& services, std::string ledger_path, Reload reload);
+  Verbs(PollLoop& loop, Services& services, std::string ledger_path, Reload reload);
 
   boost::asio::awaitable<boost::json::object> handle(boost::json::object request,
                                                      std::shared_ptr<ControlSession> session);
@@ -53,9 +53,11 @@ class Service {
   using TeamPtr = std::shared_ptr<Team>;
   using SessionPtr = std::shared_ptr<ControlSession>;
 
-  Object handle_now(std::string_view verb, const Object& request);
-  /// Verbs that are about one team.
-  Object handle_team(std::string_view verb, const Object& request);
+  struct Verb;
+  /// The table of all verbs; null when there is none of that name.
+  static const Verb* find(std::string_view name);
+  /// The team that the verb is about, once it may do this verb; otherwise fills `problem`.
+  TeamPtr team_for(const Verb&, const Object& request, Object& problem) const;
 
   // verbs that may wait
   boost::asio::awaitable<Object> receive(TeamPtr team, Object request, SessionPtr session);
@@ -64,11 +66,16 @@ class Service {
   boost::asio::awaitable<Object> shut_down(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> worker_call(Object request, SessionPtr session);
 
+  // verbs that look at their connection
   Object hook(const Object& request, ControlSession& session);
   /// A hook says whether it printed what it was handed out.
-  static Object shown(const Object& request, ControlSession& session);
+  Object shown(const Object& request, ControlSession& session);
+
+  // verbs about all teams, or one whose service may have ended
   Object status(const Object& request);
   Object pending(const Object& request);
+  Object approve(const Object& request) { return answer(request, true); }
+  Object deny(const Object& request) { return answer(request, false); }
   Object answer(const Object& request, bool approve);
   /// The ask that `id` (a request id, or the key of its message), `team`, `kind` and `message_key` mean, with its team.
   Result<std::pair<std::string, handlers::Request>> ask_of(const Object& request);
@@ -78,11 +85,17 @@ class Service {
   Object history(const Object& request);
   Object quarantine(const Object& request);
   Object shutdowns(const Object& request);
-  Object reload();
+  Object reload(const Object& request);
 
+  // verbs about one team
   Object send(Team&, const Object& request);
   Object broadcast(Team&, const Object& request);
   Object lead(Team&, const Object& request);
+  Object mode(Team&, const Object& request);
+  Object allow(Team&, const Object& request);
+  Object revoke(Team&, const Object& request);
+  Object rules(Team&, const Object& request);
+  Object resume(Team&, const Object& request);
 
   /// Remembers what was handed out, until it is acknowledged or the connection closes.
   void lend(const TeamPtr& team, const SessionPtr& session, const std::vector<OutgoingMessage>& messages);
@@ -92,11 +105,6 @@ class Service {
   Status attach_hook(const TeamPtr& team, const Object& request, const SessionPtr& session);
   /// `key`, and what its taker got before it over the same connection, was taken; also when that connection is gone.
   Result<std::size_t> acknowledge_up_to(Team&, const std::string& key);
-  Object mode(Team&, const Object& request);
-  Object allow(Team&, const Object& request);
-  Object revoke(Team&, const Object& request);
-  Object rules(Team&, const Object& request);
-  Object resume(Team&, const Object& request);
 
   /// "role.not_leader": why `what` is not ours to do now, and what to do about it.
   static Object not_leader(Team&, const std::string& what);
@@ -105,14 +113,12 @@ class Service {
 
   /// The team that the request names, or the only one; otherwise fills `problem`.
   TeamPtr team_of(const Object& request, Object& problem) const;
-  /// Whether it names a team that is not served; then fills `problem`. Its rows in the ledger are shown.
-  bool is_unknown(const Object& request, Object& problem) const;
   /// The one whose lead the request's `event` is of; otherwise fills `problem`.
   TeamPtr team_of_event(const Object& request, Object& problem) const;
   /// Null when nobody serves it, or not any more.
   [[nodiscard]] TeamPtr served(const std::string& name) const;
-  /// Those that are served, by name.
-  [[nodiscard]] std::vector<TeamPtr> all_served() const;
+  /// Those that are served, by name; only the one called so, where a name is given.
+  [[nodiscard]] std::vector<TeamPtr> all_served(const std::string& wanted = {}) const;
 
   PollLoop& loop_;
   Services& services_;

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
 #include "poller/pause.hpp"
 #include "schema/hook_event.hpp"
@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds held_lease = std::chrono::minutes(10);
 constexpr milliseconds recv_look{50};
-constexpr milliseconds longest_wait = std::chrono::hours(24);
+constexpr milliseconds longest_span = std::chrono::hours(24);
 constexpr milliseconds hook_is_late{1000};  // it leaves after 35 ms, and a machine may be slow
 constexpr std::size_t default_max = 20;
 constexpr std::size_t tidy_above = 100;     // so many lent messages are kept before those that arrived are looked for
@@ -56,7 +56,7 @@ void hear_of_end(Team& team, HookTalk& talk) {
 
 }  // namespace
 
-asio::awaitable<json::object> Service::attach(TeamPtr team, Object request, SessionPtr session) {
+asio::awaitable<json::object> Verbs::attach(TeamPtr team, Object request, SessionPtr session) {
   const auto rung = config::parse_rung(text(request, "rung"));
   const bool may = rung == config::Rung::stdin_stream || rung == config::Rung::hook || rung == config::Rung::socket;
   if (!may) co_return refuse("request.invalid", "`rung` must be one of stdin, hook, socket");
@@ -84,9 +84,9 @@ asio::awaitable<json::object> Service::attach(TeamPtr team, Object request, Sess
                    {"permissions", team->context().config.lead.permissions}};
 }
 
-asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, SessionPtr session) {
+asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, SessionPtr session) {
   const auto wait =
-      milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_wait.count()));
+      milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_span.count()));
   const auto take = take_of(request, *session);
   if (const auto taken = text(request, "acked"); !taken.empty()) {
     // Several may follow: what one of them took says nothing of the others.
@@ -130,7 +130,7 @@ asio::awaitable<json::object> Service::receive(TeamPtr team, Object request, Ses
                    {"lead_state", to_string(team->courier().lead_state())}};
 }
 
-void Service::lend(const TeamPtr& team, const SessionPtr& session, const std::vector<OutgoingMessage>& messages) {
+void Verbs::lend(const TeamPtr& team, const SessionPtr& session, const std::vector<OutgoingMessage>& messages) {
   if (!session->lent || session->lent->team.lock() != team) {
     auto lent = std::make_shared<Lent>();
     lent->team = team;
@@ -155,7 +155,7 @@ void Service::lend(const TeamPtr& team, const SessionPtr& session, const std::ve
   }
 }
 
-Result<std::size_t> Service::acknowledge_up_to(Team& team, const std::string& key) {
+Result<std::size_t> Verbs::acknowledge_up_to(Team& team, const std::string& key) {
   std::vector<std::string> keys;
   for (const auto& lent : lent_) {
     if (lent->team.lock().get() != &team) continue;
@@ -169,7 +169,7 @@ Result<std::size_t> Service::acknowledge_up_to(Team& team, const std::string& ke
   return team.courier().acknowledge(keys);
 }
 
-json::object Service::acknowledge(const Object& request) {
+json::object Verbs::acknowledge(const Object& request) {
   const auto* keys = request.if_contains("keys");
   if (keys == nullptr || !keys->is_array()) return refuse("request.invalid", "`keys` must be a list of message keys");
   const auto how = flag(request, "assumed") ? Confirmation::assumed : Confirmation::acknowledged;
@@ -177,8 +177,7 @@ json::object Service::acknowledge(const Object& request) {
   for (const auto& key : keys->as_array())
     if (key.is_string()) wanted.emplace_back(key.as_string());
   std::size_t count = 0;
-  for (const auto& team : all_served()) {
-    if (const auto only = text(request, "team"); !only.empty() && only != team->context().name) continue;
+  for (const auto& team : all_served(text(request, "team"))) {
     const auto acknowledged = team->courier().acknowledge(wanted, how);
     if (!acknowledged) return refuse(acknowledged.error());
     count += *acknowledged;
@@ -186,7 +185,7 @@ json::object Service::acknowledge(const Object& request) {
   return {{"ok", true}, {"acknowledged", count}};
 }
 
-json::object Service::lead(Team& team, const Object& request) {
+json::object Verbs::lead(Team& team, const Object& request) {
   std::optional<LeadEvent> event;
   if (const auto state = text(request, "state"); !state.empty()) {
     event = handlers::parse_lead_event("reports_" + state);
@@ -199,7 +198,7 @@ json::object Service::lead(Team& team, const Object& request) {
   if (event) {
     std::optional<config::Duration> limit;
     if (const auto ms = number(request, "for_ms"); ms && *ms > 0)
-      limit = std::min<milliseconds>(milliseconds(*ms), longest_wait);
+      limit = std::min<milliseconds>(milliseconds(*ms), longest_span);
     const LeadSession session{text(request, "session"), {}};
     if (auto reported = team.courier().report(*event, limit, &session); !reported) return refuse(reported.error());
     team.poke();

@@ -1,6 +1,6 @@
 // The verbs of the control socket (docs/control.md) against a team that is really served: what they answer, what they
 // change, and in which role they are refused.
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 
 #include <chrono>
 
@@ -13,10 +13,10 @@ using std::chrono::milliseconds;
 
 struct Serving : Served {
   Result<ReloadReport> reloaded = ReloadReport{{"a"}, {"b"}, {"c"}, {"daemon.socket"}};
-  Service service;
+  Verbs verbs;
 
   explicit Serving(const std::function<void(config::TeamConfig&)>& adapt = [](config::TeamConfig&) {})
-      : Served(adapt), service(loop, *world.services, "/ledger", [this] { return reloaded; }) {
+      : Served(adapt), verbs(loop, *world.services, "/ledger", [this] { return reloaded; }) {
     REQUIRE(until([this] { return !loop.teams().empty() && team().inbox_report().state != "not polled yet"; }));
   }
 
@@ -26,7 +26,7 @@ struct Serving : Served {
     fields["verb"] = verb;
     fields["by"] = "mona";
     std::optional<json::object> answer;
-    boost::asio::co_spawn(world.context, service.handle(std::move(fields), std::make_shared<ControlSession>()),
+    boost::asio::co_spawn(world.context, verbs.handle(std::move(fields), std::make_shared<ControlSession>()),
                           [&](std::exception_ptr, json::object value) { answer = std::move(value); });
     REQUIRE(until([&] { return answer.has_value(); }));
     return *answer;
@@ -227,7 +227,7 @@ TEST_CASE("a team that is let go is no longer known, also to a receiver that wai
   std::optional<json::object> received;
   boost::asio::co_spawn(
       serving.world.context,
-      serving.service.handle({{"verb", "recv"}, {"wait_ms", 60'000}}, std::make_shared<ControlSession>()),
+      serving.verbs.handle({{"verb", "recv"}, {"wait_ms", 60'000}}, std::make_shared<ControlSession>()),
       [&](std::exception_ptr, json::object value) { received = std::move(value); });
   serving.until([polls = 0]() mutable { return ++polls > 10; });
   CHECK_FALSE(received.has_value());

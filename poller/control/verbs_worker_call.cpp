@@ -1,8 +1,8 @@
 // The verb `worker_call`: what the rules of a worker's team say about a call that its client is about to make. Sources:
-// integrations.md C1 (PreToolUse); docs/control.md.
+// docs/wire.md W25 (PreToolUse); docs/control.md.
 #include "handlers/text.hpp"
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "schema/hook_event.hpp"
 
 namespace inbox_poller::poller {
@@ -21,19 +21,17 @@ std::string output_of(const handlers::Request& decided) {
 }  // namespace
 
 /// Whatever there is no decision about is answered without `output`, and says why.
-asio::awaitable<boost::json::object> Service::worker_call(Object request, SessionPtr session) {
+asio::awaitable<boost::json::object> Verbs::worker_call(Object request, SessionPtr session) {
   const auto event = schema::decode_hook_event(text(request, "event"));
   if (!event) co_return refuse(event.error());
   const auto ignored = [](std::string why) { return Object{{"ok", true}, {"ignored", std::move(why)}}; };
   if (event->name != "PreToolUse") co_return ignored("only PreToolUse tells of a call before it is made");
   const auto client = client_of(services_.processes, session->peer);
   if (!client) co_return ignored("the process that runs the hook is not known");
-  const std::string wanted = text(request, "team");
   const std::string pane = text(request, "pane");
   TeamPtr team;
   std::string worker;
-  for (const auto& one : all_served()) {
-    if (!wanted.empty() && one->context().name != wanted) continue;
+  for (const auto& one : all_served(text(request, "team"))) {
     std::string name = co_await one->worker_calls().worker_of(*client, event->session_id, pane);
     if (name.empty() || one->retired()) continue;
     if (team) co_return ignored("the session may be a worker's of several teams");

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
 
 namespace inbox_poller::poller {
@@ -13,7 +13,6 @@ namespace json = boost::json;
 namespace {
 
 constexpr long long longest_wait_ms = 7LL * 24 * 60 * 60 * 1000;
-constexpr int shutdowns_limit = 50;
 
 std::vector<std::string> workers_of(Team& team) {
   std::vector<std::string> names;
@@ -46,8 +45,7 @@ void add_rules(json::array& list, std::string_view kind, const config::RuleSet<R
 
 }  // namespace
 
-asio::awaitable<json::object> Service::shut_down(TeamPtr team, Object request, SessionPtr) {
-  if (!team->standing().may(handlers::Right::shut_down)) co_return not_leader(*team, "ending a worker");
+asio::awaitable<json::object> Verbs::shut_down(TeamPtr team, Object request, SessionPtr) {
   Object problem;
   const auto members = members_of(request, *team, problem);
   if (!problem.empty()) co_return problem;
@@ -79,11 +77,10 @@ asio::awaitable<json::object> Service::shut_down(TeamPtr team, Object request, S
   co_return Object{{"ok", true}, {"shutdowns", std::move(begun)}, {"refused", std::move(refused)}};
 }
 
-json::object Service::shutdowns(const Object& request) {
+json::object Verbs::shutdowns(const Object& request) {
   const auto id = text(request, "id");
   const auto wanted = text(request, "team");
-  const auto limit =
-      static_cast<int>(std::clamp<long long>(number(request, "limit").value_or(shutdowns_limit), 1, 10'000));
+  const int limit = limit_of(request);
   std::vector<std::pair<std::string, handlers::Shutdown>> found;
   if (!id.empty()) {
     auto rows = services_.ledger.shutdowns().by_id(id);
@@ -94,10 +91,8 @@ json::object Service::shutdowns(const Object& request) {
       return refuse("request.unknown", "no shutdown with the id \"" + id +
                                            "\" was ever requested; `inbox-poller shutdowns` shows the latest ones");
   } else {
-    Object problem;
-    if (!wanted.empty() && !team_of(request, problem)) return problem;
-    for (const auto& [name, team] : loop_.teams()) {
-      if (team->retired() || (!wanted.empty() && wanted != name)) continue;
+    for (const auto& team : all_served(wanted)) {
+      const auto& name = team->context().name;
       auto rows = services_.ledger.shutdowns().latest(name, limit);
       if (!rows) return refuse(rows.error());
       for (auto& row : *rows) found.emplace_back(name, std::move(row));
@@ -111,8 +106,7 @@ json::object Service::shutdowns(const Object& request) {
   return {{"ok", true}, {"shutdowns", std::move(list)}};
 }
 
-json::object Service::mode(Team& team, const Object& request) {
-  if (!team.standing().may(handlers::Right::order)) return not_leader(team, "setting a mode");
+json::object Verbs::mode(Team& team, const Object& request) {
   const auto name = text(request, "mode");
   const auto mode = config::parse_mode(name);
   if (!mode) return no_such_mode(name);
@@ -127,13 +121,12 @@ json::object Service::mode(Team& team, const Object& request) {
   return {{"ok", true}, {"sent", std::move(sent)}};
 }
 
-json::object Service::allow(Team& team, const Object& request) {
+json::object Verbs::allow(Team& team, const Object& request) {
   // In front of another lead our rules hold for us; what its workers are told is that lead's.
-  const auto& standing = team.standing();
-  if (!standing.may(handlers::Right::keep_rules)) return not_leader(team, "allowing something");
+  const auto audience =
+      team.standing().may(handlers::Right::order) ? Orders::Audience::workers : Orders::Audience::us;
   const auto allowed =
-      team.orders().allow(text(request, "rule"), text(request, "directory"), text(request, "by"),
-                          standing.may(handlers::Right::order) ? Orders::Audience::workers : Orders::Audience::us);
+      team.orders().allow(text(request, "rule"), text(request, "directory"), text(request, "by"), audience);
   if (!allowed) return refuse(allowed.error());
   team.poke();
   return {{"ok", true},
@@ -144,13 +137,13 @@ json::object Service::allow(Team& team, const Object& request) {
           {"role", to_string(team.standing().stance)}};
 }
 
-json::object Service::revoke(Team& team, const Object& request) {
+json::object Verbs::revoke(Team& team, const Object& request) {
   const auto revoked = team.orders().revoke(text(request, "rule"), text(request, "by"));
   if (!revoked) return refuse(revoked.error());
   return {{"ok", true}, {"rule", revoked->rule}, {"keepers", list_of(team.orders().told(revoked->id))}};
 }
 
-json::object Service::rules(Team& team, const Object&) {
+json::object Verbs::rules(Team& team, const Object&) {
   const auto& context = team.context();
   json::array configured;
   add_rules(configured, "permission", context.config.permissions.rules);
@@ -169,7 +162,7 @@ json::object Service::rules(Team& team, const Object&) {
           {"source", context.config.source}};
 }
 
-json::object Service::resume(Team& team, const Object&) {
+json::object Verbs::resume(Team& team, const Object&) {
   if (auto resumed = team.resume(); !resumed) return refuse(resumed.error());
   return {{"ok", true}, {"team", team.context().name}, {"role", to_string(team.standing().stance)}};
 }

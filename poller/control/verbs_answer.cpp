@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 
 namespace inbox_poller::poller {
 namespace json = boost::json;
@@ -35,12 +35,10 @@ void prefer_open(Found& found) {
 
 }  // namespace
 
-Result<std::pair<std::string, handlers::Request>> Service::ask_of(const Object& request) {
+Result<std::pair<std::string, handlers::Request>> Verbs::ask_of(const Object& request) {
   const auto id = text(request, "id");
   const auto wanted = text(request, "team");
   const auto kind = text(request, "kind");
-  if (!kind.empty() && !handlers::parse_request_kind(kind))
-    return Error{"request.invalid", "\"" + kind + "\" is no kind of ask; kinds are permission, sandbox, plan and stop"};
   // A message key is a hash: nobody can give an ask an id that is another's key.
   auto id_of_key = id;
   if (const auto rows = services_.ledger.messages().like(id, most_alike); rows.ok() && !id.empty()) {
@@ -69,7 +67,7 @@ Result<std::pair<std::string, handlers::Request>> Service::ask_of(const Object& 
   return std::move(found->front());
 }
 
-json::object Service::answer(const Object& request, bool approve) {
+json::object Verbs::answer(const Object& request, bool approve) {
   auto found = ask_of(request);
   if (!found) return refuse(found.error());
   const auto& [team_name, ask] = *found;

@@ -1,35 +1,31 @@
 // The verb `decisions`: who decided what, when and by which rule.
-#include <algorithm>
 #include <boost/json/array.hpp>
 
 #include "poller/control/request.hpp"
-#include "poller/control/service.hpp"
+#include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
 
 namespace inbox_poller::poller {
 namespace json = boost::json;
 namespace {
 
-constexpr int default_limit = 50;
 constexpr int most_decisions = 10'000;
 
 }  // namespace
 
-json::object Service::decisions(const Object& request) {
-  const auto limit = static_cast<std::size_t>(
-      std::clamp<long long>(number(request, "limit").value_or(default_limit), 1, most_decisions));
+json::object Verbs::decisions(const Object& request) {
+  const int limit = limit_of(request);
   const auto asker = text(request, "asker");
   // One asker's are picked out here: what one of many asked may lie far back.
   const auto rows = services_.ledger.asks().decisions(text(request, "team"), number(request, "since_ms").value_or(0),
-                                               asker.empty() ? static_cast<int>(limit) : most_decisions);
+                                                      asker.empty() ? limit : most_decisions);
   if (!rows) return refuse(rows.error());
   json::array list;
   for (const auto& [team, decided] : *rows) {
     if (!asker.empty() && decided.asker != asker) continue;
-    if (list.size() == limit) break;
+    if (list.size() == static_cast<std::size_t>(limit)) break;
     list.push_back(request_view(team, decided));
   }
-  if (Object problem; list.empty() && is_unknown(request, problem)) return problem;
   return {{"ok", true}, {"decisions", std::move(list)}};
 }
 

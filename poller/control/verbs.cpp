@@ -1,0 +1,268 @@
+#include "poller/control/verbs.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <optional>
+#include <variant>
+
+#include "poller/control/request.hpp"
+#include "poller/control/views.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace json = boost::json;
+namespace {
+
+constexpr int trace_limit = 50;
+constexpr int quarantine_limit = 200;
+
+/// What we may not do however we stand in a team, and what it is called where that is refused.
+struct Deed {
+  std::optional<handlers::Right> right;
+  std::string_view name;
+};
+constexpr Deed writing{handlers::Right::write, "writing to its workers"};
+
+/// A text that a verb cannot do without, and what is said where it is missing.
+struct Field {
+  std::string_view name;
+  std::string_view missing;
+};
+constexpr Field body{"text", "there is no text to send"};
+constexpr Field traced{"id", "`id` must be a message key, the beginning of one, or a request id"};
+
+}  // namespace
+
+Verbs::Verbs(PollLoop& loop, Services& services, std::string ledger_path, Reload reload)
+    : loop_(loop),
+      services_(services),
+      ledger_path_(std::move(ledger_path)),
+      started_ms_(services.clock.wall_ms()),
+      reload_(std::move(reload)) {}
+
+struct Verbs::Verb {
+  using Plain = Object (Verbs::*)(const Object&);
+  using OfConnection = Object (Verbs::*)(const Object&, ControlSession&);
+  using OfTeam = Object (Verbs::*)(Team&, const Object&);
+  using Waits = asio::awaitable<Object> (Verbs::*)(Object, SessionPtr);
+  using OfTeamWaits = asio::awaitable<Object> (Verbs::*)(TeamPtr, Object, SessionPtr);
+
+  std::string_view name;
+  std::variant<Plain, OfConnection, OfTeam, Waits, OfTeamWaits> work;
+  Deed deed = {};
+  Field field = {};
+  bool has_kind = false;  // `kind` is a kind of ask
+  bool by_event = false;  // its team is the one whose lead `event` is of
+  // The answer's list. Where it is empty and `team` names none that is served, the answer is that: rows of a team that
+  // was served once are shown, a name that nothing is known of is a slip.
+  std::string_view list = {};
+};
+
+const Verbs::Verb* Verbs::find(std::string_view name) {
+  static constexpr Verb table[] = {
+      {.name = "status", .work = &Verbs::status, .list = "teams"},
+      {.name = "pending", .work = &Verbs::pending, .list = "asks"},
+      {.name = "approve", .work = &Verbs::approve, .has_kind = true},
+      {.name = "deny", .work = &Verbs::deny, .has_kind = true},
+      {.name = "send", .work = &Verbs::send, .deed = writing, .field = body},
+      {.name = "broadcast", .work = &Verbs::broadcast, .deed = writing, .field = body},
+      {.name = "lead", .work = &Verbs::lead},
+      {.name = "attach", .work = &Verbs::attach, .by_event = true},
+      {.name = "hook", .work = &Verbs::hook},
+      {.name = "shown", .work = &Verbs::shown},
+      {.name = "worker_call", .work = &Verbs::worker_call},
+      {.name = "judge", .work = &Verbs::judge},
+      {.name = "decisions", .work = &Verbs::decisions, .list = "decisions"},
+      {.name = "recv", .work = &Verbs::receive},
+      {.name = "ack", .work = &Verbs::acknowledge},
+      {.name = "trace", .work = &Verbs::trace, .field = traced, .has_kind = true},
+      {.name = "history", .work = &Verbs::history, .list = "messages"},
+      {.name = "shutdown", .work = &Verbs::shut_down, .deed = {handlers::Right::shut_down, "ending a worker"}},
+      {.name = "shutdowns", .work = &Verbs::shutdowns, .list = "shutdowns"},
+      {.name = "mode", .work = &Verbs::mode, .deed = {handlers::Right::order, "setting a mode"}},
+      {.name = "allow", .work = &Verbs::allow, .deed = {handlers::Right::keep_rules, "allowing something"}},
+      {.name = "revoke", .work = &Verbs::revoke},
+      {.name = "rules", .work = &Verbs::rules},
+      {.name = "reload", .work = &Verbs::reload},
+      {.name = "resume", .work = &Verbs::resume},
+      {.name = "quarantine", .work = &Verbs::quarantine, .list = "entries"},
+  };
+  const auto* found =
+      std::find_if(std::begin(table), std::end(table), [&](const Verb& one) { return one.name == name; });
+  return found == std::end(table) ? nullptr : found;
+}
+
+asio::awaitable<json::object> Verbs::handle(json::object request, std::shared_ptr<ControlSession> session) {
+  const auto name = text(request, "verb");
+  services_.telemetry.emit(Event::control_command, {{"type", name}, {"by", text(request, "by")}});
+  const Verb* verb = find(name);
+  if (verb == nullptr)
+    co_return refuse("verb.unknown", "there is no verb \"" + name + "\"; docs/control.md lists them");
+  Object problem;
+  auto team = team_for(*verb, request, problem);
+  if (!problem.empty()) co_return problem;
+  if (!verb->field.name.empty() && text(request, verb->field.name).empty())
+    co_return refuse("request.invalid", std::string(verb->field.missing));
+  if (const auto kind = text(request, "kind"); verb->has_kind && !kind.empty() && !handlers::parse_request_kind(kind))
+    co_return refuse("request.invalid",
+                     "\"" + kind + "\" is no kind of ask; kinds are permission, sandbox, plan and stop");
+  if (const auto* work = std::get_if<Verb::Waits>(&verb->work))
+    co_return co_await (this->**work)(std::move(request), std::move(session));
+  if (const auto* work = std::get_if<Verb::OfTeamWaits>(&verb->work))
+    co_return co_await (this->**work)(std::move(team), std::move(request), std::move(session));
+  Object answer;
+  if (const auto* work = std::get_if<Verb::OfConnection>(&verb->work)) answer = (this->**work)(request, *session);
+  if (const auto* work = std::get_if<Verb::OfTeam>(&verb->work)) answer = (this->**work)(*team, request);
+  if (const auto* work = std::get_if<Verb::Plain>(&verb->work)) answer = (this->**work)(request);
+  const auto* list = answer.if_contains(verb->list);
+  if (list != nullptr && list->as_array().empty() && !text(request, "team").empty() && !team_of(request, problem))
+    co_return problem;
+  co_return answer;
+}
+
+Verbs::TeamPtr Verbs::team_for(const Verb& verb, const Object& request, Object& problem) const {
+  const bool is_of_team =
+      std::holds_alternative<Verb::OfTeam>(verb.work) || std::holds_alternative<Verb::OfTeamWaits>(verb.work);
+  if (!is_of_team) return nullptr;
+  const bool by_event = verb.by_event && request.contains("event");
+  auto team = by_event ? team_of_event(request, problem) : team_of(request, problem);
+  if (team && verb.deed.right && !team->standing().may(*verb.deed.right))
+    problem = not_leader(*team, std::string(verb.deed.name));
+  return team;
+}
+
+json::object Verbs::not_leader(Team& team, const std::string& what) {
+  const auto& name = team.context().name;
+  const auto& standing = team.standing();
+  if (standing.stance == handlers::Stance::stopped)
+    return refuse("role.not_leader", "we have stopped in team " + name + ": " + standing.reason);
+  const std::string why =
+      standing.stance == handlers::Stance::front
+          ? "another lead speaks to the workers of team " + name + " (role front): " + what + " is for it to do"
+          : "team " + name + " is only observed (role observer), nothing is written to it: " + what +
+                " is for its lead to do";
+  return refuse("role.not_leader", why + (standing.reason.empty() ? "" : "; " + standing.reason));
+}
+
+json::object Verbs::no_such_mode(const std::string& name) {
+  std::string modes;
+  for (const auto mode : config::permission_modes) modes += (modes.empty() ? "" : ", ") + std::string(to_string(mode));
+  return refuse("request.invalid", "\"" + name + "\" is no permission mode; modes are " + modes);
+}
+
+Verbs::TeamPtr Verbs::served(const std::string& name) const {
+  const auto found = loop_.teams().find(name);
+  return found == loop_.teams().end() || found->second->retired() ? nullptr : found->second;
+}
+
+std::vector<Verbs::TeamPtr> Verbs::all_served(const std::string& wanted) const {
+  std::vector<TeamPtr> teams;
+  for (const auto& [name, team] : loop_.teams())
+    if (!team->retired() && (wanted.empty() || wanted == name)) teams.push_back(team);
+  return teams;
+}
+
+Verbs::TeamPtr Verbs::team_of(const Object& request, Object& problem) const {
+  const auto name = text(request, "team");
+  const auto teams = all_served();
+  if (!name.empty()) {
+    if (auto found = served(name)) return found;
+  } else if (teams.size() == 1) {
+    return teams.front();
+  }
+  std::string names;
+  for (const auto& team : teams) names += (names.empty() ? "" : ", ") + team->context().name;
+  if (names.empty()) {
+    std::string waited;
+    for (const auto& config : loop_.configs())
+      waited += (waited.empty() ? "" : ", ") + config.team.root + "/" + config.team.name;
+    problem = refuse("team.unknown", "no team is served yet; waiting for a config.json below " + waited);
+  } else if (name.empty()) {
+    problem = refuse("team.ambiguous", "several teams are served; say which with --team: " + names);
+  } else {
+    problem = refuse("team.unknown", "no team called \"" + name + "\" is served; served: " + names);
+  }
+  return nullptr;
+}
+
+json::object Verbs::status(const Object& request) {
+  json::array teams;
+  for (const auto& team : all_served(text(request, "team"))) {
+    auto view = team_view(*team, services_);
+    if (!view) return refuse(view.error());
+    teams.push_back(std::move(*view));
+  }
+  return {{"ok", true},
+          {"version", INBOX_POLLER_VERSION},
+          {"pid", static_cast<std::int64_t>(::getpid())},
+          {"started_ms", started_ms_},
+          {"ledger", ledger_path_},
+          {"teams", std::move(teams)}};
+}
+
+json::object Verbs::pending(const Object& request) {
+  json::array asks;
+  for (const auto& team : all_served(text(request, "team")))
+    for (const auto& ask : team->asks().open()) {
+      asks.push_back(request_view(team->context().name, ask));
+      add_worth(asks.back().as_object(), team->context().worth(ask.asker));
+    }
+  return {{"ok", true}, {"asks", std::move(asks)}};
+}
+
+json::object Verbs::send(Team& team, const Object& request) {
+  const auto to = text(request, "to");
+  const auto key = team.send(to, text(request, "text"), text(request, "summary"));
+  if (!key) return refuse(key.error());
+  return {{"ok", true}, {"to", to}, {"message_key", key->value}};
+}
+
+json::object Verbs::broadcast(Team& team, const Object& request) {
+  json::array sent;
+  for (const auto& member : team.context().roster.members) {
+    if (member.name == team.context().lead) continue;
+    const auto key = team.send(member.name, text(request, "text"), text(request, "summary"));
+    if (!key) return refuse(key.error());
+    sent.push_back(Object{{"to", member.name}, {"message_key", key->value}});
+  }
+  return {{"ok", true}, {"sent", std::move(sent)}};
+}
+
+json::object Verbs::trace(const Object& request) {
+  const auto id = text(request, "id");
+  auto view = trace_view(services_.ledger, id, text(request, "kind"), trace_limit);
+  if (!view) return refuse(view.error());
+  const auto nothing = [&](std::string_view list) { return view->at(list).as_array().empty(); };
+  if (nothing("messages") && nothing("requests") && nothing("shutdowns") && nothing("effects") && nothing("history"))
+    return refuse("request.unknown", "nothing with the id \"" + id + "\" is in the ledger");
+  view->emplace("ok", true);
+  return std::move(*view);
+}
+
+json::object Verbs::reload(const Object&) {
+  const auto report = reload_();
+  if (!report) return refuse(report.error());
+  const auto list = [](const std::vector<std::string>& names) { return json::array(names.begin(), names.end()); };
+  return {{"ok", true},
+          {"added", list(report->added)},
+          {"removed", list(report->removed)},
+          {"changed", list(report->changed)},
+          {"restart", list(report->restart)}};
+}
+
+json::object Verbs::quarantine(const Object& request) {
+  const auto rows = services_.ledger.messages().quarantined(text(request, "team"), limit_of(request, quarantine_limit));
+  if (!rows) return refuse(rows.error());
+  json::array entries;
+  for (const auto& row : *rows) entries.push_back(message_view(row));
+  const auto copies = services_.quarantine.list();
+  if (!copies) return refuse(copies.error());
+  json::array kept;
+  for (const auto& copy : *copies)
+    kept.push_back(Object{{"path", copy.path}, {"size", copy.size}, {"modified_ms", copy.modified_ms}});
+  return {{"ok", true}, {"entries", std::move(entries)}, {"files", std::move(kept)}};
+}
+
+}  // namespace inbox_poller::poller
