@@ -6,7 +6,7 @@
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/survey.hpp"
-#include "poller/mailbox/claude/claude_mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -43,7 +43,7 @@ std::vector<NamedWorker> workers_now(const config::TeamConfig& config, WorkerPro
   const auto places = find_teams(files, config);
   if (!places) return workers;
   for (const TeamPlace& place : *places) {
-    ClaudeMailbox mailbox(files, clock, place.folder(), place.name, config.limits);
+    ArraysMailbox mailbox(files, clock, place.folder(), place.name, config.limits);
     const auto roster = mailbox.roster();
     if (!roster) continue;
     for (auto& worker : workers_of(*roster, config, processes)) workers.push_back({place.name, std::move(worker)});

@@ -8,7 +8,7 @@
 #include "poller/cli/command.hpp"
 #include "poller/cli/inbox_entries.hpp"
 #include "poller/cli/printable.hpp"
-#include "poller/mailbox/claude/claude_mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "schema/array_entry.hpp"
 #include "schema/json_scan.hpp"
 
@@ -92,7 +92,7 @@ struct Box {
   PosixFileSystem files;
   SystemClock clock;
   TeamPlace team;
-  ClaudeMailbox mailbox;
+  ArraysMailbox mailbox;
   Result<schema::Roster> roster;
   std::string lead;
   std::string member;  // the inbox's name

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "config/text.hpp"
-#include "poller/mailbox/claude/claude_mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "schema/array_entry.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -145,7 +145,7 @@ std::optional<LockSight> look_at_lock(FileSystem& files, const Directory& at, co
 }
 
 TeamSight look_at_team(FileSystem& files, const Clock& clock, const TeamPlace& place, const Wait& wait) {
-  ClaudeMailbox mailbox(files, clock, place.folder(), place.name, place.config.limits);
+  ArraysMailbox mailbox(files, clock, place.folder(), place.name, place.config.limits);
   Result<schema::Roster> roster = mailbox.roster();
   const std::string lead = lead_of(place.config, roster);
   TeamSight sight{std::move(roster), lead, {}, {}, std::nullopt};

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "poller/filesystem.hpp"
-#include "poller/mailbox/known_entries.hpp"
+#include "poller/mailbox/arrays/known_entries.hpp"
 #include "schema/error.hpp"
 #include "schema/ids.hpp"
 #include "schema/inbox_document.hpp"

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "poller/mailbox/claude/claude_mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/pause.hpp"
 
 namespace inbox_poller::poller {
@@ -30,7 +30,7 @@ constexpr milliseconds longest_hinted_interval{50};
 std::unique_ptr<Mailbox> open_mailbox(Services& services, const config::TeamConfig& config, const std::string& name) {
   switch (config.team.transport) {
     case config::Transport::claude:
-      return std::make_unique<ClaudeMailbox>(services.files, services.clock, config.team.root + "/" + name, name,
+      return std::make_unique<ArraysMailbox>(services.files, services.clock, config.team.root + "/" + name, name,
                                              config.limits, config.team.task_folder(name));
   }
   std::abort();

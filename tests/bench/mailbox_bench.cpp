@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "poller/mailbox/claude/claude_mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
 using namespace inbox_poller;
@@ -65,12 +65,12 @@ struct Team {
     fs::create_directories(root / "inboxes");
   }
   ~Team() { fs::remove_all(root); }
-  [[nodiscard]] ClaudeMailbox mailbox() { return {files, clock, root.string(), "team", limits}; }
+  [[nodiscard]] ArraysMailbox mailbox() { return {files, clock, root.string(), "team", limits}; }
   void put(const std::string& bytes) const { test::spill(root / "inboxes" / "lead.json", bytes); }
 };
 
 void bench_mark(Team& team, const std::string& bytes, std::size_t marks, int rounds) {
-  ClaudeMailbox mailbox = team.mailbox();
+  ArraysMailbox mailbox = team.mailbox();
   std::vector<double> calls;
   for (int round = 0; round < rounds; ++round) {
     team.put(bytes);
@@ -91,7 +91,7 @@ void bench_mark(Team& team, const std::string& bytes, std::size_t marks, int rou
 
 void bench_append(Team& team, const std::string& bytes, bool young, int rounds) {
   team.clock.shift_ms = young ? 0 : 10'000;
-  ClaudeMailbox mailbox = team.mailbox();
+  ArraysMailbox mailbox = team.mailbox();
   std::vector<double> calls;
   for (int round = 0; round < rounds; ++round) {
     team.put(bytes);
@@ -115,7 +115,7 @@ void bench_poll(Team& team, std::size_t entries, int rounds) {
   const std::string bytes = test::inbox_of(all);
   team.put(bytes);
   team.clock.shift_ms = 10'000;
-  ClaudeMailbox mailbox = team.mailbox();
+  ArraysMailbox mailbox = team.mailbox();
   std::vector<double> reads;
   std::vector<double> glances;
   for (int round = 0; round < rounds; ++round) {

@@ -1,6 +1,6 @@
 // Any history of a lock path: what was touched lately is never taken over or removed, whatever its times say; and a
 // lock file's process id is a number that stands in it.
-#include "poller/mailbox/claude/lock_decision.hpp"
+#include "poller/mailbox/arrays/lock_decision.hpp"
 
 #include "tests/fuzz/fuzz.hpp"
 

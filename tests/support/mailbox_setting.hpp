@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "poller/mailbox/claude/claude_mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "schema/json_scan.hpp"
 #include "tests/support/faulty_filesystem.hpp"
 #include "tests/support/scratch.hpp"
@@ -34,12 +34,12 @@ struct MailboxSetting {
   FaultyFileSystem files{real};
   ManualClock clock;
   config::Limits limits;
-  poller::ClaudeMailbox mailbox = make();
+  poller::ArraysMailbox mailbox = make();
   const std::string lead = "team-lead";
 
   MailboxSetting() { std::filesystem::create_directories(folder()); }
 
-  poller::ClaudeMailbox make() { return {files, clock, team().string(), "team", limits, tasks().string()}; }
+  poller::ArraysMailbox make() { return {files, clock, team().string(), "team", limits, tasks().string()}; }
   [[nodiscard]] std::filesystem::path team() const { return scratch.path("team"); }
   [[nodiscard]] std::filesystem::path tasks() const { return scratch.path("tasks"); }
   [[nodiscard]] std::filesystem::path folder() const { return team() / "inboxes"; }

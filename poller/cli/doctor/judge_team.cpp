@@ -4,7 +4,7 @@
 #include "poller/cli/command.hpp"
 #include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/printable.hpp"
-#include "poller/mailbox/claude/lock_decision.hpp"
+#include "poller/mailbox/arrays/lock_decision.hpp"
 
 namespace inbox_poller::poller::cli {
 

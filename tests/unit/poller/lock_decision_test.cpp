@@ -1,5 +1,5 @@
 // What is done about something at a lock path, as a table: kind, size and how long it has not changed.
-#include "poller/mailbox/claude/lock_decision.hpp"
+#include "poller/mailbox/arrays/lock_decision.hpp"
 
 #include <string>
 

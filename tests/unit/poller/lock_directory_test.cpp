@@ -1,5 +1,5 @@
 // The lock on a real file system: taken, met, taken over, released; with a clock that moves when told to.
-#include "poller/mailbox/claude/lock_directory.hpp"
+#include "poller/mailbox/arrays/lock_directory.hpp"
 
 #include <sys/wait.h>
 

@@ -58,7 +58,7 @@ TEST_CASE(
   MailboxSetting at;
   at.put("[]");
   SystemClock clock;
-  ClaudeMailbox mailbox(at.real, clock, at.team().string(), "team", at.limits);
+  ArraysMailbox mailbox(at.real, clock, at.team().string(), "team", at.limits);
 
   std::vector<int> written(peers);
   std::vector<std::thread> threads;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <random>
 
-#include "poller/mailbox/claude/inbox_reading.hpp"
+#include "poller/mailbox/arrays/inbox_reading.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/mailbox_setting.hpp"
 

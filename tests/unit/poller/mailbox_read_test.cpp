@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "poller/mailbox/claude/inbox_file.hpp"
+#include "poller/mailbox/arrays/inbox_file.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/contains.hpp"
 #include "tests/support/mailbox_setting.hpp"

@@ -363,7 +363,7 @@ TEST_CASE("no task list, or one that others may write to, is left alone") {
   CHECK(slurp(at.task("1")) == task_of("1", "worker-1"));
   fs::remove_all(at.tasks());
   CHECK(at.release().outcome == WriteOutcome::missing);
-  ClaudeMailbox without(at.files, at.clock, at.team().string(), "team", at.limits);
+  ArraysMailbox without(at.files, at.clock, at.team().string(), "team", at.limits);
   CHECK(without.release_tasks("worker-1", "worker-1@team").outcome == WriteOutcome::missing);
 }
 

@@ -2,7 +2,7 @@
 // scan of the whole; and what happens to the file between two windows ends the reading.
 #include <random>
 
-#include "poller/mailbox/claude/inbox_reading.hpp"
+#include "poller/mailbox/arrays/inbox_reading.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/mailbox_setting.hpp"
 

@@ -1,4 +1,4 @@
-#include "poller/mailbox/known_entries.hpp"
+#include "poller/mailbox/arrays/known_entries.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

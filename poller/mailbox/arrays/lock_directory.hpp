@@ -14,7 +14,7 @@
 
 #include "poller/clock.hpp"
 #include "poller/filesystem.hpp"
-#include "poller/mailbox/claude/lock_decision.hpp"
+#include "poller/mailbox/arrays/lock_decision.hpp"
 #include "poller/mailbox/mailbox.hpp"
 
 namespace inbox_poller::poller {

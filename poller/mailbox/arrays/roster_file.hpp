@@ -1,5 +1,5 @@
 // A team's roster as its clients keep it, `config.json`, guarded by `config.json.lock`.
-// Invariants: those of claude_mailbox.hpp; only a member's entry is ever taken out of it. A file that holds nothing is
+// Invariants: those of arrays_mailbox.hpp; only a member's entry is ever taken out of it. A file that holds nothing is
 // filled again with what was last seen in it, and only when it is that very file and stays empty; what is torn is a
 // person's to repair. Source: docs/wire.md W3, W13.
 #pragma once
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "poller/mailbox/claude/replacement.hpp"
+#include "poller/mailbox/arrays/replacement.hpp"
 
 namespace inbox_poller::poller {
 

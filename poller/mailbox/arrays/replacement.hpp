@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "poller/mailbox/claude/inbox_file.hpp"
-#include "poller/mailbox/claude/lock_directory.hpp"
+#include "poller/mailbox/arrays/inbox_file.hpp"
+#include "poller/mailbox/arrays/lock_directory.hpp"
 
 namespace inbox_poller::poller {
 

@@ -1,9 +1,9 @@
-#include "poller/mailbox/claude/inbox_reading.hpp"
+#include "poller/mailbox/arrays/inbox_reading.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "poller/mailbox/claude/replacement.hpp"
+#include "poller/mailbox/arrays/replacement.hpp"
 
 namespace inbox_poller::poller {
 

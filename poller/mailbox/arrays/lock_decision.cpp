@@ -1,4 +1,4 @@
-#include "poller/mailbox/claude/lock_decision.hpp"
+#include "poller/mailbox/arrays/lock_decision.hpp"
 
 #include <algorithm>
 #include <charconv>

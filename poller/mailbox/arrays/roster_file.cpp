@@ -1,4 +1,4 @@
-#include "poller/mailbox/claude/roster_file.hpp"
+#include "poller/mailbox/arrays/roster_file.hpp"
 
 #include <algorithm>
 #include <utility>

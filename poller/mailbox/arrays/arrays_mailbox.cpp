@@ -1,4 +1,4 @@
-#include "poller/mailbox/claude/claude_mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -28,7 +28,7 @@ bool is_unread(const schema::InboxEntry& entry) { return entry.read != schema::R
 
 }  // namespace
 
-ClaudeMailbox::ClaudeMailbox(FileSystem& files, const Clock& clock, std::string team_dir, std::string team,
+ArraysMailbox::ArraysMailbox(FileSystem& files, const Clock& clock, std::string team_dir, std::string team,
                              const config::Limits& limits, std::string tasks_dir)
     : files_(files),
       clock_(clock),
@@ -42,27 +42,27 @@ ClaudeMailbox::ClaudeMailbox(FileSystem& files, const Clock& clock, std::string 
       roster_(files, clock, size_limit_),
       team_files_(files, clock, size_limit_) {}
 
-Result<Directory> ClaudeMailbox::open_team() { return open_dir_below(files_, team_dir_); }
+Result<Directory> ArraysMailbox::open_team() { return open_dir_below(files_, team_dir_); }
 
-Result<Directory> ClaudeMailbox::open_inboxes() {
+Result<Directory> ArraysMailbox::open_inboxes() {
   const Result<Directory> team = open_team();
   if (!team) return team.error();
   return open_inboxes(*team);
 }
 
-Result<Directory> ClaudeMailbox::open_inboxes(const Directory& team) {
+Result<Directory> ArraysMailbox::open_inboxes(const Directory& team) {
   Result<Directory> folder = files_.open_dir(team, inboxes_folder);
   if (!folder) return folder;
   if (Status trusted = require_trusted(folder->stat, folder->path); !trusted.ok()) return trusted.error();
   return folder;
 }
 
-Result<Directory> ClaudeMailbox::take_inboxes() {
+Result<Directory> ArraysMailbox::take_inboxes() {
   if (!inboxes_) return open_inboxes();
   return *std::exchange(inboxes_, std::nullopt);
 }
 
-Result<Directory> ClaudeMailbox::open_or_make_inboxes() {
+Result<Directory> ArraysMailbox::open_or_make_inboxes() {
   Result<Directory> folder = open_inboxes();
   if (folder.ok() || !is_errno(folder.error(), ENOENT)) return folder;
   const Result<Directory> team = open_team();
@@ -73,7 +73,7 @@ Result<Directory> ClaudeMailbox::open_or_make_inboxes() {
   return open_inboxes();
 }
 
-GlanceResult ClaudeMailbox::glance(const std::string& inbox) {
+GlanceResult ArraysMailbox::glance(const std::string& inbox) {
   if (!schema::is_inbox_name(inbox)) return {};
   const bool again = inboxes_.has_value();
   Result<Directory> folder = take_inboxes();
@@ -83,7 +83,7 @@ GlanceResult ClaudeMailbox::glance(const std::string& inbox) {
   return result;
 }
 
-GlanceResult ClaudeMailbox::compare(const std::string& inbox, const Result<FileStat>& found) {
+GlanceResult ArraysMailbox::compare(const std::string& inbox, const Result<FileStat>& found) {
   if (!found) {
     last_reads_.erase(inbox);
     // Anything but "not there" is for read() to tell about.
@@ -94,13 +94,13 @@ GlanceResult ClaudeMailbox::compare(const std::string& inbox, const Result<FileS
   return {same ? Glance::unchanged : Glance::changed, found->size};
 }
 
-ReadResult ClaudeMailbox::read(const std::string& inbox, ReadMode mode) { return read_as(inbox, mode, nullptr); }
+ReadResult ArraysMailbox::read(const std::string& inbox, ReadMode mode) { return read_as(inbox, mode, nullptr); }
 
-ReadResult ClaudeMailbox::read_news(const std::string& inbox, ReadMode mode) {
+ReadResult ArraysMailbox::read_news(const std::string& inbox, ReadMode mode) {
   return read_as(inbox, mode, &known(inbox));
 }
 
-ReadResult ClaudeMailbox::read_as(const std::string& inbox, ReadMode mode, const KnownEntries* known) {
+ReadResult ArraysMailbox::read_as(const std::string& inbox, ReadMode mode, const KnownEntries* known) {
   const auto last = last_reads_.extract(inbox);
   const SteadyTime begun = clock_.steady();
   const auto fault = [](ReadOutcome outcome, std::string detail) {
@@ -140,9 +140,9 @@ ReadResult ClaudeMailbox::read_as(const std::string& inbox, ReadMode mode, const
   return result;
 }
 
-bool ClaudeMailbox::show(ReadResult& reading, std::size_t window) { return show_window(files_, reading, window); }
+bool ArraysMailbox::show(ReadResult& reading, std::size_t window) { return show_window(files_, reading, window); }
 
-std::size_t ClaudeMailbox::remember(const std::string& inbox, ReadResult& reading, std::size_t window) {
+std::size_t ArraysMailbox::remember(const std::string& inbox, ReadResult& reading, std::size_t window) {
   KnownEntries& known = known_[inbox];
   if (window == 0) known.cut(reading.head);
   const auto& entries = reading.document.entries();
@@ -155,18 +155,18 @@ std::size_t ClaudeMailbox::remember(const std::string& inbox, ReadResult& readin
   return last;
 }
 
-const KnownEntries& ClaudeMailbox::known(const std::string& inbox) const {
+const KnownEntries& ArraysMailbox::known(const std::string& inbox) const {
   static const KnownEntries nothing;
   const auto found = known_.find(inbox);
   return found == known_.end() ? nothing : found->second;
 }
 
-void ClaudeMailbox::forget(const std::string& inbox) {
+void ArraysMailbox::forget(const std::string& inbox) {
   known_.erase(inbox);
   last_reads_.erase(inbox);
 }
 
-WriteResult ClaudeMailbox::mark_read(const std::string& inbox, const schema::InboxDocument& document,
+WriteResult ArraysMailbox::mark_read(const std::string& inbox, const schema::InboxDocument& document,
                                      std::span<const std::size_t> indexes) {
   if (!schema::is_inbox_name(inbox)) return invalid_name(inbox);
   std::vector<schema::InPlaceEdit> edits;
@@ -191,7 +191,7 @@ WriteResult ClaudeMailbox::mark_read(const std::string& inbox, const schema::Inb
   return result;
 }
 
-WriteResult ClaudeMailbox::mark_in_place(const Directory& folder, const std::string& inbox,
+WriteResult ArraysMailbox::mark_in_place(const Directory& folder, const std::string& inbox,
                                          const std::vector<schema::InPlaceEdit>& edits) {
   std::vector<Flip> flips;
   std::size_t longest = 0;
@@ -231,7 +231,7 @@ WriteResult ClaudeMailbox::mark_in_place(const Directory& folder, const std::str
   return result;
 }
 
-void ClaudeMailbox::flip(const Directory& folder, const std::string& file, std::span<const Flip> batch,
+void ArraysMailbox::flip(const Directory& folder, const std::string& file, std::span<const Flip> batch,
                          std::string& buffer, WriteResult& result) {
   const auto stop = [&](const WriteResult& reason) {
     result.outcome = reason.outcome;
@@ -262,7 +262,7 @@ void ClaudeMailbox::flip(const Directory& folder, const std::string& file, std::
     stop(stopped(WriteOutcome::changed, open->path + " was rewritten while we marked it"));
 }
 
-WriteResult ClaudeMailbox::mark_by_replacement(const Directory& folder, const std::string& inbox,
+WriteResult ArraysMailbox::mark_by_replacement(const Directory& folder, const std::string& inbox,
                                                const schema::InboxDocument& document,
                                                std::span<const std::size_t> indexes) {
   const std::string wanted = document.with_marked_read(indexes);
@@ -275,7 +275,7 @@ WriteResult ClaudeMailbox::mark_by_replacement(const Directory& folder, const st
   return result;
 }
 
-WriteResult ClaudeMailbox::rewrite(const Directory& folder, const std::string& inbox,
+WriteResult ArraysMailbox::rewrite(const Directory& folder, const std::string& inbox,
                                    const schema::InboxDocument& document, std::string_view wanted) {
   if (document.problem()) return stopped(WriteOutcome::refused, "a file that does not parse is not written to");
   const std::string file = file_name(inbox);
@@ -296,7 +296,7 @@ WriteResult ClaudeMailbox::rewrite(const Directory& folder, const std::string& i
   return replace(files_, locks_, folder, file, snapshot, all);
 }
 
-WriteResult ClaudeMailbox::remove(const std::string& inbox, const schema::InboxDocument& document,
+WriteResult ArraysMailbox::remove(const std::string& inbox, const schema::InboxDocument& document,
                                   std::span<const std::size_t> indexes) {
   if (!schema::is_inbox_name(inbox)) return invalid_name(inbox);
   if (indexes.empty()) return {};
@@ -312,7 +312,7 @@ WriteResult ClaudeMailbox::remove(const std::string& inbox, const schema::InboxD
   return result;
 }
 
-void ClaudeMailbox::keep_known(const std::string& inbox, const schema::InboxDocument& document,
+void ArraysMailbox::keep_known(const std::string& inbox, const schema::InboxDocument& document,
                                std::span<const std::size_t> removed, std::string left) {
   const auto found = known_.find(inbox);
   if (found == known_.end()) return;
@@ -328,7 +328,7 @@ void ClaudeMailbox::keep_known(const std::string& inbox, const schema::InboxDocu
   found->second = std::move(known);
 }
 
-WriteResult ClaudeMailbox::append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) {
+WriteResult ArraysMailbox::append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) {
   if (!schema::is_inbox_name(inbox)) return invalid_name(inbox);
   const auto alone = schema::InboxDocument::scan("[" + std::string(entry) + "]", scope(inbox));
   if (alone.problem() || alone.entries().size() != 1) {
@@ -356,7 +356,7 @@ WriteResult ClaudeMailbox::append(const std::string& inbox, std::string_view ent
   return result;
 }
 
-WriteResult ClaudeMailbox::append_once(const Directory& folder, const std::string& inbox, std::string_view entry,
+WriteResult ArraysMailbox::append_once(const Directory& folder, const std::string& inbox, std::string_view entry,
                                        AppendReceipt& receipt, std::optional<HeldLock> lock) {
   const std::string file = file_name(inbox);
   Snapshot snapshot = take_snapshot(files_, clock_, folder, file, size_limit_);
@@ -398,7 +398,7 @@ WriteResult ClaudeMailbox::append_once(const Directory& folder, const std::strin
   return replace(files_, locks_, folder, file, snapshot, wanted, std::move(lock));
 }
 
-Result<std::vector<std::string>> ClaudeMailbox::inboxes() {
+Result<std::vector<std::string>> ArraysMailbox::inboxes() {
   const Result<std::span<const InboxGlance>> found = glances();
   if (!found) return found.error();
   std::vector<std::string> names;
@@ -406,7 +406,7 @@ Result<std::vector<std::string>> ClaudeMailbox::inboxes() {
   return names;
 }
 
-Result<std::span<const InboxGlance>> ClaudeMailbox::glances() {
+Result<std::span<const InboxGlance>> ArraysMailbox::glances() {
   const Result<Directory> folder = take_inboxes();
   if (!folder && !is_errno(folder.error(), ENOENT)) return folder.error();
   if (!folder) {
@@ -426,7 +426,7 @@ Result<std::span<const InboxGlance>> ClaudeMailbox::glances() {
   return std::span<const InboxGlance>(glances_);
 }
 
-Status ClaudeMailbox::list(const Directory& folder) {
+Status ArraysMailbox::list(const Directory& folder) {
   const Result<std::vector<std::string>> names = files_.list(folder);
   if (!names) return names.error();
   if (!std::exchange(litter_removed_, true)) remove_litter(files_, folder, *names);
@@ -444,7 +444,7 @@ Status ClaudeMailbox::list(const Directory& folder) {
   return Done{};
 }
 
-bool ClaudeMailbox::roster_changed() {
+bool ArraysMailbox::roster_changed() {
   inboxes_.reset();
   // Every poll of an idle team does this, so it goes by names instead of step by step: what has the version of a file
   // or folder that was reached step by step is that one, whatever the way, and nobody has changed its mode. Anything
@@ -458,7 +458,7 @@ bool ClaudeMailbox::roster_changed() {
   return false;
 }
 
-Result<schema::Roster> ClaudeMailbox::roster() {
+Result<schema::Roster> ArraysMailbox::roster() {
   const Result<Directory> team = open_team();
   if (team) return roster_.read(*team);
   roster_.forget();
@@ -466,18 +466,18 @@ Result<schema::Roster> ClaudeMailbox::roster() {
   return team.error();
 }
 
-WriteResult ClaudeMailbox::mend_roster(const std::vector<std::string>& without) {
+WriteResult ArraysMailbox::mend_roster(const std::vector<std::string>& without) {
   const Result<Directory> team = open_team();
   return team ? roster_.mend(*team, without) : stopped_by(team.error());
 }
 
-WriteResult ClaudeMailbox::remove_member(const std::string& name) {
+WriteResult ArraysMailbox::remove_member(const std::string& name) {
   const Result<Directory> team = open_team();
   if (!team) return stopped_by(team.error());
   return roster_.remove_member(*team, name);
 }
 
-TasksReleased ClaudeMailbox::release_tasks(const std::string& name, const std::string& agent_id) {
+TasksReleased ArraysMailbox::release_tasks(const std::string& name, const std::string& agent_id) {
   if (tasks_dir_.empty()) return {WriteOutcome::missing, {}, {}};
   const Result<Directory> tasks = open_dir_below(files_, tasks_dir_);
   if (tasks) return team_files_.release_tasks(*tasks, name, agent_id);

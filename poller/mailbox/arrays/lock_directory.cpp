@@ -1,4 +1,4 @@
-#include "poller/mailbox/claude/lock_directory.hpp"
+#include "poller/mailbox/arrays/lock_directory.hpp"
 
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-#include "poller/mailbox/claude/inbox_file.hpp"
+#include "poller/mailbox/arrays/inbox_file.hpp"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "poller/mailbox/claude/replacement.hpp"
+#include "poller/mailbox/arrays/replacement.hpp"
 
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "poller/mailbox/claude/inbox_file.hpp"
+#include "poller/mailbox/arrays/inbox_file.hpp"
 
 namespace inbox_poller::poller {
 

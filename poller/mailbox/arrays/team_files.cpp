@@ -1,4 +1,4 @@
-#include "poller/mailbox/claude/team_files.hpp"
+#include "poller/mailbox/arrays/team_files.hpp"
 
 #include <algorithm>
 #include <deque>

@@ -13,19 +13,19 @@
 #include "config/config.hpp"
 #include "poller/clock.hpp"
 #include "poller/filesystem.hpp"
-#include "poller/mailbox/claude/inbox_reading.hpp"
-#include "poller/mailbox/claude/replacement.hpp"
-#include "poller/mailbox/claude/roster_file.hpp"
-#include "poller/mailbox/claude/team_files.hpp"
+#include "poller/mailbox/arrays/inbox_reading.hpp"
+#include "poller/mailbox/arrays/replacement.hpp"
+#include "poller/mailbox/arrays/roster_file.hpp"
+#include "poller/mailbox/arrays/team_files.hpp"
 #include "poller/mailbox/mailbox.hpp"
 
 namespace inbox_poller::poller {
 
-class ClaudeMailbox final : public Mailbox {
+class ArraysMailbox final : public Mailbox {
  public:
   /// `team_dir` is absolute and its last component must not be a link. It need not exist (yet). `tasks_dir`: the team's
   /// task list, likewise; empty when there is none.
-  ClaudeMailbox(FileSystem& files, const Clock& clock, std::string team_dir, std::string team,
+  ArraysMailbox(FileSystem& files, const Clock& clock, std::string team_dir, std::string team,
                 const config::Limits& limits, std::string tasks_dir = {});
 
   GlanceResult glance(const std::string& inbox) override;

@@ -1,5 +1,5 @@
 // What a worker leaves behind in its team's task list: tasks that it owns.
-// Invariants: those of claude_mailbox.hpp; of each task only the owner and the status change. All tasks of a list are
+// Invariants: those of arrays_mailbox.hpp; of each task only the owner and the status change. All tasks of a list are
 // guarded by one lock, the directory `.lock.lock` (beside `.lock`, the empty file that it is named after).
 // Source: docs/wire.md W5.
 #pragma once
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "poller/mailbox/claude/replacement.hpp"
+#include "poller/mailbox/arrays/replacement.hpp"
 
 namespace inbox_poller::poller {
 
