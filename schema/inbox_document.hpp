@@ -52,6 +52,7 @@ struct InPlaceEdit {
   std::size_t offset = 0;
   std::string before;
   std::string after;
+  [[nodiscard]] std::size_t end() const { return offset + before.size(); }
 };
 
 /// Of a document; what comes behind them counts as damage. Two bytes can be an entry, and each costs hundreds of memory.

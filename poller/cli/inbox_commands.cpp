@@ -322,14 +322,14 @@ ExitCode send(Context& context, const InboxOptions& options) {
 // --- mark-read, clear
 
 using Choose = std::function<Result<std::vector<std::size_t>>(const schema::InboxDocument&)>;
-using Apply = WriteResult (*)(Mailbox&, const std::string&, const schema::InboxDocument&, std::span<const std::size_t>);
+using Apply = WriteResult (*)(ArraysMailbox&, const std::string&, const schema::InboxDocument&, std::span<const std::size_t>);
 
-WriteResult mark(Mailbox& mailbox, const std::string& inbox, const schema::InboxDocument& document,
+WriteResult mark(ArraysMailbox& mailbox, const std::string& inbox, const schema::InboxDocument& document,
                  std::span<const std::size_t> indexes) {
   return mailbox.mark_read(inbox, document, indexes);
 }
 
-WriteResult remove(Mailbox& mailbox, const std::string& inbox, const schema::InboxDocument& document,
+WriteResult remove(ArraysMailbox& mailbox, const std::string& inbox, const schema::InboxDocument& document,
                    std::span<const std::size_t> indexes) {
   WriteResult result = mailbox.remove(inbox, document, indexes);
   if (result.outcome == WriteOutcome::done) result.marked = indexes.size();  // all of them, or none

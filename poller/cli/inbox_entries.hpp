@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "poller/cli/survey.hpp"
-#include "poller/mailbox/mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "schema/inbox_document.hpp"
 
 namespace inbox_poller::poller::cli {

@@ -111,7 +111,7 @@ std::string lead_of(const config::TeamConfig& config, const Result<schema::Roste
   return roster ? roster->lead_name() : schema::Roster().lead_name();
 }
 
-ReadResult read_calmly(Mailbox& mailbox, const std::string& inbox, const Wait& wait) {
+ReadResult read_calmly(ArraysMailbox& mailbox, const std::string& inbox, const Wait& wait) {
   for (int reading = 1;; ++reading) {
     ReadResult result = mailbox.read(inbox, ReadMode::unlocked);
     const bool may_pass = result.outcome == ReadOutcome::torn || result.outcome == ReadOutcome::empty;

@@ -14,7 +14,7 @@
 #include "handlers/answers_count.hpp"
 #include "poller/clock.hpp"
 #include "poller/filesystem.hpp"
-#include "poller/mailbox/mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/worker_processes.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -96,7 +96,7 @@ std::optional<LockSight> look_at_lock(FileSystem&, const Directory& at, const st
 std::string lead_of(const config::TeamConfig&, const Result<schema::Roster>&);
 
 /// Reads without a lock. A file in the middle of being written is read again for a quarter of a second.
-ReadResult read_calmly(Mailbox&, const std::string& inbox, const Wait&);
+ReadResult read_calmly(ArraysMailbox&, const std::string& inbox, const Wait&);
 
 /// The instant of an ISO 8601 time stamp, as JavaScript and Python write them; without a zone it counts as UTC.
 std::optional<EpochMs> parse_timestamp(std::string_view);

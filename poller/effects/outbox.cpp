@@ -10,6 +10,7 @@
 
 #include "poller/context/message_life.hpp"
 #include "poller/pause.hpp"
+#include "schema/array_entry.hpp"
 #include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
@@ -25,10 +26,6 @@ constexpr int most_attempts = 24 * 60 * 60;  // one a second: no clock that jump
 constexpr int most_rewrites = 20;
 constexpr EpochMs end_of_time = std::numeric_limits<EpochMs>::max() - OutboxTable::retry_after_ms;
 
-bool worth_waiting(WriteOutcome outcome) {
-  return outcome == WriteOutcome::lock_held || outcome == WriteOutcome::changed;
-}
-
 /// What a worker with its lead's key takes from that lead only.
 bool is_verified(const schema::Payload& payload) {
   return std::holds_alternative<schema::PermissionResponse>(payload) ||
@@ -37,18 +34,17 @@ bool is_verified(const schema::Payload& payload) {
          std::holds_alternative<schema::ShutdownRequest>(payload);
 }
 
-bool arrived(WriteOutcome outcome) { return outcome == WriteOutcome::done || outcome == WriteOutcome::already_there; }
+bool arrived(Put put) { return put == Put::done || put == Put::already; }
 
-std::string_view describe(WriteOutcome outcome) {
-  switch (outcome) {
-    case WriteOutcome::done: return "written";
-    case WriteOutcome::already_there: return "was there already";
-    case WriteOutcome::lock_held: return "the inbox is locked by somebody else";
-    case WriteOutcome::lock_foreign: return "something that is no lock of ours blocks the inbox";
-    case WriteOutcome::changed: return "the inbox keeps changing or is half written";
-    case WriteOutcome::missing: return "the inbox is gone";
-    case WriteOutcome::refused: return "the inbox is not a file we may write";
-    case WriteOutcome::fault: return "input/output error";
+std::string_view describe(Put put) {
+  switch (put) {
+    case Put::done: return "written";
+    case Put::already: return "was there already";
+    case Put::busy: return "the inbox is in use by somebody else";
+    case Put::blocked: return "something that is not ours to remove blocks the inbox";
+    case Put::gone: return "the inbox is gone";
+    case Put::refused: return "the inbox is not a file we may write";
+    case Put::fault: return "input/output error";
   }
   std::abort();
 }
@@ -65,9 +61,9 @@ Status Outbox::restore() {
   auto rows = context_.ledger.outbox().written(context_.name);
   if (!rows) return rows.error();
   for (auto& row : *rows) {
-    AppendReceipt receipt{row.key, {}, false};
+    mailbox_.follow(row.inbox, row.key);
     auto& watched = watched_[row.inbox];
-    watched.push_back({std::move(row), std::move(receipt), context_.clock.steady()});
+    watched.push_back({std::move(row), context_.clock.steady()});
   }
   return Done{};
 }
@@ -96,12 +92,12 @@ asio::awaitable<void> Outbox::run() {
     std::vector<std::pair<Watched, Ending>> too_late;
     for (auto& row : *rows) {
       if (context_.has_left(context_.owner_of(row.inbox))) {
-        too_late.emplace_back(Watched{std::move(row), {}, context_.clock.steady()}, Ending::abandoned);
+        too_late.emplace_back(Watched{std::move(row), context_.clock.steady()}, Ending::abandoned);
       } else if (auto why = refusal_of(row); !why.empty()) {
         row.last_problem = std::move(why);
-        too_late.emplace_back(Watched{std::move(row), {}, context_.clock.steady()}, Ending::refused);
+        too_late.emplace_back(Watched{std::move(row), context_.clock.steady()}, Ending::refused);
       } else {
-        attempts.push_back({std::move(row), {}, {}});
+        attempts.push_back({std::move(row), {}});
       }
     }
     if (!settle(too_late)) co_return;
@@ -109,9 +105,10 @@ asio::awaitable<void> Outbox::run() {
       std::vector<Attempt> over;
       std::vector<Attempt> waiting;
       for (auto& attempt : attempts) {
-        attempt.result = mailbox_.append(attempt.row.inbox, entry_text(attempt.row.message, attempt.row.raw),
-                                         attempt.receipt);
-        const bool again = round < lock_rounds && worth_waiting(attempt.result.outcome);
+        const auto& row = attempt.row;  // with bytes of its own: of an earlier version, or by somebody else
+        const auto message = row.raw.empty() ? Result<schema::Message>(row.message) : schema::decode_entry(row.raw);
+        attempt.result = message ? mailbox_.post(row.inbox, *message) : PutResult{Put::refused, message.error().message};
+        const bool again = round < lock_rounds && attempt.result.put == Put::busy;
         (again ? waiting : over).push_back(std::move(attempt));
       }
       // Before the wait for others: what stands there and is not recorded is written once more if we die.
@@ -135,19 +132,19 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
   if (attempts.empty()) co_return Done{};
   const auto now = context_.clock.wall_ms();
   std::function<Status(EventBatch&)> work = [&](EventBatch& events) -> Status {
-    for (const auto& [row, result, receipt] : attempts) {
+    for (const auto& [row, result] : attempts) {
       auto fields = fields_of(context_, row);
-      if (arrived(result.outcome)) {
+      if (arrived(result.put)) {
         if (auto set = context_.ledger.outbox().set(row.id, EffectState::written, row.attempts + 1, now, ""); !set)
           return set;
-        fields.emplace_back("new", describe(result.outcome));
+        fields.emplace_back("new", describe(result.put));
         fields.emplace_back("latency_ms", std::to_string(std::max<EpochMs>(0, now - row.created_ms)));
         if (!result.detail.empty()) fields.emplace_back("reason", result.detail);
         events.add(Event::effect_written, std::move(fields));
         continue;
       }
       const std::string problem =
-          std::string(describe(result.outcome)) + (result.detail.empty() ? "" : ": " + result.detail);
+          std::string(describe(result.put)) + (result.detail.empty() ? "" : ": " + result.detail);
       const bool dead = row.attempts + 1 >= most_attempts;
       if (auto set = context_.ledger.outbox().set(row.id, dead ? EffectState::dead : EffectState::pending,
                                                 row.attempts + 1, now + OutboxTable::retry_after_ms, problem);
@@ -165,32 +162,31 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
   };
   std::function<void()> applied = [&] {
     for (auto& attempt : attempts) {
-      if (!arrived(attempt.result.outcome)) continue;
+      if (!arrived(attempt.result.put)) continue;
       ++attempt.row.attempts;
       auto& watched = watched_[attempt.row.inbox];
-      watched.push_back({std::move(attempt.row), std::move(attempt.receipt), context_.clock.steady()});
+      watched.push_back({std::move(attempt.row), context_.clock.steady()});
     }
   };
   co_return co_await commits_.commit(context_, std::move(work), std::move(applied));
 }
 
-void Outbox::look(const std::string& inbox, const ReadResult* reading) {
+void Outbox::look(const std::string& inbox, bool exists) {
   const auto watched = watched_.find(inbox);
   if (watched == watched_.end()) return;
-  std::optional<EntryIndex> entries;
-  if (reading != nullptr) entries.emplace(*reading, mailbox_.known(inbox));
   std::vector<Watched> still;
   std::vector<std::pair<Watched, Ending>> ended;
   for (auto& one : watched->second) {
-    switch (entries ? presence_in(*entries, one.receipt) : Presence::gone) {
-      case Presence::unread: still.push_back(std::move(one)); break;
-      case Presence::read:
-      case Presence::gone: ended.emplace_back(std::move(one), Ending::consumed); break;
-      case Presence::overwritten: ended.emplace_back(std::move(one), Ending::overwritten); break;
+    switch (exists ? mailbox_.fate(inbox, one.row.key) : Fate::consumed) {
+      case Fate::waiting: still.push_back(std::move(one)); break;
+      case Fate::consumed: ended.emplace_back(std::move(one), Ending::consumed); break;
+      case Fate::lost: ended.emplace_back(std::move(one), Ending::overwritten); break;
     }
   }
   // Not recorded: seen again at the next change of the file, and at the latest after a restart.
-  if (!settle(ended))
+  if (settle(ended))
+    for (const auto& [one, ending] : ended) mailbox_.let_go(inbox, one.row.key);
+  else
     for (auto& [one, ending] : ended) still.push_back(std::move(one));
   if (still.empty()) {
     watched_.erase(watched);
@@ -216,7 +212,9 @@ void Outbox::abandon(const std::string& inbox) {
   if (watched == watched_.end()) return;
   std::vector<std::pair<Watched, Ending>> ended;
   for (const auto& one : watched->second) ended.emplace_back(one, Ending::abandoned);
-  if (settle(ended)) watched_.erase(watched);
+  if (!settle(ended)) return;
+  for (const auto& one : watched->second) mailbox_.let_go(inbox, one.row.key);
+  watched_.erase(watched);
 }
 
 Status Outbox::settle(const std::vector<std::pair<Watched, Ending>>& ended) {

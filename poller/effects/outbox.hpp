@@ -26,8 +26,8 @@ class Outbox {
   /// Carries out what is due now, waiting a little for held locks.
   boost::asio::awaitable<void> run();
 
-  /// A new reading of a member's inbox; null when there is no such file. Tells which of ours are consumed or lost.
-  void look(const std::string& inbox, const ReadResult* reading);
+  /// A member's inbox was looked into, or is gone: tells which of ours are consumed or lost.
+  void look(const std::string& inbox, bool exists);
   /// The answers to this ask are owed once more, as the ledger has them: what became of the earlier writing does not
   /// matter now.
   void owed_again(const std::string& request_id);
@@ -37,13 +37,11 @@ class Outbox {
  private:
   struct Watched {
     OutboxRow row;
-    AppendReceipt receipt;
     SteadyTime written;
   };
   struct Attempt {
     OutboxRow row;
-    WriteResult result;
-    AppendReceipt receipt;
+    PutResult result;
   };
 
   [[nodiscard]] bool owes_nothing();

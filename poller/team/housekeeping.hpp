@@ -14,7 +14,7 @@
 
 #include "handlers/compaction.hpp"
 #include "poller/context/team_context.hpp"
-#include "poller/mailbox/mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/team/asks.hpp"
 #include "poller/team/intake.hpp"
 #include "poller/team/shutdowns.hpp"
@@ -24,7 +24,7 @@ namespace inbox_poller::poller {
 
 class Housekeeping {
  public:
-  Housekeeping(TeamContext& context, Mailbox& mailbox, const Intake& intake, const Asks& asks,
+  Housekeeping(TeamContext& context, ArraysMailbox& mailbox, const Intake& intake, const Asks& asks,
                const Shutdowns& shutdowns, Witness& witness, boost::asio::any_io_executor executor,
                boost::asio::thread_pool& pool)
       : context_(context),
@@ -70,7 +70,7 @@ class Housekeeping {
   void tell(const std::string& problem);
 
   TeamContext& context_;
-  Mailbox& mailbox_;
+  ArraysMailbox& mailbox_;
   const Intake& intake_;
   const Asks& asks_;
   const Shutdowns& shutdowns_;

@@ -11,7 +11,7 @@
 #include "handlers/intake.hpp"
 #include "poller/context/team_context.hpp"
 #include "poller/effects/outbox.hpp"
-#include "poller/mailbox/mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/team/asks.hpp"
 #include "poller/team/shutdowns.hpp"
 #include "schema/inbox_document.hpp"

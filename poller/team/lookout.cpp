@@ -50,7 +50,7 @@ std::vector<Lookout::Changed> Lookout::changed() {
   std::erase_if(phantoms_, [&](const auto& phantom) { return is_somebody(phantom.first) || !exists(phantom.first); });
   std::erase_if(seen_, [&](const auto& inbox) {
     if (exists(inbox.first)) return false;
-    outbox_.look(inbox.first, nullptr);
+    outbox_.look(inbox.first, false);
     mailbox_.forget(inbox.first);
     return true;
   });
@@ -82,7 +82,7 @@ std::vector<Lookout::Changed> Lookout::changed() {
 }
 
 void Lookout::take(const std::string& inbox, ReadResult& result) {
-  if (result.outcome == ReadOutcome::missing) return outbox_.look(inbox, nullptr);
+  if (result.outcome == ReadOutcome::missing) return outbox_.look(inbox, false);
   if (result.outcome != ReadOutcome::document) return;
   const auto& entries = result.document.entries();
   if (const auto phantom = phantoms_.find(inbox); phantom != phantoms_.end()) {
@@ -91,7 +91,7 @@ void Lookout::take(const std::string& inbox, ReadResult& result) {
         entries.begin(), entries.end(), [](const auto& entry) { return entry.read != schema::ReadFlag::read; }));
     return;
   }
-  outbox_.look(inbox, &result);
+  outbox_.look(inbox, true);
   const bool first_look = old_ && old_->contains(inbox);
   std::size_t known = 0;
   for (std::size_t i = 0; i < result.windows.size(); ++i) {

@@ -11,7 +11,7 @@
 
 #include "poller/context/team_context.hpp"
 #include "poller/effects/outbox.hpp"
-#include "poller/mailbox/mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/team/asks.hpp"
 
 namespace inbox_poller::poller {
@@ -26,7 +26,7 @@ struct Phantom {
 
 class Lookout {
  public:
-  Lookout(TeamContext& context, Mailbox& mailbox, Asks& asks, Outbox& outbox)
+  Lookout(TeamContext& context, ArraysMailbox& mailbox, Asks& asks, Outbox& outbox)
       : context_(context), mailbox_(mailbox), asks_(asks), outbox_(outbox) {}
 
   struct Changed {
@@ -62,7 +62,7 @@ class Lookout {
                      const schema::InboxEntry&, std::vector<Finding>&) const;
 
   TeamContext& context_;
-  Mailbox& mailbox_;
+  ArraysMailbox& mailbox_;
   Asks& asks_;
   Outbox& outbox_;
   std::map<std::string, KeySet> seen_;        // by inbox; what the mailbox does not know

@@ -46,27 +46,26 @@ Fields fields_of(const TeamContext& context, const Shutdown& shutdown) {
 }
 
 /// What stands in the way of a file operation, the kind as its code; nothing when it has done what it should.
-std::optional<Error> hindrance(const std::string& what, WriteOutcome outcome, const std::string& detail) {
+std::optional<Error> hindrance(const std::string& what, const PutResult& result) {
   const auto told = [&](const std::string& why) {
-    return Error{what + " " + why, what + " " + why + (detail.empty() ? "" : ": " + detail)};
+    return Error{what + " " + why, what + " " + why + (result.detail.empty() ? "" : ": " + result.detail)};
   };
-  switch (outcome) {
-    case WriteOutcome::done:
-    case WriteOutcome::already_there:
-    case WriteOutcome::missing: return std::nullopt;
-    case WriteOutcome::lock_held: return told("is locked by somebody else");
-    case WriteOutcome::lock_foreign: return told("is blocked by something that is no lock of ours");
-    case WriteOutcome::changed: return told("is being changed by somebody");
-    case WriteOutcome::refused: return told("is not a file we may change");
-    case WriteOutcome::fault: return told("cannot be changed");
+  switch (result.put) {
+    case Put::done:
+    case Put::already:
+    case Put::gone: return std::nullopt;  // also what nobody can read: it ends nobody
+    case Put::busy: return told("is in use by somebody else");
+    case Put::blocked: return told("is blocked by something that is not ours to remove");
+    case Put::refused: return told("is not a file we may change");
+    case Put::fault: return told("cannot be changed");
   }
   std::abort();
 }
 
 }  // namespace
 
-Shutdowns::Shutdowns(TeamContext& context, Mailbox& mailbox, Panes& panes, Processes& processes)
-    : context_(context), mailbox_(mailbox), panes_(panes), processes_(processes), family_(context, processes) {}
+Shutdowns::Shutdowns(TeamContext& context, Mailbox& mailbox, Members& members, Panes& panes, Processes& processes)
+    : context_(context), mailbox_(mailbox), members_(members), panes_(panes), processes_(processes), family_(context, processes) {}
 
 Status Shutdowns::restore() {
   auto rows = context_.ledger.shutdowns().open(context_.name);
@@ -367,18 +366,9 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
 std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {
   const auto words = context_.ledger.outbox().of_request(context_.name, shutdown.request_id);
   if (!words) return words.error();
-  const auto inbox = mailbox_.read(schema::inbox_name(shutdown.member), ReadMode::unlocked);
-  if (inbox.outcome != ReadOutcome::document) return std::nullopt;  // what nobody can read ends nobody
-  std::vector<std::size_t> unread;
-  const auto& entries = inbox.document.entries();
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const bool ours =
-        std::any_of(words->begin(), words->end(), [&](const OutboxRow& row) { return row.key == entries[i].key; });
-    if (ours && entries[i].read != schema::ReadFlag::read) unread.push_back(i);
-  }
-  if (unread.empty()) return std::nullopt;
-  const auto marked = mailbox_.mark_read(schema::inbox_name(shutdown.member), inbox.document, unread);
-  return hindrance("its inbox", marked.outcome, marked.detail);
+  std::vector<schema::MessageKey> keys;
+  for (const auto& row : *words) keys.push_back(row.key);
+  return hindrance("its inbox", mailbox_.retract(schema::inbox_name(shutdown.member), keys));
 }
 
 Status Shutdowns::drop_words(const Shutdown& shutdown) {
@@ -413,16 +403,15 @@ bool Shutdowns::remove_traces(Shutdown shutdown, ShutdownEvent event) {
     return move(std::move(shutdown), event);
   std::string passed_over;
   if (settings.release_tasks) {
-    auto released = mailbox_.release_tasks(shutdown.member, shutdown.agent_id);
+    auto released = members_.release_tasks(shutdown.member, shutdown.agent_id);
     if (const auto names = names_of(released.tasks); !names.empty())
       shutdown.tasks += (shutdown.tasks.empty() ? "" : ", ") + names;
-    if (auto why = hindrance("the task list", released.outcome, released.detail))
+    if (auto why = hindrance("the task list", released))
       return stuck(std::move(shutdown), *std::move(why));
-    if (released.outcome == WriteOutcome::done) passed_over = std::move(released.detail);
+    if (released.put == Put::done) passed_over = std::move(released.detail);
   }
   if (settings.remove_members) {
-    const auto removed = mailbox_.remove_member(shutdown.member);
-    if (auto why = hindrance("the roster", removed.outcome, removed.detail))
+    if (auto why = hindrance("the roster", members_.remove_member(shutdown.member)))
       return stuck(std::move(shutdown), *std::move(why));
   }
   return move(std::move(shutdown), event, passed_over);

@@ -13,7 +13,7 @@
 
 #include "handlers/shutdown.hpp"
 #include "poller/context/team_context.hpp"
-#include "poller/mailbox/mailbox.hpp"
+#include "poller/mailbox/members.hpp"
 #include "poller/panes.hpp"
 #include "poller/team/worker_family.hpp"
 
@@ -21,7 +21,7 @@ namespace inbox_poller::poller {
 
 class Shutdowns {
  public:
-  Shutdowns(TeamContext& context, Mailbox& mailbox, Panes& panes, Processes& processes);
+  Shutdowns(TeamContext& context, Mailbox& mailbox, Members& members, Panes& panes, Processes& processes);
 
   /// Picks up every open shutdown from the ledger.
   Status restore();
@@ -91,6 +91,7 @@ class Shutdowns {
 
   TeamContext& context_;
   Mailbox& mailbox_;
+  Members& members_;
   Panes& panes_;
   Processes& processes_;
   WorkerFamily family_;

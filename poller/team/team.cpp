@@ -7,7 +7,6 @@
 #include <span>
 #include <utility>
 
-#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/pause.hpp"
 
 namespace inbox_poller::poller {
@@ -27,15 +26,6 @@ constexpr std::size_t marks_at_once = 64;
 constexpr milliseconds shortest_hinted_interval{1};
 constexpr milliseconds longest_hinted_interval{50};
 
-std::unique_ptr<Mailbox> open_mailbox(Services& services, const config::TeamConfig& config, const std::string& name) {
-  switch (config.team.transport) {
-    case config::Transport::claude:
-      return std::make_unique<ArraysMailbox>(services.files, services.clock, config.team.root + "/" + name, name,
-                                             config.limits, config.team.task_folder(name));
-  }
-  std::abort();
-}
-
 bool may_pass_by_itself(ReadOutcome outcome) {
   return outcome == ReadOutcome::torn || outcome == ReadOutcome::empty || outcome == ReadOutcome::lock_held;
 }
@@ -45,7 +35,9 @@ bool may_pass_by_itself(ReadOutcome outcome) {
 Team::Team(Services& services, const config::TeamConfig& config, std::string name)
     : services_(services),
       context_(name, config, services.home, services.ledger, services.telemetry, services.clock),
-      mailbox_(open_mailbox(services, config, name)),
+      mailbox_(std::make_unique<ArraysMailbox>(services.files, services.clock, config.team.root + "/" + name, name,
+                                               config.limits, config.team.task_folder(name))),
+      members_(*mailbox_),
       notifier_(context_),
       asks_(context_, notifier_),
       intake_(context_, services_.commits, asks_, shutdowns_, outbox_, handlers::Place::lead),
@@ -53,7 +45,7 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       panes_(config.shutdown.tmux, services.processes),
       lead_panes_(config.delivery.tmux.command, services.processes),
       courier_(context_, services.files, lead_panes_),
-      shutdowns_(context_, *mailbox_, panes_, services.processes),
+      shutdowns_(context_, *mailbox_, members_, panes_, services.processes),
       worker_calls_(
           context_, [this](std::string id) { return panes_.find(std::move(id)); }, services.processes),
       stops_(context_, asks_, shutdowns_),
@@ -67,11 +59,11 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
 
 Status Team::restore() {
   static_cast<void>(
-      mailbox_->inboxes());  // the first look also clears away what a killed predecessor left half written
+      mailbox_->glances());  // the first look also clears away what a killed predecessor left half written
   if (auto restored = context_.restore(); !restored) return restored;
   auto kept = services_.ledger.rosters().find(context_.name);
   if (!kept) return kept.error();
-  if (*kept) mailbox_->remember_roster({std::move((*kept)->bytes), (*kept)->file});
+  if (*kept) members_.remember_roster({std::move((*kept)->bytes), (*kept)->file});
   if (auto restored = asks_.restore(); !restored) return restored;
   if (auto restored = notifier_.restore(); !restored) return restored;
   if (auto restored = shutdowns_.restore(); !restored) return restored;
@@ -114,18 +106,18 @@ asio::awaitable<Team::Polled> Team::poll() {
 }
 
 std::optional<Team::Polled> Team::look_at_roster() {
-  if (roster_adopted_ && !mailbox_->roster_changed()) {
-    keep_roster(mailbox_->roster_copy());
+  if (roster_adopted_ && !members_.roster_changed()) {
+    keep_roster(members_.roster_copy());
     return std::nullopt;
   }
-  auto roster = mailbox_->roster();
+  auto roster = members_.roster();
   roster_adopted_ = false;
   if (roster) {
     roster_report_ = {"ok", {}};
     roster_problem_.clear();
     has_roster_ = true;
     roster_adopted_ = context_.adopt(std::move(*roster)).ok();  // a failing ledger is reported there
-    keep_roster(mailbox_->roster_copy());
+    keep_roster(members_.roster_copy());
     heed_lead_process();
     return std::nullopt;
   }

@@ -16,7 +16,7 @@
 #include "poller/context/team_context.hpp"
 #include "poller/delivery/courier.hpp"
 #include "poller/effects/outbox.hpp"
-#include "poller/mailbox/mailbox.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/pause.hpp"
 #include "poller/team/asks.hpp"
 #include "poller/team/housekeeping.hpp"
@@ -159,7 +159,8 @@ class Team {
 
   Services& services_;
   TeamContext context_;
-  std::unique_ptr<Mailbox> mailbox_;
+  std::unique_ptr<ArraysMailbox> mailbox_;
+  Members& members_;
   Notifier notifier_;
   Asks asks_;
   Intake intake_;

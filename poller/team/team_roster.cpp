@@ -23,17 +23,17 @@ void Team::keep_roster(const RosterCopy& copy) {
 }
 
 void Team::do_without_roster() {
-  if (!mailbox_->roster_is_lost()) return;
+  if (!members_.roster_is_lost()) return;
   if (!has_roster_) {
-    auto roster = schema::decode_roster(mailbox_->roster_copy().bytes);
+    auto roster = schema::decode_roster(members_.roster_copy().bytes);
     if (!roster || !context_.adopt(std::move(*roster))) return;
     has_roster_ = true;
     heed_lead_process();  // also the kept claim: a lead that lives reads its mail itself
   }
   roster_report_.detail += "; the team is served by what was last seen";
   if (retired_ || !context_.may(handlers::Right::mend_roster)) return;
-  const auto mended = mailbox_->mend_roster(shutdowns_.leaving());
-  if (mended.outcome == WriteOutcome::done)
+  const auto mended = members_.mend_roster(shutdowns_.leaving());
+  if (mended.put == Put::done)
     services_.telemetry.emit(Event::roster_mended, {{"team", context_.name},
                                                     {"path", context_.config.team.root + "/" + context_.name},
                                                     {"reason", roster_report_.detail}});

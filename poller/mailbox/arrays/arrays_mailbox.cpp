@@ -16,12 +16,18 @@ constexpr std::size_t keys_in_receipt = 32;
 // What one hold of the lock may cost: a few system calls for each flag, and the comparing of whole entries.
 constexpr std::size_t flips_per_hold = 64;
 constexpr std::size_t bytes_per_hold = 256 * 1024;
+constexpr std::size_t widest_gap = 4096;  // bytes between two entries that are set with one write
 
 std::string file_name(const std::string& inbox) { return inbox + std::string(inbox_suffix); }
 
 WriteResult invalid_name(const std::string& inbox) {
   return stopped(WriteOutcome::refused,
                  "'" + inbox + "' is no inbox's name (A-Z a-z 0-9 _ -, at most 200)");
+}
+
+void stop(WriteResult& result, const WriteResult& reason) {
+  result.outcome = reason.outcome;
+  result.detail = reason.detail;
 }
 
 bool is_unread(const schema::InboxEntry& entry) { return entry.read != schema::ReadFlag::read; }
@@ -97,7 +103,10 @@ GlanceResult ArraysMailbox::compare(const std::string& inbox, const Result<FileS
 ReadResult ArraysMailbox::read(const std::string& inbox, ReadMode mode) { return read_as(inbox, mode, nullptr); }
 
 ReadResult ArraysMailbox::read_news(const std::string& inbox, ReadMode mode) {
-  return read_as(inbox, mode, &known(inbox));
+  ReadResult result = read_as(inbox, mode, &known(inbox));
+  if (result.outcome == ReadOutcome::document) tell_fates(inbox, &result);
+  if (result.outcome == ReadOutcome::missing) tell_fates(inbox, nullptr);
+  return result;
 }
 
 ReadResult ArraysMailbox::read_as(const std::string& inbox, ReadMode mode, const KnownEntries* known) {
@@ -194,7 +203,6 @@ WriteResult ArraysMailbox::mark_read(const std::string& inbox, const schema::Inb
 WriteResult ArraysMailbox::mark_in_place(const Directory& folder, const std::string& inbox,
                                          const std::vector<schema::InPlaceEdit>& edits) {
   std::vector<Flip> flips;
-  std::size_t longest = 0;
   for (const schema::InPlaceEdit& edit : edits) {
     const std::string_view before = edit.before;
     const std::string_view after = edit.after;
@@ -203,11 +211,11 @@ WriteResult ArraysMailbox::mark_in_place(const Directory& folder, const std::str
         std::mismatch(before.rbegin(), before.rend(), after.rbegin(), after.rend()).first - before.rbegin();
     const auto begin = static_cast<std::size_t>(first);
     const std::size_t size = before.size() - static_cast<std::size_t>(last) - begin;
-    flips.push_back({&edit, edit.offset + begin, after.substr(begin, size), before.substr(begin, size)});
-    longest = std::max(longest, before.size());
+    flips.push_back({&edit, edit.offset + begin, after.substr(begin, size)});
   }
+  std::sort(flips.begin(), flips.end(), [](const Flip& a, const Flip& b) { return a.at < b.at; });
   const std::string file = file_name(inbox);
-  std::string buffer(longest, '\0');
+  std::string buffer;
   WriteResult result;
   for (std::span<const Flip> rest(flips); !rest.empty() && result.outcome == WriteOutcome::done;) {
     std::size_t count = 0;
@@ -215,13 +223,14 @@ WriteResult ArraysMailbox::mark_in_place(const Directory& folder, const std::str
     while (count < rest.size() && count < flips_per_hold && (count == 0 || bytes < bytes_per_hold)) {
       bytes += rest[count++].edit->before.size();
     }
+    buffer.reserve(bytes + count * widest_gap);
     LockAttempt attempt = locks_.try_acquire(folder, lock_name(file));
     if (attempt.outcome != LockOutcome::acquired) {
       WriteResult blocked = not_locked(attempt);
       blocked.marked = result.marked;
       return blocked;
     }
-    flip(folder, file, rest.first(count), buffer, result);
+    flip_all(folder, file, rest.first(count), buffer, result);
     const LockRelease release = attempt.lock->release();
     if (!release.intact && result.outcome == WriteOutcome::done) result.outcome = WriteOutcome::changed;
     add_detail(result.detail, attempt.detail);
@@ -231,35 +240,56 @@ WriteResult ArraysMailbox::mark_in_place(const Directory& folder, const std::str
   return result;
 }
 
-void ArraysMailbox::flip(const Directory& folder, const std::string& file, std::span<const Flip> batch,
-                         std::string& buffer, WriteResult& result) {
-  const auto stop = [&](const WriteResult& reason) {
-    result.outcome = reason.outcome;
-    result.detail = reason.detail;
-  };
+void ArraysMailbox::flip_all(const Directory& folder, const std::string& file, std::span<const Flip> batch,
+                             std::string& buffer, WriteResult& result) {
   const Result<File> open = files_.open_update(folder, file);
-  if (!open) return stop(stopped_by(open.error()));
-  if (open->stat.links > 1) return stop(stopped(WriteOutcome::changed, open->path + " has got a second name"));
-  for (const Flip& flip : batch) {
-    const schema::InPlaceEdit& edit = *flip.edit;
-    const Result<std::size_t> count = files_.read_at(*open, buffer.data(), edit.before.size(), edit.offset);
-    if (!count) return stop(stopped_by(count.error()));
-    const std::string_view found(buffer.data(), *count);
-    if (found == edit.after) continue;  // somebody else has set it
-    if (found != edit.before) return stop(stopped(WriteOutcome::changed, open->path + " was rewritten by a peer"));
-    const Status written = files_.write_at(*open, flip.after, flip.at);
-    if (!written.ok()) {
-      const bool restored = files_.write_at(*open, flip.before, flip.at).ok();
-      stop(stopped_by(written.error()));
-      if (!restored) add_detail(result.detail, "bytes at offset " + std::to_string(flip.at) + " may be damaged");
-      return;
-    }
-    ++result.marked;
+  if (!open) return stop(result, stopped_by(open.error()));
+  if (open->stat.links > 1) return stop(result, stopped(WriteOutcome::changed, open->path + " has got a second name"));
+  while (!batch.empty()) {
+    std::size_t count = 1;
+    while (count < batch.size() && batch[count].edit->offset - batch[count - 1].edit->end() <= widest_gap) ++count;
+    flip(*open, batch.first(count), buffer, result);
+    if (result.outcome != WriteOutcome::done) return;
+    batch = batch.subspan(count);
   }
   const Result<FileStat> after = files_.stat(*open);
-  if (!after) return stop(stopped_by(after.error()));
+  if (!after) return stop(result, stopped_by(after.error()));
   if (after->size != open->stat.size)
-    stop(stopped(WriteOutcome::changed, open->path + " was rewritten while we marked it"));
+    stop(result, stopped(WriteOutcome::changed, open->path + " was rewritten while we marked it"));
+}
+
+void ArraysMailbox::flip(const File& file, std::span<const Flip> run, std::string& buffer, WriteResult& result) {
+  const std::size_t begin = run.front().edit->offset;
+  buffer.resize(run.back().edit->end() - begin);
+  const Result<std::size_t> count = files_.read_at(file, buffer.data(), buffer.size(), begin);
+  if (!count) return stop(result, stopped_by(count.error()));
+  buffer.resize(*count);
+  std::vector<const Flip*> wanted;
+  for (const Flip& flip : run) {
+    const schema::InPlaceEdit& edit = *flip.edit;
+    const auto found = std::string_view(buffer).substr(std::min(edit.offset - begin, buffer.size()), edit.before.size());
+    if (found == edit.after) continue;  // somebody else has set it
+    if (found != edit.before) {
+      stop(result, stopped(WriteOutcome::changed, file.path + " was rewritten by a peer"));
+      break;
+    }
+    wanted.push_back(&flip);
+  }
+  if (wanted.empty()) return;
+  // One write for all of them: what lies between is written as it was read. A sector is old or new, and no flag lies
+  // across the end of one.
+  const std::size_t first = wanted.front()->at;
+  const std::string before = buffer.substr(first - begin, wanted.back()->at + wanted.back()->after.size() - first);
+  std::string after = before;
+  for (const Flip* flip : wanted) after.replace(flip->at - first, flip->after.size(), flip->after);
+  const Status written = files_.write_at(file, after, first);
+  if (written.ok()) {
+    result.marked += wanted.size();
+    return;
+  }
+  const bool restored = files_.write_at(file, before, first).ok();
+  stop(result, stopped_by(written.error()));
+  if (!restored) add_detail(result.detail, "bytes at offset " + std::to_string(first) + " may be damaged");
 }
 
 WriteResult ArraysMailbox::mark_by_replacement(const Directory& folder, const std::string& inbox,
@@ -398,14 +428,6 @@ WriteResult ArraysMailbox::append_once(const Directory& folder, const std::strin
   return replace(files_, locks_, folder, file, snapshot, wanted, std::move(lock));
 }
 
-Result<std::vector<std::string>> ArraysMailbox::inboxes() {
-  const Result<std::span<const InboxGlance>> found = glances();
-  if (!found) return found.error();
-  std::vector<std::string> names;
-  for (const InboxGlance& glance : *found) names.push_back(glance.inbox);
-  return names;
-}
-
 Result<std::span<const InboxGlance>> ArraysMailbox::glances() {
   const Result<Directory> folder = take_inboxes();
   if (!folder && !is_errno(folder.error(), ENOENT)) return folder.error();
@@ -442,47 +464,6 @@ Status ArraysMailbox::list(const Directory& folder) {
                                [](const auto& a, const auto& b) { return a.inbox < b.inbox; });
   });
   return Done{};
-}
-
-bool ArraysMailbox::roster_changed() {
-  inboxes_.reset();
-  // Every poll of an idle team does this, so it goes by names instead of step by step: what has the version of a file
-  // or folder that was reached step by step is that one, whatever the way, and nobody has changed its mode. Anything
-  // else is left to those who open it.
-  const Result<FileStat> team = files_.stat_at(absolute, team_dir_);
-  if (!team || team->kind != FileKind::directory || !require_trusted(*team, team_dir_).ok()) return true;
-  const Result<FileStat> found = files_.stat_at(absolute, roster_path_);
-  if (!found || !roster_.is_as_read(version_of(*found))) return true;
-  Result<Directory> folder = files_.open_dir(absolute, inboxes_path_);
-  if (folder && listed_ && listed_->is(version_of(folder->stat))) inboxes_ = *std::move(folder);
-  return false;
-}
-
-Result<schema::Roster> ArraysMailbox::roster() {
-  const Result<Directory> team = open_team();
-  if (team) return roster_.read(*team);
-  roster_.forget();
-  if (is_errno(team.error(), ENOENT)) return Error{"roster.missing", team.error().message};
-  return team.error();
-}
-
-WriteResult ArraysMailbox::mend_roster(const std::vector<std::string>& without) {
-  const Result<Directory> team = open_team();
-  return team ? roster_.mend(*team, without) : stopped_by(team.error());
-}
-
-WriteResult ArraysMailbox::remove_member(const std::string& name) {
-  const Result<Directory> team = open_team();
-  if (!team) return stopped_by(team.error());
-  return roster_.remove_member(*team, name);
-}
-
-TasksReleased ArraysMailbox::release_tasks(const std::string& name, const std::string& agent_id) {
-  if (tasks_dir_.empty()) return {WriteOutcome::missing, {}, {}};
-  const Result<Directory> tasks = open_dir_below(files_, tasks_dir_);
-  if (tasks) return team_files_.release_tasks(*tasks, name, agent_id);
-  WriteResult stop = stopped_by(tasks.error());
-  return {stop.outcome, std::move(stop.detail), {}};
 }
 
 }  // namespace inbox_poller::poller

@@ -17,49 +17,90 @@
 #include "poller/mailbox/arrays/replacement.hpp"
 #include "poller/mailbox/arrays/roster_file.hpp"
 #include "poller/mailbox/arrays/team_files.hpp"
-#include "poller/mailbox/mailbox.hpp"
+#include "poller/mailbox/members.hpp"
 
 namespace inbox_poller::poller {
 
-class ArraysMailbox final : public Mailbox {
+class ArraysMailbox final : public Mailbox, public Members {
  public:
   /// `team_dir` is absolute and its last component must not be a link. It need not exist (yet). `tasks_dir`: the team's
   /// task list, likewise; empty when there is none.
   ArraysMailbox(FileSystem& files, const Clock& clock, std::string team_dir, std::string team,
                 const config::Limits& limits, std::string tasks_dir = {});
 
-  GlanceResult glance(const std::string& inbox) override;
-  ReadResult read(const std::string& inbox, ReadMode mode) override;
-  ReadResult read_news(const std::string& inbox, ReadMode mode) override;
-  bool show(ReadResult& reading, std::size_t window) override;
-  std::size_t remember(const std::string& inbox, ReadResult& reading, std::size_t window) override;
-  [[nodiscard]] const KnownEntries& known(const std::string& inbox) const override;
-  void forget(const std::string& inbox) override;
-  WriteResult mark_read(const std::string& inbox, const schema::InboxDocument& document,
-                        std::span<const std::size_t> indexes) override;
-  WriteResult append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) override;
-  WriteResult remove(const std::string& inbox, const schema::InboxDocument& document,
-                     std::span<const std::size_t> indexes) override;
-  /// The first call also removes temporary files that a killed predecessor left.
-  Result<std::vector<std::string>> inboxes() override;
-  Result<std::span<const InboxGlance>> glances() override;
+  // --- the port ---
+  PutResult post(const std::string& inbox, const schema::Message& message) override;
+  void follow(const std::string& inbox, const schema::MessageKey& key) override;
+  [[nodiscard]] Fate fate(const std::string& inbox, const schema::MessageKey& key) const override;
+  void let_go(const std::string& inbox, const schema::MessageKey& key) override;
+  PutResult retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
+
   bool roster_changed() override;
   Result<schema::Roster> roster() override;
   [[nodiscard]] const RosterCopy& roster_copy() const override { return roster_.copy(); }
   void remember_roster(RosterCopy copy) override { roster_.remember(std::move(copy)); }
   [[nodiscard]] bool roster_is_lost() const override { return roster_.is_lost(); }
-  WriteResult mend_roster(const std::vector<std::string>& without) override;
-  WriteResult remove_member(const std::string& name) override;
+  PutResult mend_roster(const std::vector<std::string>& without) override;
+  PutResult remove_member(const std::string& name) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
-  [[nodiscard]] LockStatistics lock_statistics() const override { return locks_.statistics(); }
+
+  // --- what is not behind the port yet (adr 30): an array inbox as a file ---
+  /// One stat, no open. `changed` is also reported for a file so young that its time stamp cannot yet tell two writes
+  /// apart.
+  GlanceResult glance(const std::string& inbox);
+
+  /// Reads the inbox. After a `document` outcome, later glances compare with the version read here.
+  ReadResult read(const std::string& inbox, ReadMode mode);
+
+  /// read() for whoever comes again and again: entries that remember() covers are left out while their bytes are the
+  /// same, and only a window of a large file is at hand.
+  ReadResult read_news(const std::string& inbox, ReadMode mode);
+  /// Puts the bytes of that window at hand. False when they are not there any more: the reading ends here.
+  bool show(ReadResult& reading, std::size_t window);
+  /// The entries of the window that is at hand are dealt with: of those that follow the head without a gap, the ones
+  /// that are marked read need not be shown again. To be called for one window after the other. Returns how many
+  /// entries of the document are known now.
+  std::size_t remember(const std::string& inbox, ReadResult& reading, std::size_t window);
+  /// What remember() covers.
+  [[nodiscard]] const KnownEntries& known(const std::string& inbox) const;
+  /// Whoever reads this inbox next has never seen it.
+  void forget(const std::string& inbox);
+
+  /// Sets the read flag of these entries of `document` (as returned by read()), under the lock, in place where that can
+  /// be done, and by replacement where the flag is absent or lies across a sector's end. Where both are needed, those
+  /// in place come first, and the outcome is `changed`: the others are set when the file has been read again. Holds the
+  /// lock for a bounded number of entries at a time.
+  WriteResult mark_read(const std::string& inbox, const schema::InboxDocument& document,
+                        std::span<const std::size_t> indexes);
+
+  /// Appends one encoded entry, creating the inbox if it is missing. Looks first: an entry with the same key there
+  /// already is `already_there`. The new bytes are on the disk before the lock is taken; under it there is a check and
+  /// a rename.
+  WriteResult append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt);
+
+  /// Takes these entries of `document` (all of the file, as read() gives it) out of the inbox, under the lock; what
+  /// remember() covers of the others stays covered. For a person's `inbox clear` and for compaction. After a `fault` it
+  /// is not known whether they are gone.
+  WriteResult remove(const std::string& inbox, const schema::InboxDocument& document,
+                     std::span<const std::size_t> indexes);
+
+  /// A glance at each inbox of the team (valid names only), sorted by name; valid until the next call. The first call
+  /// also removes temporary files that a killed predecessor left.
+  Result<std::span<const InboxGlance>> glances();
+
+  [[nodiscard]] LockStatistics lock_statistics() const { return locks_.statistics(); }
 
  private:
   struct Flip {
     const schema::InPlaceEdit* edit;
     std::size_t at;          // where in the file the two texts begin to differ
-    std::string_view after;  // the differing bytes, and what they replace
-    std::string_view before;
+    std::string_view after;  // the differing bytes
   };
+  struct Posted {
+    AppendReceipt receipt;
+    Fate fate = Fate::waiting;
+  };
+  using PostedKeys = std::map<schema::MessageKey, Posted>;
   struct LastRead {
     FileVersion version;
     bool settled = false;
@@ -83,12 +124,17 @@ class ArraysMailbox final : public Mailbox {
 
   WriteResult mark_in_place(const Directory& folder, const std::string& inbox,
                             const std::vector<schema::InPlaceEdit>& edits);
-  void flip(const Directory& folder, const std::string& file, std::span<const Flip> batch, std::string& buffer,
-            WriteResult& result);
+  /// Sets what lies close together: one look at the piece of the file, one write. `buffer` may hold anything.
+  void flip(const File& file, std::span<const Flip> run, std::string& buffer, WriteResult& result);
+  /// One hold of the lock.
+  void flip_all(const Directory& folder, const std::string& file, std::span<const Flip> batch, std::string& buffer,
+                WriteResult& result);
   WriteResult mark_by_replacement(const Directory& folder, const std::string& inbox,
                                   const schema::InboxDocument& document, std::span<const std::size_t> indexes);
   WriteResult append_once(const Directory& folder, const std::string& inbox, std::string_view entry,
                           AppendReceipt& receipt, std::optional<HeldLock> lock);
+  /// Null when the inbox is gone, and what was in it with it.
+  void tell_fates(const std::string& inbox, const ReadResult* reading);
   /// What is known of the head once these entries of the document are gone.
   void keep_known(const std::string& inbox, const schema::InboxDocument& document, std::span<const std::size_t> removed,
                   std::string left);
@@ -110,6 +156,7 @@ class ArraysMailbox final : public Mailbox {
   std::map<std::string, LastRead> last_reads_;  // by inbox; what glance() compares with
   std::map<std::string, KnownEntries> known_;   // by inbox
   std::vector<InboxGlance> glances_;            // of all inboxes, as they were listed
+  std::map<std::string, PostedKeys> posted_;    // by inbox; what is followed
   std::optional<Directory> inboxes_;            // open from roster_changed() to the glances() of the same poll
   std::optional<LastRead> listed_;              // the folder, opened step by step
   bool litter_removed_ = false;

@@ -15,7 +15,7 @@
 #include "poller/clock.hpp"
 #include "poller/filesystem.hpp"
 #include "poller/mailbox/arrays/lock_decision.hpp"
-#include "poller/mailbox/mailbox.hpp"
+#include "poller/mailbox/arrays/outcomes.hpp"
 
 namespace inbox_poller::poller {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "poller/mailbox/arrays/replacement.hpp"
+#include "poller/mailbox/members.hpp"
 
 namespace inbox_poller::poller {
 

@@ -25,7 +25,7 @@ bool is_task_file(std::string_view name) {
 TasksReleased TeamFiles::release_tasks(const Directory& tasks, const std::string& name, const std::string& agent_id) {
   TasksReleased result;
   const auto end = [&](const WriteResult& how) {
-    result.outcome = how.outcome;
+    result.put = put_of(how.outcome);
     add_detail(result.detail, how.detail);
     return std::move(result);
   };

@@ -235,22 +235,22 @@ TEST_CASE("an appended entry is unread, read, gone with those before it, or over
   CHECK_FALSE(receipt.keeps_read);
   const auto found = [&] {
     const ReadResult now = at.read();
-    return presence_in(EntryIndex(now, KnownEntries{}), receipt);
+    return fate_in(EntryIndex(now, KnownEntries{}), receipt);
   };
-  CHECK(found() == Presence::unread);
+  CHECK(found() == Fate::waiting);
   REQUIRE(at.mark({2}).outcome == WriteOutcome::done);
-  CHECK(found() == Presence::read);
+  CHECK(found() == Fate::consumed);
 
   at.put(inbox_of({entry("one"), entry("two", "")}));
-  CHECK(found() == Presence::overwritten);
+  CHECK(found() == Fate::lost);
   at.put(inbox_of({entry("two", ""), entry("new")}));
-  CHECK(found() == Presence::overwritten);
+  CHECK(found() == Fate::lost);
   at.put(inbox_of({entry("old", "true"), entry("one", "true"), entry("new")}));
-  CHECK(found() == Presence::gone);
+  CHECK(found() == Fate::consumed);
   at.put(inbox_of({entry("new")}));
-  CHECK(found() == Presence::gone);
+  CHECK(found() == Fate::consumed);
   at.put("[]");
-  CHECK(found() == Presence::gone);
+  CHECK(found() == Fate::consumed);
 }
 
 TEST_CASE("an owner that marks and never removes cannot have consumed what is not there any more") {
@@ -261,16 +261,16 @@ TEST_CASE("an owner that marks and never removes cannot have consumed what is no
   CHECK(receipt.keeps_read);
   const auto found = [&] {
     const ReadResult now = at.read();
-    return presence_in(EntryIndex(now, KnownEntries{}), receipt);
+    return fate_in(EntryIndex(now, KnownEntries{}), receipt);
   };
   at.put(inbox_of({entry("old", "true"), entry("one", "true"), entry("mine", "true")}));
-  CHECK(found() == Presence::read);
+  CHECK(found() == Fate::consumed);
   at.put(inbox_of({entry("old", "true"), entry("one", "true")}));
-  CHECK(found() == Presence::overwritten);
+  CHECK(found() == Fate::lost);
   at.put(inbox_of({entry("the only one of a writer that found the file torn")}));
-  CHECK(found() == Presence::overwritten);
+  CHECK(found() == Fate::lost);
   at.put("[]");  // somebody cleared it
-  CHECK(found() == Presence::gone);
+  CHECK(found() == Fate::consumed);
 }
 
 TEST_CASE("a receipt stays small however many unread entries there were") {

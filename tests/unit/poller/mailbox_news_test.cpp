@@ -262,16 +262,16 @@ TEST_CASE("what we appended and was read since is found in the known head") {
   REQUIRE(at.mailbox.append(at.lead, entry("mine"), receipt).outcome == WriteOutcome::done);
   const auto found = [&] {
     const ReadResult now = at.news();
-    return presence_in(EntryIndex(now, at.mailbox.known(at.lead)), receipt);
+    return fate_in(EntryIndex(now, at.mailbox.known(at.lead)), receipt);
   };
-  CHECK(found() == Presence::unread);
+  CHECK(found() == Fate::waiting);
   at.put(inbox_of({read_entry("a"), read_entry("mine")}));
-  CHECK(found() == Presence::read);
+  CHECK(found() == Fate::consumed);
   at.take();
   CHECK(at.news().document.entries().empty());
-  CHECK(found() == Presence::read);
+  CHECK(found() == Fate::consumed);
   at.put(inbox_of({read_entry("a")}));
-  CHECK(found() == Presence::read);
+  CHECK(found() == Fate::consumed);
 }
 
 TEST_CASE("an entry behind a known head that cannot be marked in place is marked by replacement") {

@@ -162,7 +162,7 @@ TEST_CASE("missing folders and files are missing, and appear when they appear") 
   fs::remove_all(at.team());
   CHECK(at.mailbox.glance(at.lead).glance == Glance::missing);
   CHECK(at.read().outcome == ReadOutcome::missing);
-  CHECK(at.mailbox.inboxes()->empty());
+  CHECK(at.mailbox.glances()->empty());
   CHECK(at.mailbox.roster().error().code == "roster.missing");
   fs::create_directories(at.folder());
   at.put("[]");
@@ -291,8 +291,8 @@ TEST_CASE("folders that others may write to, and links, are refused with what to
   CHECK_THAT(appended.detail, Contains(hint));
   const auto document = schema::InboxDocument::scan(before, {"team", at.lead});
   CHECK(at.mailbox.mark_read(at.lead, document, std::vector<std::size_t>{0}).outcome == WriteOutcome::refused);
-  REQUIRE_FALSE(at.mailbox.inboxes().ok());
-  CHECK_THAT(at.mailbox.inboxes().error().message, Contains(hint));
+  REQUIRE_FALSE(at.mailbox.glances().ok());
+  CHECK_THAT(at.mailbox.glances().error().message, Contains(hint));
   CHECK(at.bytes() == before);
 }
 
@@ -303,7 +303,9 @@ TEST_CASE("inboxes are the files with valid names, sorted - locks, temporary fil
                            "notes.txt", ".json", "worker-2.json.tmp.0badcafe", "team-lead.json.corrupt-1"}) {
     spill(at.folder() / name, "[]");
   }
-  CHECK(*at.mailbox.inboxes() == std::vector<std::string>{"-x", "Worker_1", "team-lead", "worker-2"});
+  std::vector<std::string> names;
+  for (const InboxGlance& one : *at.mailbox.glances()) names.push_back(one.inbox);
+  CHECK(names == std::vector<std::string>{"-x", "Worker_1", "team-lead", "worker-2"});
 }
 
 TEST_CASE("names that could lead out of the folder are refused everywhere") {
@@ -358,7 +360,7 @@ TEST_CASE("temporary files of dead processes are removed at the start, everythin
                                              "worker.json.tmp.0badcafe"};
   for (const std::string& name : ours) spill(at.folder() / name, "x");
   for (const std::string& name : not_ours) spill(at.folder() / name, "x");
-  REQUIRE(at.mailbox.inboxes().ok());
+  REQUIRE(at.mailbox.glances().ok());
   for (const std::string& name : ours) CHECK_FALSE(fs::exists(at.folder() / name));
   for (const std::string& name : not_ours) {
     CAPTURE(name);

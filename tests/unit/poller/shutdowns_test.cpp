@@ -178,7 +178,7 @@ struct Story : MailboxSetting {
   }
 
   void restart() {
-    shutdowns = std::make_unique<Shutdowns>(*context, mailbox, machine, machine);
+    shutdowns = std::make_unique<Shutdowns>(*context, mailbox, mailbox, machine, machine);
     REQUIRE(shutdowns->restore());
     outbox = std::make_unique<Outbox>(*context, mailbox, commits);
     REQUIRE(outbox->restore());
@@ -832,7 +832,7 @@ TEST_CASE("what happens while tmux is asked counts: another request, a worker th
   }
   SECTION("a worker that leaves") {
     in_the_middle([&] {
-      REQUIRE(story.mailbox.remove_member("w1").outcome == WriteOutcome::done);
+      REQUIRE(story.mailbox.remove_member("w1").put == Put::done);
       story.look_at_roster();
     });
     CHECK(story.ask().error().code == "member.unknown");

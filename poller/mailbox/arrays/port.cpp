@@ -1,0 +1,101 @@
+// The port, as an array inbox and the files beside it carry it out.
+#include <algorithm>
+
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
+#include "schema/array_entry.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+PutResult told(WriteResult result) { return {put_of(result.outcome), std::move(result.detail)}; }
+
+}  // namespace
+
+PutResult ArraysMailbox::post(const std::string& inbox, const schema::Message& message) {
+  AppendReceipt receipt;
+  WriteResult result = append(inbox, schema::encode_entry(message), receipt);
+  if (result.outcome == WriteOutcome::done || result.outcome == WriteOutcome::already_there) {
+    const schema::MessageKey key = receipt.key;
+    posted_[inbox].insert_or_assign(key, Posted{std::move(receipt), Fate::waiting});
+  }
+  return told(std::move(result));
+}
+
+void ArraysMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {
+  posted_[inbox].try_emplace(key, Posted{{key, {}, false}, Fate::waiting});
+}
+
+Fate ArraysMailbox::fate(const std::string& inbox, const schema::MessageKey& key) const {
+  const auto box = posted_.find(inbox);
+  if (box == posted_.end()) return Fate::waiting;
+  const auto found = box->second.find(key);
+  return found == box->second.end() ? Fate::waiting : found->second.fate;
+}
+
+void ArraysMailbox::let_go(const std::string& inbox, const schema::MessageKey& key) {
+  const auto box = posted_.find(inbox);
+  if (box == posted_.end()) return;
+  box->second.erase(key);
+  if (box->second.empty()) posted_.erase(box);
+}
+
+void ArraysMailbox::tell_fates(const std::string& inbox, const ReadResult* reading) {
+  const auto found = posted_.find(inbox);
+  if (found == posted_.end()) return;
+  std::optional<EntryIndex> entries;
+  if (reading != nullptr) entries.emplace(*reading, known(inbox));
+  for (auto& [key, one] : found->second) one.fate = entries ? fate_in(*entries, one.receipt) : Fate::consumed;
+}
+
+PutResult ArraysMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
+  const ReadResult reading = read(inbox, ReadMode::unlocked);
+  if (reading.outcome != ReadOutcome::document) return {Put::gone, reading.detail};
+  std::vector<std::size_t> unread;
+  const auto& entries = reading.document.entries();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const bool ours = std::find(keys.begin(), keys.end(), entries[i].key) != keys.end();
+    if (ours && entries[i].read != schema::ReadFlag::read) unread.push_back(i);
+  }
+  return unread.empty() ? PutResult{} : told(mark_read(inbox, reading.document, unread));
+}
+
+bool ArraysMailbox::roster_changed() {
+  inboxes_.reset();
+  // Every poll of an idle team does this, so it goes by names instead of step by step: what has the version of a file
+  // or folder that was reached step by step is that one, whatever the way, and nobody has changed its mode. Anything
+  // else is left to those who open it.
+  const Result<FileStat> team = files_.stat_at(absolute, team_dir_);
+  if (!team || team->kind != FileKind::directory || !require_trusted(*team, team_dir_).ok()) return true;
+  const Result<FileStat> found = files_.stat_at(absolute, roster_path_);
+  if (!found || !roster_.is_as_read(version_of(*found))) return true;
+  Result<Directory> folder = files_.open_dir(absolute, inboxes_path_);
+  if (folder && listed_ && listed_->is(version_of(folder->stat))) inboxes_ = *std::move(folder);
+  return false;
+}
+
+Result<schema::Roster> ArraysMailbox::roster() {
+  const Result<Directory> team = open_team();
+  if (team) return roster_.read(*team);
+  roster_.forget();
+  if (is_errno(team.error(), ENOENT)) return Error{"roster.missing", team.error().message};
+  return team.error();
+}
+
+PutResult ArraysMailbox::mend_roster(const std::vector<std::string>& without) {
+  const Result<Directory> team = open_team();
+  return told(team ? roster_.mend(*team, without) : stopped_by(team.error()));
+}
+
+PutResult ArraysMailbox::remove_member(const std::string& name) {
+  const Result<Directory> team = open_team();
+  return told(team ? roster_.remove_member(*team, name) : stopped_by(team.error()));
+}
+
+TasksReleased ArraysMailbox::release_tasks(const std::string& name, const std::string& agent_id) {
+  if (tasks_dir_.empty()) return {{Put::gone, {}}, {}};
+  const Result<Directory> tasks = open_dir_below(files_, tasks_dir_);
+  if (tasks) return team_files_.release_tasks(*tasks, name, agent_id);
+  return {told(stopped_by(tasks.error())), {}};
+}
+
+}  // namespace inbox_poller::poller

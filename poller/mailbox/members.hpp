@@ -1,0 +1,50 @@
+// Who is in a team, as every mailbox system keeps it, and what goes when a member does. All calls return at once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "poller/mailbox/mailbox.hpp"
+#include "schema/error.hpp"
+#include "schema/roster.hpp"
+#include "schema/task.hpp"
+
+namespace inbox_poller::poller {
+
+/// A roster as it was last read whole.
+struct RosterCopy {
+  std::string bytes;       // empty: none was
+  std::uint64_t file = 0;  // what tells this copy's original from another one
+};
+
+struct TasksReleased : PutResult {  // `gone`: there is no task list
+  std::vector<schema::Task> tasks;  // given back by this call
+};
+
+class Members {
+ public:
+  virtual ~Members() = default;
+
+  /// Opens nothing: false while what roster() last returned is certainly still what is there. To be called first of the
+  /// looks of a poll, which share what it finds.
+  virtual bool roster_changed() = 0;
+  /// The team's roster. An error "roster.missing" means that this is not a team (yet), "roster.empty" that what should
+  /// hold it holds nothing.
+  virtual Result<schema::Roster> roster() = 0;
+  /// What roster() last read whole.
+  [[nodiscard]] virtual const RosterCopy& roster_copy() const = 0;
+  /// What an earlier process read whole; to be called before roster().
+  virtual void remember_roster(RosterCopy) = 0;
+  /// True when roster() found nothing where the copy was read, again and again for so long that nobody is writing it:
+  /// the copy is what should stand there.
+  [[nodiscard]] virtual bool roster_is_lost() const = 0;
+  /// Puts the copy back without these members, if the roster is lost and still as it was seen.
+  virtual PutResult mend_roster(const std::vector<std::string>& without) = 0;
+
+  /// Takes a member out of the roster; everything else stays. `already` when it is out.
+  virtual PutResult remove_member(const std::string& name) = 0;
+  /// Gives back every unfinished task of this member; tells which. What is no task is passed over.
+  virtual TasksReleased release_tasks(const std::string& name, const std::string& agent_id) = 0;
+};
+
+}  // namespace inbox_poller::poller
