@@ -22,7 +22,7 @@ std::string left_alone(const schema::Member&, bool names_pane, const schema::Ros
 /// One process of those that live in the pane.
 struct PaneProcess {
   ProcessRef process;
-  std::string agent_id;  // the worker that its command line names; or empty
+  std::string agent_id = {};  // the worker that its command line names; or empty
   bool ours = false;     // this program's own
   bool leads = false;    // the lead's
 };
