@@ -106,7 +106,8 @@ std::string unknown_command(const CLI::App& line) {
     names.push_back(one->get_name());
   const std::vector<std::string> left = line.remaining(true);
   const auto word = std::find_if(left.begin(), left.end(), [](const auto& one) { return !one.starts_with('-'); });
-  if (names.empty() || (word == left.end() && here->get_require_subcommand_min() == 0)) return {};
+  const bool takes_words = !here->get_options([](const CLI::Option* one) { return one->get_positional(); }).empty();
+  if (names.empty() || takes_words || (word == left.end() && here->get_require_subcommand_min() == 0)) return {};
   const std::string above = here == &line ? "" : here->get_name() + ' ';
   const std::string more = "\nRun `inbox-poller " + above + "--help` to see the commands.\n";
   if (word == left.end())
@@ -165,6 +166,9 @@ int run_command_line(std::vector<std::string> arguments, Console& console, RunDa
     const std::string unknown = unknown_command(*line);
     console.explain(unknown.empty() ? printable_block(err.str(), "") : unknown);
     return static_cast<int>(may_be_hook ? ExitCode::failed : ExitCode::usage);
+  } catch (const std::exception& problem) {
+    console.explain("inbox-poller: " + printable(problem.what()) + '\n');
+    return static_cast<int>(ExitCode::failed);
   }
   return static_cast<int>(context.exit_code);
 }

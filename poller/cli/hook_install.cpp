@@ -150,7 +150,7 @@ std::string difference(const Settings& settings, const std::string& after) {
   const auto compare = [&]() -> boost::asio::awaitable<void> {
     auto running = run_child(std::move(diff));
     const auto result = co_await std::move(running);
-    shown = result && result->exit_code == 1 && !result->timed_out
+    shown = result && result->exit_code == 1 && !result->timed_out && !result->output.empty()
                 ? result->output
                 : path + ": what would change cannot be shown; that needs the program `diff`\n";
   };

@@ -43,6 +43,7 @@ void Descriptor::await() {
 }
 
 void Descriptor::wait(const std::shared_ptr<State>& state) {
+  const int before = ::fcntl(state->descriptor.native_handle(), F_GETFL);
   state->descriptor.async_wait(state->kind, [state](const error_code& problem) {
     const bool always_ready = problem == asio::error::operation_not_supported && state->kind != Kind::wait_error;
     if (state->over || (problem && !always_ready)) return;
@@ -50,6 +51,8 @@ void Descriptor::wait(const std::shared_ptr<State>& state) {
     state->waits = false;
     state->ready();
   });
+  // Asio sets O_NONBLOCK as it begins to wait, and that is of everybody who has the same file open.
+  if (before >= 0) ::fcntl(state->descriptor.native_handle(), F_SETFL, before);
 }
 
 Signals::Signals(asio::io_context& loop, std::initializer_list<int> numbers, std::function<void(int)> came)

@@ -99,9 +99,13 @@ struct ControlClient::Connection {
 };
 
 Result<ControlClient> ControlClient::connect(const std::string& path, milliseconds limit) {
-  auto own = std::make_unique<asio::io_context>(1);
-  auto& loop = *own;
-  return connect(std::move(own), loop, path, limit);
+  try {
+    auto own = std::make_unique<asio::io_context>(1);
+    auto& loop = *own;
+    return connect(std::move(own), loop, path, limit);
+  } catch (const boost::system::system_error& problem) {  // no descriptor is left for it
+    return io_error(problem.code().value(), "opening a socket for", path);
+  }
 }
 
 Result<ControlClient> ControlClient::connect(asio::io_context& loop, const std::string& path, milliseconds limit) {
@@ -180,6 +184,8 @@ Result<boost::json::object> ControlClient::call(boost::json::object request, Pat
   if (answer) return *std::move(answer);
   error_code ignored;
   connection_->socket.cancel(ignored);
+  // The coroutine may stand between two operations, where nothing is cancelled: what it reads next ends at once.
+  connection_->socket.shutdown(asio::socket_base::shutdown_receive, ignored);
   loop.restart();
   loop.run();
   return fault(code::timeout, "the daemon on " + connection_->path + " did not answer in time");

@@ -164,6 +164,7 @@ asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
     for (auto& attempt : attempts) {
       if (!arrived(attempt.result.put)) continue;
       ++attempt.row.attempts;
+      mailbox_.follow(attempt.row.inbox, attempt.row.key);
       auto& watched = watched_[attempt.row.inbox];
       watched.push_back({std::move(attempt.row), context_.clock.steady()});
     }

@@ -117,10 +117,12 @@ Result<std::vector<MessageRow>> DeliveryTable::offered(std::string_view team) {
   return all_rows<MessageRow>(database_.query(sql, team), read_mail, database_);
 }
 
+// The unary plus below keeps SQLite from going through all that is in that state: the few ids lead to their rows.
+
 Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now) {
   return database_.run(
       "UPDATE deliveries SET state = 'offered', sink = ?2, offered_ms = ?3, attempts = attempts + 1 "
-      "WHERE message IN (SELECT value FROM json_each(?1)) AND state = 'queued'",
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state = 'queued'",
       json_list(ids), sink, now);
 }
 
@@ -128,28 +130,28 @@ Status DeliveryTable::mark_delivered(const std::vector<long long>& ids, EpochMs 
   // `queued` too: an acknowledgement may come after we gave up waiting for it, and is still true.
   return database_.run(
       "UPDATE deliveries SET state = 'delivered', delivered_ms = ?2, confirmed = ?3 "
-      "WHERE message IN (SELECT value FROM json_each(?1)) AND state IN ('queued', 'offered')",
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state IN ('queued', 'offered')",
       json_list(ids), now, to_string(confirmed));
 }
 
 Status DeliveryTable::mark_expired(const std::vector<long long>& ids, EpochMs now) {
   return database_.run(
       "UPDATE deliveries SET state = 'expired', delivered_ms = ?2 "
-      "WHERE message IN (SELECT value FROM json_each(?1)) AND state IN ('queued', 'offered')",
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state IN ('queued', 'offered')",
       json_list(ids), now);
 }
 
 Status DeliveryTable::requeue(std::string_view team, const std::vector<long long>& ids) {
   return database_.run(
       "UPDATE deliveries SET state = 'queued' "
-      "WHERE message IN (SELECT value FROM json_each(?2)) AND team = ?1 AND state = 'offered'",
+      "WHERE message IN (SELECT value FROM json_each(?2)) AND +team = ?1 AND +state = 'offered'",
       team, json_list(ids));
 }
 
 Status DeliveryTable::unoffer(const std::vector<long long>& ids) {
   return database_.run(
       "UPDATE deliveries SET state = 'queued', attempts = attempts - 1 "
-      "WHERE message IN (SELECT value FROM json_each(?1)) AND state = 'offered' AND attempts > 0",
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state = 'offered' AND attempts > 0",
       json_list(ids));
 }
 

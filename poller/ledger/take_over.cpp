@@ -1,5 +1,6 @@
 #include "poller/ledger/take_over.hpp"
 
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <optional>
@@ -86,6 +87,7 @@ Status take_message(Database& database, OldRow& old) {
   row.team = old.text("team");
   row.inbox = old.text("inbox");
   row.key.value = old.text("key");
+  if (!key_bytes(row.key.value)) return database.damaged("message " + std::to_string(row.id) + " has no key");
   row.sender = old.text("sender");
   row.type = old.text("type");
   row.code = old.text("code");
@@ -128,8 +130,12 @@ Status take_owed(Database& database, OldRow& old) {
   const auto& entry = old.text("entry");
   spread(entry, false, row.message, row.raw);
   if (schema::encode_entry(row.message) != entry) row.raw = entry;  // it may have been written, and is looked for
-  const bool sound = old.fits({"team", "batch", "inbox", "key", "entry", "request_id", "state", "attempts",
-                               "created_ms", "next_ms", "last_problem"});
+  bool sound = old.fits({"team", "batch", "inbox", "key", "entry", "request_id", "state", "attempts", "created_ms",
+                         "next_ms", "last_problem"});
+  if (!key_bytes(row.key.value)) {  // damaged: it stays, unreadable
+    row.key.value.clear();
+    sound = false;
+  }
   return outbox_table().restore(database, row, sound);
 }
 
@@ -189,7 +195,7 @@ Result<std::string> make_room(Database& database, const std::vector<OldTable>& t
   std::string sql;
   for (const auto& table : tables) {
     auto drops = database.value<std::string>(
-        "SELECT group_concat('DROP INDEX ' || name || ';', ' ') FROM sqlite_schema WHERE type = 'index' AND tbl_name = "
+        "SELECT group_concat('DROP INDEX \"' || replace(name, '\"', '\"\"') || '\";', ' ') FROM sqlite_schema WHERE type = 'index' AND tbl_name = "
         "?1 AND sql IS NOT NULL",
         table.name);
     if (!drops) return drops.error();
@@ -217,11 +223,15 @@ Status rebuild(Database& database, int from) {
 Result<std::string> keep_copy(Database& database, int from) {
   const std::string copy = database.path() + ".format-" + std::to_string(from);
   const std::string draft = copy + ".new";
-  if (auto made = create_private_file(draft); !made) return made.error();
-  if (auto written = database.run("VACUUM INTO ?1", draft); !written) return written.error();
-  if (auto synced = sync_file(draft); !synced) return synced.error();
-  if (auto named = rename_durably(draft, copy); !named) return named.error();
-  return copy;
+  // Of an earlier try: the ledger itself is still as it was, and the room is needed.
+  for (const auto& left : {draft, copy}) std::remove(left.c_str());
+  auto made = create_private_file(draft);
+  if (made) made = database.run("VACUUM INTO ?1", draft);
+  if (made) made = sync_file(draft);
+  if (made) made = rename_durably(draft, copy);
+  if (made) return copy;
+  std::remove(draft.c_str());
+  return made.error();
 }
 
 }  // namespace

@@ -234,7 +234,7 @@ asio::awaitable<bool> Team::take_windows(std::string inbox, Intake& intake, Read
         co_await asio::post(services_.executor, asio::use_awaitable);
         // Before another lead the first answer at the worker counts, so it does not wait for a lock on the lead's
         // inbox.
-        if (context_.may(Right::watch_lead)) co_await outbox_.run();
+        if (context_.may(Right::watch_lead) && context_.may(Right::write)) co_await outbox_.run();
       }
       some.first = some.last;
     } while (some.last < last);

@@ -238,7 +238,7 @@ void LeadHost::read_child(bool at_its_end) {
     if (count == 0) child_->process.output = Fd();
     if (count <= 0) break;
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(count));
-    output_.bytes += bytes;
+    if (output_.open) output_.bytes += bytes;
     output_.mid_line = bytes.back() != '\n';
     if (options_.lines) continue;
     from_child_.feed(bytes, [this](std::string_view line) { talk_.heard(line); });

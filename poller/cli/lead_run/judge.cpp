@@ -21,7 +21,7 @@ constexpr std::size_t most_at_once = 16;  // connections; the daemon has 64
 constexpr std::chrono::milliseconds between_attempts{1000};
 
 /// Refusals that another moment may not repeat.
-bool may_pass(std::string_view code) {
+bool may_be_judged_later(std::string_view code) {
   return code.starts_with("control.") || code.starts_with("ledger.") || code.starts_with("team.") ||
          code.starts_with("io.");
 }
@@ -98,7 +98,7 @@ void ToolJudge::judged(Judging& judging, const Result<json::object>& answer) {
   const JudgedCall& call = judging.call;
   if (!answer) {
     const Error& why = answer.error();
-    if (may_pass(why.code)) return;  // it is asked again when the daemon is there
+    if (may_be_judged_later(why.code)) return;  // it is asked again when the daemon is there
     const bool sent = why.code != code::request_too_long;
     return end(judging, {call.id, false, {}, (sent ? "The call could not be judged: " : "The call could not be put before the rules: ") + why.message});
   }

@@ -230,7 +230,7 @@ WriteResult ArraysMailbox::mark_in_place(const Directory& folder, const std::str
       blocked.marked = result.marked;
       return blocked;
     }
-    flip_all(folder, file, rest.first(count), buffer, result);
+    flip_all(folder, file, *attempt.lock, rest.first(count), buffer, result);
     const LockRelease release = attempt.lock->release();
     if (!release.intact && result.outcome == WriteOutcome::done) result.outcome = WriteOutcome::changed;
     add_detail(result.detail, attempt.detail);
@@ -240,15 +240,15 @@ WriteResult ArraysMailbox::mark_in_place(const Directory& folder, const std::str
   return result;
 }
 
-void ArraysMailbox::flip_all(const Directory& folder, const std::string& file, std::span<const Flip> batch,
-                             std::string& buffer, WriteResult& result) {
+void ArraysMailbox::flip_all(const Directory& folder, const std::string& file, const HeldLock& lock,
+                             std::span<const Flip> batch, std::string& buffer, WriteResult& result) {
   const Result<File> open = files_.open_update(folder, file);
   if (!open) return stop(result, stopped_by(open.error()));
   if (open->stat.links > 1) return stop(result, stopped(WriteOutcome::changed, open->path + " has got a second name"));
   while (!batch.empty()) {
     std::size_t count = 1;
     while (count < batch.size() && batch[count].edit->offset - batch[count - 1].edit->end() <= widest_gap) ++count;
-    flip(*open, batch.first(count), buffer, result);
+    flip(*open, lock, batch.first(count), buffer, result);
     if (result.outcome != WriteOutcome::done) return;
     batch = batch.subspan(count);
   }
@@ -258,7 +258,10 @@ void ArraysMailbox::flip_all(const Directory& folder, const std::string& file, s
     stop(result, stopped(WriteOutcome::changed, open->path + " was rewritten while we marked it"));
 }
 
-void ArraysMailbox::flip(const File& file, std::span<const Flip> run, std::string& buffer, WriteResult& result) {
+void ArraysMailbox::flip(const File& file, const HeldLock& lock, std::span<const Flip> run, std::string& buffer,
+                         WriteResult& result) {
+  const Result<FileStat> as_read = files_.stat(file);
+  if (!as_read) return stop(result, stopped_by(as_read.error()));
   const std::size_t begin = run.front().edit->offset;
   buffer.resize(run.back().edit->end() - begin);
   const Result<std::size_t> count = files_.read_at(file, buffer.data(), buffer.size(), begin);
@@ -269,13 +272,16 @@ void ArraysMailbox::flip(const File& file, std::span<const Flip> run, std::strin
     const schema::InPlaceEdit& edit = *flip.edit;
     const auto found = std::string_view(buffer).substr(std::min(edit.offset - begin, buffer.size()), edit.before.size());
     if (found == edit.after) continue;  // somebody else has set it
-    if (found != edit.before) {
-      stop(result, stopped(WriteOutcome::changed, file.path + " was rewritten by a peer"));
-      break;
-    }
+    if (found != edit.before) return stop(result, stopped(WriteOutcome::changed, file.path + " was rewritten by a peer"));
     wanted.push_back(&flip);
   }
   if (wanted.empty()) return;
+  // We may have been stopped since: then the lock has rightly become another's, or a peer without one has written, and
+  // what lies between the flags would be put back as it was.
+  const Result<FileStat> now = files_.stat(file);
+  if (!now) return stop(result, stopped_by(now.error()));
+  if (version_of(*now) != version_of(*as_read) || !lock.still_ours())
+    return stop(result, stopped(WriteOutcome::changed, file.path + " was rewritten while we marked it"));
   // One write for all of them: what lies between is written as it was read. A sector is old or new, and no flag lies
   // across the end of one.
   const std::size_t first = wanted.front()->at;

@@ -125,10 +125,11 @@ class ArraysMailbox final : public Mailbox, public Members {
   WriteResult mark_in_place(const Directory& folder, const std::string& inbox,
                             const std::vector<schema::InPlaceEdit>& edits);
   /// Sets what lies close together: one look at the piece of the file, one write. `buffer` may hold anything.
-  void flip(const File& file, std::span<const Flip> run, std::string& buffer, WriteResult& result);
+  void flip(const File& file, const HeldLock& lock, std::span<const Flip> run, std::string& buffer,
+            WriteResult& result);
   /// One hold of the lock.
-  void flip_all(const Directory& folder, const std::string& file, std::span<const Flip> batch, std::string& buffer,
-                WriteResult& result);
+  void flip_all(const Directory& folder, const std::string& file, const HeldLock& lock, std::span<const Flip> batch,
+                std::string& buffer, WriteResult& result);
   WriteResult mark_by_replacement(const Directory& folder, const std::string& inbox,
                                   const schema::InboxDocument& document, std::span<const std::size_t> indexes);
   WriteResult append_once(const Directory& folder, const std::string& inbox, std::string_view entry,

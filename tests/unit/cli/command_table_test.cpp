@@ -54,6 +54,7 @@ TEST_CASE("a mistyped command is a wrong command line, and the nearest name is s
   CHECK(has(unknown, "there is no command"));
   CHECK_FALSE(has(unknown, "did you mean"));
   CHECK_FALSE(has(unknown, "\x1b"));
+  CHECK_FALSE(has(told({"lead", "busy", "extra"}, 2), "there is no command"));  // what it takes is no command
   CHECK(has(told({"inbox"}, 2), "a command is missing behind \"inbox\""));
   CHECK(has(told({"--json"}, 2), "a command is missing"));
   CHECK(has(told({"hook", "instal"}, 1), "did you mean \"hook install\"?"));  // 2 would stop its client

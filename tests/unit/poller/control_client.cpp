@@ -115,6 +115,7 @@ TEST_CASE("a request over the limit is not even sent") {
 TEST_CASE("a silent daemon runs out of patience, a broken one is called broken") {
   CHECK(problem_with("", false) == code::timeout);
   CHECK(problem_with("{\"ok\":tr", false) == code::timeout);
+  CHECK(problem_with("", false, 0ms) == code::timeout);  // over before the first operation began
   CHECK(problem_with("") == code::broken);
   CHECK(problem_with("{\"ok\":tr") == code::broken);
   CHECK(problem_with("HTTP/1.1 400 Bad Request\n") == code::broken);

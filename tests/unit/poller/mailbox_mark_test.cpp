@@ -264,6 +264,26 @@ TEST_CASE("a lock that was broken while we marked makes the caller look again") 
   CHECK_THAT(result.detail, Contains("broken"));
 }
 
+TEST_CASE("nothing is marked when the lock or the file is no longer what it was at our look") {
+  MailboxSetting at;
+  at.put(inbox_of({entry("one"), entry("two"), entry("three")}));
+  const ReadResult read = at.read();
+  std::string there = at.bytes();
+  std::function<void()> meanwhile;
+  SECTION("the lock is gone: we were stopped for so long that it was abandoned") {
+    meanwhile = [&] { fs::remove(at.lock()); };
+  }
+  SECTION("a peer without a lock has written") {
+    there = inbox_of({entry("one"), entry("two", "true"), entry("three"), entry("four")});
+    meanwhile = [&] { at.put(there); };
+  }
+  at.files.once_before(Call::read_at, ".json", [&] { at.files.once_before(Call::stat, ".json", meanwhile); });
+  const WriteResult result = at.mailbox.mark_read(at.lead, read.document, std::vector<std::size_t>{0, 2});
+  CHECK(result.outcome == WriteOutcome::changed);
+  CHECK(result.marked == 0);
+  CHECK(at.bytes() == there);
+}
+
 TEST_CASE("taking over an abandoned lock is told with the result") {
   MailboxSetting at;
   at.put(inbox_of({entry("one")}));
