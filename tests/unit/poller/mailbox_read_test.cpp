@@ -304,7 +304,9 @@ TEST_CASE("inboxes are the files with valid names, sorted - locks, temporary fil
     spill(at.folder() / name, "[]");
   }
   std::vector<std::string> names;
-  for (const InboxGlance& one : *at.mailbox.glances()) names.push_back(one.inbox);
+  const auto found = at.mailbox.glances();
+  REQUIRE(found);
+  for (const InboxGlance& one : *found) names.push_back(one.inbox);
   CHECK(names == std::vector<std::string>{"-x", "Worker_1", "team-lead", "worker-2"});
 }
 
