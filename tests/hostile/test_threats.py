@@ -59,7 +59,7 @@ ROWS = {
                                               "test_copy_mode_is_left_alone_and_the_message_comes_when_it_ends",
                                               "test_a_thousand_lines_and_a_hundred_kilobytes_arrive_whole_and_once",
                                               "test_another_server_with_the_same_pane_id_gets_nothing"],
-        "unit/poller/panes_test.cpp": ["a pane id is a percent sign and digits, and nothing else"],
+        "unit/schema/ids_test.cpp": ["a pane id is a percent sign and digits, and nothing else"],
         "unit/poller/tmux_sink_test.cpp": ["what is pasted holds nothing that a terminal would obey, however it is spelled"]}),
     9: ("a huge text, deep JSON, half an emoji, a million entries, a FIFO for an inbox", {
         "hostile/test_content_json.py": ["Entries", "Files", "Sizes"],
