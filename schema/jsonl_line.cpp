@@ -1,0 +1,259 @@
+#include "schema/jsonl_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <set>
+
+#include "schema/codec.hpp"
+#include "schema/field_reader.hpp"
+#include "schema/ids.hpp"
+#include "schema/utf8.hpp"
+
+namespace inbox_poller::schema {
+
+namespace {
+
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+constexpr std::size_t fraction_at = 20;  // in `2026-02-07T15:20:46.348Z`
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Float seconds as a timestamp of ours; all digits behind the point stay. Anything else as it is written.
+std::string timestamp_of(std::string_view token) {
+  if (const auto text = decode_string(token)) return *text;
+  const std::size_t point = std::min(token.find('.'), token.size());
+  const std::string_view seconds = token.substr(0, point);
+  const std::string_view fraction = token.substr(std::min(point + 1, token.size()));
+  long long whole = 0;
+  if (!is_digits(seconds) || seconds.size() > 11 || (point < token.size() && (!is_digits(fraction) || fraction.size() > 9)))
+    return std::string(token);
+  std::from_chars(seconds.data(), seconds.data() + seconds.size(), whole);
+  std::string text = iso_timestamp(whole * 1000);
+  std::string digits(fraction);
+  if (digits.size() < 3) digits.resize(3, '0');
+  return text.replace(fraction_at, 3, digits);
+}
+
+/// The same moment as Python writes a float; 0.0 for what is no timestamp of ours.
+std::string seconds_of(std::string_view timestamp) {
+  std::array<unsigned, 6> part{};
+  const std::string text(timestamp.substr(0, fraction_at));
+  const std::string_view fraction =
+      timestamp.size() > fraction_at ? timestamp.substr(fraction_at, timestamp.size() - fraction_at - 1) : "";
+  const int read = std::sscanf(text.c_str(), "%4u-%2u-%2uT%2u:%2u:%2u.", &part[0], &part[1], &part[2], &part[3],
+                               &part[4], &part[5]);
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(part[0])), std::chrono::month(part[1]),
+                                         std::chrono::day(part[2])};
+  if (read != 6 || !date.ok() || !is_digits(fraction) || !timestamp.ends_with('Z')) return "0.0";
+  const auto days = std::chrono::sys_days(date).time_since_epoch();
+  const long long seconds = std::chrono::duration_cast<std::chrono::seconds>(days).count() + part[3] * 3600LL +
+                            part[4] * 60LL + part[5];
+  const std::size_t last = fraction.find_last_not_of('0');
+  return std::to_string(seconds) + "." + (last == std::string_view::npos ? "0" : std::string(fraction.substr(0, last + 1)));
+}
+
+/// A JSON string of ASCII only: every reader has one line of it, whatever it calls a line's end.
+std::string ascii(std::string_view value) {
+  std::string out = "\"";
+  const auto unit = [&](char32_t value_of_unit) {
+    std::array<char, 8> text{};
+    std::snprintf(text.data(), text.size(), "\\u%04x", static_cast<unsigned>(value_of_unit));
+    out += text.data();
+  };
+  for (std::size_t at = 0; at < value.size();) {
+    const CodePoint point = code_point_at(value, at);
+    const char32_t c = point.valid ? point.value : 0xFFFD;
+    at += point.length;
+    switch (c) {
+      case '"': out += "\\\""; continue;
+      case '\\': out += "\\\\"; continue;
+      case '\n': out += "\\n"; continue;
+      case '\r': out += "\\r"; continue;
+      case '\t': out += "\\t"; continue;
+      default: break;
+    }
+    if (c >= 0x20 && c <= 0x7E) {
+      out += static_cast<char>(c);
+    } else if (c < 0x10000) {
+      unit(c);
+    } else {
+      unit(0xD800 + ((c - 0x10000) >> 10));
+      unit(0xDC00 + ((c - 0x10000) & 0x3FF));
+    }
+  }
+  return out += '"';
+}
+
+/// The members of a line; those that newer programs put into `metadata` are found there.
+class Line {
+ public:
+  Line(std::string_view bytes, std::vector<MemberSpan> members) : bytes_(bytes), members_(std::move(members)) {}
+
+  /// Null counts as absent.
+  [[nodiscard]] std::optional<std::string_view> token(std::string_view name) const {
+    auto found = find_member(bytes_, members_, name);
+    if (!found || *found == "null") {
+      const auto inside = find_member(bytes_, members_, "metadata");
+      found = inside ? find_member(*inside, name) : std::nullopt;
+    }
+    return found && *found != "null" ? found : std::nullopt;
+  }
+  /// The string, or the bytes of whatever stands there instead of one; "" when nothing does.
+  [[nodiscard]] std::string text(std::string_view name) const {
+    const auto found = token(name);
+    if (!found) return "";
+    return decode_string(*found).value_or(std::string(*found));
+  }
+  /// Only what a message has and no more, each member once.
+  [[nodiscard]] bool is_plain() const {
+    std::set<std::string> names;
+    for (const MemberSpan& member : members_) {
+      const std::string name = decode_string(member.key.of(bytes_)).value_or("");
+      const bool usual = name == "type" || name == "from" || name == "content" || name == "timestamp";
+      if (!usual || !names.insert(name).second) return false;
+    }
+    return names.size() == 4;
+  }
+
+ private:
+  std::string_view bytes_;
+  std::vector<MemberSpan> members_;
+};
+
+/// A canonical payload; members without a token are left out.
+std::string payload_of(std::string_view type,
+                       std::initializer_list<std::pair<std::string_view, std::string>> members) {
+  std::string text = "{\"type\":" + quote(type);
+  for (const auto& [name, token] : members)
+    if (!token.empty()) text.append(",\"").append(name).append("\":").append(token);
+  return text + "}";
+}
+
+std::string quoted_if_there(const Line& line, std::string_view name) {
+  return line.token(name) ? quote(line.text(name)) : "";
+}
+
+std::string plan_ask(const Line& line, const Message& message) {
+  return payload_of("plan_approval_request", {{"requestId", quoted_if_there(line, "request_id")},
+                                              {"from", quote(message.from)},
+                                              {"timestamp", quote(message.timestamp)},
+                                              {"planContent", quote(line.text(line.token("plan") ? "plan" : "content"))}});
+}
+
+/// Chat stays chat, whatever another system would read in it.
+std::string chat_of(std::string content) {
+  const bool is_chat = std::holds_alternative<PlainText>(decode_payload(content));
+  return is_chat ? content : "message: " + content;
+}
+
+/// What the message of a line says, by the line's type.
+Result<std::string> text_of(std::string_view bytes, const Line& line, const std::string& type, const Message& message) {
+  if (type == "message" || type == "broadcast" || type == "result") {
+    if (!line.token("content")) return Error{"line.field", "content: expected a text, found nothing"};
+    return chat_of(line.text("content"));
+  }
+  const bool answers = line.token("approve").has_value() || line.token("approved").has_value();
+  const std::string verdict(line.token("approve").value_or(line.token("approved").value_or("")));
+  if (type == "plan_approval" || type == "plan_approval_request" || (type == "plan_approval_response" && !answers))
+    return plan_ask(line, message);
+  if (type == "plan_approval_response")
+    return payload_of(type, {{"requestId", quoted_if_there(line, "request_id")}, {"approved", verdict}});
+  if (type == "shutdown_response")
+    return payload_of(type, {{"requestId", quoted_if_there(line, "request_id")},
+                             {"from", quote(message.from)},
+                             {"approve", verdict},
+                             {"reason", quote(line.text("content"))}});
+  if (type == "shutdown_request")
+    return Error{"line.direction", "a shutdown_request to the lead: only the lead ends a worker here"};
+  if (type == "error")
+    return payload_of("idle_notification", {{"from", quote(message.from)},
+                                            {"idleReason", "\"failed\""},
+                                            {"failureReason", quote(line.text("content"))}});
+  if (type == "idle_notification")
+    return payload_of(type, {{"from", quote(message.from)},
+                             {"idleReason", "\"available\""},
+                             {"summary", quote(line.text("content"))}});
+  const std::string whole = decode_string(quote(bytes)).value_or("");
+  if (!std::holds_alternative<UnknownPayload>(decode_payload(whole)))
+    return Error{"line.type", "a " + type + " is not carried by JSONL inboxes: nobody could be answered"};
+  return whole;
+}
+
+}  // namespace
+
+std::string_view to_string(JsonlGeneration generation) {
+  switch (generation) {
+    case JsonlGeneration::g1: return "g1";
+    case JsonlGeneration::g2: return "g2";
+    case JsonlGeneration::g3: return "g3";
+    case JsonlGeneration::g4: break;
+  }
+  return "g4";
+}
+
+JsonlGeneration generation_of(const JsonlFolders& seen) {
+  if (seen.inbox) return seen.requests ? JsonlGeneration::g2 : JsonlGeneration::g1;
+  return seen.task_lock || seen.hex_tasks ? JsonlGeneration::g4 : JsonlGeneration::g3;
+}
+
+Result<JsonlEntry> decode_jsonl(std::string_view bytes) {
+  auto members = scan_object(bytes);
+  if (!members) return Error{"line.syntax", members.error().message + " of the line"};
+  const Line line(bytes, std::move(*members));
+  for (const std::string_view name : {"type", "from"})
+    if (const auto token = line.token(name); token && kind_of(*token) != JsonKind::string)
+      return Error{"line.field", std::string(name) + ": " + unexpected("a string", *token)};
+  JsonlEntry entry;
+  Message& message = entry.message;
+  message.from = line.text("from");
+  if (message.from.empty()) return Error{"line.field", "from: expected a name, found nothing"};
+  message.id = line.text("id");
+  const std::string_view at = line.token("timestamp").value_or(line.token("ts").value_or(""));
+  message.timestamp = at.empty() ? "" : timestamp_of(at);
+  const std::string type = line.token("type") ? line.text("type") : "message";
+  auto text = text_of(bytes, line, type, message);
+  if (!text) return text.error();
+  message.text = *std::move(text);
+  const auto content = line.token("content");
+  entry.says_all = line.is_plain() && type == "message" && content && decode_string(*content) == message.text &&
+                   seconds_of(message.timestamp) == at && message.text.find(replacement) == std::string::npos &&
+                   message.from.find(replacement) == std::string::npos;
+  return entry;
+}
+
+Result<std::string> encode_jsonl(const Message& message, std::string_view to, JsonlGeneration generation) {
+  std::string type = "message", content = message.text, fields, newer_fields;
+  const Payload payload = decode_payload(message.text);
+  const auto field = [](std::string_view name, const std::string& token) {
+    return ", \"" + std::string(name) + "\": " + token;
+  };
+  if (const auto* plan = std::get_if<PlanApprovalResponse>(&payload)) {
+    type = PlanApprovalResponse::type;
+    content = plan->feedback;
+    newer_fields = field("request_id", ascii(plan->request_id)) + field("approve", plan->approved ? "true" : "false");
+    fields = newer_fields + field("feedback", ascii(plan->feedback));
+  } else if (const auto* stop = std::get_if<ShutdownRequest>(&payload)) {
+    type = ShutdownRequest::type;
+    content = stop->reason;
+    fields = newer_fields = field("request_id", ascii(stop->request_id));
+  } else if (std::holds_alternative<PermissionResponse>(payload) || std::holds_alternative<ModeSetRequest>(payload) ||
+             std::holds_alternative<SandboxPermissionResponse>(payload) ||
+             std::holds_alternative<TeamPermissionUpdate>(payload)) {
+    return Error{"line.not_carried", "JSONL inboxes carry no " + std::string(type_name(payload)) +
+                                         ": modes, rules, and permission and sandbox answers do not exist there"};
+  }
+  const std::string seconds = seconds_of(message.timestamp);
+  if (generation == JsonlGeneration::g1 || generation == JsonlGeneration::g2)
+    return "{\"type\": " + ascii(type) + field("from", ascii(message.from)) + field("content", ascii(content)) +
+           field("timestamp", seconds) + fields + "}\n";
+  const std::string metadata = newer_fields.empty() ? "{}" : "{" + newer_fields.substr(2) + "}";
+  return "{\"from\": " + ascii(message.from) + field("to", ascii(to)) + field("content", ascii(content)) +
+         field("type", ascii(type)) + field("ts", seconds) + field("metadata", metadata) + "}\n";
+}
+
+}  // namespace inbox_poller::schema
