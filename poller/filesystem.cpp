@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <system_error>
@@ -235,6 +236,33 @@ Status PosixFileSystem::append(const File& file, std::string_view bytes) {
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
   return Done{};
+}
+
+Status PosixFileSystem::truncate(const File& file, std::uint64_t size) {
+  return check(uninterrupted([&] { return ::ftruncate(file.fd.get(), static_cast<off_t>(size)); }), "cutting", file.path);
+}
+
+Result<bool> PosixFileSystem::set_lease(const File& file, Lease lease) {
+#ifdef F_SETLEASE
+  // Its default action is the end of the process.
+  [[maybe_unused]] static const auto ignored = std::signal(SIGIO, SIG_IGN);
+  const int kind = lease == Lease::write ? F_WRLCK : lease == Lease::read ? F_RDLCK : F_UNLCK;
+  if (::fcntl(file.fd.get(), F_SETLEASE, kind) == 0) return true;
+  if (errno == EAGAIN || errno == EBUSY) return false;
+  return io_error(errno, "leasing", file.path);
+#else
+  static_cast<void>(lease);
+  return io_error(EINVAL, "leasing", file.path);
+#endif
+}
+
+bool PosixFileSystem::lease_is_wanted(const File& file) {
+#ifdef F_GETLEASE
+  return ::fcntl(file.fd.get(), F_GETLEASE) != F_WRLCK;  // while somebody waits: what it will be broken to
+#else
+  static_cast<void>(file);
+  return false;
+#endif
 }
 
 Status PosixFileSystem::sync(const File& file) { return check(sync_to_disk(file.fd.get()), "syncing", file.path); }

@@ -65,6 +65,13 @@ struct File {
   std::string path;  // for messages
 };
 
+/// What a file's lease keeps out, in an exact way: whoever opens the file waits until it is released.
+enum class Lease {
+  none,
+  read,   // granted while nobody has it open for writing; for a file from open_read()
+  write,  // granted while nobody else has it open at all; for a file from open_update()
+};
+
 /// The folder to give when the name is an absolute path.
 inline const Directory absolute{};
 
@@ -95,6 +102,15 @@ class FileSystem {
   virtual Status write_at(const File& file, std::string_view bytes, std::uint64_t offset) = 0;
   /// The same at the end of a file from open_append().
   virtual Status append(const File& file, std::string_view bytes) = 0;
+  /// Cuts the file, or makes it longer by zeros.
+  virtual Status truncate(const File& file, std::uint64_t size) = 0;
+  /// Takes or releases the kernel's lease on a file. False: somebody else has it open; come back, nothing waits.
+  /// "io.EINVAL", "io.EACCES" and others where there is none to be had: another system, a network's file system, a file
+  /// of another user. To be held for less than a millisecond. SIGIO, by which the kernel says that somebody waits, is
+  /// ignored from the first call on. Source: fcntl(2), F_SETLEASE.
+  virtual Result<bool> set_lease(const File& file, Lease lease) = 0;
+  /// Does somebody wait for the lease that we hold?
+  virtual bool lease_is_wanted(const File& file) = 0;
   /// To the disk, not only to the drive's cache.
   virtual Status sync(const File& file) = 0;
   virtual Status sync_dir(const Directory& directory) = 0;
@@ -122,6 +138,9 @@ class PosixFileSystem final : public FileSystem {
   Result<std::size_t> read_at(const File& file, char* buffer, std::size_t size, std::uint64_t offset) override;
   Status write_at(const File& file, std::string_view bytes, std::uint64_t offset) override;
   Status append(const File& file, std::string_view bytes) override;
+  Status truncate(const File& file, std::uint64_t size) override;
+  Result<bool> set_lease(const File& file, Lease lease) override;
+  bool lease_is_wanted(const File& file) override;
   Status sync(const File& file) override;
   Status sync_dir(const Directory& directory) override;
   Status rename_at(const Directory& at, const std::string& from, const std::string& to) override;

@@ -26,6 +26,8 @@ enum class Call {
   read_at,
   write_at,
   append,
+  truncate,
+  set_lease,
   sync,
   sync_dir,
   rename_at,
@@ -123,6 +125,15 @@ class FaultyFileSystem final : public poller::FileSystem {
     }
     return real_.append(file, bytes);
   }
+  Status truncate(const poller::File& file, std::uint64_t size) override {
+    if (auto error = enter(Call::truncate, file.path)) return *error;
+    return real_.truncate(file, size);
+  }
+  Result<bool> set_lease(const poller::File& file, poller::Lease lease) override {
+    if (auto error = enter(Call::set_lease, file.path)) return *error;
+    return real_.set_lease(file, lease);
+  }
+  bool lease_is_wanted(const poller::File& file) override { return real_.lease_is_wanted(file); }
   Status sync(const poller::File& file) override {
     if (auto error = enter(Call::sync, file.path)) return *error;
     return Done{};
