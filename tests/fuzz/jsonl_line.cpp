@@ -1,10 +1,11 @@
 // Any bytes as a line of a JSONL inbox: no message of it is taken for another system's control message, and what we
 // would write of it is one line of ASCII that says the same.
-#include "schema/jsonl_line.hpp"
+#include "poller/mailbox/jsonl/line.hpp"
 
 #include "schema/codec.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
+using namespace inbox_poller::poller;
 using namespace inbox_poller::schema;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

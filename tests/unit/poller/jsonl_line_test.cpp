@@ -1,8 +1,9 @@
-#include "schema/jsonl_line.hpp"
+#include "poller/mailbox/jsonl/line.hpp"
 
 #include "schema/codec.hpp"
 #include "tests/support/catch.hpp"
 
+using namespace inbox_poller::poller;
 using namespace inbox_poller::schema;
 
 namespace {

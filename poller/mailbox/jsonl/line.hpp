@@ -1,17 +1,18 @@
 // One line of a JSONL inbox: how the programs that keep their mail so spell a message, in the four generations that are
 // in public use. What a line says by its type and fields becomes the neutral message, whose text is the canonical
-// payload (payload.hpp); nothing above needs to know of lines. Tolerant reader, strict writer: these programs end, or
+// payload (schema/payload.hpp); nothing above needs to know of lines. Tolerant reader, strict writer: these programs end, or
 // lose what follows, when a line does not parse, and cut lines at every character that Python calls a line's end.
 // Source: docs/adr/0032-jsonl-lines.md.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "schema/error.hpp"
 #include "schema/message.hpp"
 
-namespace inbox_poller::schema {
+namespace inbox_poller::poller {
 
 /// g1: `.team/inbox/`; g2: records of requests beside it; g3: `.mailboxes/`, fields in `metadata`; g4: the same lines,
 /// and answers count only when the process remembers that its own lead gave them.
@@ -28,7 +29,7 @@ struct JsonlFolders {
 JsonlGeneration generation_of(const JsonlFolders&);
 
 struct JsonlEntry {
-  Message message;
+  schema::Message message;
   bool says_all = false;  // the message says everything that the line does
 };
 
@@ -37,8 +38,14 @@ struct JsonlEntry {
 /// system) is such an error, too. A text that another system would take for a control message is chat here and says so.
 Result<JsonlEntry> decode_jsonl(std::string_view line);
 
+/// What a line of ours in a worker's inbox said, without its end: the message whose line it is; empty when it is not one
+/// that we would have written so.
+std::optional<schema::Message> decode_own_jsonl(std::string_view line);
+/// As long as this line of ours, and says nothing.
+std::string silenced_jsonl(std::string_view line);
+
 /// The line that says this message to a worker of this name, end included: ASCII, one line, keys and numbers as the
 /// programs of this generation write them. An error ("line.not_carried") for orders and answers that no line can say.
-Result<std::string> encode_jsonl(const Message&, std::string_view to, JsonlGeneration);
+Result<std::string> encode_jsonl(const schema::Message&, std::string_view to, JsonlGeneration);
 
-}  // namespace inbox_poller::schema
+}  // namespace inbox_poller::poller

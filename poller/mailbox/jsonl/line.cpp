@@ -1,4 +1,4 @@
-#include "schema/jsonl_line.hpp"
+#include "poller/mailbox/jsonl/line.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,9 @@
 #include "schema/ids.hpp"
 #include "schema/utf8.hpp"
 
-namespace inbox_poller::schema {
+namespace inbox_poller::poller {
+
+using namespace schema;
 
 namespace {
 
@@ -90,9 +92,9 @@ std::string ascii(std::string_view value) {
 }
 
 /// The members of a line; those that newer programs put into `metadata` are found there.
-class Line {
+class JsonlFields {
  public:
-  Line(std::string_view bytes, std::vector<MemberSpan> members) : bytes_(bytes), members_(std::move(members)) {}
+  JsonlFields(std::string_view bytes, std::vector<MemberSpan> members) : bytes_(bytes), members_(std::move(members)) {}
 
   /// Null counts as absent.
   [[nodiscard]] std::optional<std::string_view> token(std::string_view name) const {
@@ -134,11 +136,11 @@ std::string payload_of(std::string_view type,
   return text + "}";
 }
 
-std::string quoted_if_there(const Line& line, std::string_view name) {
+std::string quoted_if_there(const JsonlFields& line, std::string_view name) {
   return line.token(name) ? quote(line.text(name)) : "";
 }
 
-std::string plan_ask(const Line& line, const Message& message) {
+std::string plan_ask(const JsonlFields& line, const Message& message) {
   return payload_of("plan_approval_request", {{"requestId", quoted_if_there(line, "request_id")},
                                               {"from", quote(message.from)},
                                               {"timestamp", quote(message.timestamp)},
@@ -152,7 +154,7 @@ std::string chat_of(std::string content) {
 }
 
 /// What the message of a line says, by the line's type.
-Result<std::string> text_of(std::string_view bytes, const Line& line, const std::string& type, const Message& message) {
+Result<std::string> text_of(std::string_view bytes, const JsonlFields& line, const std::string& type, const Message& message) {
   if (type == "message" || type == "broadcast" || type == "result") {
     if (!line.token("content")) return Error{"line.field", "content: expected a text, found nothing"};
     return chat_of(line.text("content"));
@@ -204,7 +206,7 @@ JsonlGeneration generation_of(const JsonlFolders& seen) {
 Result<JsonlEntry> decode_jsonl(std::string_view bytes) {
   auto members = scan_object(bytes);
   if (!members) return Error{"line.syntax", members.error().message + " of the line"};
-  const Line line(bytes, std::move(*members));
+  const JsonlFields line(bytes, std::move(*members));
   for (const std::string_view name : {"type", "from"})
     if (const auto token = line.token(name); token && kind_of(*token) != JsonKind::string)
       return Error{"line.field", std::string(name) + ": " + unexpected("a string", *token)};
@@ -224,6 +226,32 @@ Result<JsonlEntry> decode_jsonl(std::string_view bytes) {
                    seconds_of(message.timestamp) == at && message.text.find(replacement) == std::string::npos &&
                    message.from.find(replacement) == std::string::npos;
   return entry;
+}
+
+std::optional<Message> decode_own_jsonl(std::string_view bytes) {
+  if (auto entry = decode_jsonl(bytes); entry.ok()) return std::move(entry->message);
+  auto members = scan_object(bytes);
+  if (!members) return std::nullopt;
+  const JsonlFields line(bytes, std::move(*members));
+  if (line.text("type") != ShutdownRequest::type) return std::nullopt;
+  Message message;
+  message.from = line.text("from");
+  message.timestamp = timestamp_of(line.token("timestamp").value_or(line.token("ts").value_or("0.0")));
+  message.text = encode(ShutdownRequest{line.text("request_id"), message.from, line.text("content"), message.timestamp});
+  return message;
+}
+
+std::string silenced_jsonl(std::string_view bytes) {
+  auto members = scan_object(bytes);
+  if (!members) return std::string(bytes);
+  const JsonlFields line(bytes, std::move(*members));
+  const std::string head = "{\"type\": \"message\", \"from\": " + std::string(line.token("from").value_or("\"\""));
+  const auto seconds = line.token("ts");
+  std::string text = head + ", \"content\": \"\", \"" + (seconds ? "ts" : "timestamp") +
+                     "\": " + std::string(seconds.value_or(line.token("timestamp").value_or("0.0"))) + "}";
+  if (text.size() > bytes.size()) return std::string(bytes);
+  text.resize(bytes.size(), ' ');
+  return text;
 }
 
 Result<std::string> encode_jsonl(const Message& message, std::string_view to, JsonlGeneration generation) {
@@ -256,4 +284,4 @@ Result<std::string> encode_jsonl(const Message& message, std::string_view to, Js
          field("type", ascii(type)) + field("ts", seconds) + field("metadata", metadata) + "}\n";
 }
 
-}  // namespace inbox_poller::schema
+}  // namespace inbox_poller::poller

@@ -1,0 +1,282 @@
+#include "poller/mailbox/jsonl/line_post.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "poller/mailbox/jsonl/line.hpp"
+#include "poller/mailbox/jsonl/proof.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+constexpr std::uint64_t looked_at = std::uint64_t{1} << 20;  // of an inbox that nobody reads, its end
+
+/// Where each line begins, and the line without its end.
+template <class Visit>
+void each_line(std::string_view bytes, Visit visit) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
+    visit(at, bytes.substr(at, end - at));
+    at = end + 1;
+  }
+}
+
+PutResult stopped_here(const Error& error) {
+  if (error.code == code::not_regular || error.code == code::untrusted) return {Put::refused, error.message};
+  return {is_errno(error, ENOENT) ? Put::gone : Put::fault, error.message};
+}
+
+}  // namespace
+
+/// Nobody else has the file open while this lives; what it reads and writes leaves no traces in the evidence.
+class LinePost::Hold {
+ public:
+  Hold(LinePost& post, const Directory& folder, const std::string& file, Box& box) : post_(post), box_(box) {
+    auto opened = post.files_.open_update(folder, file);
+    if (!opened) {
+      result_ = stopped_here(opened.error());
+      return;
+    }
+    file_ = *std::move(opened);
+    const auto granted = post.files_.set_lease(file_, Lease::write);
+    if (!granted) {
+      result_ = {Put::refused, granted.error().message};
+      return;
+    }
+    ++(*granted ? post.contention_.acquired : post.contention_.refused);
+    if (!*granted) {
+      result_ = {Put::busy, file_.path + " is open elsewhere"};
+      return;
+    }
+    held_ = true;
+    post_.drain();  // what was done before us
+    if (const auto now = post_.files_.stat(file_)) file_.stat = *now;
+  }
+  ~Hold() {
+    if (!held_) return;
+    const std::size_t before = box_.events.size();
+    post_.drain();
+    box_.events.resize(before);  // ours: nobody else could
+    if (post_.files_.lease_is_wanted(file_)) ++post_.contention_.stale_taken;
+    static_cast<void>(post_.files_.set_lease(file_, Lease::none));
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+  [[nodiscard]] bool held() const { return held_; }
+  /// There are no leases for this file.
+  [[nodiscard]] bool impossible() const { return result_.put == Put::refused && file_.fd.get() >= 0; }
+  [[nodiscard]] const PutResult& result() const { return result_; }
+  [[nodiscard]] const File& file() const { return file_; }
+  /// The file's end, from `begins` on.
+  Result<std::string> read() {
+    begins_ = file_.stat.size > looked_at ? file_.stat.size - looked_at : 0;
+    std::string bytes(static_cast<std::size_t>(file_.stat.size - begins_), '\0');
+    const auto count = post_.files_.read_at(file_, bytes.data(), bytes.size(), begins_);
+    if (!count) return count.error();
+    bytes.resize(*count);
+    return bytes;
+  }
+  [[nodiscard]] std::uint64_t begins() const { return begins_; }
+
+ private:
+  LinePost& post_;
+  Box& box_;
+  File file_;
+  PutResult result_;
+  std::uint64_t begins_ = 0;
+  bool held_ = false;
+};
+
+void LinePost::drain() {
+  for (const FileEvent& event : watch_->drain())
+    for (auto& [file, box] : posted_)
+      if (event.what == FileEvent::What::missed || event.file == box.watched) box.events.push_back(event.what);
+}
+
+LinePost::Box& LinePost::watched(const std::string& path, const std::string& file) {
+  Box& box = posted_[file];
+  const auto found = watch_->watch(path);
+  box.watched = found ? *found : -1;
+  return box;
+}
+
+PutResult LinePost::post(const Directory& folder, const std::string& file, const schema::MessageKey& key,
+                         const std::string& line) {
+  const auto exists = files_.stat_at(folder, file);
+  if (!exists && is_errno(exists.error(), ENOENT)) {
+    const auto made = files_.create_exclusive(folder, file, 0600);
+    if (!made) return is_errno(made.error(), EEXIST) ? PutResult{Put::busy, made.error().message} : stopped_here(made.error());
+    if (const auto synced = files_.sync_dir(folder); !synced.ok()) return stopped_here(synced.error());
+  }
+  const bool first = !posted_.contains(file);
+  drain();
+  if (!first) judge(folder, file, posted_[file]);
+  Box& box = watched(folder.path + "/" + file, file);
+  if (first) box.events.clear();
+  const auto leave = [&](PutResult result) {
+    if (box.lines.empty()) posted_.erase(file);
+    return result;
+  };
+  Posted posted{line, 0, Fate::waiting, box.watched >= 0};
+  PutResult result;
+  {
+    Hold hold(*this, folder, file, box);
+    if (!hold.held() && !hold.impossible()) return leave(hold.result());
+    if (hold.held()) {
+      const auto bytes = hold.read();
+      if (!bytes) return leave(stopped_here(bytes.error()));
+      look_closer(hold.file(), box, *bytes);
+      const std::string body = line.substr(0, line.size() - 1);
+      std::optional<std::uint64_t> there;
+      each_line(*bytes, [&](std::size_t at, std::string_view one) {
+        if (one == body) there = hold.begins() + at;
+      });
+      const bool torn = !bytes->empty() && bytes->back() != '\n';
+      posted.begin = there.value_or(hold.file().stat.size + (torn ? 1 : 0));
+      if (there)
+        result.put = Put::already;
+      else
+        result = write(hold.file(), (torn ? "\n" : "") + line, posted);
+    }
+    if (hold.impossible()) {
+      posted.proven = false;
+      const auto open = files_.open_append(folder, file);
+      if (!open) return leave(stopped_here(open.error()));
+      posted.begin = open->stat.size;
+      const auto written = files_.append(*open, line);
+      result = written.ok() ? PutResult{} : stopped_here(written.error());
+    }
+  }
+  if (result.put != Put::done && result.put != Put::already) return leave(std::move(result));
+  if (const auto open = files_.open_update(folder, file); open && result.put == Put::done) {
+    if (const auto synced = files_.sync(*open); !synced.ok()) result = stopped_here(synced.error());
+  }
+  box.lines.insert_or_assign(key, std::move(posted));
+  return result;
+}
+
+PutResult LinePost::write(const File& file, const std::string& line, Posted& posted) {
+  const auto written = files_.write_at(file, line, file.stat.size);
+  if (written.ok()) return {};
+  // Half a line would end whoever reads it.
+  static_cast<void>(files_.truncate(file, file.stat.size));
+  posted.begin = 0;
+  return stopped_here(written.error());
+}
+
+void LinePost::follow(const std::string& file, const schema::MessageKey& key) {
+  posted_[file].lines.try_emplace(key, Posted{{}, 0, Fate::waiting, false});
+}
+
+Fate LinePost::fate(const std::string& file, const schema::MessageKey& key) const {
+  const auto box = posted_.find(file);
+  if (box == posted_.end()) return Fate::waiting;
+  const auto found = box->second.lines.find(key);
+  return found == box->second.lines.end() ? Fate::waiting : found->second.fate;
+}
+
+void LinePost::let_go(const std::string& file, const schema::MessageKey& key) {
+  const auto box = posted_.find(file);
+  if (box == posted_.end()) return;
+  const auto found = box->second.lines.find(key);
+  if (found != box->second.lines.end() && found->second.fate != Fate::lost) rewritten_.erase({file, key});
+  box->second.lines.erase(key);
+  if (!box->second.lines.empty()) return;
+  if (box->second.watched >= 0) watch_->forget(box->second.watched);
+  posted_.erase(box);
+}
+
+void LinePost::look(const Directory& folder, const KeyOf& key_of) {
+  drain();
+  for (auto& [file, box] : posted_) {
+    const bool strange = std::any_of(box.lines.begin(), box.lines.end(),
+                                     [](const auto& one) { return one.second.line.empty() && one.second.fate == Fate::waiting; });
+    if (strange) {
+      static_cast<void>(watched(folder.path + "/" + file, file));
+      Hold hold(*this, folder, file, box);
+      const auto bytes = hold.held() ? hold.read() : Result<std::string>(std::string());
+      if (hold.held() && bytes) look_closer(hold.file(), box, *bytes);
+      if ((hold.held() && bytes) || hold.result().put == Put::gone) find(file, box, *bytes, key_of);
+    }
+    judge(folder, file, box);
+  }
+}
+
+void LinePost::find(const std::string& file, Box& box, std::string_view bytes, const KeyOf& key_of) {
+  each_line(bytes, [&](std::size_t at, std::string_view line) {
+    const auto key = key_of(line);
+    const auto known = key ? box.lines.find(*key) : box.lines.end();
+    if (known == box.lines.end() || !known->second.line.empty()) return;
+    known->second.line = std::string(line) + "\n";
+    known->second.begin = at;  // an inbox that is longer than what is read has been read by nobody for long
+    known->second.proven = box.watched >= 0;
+  });
+  for (auto& [key, one] : box.lines)
+    if (one.line.empty() && one.fate == Fate::waiting)
+      one.fate = rewritten_.emplace(file, key).second ? Fate::lost : Fate::consumed;
+}
+
+void LinePost::judge(const Directory& folder, const std::string& file, Box& box) {
+  const auto now = files_.stat_at(folder, file);
+  const std::uint64_t size = now ? now->size : 0;
+  bool doubtful = false;
+  for (auto& [key, one] : box.lines) {
+    if (one.fate != Fate::waiting || one.line.empty()) continue;
+    const bool as_long = one.begin + one.line.size() <= size;
+    if (!one.proven) {
+      if (!as_long) one.fate = rewritten_.emplace(file, key).second ? Fate::lost : Fate::consumed;
+      continue;
+    }
+    switch (proof_of(box.events, as_long)) {
+      case Proof::waiting: break;
+      case Proof::read: one.fate = Fate::consumed; break;
+      case Proof::destroyed: one.fate = Fate::lost; break;
+      case Proof::doubtful: doubtful = true; break;
+    }
+  }
+  if (!doubtful) return box.events.clear();
+  Hold hold(*this, folder, file, box);
+  if (hold.held()) {
+    if (const auto bytes = hold.read()) look_closer(hold.file(), box, *bytes);
+  } else if (hold.result().put == Put::gone) {
+    look_closer({}, box, {});
+  }
+}
+
+void LinePost::look_closer(const File& file, Box& box, std::string_view bytes) {
+  const std::uint64_t begins = file.stat.size - bytes.size();
+  const bool was_read = std::find(box.events.begin(), box.events.end(), FileEvent::What::read) != box.events.end();
+  for (auto& [key, one] : box.lines) {
+    if (one.fate != Fate::waiting || !one.proven) continue;
+    const bool there = one.begin >= begins && one.begin < file.stat.size &&
+                       bytes.substr(static_cast<std::size_t>(one.begin - begins)).starts_with(one.line);
+    if (proof_of(box.events, there) == Proof::read || (there && was_read)) one.fate = Fate::consumed;
+    else if (!there && one.begin >= begins) one.fate = Fate::lost;
+  }
+  box.events.clear();
+}
+
+PutResult LinePost::retract(const Directory& folder, const std::string& file, std::span<const schema::MessageKey> keys,
+                            const KeyOf& key_of) {
+  const bool first = !posted_.contains(file);
+  Box& box = posted_[file];
+  PutResult result;
+  {
+    Hold hold(*this, folder, file, box);
+    result = hold.impossible() ? PutResult{Put::gone, hold.result().detail} : hold.result();
+    const auto bytes = hold.held() ? hold.read() : Result<std::string>(std::string());
+    if (!bytes) result = stopped_here(bytes.error());
+    if (bytes) each_line(*bytes, [&](std::size_t at, std::string_view line) {
+      const auto key = key_of(line);
+      if (!key || std::find(keys.begin(), keys.end(), *key) == keys.end()) return;
+      const auto written = files_.write_at(hold.file(), silenced_jsonl(line), hold.begins() + at);
+      if (!written.ok()) result = stopped_here(written.error());
+    });
+  }
+  if (first) posted_.erase(file);
+  return result;
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,200 @@
+// Our lines in workers' inboxes: written while nobody reads, proven read or written again.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "poller/mailbox/jsonl/line_post.hpp"
+#include "poller/mailbox/jsonl/proof.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/scratch.hpp"
+#include "tests/unit/poller/every_fault.hpp"
+
+using namespace inbox_poller;
+using poller::Fate;
+using poller::Proof;
+using poller::Put;
+using What = poller::FileEvent::What;
+
+namespace {
+
+struct PostSetting {
+  test::ScratchDir scratch;
+  poller::PosixFileSystem real;
+  test::FaultyFileSystem files{real};
+  poller::Contention contention;
+  std::unique_ptr<poller::LinePost> lines = make();
+  const std::string name = "bob.jsonl";
+
+  std::unique_ptr<poller::LinePost> make() {
+    return std::make_unique<poller::LinePost>(files, poller::make_file_watch(), contention);
+  }
+  [[nodiscard]] std::filesystem::path file() const { return scratch.path(name); }
+  [[nodiscard]] poller::Directory folder() { return *real.open_dir(poller::absolute, scratch.path().string()); }
+  [[nodiscard]] std::string bytes() const { return test::slurp(file()); }
+  static schema::MessageKey key(const std::string& line) { return {line + "-key"}; }
+  static std::optional<schema::MessageKey> key_of(std::string_view line) { return key(std::string(line)); }
+  poller::PutResult post(const std::string& line) { return lines->post(folder(), name, key(line), line + "\n"); }
+  Fate fate(const std::string& line) {
+    lines->look(folder(), key_of);
+    return lines->fate(name, key(line));
+  }
+  /// As a worker does it, in two halves.
+  std::string reads() const { return test::slurp(file()); }
+  void empties() const { ::close(::open(file().c_str(), O_WRONLY | O_TRUNC)); }
+  void other_writes(const std::string& line) const {
+    const int fd = ::open(file().c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    REQUIRE(::write(fd, line.data(), line.size()) == static_cast<::ssize_t>(line.size()));
+    ::close(fd);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what was done with the file tells what became of a line") {
+  const auto proof = [](std::vector<What> events, bool as_long) { return poller::proof_of(events, as_long); };
+  CHECK(proof({}, true) == Proof::waiting);
+  CHECK(proof({What::read}, true) == Proof::read);
+  CHECK(proof({What::read, What::changed, What::changed, What::gone}, false) == Proof::read);
+  CHECK(proof({What::changed}, false) == Proof::destroyed);
+  CHECK(proof({What::changed}, true) == Proof::waiting);
+  CHECK(proof({What::changed, What::read}, false) == Proof::destroyed);
+  CHECK(proof({What::changed, What::read}, true) == Proof::doubtful);
+  CHECK(proof({What::changed, What::changed}, true) == Proof::doubtful);
+  CHECK(proof({What::changed, What::read, What::changed}, false) == Proof::doubtful);
+  CHECK(proof({What::gone}, false) == Proof::destroyed);
+  CHECK(proof({What::changed, What::gone}, false) == Proof::doubtful);
+  CHECK(proof({What::missed, What::read}, true) == Proof::doubtful);
+}
+
+TEST_CASE("a line waits until its owner has read it, whether or not the file is emptied yet") {
+  PostSetting at;
+  CHECK(at.post("one").put == Put::done);
+  CHECK(at.fate("one") == Fate::waiting);
+  CHECK(at.reads() == "one\n");
+  CHECK(at.fate("one") == Fate::consumed);
+}
+
+TEST_CASE("a line that was written between the reading and the emptying is lost, and can be written again") {
+  PostSetting at;
+  at.other_writes("theirs\n");
+  at.reads();
+  CHECK(at.post("one").put == Put::done);
+  at.empties();
+  CHECK(at.fate("one") == Fate::lost);
+  CHECK(at.post("one").put == Put::done);
+  CHECK(at.bytes() == "one\n");
+  at.reads();
+  at.empties();
+  CHECK(at.fate("one") == Fate::consumed);
+}
+
+TEST_CASE("lines of others behind ours, and readers after them, leave no doubt while ours stands there") {
+  PostSetting at;
+  at.post("one");
+  at.other_writes("theirs\n");
+  CHECK(at.fate("one") == Fate::waiting);
+  at.other_writes("theirs\n");
+  at.other_writes("theirs\n");
+  CHECK(at.fate("one") == Fate::waiting);
+  at.other_writes("theirs\n");
+  at.reads();
+  CHECK(at.fate("one") == Fate::consumed);
+}
+
+TEST_CASE("what cannot be told counts as lost") {
+  PostSetting at;
+  at.other_writes("theirs\n");
+  at.post("one");
+  at.empties();
+  at.other_writes("a line that is long enough\n");
+  at.reads();
+  CHECK(at.fate("one") == Fate::lost);
+  at.post("two");
+  std::filesystem::remove(at.file());
+  CHECK(at.fate("two") == Fate::lost);
+}
+
+TEST_CASE("our own looks are no proof, and each line has its own fate") {
+  PostSetting at;
+  at.post("one");
+  at.post("two");
+  CHECK(at.fate("one") == Fate::waiting);
+  at.reads();
+  at.post("three");
+  CHECK(at.fate("one") == Fate::consumed);
+  CHECK(at.fate("two") == Fate::consumed);
+  CHECK(at.fate("three") == Fate::waiting);
+}
+
+TEST_CASE("a file that somebody has open is busy, and nothing is written") {
+  PostSetting at;
+  at.other_writes("theirs\n");
+  const int reader = ::open(at.file().c_str(), O_RDONLY);
+  const auto held = at.post("one");
+  CHECK(held.put == Put::busy);
+  CHECK_FALSE(held.detail.empty());
+  CHECK(at.bytes() == "theirs\n");
+  ::close(reader);
+  CHECK(at.post("one").put == Put::done);
+}
+
+TEST_CASE("the same line twice is there once, and a torn line of a dead writer stays apart") {
+  PostSetting at;
+  at.other_writes("{\"torn");
+  CHECK(at.post("one").put == Put::done);
+  CHECK(at.post("one").put == Put::already);
+  at.lines = at.make();
+  CHECK(at.post("one").put == Put::already);
+  CHECK(at.bytes() == "{\"torn\none\n");
+}
+
+TEST_CASE("a line of an earlier process is found again; one that is gone is lost once and then believed to be read") {
+  PostSetting at;
+  at.post("one");
+  at.post("two");
+  at.lines = at.make();
+  at.lines->follow(at.name, at.key("one"));
+  CHECK(at.fate("one") == Fate::waiting);
+  at.reads();
+  CHECK(at.fate("one") == Fate::consumed);
+  at.empties();
+  at.lines = at.make();
+  at.lines->follow(at.name, at.key("two"));
+  CHECK(at.fate("two") == Fate::lost);
+  at.lines->let_go(at.name, at.key("two"));
+  CHECK(at.post("two").put == Put::done);
+  CHECK(at.fate("two") == Fate::waiting);
+}
+
+TEST_CASE("what is taken back says nothing, and the lines around it stay") {
+  PostSetting at;
+  const std::string stop =
+      R"({"type": "shutdown_request", "from": "lead", "content": "x", "timestamp": 1.0, "request_id": "1a2b3c4d"})";
+  at.other_writes("before\n");
+  at.post(stop);
+  at.other_writes("behind\n");
+  const std::vector keys{at.key(stop)};
+  CHECK(at.lines->retract(at.folder(), at.name, keys, at.key_of).put == Put::done);
+  const std::string bytes = at.bytes();
+  CHECK(bytes.starts_with("before\n{\"type\": \"message\", \"from\": \"lead\", \"content\": \"\", \"timestamp\": 1.0}   "));
+  CHECK(bytes.ends_with("\nbehind\n"));
+  CHECK(bytes.size() == stop.size() + std::string("before\n\nbehind\n").size());
+  CHECK(at.lines->retract(at.folder(), "nobody.jsonl", keys, at.key_of).put == Put::gone);
+}
+
+TEST_CASE("whatever call fails, half a line is never left, and the line is there once when it is done") {
+  const unsigned met = test::with_every_fault([](const test::Fault& fault) {
+    PostSetting at;
+    at.other_writes("theirs\n");
+    at.files.set(fault);
+    const auto first = at.post("one");
+    const bool fired = at.files.fired();
+    at.files.heal();
+    if (fault.call != test::Call::truncate) CHECK((at.bytes() == "theirs\n" || at.bytes() == "theirs\none\n"));
+    const auto second = at.post("one");
+    CHECK((second.put == Put::done || second.put == Put::already));
+    CHECK(at.bytes() == "theirs\none\n");
+    if (fired && first.put == Put::done) CHECK(at.lines->follows(at.name));
+    return fired;
+  });
+  CHECK(met > 10);
+}
