@@ -15,6 +15,7 @@ struct Member {
   std::string agent_id, name, agent_type, model, color, cwd, tmux_pane_id;
   std::string backend_type;  // tmux | iterm2 | in-process; empty in old rosters
   std::string mode;          // permission mode, once one was set
+  std::string status;        // working | idle | shutdown, where a roster keeps it (JSONL teams); empty elsewhere
   std::string worktree_path, session_id, prompt;
   long long joined_at_ms = 0;
   bool plan_mode_required = false;
@@ -42,6 +43,7 @@ struct Roster {
   std::vector<Member> members;
   std::vector<Unserved> unserved;
   std::optional<LeadProcess> lead_process;
+  std::string own_lead_only = {};  // why no worker takes an answer of anybody but its own lead; empty: they do
 
   /// The lead's bare name from leadAgentId; "team-lead" when that is missing or not a valid name.
   [[nodiscard]] std::string lead_name() const;

@@ -188,9 +188,18 @@ void LinePost::let_go(const std::string& file, const schema::MessageKey& key) {
   posted_.erase(box);
 }
 
-void LinePost::look(const Directory& folder, const KeyOf& key_of) {
+bool LinePost::decided(const std::string& file) const {
+  const auto box = posted_.find(file);
+  return box != posted_.end() && std::any_of(box->second.lines.begin(), box->second.lines.end(),
+                                             [](const auto& one) { return one.second.fate != Fate::waiting; });
+}
+
+void LinePost::look(
+    const Directory& folder,
+    const std::function<std::optional<schema::MessageKey>(const std::string& file, std::string_view)>& key_in) {
   drain();
   for (auto& [file, box] : posted_) {
+    const KeyOf key_of = [&, &name = file](std::string_view line) { return key_in(name, line); };
     const bool strange = std::any_of(box.lines.begin(), box.lines.end(),
                                      [](const auto& one) { return one.second.line.empty() && one.second.fate == Fate::waiting; });
     if (strange) {

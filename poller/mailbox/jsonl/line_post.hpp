@@ -34,7 +34,10 @@ class LinePost {
 
   /// Looks at what was done with the files since. `key_of` names the lines of earlier processes.
   using KeyOf = std::function<std::optional<schema::MessageKey>(std::string_view line)>;
-  void look(const Directory& folder, const KeyOf& key_of);
+  void look(const Directory& folder,
+            const std::function<std::optional<schema::MessageKey>(const std::string& file, std::string_view)>& key_in);
+  /// True when the fate of one of them is known, and nobody has let it go yet.
+  [[nodiscard]] bool decided(const std::string& file) const;
   /// Makes these lines say nothing, where they still stand.
   PutResult retract(const Directory& folder, const std::string& file, std::span<const schema::MessageKey> keys,
                     const KeyOf& key_of);

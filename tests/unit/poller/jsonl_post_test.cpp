@@ -34,7 +34,7 @@ struct PostSetting {
   static std::optional<schema::MessageKey> key_of(std::string_view line) { return key(std::string(line)); }
   poller::PutResult post(const std::string& line) { return lines->post(folder(), name, key(line), line + "\n"); }
   Fate fate(const std::string& line) {
-    lines->look(folder(), key_of);
+    lines->look(folder(), [](const std::string&, std::string_view one) { return key_of(one); });
     return lines->fate(name, key(line));
   }
   /// As a worker does it, in two halves.

@@ -1,0 +1,332 @@
+#include "poller/mailbox/jsonl/jsonl_mailbox.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "poller/mailbox/jsonl/team_texts.hpp"
+#include "schema/codec.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+constexpr std::string_view inbox_suffix = ".jsonl";
+constexpr const char* roster_name = "config.json";
+constexpr const char* inbox_folder = "inbox";
+constexpr const char* request_folder = "requests";
+constexpr const char* task_lock_name = ".lock";
+/// A roster is written in place, hundreds of times a second at worst, and is torn for a moment each time.
+constexpr int roster_rounds = 50;
+/// Whoever writes a task in place is through with it by then.
+constexpr std::int64_t task_rests_ns = 50'000'000;
+
+std::string jsonl_file(const std::string& box) { return box + std::string(inbox_suffix); }
+
+bool is_missing(const Error& error) { return is_errno(error, ENOENT) || is_errno(error, ENOTDIR); }
+
+PutResult stopped_at(const Error& error) { return {is_missing(error) ? Put::gone : Put::fault, error.message}; }
+
+std::string seconds_text(EpochMs moment) {
+  std::string text = std::to_string(moment / 1000) + "." + std::to_string(1000 + moment % 1000).substr(1);
+  while (text.ends_with('0') && !text.ends_with(".0")) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+JsonlMailbox::JsonlMailbox(FileSystem& files, const Clock& clock, JsonlSettings settings,
+                           std::unique_ptr<FileWatch> watch)
+    : files_(files),
+      clock_(clock),
+      settings_(std::move(settings)),
+      records_(files, settings_.records),
+      team_{files, clock, records_, contention_, settings_.team, settings_.size_limit},
+      posts_(files, std::move(watch), contention_) {
+  if (const auto loaded = records_.load(); !loaded.ok()) record_problem_ = loaded.error().message;
+}
+
+std::string JsonlMailbox::tasks_folder() const {
+  if (!settings_.tasks.empty()) return settings_.tasks;
+  return settings_.folder.substr(0, settings_.folder.rfind('/')) + "/.tasks";
+}
+
+Result<Directory> JsonlMailbox::open_boxes() {
+  auto team = open_team();
+  if (!team) return team;
+  const auto inbox = files_.stat_at(*team, inbox_folder);
+  in_folder_ = inbox && inbox->kind == FileKind::directory;
+  const auto has_folder = [&](const char* name) {
+    const auto found = files_.stat_at(*team, name);
+    return found && found->kind == FileKind::directory;
+  };
+  JsonlFolders seen{in_folder_, in_folder_ && has_folder(request_folder), false, false};
+  if (!in_folder_) {
+    const auto tasks = open_dir_below(files_, tasks_folder());
+    const auto names = tasks ? files_.list(*tasks) : Result<std::vector<std::string>>(std::vector<std::string>());
+    if (names) {
+      seen.task_lock = std::find(names->begin(), names->end(), task_lock_name) != names->end();
+      seen.hex_tasks = std::any_of(names->begin(), names->end(), [](const auto& name) { return is_hex_task(name); });
+    }
+  }
+  generation_ = generation_of(seen);
+  if (!in_folder_) return team;
+  auto folder = files_.open_dir(*team, inbox_folder);
+  if (!folder) return folder;
+  if (auto trusted = require_trusted(folder->stat, folder->path); !trusted.ok()) return trusted.error();
+  return folder;
+}
+
+std::string JsonlMailbox::place_of(const std::string& box) const {
+  return settings_.folder + (in_folder_ ? "/inbox/" : "/") + jsonl_file(box);
+}
+
+LineBox& JsonlMailbox::box(const std::string& name) {
+  return boxes_.try_emplace(name, team_, name, jsonl_file(name)).first->second;
+}
+
+LinePost::KeyOf JsonlMailbox::key_in(const std::string& inbox) const {
+  return [this, inbox](std::string_view line) -> std::optional<schema::MessageKey> {
+    const auto message = decode_own_jsonl(line);
+    if (!message) return std::nullopt;
+    return schema::make_message_key({settings_.team, inbox}, message->from, message->timestamp, message->text, 0);
+  };
+}
+
+Result<std::span<const News>> JsonlMailbox::news() {
+  news_.clear();
+  const auto folder = open_boxes();
+  if (!folder && is_missing(folder.error())) return std::span<const News>{};
+  if (!folder) return folder.error();
+  const auto names = files_.list(*folder);
+  if (!names) return names.error();
+  posts_.look(*folder, [&](const std::string& file, std::string_view line) {
+    return key_in(file.substr(0, file.size() - inbox_suffix.size()))(line);
+  });
+  for (const std::string& name : *names) {
+    if (!std::string_view(name).ends_with(inbox_suffix)) continue;
+    const std::string one = name.substr(0, name.size() - inbox_suffix.size());
+    if (!schema::is_valid_name(one)) continue;
+    // Reading a box in which a line of ours waits would look like its owner's reading.
+    const bool changed = posts_.follows(name) ? posts_.decided(name) : box(one).has_news(*folder);
+    news_.push_back({one, changed});
+  }
+  std::sort(news_.begin(), news_.end(), [](const News& a, const News& b) { return a.box < b.box; });
+  return std::span<const News>(news_);
+}
+
+asio::awaitable<Batch> JsonlMailbox::take(std::string name, Reader reader, std::size_t most) {
+  Batch batch;
+  if (posts_.follows(jsonl_file(name))) {
+    batch.state = BoxState::open;
+    co_return batch;
+  }
+  const auto folder = open_boxes();
+  if (!folder) {
+    batch.state = is_missing(folder.error()) ? BoxState::missing : BoxState::fault;
+    batch.detail = folder.error().message;
+    co_return batch;
+  }
+  batch = box(name).take(*folder, reader, most);
+  if (batch.detail.empty()) batch.detail = std::exchange(record_problem_, {});
+  co_return batch;
+}
+
+asio::awaitable<Settled> JsonlMailbox::settle(std::string name, std::vector<Disposal> disposals) {
+  const auto folder = open_boxes();
+  const auto known = boxes_.find(name);
+  if (!folder || known == boxes_.end()) co_return Settled{};
+  co_return known->second.settle(*folder, disposals);
+}
+
+void JsonlMailbox::rewind(const std::string& name) {
+  if (const auto known = boxes_.find(name); known != boxes_.end()) known->second.rewind();
+}
+
+Result<Decoded> JsonlMailbox::decode(std::string_view bytes) const {
+  auto entry = decode_jsonl(bytes);
+  if (!entry) return entry.error();
+  return Decoded{std::move(entry->message), entry->says_all};
+}
+
+std::function<bool(const schema::MessageKey&)> JsonlMailbox::held(const std::string& name) const {
+  return [this, name](const schema::MessageKey& key) {
+    const auto known = boxes_.find(name);
+    return known != boxes_.end() && known->second.holds(key);
+  };
+}
+
+asio::awaitable<Trimmed> JsonlMailbox::trim(std::string, Choose) {
+  Trimmed nothing;  // what is consumed has gone
+  nothing.put = Put::already;
+  co_return nothing;
+}
+
+PutResult JsonlMailbox::post(const std::string& inbox, const schema::Message& message) {
+  if (!schema::is_valid_name(inbox) || inbox == settings_.lead)
+    return {Put::refused, "'" + inbox + "' is not a worker's name that we write to (A-Z a-z 0-9 _ -, at most 64)"};
+  const auto folder = open_boxes();
+  if (!folder) return stopped_at(folder.error());
+  const auto line = encode_jsonl(message, inbox, generation_);
+  if (!line) return {Put::refused, line.error().message};
+  if (auto kept = keep_request(message, inbox); !kept.ok()) return stopped_at(kept.error());
+  const auto key = schema::make_message_key({settings_.team, inbox}, message.from, message.timestamp, message.text, 0);
+  return posts_.post(*folder, jsonl_file(inbox), key, *line);
+}
+
+Status JsonlMailbox::keep_request(const schema::Message& message, const std::string& to) {
+  if (generation_ != JsonlGeneration::g2) return Done{};
+  const auto payload = schema::decode_payload(message.text);
+  const auto* stop = std::get_if<schema::ShutdownRequest>(&payload);
+  const auto* plan = std::get_if<schema::PlanApprovalResponse>(&payload);
+  if (stop == nullptr && plan == nullptr) return Done{};
+  const std::string id = stop != nullptr ? stop->request_id : plan->request_id;
+  if (!schema::is_valid_name(id)) return Done{};  // no record can have such a name
+  const auto team = open_team();
+  if (!team) return team.error();
+  const auto folder = files_.open_dir(*team, request_folder);
+  if (!folder) return folder.error();
+  if (auto trusted = require_trusted(folder->stat, folder->path); !trusted.ok()) return trusted;
+  const std::string name = id + ".json", now = seconds_text(clock_.system_ms());
+  const auto quoted = [](const std::string& text) { return schema::quote(text); };
+  const auto file = files_.open_read(*folder, name);
+  auto bytes = file ? read_all(files_, *file) : Result<std::string>(std::string("{}"));
+  if (!bytes) return bytes.error();
+  if (stop != nullptr && file) return Done{};
+  Result<std::string> wanted =
+      stop != nullptr
+          ? with_members(*bytes, {{"request_id", quoted(id)}, {"kind", "\"shutdown\""}, {"from", quoted(message.from)},
+                                  {"to", quoted(to)}, {"status", "\"pending\""}, {"created_at", now}, {"updated_at", now}})
+          : with_members(*bytes, {{"status", plan->approved ? "\"approved\"" : "\"rejected\""},
+                                  {"reviewed_by", quoted(message.from)}, {"resolved_at", now},
+                                  {"feedback", quoted(plan->feedback)}, {"updated_at", now}});
+  if (!wanted) return Done{};  // a record that is none is its program's matter
+  if (plan != nullptr && !file) return Done{};
+  const std::string fresh = "." + name + ".inbox-poller";
+  static_cast<void>(files_.unlink_at(*folder, fresh));
+  if (auto made = create_durable(files_, *folder, fresh, *wanted, file ? file->stat.mode : 0600U); !made.ok()) return made;
+  if (auto moved = files_.rename_at(*folder, fresh, name); !moved.ok()) return moved;
+  return files_.sync_dir(*folder);
+}
+
+void JsonlMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {
+  posts_.follow(jsonl_file(inbox), key);
+}
+
+Fate JsonlMailbox::fate(const std::string& inbox, const schema::MessageKey& key) const {
+  return posts_.fate(jsonl_file(inbox), key);
+}
+
+void JsonlMailbox::let_go(const std::string& inbox, const schema::MessageKey& key) {
+  posts_.let_go(jsonl_file(inbox), key);
+}
+
+PutResult JsonlMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
+  const auto folder = open_boxes();
+  if (!folder) return stopped_at(folder.error());
+  return posts_.retract(*folder, jsonl_file(inbox), keys, key_in(inbox));
+}
+
+bool JsonlMailbox::roster_changed() {
+  if (!roster_read_) return true;
+  if (!settings_.members.empty()) return false;
+  const auto now = files_.stat_at(absolute, settings_.folder + "/" + roster_name);
+  return !now || now->ino != roster_read_->ino || now->size != roster_read_->size ||
+         now->mtime_ns != roster_read_->mtime_ns || clock_.system_ms() * 1'000'000 - now->mtime_ns < 2'000'000'000;
+}
+
+Result<schema::Roster> JsonlMailbox::roster() {
+  roster_read_.reset();
+  const auto team = open_team();
+  if (!team) return is_missing(team.error()) ? Error{"roster.missing", team.error().message} : team.error();
+  static_cast<void>(open_boxes());  // which generation it is
+  const auto with_generation = [&](schema::Roster roster) {
+    if (generation_ == JsonlGeneration::g4)
+      roster.own_lead_only = "programs of this generation (g4) hold its answers against what their own lead remembers";
+    return roster;
+  };
+  if (!settings_.members.empty()) {
+    roster_read_ = team->stat;
+    return with_generation(jsonl_roster_of(settings_.team, settings_.members));
+  }
+  Error problem{"roster.empty", settings_.folder + "/" + roster_name + " holds nothing"};
+  for (int round = 0; round < roster_rounds; ++round) {
+    const auto file = files_.open_read(*team, roster_name);
+    if (!file && is_missing(file.error()))
+      return Error{"roster.missing", file.error().message + "; a team without a roster needs team.members"};
+    if (!file) return Error{"roster.unreadable", file.error().message};
+    const auto bytes = file->stat.size <= settings_.size_limit
+                           ? read_all(files_, *file)
+                           : Result<std::string>(Error{"roster.unreadable", file->path + " is too large"});
+    if (!bytes) return Error{"roster.unreadable", bytes.error().message};
+    auto roster = decode_jsonl_roster(*bytes);
+    if (roster) {
+      copy_ = {*bytes, file->stat.ino};
+      roster_read_ = file->stat;
+      return with_generation(*std::move(roster));
+    }
+    if (!bytes->empty()) problem = {roster.error().code, file->path + ": " + roster.error().message};
+  }
+  // Empty or torn is no news: its program is writing it, or died of it.
+  auto last = decode_jsonl_roster(copy_.bytes);
+  if (last) return with_generation(*std::move(last));
+  return problem;
+}
+
+PutResult JsonlMailbox::mend_roster(const std::vector<std::string>&) {
+  return {Put::gone, "the roster of a JSONL team is its program's own"};
+}
+
+PutResult JsonlMailbox::remove_member(const std::string& name) {
+  return {Put::gone, name + " stays in the roster: its program keeps that in memory and writes it over"};
+}
+
+TasksReleased JsonlMailbox::release_tasks(const std::string& name, const std::string&) {
+  TasksReleased result;
+  const auto tasks = open_dir_below(files_, tasks_folder());
+  const auto names = tasks ? files_.list(*tasks) : Result<std::vector<std::string>>(tasks.error());
+  if (!names) return {stopped_at(names.error()), {}};
+  for (const std::string& file : *names) {
+    if (!is_jsonl_task(file)) continue;
+    const PutResult one = release_task(*tasks, file, name, result.tasks);
+    if (one.put == Put::done) continue;
+    result.detail += (result.detail.empty() ? "" : "; ") + one.detail;
+    if (one.put != Put::refused) result.put = one.put;  // what is no task is passed over
+  }
+  std::sort(result.tasks.begin(), result.tasks.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.id.size(), a.id) < std::pair(b.id.size(), b.id);
+  });
+  return result;
+}
+
+PutResult JsonlMailbox::release_task(const Directory& tasks, const std::string& file, const std::string& name,
+                                     std::vector<schema::Task>& released) {
+  const auto open = files_.open_read(tasks, file);
+  if (!open) return is_missing(open.error()) ? PutResult{} : PutResult{Put::refused, open.error().message};
+  const auto bytes = read_all(files_, *open);
+  if (!bytes) return stopped_at(bytes.error());
+  const bool rests = clock_.system_ms() * 1'000'000 - open->stat.mtime_ns >= task_rests_ns;
+  const PutResult busy{Put::busy, open->path + " is being written"};
+  auto task = decode_jsonl_task(*bytes);
+  if (!task) return rests ? PutResult{Put::refused, open->path + ": " + task.error().message} : busy;
+  if (!task->is_unfinished() || task->owner != name) return {};
+  if (!rests) return busy;
+  const auto wanted = released_jsonl(*bytes);
+  if (!wanted) return {Put::refused, open->path + ": " + wanted.error().message};
+  const std::string fresh = "." + file + ".inbox-poller";
+  static_cast<void>(files_.unlink_at(tasks, fresh));
+  Status done = create_durable(files_, tasks, fresh, *wanted, open->stat.mode);
+  const auto now = files_.stat_at(tasks, file);
+  const bool same = now && now->ino == open->stat.ino && now->size == open->stat.size &&
+                    now->mtime_ns == open->stat.mtime_ns;
+  if (done.ok() && same) done = files_.rename_at(tasks, fresh, file);
+  if (!done.ok() || !same) static_cast<void>(files_.unlink_at(tasks, fresh));
+  if (done.ok() && same) done = files_.sync_dir(tasks);
+  if (!done.ok()) return stopped_at(done.error());
+  if (!same) return busy;
+  released.push_back(*std::move(task));
+  return {};
+}
+
+}  // namespace inbox_poller::poller

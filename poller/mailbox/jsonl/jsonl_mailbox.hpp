@@ -1,0 +1,91 @@
+// The mailbox of a team whose programs keep one JSON object a line: `.team/inbox/<name>.jsonl` with `.team/config.json`,
+// or `.mailboxes/<name>.jsonl` without a roster; tasks in `.tasks/` beside it. There is no lock between processes.
+// Invariants: nothing of ours in the inboxes' folder ends in `.jsonl`; no link is followed, and a folder that others may
+// write to is refused; the roster is never written, because the program keeps it in memory and writes it over.
+// Source: docs/adr/0032-jsonl-lines.md.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "poller/mailbox/jsonl/line.hpp"
+#include "poller/mailbox/jsonl/line_box.hpp"
+#include "poller/mailbox/jsonl/line_post.hpp"
+#include "poller/mailbox/members.hpp"
+
+namespace inbox_poller::poller {
+
+struct JsonlSettings {
+  std::string folder;                // `.team` or `.mailboxes`, absolute
+  std::string tasks;                 // absolute; empty: `.tasks` beside the folder
+  std::string team;                  // its name in the ledger
+  std::string lead{"lead"};
+  std::vector<std::string> members;  // of a team that keeps no roster
+  std::string records;               // absolute; a file of ours
+  std::uint64_t size_limit = 0;      // bytes
+};
+
+class JsonlMailbox final : public Mailbox, public Members {
+ public:
+  JsonlMailbox(FileSystem& files, const Clock& clock, JsonlSettings settings,
+               std::unique_ptr<FileWatch> watch = make_file_watch());
+
+  Result<std::span<const News>> news() override;
+  boost::asio::awaitable<Batch> take(std::string box, Reader reader, std::size_t most) override;
+  boost::asio::awaitable<Settled> settle(std::string box, std::vector<Disposal> disposals) override;
+  void rewind(const std::string& box) override;
+  [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
+  [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& box) const override;
+  boost::asio::awaitable<Trimmed> trim(std::string box, Choose choose) override;
+  [[nodiscard]] Contention contention() const override { return contention_; }
+  [[nodiscard]] std::string place_of(const std::string& box) const override;
+
+  PutResult post(const std::string& inbox, const schema::Message& message) override;
+  void follow(const std::string& inbox, const schema::MessageKey& key) override;
+  [[nodiscard]] Fate fate(const std::string& inbox, const schema::MessageKey& key) const override;
+  void let_go(const std::string& inbox, const schema::MessageKey& key) override;
+  PutResult retract(const std::string& inbox, std::span<const schema::MessageKey> keys) override;
+
+  bool roster_changed() override;
+  Result<schema::Roster> roster() override;
+  [[nodiscard]] const RosterCopy& roster_copy() const override { return copy_; }
+  void remember_roster(RosterCopy copy) override { copy_ = std::move(copy); }
+  [[nodiscard]] bool roster_is_lost() const override { return false; }
+  PutResult mend_roster(const std::vector<std::string>& without) override;
+  PutResult remove_member(const std::string& name) override;
+  TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
+
+  [[nodiscard]] JsonlGeneration generation() const { return generation_; }
+
+ private:
+  Result<Directory> open_team() { return open_dir_below(files_, settings_.folder); }
+  /// Where the inboxes are; told anew which generation it is.
+  Result<Directory> open_boxes();
+  [[nodiscard]] std::string tasks_folder() const;
+  LineBox& box(const std::string& name);
+  [[nodiscard]] LinePost::KeyOf key_in(const std::string& inbox) const;
+  /// The record of a request, before whoever it is for may look it up.
+  Status keep_request(const schema::Message& message, const std::string& to);
+  PutResult release_task(const Directory& tasks, const std::string& file, const std::string& name,
+                         std::vector<schema::Task>& released);
+
+  FileSystem& files_;
+  const Clock& clock_;
+  JsonlSettings settings_;
+  Contention contention_;
+  BoxRecords records_;
+  LineBox::Team team_;
+  LinePost posts_;
+  std::map<std::string, LineBox> boxes_;
+  std::vector<News> news_;
+  JsonlGeneration generation_ = JsonlGeneration::g1;
+  bool in_folder_ = false;  // the inboxes lie in `inbox/`, and not in the folder itself
+  RosterCopy copy_;
+  schema::Roster roster_;
+  std::optional<FileStat> roster_read_;  // what roster() returned, when it was read whole
+  std::string record_problem_;           // told with the first look
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,206 @@
+// A JSONL team's mailbox: its generations, roster, tasks and records of requests.
+#include "poller/mailbox/jsonl/jsonl_mailbox.hpp"
+
+#include "poller/mailbox/jsonl/team_texts.hpp"
+#include "schema/codec.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/faulty_filesystem.hpp"
+#include "tests/support/scratch.hpp"
+#include "tests/unit/poller/run_awaitable.hpp"
+
+using namespace inbox_poller;
+using poller::Disposal;
+using poller::Fate;
+using poller::JsonlGeneration;
+using poller::Put;
+using poller::Reader;
+
+namespace {
+
+struct JsonlSetting {
+  test::ScratchDir scratch;
+  poller::PosixFileSystem real;
+  test::FaultyFileSystem files{real};
+  test::ManualClock clock;
+  std::string folder = ".team";
+  std::vector<std::string> members;
+  std::unique_ptr<poller::JsonlMailbox> mailbox;
+
+  explicit JsonlSetting(const std::string& inboxes = ".team/inbox", std::vector<std::string> named = {})
+      : folder(inboxes.substr(0, inboxes.find('/'))), members(std::move(named)) {
+    std::filesystem::create_directories(scratch.path(inboxes));
+    std::filesystem::create_directories(scratch.path(".tasks"));
+    if (members.empty()) put("config.json", roster("working"));
+    reopen();
+  }
+  static std::string roster(const std::string& status) {
+    return R"({"team_name": "default", "members": [{"name": "bob", "role": "coder", "status": ")" + status + R"("}]})";
+  }
+  void reopen() {
+    mailbox = std::make_unique<poller::JsonlMailbox>(
+        files, clock,
+        poller::JsonlSettings{scratch.path(folder).string(), "", "team", "lead", members,
+                              scratch.path("state/jsonl/team.json").string(), 1 << 20});
+  }
+  void put(const std::string& name, const std::string& bytes) const { test::spill(scratch.path(folder + "/" + name), bytes); }
+  [[nodiscard]] std::string get(const std::string& name) const { return test::slurp(scratch.path(folder + "/" + name)); }
+  std::vector<std::string> look(const std::string& box = "lead", Reader reader = Reader::owner) {
+    auto batch = test::run_awaitable(mailbox->take(box, reader, 100));
+    std::vector<std::string> texts;
+    for (const auto& one : batch.taken) texts.push_back(mailbox->decode(one.bytes)->message.text);
+    static_cast<void>(test::run_awaitable(mailbox->settle(box, std::vector(batch.taken.size(), Disposal::consume))));
+    return texts;
+  }
+  static schema::Message message(const std::string& text) { return {"lead", text, "", "2026-02-07T15:20:46.348Z", "", "an-id"}; }
+  static schema::MessageKey key(const std::string& text) {
+    return schema::make_message_key({"team", "bob"}, "lead", message("").timestamp, text, 0);
+  }
+  std::map<std::string, bool> news() {
+    std::map<std::string, bool> found;
+    const auto all = mailbox->news();
+    REQUIRE(all.ok());
+    for (const auto& one : *all) found[one.box] = one.changed;
+    return found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the generation of a JSONL team is told anew at each look") {
+  JsonlSetting at;
+  at.news();
+  CHECK(at.mailbox->generation() == JsonlGeneration::g1);
+  std::filesystem::create_directory(at.scratch.path(".team/requests"));
+  at.news();
+  CHECK(at.mailbox->generation() == JsonlGeneration::g2);
+  JsonlSetting newer(".mailboxes", {"bob"});
+  newer.news();
+  CHECK(newer.mailbox->generation() == JsonlGeneration::g3);
+  test::spill(newer.scratch.path(".tasks/task_1a2b3c4d.json"), "{}");
+  newer.news();
+  CHECK(newer.mailbox->generation() == JsonlGeneration::g4);
+  CHECK_FALSE(newer.mailbox->roster()->own_lead_only.empty());
+  CHECK(newer.mailbox->place_of("bob") == newer.scratch.path(".mailboxes/bob.jsonl").string());
+}
+
+TEST_CASE("news are of boxes with names that can be served, and change when lines come") {
+  JsonlSetting at;
+  CHECK(at.news().empty());
+  at.put("inbox/lead.jsonl", R"({"type": "message", "from": "bob", "content": "hi", "timestamp": 1.5})" "\n");
+  at.put("inbox/not a name.jsonl", "");
+  at.put("inbox/bob.json", "");
+  CHECK(at.news() == std::map<std::string, bool>{{"lead", true}});
+  CHECK(at.look() == std::vector<std::string>{"hi"});
+  CHECK(at.news()["lead"]);  // it is to be emptied
+  CHECK(at.look().empty());
+  CHECK_FALSE(at.news()["lead"]);
+  CHECK(at.get("inbox/lead.jsonl").empty());
+}
+
+TEST_CASE("who is in a JSONL team: the lead is called lead, and a name that cannot be a file's is told") {
+  JsonlSetting at;
+  at.put("config.json", R"({"team_name":"default","members":[{"name":"bob","role":"coder","status":"idle"},
+    {"name":"foo bar","status":"working"},{"name":"lead","status":"working"},{"role":"x"},{"name":"../../evil"}]})");
+  const auto roster = at.mailbox->roster();
+  REQUIRE(roster.ok());
+  CHECK(roster->lead_name() == "lead");
+  REQUIRE(roster->find("bob") != nullptr);
+  CHECK(roster->find("bob")->status == "idle");
+  CHECK(roster->find("bob")->agent_type == "coder");
+  CHECK(roster->unserved.size() == 2);
+  CHECK(roster->members.size() == 2);
+}
+
+TEST_CASE("an empty or torn roster is no news, also for the next process; none at all is no team") {
+  JsonlSetting at;
+  REQUIRE(at.mailbox->roster().ok());
+  const auto copy = at.mailbox->roster_copy();
+  at.put("config.json", "");
+  CHECK(at.mailbox->roster()->find("bob") != nullptr);
+  CHECK(at.mailbox->roster_changed());
+  at.put("config.json", R"({"team_name": "default", "mem)");
+  CHECK(at.mailbox->roster()->find("bob") != nullptr);
+  at.reopen();
+  CHECK(at.mailbox->roster().error().code == "roster.syntax");
+  at.mailbox->remember_roster(copy);
+  CHECK(at.mailbox->roster()->find("bob") != nullptr);
+  CHECK_FALSE(at.mailbox->roster_is_lost());
+  CHECK(at.mailbox->mend_roster({}).put == Put::gone);
+  CHECK(at.mailbox->remove_member("bob").put == Put::gone);
+  std::filesystem::remove(at.scratch.path(".team/config.json"));
+  CHECK(at.mailbox->roster().error().code == "roster.missing");
+}
+
+TEST_CASE("lines are written only to a worker's name, in its generation, and what cannot be said is refused in words") {
+  JsonlSetting at;
+  for (const std::string name : {"lead", "../../evil", "foo bar", ""}) CHECK(at.mailbox->post(name, at.message("x")).put == Put::refused);
+  const auto mode = at.mailbox->post("bob", at.message(schema::encode(schema::ModeSetRequest{"plan", "lead"})));
+  CHECK(mode.put == Put::refused);
+  CHECK(mode.detail.find("mode_set_request") != std::string::npos);
+  CHECK(at.mailbox->post("bob", at.message("hi")).put == Put::done);
+  CHECK_FALSE(at.news()["bob"]);
+  CHECK(at.mailbox->fate("bob", at.key("hi")) == Fate::waiting);
+  CHECK(at.get("inbox/bob.jsonl") == "{\"type\": \"message\", \"from\": \"lead\", \"content\": \"hi\", \"timestamp\": 1770477646.348}\n");
+  CHECK(at.news()["bob"]);
+  CHECK(at.look("bob", Reader::passer_by).empty());  // nobody of us reads there
+  CHECK(at.mailbox->fate("bob", at.key("hi")) == Fate::consumed);
+  at.mailbox->let_go("bob", at.key("hi"));
+  CHECK(at.look("bob", Reader::passer_by) == std::vector<std::string>{"hi"});
+}
+
+TEST_CASE("a request to shut down that was never read is taken back, also by another process") {
+  JsonlSetting at;
+  const std::string stop = schema::encode(schema::ShutdownRequest{"1a2b3c4d", "lead", "done", at.message("").timestamp});
+  REQUIRE(at.mailbox->post("bob", at.message(stop)).put == Put::done);
+  at.reopen();
+  at.mailbox->follow("bob", at.key(stop));
+  at.news();
+  CHECK(at.mailbox->fate("bob", at.key(stop)) == Fate::waiting);
+  CHECK(at.mailbox->retract("bob", std::vector{at.key(stop)}).put == Put::done);
+  CHECK(at.get("inbox/bob.jsonl").find("shutdown_request") == std::string::npos);
+}
+
+TEST_CASE("in the second generation the record of a request stands before the request, and a plan's is brought up to date") {
+  JsonlSetting at;
+  std::filesystem::create_directory(at.scratch.path(".team/requests"));
+  const std::string stop = schema::encode(schema::ShutdownRequest{"1a2b3c4d", "lead", "done", "t"});
+  REQUIRE(at.mailbox->post("bob", at.message(stop)).put == Put::done);
+  const std::string record = at.get("requests/1a2b3c4d.json");
+  CHECK(record.starts_with(R"({"request_id": "1a2b3c4d", "kind": "shutdown", "from": "lead", "to": "bob", "status": "pending", "created_at": )"));
+  at.put("requests/00000001.json", "{\n  \"request_id\": \"00000001\",\n  \"plan\": \"p\",\n  \"created_at\": 1771234567.123456,\n  \"status\": \"pending\"\n}");
+  const std::string no = schema::encode(schema::PlanApprovalResponse{"00000001", false, "too big", "t", ""});
+  REQUIRE(at.mailbox->post("bob", at.message(no)).put == Put::done);
+  const std::string plan = at.get("requests/00000001.json");
+  CHECK(plan.find("1771234567.123456") != std::string::npos);
+  CHECK(plan.find(R"("status": "rejected")") != std::string::npos);
+  CHECK(plan.find(R"("feedback": "too big")") != std::string::npos);
+  CHECK(plan.find(R"("reviewed_by": "lead")") != std::string::npos);
+}
+
+TEST_CASE("tasks of a worker that has gone are given back, and nobody else's") {
+  JsonlSetting at;
+  const auto task = [&](const std::string& file, const std::string& bytes) { test::spill(at.scratch.path(".tasks/" + file), bytes); };
+  task("task_2.json", R"({"id": 2, "subject": "Print", "status": "in_progress", "owner": "bob", "blockedBy": [1], "worktree": "x"})");
+  task("task_1.json", R"({"id": 1, "subject": "Parse", "status": "completed", "owner": "bob"})");
+  task("task_3.json", R"({"id": 3, "subject": "Other", "status": "in_progress", "owner": "alice"})");
+  task("task_4.json", R"({"id": 4, "subject": "Free", "status": "pending", "owner": null})");
+  task("task_5.json", "no task");
+  task("notes.json", R"({"status": "in_progress", "owner": "bob"})");
+  CHECK(at.mailbox->release_tasks("bob", "bob").put == Put::busy);  // they may be in the middle of being written
+  at.clock.advance(std::chrono::seconds(1));
+  const auto released = at.mailbox->release_tasks("bob", "bob");
+  CHECK(released.put == Put::done);
+  CHECK(released.detail.find("task_5.json") != std::string::npos);
+  REQUIRE(released.tasks.size() == 1);
+  CHECK(released.tasks[0].id == "2");
+  CHECK(test::slurp(at.scratch.path(".tasks/task_2.json")) ==
+        R"({"id": 2, "subject": "Print", "status": "pending", "owner": null, "blockedBy": [1], "worktree": "x"})");
+  CHECK(test::slurp(at.scratch.path(".tasks/notes.json")).find("bob") != std::string::npos);
+}
+
+TEST_CASE("members are set where they stand, or put behind the others") {
+  using poller::with_members;
+  CHECK(*with_members("{}", {{"a", "1"}, {"b", "2"}}) == R"({"a": 1, "b": 2})");
+  CHECK(*with_members(R"({"a":0,"c":[1]})", {{"a", "1"}, {"b", "2"}}) == R"({"a":1,"c":[1], "b": 2})");
+  CHECK_FALSE(with_members("[]", {}).ok());
+}
