@@ -58,8 +58,20 @@ std::optional<Way> parse_way(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view to_string(Transport transport) { return transport == Transport::jsonl ? "jsonl" : "claude"; }
+
+std::string TeamSettings::team_folder(std::string_view team) const {
+  return transport == Transport::jsonl ? folder : root + "/" + std::string(team);
+}
+
+std::string TeamSettings::inbox_folder(std::string_view team) const {
+  if (transport == Transport::jsonl) return folder.ends_with("/.mailboxes") ? folder : folder + "/inbox";
+  return team_folder(team) + "/inboxes";
+}
+
 std::string TeamSettings::task_folder(std::string_view team) const {
   if (!tasks.empty()) return tasks;
+  if (transport == Transport::jsonl) return folder.substr(0, folder.rfind('/')) + "/.tasks";
   const std::string all = tasks_root.empty() ? root.substr(0, root.rfind('/')) + "/tasks" : tasks_root;
   return all + "/" + std::string(team);
 }

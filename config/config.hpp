@@ -39,7 +39,8 @@ std::string_view to_string(Role);
 
 /// What a leader does when somebody else turns out to consume the same inbox.
 enum class ForeignConsumer { stop, observe, ignore };
-enum class Transport { claude };
+enum class Transport { claude, jsonl };
+std::string_view to_string(Transport);
 
 /// Who is asked what no rule decides.
 enum class Answerer { person, lead, both };
@@ -56,6 +57,8 @@ struct TeamSettings {
   std::string name;        // a team name or a glob such as "session-*"
   std::string root;        // absolute, links followed; the folder that holds the team folders
   std::string tasks_root;  // absolute; the folder that holds the task folders; empty: <root>/../tasks
+  std::string folder;      // absolute; transport jsonl: the team's one folder; empty elsewhere
+  std::vector<std::string> members;  // of a JSONL team that keeps no roster
   std::string lead;        // the lead's member name; empty: from the roster's leadAgentId
   Role role = Role::leader;
   Transport transport = Transport::claude;
@@ -65,6 +68,10 @@ struct TeamSettings {
   std::string tasks;                 // absolute; the team's task folder; empty: <tasks_root>/<team>
   ForeignConsumer foreign_consumer = ForeignConsumer::stop;
   Duration silent_after{std::chrono::minutes(10)};  // a worker that said nothing for so long is shown as silent
+  /// The folder of the team of this name.
+  [[nodiscard]] std::string team_folder(std::string_view team) const;
+  /// The folder in which its inboxes change.
+  [[nodiscard]] std::string inbox_folder(std::string_view team) const;
   /// The folder with the task files of the team of this name.
   [[nodiscard]] std::string task_folder(std::string_view team) const;
   bool operator==(const TeamSettings&) const = default;

@@ -98,6 +98,7 @@ struct TeamReader {
     read_lead();
     read_compaction();
     read_limits();
+    tell_what_lines_cannot();
     section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "person", "lead",
                         "compaction", "limits"});
   }
@@ -151,7 +152,8 @@ struct TeamReader {
       team.reject("lead", "is not a member's name: only letters, digits, '.', '_' and '-', at most 64");
     }
     team.choice("role", to.role, {{"leader", Role::leader}, {"front", Role::front}, {"observer", Role::observer}});
-    team.choice("transport", to.transport, {{"claude", Transport::claude}});
+    team.choice("transport", to.transport, {{"claude", Transport::claude}, {"jsonl", Transport::jsonl}});
+    read_jsonl_team(team, to);
     if (to.role == Role::front) to.poll_interval = Duration(100);  // there is a lead to be ahead of
     team.duration("poll_interval", to.poll_interval, Duration(50), minutes(1));
     team.flag("watch", to.watch);
@@ -166,6 +168,36 @@ struct TeamReader {
     team.duration("silent_after", to.silent_after, shortest_wait, longest_wait);
     team.list("i_understand", understood, acknowledgement);
     team.finish();
+  }
+
+  /// A JSONL team is one folder, and has a roster of its own or the one that is written here.
+  void read_jsonl_team(Section& team, TeamSettings& to) {
+    team.path("folder", to.folder, environment.home);
+    team.list("members", to.members, sender_name);
+    const bool jsonl = to.transport == Transport::jsonl;
+    for (const char* key : {"folder", "members"})
+      if (!jsonl && team.is_written(key)) team.reject(key, "is for transport = \"jsonl\" only");
+    if (!jsonl) return;
+    while (to.folder.size() > 1 && to.folder.back() == '/') to.folder.pop_back();
+    if (to.folder.empty())
+      team.reject("folder", "is missing; write the folder of the JSONL team, such as \"/project/.team\"");
+    if (to.name.find('*') != std::string::npos)
+      team.reject("name", "stands for many teams, but a JSONL team is one folder; give it a name of its own");
+  }
+
+  /// What is set and cannot be carried by the lines of a JSONL team.
+  void tell_what_lines_cannot() {
+    if (out.config.team.transport != Transport::jsonl) return;
+    if (out.config.modes.on_join || !out.config.modes.members.empty())
+      section("modes").reject("on_join", "cannot be carried out: JSONL teams (team.transport) know no modes; leave it out");
+    for (const char* name : {"modes", "permissions", "sandbox"})
+      if (!section(name).keys().empty())
+        warn("[" + std::string(name) + "] has no effect with team.transport = \"jsonl\": its workers ask for plans only");
+    if (section("shutdown").is_written("force_after"))
+      warn("shutdown.force_after has no effect with team.transport = \"jsonl\": its workers live inside another process, "
+           "and nothing of theirs can be ended");
+    if (!section("compaction").keys().empty())
+      warn("[compaction] has no effect with team.transport = \"jsonl\": an inbox is empty when it has been read");
   }
 
   /// [permissions] and [sandbox] have the same keys; only what a rule is differs, and which may stand under `allow`.

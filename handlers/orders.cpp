@@ -57,9 +57,21 @@ std::optional<NotTaken> why_no_worker(std::string_view member, const TeamView& v
   return std::nullopt;
 }
 
+namespace {
+
+/// What lines cannot say.
+std::optional<NotTaken> why_not_carried(std::string_view what, const TeamView& view) {
+  if (view.config.team.transport != config::Transport::jsonl) return std::nullopt;
+  return NotTaken{"order.not_carried", "the team " + std::string(view.team) + " is a JSONL team (team.transport), and " +
+                                           std::string(what) + " do not exist there: its workers would not obey"};
+}
+
+}  // namespace
+
 std::variant<Post, NotTaken> set_mode(std::string_view member, config::PermissionMode mode,
                                              std::string_view origin, const TeamView& view, EpochMs now_ms) {
   if (auto problem = why_no_worker(member, view)) return *std::move(problem);
+  if (auto problem = why_not_carried("modes", view)) return *std::move(problem);
   const std::string name(config::to_string(mode));
   if (mode > view.config.modes.ceiling) {
     return NotTaken{"mode.above_ceiling", "the mode " + name + " is wider than modes.ceiling, which is " +
@@ -91,6 +103,7 @@ Result<config::PermissionRule> team_rule(std::string_view text, std::string_view
 std::variant<Post, NotTaken> share_rule(std::string_view member, const config::PermissionRule& rule,
                                                std::string_view origin, const TeamView& view, EpochMs now_ms) {
   if (auto problem = why_no_worker(member, view)) return *std::move(problem);
+  if (auto problem = why_not_carried("rules", view)) return *std::move(problem);
   std::string update = R"({"type":"addRules","rules":[{"toolName":)" + schema::quote(rule.tool);
   if (rule.specifier) update += R"(,"ruleContent":)" + schema::quote(*rule.specifier);
   update += R"(}],"behavior":"allow","destination":"session"})";

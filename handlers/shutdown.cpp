@@ -104,7 +104,8 @@ struct Moment {
   [[nodiscard]] NextStep requested() const {
     const WorkerPlace& place = shutdown.place;
     // Without a recorded process its pane stands for it; without either its end cannot be seen.
-    const bool gone = place.processes.empty() ? !place.pane_id.empty() && !sight.pane : !sight.process;
+    const bool unseen = place.processes.empty();
+    const bool gone = sight.ended.value_or(unseen ? !place.pane_id.empty() && !sight.pane : !sight.process);
     if (gone) return advance(ShutdownEvent::process_ends);
     if (is_due(shutdown.force_ms)) return advance(ShutdownEvent::force_is_due);
     if (is_due(shutdown.timeout_ms)) return advance(ShutdownEvent::time_passes);
@@ -115,6 +116,10 @@ struct Moment {
   /// Approved or forced: a worker that agreed has a moment to end by itself.
   [[nodiscard]] NextStep ending() const {
     const config::Duration patience = shutdown.state == ShutdownState::forced ? config::Duration(0) : settings.grace;
+    // It lives inside another process, where nothing can be signalled, and says by itself when it has ended.
+    if (sight.ended && !*sight.ended)
+      return past(shutdown.changed_ms, settings.timeout) ? advance(ShutdownEvent::time_passes) : wait;
+    if (sight.ended) return advance(ShutdownEvent::process_ends);
     const bool unseen = shutdown.place.processes.empty();
     if (!unseen && sight.process) return insist(patience);
     // Nothing to signal, but its pane tells that it may still be at it.
@@ -156,6 +161,8 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order,
   const auto after = [now_ms](config::Duration span) { return now_ms + span.count(); };
   Shutdown shutdown;
   shutdown.request_id = "shutdown-" + std::to_string(now_ms) + "@" + schema::inbox_name(order.member);
+  if (view.config.team.transport == config::Transport::jsonl)
+    shutdown.request_id = digest_of({view.team, shutdown.request_id}).substr(0, 8);
   shutdown.member = order.member;
   shutdown.agent_id = view.roster.find(order.member)->agent_id;
   shutdown.by = order.by;
@@ -165,7 +172,8 @@ std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order,
     shutdown.force_ms = now_ms;
   } else {
     if (order.nudge_after > config::Duration(0)) shutdown.nudge_ms = after(order.nudge_after);
-    if (order.force_after) shutdown.force_ms = after(*order.force_after);
+    const bool can_be_forced = view.config.team.transport != config::Transport::jsonl;
+    if (order.force_after && can_be_forced) shutdown.force_ms = after(*order.force_after);
   }
   // Who configured force later than the timeout still means force.
   shutdown.timeout_ms = std::max(after(view.config.shutdown.timeout), shutdown.force_ms);

@@ -63,7 +63,7 @@ struct WorkerPlace {
 
 /// One shutdown, as the ledger keeps it. Times are 0 when the thing did not or will not happen.
 struct Shutdown {
-  std::string request_id;  // shutdown-<ms>@<member>
+  std::string request_id;  // shutdown-<ms>@<member>; 8 hexadecimal digits in JSONL teams, whose programs have such
   std::string member;
   std::string agent_id;
   std::string by;      // who asked for it
@@ -89,6 +89,7 @@ struct ShutdownSight {
   bool process = false;    // one of place.processes lives
   bool pane = false;       // the recorded pane is still there, with the same server and first process
   bool survivors = false;  // one of `survivors` lives
+  std::optional<bool> ended = {};  // what the roster says of it, where a roster does (JSONL teams)
 };
 
 /// A signal that was tried is marked in term_ms or kill_ms, whether or not it could be sent: the next step counts on

@@ -53,4 +53,10 @@ std::optional<NotTaken> no_beginning(std::string_view member, bool force, const 
                   not_recorded + ". End that yourself, then say this again to clean up after it"};
 }
 
+NotTaken only_by_itself(std::string_view member) {
+  const std::string name(member);
+  return {"shutdown.nothing_recorded", name + " lives inside another process, and nothing of it can be ended from outside: "
+                                       "it ends by itself, when it has read the request. Ask it: inbox-poller shutdown " + name};
+}
+
 }  // namespace inbox_poller::handlers

@@ -37,5 +37,7 @@ PaneOwner owner_of(const schema::Member&, const std::vector<PaneProcess>&, Epoch
 /// it lives as process `living` (0: none is seen). `force`: it is not asked.
 std::optional<NotTaken> no_beginning(std::string_view member, bool force, const AnswerWorth&, const WorkerPlace&,
                                      long long living);
+/// The same for one that lives inside another process, of which nothing can be ended from outside.
+NotTaken only_by_itself(std::string_view member);
 
 }  // namespace inbox_poller::handlers

@@ -104,7 +104,7 @@ class Inotify final : public FolderWatch {
       wakes_.erase(found);
       return;
     }
-    if (!name.ends_with(".json")) return;
+    if (!name.ends_with(".json") && !name.ends_with(".jsonl")) return;
     const Wake wake = found->second;
     wake();
   }

@@ -22,7 +22,7 @@ class FolderWatch {
 
   virtual ~FolderWatch() = default;
 
-  /// Calls `wake` after changes of `*.json` files in this folder. To be called again and again, for instance before
+  /// Calls `wake` after changes of `*.json` and `*.jsonl` files in this folder. To be called again and again, for instance before
   /// each wait: it follows the name to another folder that has taken its place, and costs one system call where all is
   /// as before. An error ("watch.<ERRNO>", "watch.unsupported") says why changes are seen by the timer only.
   virtual Result<Watching> watch(const std::string& folder, const Wake& wake) = 0;

@@ -22,6 +22,9 @@ struct Member {
   bool is_active = true;  // absent means active
 };
 
+/// What a roster that keeps a status says of a member that has ended.
+inline constexpr std::string_view ended_status = "shutdown";
+
 /// The client that says it leads this team (newer clients write it).
 struct LeadProcess {
   long long pid = 0;

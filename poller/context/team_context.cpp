@@ -123,7 +123,9 @@ WorkerProcesses::Sight TeamContext::sight_of(const std::string& member) const {
 }
 
 handlers::AnswerWorth TeamContext::worth(const std::string& member) const {
-  if (workers == nullptr || member == lead) return {};  // the lead's own prompts are answered where they are asked
+  if (member == lead) return {};  // its own prompts are answered where they are asked
+  if (!roster.own_lead_only.empty()) return {handlers::Answers::verified, roster.own_lead_only};
+  if (workers == nullptr || config.team.transport != config::Transport::claude) return {};
   return handlers::worth_of(sight_of(member).process, roster.lead_process.has_value());
 }
 

@@ -61,7 +61,7 @@ json::array members_view(Team& team, EpochMs now_ms) {
     const auto* listed = context.roster.find(name);
     const auto pending = team.asks().pending_of(name);
     handlers::WorkerSigns signs;
-    signs.present = member.present;
+    signs.present = member.present && (listed == nullptr || listed->status != schema::ended_status);
     signs.active = listed == nullptr || listed->is_active;
     signs.last_report = member.state;
     signs.open_asks = pending;

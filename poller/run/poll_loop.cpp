@@ -35,11 +35,12 @@ const config::TeamConfig* find(const std::vector<config::TeamConfig>& configs, c
   return nullptr;
 }
 
-std::string inboxes_of(Team& team) { return team.context().config.team.root + "/" + team.context().name + "/inboxes"; }
+std::string inboxes_of(Team& team) { return team.context().config.team.inbox_folder(team.context().name); }
 
 /// Equal in what a Team keeps from the day it was made. Everything else may be replaced while it runs.
 bool same_foundation(const config::TeamConfig& a, const config::TeamConfig& b) {
-  return a.team.root == b.team.root && a.team.transport == b.team.transport && a.team.lead == b.team.lead &&
+  return a.team.root == b.team.root && a.team.transport == b.team.transport && a.team.folder == b.team.folder &&
+         a.team.members == b.team.members && a.team.lead == b.team.lead &&
          a.team.role == b.team.role && a.team.tasks == b.team.tasks && a.shutdown.tmux == b.shutdown.tmux &&
          a.delivery.tmux.command == b.delivery.tmux.command && a.limits.inbox_file == b.limits.inbox_file;
 }
@@ -154,11 +155,13 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
   }
   if (!schema::is_valid_name(name))
     return warn_once("\"" + name + "\" below " + config.team.root + " is not a name a team can have: left alone");
-  const auto root = services_.files.open_dir(absolute, config.team.root);
-  const auto folder = root ? services_.files.open_dir(*root, name) : Result<Directory>(root.error());
+  const auto path = config.team.team_folder(name);
+  const std::size_t slash = path.rfind('/');
+  const auto root = services_.files.open_dir(absolute, path.substr(0, std::max<std::size_t>(slash, 1)));
+  const auto folder = root ? services_.files.open_dir(*root, path.substr(slash + 1)) : Result<Directory>(root.error());
   if (!folder && !is_errno(folder.error(), ENOENT)) return warn_once(folder.error().message);
-  // A folder without a roster is not a team (yet).
-  if (!folder || !services_.files.stat_at(*folder, "config.json")) return;
+  // A folder without a roster is not a team (yet), unless its members are configured.
+  if (!folder || (config.team.members.empty() && !services_.files.stat_at(*folder, "config.json"))) return;
   if (auto way = require_trusted_above(folder->path); !way)
     return warn_once("team \"" + name + "\" is not served: " + way.error().message);
 
@@ -169,8 +172,8 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
     return warn_once("team \"" + name + "\" cannot be served: " + restored.error().message);
   }
   services_.telemetry.emit(Event::roster_appeared,
-                           {{"team", name}, {"path", config.team.root + "/" + name}, {"source", config.source}});
-  if (!schema::is_found_by_old_clients(name))
+                           {{"team", name}, {"path", path}, {"source", config.source}});
+  if (config.team.transport == config::Transport::claude && !schema::is_found_by_old_clients(name))
     services_.telemetry.emit(
         Event::daemon_warning,
         {{"team", name},

@@ -154,6 +154,9 @@ asio::awaitable<Result<Shutdowns::Begun>> Shutdowns::request(Order order) {
 }
 
 std::optional<NotTaken> Shutdowns::hindered(const Order& order, const WorkerPlace& place) {
+  const auto* listed = context_.roster.find(order.member);
+  const bool inside = listed != nullptr && !listed->status.empty() && listed->status != schema::ended_status;
+  if (inside && (order.force || order.force_after)) return handlers::only_by_itself(order.member);
   const auto sight = context_.sight_of(order.member);
   const auto living = sight.process == handlers::WorkerProcess::unseen ? 0 : sight.pid;
   return handlers::no_beginning(order.member, order.force, context_.worth(order.member), place, living);
@@ -232,6 +235,8 @@ asio::awaitable<handlers::ShutdownSight> Shutdowns::look(Shutdown shutdown) {
   handlers::ShutdownSight sight;
   sight.process = lives(shutdown.place.processes);
   sight.survivors = lives(shutdown.survivors);
+  if (const auto* member = context_.roster.find(shutdown.member); member != nullptr && !member->status.empty())
+    sight.ended = member->status == schema::ended_status;
   const bool pane_matters = shutdown.state == ShutdownState::process_gone || shutdown.place.processes.empty();
   if (shutdown.place.pane_id.empty() || !pane_matters) co_return sight;
   const auto found = co_await panes_.find(shutdown.place.pane_id);

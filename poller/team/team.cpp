@@ -396,6 +396,8 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
     return Error{"member.unknown", "team " + context_.name + " has no worker called \"" + to +
                                        "\"; its workers are: " + (names.empty() ? "none" : names)};
   }
+  if (member->status == schema::ended_status)
+    return Error{"member.ended", to + " has shut down, as its roster says, and nobody reads its inbox any more"};
   schema::Message message;
   message.from = context_.lead;
   message.text = text;

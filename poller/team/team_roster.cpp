@@ -35,7 +35,7 @@ void Team::do_without_roster() {
   const auto mended = members_.mend_roster(shutdowns_.leaving());
   if (mended.put == Put::done)
     services_.telemetry.emit(Event::roster_mended, {{"team", context_.name},
-                                                    {"path", context_.config.team.root + "/" + context_.name},
+                                                    {"path", context_.config.team.team_folder(context_.name)},
                                                     {"reason", roster_report_.detail}});
   else if (!mended.detail.empty())
     roster_report_.detail += "; it is not put back yet: " + mended.detail;

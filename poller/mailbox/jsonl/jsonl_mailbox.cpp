@@ -43,7 +43,7 @@ JsonlMailbox::JsonlMailbox(FileSystem& files, const Clock& clock, JsonlSettings 
       settings_(std::move(settings)),
       records_(files, settings_.records),
       team_{files, clock, records_, contention_, settings_.team, settings_.size_limit},
-      posts_(files, std::move(watch), contention_) {
+      posts_(files, clock, std::move(watch), contention_) {
   if (const auto loaded = records_.load(); !loaded.ok()) record_problem_ = loaded.error().message;
 }
 

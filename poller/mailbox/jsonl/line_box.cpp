@@ -14,6 +14,7 @@ constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
 constexpr std::size_t bytes_before = 64;     // that tell, with the place, whether a file is still the one that was read
 constexpr std::size_t bytes_of_mark = 4096;  // the same, over a restart
 constexpr std::uint64_t big_enough = 256 * 1024;  // a file of this size is emptied without waiting for a quiet moment
+constexpr milliseconds ask_again{200};
 constexpr milliseconds keep_aside{std::chrono::hours(1)};
 
 BoxState state_of(const Error& error) {
@@ -31,13 +32,14 @@ bool is_blank_line(std::string_view line) { return line.find_first_not_of(" \t\r
 }  // namespace
 
 bool LineBox::has_news(const Directory& folder) const {
-  if (sources_.empty() || owes_emptying_) return true;
+  if (sources_.empty()) return true;
+  if (owes_emptying_ && team_.clock.steady() >= not_before_) return true;
   return std::any_of(sources_.begin(), sources_.end(), [&](const Source& source) {
     const auto now = team_.files.stat_at(folder, source.name);
     if (!now) return source.inode != 0 || !is_errno(now.error(), ENOENT);
     const bool same_time = now->mtime_ns == source.mtime_ns || now->size == 0;
     return now->ino != source.inode || now->size != source.size || !same_time ||
-           !source.settled.empty() || source.offset < source.size;
+           !source.settled.empty() || (source.offset < source.size && team_.clock.steady() >= not_before_);
   });
 }
 
@@ -239,6 +241,8 @@ void LineBox::read_lines(std::size_t index, const File& file, std::size_t most, 
 void LineBox::end_last_line(const Directory& folder, Source& source, Batch& batch) {
   // What stands behind the last line's end, and stands there since the last look.
   if (batch.more || shown_to_.back() >= source.size || std::exchange(quiet_size_, source.size) != source.size) return;
+  if (team_.clock.steady() < not_before_) return;
+  not_before_ = team_.clock.steady() + ask_again;
   const auto file = team_.files.open_update(folder, file_);
   if (!file || file->stat.ino != source.inode) return;
   const auto granted = team_.files.set_lease(*file, Lease::write);
@@ -293,6 +297,8 @@ bool LineBox::may_be_emptied() const {
 void LineBox::empty(const Directory& folder, Settled& result) {
   Source& source = in_place();
   const auto told = [&](const Error& why) { result.detail = why.message; };
+  if (team_.clock.steady() < not_before_) return;
+  not_before_ = team_.clock.steady() + ask_again;
   const auto file = team_.files.open_update(folder, file_);
   if (!file) return told(file.error());
   if (file->stat.ino != source.inode || file->stat.size != source.offset) return;  // something new: it comes first
@@ -319,6 +325,7 @@ void LineBox::empty(const Directory& folder, Settled& result) {
     source.inode = file->stat.ino;
     source.generation = record.generation;
     owes_emptying_ = false;
+    not_before_ = {};
     return;
   }
   if (source.size < team_.size_limit / 4) return;

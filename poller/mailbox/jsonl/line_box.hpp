@@ -88,6 +88,7 @@ class LineBox {
   std::uint64_t quiet_size_ = 0;  // a file that ends in the middle of a line, when it was looked at last
   std::string no_lease_;
   bool owes_emptying_ = false;
+  SteadyTime not_before_{};  // when the lease may be asked for again; asking looks like a change of the file
 };
 
 }  // namespace inbox_poller::poller

@@ -10,6 +10,7 @@
 namespace inbox_poller::poller {
 namespace {
 
+constexpr std::chrono::milliseconds ask_lease_again{200};
 constexpr std::uint64_t looked_at = std::uint64_t{1} << 20;  // of an inbox that nobody reads, its end
 
 /// Where each line begins, and the line without its end.
@@ -202,7 +203,8 @@ void LinePost::look(
     const KeyOf key_of = [&, &name = file](std::string_view line) { return key_in(name, line); };
     const bool strange = std::any_of(box.lines.begin(), box.lines.end(),
                                      [](const auto& one) { return one.second.line.empty() && one.second.fate == Fate::waiting; });
-    if (strange) {
+    if (strange && clock_.steady() >= box.not_before) {
+      box.not_before = clock_.steady() + ask_lease_again;
       static_cast<void>(watched(folder.path + "/" + file, file));
       Hold hold(*this, folder, file, box);
       const auto bytes = hold.held() ? hold.read() : Result<std::string>(std::string());
@@ -246,6 +248,8 @@ void LinePost::judge(const Directory& folder, const std::string& file, Box& box)
     }
   }
   if (!doubtful) return box.events.clear();
+  if (clock_.steady() < box.not_before) return;
+  box.not_before = clock_.steady() + ask_lease_again;
   Hold hold(*this, folder, file, box);
   if (hold.held()) {
     if (const auto bytes = hold.read()) look_closer(hold.file(), box, *bytes);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "poller/clock.hpp"
 #include "poller/file_watch.hpp"
 #include "poller/filesystem.hpp"
 #include "poller/mailbox/mailbox.hpp"
@@ -18,8 +19,8 @@ namespace inbox_poller::poller {
 
 class LinePost {
  public:
-  LinePost(FileSystem& files, std::unique_ptr<FileWatch> watch, Contention& contention)
-      : files_(files), watch_(std::move(watch)), contention_(contention) {}
+  LinePost(FileSystem& files, const Clock& clock, std::unique_ptr<FileWatch> watch, Contention& contention)
+      : files_(files), clock_(clock), watch_(std::move(watch)), contention_(contention) {}
 
   /// Puts the line, its end included, behind what stands in the file; makes the file if there is none. `already` when
   /// the very line stands there.
@@ -51,7 +52,7 @@ class LinePost {
   };
   struct Box {
     int watched = -1;
-    std::uint64_t inode = 0;
+    SteadyTime not_before{};  // when the lease may be asked for again; asking looks like a change of the file
     std::vector<FileEvent::What> events;
     std::map<schema::MessageKey, Posted> lines;
   };
@@ -66,6 +67,7 @@ class LinePost {
   PutResult write(const File& file, const std::string& line, Posted& posted);
 
   FileSystem& files_;
+  const Clock& clock_;
   std::unique_ptr<FileWatch> watch_;
   Contention& contention_;
   std::map<std::string, Box> posted_;  // by file

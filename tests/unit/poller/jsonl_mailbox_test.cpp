@@ -56,6 +56,7 @@ struct JsonlSetting {
     return schema::make_message_key({"team", "bob"}, "lead", message("").timestamp, text, 0);
   }
   std::map<std::string, bool> news() {
+    clock.advance(std::chrono::milliseconds(500));
     std::map<std::string, bool> found;
     const auto all = mailbox->news();
     REQUIRE(all.ok());

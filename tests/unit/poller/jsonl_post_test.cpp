@@ -20,12 +20,13 @@ struct PostSetting {
   test::ScratchDir scratch;
   poller::PosixFileSystem real;
   test::FaultyFileSystem files{real};
+  test::ManualClock clock;
   poller::Contention contention;
   std::unique_ptr<poller::LinePost> lines = make();
   const std::string name = "bob.jsonl";
 
   std::unique_ptr<poller::LinePost> make() {
-    return std::make_unique<poller::LinePost>(files, poller::make_file_watch(), contention);
+    return std::make_unique<poller::LinePost>(files, clock, poller::make_file_watch(), contention);
   }
   [[nodiscard]] std::filesystem::path file() const { return scratch.path(name); }
   [[nodiscard]] poller::Directory folder() { return *real.open_dir(poller::absolute, scratch.path().string()); }
@@ -34,6 +35,7 @@ struct PostSetting {
   static std::optional<schema::MessageKey> key_of(std::string_view line) { return key(std::string(line)); }
   poller::PutResult post(const std::string& line) { return lines->post(folder(), name, key(line), line + "\n"); }
   Fate fate(const std::string& line) {
+    clock.advance(std::chrono::seconds(1));
     lines->look(folder(), [](const std::string&, std::string_view one) { return key_of(one); });
     return lines->fate(name, key(line));
   }
