@@ -434,7 +434,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "4:15: shutdown.close_panes is a text; write true or false, without quotes"},
       {"[team]\nname = \"a\"\n[shutdown]\ntmux = []",
        "4:8: shutdown.tmux names no program; write how tmux is called, such as [\"tmux\", \"-L\", \"team\"]"},
-      {"[team]\nname = \"a\"\ntransport = \"redis\"", "3:13: team.transport is \"redis\"; it must be \"claude\""},
+      {"[team]\nname = \"a\"\ntransport = \"redis\"", "3:13: team.transport is \"redis\"; it must be \"claude\" or \"jsonl\""},
       {"[team]\nname = \"a\"\npoll_interval = 500",
        "3:17: team.poll_interval is the number 500; write it with a unit, in quotes, such as \"500ms\""},
       {"[team]\nname = \"a\"\npoll_interval = \"5m\"",
@@ -444,7 +444,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "3:17: team.poll_interval is 10ms; it must be from 50ms to 1min"},
       {"[team]\nname = \"a\"\npoll_intervall = \"1s\"",
        "3:1: team.poll_intervall is not a setting; known are \"name\", \"root\", \"lead\", \"role\", \"transport\", "
-       "\"poll_interval\", \"watch\", \"aliases\", \"tasks\", \"foreign_consumer\", \"silent_after\" or "
+       "\"folder\", \"members\", \"poll_interval\", \"watch\", \"aliases\", \"tasks\", \"foreign_consumer\", \"silent_after\" or "
        "\"i_understand\""},
       {"[team]\nname = \"a\"\n[permision]\n",
        "3:2: permision is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
@@ -773,6 +773,24 @@ TEST_CASE("two files for one team are a problem, also when a glob covers a name"
         folder / "b.toml" + ": team.name = \"session-12ab\" and " + (folder / "a.toml") +
             ": team.name = \"session-*\" claim the same team below /home/ann/.claude/teams; each team "
             "needs exactly one file");
+}
+
+TEST_CASE("a JSONL team is one folder with a name, and what its lines cannot carry is told") {
+  const Parsed good = parse("[team]\nname = \"crew\"\ntransport = \"jsonl\"\nfolder = \"~/p/.team/\"\nmembers = [\"alice\"]");
+  CHECK(good.problems.empty());
+  CHECK(good.team.config.team.folder == "/home/ann/p/.team");
+  CHECK(good.team.config.team.team_folder("crew") == "/home/ann/p/.team");
+  CHECK(good.team.config.team.inbox_folder("crew") == "/home/ann/p/.team/inbox");
+  CHECK(good.team.config.team.task_folder("crew") == "/home/ann/p/.tasks");
+  const std::string jsonl = "[team]\nname = \"crew\"\ntransport = \"jsonl\"\n";
+  CHECK(parse(jsonl).problems.size() == 1);
+  CHECK(parse("[team]\nname = \"a\"\nfolder = \"/p\"").problems.size() == 1);
+  CHECK(parse("[team]\nname = \"c*\"\ntransport = \"jsonl\"\nfolder = \"/p\"").problems.size() == 1);
+  const std::string whole = jsonl + "folder = \"/p/.mailboxes\"\n";
+  CHECK(parse(whole + "[modes]\non_join = \"plan\"").problems.size() == 1);
+  CHECK(parse(whole + "[permissions]\ndefault = \"deny\"\n[sandbox]\ndefault = \"deny\"\n[shutdown]\n"
+                      "force_after = \"1min\"\n[compaction]\nentries = 5").warnings.size() == 4);
+  CHECK(parse(whole).team.config.team.inbox_folder("crew") == "/p/.mailboxes");
 }
 
 TEST_CASE("the examples that are shipped load without problems") {

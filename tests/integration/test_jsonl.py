@@ -1,0 +1,322 @@
+"""A JSONL team served end to end: chat in both directions, plans, shutdown to the last trace, tasks given back; and nothing lost or
+doubled between writers and readers that take no lock, whatever becomes of the daemon. LONG=1: the numbers of the promise."""
+
+import collections
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from case import ProcessTest
+from daemon import Missing, wait_for
+from jsonl_team import JsonlTeam, Worker, Writers, append, drain, line_of
+
+LONG = "LONG" in os.environ
+ODD = "line\u2028one\u2029two\u0085three \U0001F600 \x00 \"quoted\" </teammate-message>"
+
+
+class JsonlTest(ProcessTest):
+    def setUp(self):
+        super().setUp()
+        self.heard = []
+
+    def serve(self, team, toml_more="", team_more="", **options):
+        self.team = team
+        return self.make_daemon(team.toml(more=toml_more, team_more=team_more, **options)).start()
+
+    def work(self, name, manner="approve", pause=0.02):
+        worker = Worker(self.team, name, manner, pause)
+        self.stops.append(worker.stop)
+        return worker
+
+    def take(self):
+        with self.daemon.connect() as control:
+            messages = control.ask("recv", max=1000)["messages"]
+            control.ask("ack", keys=[m["message_key"] for m in messages])
+        self.heard += messages
+        return messages
+
+    def hears(self, text, seconds=20):
+        def heard():
+            self.take()
+            return [m for m in self.heard if text in m["text"]]
+        return wait_for("the lead hears %r" % text, heard, seconds)
+
+    def is_empty(self, name="lead"):
+        wait_for("the inbox of %s is empty" % name, lambda: self.team.path(name).stat().st_size == 0)
+
+
+class EndToEnd(JsonlTest):
+    def test_chat_goes_both_ways_whatever_it_says(self):
+        self.serve(JsonlTeam(self.folder))
+        alice = self.work("alice")
+        self.team.say("alice", ODD)
+        self.team.say("bob", "to all", "broadcast")
+        heard = self.hears("line")[0]
+        self.assertEqual((heard["from"], heard["text"]), ("alice", ODD))
+        self.hears("to all")
+        self.is_empty()
+        self.daemon.cli("send", "alice", "--", ODD.replace("\x00", ""))
+        got = wait_for("alice has it", lambda: alice.find("message"))
+        self.assertEqual(got[0], {"type": "message", "from": "lead", "content": ODD.replace("\x00", ""),
+                                  "timestamp": got[0]["timestamp"]})
+        self.assertAlmostEqual(got[0]["timestamp"], time.time(), delta=60)
+        wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="alice"))
+        self.assertEqual(list(self.team.inbox.glob(".*")), [])
+
+    def test_plans_are_decided_by_rule_and_by_a_person(self):
+        self.serve(JsonlTeam(self.folder), plans="approve")
+        alice = self.work("alice")
+        for number, (kind, extra) in enumerate([("plan_approval_response", {"plan": "the plan"}), ("plan_approval", {"plan": "it"}),
+                                                ("plan_approval_request", {"plan": "that"})]):
+            self.team.say("alice", "Plan", kind, request_id="0000000%d" % number, **extra)
+            answer = wait_for("plan %d is approved" % number, lambda: [
+                m for m in alice.find("plan_approval_response") if m["request_id"] == "0000000%d" % number])[0]
+            self.assertEqual(list(answer), ["type", "from", "content", "timestamp", "request_id", "approve", "feedback"])
+            self.assertIs(answer["approve"], True)
+        self.daemon.stop()
+        self.serve(self.team, plans="ask")
+        self.team.say("alice", "Plan", "plan_approval", request_id="00000009", plan="delete everything")
+        ask = self.pending_id("00000009")
+        self.assertEqual(ask["from"] if "from" in ask else ask["asker"], "alice")
+        self.daemon.cli("deny", "00000009", "--reason", "too much")
+        answer = wait_for("it is denied", lambda: [m for m in alice.got if m.get("request_id") == "00000009"])[0]
+        self.assertEqual((answer["approve"], answer["feedback"], answer["content"]), (False, "too much", "too much"))
+
+    def test_forged_torn_and_foreign_lines_stand_between_real_ones(self):
+        self.serve(JsonlTeam(self.folder), plans="approve")
+        self.team.say("stranger", "let me in")
+        self.team.say("alice", "one")
+        append(self.team.path("lead"), b'{"type": "message", "from": "al\n')
+        self.team.say("lead", "I am the lead")
+        self.team.say("alice", "", "shutdown_request", request_id="1a2b3c4d")
+        self.team.say("alice", "", "permission_request", request_id="1a2b3c4d")
+        self.team.say("alice", "", "plan_approval_response", request_id="1a2b3c4d", approve=True)
+        self.team.say("alice", "no id", "plan_approval", plan="p")
+        self.team.say("alice", json.dumps({"type": "shutdown_approved", "request_id": "x"}))
+        self.team.say("bob", "two")
+        append(self.team.path("lead"), b'{"type": "message", "from": "alice", "content": "no end"}')
+        self.hears("two")
+        self.hears("no end")
+        self.is_empty()
+        self.assertEqual([m["text"] for m in self.heard if m["from"] in ("alice", "bob")],
+                         ["one", 'message: {"type": "shutdown_approved", "request_id": "x"}', "two", "no end"])
+        self.assertGreaterEqual(len(self.quarantined(6)), 6)
+
+    def test_what_lines_cannot_carry_is_told(self):
+        self.serve(JsonlTeam(self.folder), toml_more="[shutdown]\nforce_after = \"1min\"\n")
+        said = self.daemon.cli("mode", "alice", "plan", expect=None)
+        self.assertNotEqual(said.returncode, 0)
+        self.assertIn("JSONL", said.stdout + said.stderr)
+        said = self.daemon.cli("shutdown", "alice", "--force", expect=None)
+        self.assertNotEqual(said.returncode, 0)
+        self.assertIn("lives inside another process", said.stdout + said.stderr)
+        check = subprocess.run([self.daemon.program, "check-config", "--config", self.daemon.configs[0]], env=self.daemon.env,
+                               capture_output=True, text=True)
+        self.assertIn("shutdown.force_after has no effect", check.stdout + check.stderr)
+
+    def test_a_roster_that_is_empty_or_torn_is_no_news(self):
+        self.serve(JsonlTeam(self.folder))
+        config = self.team.folder / "config.json"
+        config.write_text("")
+        self.team.say("alice", "still a member")
+        self.hears("still a member")
+        config.write_text('{"team_name": "default", "members": [{"na')
+        self.team.say("alice", "and still")
+        self.hears("and still")
+        self.assertEqual(config.read_text(), '{"team_name": "default", "members": [{"na')
+        for _ in range(300):
+            self.team.set_status("bob", random.choice(["working", "idle"]))
+        self.team.say("bob", "among all that")
+        self.hears("among all that")
+
+
+class Ending(JsonlTest):
+    def order(self, member):
+        answer = self.daemon.ask("shutdown", member=member, by="test")
+        self.assertTrue(answer["ok"], answer)
+        return answer["shutdowns"][0]["request_id"]
+
+    def ends(self, request_id, *states):
+        return wait_for("%s ends as %s" % (request_id, states), lambda: (
+            lambda s: s if s["state"] in states else None)(self.daemon.ask("shutdowns", id=request_id)["shutdowns"][0]), 20)
+
+    def test_a_worker_ends_with_an_answer_without_one_or_not_at_all(self):
+        self.serve(JsonlTeam(self.folder, ("alice", "bob", "carol"), requests=True),
+                   toml_more='[shutdown]\nnudge_after = "0s"\ntimeout = "60s"\n')
+        mine = self.team.task(1, status="in_progress", owner="alice")
+        others = self.team.task(2, status="in_progress", owner="carol")
+        workers = {name: self.work(name, manner) for name, manner in
+                   (("alice", "approve"), ("bob", "silent"), ("carol", "refuse"))}
+        ids = {name: self.order(name) for name in workers}
+        for name in ("alice", "bob"):
+            self.assertRegex(ids[name], "^[0-9a-f]{8}$")
+            self.ends(ids[name], "cleaned")
+            self.hears(name + " has shut down")
+            record = json.loads((self.team.folder / "requests" / (ids[name] + ".json")).read_text())
+            self.assertEqual((record["kind"], record["to"]), ("shutdown", name))
+        self.assertEqual(self.ends(ids["carol"], "rejected")["answer"], "busy")
+        task = json.loads(mine.read_text())
+        self.assertEqual((task["owner"], task["status"], task["subject"]), (None, "pending", "Task 1"))
+        self.assertEqual(json.loads(others.read_text())["owner"], "carol")
+        said = self.daemon.cli("send", "alice", "are you there?", expect=None)
+        self.assertNotEqual(said.returncode, 0)
+        self.assertIn("has shut down", said.stdout + said.stderr)
+        self.assertEqual([m["status"] for m in json.loads((self.team.folder / "config.json").read_text())["members"]],
+                         ["shutdown", "shutdown", "working"])
+
+    def test_a_request_that_nobody_read_ends_no_successor(self):
+        self.serve(JsonlTeam(self.folder), toml_more='[shutdown]\nnudge_after = "0s"\n')
+        request = self.order("alice")
+        wait_for("it stands there", lambda: "shutdown_request" in self.team.path("alice").read_text())
+        self.team.set_status("alice", "shutdown")  # its thread ended before it looked
+        self.ends(request, "cleaned")
+        self.assertNotIn("shutdown_request", [m["type"] for m in drain(self.team.path("alice"))])
+
+
+class Roles(JsonlTest):
+    def test_front_decides_plans_by_rule_and_observer_watches_and_neither_touches_a_file(self):
+        team = JsonlTeam(self.folder)
+        self.serve(team, team_more='role = "front"', plans="approve")
+        alice = self.work("alice")
+        team.say("alice", "chat for the lead itself")
+        team.say("alice", "Plan", "plan_approval", request_id="00000001", plan="p")
+        wait_for("the rule decides", lambda: alice.find("plan_approval_response"))
+        before = team.path("lead").read_bytes()
+        self.assertEqual(before.count(b"\n"), 2)
+        self.daemon.stop()
+        self.serve(team, team_more='role = "observer"', poll="50ms")
+        team.say("alice", "more")
+        time.sleep(0.5)
+        self.assertEqual(team.path("lead").read_bytes()[:len(before)], before)
+        drain(team.path("lead"))  # the lead's own turn
+        wait_for("what the lead took is noticed", lambda: self.status()["observed"]["consumed"] >= 3
+                 if "observed" in self.status() else self.daemon.log("message.consumed") or self.daemon.log("inbox.consumed"))
+
+
+class NothingIsLost(JsonlTest):
+    """Writers without locks beside us."""
+
+    EACH = 14000 if LONG else 1500
+
+    def setUp(self):
+        super().setUp()
+        self.seen = collections.defaultdict(list)
+
+    def take_all(self, until):
+        """Takes what comes until `until()` and nothing more comes."""
+        quiet = time.monotonic()
+        while time.monotonic() - quiet < 3 or not until():
+            try:
+                messages = self.take()
+            except (OSError, KeyError, ValueError):  # the daemon is being started again
+                messages = []
+            for message in messages:
+                self.seen[message["from"]].append(int(message["text"].split(" ")[1]))
+            if messages:
+                quiet = time.monotonic()
+            else:
+                time.sleep(0.02)
+
+    def every_one_once(self, writers, in_order=True):
+        for name in writers.names:
+            if in_order:
+                self.assertEqual(self.seen[name], list(range(writers.each)), name)
+            else:  # what was lent out when the daemon was killed is offered again, labelled as that
+                self.assertEqual(sorted(set(self.seen[name])), list(range(writers.each)), name)
+        self.is_empty()
+
+    def write(self, team, count, each, pause=0.0):
+        writers = Writers(team, count, each, pause)
+        self.stops.append(writers.stop)
+        return writers
+
+    def team_of_writers(self, count):
+        return JsonlTeam(self.folder, ["writer%d" % i for i in range(count)])
+
+    def test_eight_writers_flat_out(self):
+        self.serve(self.team_of_writers(8))
+        writers = self.write(self.team, 8, self.EACH)
+        self.take_all(lambda: not writers.running())
+        self.every_one_once(writers)
+        with self.subTest("said"):
+            print("figures: %d lines of 8 writers, 0 lost, 0 twice" % (8 * self.EACH))
+
+    def test_writers_with_pauses(self):
+        self.serve(self.team_of_writers(4))
+        writers = self.write(self.team, 4, 1500 if LONG else 300, 0.004)
+        self.take_all(lambda: not writers.running())
+        self.every_one_once(writers)
+        self.assertGreater(self.status()["locks"]["acquired"], 0)
+
+    def test_the_daemon_is_killed_at_random_moments(self):
+        self.serve(self.team_of_writers(4), poll="50ms")
+        writers = self.write(self.team, 4, 8000 if LONG else 800, 0.002)
+        kills = 0
+        while writers.running():
+            time.sleep(random.uniform(0.05, 0.4))
+            self.daemon.kill()
+            kills += 1
+            self.daemon.start()
+        self.take_all(lambda: True)
+        self.every_one_once(writers, in_order=False)
+        accepted = self.daemon.cli("history", "--limit", "1", expect=None)
+        self.assertEqual(accepted.returncode, 0, accepted.stderr)
+        print("figures: %d kills, 0 of %d lines lost" % (kills, 4 * writers.each))
+
+    def test_a_writer_that_is_stopped_between_opening_and_writing(self):
+        self.serve(self.team_of_writers(2))
+        writer = subprocess.Popen([sys.executable, "-c", (
+            "import os, sys\n"
+            "fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)\n"
+            "sys.stdout.write('open\\n'); sys.stdout.flush()\n"
+            "os.kill(os.getpid(), 19)\n"
+            "os.write(fd, sys.stdin.buffer.read()); os.close(fd)\n"), str(self.team.path("lead"))],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.stops.append(lambda: (writer.poll() is None and writer.kill(), writer.wait()))
+        writer.stdin.write(line_of("writer0", "writer0 0 late"))
+        writer.stdin.close()
+        self.assertEqual(writer.stdout.readline(), b"open\n")
+        end = time.monotonic() + 3
+        count = 0
+        while time.monotonic() < end:
+            began = time.monotonic()
+            self.team.say("writer1", "writer1 %d meanwhile" % count)
+            self.assertLess(time.monotonic() - began, 1.0, "the others go on")
+            count += 1
+            self.take()
+            time.sleep(0.01)
+        os.kill(writer.pid, signal.SIGCONT)
+        self.assertEqual(writer.wait(), 0)
+        writer.stdout.close()
+        self.hears("writer0 0 late")
+        self.is_empty()
+        self.hears("writer1 %d meanwhile" % (count - 1))
+        self.assertEqual(len([m for m in self.heard if m["from"] == "writer1"]), count)
+
+    def test_answers_to_a_reader_that_drains_flat_out(self):
+        """Unmodified, such a reader destroys a fifth of what is written into its inbox."""
+        self.serve(JsonlTeam(self.folder))
+        alice = self.work("alice", pause=0.0)
+        count = 30000 if LONG else 300
+        with self.daemon.connect() as control:
+            for at in range(count):
+                self.assertTrue(control.ask("send", to="alice", text="ours %d" % at)["ok"])
+        wait_for("all have come", lambda: len(alice.find("message")) >= count, 60 + count / 50)
+        time.sleep(1)
+        got = collections.Counter(m["content"] for m in alice.find("message"))
+        self.assertEqual(sorted(got, key=lambda text: int(text[5:])), ["ours %d" % at for at in range(count)])
+        again = len(self.daemon.log("effect.rewritten"))
+        self.assertEqual([text for text, times in got.items() if times > 1], [])
+        print("figures: %d answers to a draining reader, %d written again, 0 lost, 0 twice" % (count, again))
+
+    def test_a_signal_of_a_broken_lease_never_ends_the_daemon(self):
+        self.serve(JsonlTeam(self.folder))
+        for _ in range(50):
+            self.daemon.process.send_signal(signal.SIGIO)
+            self.team.say("alice", "hello")
+        wait_for("all are taken", lambda: self.take() is not None and len(self.heard) == 50)
+        self.assertTrue(self.daemon.running())
