@@ -373,7 +373,7 @@ retention = "30d"
   CHECK(says("modes.members.scout = \"plan\" (t.toml:41)"));
   CHECK(says("shutdown.close_panes = false (t.toml:48)"));
   CHECK(says("limits.inbox_file = \"10MB\" (t.toml:90)"));
-  CHECK(parsed.team.settings.size() == 75);
+  CHECK(parsed.team.settings.size() == 77);
 }
 
 TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as unset") {
@@ -807,7 +807,7 @@ TEST_CASE("the examples that are shipped load without problems") {
     CHECK(joined(problems).empty());
     CHECK(joined(warnings).empty());
   }
-  CHECK(seen == 7);
+  CHECK(seen == 8);
 }
 
 }  // namespace
