@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "poller/ledger/ledger.hpp"
+#include "poller/clock.hpp"
 #include "poller/mailbox/arrays/inbox_document.hpp"
 
 namespace inbox_poller::poller {
