@@ -266,6 +266,7 @@ int serve(const config::DaemonConfig& config, const config::Loaded& loaded, cons
 int run_daemon(const RunOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGIO, SIG_IGN);  // a lease of ours is wanted by somebody; its default is the end of the process
   ::umask(077);
   const auto environment = config::Environment::from_process();
   const auto loaded = config::load(options.sources, environment);

@@ -177,7 +177,7 @@ Verbs::TeamPtr Verbs::team_of(const Object& request, Object& problem) const {
   if (names.empty()) {
     std::string waited;
     for (const auto& config : loop_.configs())
-      waited += (waited.empty() ? "" : ", ") + config.team.root + "/" + config.team.name;
+      waited += (waited.empty() ? "" : ", ") + config.team.team_folder(config.team.name);
     problem = refuse("team.unknown", "no team is served yet; waiting for a config.json below " + waited);
   } else if (name.empty()) {
     problem = refuse("team.ambiguous", "several teams are served; say which with --team: " + names);

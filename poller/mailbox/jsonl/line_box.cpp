@@ -139,6 +139,7 @@ Batch LineBox::take(const Directory& folder, Reader reader, std::size_t most) {
   Batch batch;
   shown_.clear();
   read_.clear();
+  if (reader_ == Reader::passer_by && reader != Reader::passer_by) rewind();  // what others saw is new to this one
   reader_ = reader;
   all_shown_ = false;
   auto file = open_in_place(folder, batch);

@@ -49,6 +49,7 @@ Result<schema::Roster> decode_jsonl_roster(std::string_view bytes) {
     schema::Member member;
     inner.strings({{"name", member.name}, {"role", member.agent_type}, {"status", member.status}});
     if (inner.problem()) return Error{"roster.field", *inner.problem()};
+    member.is_active = member.status.empty() || member.status == "working";
     add_member(roster, std::move(member));
   }
   if (fields.problem()) return Error{"roster.field", *fields.problem()};
