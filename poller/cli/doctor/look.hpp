@@ -35,6 +35,9 @@ struct Installation {
   Result<boost::json::object> status;  // of the daemon
 };
 
+/// One JSONL team.
+Section examine_jsonl(const World& world, const config::TeamConfig& config);
+
 /// The installation first, then each team that is there.
 std::vector<Section> examine(const World&, const Installation&);
 

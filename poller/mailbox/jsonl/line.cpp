@@ -241,6 +241,14 @@ std::optional<Message> decode_own_jsonl(std::string_view bytes) {
   return message;
 }
 
+std::string why_readers_end(std::string_view bytes) {
+  if (bytes.find_first_not_of(" \t\r") == std::string_view::npos) return {};
+  if (const auto members = scan_object(bytes); !members) return members.error().message;
+  for (const std::string_view cut : {"\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"})
+    if (bytes.find(cut) != std::string_view::npos) return "a raw U+0085, U+2028 or U+2029 cuts it in two";
+  return {};
+}
+
 std::string silenced_jsonl(std::string_view bytes) {
   auto members = scan_object(bytes);
   if (!members) return std::string(bytes);

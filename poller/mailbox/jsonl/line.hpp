@@ -41,6 +41,8 @@ Result<JsonlEntry> decode_jsonl(std::string_view line);
 /// What a line of ours in a worker's inbox said, without its end: the message whose line it is; empty when it is not one
 /// that we would have written so.
 std::optional<schema::Message> decode_own_jsonl(std::string_view line);
+/// Why the programs that read an inbox end at this line; empty for one that all of them read.
+std::string why_readers_end(std::string_view line);
 /// As long as this line of ours, and says nothing.
 std::string silenced_jsonl(std::string_view line);
 

@@ -3,6 +3,7 @@
 #include "schema/codec.hpp"
 #include "tests/support/catch.hpp"
 
+using namespace inbox_poller;
 using namespace inbox_poller::poller;
 using namespace inbox_poller::schema;
 
@@ -169,6 +170,13 @@ TEST_CASE("what no line can say is refused in words") {
     REQUIRE_FALSE(line.ok());
     CHECK(line.error().code == "line.not_carried");
   }
+}
+
+TEST_CASE("a line at which every reader ends is told from one that all of them read") {
+  CHECK(poller::why_readers_end(R"({"type":"message","from":"a","content":"x"})").empty());
+  CHECK(poller::why_readers_end(" ").empty());
+  CHECK_FALSE(poller::why_readers_end(R"({"type":"mess)").empty());
+  CHECK_FALSE(poller::why_readers_end("{\"content\":\"a\xE2\x80\xA8\"}").empty());
 }
 
 TEST_CASE("a team's generation is told by its folders") {

@@ -1,0 +1,63 @@
+// What doctor looks at in a JSONL team: its folder, its roster, and the lines at which every reader ends.
+#include <algorithm>
+#include <cerrno>
+
+#include "poller/cli/doctor/look.hpp"
+#include "poller/mailbox/jsonl/line.hpp"
+#include "poller/mailbox/jsonl/team_texts.hpp"
+#include "schema/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+namespace {
+
+constexpr std::string_view inbox_suffix = ".jsonl";
+
+/// The lines that stop whoever reads the inbox, and all who come after it.
+void look_at_lines(const std::string& path, std::string_view bytes, Findings& findings) {
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t end = std::min(bytes.find('\n', at), bytes.size());
+    ++number;
+    if (const std::string why = why_readers_end(bytes.substr(at, end - at)); !why.empty())
+      findings.push_back({Severity::warning, "line.unreadable",
+                          "readers end at this line, and so does every later one: " + why,
+                          path + ":" + std::to_string(number), "take the line out while nobody is writing"});
+    at = end + 1;
+  }
+}
+
+}  // namespace
+
+Section examine_jsonl(const World& world, const config::TeamConfig& config) {
+  Section section{config.team.name, config.team.name, {}};
+  Findings& findings = section.findings;
+  const std::string path = config.team.team_folder(config.team.name);
+  const auto team = open_dir_below(world.files, path);
+  if (!team) {
+    const bool missing = is_errno(team.error(), ENOENT);
+    findings.push_back({missing ? Severity::note : Severity::error, missing ? "team.none" : team.error().code,
+                        missing ? "there is no such team (yet)" : team.error().message, path,
+                        "check folder under [team] in " + schema::printable(config.source)});
+    return section;
+  }
+  if (config.team.members.empty() && !world.files.stat_at(*team, "config.json"))
+    findings.push_back({Severity::note, "roster.missing", "there is no roster: its program has not begun, or keeps none",
+                        path + "/config.json", "for a program that keeps none: members = [...] under [team]"});
+  const std::string inboxes = config.team.inbox_folder(config.team.name);
+  const auto folder = open_dir_below(world.files, inboxes);
+  const auto names = folder ? world.files.list(*folder) : Result<std::vector<std::string>>(folder.error());
+  if (!names) return section;
+  for (const std::string& name : *names) {
+    if (!std::string_view(name).ends_with(inbox_suffix)) continue;
+    if (!schema::is_valid_name(name.substr(0, name.size() - inbox_suffix.size())))
+      findings.push_back({Severity::note, "inbox.name", "is the inbox of a name that is not served", inboxes + "/" + name, ""});
+    const auto file = world.files.open_read(*folder, name);
+    const auto bytes = file && file->stat.size <= config.limits.inbox_file.count
+                           ? read_all(world.files, *file)
+                           : Result<std::string>(std::string());
+    if (bytes) look_at_lines(inboxes + "/" + schema::printable(name), *bytes, findings);
+  }
+  return section;
+}
+
+}  // namespace inbox_poller::poller::cli
