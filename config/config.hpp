@@ -46,11 +46,11 @@ enum class Answerer { person, lead, both };
 std::string_view to_string(Answerer);
 
 /// The ways to the lead session, as `delivery.via` spells them.
-enum class Rung { stdin_stream, hook, socket, exec, file, tmux };
-inline constexpr Rung rungs[] = {Rung::stdin_stream, Rung::hook, Rung::socket, Rung::exec, Rung::file, Rung::tmux};
+enum class Way { stdin_stream, hook, socket, exec, file, tmux };
+inline constexpr Way ways[] = {Way::stdin_stream, Way::hook, Way::socket, Way::exec, Way::file, Way::tmux};
 /// "stdin", "hook", "socket", "exec", "file", "tmux"
-std::string_view to_string(Rung);
-std::optional<Rung> parse_rung(std::string_view);
+std::string_view to_string(Way);
+std::optional<Way> parse_way(std::string_view);
 
 struct TeamSettings {
   std::string name;        // a team name or a glob such as "session-*"
@@ -153,7 +153,7 @@ struct TmuxSink {
 };
 
 struct DeliverySettings {
-  std::vector<Rung> via{std::begin(rungs), std::end(rungs)};  // the first that is available is used
+  std::vector<Way> via{std::begin(ways), std::end(ways)};  // the first that is available is used
   ExecSink exec;
   std::string file;  // absolute path of a JSON-lines file; empty: no such sink
   TmuxSink tmux;
