@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""The documents can be read on a terminal and in a diff: short lines, short cells, nothing said twice, no link that leads nowhere.
+
+documents.py ROOT        checks the *.md files below ROOT, leaves with 1 and `file:line: what` on a violation
+documents.py --self-test plants a violation of every rule and expects each to be found
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+MAX_LINE = 110
+MAX_CELL = 200  # a cell that is one piece of code is a code block: the table of programs in docs/rules.md is read out of there
+SENTENCE = 60   # what is longer and stands twice in one document was pasted twice
+
+
+def documents(root):
+    return sorted([*root.glob("*.md"), *(root / "docs").rglob("*.md")])
+
+
+def lines_of(text):
+    """(number, line, is it code) of each line; fences count as code."""
+    code = False
+    for number, line in enumerate(text.split("\n"), 1):
+        fence = line.lstrip().startswith("```")
+        yield number, line, code or fence
+        code ^= fence
+
+
+def cells(row):
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]
+
+
+def anchors(text):
+    heads = (line.lstrip("#").strip() for _, line, code in lines_of(text) if line.startswith("#") and not code)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def widths(text):
+    for number, line, code in lines_of(text):
+        if code:
+            continue
+        if not line.lstrip().startswith("|"):
+            if len(line) > MAX_LINE:
+                yield number, "a line of %d columns (at most %d)" % (len(line), MAX_LINE)
+            continue
+        for cell in cells(line):
+            if len(cell) > MAX_CELL and not re.fullmatch(r"`[^`]*`", cell):
+                yield number, "a cell of %d characters (at most %d): %s…" % (len(cell), MAX_CELL, cell[:40])
+
+
+def repetitions(text):
+    prose = "\n".join("" if code or line.lstrip().startswith("|") else line for _, line, code in lines_of(text))
+    seen = set()
+    for sentence in re.finditer(r"\S(?:[^.;:]|[.;:](?!\s))*[.;:](?=\s)", prose):
+        words = " ".join(sentence.group().split())
+        if len(words) > SENTENCE and words in seen:
+            yield prose.count("\n", 0, sentence.start()) + 1, "said twice: %s…" % words[:SENTENCE]
+        seen.add(words)
+
+
+def dead_links(path, text):
+    for number, line, code in lines_of(text):
+        for target in () if code else re.findall(r"\]\(([^)\s]+)\)", line):
+            if re.match(r"\w+:", target):
+                continue
+            file, _, anchor = target.partition("#")
+            other = path.parent / file if file else path
+            if not other.exists():
+                yield number, "a link to nothing: " + target
+            elif anchor and other.suffix == ".md" and anchor not in anchors(other.read_text("utf-8")):
+                yield number, "a link to no heading: " + target
+
+
+def check(root):
+    problems = []
+    for path in documents(root):
+        text = path.read_text("utf-8")
+        for found in (widths(text), repetitions(text), dead_links(path, text)):
+            problems += ["%s:%d: %s" % (path.relative_to(root).as_posix(), *problem) for problem in found]
+    return problems
+
+
+def self_test():
+    long_line, long_cell = "word " * 22 + "w", "| a | " + "word " * 40 + "w |"
+    twice = "This sentence has more than sixty characters, and so nobody says it twice.\n"
+    wrong = [
+        ("a line of 111", long_line), ("a line of 111", "# T\n\n```\n" + long_line + "\n```\n" + long_line), ("a cell of 201", long_cell),
+        ("said twice", twice + "\nBetween them.\n\n" + twice), ("said twice", twice + twice.replace("sixty ", "sixty\n")),
+        ("a link to nothing", "[x](none.md)"), ("a link to no heading", "# One\n[x](#two)"), ("a link to no heading", "[x](other.md#two)"),
+    ]
+    right = [
+        long_line[:-1], "```\n" + long_line + "\n" + twice + twice + "```\n", long_cell[:-3] + " |", "| `" + "-x= " * 60 + "` | b |",
+        "| " + "x" * 99 + " \\| " + "y" * 90 + " | " + long_line + " |", twice, "# One, and *two*\n[x](#one-and-two)",
+        "[x](other.md#one) [y](https://example.com/a) [z](docs)",
+    ]
+
+    def found(content):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "docs").mkdir()
+            (root / "other.md").write_text("# One\n", "utf-8")
+            (root / "x.md").write_text(content + "\n", "utf-8")
+            return check(root)
+
+    failed = ["not found: %s in %r" % (what, content) for what, content in wrong if not any(what in p for p in found(content))]
+    failed += ["found: %s in %r" % (problem, content) for content in right for problem in found(content)]
+    return failed
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        problems, good = self_test(), "every rule fires on a planted violation, and only there"
+    else:
+        root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+        problems, good = check(root), "%d documents hold" % len(documents(root))
+        if not documents(root):
+            problems = ["no documents below %s" % root]
+    print("\n".join(problems) if problems else good)
+    return 1 if problems else 0
+
+
+sys.exit(main())
