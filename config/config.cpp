@@ -41,6 +41,8 @@ std::string_view to_string(Answerer answerer) {
 
 std::string_view to_string(Rung rung) {
   switch (rung) {
+    case Rung::mcp: return "mcp";
+    case Rung::channel: return "channel";
     case Rung::stdin_stream: return "stdin";
     case Rung::hook: return "hook";
     case Rung::socket: return "socket";

@@ -46,9 +46,13 @@ enum class Answerer { person, lead, both };
 std::string_view to_string(Answerer);
 
 /// The ways to the lead session, as `delivery.via` spells them.
-enum class Rung { stdin_stream, hook, socket, exec, file, tmux };
-inline constexpr Rung rungs[] = {Rung::stdin_stream, Rung::hook, Rung::socket, Rung::exec, Rung::file, Rung::tmux};
-/// "stdin", "hook", "socket", "exec", "file", "tmux"
+enum class Rung { mcp, stdin_stream, hook, channel, socket, exec, file, tmux };
+inline constexpr Rung rungs[] = {Rung::mcp,     Rung::stdin_stream, Rung::hook, Rung::channel,
+                                 Rung::socket, Rung::exec,         Rung::file, Rung::tmux};
+/// Those that are tried unless delivery.via says otherwise: what says nothing back has to be asked for.
+inline constexpr Rung usual_rungs[] = {Rung::mcp,    Rung::stdin_stream, Rung::hook, Rung::socket,
+                                       Rung::exec, Rung::file,         Rung::tmux};
+/// "mcp", "stdin", "hook", "channel", "socket", "exec", "file", "tmux"
 std::string_view to_string(Rung);
 std::optional<Rung> parse_rung(std::string_view);
 
@@ -130,6 +134,7 @@ struct PersonSettings {
 /// The lead's own session.
 struct LeadSettings {
   bool permissions = false;  // answer the lead's own permission prompts by [permissions] too
+  bool mcp_tools = false;    // the lead may look at and decide its workers' asks, and end workers, by tools
   bool operator==(const LeadSettings&) const = default;
 };
 
@@ -153,7 +158,7 @@ struct TmuxSink {
 };
 
 struct DeliverySettings {
-  std::vector<Rung> via{std::begin(rungs), std::end(rungs)};  // the first that is available is used
+  std::vector<Rung> via{std::begin(usual_rungs), std::end(usual_rungs)};  // the first that is available is used
   ExecSink exec;
   std::string file;  // absolute path of a JSON-lines file; empty: no such sink
   TmuxSink tmux;

@@ -9,6 +9,8 @@ RungState state_of(config::Rung rung, const RungSight& sight, const config::Deli
   const auto unless = [&](std::string why) { return RungState{rung, why.empty(), std::move(why)}; };
   if (!sight.failed.empty()) return unless(sight.failed);
   switch (rung) {
+    case Rung::mcp: return unless(sight.held ? "" : "no `recv` of an `inbox-poller mcp` waits");
+    case Rung::channel: return unless(sight.held ? "" : "no session acknowledges events of `inbox-poller mcp --channel`");
     case Rung::stdin_stream: return unless(sight.held ? "" : "no lead was started with `inbox-poller lead run`");
     case Rung::hook:
       if (!sight.heard_session) return unless("no hook of the lead's session was heard");

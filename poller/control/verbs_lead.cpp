@@ -44,6 +44,31 @@ Take take_of(const json::object& request, const ControlSession& session) {
   return take;
 }
 
+/// The ways on which somebody has to come who was told to; a client that nobody hears of would wait for ever.
+bool is_asked_for(config::Rung rung) { return rung == config::Rung::mcp || rung == config::Rung::channel; }
+
+bool names(const config::DeliverySettings& delivery, config::Rung rung) {
+  return std::find(delivery.via.begin(), delivery.via.end(), rung) != delivery.via.end();
+}
+
+bool may_be_several(config::Rung rung) { return rung == config::Rung::socket || rung == config::Rung::mcp; }
+
+/// A receiver that stands at its rung while it waits, and not while its lead works on what it got.
+class WhileWaiting {
+ public:
+  WhileWaiting(std::shared_ptr<Team> team, bool stands) : team_(stands ? std::move(team) : nullptr) {
+    if (team_) team_->courier().attach(config::Rung::mcp);
+  }
+  WhileWaiting(const WhileWaiting&) = delete;
+  WhileWaiting& operator=(const WhileWaiting&) = delete;
+  ~WhileWaiting() {
+    if (team_) team_->courier().detach(config::Rung::mcp);
+  }
+
+ private:
+  std::shared_ptr<Team> team_;
+};
+
 /// Where a turn's end was told by nobody but the hook that waits since then, it has ended: the other hook was late.
 void hear_of_end(Team& team, HookTalk& talk) {
   auto& courier = team.courier();
@@ -58,19 +83,23 @@ void hear_of_end(Team& team, HookTalk& talk) {
 
 asio::awaitable<json::object> Verbs::attach(TeamPtr team, Object request, SessionPtr session) {
   const auto rung = config::parse_rung(text(request, "rung"));
-  const bool may = rung == config::Rung::stdin_stream || rung == config::Rung::hook || rung == config::Rung::socket;
-  if (!may) co_return refuse("request.invalid", "`rung` must be one of stdin, hook, socket");
+  if (!rung || handlers::is_pushed(*rung))
+    co_return refuse("request.invalid", "`rung` must be one of mcp, stdin, hook, channel, socket");
   if (!session->rung.empty()) co_return refuse("request.invalid", "this connection is attached already");
   if (rung == config::Rung::hook) {
     if (const Status may_wait = attach_hook(team, request, session); !may_wait) co_return refuse(may_wait.error());
-  } else if (rung != config::Rung::socket && team->courier().is_attached(*rung)) {
+  } else if (is_asked_for(*rung) && !names(team->context().config.delivery, *rung)) {
+    co_return refuse("request.not_applicable", "delivery.via of team " + team->context().name + " does not name \"" +
+                                                   std::string(config::to_string(*rung)) +
+                                                   "\", so nothing goes this way: add it there");
+  } else if (!may_be_several(*rung) && team->courier().is_attached(*rung)) {
     co_return refuse("lead.attached", "another process holds the lead's " + std::string(config::to_string(*rung)) +
                                           " in team " + team->context().name + "; there can be one");
   }
   session->rung = config::to_string(*rung);
-  team->courier().attach(*rung);
+  if (rung != config::Rung::mcp) team->courier().attach(*rung);  // that one while a recv waits
   session->on_close.push_back([team, rung = *rung, talk = session->hook] {
-    if (!talk || !talk->replaced) team->courier().detach(rung);
+    if (rung != config::Rung::mcp && (!talk || !talk->replaced)) team->courier().detach(rung);
     // Its end would have been told; a host that dies takes the lead's standard input with it.
     if (rung == config::Rung::stdin_stream && team->courier().lead_state() != LeadState::gone)
       static_cast<void>(team->courier().report(LeadEvent::disconnects));
@@ -96,6 +125,7 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
     if (!acknowledged) co_return refuse(acknowledged.error());
   }
   const bool waits = take.rung == config::Rung::hook && !take.by_hand;
+  const WhileWaiting stands(team, take.rung == config::Rung::mcp);
   const auto deadline = services_.clock.steady() + wait;
   std::vector<OutgoingMessage> messages;
   for (;;) {
@@ -117,7 +147,7 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
     lend_to_hook(team, *session, hook_offer(*team, handlers::HookWay::wait, session->hook->session, messages));
   else if (!messages.empty() && !take.lease)
     lend(team, session, messages);
-  if (!messages.empty() && !take.by_hand && take.rung != config::Rung::socket)
+  if (!messages.empty() && !take.by_hand && !may_be_several(take.rung))
     static_cast<void>(team->courier().report(LeadEvent::batch_pushed));
   const auto held = services_.ledger.deliveries().queued_count(team->context().name);
   if (!held) co_return refuse(held.error());
@@ -207,6 +237,7 @@ json::object Verbs::lead(Team& team, const Object& request) {
   view["ok"] = true;
   view["team"] = team.context().name;
   view["permissions"] = team.context().config.lead.permissions;
+  view["mcp_tools"] = team.context().config.lead.mcp_tools;
   return view;
 }
 

@@ -1,5 +1,6 @@
 #include "poller/cli/mcp/serve.hpp"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #ifdef __linux__
 #include <linux/sockios.h>
@@ -25,7 +27,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::size_t one_write = 512;  // POSIX: a pipe that takes anything takes so much without blocking
+constexpr std::size_t one_write = PIPE_BUF;  // what takes anything takes so much without blocking
 constexpr std::size_t one_read = std::size_t{64} << 10;
 constexpr std::size_t most_unwritten = std::size_t{1} << 20;  // then nothing more is read until the client reads
 constexpr milliseconds last_calls{1000};                      // for what still works when the input has ended
@@ -89,12 +91,18 @@ class Process : private Wire {
     return sent_ - std::min<std::uint64_t>(sent_, unread);
   }
 
+  [[nodiscard]] bool takes_more() const {
+    pollfd room{.fd = context_.console.out(), .events = POLLOUT, .revents = 0};
+    return ::poll(&room, 1, 0) > 0;
+  }
+
   void write_some() {
-    const std::string_view left = std::string_view(out_).substr(out_sent_);
-    if (const Status done = context_.console.write(left.substr(0, one_write)); !done.ok()) return reader_is_gone();
-    const std::size_t count = std::min(left.size(), one_write);
-    out_sent_ += count;
-    sent_ += count;
+    while (out_sent_ < out_.size() && takes_more()) {
+      const std::string_view next = std::string_view(out_).substr(out_sent_, one_write);
+      if (const Status done = context_.console.write(next); !done.ok()) return reader_is_gone();
+      out_sent_ += next.size();
+      sent_ += next.size();
+    }
     if (out_sent_ == out_.size()) {
       out_.clear();
       out_sent_ = 0;
@@ -113,7 +121,11 @@ class Process : private Wire {
     std::array<char, one_read> bytes;
     const ssize_t count = ::read(context_.console.in(), bytes.data(), bytes.size());
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) return input_.await();
-    if (count <= 0) return input_ended();
+    if (count <= 0) {
+      if (const std::string rest = lines_.take_rest(); !rest.empty()) server_.hear(rest);
+      tell_left_out();
+      return input_ended();
+    }
     const std::string_view read(bytes.data(), static_cast<std::size_t>(count));
     lines_.feed(read, [this](std::string_view line) {
       tell_left_out();

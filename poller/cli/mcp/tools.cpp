@@ -219,17 +219,16 @@ void clip_list(json::object& answer, std::string_view name, const std::string& w
   auto* const list = answer[name].if_array();
   if (list == nullptr) return;
   std::size_t room = longest_answer;
-  std::size_t kept = 0;
-  while (kept < list->size()) {
-    const std::size_t size = size_of((*list)[kept]) + 1;
-    if (size > room) break;
+  json::array kept;
+  for (json::value& one : *list) {
+    const std::size_t size = size_of(one) + 1;
+    if (size > room) continue;  // what is short enough behind it is worth more than nothing
     room -= size;
-    ++kept;
+    kept.push_back(std::move(one));
   }
-  if (kept == list->size()) return;
-  answer["note"] = std::to_string(list->size() - kept) + " of " + std::to_string(list->size()) +
+  answer["note"] = std::to_string(list->size() - kept.size()) + " of " + std::to_string(list->size()) +
                    " are left out: too long for one answer; " + where;
-  list->resize(kept);
+  *list = std::move(kept);
 }
 
 }  // namespace

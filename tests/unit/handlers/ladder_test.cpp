@@ -42,7 +42,7 @@ RungSight held() {
 }  // namespace
 
 TEST_CASE("ways that pull are there while somebody holds their end") {
-  for (const auto rung : {Rung::stdin_stream, Rung::socket}) {
+  for (const auto rung : {Rung::mcp, Rung::stdin_stream, Rung::channel, Rung::socket}) {
     CHECK(why_not(rung, held()).empty());
     CHECK_FALSE(why_not(rung, {}).empty());
   }
