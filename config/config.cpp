@@ -39,23 +39,23 @@ std::string_view to_string(Answerer answerer) {
   return "";
 }
 
-std::string_view to_string(Rung rung) {
-  switch (rung) {
-    case Rung::mcp: return "mcp";
-    case Rung::channel: return "channel";
-    case Rung::stdin_stream: return "stdin";
-    case Rung::hook: return "hook";
-    case Rung::socket: return "socket";
-    case Rung::exec: return "exec";
-    case Rung::file: return "file";
-    case Rung::tmux: return "tmux";
+std::string_view to_string(Way way) {
+  switch (way) {
+    case Way::mcp: return "mcp";
+    case Way::channel: return "channel";
+    case Way::stdin_stream: return "stdin";
+    case Way::hook: return "hook";
+    case Way::socket: return "socket";
+    case Way::exec: return "exec";
+    case Way::file: return "file";
+    case Way::tmux: return "tmux";
   }
   return "";
 }
 
-std::optional<Rung> parse_rung(std::string_view text) {
-  for (const Rung rung : rungs) {
-    if (to_string(rung) == text) return rung;
+std::optional<Way> parse_way(std::string_view text) {
+  for (const Way way : ways) {
+    if (to_string(way) == text) return way;
   }
   return std::nullopt;
 }

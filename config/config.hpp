@@ -46,15 +46,15 @@ enum class Answerer { person, lead, both };
 std::string_view to_string(Answerer);
 
 /// The ways to the lead session, as `delivery.via` spells them.
-enum class Rung { mcp, stdin_stream, hook, channel, socket, exec, file, tmux };
-inline constexpr Rung rungs[] = {Rung::mcp,     Rung::stdin_stream, Rung::hook, Rung::channel,
-                                 Rung::socket, Rung::exec,         Rung::file, Rung::tmux};
+enum class Way { mcp, stdin_stream, hook, channel, socket, exec, file, tmux };
+inline constexpr Way ways[] = {Way::mcp,     Way::stdin_stream, Way::hook, Way::channel,
+                                 Way::socket, Way::exec,         Way::file, Way::tmux};
 /// Those that are tried unless delivery.via says otherwise: what says nothing back has to be asked for.
-inline constexpr Rung usual_rungs[] = {Rung::mcp,    Rung::stdin_stream, Rung::hook, Rung::socket,
-                                       Rung::exec, Rung::file,         Rung::tmux};
+inline constexpr Way usual_ways[] = {Way::mcp,    Way::stdin_stream, Way::hook, Way::socket,
+                                       Way::exec, Way::file,         Way::tmux};
 /// "mcp", "stdin", "hook", "channel", "socket", "exec", "file", "tmux"
-std::string_view to_string(Rung);
-std::optional<Rung> parse_rung(std::string_view);
+std::string_view to_string(Way);
+std::optional<Way> parse_way(std::string_view);
 
 struct TeamSettings {
   std::string name;        // a team name or a glob such as "session-*"
@@ -158,7 +158,7 @@ struct TmuxSink {
 };
 
 struct DeliverySettings {
-  std::vector<Rung> via{std::begin(usual_rungs), std::end(usual_rungs)};  // the first that is available is used
+  std::vector<Way> via{std::begin(usual_ways), std::end(usual_ways)};  // the first that is available is used
   ExecSink exec;
   std::string file;  // absolute path of a JSON-lines file; empty: no such sink
   TmuxSink tmux;

@@ -88,7 +88,7 @@ TEST_CASE("a file that only names the team gets every default") {
   CHECK_FALSE(team.shutdown.force_after);
   CHECK(team.shutdown.tmux == std::vector<std::string>{"tmux"});
   CHECK(team.permissions.ask == Answerer::person);
-  CHECK(team.delivery.via == std::vector<Rung>(std::begin(usual_rungs), std::end(usual_rungs)));
+  CHECK(team.delivery.via == std::vector<Way>(std::begin(usual_ways), std::end(usual_ways)));
   CHECK_FALSE(team.delivery.max_wait);
   CHECK_FALSE(team.delivery.urgent_max_wait);
   CHECK_FALSE(team.delivery.expire_after);
@@ -340,7 +340,7 @@ retention = "30d"
   CHECK(team.sandbox.ask == Answerer::person);
   CHECK(team.plans.ask == Answerer::both);
   CHECK(team.shutdown.ask == Answerer::both);
-  CHECK(team.delivery.via == std::vector<Rung>{Rung::socket, Rung::exec, Rung::file, Rung::tmux});
+  CHECK(team.delivery.via == std::vector<Way>{Way::socket, Way::exec, Way::file, Way::tmux});
   CHECK(team.delivery.presumed_busy == std::chrono::seconds(45));
   CHECK(team.delivery.max_wait == std::chrono::minutes(20));
   CHECK(team.delivery.urgent_max_wait == Duration(0));
