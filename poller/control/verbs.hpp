@@ -106,6 +106,9 @@ class Verbs {
   /// `key`, and what its taker got before it over the same connection, was taken; also when that connection is gone.
   Result<std::size_t> acknowledge_up_to(Team&, const std::string& key);
 
+  /// The lead's own tools ask: of the one team that it leads, in its name, and only where `lead.mcp_tools` allows it.
+  /// Otherwise why not.
+  Object as_the_lead(Object& request) const;
   /// "role.not_leader": why `what` is not ours to do now, and what to do about it.
   static Object not_leader(Team&, const std::string& what);
   /// "request.invalid", with the modes there are.
