@@ -225,10 +225,11 @@ Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, M
 
 Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow& row, EventBatch& events,
                      Accepted& accepted) {
-  if (!context_.may(Right::take)) return leave(row, Disposition::control, events, accepted);
+  const auto reception = handlers::receive(refused, context_.standing);
+  if (reception.what == handlers::Reception::What::left) return leave(row, Disposition::control, events, accepted);
   row.disposition = Disposition::refused;
   row.code = refused.code;
-  row.reason = refused.reason;
+  row.reason = reception.reason;
   return record(row, Event::message_refused, events, accepted);
 }
 
@@ -236,17 +237,16 @@ Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRo
                      Accepted& accepted) {
   row.disposition = Disposition::control;
   seen(row, accepted);
-  if (!context_.may(Right::take) && !handlers::is_open(asked.request.state)) {
-    if (taken.read) {
-      if (looked_)
-        events.add(Event::request_lost_race, {{"team", context_.name},
-                                              {"request_id", asked.request.request_id},
-                                              {"from", asked.request.asker},
-                                              {"reason", "the lead had read the ask before we did"}});
-      return leave(row, Disposition::control, events, accepted);
-    }
-    accepted.ours = true;
+  const auto whose = handlers::first_met(asked, taken.read, context_.standing);
+  if (whose == handlers::FirstMet::left) {
+    if (looked_)
+      events.add(Event::request_lost_race, {{"team", context_.name},
+                                            {"request_id", asked.request.request_id},
+                                            {"from", asked.request.asker},
+                                            {"reason", "the lead had read the ask before we did"}});
+    return leave(row, Disposition::control, events, accepted);
   }
+  accepted.ours = whose == handlers::FirstMet::ours;
   if (auto recorded = record(row, Event::message_accepted, events, accepted); !recorded) return recorded;
   const auto& request = asked.request;
   if (auto put = context_.ledger.asks().put(context_.name, request); !put) return put;

@@ -27,7 +27,7 @@ constexpr milliseconds longest_hinted_interval{50};
 Team::Team(Services& services, const config::TeamConfig& config, std::string name)
     : services_(services),
       context_(name, config, services.home, services.ledger, services.telemetry, services.clock),
-      boxes_(open_team(services.files, services.clock, services.pool, config, name, services.state_dir)),
+      boxes_(system_of(config).open(services.files, services.clock, services.pool, config, name, services.state_dir)),
       mailbox_(*boxes_.mailbox),
       members_(*boxes_.members),
       notifier_(context_),
