@@ -177,6 +177,74 @@ class Ending(JsonlTest):
         self.assertNotIn("shutdown_request", [m["type"] for m in drain(self.team.path("alice"))])
 
 
+class WithoutRoster(JsonlTest):
+    """The later generations: boxes in the folder itself, everything about a request in `metadata`, emptied by unlinking."""
+
+    TOML = """
+[team]
+name = "crew"
+transport = "jsonl"
+folder = "%s"
+members = ["alice", "bob"]
+poll_interval = "50ms"
+[plans]
+decision = "approve"
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.boxes = self.folder / ".mailboxes"
+        self.boxes.mkdir(mode=0o755)
+
+    def say(self, content, kind="message", **metadata):
+        append(self.boxes / "lead.jsonl", (json.dumps({"from": "alice", "to": "lead", "content": content, "type": kind,
+                                                       "ts": time.time(), "metadata": metadata}) + "\n").encode())
+
+    def reads(self, name):
+        """What the worker reads; gone with it, as it empties by unlinking."""
+        try:
+            with open(self.boxes / (name + ".jsonl"), encoding="utf-8") as file:
+                messages = [json.loads(line) for line in file]
+        except FileNotFoundError:
+            return []
+        os.unlink(self.boxes / (name + ".jsonl"))
+        return messages
+
+    def test_the_third_generation_is_led_without_a_roster(self):
+        self.make_daemon(self.TOML % self.boxes).start()
+        self.say("hello")
+        self.say("the plan", "plan_approval_request", request_id="req_000001")
+        self.say("42", "result")
+        self.hears("hello")
+        self.hears("42")
+        answer = wait_for("the plan is approved", lambda: self.reads("alice"))[0]
+        self.assertEqual(list(answer), ["from", "to", "content", "type", "ts", "metadata"])
+        self.assertEqual((answer["type"], answer["metadata"]), ("plan_approval_response", {"request_id": "req_000001", "approve": True}))
+        wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="alice"))
+        self.daemon.cli("send", "bob", "go on")
+        self.assertEqual(wait_for("bob has it", lambda: self.reads("bob"))[0]["content"], "go on")
+        request = self.daemon.ask("shutdown", member="alice", by="test")["shutdowns"][0]["request_id"]
+        asked = wait_for("alice is asked", lambda: self.reads("alice"))[0]
+        self.assertEqual((asked["type"], asked["metadata"]), ("shutdown_request", {"request_id": request}))
+        self.say("bye", "shutdown_response", request_id=request, approve=True)
+        self.hears("alice has shut down")
+
+    def test_the_fourth_generation_is_watched_and_written_to_and_its_answers_are_left_to_its_lead(self):
+        tasks = self.folder / ".tasks"
+        tasks.mkdir(mode=0o755)
+        (tasks / ".lock").write_text("")
+        self.make_daemon(self.TOML % self.boxes).start()
+        self.say("the plan", "plan_approval_request", request_id="req_000001")
+        ask = self.pending_id("req_000001")
+        self.assertEqual(ask["request_id"], "req_000001")
+        said = self.daemon.cli("approve", "req_000001", expect=None)
+        self.assertNotEqual(said.returncode, 0)
+        self.assertIn("what their own lead remembers", said.stdout + said.stderr)
+        self.daemon.cli("send", "bob", "go on")
+        self.assertEqual([m["type"] for m in wait_for("bob has it", lambda: self.reads("bob"))], ["message"])
+        self.assertEqual(self.reads("alice"), [])
+
+
 class Roles(JsonlTest):
     def test_front_decides_plans_by_rule_and_observer_watches_and_neither_touches_a_file(self):
         team = JsonlTeam(self.folder)

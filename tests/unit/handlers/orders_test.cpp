@@ -61,6 +61,15 @@ TEST_CASE("a mode is set in the shape that workers take") {
         R"({"type":"mode_set_request","mode":"acceptEdits","from":"team-lead"})");
 }
 
+TEST_CASE("lines of a JSONL team carry neither modes nor rules, and that is said") {
+  Team team;
+  team.config.team.transport = config::Transport::jsonl;
+  const auto mode = refusal(set_mode("w1", config::PermissionMode::plan, "test", team.view(), noon));
+  CHECK(mode.code == "order.not_carried");
+  CHECK(mode.reason.find("modes do not exist there") != std::string::npos);
+  CHECK(refusal(share_rule("w1", *team_rule("Bash(ls)", ""), "test", team.view(), noon)).code == "order.not_carried");
+}
+
 TEST_CASE("no mode above the ceiling is sent, whoever asks") {
   Team team;
   const auto set = [&](config::PermissionMode mode) { return set_mode("w1", mode, "alice", team.view(), noon); };

@@ -194,6 +194,34 @@ TEST_CASE("a worker that agreed gets its grace, then TERM, then KILL, and then w
   CHECK(agreed.at(600'000) == "advance process_ends");
 }
 
+TEST_CASE("where the roster says who has ended, that alone is the end, with an answer or without one") {
+  for (const State state : {State::requested, State::approved, State::forced}) {
+    Case one(state);
+    one.shutdown.place = {};
+    one.sight = {.ended = false};
+    CAPTURE(to_string(state));
+    CHECK(one.at(10'000) == "wait");
+    one.sight.ended = true;
+    CHECK(one.at(10'000) == "advance process_ends");
+  }
+  Case agreed(State::approved);
+  agreed.shutdown.place = {};
+  agreed.sight = {.ended = false};
+  CHECK(agreed.at(700'000) == "advance time_passes");
+}
+
+TEST_CASE("a worker of a JSONL team is asked under an id as its program has them, and never forced") {
+  Team team;
+  team.config.team.transport = config::Transport::jsonl;
+  ShutdownOrder order = order_for("w1");
+  order.force_after = std::chrono::seconds(60);
+  const Shutdown drafted = draft(team, order).shutdown;
+  CHECK(drafted.request_id.size() == 8);
+  CHECK(drafted.request_id.find_first_not_of("0123456789abcdef") == std::string::npos);
+  CHECK(drafted.force_ms == 0);
+  CHECK(draft(team, order_for("w2")).shutdown.request_id != drafted.request_id);
+}
+
 TEST_CASE("who is forced is signalled at once") {
   Case forced(State::forced);
   CHECK(forced.at(0) == "terminate");
