@@ -99,8 +99,10 @@ Result<std::span<const News>> JsonlMailbox::news() {
   const auto folder = open_boxes();
   if (!folder && is_missing(folder.error())) return std::span<const News>{};
   if (!folder) return folder.error();
-  const auto names = files_.list(*folder);
+  auto names = files_.list(*folder);
   if (!names) return names.error();
+  for (const std::string& name : posts_.files())  // some empty an inbox by taking it away
+    if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
   posts_.look(*folder, [&](const std::string& file, std::string_view line) {
     return key_in(file.substr(0, file.size() - inbox_suffix.size()))(line);
   });

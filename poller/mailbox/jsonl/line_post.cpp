@@ -189,6 +189,12 @@ void LinePost::let_go(const std::string& file, const schema::MessageKey& key) {
   posted_.erase(box);
 }
 
+std::vector<std::string> LinePost::files() const {
+  std::vector<std::string> names;
+  for (const auto& [file, box] : posted_) names.push_back(file);
+  return names;
+}
+
 bool LinePost::decided(const std::string& file) const {
   const auto box = posted_.find(file);
   return box != posted_.end() && std::any_of(box->second.lines.begin(), box->second.lines.end(),

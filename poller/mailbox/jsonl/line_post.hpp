@@ -37,6 +37,7 @@ class LinePost {
   using KeyOf = std::function<std::optional<schema::MessageKey>(std::string_view line)>;
   void look(const Directory& folder,
             const std::function<std::optional<schema::MessageKey>(const std::string& file, std::string_view)>& key_in);
+  [[nodiscard]] std::vector<std::string> files() const;
   /// True when the fate of one of them is known, and nobody has let it go yet.
   [[nodiscard]] bool decided(const std::string& file) const;
   /// Makes these lines say nothing, where they still stand.

@@ -149,6 +149,18 @@ TEST_CASE("lines are written only to a worker's name, in its generation, and wha
   CHECK(at.look("bob", Reader::passer_by) == std::vector<std::string>{"hi"});
 }
 
+TEST_CASE("an inbox that its owner empties by taking it away is news still, while a line of ours was in it") {
+  JsonlSetting at(".mailboxes", {"bob"});
+  REQUIRE(at.mailbox->post("bob", at.message("hi")).put == Put::done);
+  CHECK_FALSE(at.news()["bob"]);
+  static_cast<void>(at.get("bob.jsonl"));
+  std::filesystem::remove(at.scratch.path(".mailboxes/bob.jsonl"));
+  CHECK(at.news()["bob"]);
+  CHECK(at.mailbox->fate("bob", at.key("hi")) == Fate::consumed);
+  at.mailbox->let_go("bob", at.key("hi"));
+  CHECK(at.news().empty());
+}
+
 TEST_CASE("a request to shut down that was never read is taken back, also by another process") {
   JsonlSetting at;
   const std::string stop = schema::encode(schema::ShutdownRequest{"1a2b3c4d", "lead", "done", at.message("").timestamp});
