@@ -1,5 +1,4 @@
 // `mcp install` and `mcp uninstall`: our server in the settings of a client.
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -24,17 +23,12 @@ struct McpInstallOptions {
   bool yes = false;
 };
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 /// What a client may not hand on is written down: who it is, where, and which daemon.
 Result<std::vector<std::string>> arguments_of(const Context& context, const McpInstallOptions& options) {
   std::vector<std::string> words{"mcp"};
-  const std::string root = options.root.empty() && context.team.empty() ? variable("COLLAB_ROOT") : options.root;
+  const std::string root = options.root.empty() && context.team.empty() ? environment_text("COLLAB_ROOT") : options.root;
   if (!root.empty()) {
-    const std::string actor = options.actor.empty() ? variable("COLLAB_ACTOR") : options.actor;
+    const std::string actor = options.actor.empty() ? environment_text("COLLAB_ACTOR") : options.actor;
     std::error_code problem;
     const fs::path folder = fs::absolute(root, problem).lexically_normal();
     if (problem || !fs::is_directory(folder, problem))

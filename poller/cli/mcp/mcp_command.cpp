@@ -1,6 +1,5 @@
 // `mcp`: the server that a client starts.
 #include <boost/asio/io_context.hpp>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "poller/cli/mcp/lead_box.hpp"
 #include "poller/cli/mcp/channel.hpp"
 #include "poller/cli/mcp/serve.hpp"
+#include "poller/cli/mcp/servers.hpp"
 #include "poller/mailbox/maildir/maildir_operations.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -21,11 +21,6 @@ struct McpOptions {
   std::optional<config::Duration> ack_within;
   bool channel = false;
 };
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 ExitCode serve_lead(Context& context, const mcp::Server::Settings& settings) {
   const auto complain = [&context](const std::string& what) { context.console.complain(what); };
@@ -62,8 +57,8 @@ ExitCode serve_actor(Context& context, const McpOptions& options, const mcp::Ser
 }
 
 ExitCode run_mcp(Context& context, McpOptions options) {
-  if (options.root.empty() && context.team.empty()) options.root = variable("COLLAB_ROOT");
-  if (options.actor.empty()) options.actor = variable("COLLAB_ACTOR");
+  if (options.root.empty() && context.team.empty()) options.root = environment_text("COLLAB_ROOT");
+  if (options.actor.empty()) options.actor = environment_text("COLLAB_ACTOR");
   mcp::Server::Settings settings;
   if (options.ack_within) settings.ack_within = *options.ack_within;
   settings.channel = options.channel;

@@ -14,6 +14,9 @@ struct McpPlace {
   schema::ServersPlace keys;
 };
 
+/// A variable of the environment; empty when it is not set.
+std::string environment_text(const char* name);
+
 /// Of a scope: "user" and "local" are in .claude.json in CLAUDE_CONFIG_DIR or HOME, "project" is .mcp.json in the
 /// working directory.
 Result<McpPlace> mcp_place(const std::string& scope);
