@@ -150,7 +150,8 @@ std::string pretty_ascii(const json::value& value, std::size_t level) {
   if (const auto* object = value.if_object()) {
     std::map<std::string_view, const json::value*> sorted;
     for (const auto& [key, member] : *object) sorted[key] = &member;
-    for (const auto& [key, member] : sorted) parts.push_back(ascii_quote(key) + ": " + pretty_ascii(*member, level + 1));
+    for (const auto& [key, member] : sorted)
+      parts.push_back(ascii_quote(key) + ": " + pretty_ascii(*member, level + 1));
     return enclosed('{', parts, '}', level);
   }
   if (const auto* array = value.if_array()) {

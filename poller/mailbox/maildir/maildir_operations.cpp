@@ -81,8 +81,9 @@ Result<json::object> MaildirOperations::send(const Letter& letter) {
     std::string known;
     if (actors)
       for (const std::string& name : *actors) known += (known.empty() ? "" : ", ") + name;
-    return Error{"actor.unknown", "nobody is called \"" + letter.to + "\" below " + root_.path() + ", so nobody would " +
-                                      "read it; there " + (known.empty() ? "is nobody yet" : "are: " + known)};
+    return Error{"actor.unknown", "nobody is called \"" + letter.to + "\" below " + root_.path() +
+                                      ", so nobody would " + "read it; there " +
+                                      (known.empty() ? "is nobody yet" : "are: " + known)};
   }
   if (!box && !is_errno(box.error(), ENOENT)) return box.error();
   const Result<Directory> to = root_.made_folder(letter.to + "/new");

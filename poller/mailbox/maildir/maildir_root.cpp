@@ -126,7 +126,8 @@ Result<std::string> MaildirRoot::stage(const Directory& tmp, const schema::Envel
   const std::string bytes = envelope.encode();
   if (bytes.size() > most_bytes)
     return Error{"payload.too_large", "that makes " + std::to_string(bytes.size()) + " bytes, at most " +
-                                          std::to_string(most_bytes) + " can be written; put it into a file and send "
+                                          std::to_string(most_bytes) +
+                                          " can be written; put it into a file and send "
                                           "its path"};
   const std::string name = std::string(our_tmp) + random_hex() + ".tmp";
   if (Status written = create_durable(files_, tmp, name, bytes, file_mode); !written.ok()) return written.error();

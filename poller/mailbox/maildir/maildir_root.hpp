@@ -52,8 +52,8 @@ class MaildirRoot {
 
   /// A name that sorts by the present and is nobody else's, and its two parts.
   struct Fresh {
-    long long ns;     // of the system's clock, never twice in this process and never falling
-    std::string id;   // 32 hexadecimal digits
+    long long ns;    // of the system's clock, never twice in this process and never falling
+    std::string id;  // 32 hexadecimal digits
     std::string name() const;
   };
   [[nodiscard]] Fresh fresh() const;

@@ -112,9 +112,9 @@ class TaskQueue {
   const MaildirRoot& root_;
   const TaskSettings settings_;
   IdIndex done_;
-  std::map<std::string, Waiting> waiting_;        // by name
-  std::map<std::string, FirstSeen> seen_;         // claims, by holder/name
-  std::map<std::string, SteadyTime> begun_;       // names in tmp/ of what is being given back, since when
+  std::map<std::string, Waiting> waiting_;   // by name
+  std::map<std::string, FirstSeen> seen_;    // claims, by holder/name
+  std::map<std::string, SteadyTime> begun_;  // names in tmp/ of what is being given back, since when
 };
 
 }  // namespace inbox_poller::poller

@@ -168,7 +168,8 @@ Status TaskQueue::bury_unreadable() {
     const Result<Directory> open = root_.folder(task_folder(TaskPlace::open));
     if (!open) return open.error();
     const Result<FileStat> stat = root_.files().stat_at(*open, name);
-    if (!stat || stat->kind != FileKind::regular || root_.clock().system_ns() - stat->ctime_ns < unreadable_for_ns) continue;
+    if (!stat || stat->kind != FileKind::regular || root_.clock().system_ns() - stat->ctime_ns < unreadable_for_ns)
+      continue;
     const Result<Letterfile> file = root_.read(*open, name);
     if (file || file.error().code.starts_with("io.")) continue;
     const Result<Directory> dead = root_.made_folder(task_folder(TaskPlace::dead));
@@ -249,13 +250,15 @@ Result<TaskFile> TaskQueue::find(const std::string& id) const {
   if (!tasks) return tasks.error();
   // Of a task that stands in several places: done is done, a result that came late is no task.
   const auto weight = [](const TaskFile& one) {
-    return one.task.text("status") == "late" ? 0 : one.place == TaskPlace::done ? 3 : one.place == TaskPlace::claimed ? 2 : 1;
+    return one.task.text("status") == "late" ? 0
+           : one.place == TaskPlace::done    ? 3
+           : one.place == TaskPlace::claimed ? 2
+                                             : 1;
   };
   const TaskFile* best = nullptr;
   for (const TaskFile& one : *tasks)
     if (schema::identity_of(one.task) == id && (best == nullptr || weight(one) > weight(*best))) best = &one;
-  if (best == nullptr)
-    return Error{"task.unknown", "there is no task " + id + " below " + root_.path() + "/tasks"};
+  if (best == nullptr) return Error{"task.unknown", "there is no task " + id + " below " + root_.path() + "/tasks"};
   return *best;
 }
 

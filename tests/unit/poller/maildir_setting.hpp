@@ -62,9 +62,10 @@ struct MaildirSetting {
   Result<std::optional<poller::HandOut>> recv(poller::Operations& operations, poller::Filter filter = {},
                                               std::chrono::milliseconds within = std::chrono::milliseconds(0)) {
     std::optional<Result<std::optional<poller::HandOut>>> got;
-    boost::asio::co_spawn(io, keep_result(operations.recv(std::move(filter), within), got), [](std::exception_ptr problem) {
-      if (problem) std::rethrow_exception(problem);
-    });
+    boost::asio::co_spawn(io, keep_result(operations.recv(std::move(filter), within), got),
+                          [](std::exception_ptr problem) {
+                            if (problem) std::rethrow_exception(problem);
+                          });
     io.restart();
     while (!got && io.run_one() > 0) {
     }

@@ -122,7 +122,8 @@ TEST_CASE("Tasks are claimed by priority, then as they were posted; or only thos
 TEST_CASE("Fields that nobody here knows are kept through everything, in their own bytes") {
   MaildirSetting setting;
   auto ada = setting.actor("ada");
-  setting.put("tasks/open/1.json", R"({"id": "1", "n": 12345678901234567890123, "payload": {"deep": 1e999}, "status": "open"})");
+  setting.put("tasks/open/1.json",
+              R"({"id": "1", "n": 12345678901234567890123, "payload": {"deep": 1e999}, "status": "open"})");
   CHECK(claimed_id(*ada) == "1");
   REQUIRE(ada->heartbeat("1", lease).ok());
   REQUIRE(ada->abandon("1", "not mine").ok());
@@ -193,7 +194,8 @@ TEST_CASE("A claim without a lease is given back after two leases, however old i
 TEST_CASE("A beat that was under way while its claim was taken away: the holder lives") {
   MaildirSetting setting;
   auto boss = setting.actor("boss");
-  const std::string claim = R"({"id": "7", "status": "claimed", "owner": "eve", "claimed_at": 1, "lease_expires_at": 2})";
+  const std::string claim =
+      R"({"id": "7", "status": "claimed", "owner": "eve", "claimed_at": 1, "lease_expires_at": 2})";
   setting.put("tasks/claimed/eve/7.json", claim);
   REQUIRE(boss->sweep()->empty());
   CHECK(setting.names("tasks/claimed/eve").empty());
@@ -274,7 +276,8 @@ TEST_CASE("A peer's sweep that steals a task between our write and our move: no 
   CHECK(claimed_id(*ada) == id);
   const std::string name = name_of(setting, "tasks/claimed/ada");
   setting.files.once_before(Call::move, "done/" + name, [&] {
-    std::filesystem::rename(setting.scratch.path("tasks/claimed/ada/" + name), setting.scratch.path("tasks/open/" + name));
+    std::filesystem::rename(setting.scratch.path("tasks/claimed/ada/" + name),
+                            setting.scratch.path("tasks/open/" + name));
   });
   CHECK(ada->complete(id, "late").error().code == "task.not_held");
   CHECK(traces_of(*ada, id).late == 1);
@@ -338,9 +341,12 @@ TEST_CASE("Attempts of peers count too, and no attempt counts twice") {
   MaildirSetting setting;
   auto boss = setting.actor("boss");
   for (int i = 0; i < 3; ++i) {
-    for (const std::string& name : setting.names("tasks/open")) std::filesystem::remove(setting.scratch.path("tasks/open/" + name));
+    for (const std::string& name : setting.names("tasks/open"))
+      std::filesystem::remove(setting.scratch.path("tasks/open/" + name));
     const std::string attempts = i == 0 ? "" : ", \"attempts\": " + std::to_string(i);
-    setting.put("tasks/claimed/eve/7.json", R"({"id": "7", "owner": "eve", "status": "claimed", "claimed_at": 1, "lease_expires_at": 2)" + attempts + "}");
+    setting.put(
+        "tasks/claimed/eve/7.json",
+        R"({"id": "7", "owner": "eve", "status": "claimed", "claimed_at": 1, "lease_expires_at": 2)" + attempts + "}");
     REQUIRE(sweep_through(setting, *boss).size() == 1);
   }
   CHECK(traces_of(*boss, "7").dead == 1);
