@@ -32,6 +32,7 @@ class Socket:
         return message["text"]
 
     def close(self):
+        self.control.ask("ack", keys=[self.acked])
         self.control.close()
 
 
@@ -49,6 +50,7 @@ class Tool:
         return self.client.result(self.call, 60)["structuredContent"]["message"]["payload"]
 
     def close(self):
+        self.client.ask("ping")
         self.client.stop()
 
 

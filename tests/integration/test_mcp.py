@@ -4,45 +4,14 @@ import json
 import os
 import pathlib
 import random
-import signal
 import subprocess
-import sys
 import time
 
-from case import ProcessTest
-from daemon import alone, wait_for, write_private
+from daemon import alone, write_private
+from mailboxes import Mailboxes
 from mcp import MODERN, PROTOCOL, McpClient
 
 MIB = 1 << 20
-READER = pathlib.Path(__file__).resolve().parent.parent / "support" / "mcp_reader.py"
-
-
-class Mailboxes(ProcessTest):
-    def setUp(self):
-        super().setUp()
-        self.program = os.environ["INBOX_POLLER"]
-        self.env = alone(self.folder)
-        self.root = self.folder / "mail"
-        for part in ("tmp", "alice/new", "alice/cur", "bob/new", "bob/cur", "tasks/open", "tasks/claimed", "tasks/done"):
-            (self.root / part).mkdir(parents=True)
-
-    def connect(self, actor="alice", *arguments, start=True):
-        client = McpClient(self.program, "--root", self.root, "--actor", actor, *arguments, env=self.env)
-        self.stops.append(client.stop)
-        if start:
-            client.start()
-        return client
-
-    def post(self, to, payload, type="note", sender="carol"):
-        """A message as other programs write one."""
-        self.posted = getattr(self, "posted", 0) + 1
-        name = "%020d-%032x.json" % (time.time_ns(), self.posted)
-        message = {"from": sender, "id": "%032x" % self.posted, "payload": payload, "to": to, "ts": time.time(), "type": type}
-        (self.root / "tmp" / name).write_text(json.dumps(message, indent=2, sort_keys=True))
-        os.rename(self.root / "tmp" / name, self.root / to / "new" / name)
-
-    def unread(self, actor="alice"):
-        return sorted(p.name for p in (self.root / actor / "new").iterdir())
 
 
 class Lines(Mailboxes):
@@ -231,49 +200,6 @@ class Taken(Mailboxes):
         self.labelled(got)
         client.ask("ping")
         self.assertEqual(self.unread(), [])
-
-    def labelled(self, messages):
-        """Whatever came before says so."""
-        seen = set()
-        for message in messages:
-            if message["payload"] in seen:
-                self.assertGreater(message.get("attempts", 1), 1, "a repeat without its label: %s" % message)
-            seen.add(message["payload"])
-
-    def test_a_thousand_messages_and_nothing_lost_while_server_and_client_are_killed(self):
-        chance = random.Random(11)
-        log = self.folder / "got.jsonl"
-        total, kills, posted = 1000, 0, 0
-        deadline = time.monotonic() + 50 * float(os.environ.get("TEST_PATIENCE", "1"))
-
-        def got():
-            lines = log.read_bytes().split(b"\n")[:-1] if log.exists() else []
-            return [json.loads(line) for line in lines]
-
-        while len({m["payload"] for m in got()}) < total:
-            self.assertLess(time.monotonic(), deadline, "%d of %d after %d kills" % (len({m["payload"] for m in got()}), total, kills))
-            reader = subprocess.Popen([sys.executable, "-B", str(READER), self.program, str(self.root), "alice", str(log)], env=self.env,
-                                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # it may lose its server
-            self.stops.append(lambda one=reader: one.poll() is None and one.kill())
-            server = int(reader.stdout.readline())
-            for _ in range(min(30, total - posted)):
-                posted += 1
-                self.post("alice", "message %d" % posted)
-                time.sleep(chance.random() * 0.01)
-            time.sleep(chance.random() * 0.2)
-            try:
-                os.kill(chance.choice((server, reader.pid)), signal.SIGKILL)
-                kills += 1
-            except ProcessLookupError:
-                pass
-            time.sleep(chance.random() * 0.02)
-            reader.kill()
-            reader.wait()
-            reader.stdout.close()
-        self.assertGreater(kills, 20)
-        messages = got()
-        self.labelled(messages)
-        print("%d messages, %d kills, %d repeats, all labelled" % (total, kills, len(messages) - total))
 
 
 class Install(Mailboxes):
