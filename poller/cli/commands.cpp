@@ -13,13 +13,14 @@ namespace inbox_poller::poller::cli {
 using Declare = void(CLI::App&, Context&);
 Declare declare_ack, declare_allow, declare_approve, declare_box, declare_box_abandon, declare_box_claim,
     declare_box_complete, declare_box_heartbeat, declare_box_inbox, declare_box_post, declare_box_recv,
-    declare_box_send, declare_box_sweep, declare_box_try_recv, declare_tasks, declare_tasks_requeue, declare_tasks_show,
-    declare_broadcast, declare_check_config, declare_decisions, declare_deny, declare_doctor, declare_history,
-    declare_hook, declare_hook_install, declare_hook_uninstall, declare_hook_wait, declare_hook_worker, declare_inbox,
-    declare_inbox_clear, declare_inbox_list, declare_inbox_mark_read, declare_inbox_send, declare_inbox_show,
-    declare_inbox_unread, declare_lead, declare_lead_run, declare_mcp, declare_mode, declare_pending,
-    declare_quarantine, declare_recv, declare_reload, declare_resume, declare_revoke, declare_rules, declare_run,
-    declare_send, declare_shutdown, declare_shutdowns, declare_status, declare_trace;
+    declare_box_send, declare_box_sweep, declare_box_try_recv, declare_broadcast, declare_check_config,
+    declare_decisions, declare_deny, declare_doctor, declare_history, declare_hook, declare_hook_install,
+    declare_hook_uninstall, declare_hook_wait, declare_hook_worker, declare_inbox, declare_inbox_clear,
+    declare_inbox_list, declare_inbox_mark_read, declare_inbox_send, declare_inbox_show, declare_inbox_unread,
+    declare_lead, declare_lead_run, declare_mcp, declare_mcp_install, declare_mcp_uninstall, declare_mode,
+    declare_pending, declare_quarantine, declare_recv, declare_reload, declare_resume, declare_revoke, declare_rules,
+    declare_run, declare_send, declare_shutdown, declare_shutdowns, declare_status, declare_tasks,
+    declare_tasks_requeue, declare_tasks_show, declare_trace;
 
 namespace {
 
@@ -79,6 +80,8 @@ constexpr Command all_commands[] = {
     {"hook uninstall", Group::deliver, "Take our hooks out again", declare_hook_uninstall},
 
     {"mcp", Group::deliver, "Mail and tasks as tools of an assistant: a server that its client starts", declare_mcp},
+    {"mcp install", Group::deliver, "Put this server into the settings of a client", declare_mcp_install},
+    {"mcp uninstall", Group::deliver, "Take it out again", declare_mcp_uninstall},
 
     {"run", Group::set_up, "Run the daemon", declare_run},
     {"check-config", Group::set_up, "Check the configuration and print what is in effect", declare_check_config},
