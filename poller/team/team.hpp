@@ -45,7 +45,7 @@ struct Services {
   boost::asio::any_io_executor executor;  // the decision thread
   boost::asio::thread_pool& pool;         // for reads of big files
   std::string home;
-  std::string state_dir;  // of the ledger, and of what a mailbox system keeps beside it
+  std::string state_dir = {};  // of the ledger, and of what a mailbox system keeps beside it
   WorkerProcesses workers{processes, clock};
 };
 
