@@ -4,18 +4,18 @@
 
 namespace inbox_poller::poller {
 
-std::string_view to_string(ReadOutcome outcome) {
+BoxState state_of(ReadOutcome outcome) {
   switch (outcome) {
-    case ReadOutcome::document: return "ok";
-    case ReadOutcome::missing: return "missing";
-    case ReadOutcome::empty: return "empty";
-    case ReadOutcome::torn: return "torn";
-    case ReadOutcome::not_regular: return "not_regular";
-    case ReadOutcome::too_large: return "too_large";
-    case ReadOutcome::lock_held: return "locked";
+    case ReadOutcome::document: return BoxState::open;
+    case ReadOutcome::missing: return BoxState::missing;
+    case ReadOutcome::empty: return BoxState::empty;
+    case ReadOutcome::torn: return BoxState::torn;
+    case ReadOutcome::not_regular: return BoxState::not_regular;
+    case ReadOutcome::too_large: return BoxState::too_large;
+    case ReadOutcome::lock_held: return BoxState::held;
     case ReadOutcome::fault: break;
   }
-  return "fault";
+  return BoxState::fault;
 }
 
 Put put_of(WriteOutcome outcome) {
@@ -35,8 +35,8 @@ Put put_of(WriteOutcome outcome) {
 EntryIndex::EntryIndex(const ReadResult& reading, const KnownEntries& known)
     : known_(known), empty_(reading.skipped == 0 && reading.document.entries().empty()) {
   unread_.reserve(reading.document.entries().size());
-  for (const schema::InboxEntry& entry : reading.document.entries())
-    unread_.emplace(entry.key.value, entry.read != schema::ReadFlag::read);
+  for (const InboxEntry& entry : reading.document.entries())
+    unread_.emplace(entry.key.value, entry.read != ReadFlag::read);
 }
 
 std::optional<bool> EntryIndex::is_unread(const schema::MessageKey& key) const {

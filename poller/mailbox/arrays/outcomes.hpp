@@ -16,7 +16,7 @@
 #include "poller/mailbox/mailbox.hpp"
 #include "schema/error.hpp"
 #include "schema/ids.hpp"
-#include "schema/inbox_document.hpp"
+#include "poller/mailbox/arrays/inbox_document.hpp"
 
 namespace inbox_poller::poller {
 
@@ -39,8 +39,8 @@ enum class ReadOutcome {
   fault,        // I/O error; `detail` says which
 };
 
-/// "ok", "torn" and the like, for people and `status`.
-std::string_view to_string(ReadOutcome);
+/// The same, as the port says it.
+BoxState state_of(ReadOutcome);
 
 /// What one look at all inboxes found of one.
 struct InboxGlance {
@@ -60,7 +60,7 @@ struct ReadResult {
   ReadOutcome outcome = ReadOutcome::missing;
   /// With `document`: the entries. With `torn`: what could be salvaged (complete entries before the damage) and the raw
   /// bytes.
-  schema::InboxDocument document;
+  InboxDocument document;
   std::string detail;  // for people; empty when there is nothing to say
 
   // Of read_news() with a `document` outcome:
@@ -122,14 +122,5 @@ class EntryIndex {
 /// What became of something we appended, going by a later reading: `consumed` when it is marked read, or gone together
 /// with what stood unread before it; `lost` when it is gone while those are still there: a peer's unlocked write ate it.
 Fate fate_in(const EntryIndex& entries, const AppendReceipt& receipt);
-
-/// How long locks were held and how often they were met; microseconds. For `status` and the benchmark.
-struct LockStatistics {
-  std::uint64_t acquired = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t stale_taken = 0;
-  std::uint64_t median_us = 0;
-  std::uint64_t p99_us = 0;
-};
 
 }  // namespace inbox_poller::poller
