@@ -1,5 +1,7 @@
 #include "config/config.hpp"
 
+#include "config/text.hpp"
+
 namespace inbox_poller::config {
 
 std::string_view to_string(PermissionMode mode) {
@@ -56,6 +58,10 @@ std::optional<Rung> parse_rung(std::string_view text) {
     if (to_string(rung) == text) return rung;
   }
   return std::nullopt;
+}
+
+bool TeamSettings::claims(std::string_view team) const {
+  return is_glob() ? wildcard_match(name, team) && !(name.starts_with('*') && team.starts_with('.')) : name == team;
 }
 
 std::string TeamSettings::task_folder(std::string_view team) const {

@@ -65,6 +65,10 @@ struct TeamSettings {
   std::string tasks;                 // absolute; the team's task folder; empty: <tasks_root>/<team>
   ForeignConsumer foreign_consumer = ForeignConsumer::stop;
   Duration silent_after{std::chrono::minutes(10)};  // a worker that said nothing for so long is shown as silent
+  /// Whether `name` stands for many teams: a `*` for any run of characters, but for no leading dot.
+  [[nodiscard]] bool is_glob() const { return name.find('*') != std::string::npos; }
+  /// Whether the team in this folder of the root is meant.
+  [[nodiscard]] bool claims(std::string_view team) const;
   /// The folder with the task files of the team of this name.
   [[nodiscard]] std::string task_folder(std::string_view team) const;
   bool operator==(const TeamSettings&) const = default;
