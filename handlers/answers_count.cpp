@@ -26,16 +26,16 @@ AnswerWorth worth_of(WorkerProcess process, bool lead_signs) {
           "anybody else (leadProcess in the roster)"};
 }
 
-bool is_verified(RequestKind kind, RequestEvent event) {
+bool is_verified(AskKind kind, AskEvent event) {
   switch (event) {
-    case RequestEvent::rule_asks:
-    case RequestEvent::asker_leaves:
-    case RequestEvent::answered_by_other: return false;
-    case RequestEvent::rule_allows:
-    case RequestEvent::person_approves: return true;
-    case RequestEvent::rule_denies:
-    case RequestEvent::person_denies:
-    case RequestEvent::deadline_passes: return kind != RequestKind::stop;
+    case AskEvent::rule_asks:
+    case AskEvent::asker_leaves:
+    case AskEvent::answered_by_other: return false;
+    case AskEvent::rule_allows:
+    case AskEvent::person_approves: return true;
+    case AskEvent::rule_denies:
+    case AskEvent::person_denies:
+    case AskEvent::deadline_passes: return kind != AskKind::stop;
   }
   return true;
 }

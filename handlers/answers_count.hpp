@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "handlers/request_state.hpp"
+#include "handlers/ask_state.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -30,7 +30,7 @@ struct AnswerWorth {
 AnswerWorth worth_of(WorkerProcess, bool lead_signs);
 
 /// True for events whose words to the worker it would verify. A refused wish to stop is plain chat.
-bool is_verified(RequestKind, RequestEvent);
+bool is_verified(AskKind, AskEvent);
 
 /// "ada takes answers from its own lead only: its process …"
 std::string verifies(std::string_view worker, const AnswerWorth&);

@@ -20,14 +20,14 @@ struct Grant {
 std::string reason_of(const config::Verdict&);
 
 /// What is granted when nobody says otherwise: the input as it was asked; the standard mode, or the ceiling below it.
-Grant plain_grant(const Request&, const TeamView&);
+Grant plain_grant(const Ask&, const TeamView&);
 
 /// The answer to a request that is approved, denied or expired, as a message for the asker's inbox. A denial's text is
 /// the request's `reason`. A granted wish to stop has none: a shutdown follows.
-Post reply_to(const Request& decided, const Grant&, const TeamView&);
+Post reply_to(const Ask& decided, const Grant&, const TeamView&);
 
 /// A person's words for which the answer has no field (a note with an approval, a reason with a sandbox denial), as a
 /// plain message that follows the answer. Clients drop words inside an approval; see docs/protocol.md.
-Post note_to(const Request& decided, std::string_view words, const TeamView&);
+Post note_to(const Ask& decided, std::string_view words, const TeamView&);
 
 }  // namespace inbox_poller::handlers

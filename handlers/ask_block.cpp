@@ -17,7 +17,7 @@ std::string quoted(std::string_view title, std::string_view text) {
   return std::string(title) + "\n" + schema::printable_block(text, margin);
 }
 
-std::string command(std::string_view verb, std::string_view options, const Request& request, const TeamView& view) {
+std::string command(std::string_view verb, std::string_view options, const Ask& request, const TeamView& view) {
   // `--` ends the options, whatever the id begins with.
   const std::string id = (request.request_id.starts_with('-') ? "-- " : "") + schema::shell_word(request.request_id);
   return schema::printable("  inbox-poller " + std::string(verb) + " --team " + schema::shell_word(view.team) +
@@ -25,11 +25,11 @@ std::string command(std::string_view verb, std::string_view options, const Reque
          "\n";
 }
 
-std::string how_to_answer(const Request& request, const TeamView& view) {
+std::string how_to_answer(const Ask& request, const TeamView& view) {
   std::string text = "It is denied at " + schema::iso_timestamp(request.deadline_ms) +
                      " unless it is answered before. To answer, run one of:\n";
   text += command("approve", "", request, view);
-  if (request.kind == RequestKind::permission) text += command("approve", " --always", request, view);
+  if (request.kind == AskKind::permission) text += command("approve", " --always", request, view);
   return text + command("deny", " --reason 'WHY'", request, view);
 }
 
@@ -37,10 +37,10 @@ std::string where_to_read(const TeamView& view) {
   return "inbox-poller pending --team " + schema::shell_word(view.team);
 }
 
-std::string whole_text(const Request& request, const TeamView& view) {
+std::string whole_text(const Ask& request, const TeamView& view) {
   std::string suggestions = request.suggestions;
   if (suggestions == "[]" || suggestions == "null") suggestions.clear();
-  const AskKind& kind = kind_of(request.kind);
+  const AskTraits& kind = traits_of(request.kind);
   return request.asker + std::string(kind.meaning) + kind.card(request, margin) +
          quoted("What " + request.asker + " says about it, checked by nobody:", request.description) +
          quoted("What it suggests beside; an approval does not apply it:", suggestions) +
@@ -50,7 +50,7 @@ std::string whole_text(const Request& request, const TeamView& view) {
 }
 
 /// Nothing of a long ask is better than its harmless beginning.
-std::string pointing_text(const Request& request, const TeamView& view, std::size_t whole) {
+std::string pointing_text(const Ask& request, const TeamView& view, std::size_t whole) {
   const std::string text = request.asker + " asks something (" + std::string(to_string(request.kind)) +
                            ") that is too long to be shown here: " + std::to_string(whole) +
                            " bytes, more than limits.message. Read all of it before you answer, with `" +
@@ -59,23 +59,23 @@ std::string pointing_text(const Request& request, const TeamView& view, std::siz
   return full.size() <= view.config.limits.message.count ? full : text;
 }
 
-std::string outcome(const Request& decided) {
+std::string outcome(const Ask& decided) {
   const std::string by = schema::printable(one_line(decided.decided_by));
   switch (decided.state) {
-    case RequestState::approved: return "was approved by " + by;
-    case RequestState::denied: return "was denied by " + by;
-    case RequestState::expired: return "was denied because nobody answered in time";
-    case RequestState::withdrawn: return "is withdrawn, since " + decided.asker + " has left the team";
-    case RequestState::answered_elsewhere: return "was answered by somebody else, in the inbox of " + decided.asker;
-    case RequestState::received:
-    case RequestState::pending: break;
+    case AskState::approved: return "was approved by " + by;
+    case AskState::denied: return "was denied by " + by;
+    case AskState::expired: return "was denied because nobody answered in time";
+    case AskState::withdrawn: return "is withdrawn, since " + decided.asker + " has left the team";
+    case AskState::answered_elsewhere: return "was answered by somebody else, in the inbox of " + decided.asker;
+    case AskState::received:
+    case AskState::pending: break;
   }
   return "is " + std::string(to_string(decided.state));
 }
 
 }  // namespace
 
-std::string ask_type(RequestKind kind) { return std::string(to_string(kind)) + "_ask"; }
+std::string ask_type(AskKind kind) { return std::string(to_string(kind)) + "_ask"; }
 
 bool is_type_of_ours(std::string_view type) {
   constexpr std::string_view ask = "_ask";
@@ -83,13 +83,13 @@ bool is_type_of_ours(std::string_view type) {
   return type.ends_with(ask) && parse_request_kind(type.substr(0, type.size() - ask.size()));
 }
 
-Notice ask_notice(const Request& pending, const TeamView& view, EpochMs now_ms) {
+Notice ask_notice(const Ask& pending, const TeamView& view, EpochMs now_ms) {
   std::string text = whole_text(pending, view);
   if (text.size() > view.config.limits.message.count) text = pointing_text(pending, view, text.size());
   return notice_of(text, {"ask", to_string(pending.kind), pending.request_id}, view, now_ms, pending.asker);
 }
 
-Notice closed_notice(const Request& decided, const TeamView& view, EpochMs now_ms) {
+Notice closed_notice(const Ask& decided, const TeamView& view, EpochMs now_ms) {
   const std::string text = std::string(to_string(decided.kind)) + " " +
                            schema::printable(one_line(decided.request_id)) + " of " + decided.asker + " " +
                            outcome(decided) + "; nothing is left to do.";

@@ -14,48 +14,48 @@ namespace {
 using Config = config::TeamConfig;
 
 constexpr std::array kinds{
-    AskKind{RequestKind::permission, schema::PermissionRequest::type, schema::PermissionResponse::type,
+    AskTraits{AskKind::permission, schema::PermissionRequest::type, schema::PermissionResponse::type,
             [](const Config& config) { return config.permissions.timeout; },
             [](const Config& config) { return config.permissions.ask; },
-            [](const Request& decided, const Grant& grant) { return permission_answer(decided, grant.input); },
+            [](const Ask& decided, const Grant& grant) { return permission_answer(decided, grant.input); },
             " asks to use a tool. The tool, and its whole input:\n", permission_card, permission_rule},
-    AskKind{RequestKind::sandbox, schema::SandboxPermissionRequest::type, schema::SandboxPermissionResponse::type,
+    AskTraits{AskKind::sandbox, schema::SandboxPermissionRequest::type, schema::SandboxPermissionResponse::type,
             [](const Config& config) { return config.sandbox.timeout; },
             [](const Config& config) { return config.sandbox.ask; },
-            [](const Request& decided, const Grant&) { return sandbox_answer(decided); },
+            [](const Ask& decided, const Grant&) { return sandbox_answer(decided); },
             " asks to reach a host from its sandbox. The host:\n", sandbox_card, sandbox_rule},
-    AskKind{RequestKind::plan, schema::PlanApprovalRequest::type, schema::PlanApprovalResponse::type,
+    AskTraits{AskKind::plan, schema::PlanApprovalRequest::type, schema::PlanApprovalResponse::type,
             [](const Config& config) { return config.plans.timeout; },
             [](const Config& config) { return config.plans.ask; },
-            [](const Request& decided, const Grant& grant) { return plan_answer(decided, grant.mode); },
+            [](const Ask& decided, const Grant& grant) { return plan_answer(decided, grant.mode); },
             " asks for approval of a plan. Its file (not opened by us), and the whole plan:\n", plan_card, nullptr},
-    AskKind{RequestKind::stop, schema::ShutdownRequest::type, schema::PlainText::type,
+    AskTraits{AskKind::stop, schema::ShutdownRequest::type, schema::PlainText::type,
             [](const Config& config) { return config.shutdown.timeout; },
             [](const Config& config) { return config.shutdown.ask; },
-            [](const Request& decided, const Grant&) { return stop_refusal(decided); },
+            [](const Ask& decided, const Grant&) { return stop_refusal(decided); },
             " asks to stop. Approving sends it a shutdown request and, once it agrees, ends its process and removes it "
             "from the team; denying lets it go on, with your reason. Its own reason:\n",
             stop_card, nullptr}};
 
 constexpr bool is_in_order() {
   for (std::size_t i = 0; i < kinds.size(); ++i)
-    if (kinds[i].kind != static_cast<RequestKind>(i)) return false;
+    if (kinds[i].kind != static_cast<AskKind>(i)) return false;
   return true;
 }
-static_assert(is_in_order() && kinds.size() == static_cast<std::size_t>(RequestKind::stop) + 1);
+static_assert(is_in_order() && kinds.size() == static_cast<std::size_t>(AskKind::stop) + 1);
 
-const AskKind* kind_where(std::string_view AskKind::*member, std::string_view type) {
+const AskTraits* kind_where(std::string_view AskTraits::*member, std::string_view type) {
   const auto found =
-      std::find_if(kinds.begin(), kinds.end(), [&](const AskKind& kind) { return kind.*member == type; });
+      std::find_if(kinds.begin(), kinds.end(), [&](const AskTraits& kind) { return kind.*member == type; });
   return found == kinds.end() ? nullptr : &*found;
 }
 
 }  // namespace
 
-const AskKind& kind_of(RequestKind kind) { return kinds.at(static_cast<std::size_t>(kind)); }
-const AskKind* kind_asked_by(std::string_view type) { return kind_where(&AskKind::type, type); }
-const AskKind* kind_answered_by(std::string_view type) {
-  return type == schema::PlainText::type ? nullptr : kind_where(&AskKind::answer_type, type);
+const AskTraits& traits_of(AskKind kind) { return kinds.at(static_cast<std::size_t>(kind)); }
+const AskTraits* kind_asked_by(std::string_view type) { return kind_where(&AskTraits::type, type); }
+const AskTraits* kind_answered_by(std::string_view type) {
+  return type == schema::PlainText::type ? nullptr : kind_where(&AskTraits::answer_type, type);
 }
 
 }  // namespace inbox_poller::handlers

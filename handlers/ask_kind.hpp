@@ -18,20 +18,20 @@ struct NewRule {
 };
 using RuleOfAnswer = std::variant<std::optional<NewRule>, NotTaken>;
 
-struct AskKind {
-  RequestKind kind;
+struct AskTraits {
+  AskKind kind;
   std::string_view type;         // of the payload that asks
   std::string_view answer_type;  // of the one that answers; a declined wish to stop is plain chat
   config::Duration (*timeout)(const config::TeamConfig&);
   config::Answerer (*route)(const config::TeamConfig&);  // who is asked what no rule decides
-  std::string (*answer)(const Request& decided, const Grant&);
+  std::string (*answer)(const Ask& decided, const Grant&);
   std::string_view meaning;                                      // what approving does, in our words
-  std::string (*card)(const Request&, std::string_view before);  // all of what is asked, as quoted lines
-  RuleOfAnswer (*rule)(const Request&, const Answer&, bool always, const TeamView&);  // null: an answer makes none
+  std::string (*card)(const Ask&, std::string_view before);  // all of what is asked, as quoted lines
+  RuleOfAnswer (*rule)(const Ask&, const Answer&, bool always, const TeamView&);  // null: an answer makes none
 };
-const AskKind& kind_of(RequestKind);
+const AskTraits& traits_of(AskKind);
 /// The kind whose asks, or whose answers, are payloads of this type; null when none is. Plain chat answers nothing.
-const AskKind* kind_asked_by(std::string_view type);
-const AskKind* kind_answered_by(std::string_view type);
+const AskTraits* kind_asked_by(std::string_view type);
+const AskTraits* kind_answered_by(std::string_view type);
 
 }  // namespace inbox_poller::handlers

@@ -4,12 +4,12 @@
 
 namespace inbox_poller::handlers {
 
-bool asks_lead(const Request& request, const TeamView& view) {
-  return request.asker != view.lead && kind_of(request.kind).route(view.config) != config::Answerer::person;
+bool asks_lead(const Ask& request, const TeamView& view) {
+  return request.asker != view.lead && traits_of(request.kind).route(view.config) != config::Answerer::person;
 }
 
-bool asks_person(const Request& request, const TeamView& view) {
-  return request.asker == view.lead || kind_of(request.kind).route(view.config) != config::Answerer::lead;
+bool asks_person(const Ask& request, const TeamView& view) {
+  return request.asker == view.lead || traits_of(request.kind).route(view.config) != config::Answerer::lead;
 }
 
 }  // namespace inbox_poller::handlers

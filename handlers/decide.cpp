@@ -11,11 +11,11 @@ namespace inbox_poller::handlers {
 
 namespace {
 
-std::string named(const Request& request) {
+std::string named(const Ask& request) {
   return std::string(to_string(request.kind)) + " request " + request.request_id + " of " + request.asker;
 }
 
-NotTaken too_late(const Request& request, RequestEvent event) {
+NotTaken too_late(const Ask& request, AskEvent event) {
   if (is_open(request.state)) {
     return {"request.not_applicable", named(request) + " is " + std::string(to_string(request.state)) + "; " +
                                           std::string(to_string(event)) + " does not apply to it now"};
@@ -29,25 +29,25 @@ NotTaken too_late(const Request& request, RequestEvent event) {
 }
 
 /// What we may not do as we stand. An observer records what others did and writes nothing to the team.
-std::optional<NotTaken> no_say(const Request& request, RequestEvent event, const TeamView& view) {
-  const bool done_by_others = event == RequestEvent::asker_leaves || event == RequestEvent::answered_by_other;
+std::optional<NotTaken> no_say(const Ask& request, AskEvent event, const TeamView& view) {
+  const bool done_by_others = event == AskEvent::asker_leaves || event == AskEvent::answered_by_other;
   if (!view.standing.may(Right::answer) && !done_by_others) {
     return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +
                                            " to answer; here the team is only observed (team.role)"};
   }
-  if (request.kind == RequestKind::stop && !view.standing.may(Right::decide_wish) && !done_by_others) {
+  if (request.kind == AskKind::stop && !view.standing.may(Right::decide_wish) && !done_by_others) {
     return NotTaken{"role.not_leader", named(request) + " is for the lead of " + std::string(view.team) +
                                            " to answer: only it ends its workers (team.role)"};
   }
-  if (event == RequestEvent::deadline_passes && request.deadline_ms == 0) {
+  if (event == AskEvent::deadline_passes && request.deadline_ms == 0) {
     return NotTaken{"request.not_applicable", named(request) + " has no deadline of ours"};
   }
   return std::nullopt;
 }
 
 /// Whom nobody asked. The name is what the answer says of itself, so this keeps apart who is honest, nothing else.
-std::optional<NotTaken> no_business(const Request& request, const Answer& answer, const TeamView& view) {
-  const bool answers = answer.event == RequestEvent::person_approves || answer.event == RequestEvent::person_denies;
+std::optional<NotTaken> no_business(const Ask& request, const Answer& answer, const TeamView& view) {
+  const bool answers = answer.event == AskEvent::person_approves || answer.event == AskEvent::person_denies;
   if (!answers || answer.by != view.lead || asks_lead(request, view)) return std::nullopt;
   return NotTaken{"answer.not_asked",
                   named(request) + (request.asker == view.lead
@@ -57,17 +57,17 @@ std::optional<NotTaken> no_business(const Request& request, const Answer& answer
 }
 
 /// What the asker would not take from us, and what would make its ask fail.
-std::optional<NotTaken> no_use(const Request& request, RequestEvent event, const AnswerWorth& worth) {
+std::optional<NotTaken> no_use(const Ask& request, AskEvent event, const AnswerWorth& worth) {
   if (worth.counts() || !is_verified(request.kind, event)) return std::nullopt;
   return NotTaken{"worker.verifies", named(request) + " is not answered from here: " + verifies(request.asker, worth) +
                                          ". " + answered_instead(request.asker)};
 }
 
 /// What speaks against carrying the answer out; looked at before anything changes.
-std::optional<NotTaken> objection(const Request& request, const Answer& answer, const TeamView& view) {
-  const bool approves = answer.event == RequestEvent::person_approves;
+std::optional<NotTaken> objection(const Ask& request, const Answer& answer, const TeamView& view) {
+  const bool approves = answer.event == AskEvent::person_approves;
   const char* const misplaced = "answer.misplaced";
-  const bool approves_tool = approves && request.kind == RequestKind::permission;
+  const bool approves_tool = approves && request.kind == AskKind::permission;
   if (!answer.updated_input.empty() && !approves_tool) {
     return NotTaken{misplaced, "another input can only be given with the approval of a permission request"};
   }
@@ -75,7 +75,7 @@ std::optional<NotTaken> objection(const Request& request, const Answer& answer, 
     return NotTaken{"permission.bad_input",
                     "the input for " + request.subject + " must be one well-formed JSON object"};
   }
-  if (answer.mode && !(approves && request.kind == RequestKind::plan)) {
+  if (answer.mode && !(approves && request.kind == AskKind::plan)) {
     return NotTaken{misplaced, "a mode can only be given with the approval of a plan"};
   }
   if (answer.mode && *answer.mode > view.config.plans.ceiling) {
@@ -97,28 +97,28 @@ std::string in_words(std::chrono::milliseconds span) {
 }
 
 /// What the record says, and what a denied asker reads. Never empty for a denial: clients do not take an empty text.
-std::string reason_given(const Request& request, const Answer& answer) {
-  if (answer.event == RequestEvent::deadline_passes) {
+std::string reason_given(const Ask& request, const Answer& answer) {
+  if (answer.event == AskEvent::deadline_passes) {
     return "Denied because nobody answered within " +
            in_words(std::chrono::milliseconds(request.deadline_ms - request.asked_ms)) + ".";
   }
-  if (answer.event == RequestEvent::person_denies && answer.reason.empty()) {
+  if (answer.event == AskEvent::person_denies && answer.reason.empty()) {
     return "Denied by " + answer.by + "; no reason was given.";
   }
   return answer.reason;
 }
 
 /// True when the answer itself has no field for a person's words.
-bool needs_note(const Request& decided, const Answer& answer) {
+bool needs_note(const Ask& decided, const Answer& answer) {
   if (answer.reason.empty()) return false;
-  return answer.event == RequestEvent::person_approves ||
-         (answer.event == RequestEvent::person_denies && decided.kind == RequestKind::sandbox);
+  return answer.event == AskEvent::person_approves ||
+         (answer.event == AskEvent::person_denies && decided.kind == AskKind::sandbox);
 }
 
-std::vector<Post> posts_of(const Request& decided, const Answer& answer, const TeamView& view) {
+std::vector<Post> posts_of(const Ask& decided, const Answer& answer, const TeamView& view) {
   // Withdrawn, or answered elsewhere: nobody waits for us.
-  const bool is_answer = decided.state == RequestState::approved || decided.state == RequestState::denied ||
-                         decided.state == RequestState::expired;
+  const bool is_answer = decided.state == AskState::approved || decided.state == AskState::denied ||
+                         decided.state == AskState::expired;
   if (!is_answer) return {};
   // The lead's own prompt: whoever put it before us waits for the decision itself, not for a message.
   if (decided.asker == view.lead) return {};
@@ -126,7 +126,7 @@ std::vector<Post> posts_of(const Request& decided, const Answer& answer, const T
   Grant grant = plain_grant(decided, view);
   if (!answer.updated_input.empty()) grant.input = answer.updated_input;
   if (answer.mode) grant.mode = *answer.mode;
-  const bool is_granted_stop = decided.kind == RequestKind::stop && decided.state == RequestState::approved;
+  const bool is_granted_stop = decided.kind == AskKind::stop && decided.state == AskState::approved;
   if (!is_granted_stop) posts.emplace_back(reply_to(decided, grant, view));
   if (needs_note(decided, answer)) posts.emplace_back(note_to(decided, answer.reason, view));
   return posts;
@@ -134,7 +134,7 @@ std::vector<Post> posts_of(const Request& decided, const Answer& answer, const T
 
 }  // namespace
 
-std::variant<Decided, NotTaken> decide(const Request& request, const Answer& answer, const TeamView& view,
+std::variant<Decided, NotTaken> decide(const Ask& request, const Answer& answer, const TeamView& view,
                                        EpochMs now_ms, const AnswerWorth& worth) {
   const auto next = transition(request.state, answer.event);
   if (!next) return too_late(request, answer.event);
@@ -142,10 +142,10 @@ std::variant<Decided, NotTaken> decide(const Request& request, const Answer& ans
   if (auto problem = no_business(request, answer, view)) return *std::move(problem);
   if (auto problem = no_use(request, answer.event, worth)) return *std::move(problem);
   if (auto problem = objection(request, answer, view)) return *std::move(problem);
-  Request decided = request;
+  Ask decided = request;
   decided.state = *next;
   decided.decided_ms = now_ms;
-  decided.decided_by = answer.event == RequestEvent::deadline_passes ? "deadline" : answer.by;
+  decided.decided_by = answer.event == AskEvent::deadline_passes ? "deadline" : answer.by;
   decided.reason = reason_given(request, answer);
   std::vector<Post> posts = posts_of(decided, answer, view);
   return Decided{std::move(decided), std::move(posts)};

@@ -66,21 +66,21 @@ Refused refusal(const schema::Payload& payload, Side side, std::string_view from
   return told("direction." + std::string(schema::type_name(payload)), reason);
 }
 
-RequestEvent event_of(config::Action action) {
+AskEvent event_of(config::Action action) {
   switch (action) {
-    case config::Action::allow: return RequestEvent::rule_allows;
-    case config::Action::deny: return RequestEvent::rule_denies;
-    case config::Action::ask: return RequestEvent::rule_asks;
+    case config::Action::allow: return AskEvent::rule_allows;
+    case config::Action::deny: return AskEvent::rule_denies;
+    case config::Action::ask: return AskEvent::rule_asks;
   }
-  return RequestEvent::rule_denies;
+  return AskEvent::rule_denies;
 }
 
-Asked left_pending(Request request) {
-  request.state = transition(request.state, RequestEvent::rule_asks).value();
+Asked left_pending(Ask request) {
+  request.state = transition(request.state, AskEvent::rule_asks).value();
   return {std::move(request), {}};
 }
 
-Asked decided_at_once(Request request, RequestEvent event, std::string_view by, const TeamView& view) {
+Asked decided_at_once(Ask request, AskEvent event, std::string_view by, const TeamView& view) {
   request.state = transition(request.state, event).value();
   request.decided_by = by;
   request.decided_ms = request.asked_ms;
@@ -89,12 +89,12 @@ Asked decided_at_once(Request request, RequestEvent event, std::string_view by, 
 }
 
 /// Takes a fresh ask to its first resting place.
-Outcome settle(Request request, const config::Verdict& verdict, const TeamView& view, const RequestView& known) {
+Outcome settle(Ask request, const config::Verdict& verdict, const TeamView& view, const AskView& known) {
   request.rule = verdict.rule;
   const bool answers = view.standing.may(Right::answer_by_rule);
-  const RequestEvent event = event_of(verdict.action);
+  const AskEvent event = event_of(verdict.action);
   // Neither a rule nor a deadline of ours could be told to it, so it has none.
-  const bool refused = !known.worth.counts() && is_verified(request.kind, RequestEvent::deadline_passes);
+  const bool refused = !known.worth.counts() && is_verified(request.kind, AskEvent::deadline_passes);
   if (refused && answers && known.pending_of_asker >= view.config.limits.pending_per_worker) {
     return Refused{"limit.asks", std::string(to_string(request.kind)) + " request " + request.request_id + " from " +
                                      shown(request.asker) + ": " + std::to_string(known.pending_of_asker) +
@@ -107,14 +107,14 @@ Outcome settle(Request request, const config::Verdict& verdict, const TeamView& 
     return left_pending(std::move(request));
   }
   request.reason = reason_of(verdict);
-  if (event != RequestEvent::rule_asks) return decided_at_once(std::move(request), event, "rule", view);
+  if (event != AskEvent::rule_asks) return decided_at_once(std::move(request), event, "rule", view);
   if (!view.standing.may(Right::answer_by_time)) return left_pending(std::move(request));
   if (known.pending_of_asker >= view.config.limits.pending_per_worker) {
     request.reason = "Denied because " + std::to_string(known.pending_of_asker) +
                      " of your requests already wait for an answer. Wait for those before you ask for more.";
-    return decided_at_once(std::move(request), RequestEvent::rule_denies, "limit", view);
+    return decided_at_once(std::move(request), AskEvent::rule_denies, "limit", view);
   }
-  request.deadline_ms = request.asked_ms + kind_of(request.kind).timeout(view.config).count();
+  request.deadline_ms = request.asked_ms + traits_of(request.kind).timeout(view.config).count();
   return left_pending(std::move(request));
 }
 
@@ -125,7 +125,7 @@ struct Accepted {
   Side side;
   const schema::Payload& payload;
   const TeamView& view;
-  const RequestView& known;
+  const AskView& known;
 
   Outcome operator()(const schema::PlainText&) const { return ToLead{}; }
 
@@ -145,8 +145,8 @@ struct Accepted {
   }
 
   Outcome operator()(const AskPayload auto& ask) const {
-    Request request = draft_of(ask);
-    if (request.kind == RequestKind::stop && !view.standing.may(Right::decide_wish))
+    Ask request = draft_of(ask);
+    if (request.kind == AskKind::stop && !view.standing.may(Right::decide_wish))
       return refusal(payload, side, sender, "its lead decides whether it stops");
     if (known.same_id) return same_id_again(request);
     request.asker = sender;
@@ -167,8 +167,8 @@ struct Accepted {
   [[nodiscard]] Refused not_for_us() const {
     return refusal(payload, side, sender, "this may not be sent to the lead");
   }
-  [[nodiscard]] Outcome same_id_again(const Request& request) const {
-    const Request& first = *known.same_id;
+  [[nodiscard]] Outcome same_id_again(const Ask& request) const {
+    const Ask& first = *known.same_id;
     if (first.asker == sender && first.content_hash == request.content_hash) return AskedAgain{};
     return Refused{"request.id_reused", std::string(to_string(request.kind)) + " request " + request.request_id +
                                             " from " + shown(sender) + ": " + shown(first.asker) + " used this id at " +
@@ -189,20 +189,20 @@ std::optional<std::string> shutdown_of(const schema::Payload& payload) {
   return std::visit(id, payload);
 }
 
-std::optional<RequestRef> request_of(const schema::Payload& payload) {
-  const auto reference = [](const auto& any) -> std::optional<RequestRef> {
+std::optional<AskRef> request_of(const schema::Payload& payload) {
+  const auto reference = [](const auto& any) -> std::optional<AskRef> {
     if constexpr (!AskPayload<std::remove_cvref_t<decltype(any)>>)
       return std::nullopt;
     else {
-      Request request = draft_of(any);
-      return RequestRef{request.kind, std::move(request.request_id), std::move(request.content_hash)};
+      Ask request = draft_of(any);
+      return AskRef{request.kind, std::move(request.request_id), std::move(request.content_hash)};
     }
   };
   return std::visit(reference, payload);
 }
 
 Outcome dispatch(const Incoming& incoming, const schema::Payload& payload, const TeamView& view,
-                 const RequestView& known) {
+                 const AskView& known) {
   const std::string_view from = incoming.message.from;
   const std::string_view sender = schema::bare_name(from);
   const Side side = side_of(from, view);

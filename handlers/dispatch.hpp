@@ -11,12 +11,12 @@
 namespace inbox_poller::handlers {
 
 /// Which ask a payload makes, so that the caller can fetch what is known about it.
-struct RequestRef {
-  RequestKind kind;
+struct AskRef {
+  AskKind kind;
   std::string request_id;
   std::string content_hash;
 };
-std::optional<RequestRef> request_of(const schema::Payload&);
+std::optional<AskRef> request_of(const schema::Payload&);
 
 /// The request id of a worker's answer to a shutdown, so that the caller can fetch that one.
 std::optional<std::string> shutdown_of(const schema::Payload&);
@@ -24,11 +24,11 @@ std::optional<std::string> shutdown_of(const schema::Payload&);
 /// Total and pure. Beside another lead (role front) only what the rules decide is answered, and whatever they leave
 /// open is that lead's, without a deadline of ours; an observer answers nothing, and notes what the rules would have
 /// said. So it is in every role with an ask whose asker would refuse our answer.
-Outcome dispatch(const Incoming&, const schema::Payload&, const TeamView&, const RequestView&);
+Outcome dispatch(const Incoming&, const schema::Payload&, const TeamView&, const AskView&);
 
 /// Applies an answer to an open ask, or says why not. As observer only what others did is taken, never an answer; nor
 /// is one that its asker would refuse (`worth`: of its answers from us).
-std::variant<Decided, NotTaken> decide(const Request&, const Answer&, const TeamView&, EpochMs now_ms,
+std::variant<Decided, NotTaken> decide(const Ask&, const Answer&, const TeamView&, EpochMs now_ms,
                                        const AnswerWorth& worth = {});
 
 }  // namespace inbox_poller::handlers

@@ -12,7 +12,7 @@
 
 #include "config/config.hpp"
 #include "handlers/answers_count.hpp"
-#include "handlers/request_state.hpp"
+#include "handlers/ask_state.hpp"
 #include "handlers/rights.hpp"
 #include "schema/ids.hpp"
 #include "schema/message.hpp"
@@ -26,8 +26,8 @@ using EpochMs = long long;
 
 /// One ask, as the ledger keeps it. `subject` and `body` are what an approver must see; they come from what will be
 /// carried out (tool name and input, host, plan), never from a description that may say something else.
-struct Request {
-  RequestKind kind = RequestKind::permission;
+struct Ask {
+  AskKind kind = AskKind::permission;
   std::string request_id;
   std::string asker;         // bare member name
   std::string content_hash;  // binds the decision to what was asked
@@ -35,7 +35,7 @@ struct Request {
   std::string body;          // the tool's input as written; the host as written; the plan's text; why it wants to stop
   std::string description;   // what the asker says about it; shown as a claim
   std::string suggestions;   // permission_suggestions as written; shown, never echoed
-  RequestState state = RequestState::received;
+  AskState state = AskState::received;
   EpochMs asked_ms = 0;
   // When pending: the moment it is denied. 0: never, somebody else answers (role front, observer, AnswerWorth).
   EpochMs deadline_ms = 0;
@@ -69,8 +69,8 @@ struct TeamView {
 struct Shutdown;  // handlers/shutdown.hpp
 
 /// What the ledger already knows about the ask, the answer or the report that is being judged.
-struct RequestView {
-  const Request* same_id = nullptr;    // same kind and id, whoever asked
+struct AskView {
+  const Ask* same_id = nullptr;    // same kind and id, whoever asked
   std::uint32_t pending_of_asker = 0;  // open asks of this asker
   std::uint32_t same_plan_count = 0;   // earlier plan submissions of this asker with the same content
   const Shutdown* shutdown = nullptr;  // the one that a shutdown answer names
@@ -104,7 +104,7 @@ struct Refused {
 
 /// A new ask: decided by rule (then with its reply), or pending.
 struct Asked {
-  Request request;
+  Ask request;
   std::vector<Post> posts;
 };
 
@@ -138,7 +138,7 @@ struct Incoming {
 // --- what may be answered to a pending ask, by a person or by events ---
 
 struct Answer {
-  RequestEvent event = RequestEvent::person_denies;  // anything but the rules' events
+  AskEvent event = AskEvent::person_denies;  // anything but the rules' events
   std::string by;                              // recorded as decided_by: the person's name, or who saw it ("roster")
   std::string reason;                          // the person's words: a denial's text, or a note
   std::string updated_input;                   // permission only: replaces the input; must be a JSON object
@@ -149,7 +149,7 @@ struct Answer {
 /// asker is the lead's name). Otherwise the answer, and behind it the person's words as a plain message if the answer
 /// has no field for them.
 struct Decided {
-  Request request;
+  Ask request;
   std::vector<Post> posts;
 };
 

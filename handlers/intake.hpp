@@ -49,7 +49,7 @@ Repeat repeated(const Standing&, bool by_rule, const AnswerWorth&);
 
 /// True for an open ask that nobody waits for any more after this report of its asker: its turn has ended. Of those
 /// that are ours to answer the asker still hears.
-bool is_moot(const Request& open, const WorkerStatus&, std::string_view sender, const Standing&);
+bool is_moot(const Ask& open, const WorkerStatus&, std::string_view sender, const Standing&);
 
 /// What the record has of an unread message that we meet again, after a start or a change of role.
 struct Met {

@@ -59,9 +59,9 @@ std::string input_text(const std::string& input, std::string_view before) {
 
 }  // namespace
 
-Request draft_of(const schema::PermissionRequest& ask) {
-  Request request;
-  request.kind = RequestKind::permission;
+Ask draft_of(const schema::PermissionRequest& ask) {
+  Ask request;
+  request.kind = AskKind::permission;
   request.request_id = ask.request_id;
   request.content_hash = digest_of({ask.tool_name, ask.input});
   request.subject = ask.tool_name;
@@ -72,13 +72,13 @@ Request draft_of(const schema::PermissionRequest& ask) {
 }
 
 config::Verdict judge(const schema::PermissionRequest& ask, std::string_view asker, const TeamView& view,
-                      const RequestView&) {
+                      const AskView&) {
   const schema::Member* member = view.roster.find(asker);
   const config::RuleContext context{member ? member->cwd : std::string(), std::string(view.home)};
   return config::judge_tool(view.rules, ask.tool_name, ask.input, context, view.config.permissions.default_action);
 }
 
-std::optional<Request> judge(const Call& call, std::string_view request_id, std::string_view asker,
+std::optional<Ask> judge(const Call& call, std::string_view request_id, std::string_view asker,
                              const TeamView& view, EpochMs now_ms) {
   const schema::Member* member = view.roster.find(asker);
   const std::string begun_in = member != nullptr ? member->cwd : std::string();
@@ -86,13 +86,13 @@ std::optional<Request> judge(const Call& call, std::string_view request_id, std:
   if (call.cwd != begun_in) verdict = judge_moved(std::move(verdict), call, view);
   const bool allows = verdict.action == config::Action::allow;
   if (verdict.action == config::Action::ask || (allows && call.planning)) return std::nullopt;
-  Request request;
+  Ask request;
   request.request_id = request_id;
   request.asker = asker;
   request.content_hash = digest_of({call.tool, call.input});
   request.subject = call.tool;
   request.body = call.input;
-  request.state = transition(request.state, allows ? RequestEvent::rule_allows : RequestEvent::rule_denies).value();
+  request.state = transition(request.state, allows ? AskEvent::rule_allows : AskEvent::rule_denies).value();
   request.asked_ms = request.decided_ms = now_ms;
   request.decided_by = by_hook;
   request.rule = verdict.rule;
@@ -100,9 +100,9 @@ std::optional<Request> judge(const Call& call, std::string_view request_id, std:
   return request;
 }
 
-std::string permission_answer(const Request& decided, std::string_view input) {
+std::string permission_answer(const Ask& decided, std::string_view input) {
   return schema::encode(schema::PermissionResponse{.request_id = decided.request_id,
-                                                   .allowed = decided.state == RequestState::approved,
+                                                   .allowed = decided.state == AskState::approved,
                                                    .updated_input = std::string(input),
                                                    .permission_updates = "[]",
                                                    .error = decided.reason});
@@ -110,19 +110,19 @@ std::string permission_answer(const Request& decided, std::string_view input) {
 
 bool is_sendable_input(std::string_view input) {
   if (!schema::scan_object(input)) return false;
-  Request probe;
+  Ask probe;
   probe.request_id = "probe";
-  probe.state = RequestState::approved;
+  probe.state = AskState::approved;
   const schema::Payload read_back = schema::decode_payload(permission_answer(probe, input));
   return std::holds_alternative<schema::PermissionResponse>(read_back);
 }
 
-std::string permission_card(const Request& request, std::string_view before) {
+std::string permission_card(const Ask& request, std::string_view before) {
   return std::string(before) + schema::printable(request.subject) + "\n" + input_text(request.body, before);
 }
 
-RuleOfAnswer permission_rule(const Request& request, const Answer& answer, bool always, const TeamView& view) {
-  if (!always || answer.event != RequestEvent::person_approves) return std::nullopt;
+RuleOfAnswer permission_rule(const Ask& request, const Answer& answer, bool always, const TeamView& view) {
+  if (!always || answer.event != AskEvent::person_approves) return std::nullopt;
   const schema::Member* member = view.roster.find(request.asker);
   auto safe = config::rule_for_call(request.subject, request.body,
                                     {member ? member->cwd : std::string(), std::string(view.home)});

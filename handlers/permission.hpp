@@ -12,9 +12,9 @@
 namespace inbox_poller::handlers {
 
 /// The ask without asker and times. Its hash covers tool and input, not tool_use_id: a retry is the same ask.
-Request draft_of(const schema::PermissionRequest&);
+Ask draft_of(const schema::PermissionRequest&);
 
-config::Verdict judge(const schema::PermissionRequest&, std::string_view asker, const TeamView&, const RequestView&);
+config::Verdict judge(const schema::PermissionRequest&, std::string_view asker, const TeamView&, const AskView&);
 
 /// A call that a worker's client is about to make.
 struct Call {
@@ -32,16 +32,16 @@ inline constexpr std::string_view by_hook = "hook";
 /// no allow or deny rule speaks about. Where the session has left the folder that the roster names, what either
 /// denies is denied, and a relative path allows nothing; while it plans nothing is allowed. `request_id`: under which
 /// it is recorded.
-std::optional<Request> judge(const Call&, std::string_view request_id, std::string_view asker, const TeamView&,
+std::optional<Ask> judge(const Call&, std::string_view request_id, std::string_view asker, const TeamView&,
                              EpochMs now_ms);
 
 /// The payload of the answer; `input` is what an approval lets run.
-std::string permission_answer(const Request& decided, std::string_view input);
+std::string permission_answer(const Ask& decided, std::string_view input);
 
 /// Tool and input, member by member as it was written.
-std::string permission_card(const Request&, std::string_view before);
+std::string permission_card(const Ask&, std::string_view before);
 /// With `--always`: the rule for exactly this call, where there is one.
-RuleOfAnswer permission_rule(const Request&, const Answer&, bool always, const TeamView&);
+RuleOfAnswer permission_rule(const Ask&, const Answer&, bool always, const TeamView&);
 
 /// True for bytes that every client reads back as the JSON object that they are. Anything else would make it ignore the
 /// answer and wait for ever.

@@ -14,9 +14,9 @@ constexpr EpochMs reminder_after_ms = 60'000;
 
 }  // namespace
 
-Request draft_of(const schema::PlanApprovalRequest& ask) {
-  Request request;
-  request.kind = RequestKind::plan;
+Ask draft_of(const schema::PlanApprovalRequest& ask) {
+  Ask request;
+  request.kind = AskKind::plan;
   request.request_id = ask.request_id;
   request.content_hash = schema::content_hash(ask.plan_content);
   request.subject = ask.plan_file_path;
@@ -25,7 +25,7 @@ Request draft_of(const schema::PlanApprovalRequest& ask) {
 }
 
 config::Verdict judge(const schema::PlanApprovalRequest& ask, std::string_view, const TeamView& view,
-                      const RequestView& known) {
+                      const AskView& known) {
   const config::PlanSettings& plans = view.config.plans;
   if (known.same_plan_count >= plans.loop_limit) {
     return {config::Action::ask, "plans.loop_limit",
@@ -37,32 +37,32 @@ config::Verdict judge(const schema::PlanApprovalRequest& ask, std::string_view, 
   return {plans.decision, "plans.decision", "as the configuration says for every plan"};
 }
 
-std::string plan_answer(const Request& decided, config::PermissionMode mode) {
+std::string plan_answer(const Ask& decided, config::PermissionMode mode) {
   return schema::encode(schema::PlanApprovalResponse{.request_id = decided.request_id,
-                                                     .approved = decided.state == RequestState::approved,
+                                                     .approved = decided.state == AskState::approved,
                                                      .feedback = decided.reason,
                                                      .timestamp = schema::iso_timestamp(decided.decided_ms),
                                                      .permission_mode = std::string(config::to_string(mode))});
 }
 
-std::string plan_card(const Request& request, std::string_view before) {
+std::string plan_card(const Ask& request, std::string_view before) {
   const std::string file = request.subject.empty() ? "(no file)" : schema::printable(request.subject);
   return std::string(before) + file + "\n" + schema::printable_block(request.body, before);
 }
 
-EpochMs plan_reminder_due(const Request& decided) {
+EpochMs plan_reminder_due(const Ask& decided) {
   const bool at_once = decided.decided_ms - decided.asked_ms < one_breath_ms;
-  return decided.kind == RequestKind::plan && decided.state == RequestState::approved && at_once
+  return decided.kind == AskKind::plan && decided.state == AskState::approved && at_once
              ? decided.decided_ms + reminder_after_ms
              : 0;
 }
 
-bool shows_going_on(const Request& decided, std::string_view type, EpochMs received_ms) {
+bool shows_going_on(const Ask& decided, std::string_view type, EpochMs received_ms) {
   if (received_ms < decided.decided_ms) return false;
   return type != "idle_notification" || received_ms - decided.decided_ms >= one_breath_ms;
 }
 
-Post plan_reminder(const Request& decided, const TeamView& view) {
+Post plan_reminder(const Ask& decided, const TeamView& view) {
   const std::string text = "Reminder: your plan (request " + decided.request_id +
                            ") was approved, and you are out of plan mode. Begin with it now if you have not; if you "
                            "are at it already, go on and do not answer this.";

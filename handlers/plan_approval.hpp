@@ -11,21 +11,21 @@
 namespace inbox_poller::handlers {
 
 /// The ask without asker and times.
-Request draft_of(const schema::PlanApprovalRequest&);
+Ask draft_of(const schema::PlanApprovalRequest&);
 
 /// As configured; but an empty plan, and one that comes again and again, goes to a person.
-config::Verdict judge(const schema::PlanApprovalRequest&, std::string_view asker, const TeamView&, const RequestView&);
+config::Verdict judge(const schema::PlanApprovalRequest&, std::string_view asker, const TeamView&, const AskView&);
 
 /// The payload of the answer; `mode` is what an approval sets.
-std::string plan_answer(const Request& decided, config::PermissionMode mode);
-std::string plan_card(const Request&, std::string_view before);
+std::string plan_answer(const Ask& decided, config::PermissionMode mode);
+std::string plan_card(const Ask&, std::string_view before);
 
 /// When a worker whose plan was approved is reminded, if it was asked and answered in one breath: newest clients lose
 /// an approval that they read in the moment their turn ends. 0: not at all.
-EpochMs plan_reminder_due(const Request& decided);
+EpochMs plan_reminder_due(const Ask& decided);
 /// True when a message of the worker tells that it goes on: anything but the end of the turn in which it asked.
-bool shows_going_on(const Request& decided, std::string_view type, EpochMs received_ms);
+bool shows_going_on(const Ask& decided, std::string_view type, EpochMs received_ms);
 /// The reminder: plain words, the same for the same plan.
-Post plan_reminder(const Request& decided, const TeamView&);
+Post plan_reminder(const Ask& decided, const TeamView&);
 
 }  // namespace inbox_poller::handlers

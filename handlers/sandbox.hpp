@@ -10,14 +10,14 @@
 namespace inbox_poller::handlers {
 
 /// The ask without asker and times. Its hash covers the canonical host, or the bytes of what is no plain host.
-Request draft_of(const schema::SandboxPermissionRequest&);
+Ask draft_of(const schema::SandboxPermissionRequest&);
 
 config::Verdict judge(const schema::SandboxPermissionRequest&, std::string_view asker, const TeamView&,
-                      const RequestView&);
+                      const AskView&);
 
-std::string sandbox_answer(const Request& decided);
-std::string sandbox_card(const Request&, std::string_view before);
+std::string sandbox_answer(const Ask& decided);
+std::string sandbox_card(const Ask&, std::string_view before);
 /// What a person said about a host holds for equal asks of the session, both ways.
-RuleOfAnswer sandbox_rule(const Request&, const Answer&, bool always, const TeamView&);
+RuleOfAnswer sandbox_rule(const Ask&, const Answer&, bool always, const TeamView&);
 
 }  // namespace inbox_poller::handlers

@@ -6,9 +6,9 @@
 
 namespace inbox_poller::handlers {
 
-Request draft_of(const schema::ShutdownRequest& ask) {
-  Request request;
-  request.kind = RequestKind::stop;
+Ask draft_of(const schema::ShutdownRequest& ask) {
+  Ask request;
+  request.kind = AskKind::stop;
   request.request_id = ask.request_id;
   request.subject = schema::bare_name(ask.from);
   request.body = ask.reason;
@@ -16,20 +16,20 @@ Request draft_of(const schema::ShutdownRequest& ask) {
   return request;
 }
 
-config::Verdict judge(const schema::ShutdownRequest&, std::string_view, const TeamView&, const RequestView&) {
+config::Verdict judge(const schema::ShutdownRequest&, std::string_view, const TeamView&, const AskView&) {
   return {config::Action::ask, "shutdown.ask", "a worker is ended only when somebody agrees"};
 }
 
-std::string stop_refusal(const Request& decided) {
+std::string stop_refusal(const Ask& decided) {
   // Begins with a word, so that no reason can make it a control message.
   return "Your request to stop was declined: " + decided.reason;
 }
 
-std::string stop_card(const Request& request, std::string_view before) {
+std::string stop_card(const Ask& request, std::string_view before) {
   return schema::printable_block(request.body.empty() ? "(none given)" : request.body, before);
 }
 
-std::string stop_reason(const Request& granted) {
+std::string stop_reason(const Ask& granted) {
   return one_line(granted.decided_by) + " agreed to your request to stop (" + one_line(granted.request_id) + ").";
 }
 

@@ -11,16 +11,16 @@
 namespace inbox_poller::handlers {
 
 /// The ask without asker and times.
-Request draft_of(const schema::ShutdownRequest&);
+Ask draft_of(const schema::ShutdownRequest&);
 
 /// Always asked: no rule ends a worker.
-config::Verdict judge(const schema::ShutdownRequest&, std::string_view asker, const TeamView&, const RequestView&);
+config::Verdict judge(const schema::ShutdownRequest&, std::string_view asker, const TeamView&, const AskView&);
 
 /// What a worker reads whose wish was not granted; never a control message.
-std::string stop_refusal(const Request& decided);
-std::string stop_card(const Request&, std::string_view before);
+std::string stop_refusal(const Ask& decided);
+std::string stop_card(const Ask&, std::string_view before);
 
 /// What a worker reads as the reason of the shutdown that it wished for.
-std::string stop_reason(const Request& granted);
+std::string stop_reason(const Ask& granted);
 
 }  // namespace inbox_poller::handlers

@@ -228,7 +228,7 @@ Result<MessageRow> TeamContext::tell_lead(const WordToLead& word, EventBatch& ev
   return row;
 }
 
-Result<std::vector<std::pair<std::string, handlers::Request>>> TeamContext::recent_decisions() {
+Result<std::vector<std::pair<std::string, handlers::Ask>>> TeamContext::recent_decisions() {
   const auto span = std::chrono::duration_cast<std::chrono::milliseconds>(recent);
   return ledger.asks().decisions(name, clock.wall_ms() - span.count(), most_recent);
 }

@@ -97,7 +97,7 @@ class TeamContext {
   Result<MessageRow> tell_lead(const WordToLead&, EventBatch& events);
 
   /// What was decided in the last day, the last decision first: for whatever was to follow it before a restart.
-  Result<std::vector<std::pair<std::string, handlers::Request>>> recent_decisions();
+  Result<std::vector<std::pair<std::string, handlers::Ask>>> recent_decisions();
 
   /// Carries them into the outbox, in the open transaction.
   Status enqueue(const std::vector<handlers::Post>& posts, const std::string& request_id, long long batch);

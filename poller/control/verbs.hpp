@@ -78,7 +78,7 @@ class Verbs {
   Object deny(const Object& request) { return answer(request, false); }
   Object answer(const Object& request, bool approve);
   /// The ask that `id` (a request id, or the key of its message), `team`, `kind` and `message_key` mean, with its team.
-  Result<std::pair<std::string, handlers::Request>> ask_of(const Object& request);
+  Result<std::pair<std::string, handlers::Ask>> ask_of(const Object& request);
   Object acknowledge(const Object& request);
   Object decisions(const Object& request);
   Object trace(const Object& request);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int most_alike = 50;  // messages of which the same identity was repeated
 
-using Found = std::vector<std::pair<std::string, handlers::Request>>;
+using Found = std::vector<std::pair<std::string, handlers::Ask>>;
 
 std::string described(const Found& found) {
   std::string text;
@@ -35,7 +35,7 @@ void prefer_open(Found& found) {
 
 }  // namespace
 
-Result<std::pair<std::string, handlers::Request>> Verbs::ask_of(const Object& request) {
+Result<std::pair<std::string, handlers::Ask>> Verbs::ask_of(const Object& request) {
   const auto id = text(request, "id");
   const auto wanted = text(request, "team");
   const auto kind = text(request, "kind");
@@ -76,7 +76,7 @@ json::object Verbs::answer(const Object& request, bool approve) {
     return refuse("team.unknown", "team \"" + team_name + "\" is not served now, so its worker cannot be answered");
 
   handlers::Answer answer;
-  answer.event = approve ? handlers::RequestEvent::person_approves : handlers::RequestEvent::person_denies;
+  answer.event = approve ? handlers::AskEvent::person_approves : handlers::AskEvent::person_denies;
   answer.by = text(request, "by");
   answer.reason = text(request, approve ? "note" : "reason");
   answer.updated_input = text(request, "input");

@@ -28,7 +28,7 @@ asio::awaitable<boost::json::object> Verbs::judge(TeamPtr team, Object request, 
   const LeadCall call{text(request, "id"), text(request, "tool"), text(request, "input"), text(request, "cwd")};
   if (const auto problem = LeadAsks::problem_of(call)) co_return refuse(*problem);
   const bool may_wait = flag(request, "wait") && asks.may_open();
-  std::optional<handlers::Request> ask;
+  std::optional<handlers::Ask> ask;
   if (may_wait) {  // asked before, by somebody whose connection broke: the ask stands, or its decision
     auto known = asks.find(call);
     if (!known) co_return refuse(known.error());

@@ -5,14 +5,14 @@
 
 namespace inbox_poller::poller {
 
-using handlers::Request;
-using handlers::RequestEvent;
-using handlers::RequestKind;
-using handlers::RequestState;
+using handlers::Ask;
+using handlers::AskEvent;
+using handlers::AskKind;
+using handlers::AskState;
 
 const Table<AskRow>& asks_table() {
   using A = AskRow;
-  using R = Request;
+  using R = Ask;
   constexpr auto ask = &A::request;
   static const Table<A> table(
       "asks",
@@ -35,9 +35,9 @@ const Table<AskRow>& asks_table() {
 
 namespace {
 
-using Named = std::pair<std::string, Request>;
+using Named = std::pair<std::string, Ask>;
 
-Result<Request> read_ask(const Database& database, const Statement& from) {
+Result<Ask> read_ask(const Database& database, const Statement& from) {
   AskRow row;
   if (auto read = asks_table().read_into(database, from, row); !read) return read.error();
   return std::move(row.request);
@@ -51,17 +51,17 @@ Result<Named> read_named(const Database& database, const Statement& from) {
 
 // Open asks may be written again as they are (a deadline is set); otherwise some event must lead from one state to the
 // other.
-bool may_follow(RequestState before, RequestState after) {
+bool may_follow(AskState before, AskState after) {
   if (before == after) return handlers::is_open(before);
-  for (const auto event : {RequestEvent::rule_allows, RequestEvent::rule_denies, RequestEvent::rule_asks,
-                           RequestEvent::person_approves, RequestEvent::person_denies, RequestEvent::deadline_passes,
-                           RequestEvent::asker_leaves, RequestEvent::answered_by_other}) {
+  for (const auto event : {AskEvent::rule_allows, AskEvent::rule_denies, AskEvent::rule_asks,
+                           AskEvent::person_approves, AskEvent::person_denies, AskEvent::deadline_passes,
+                           AskEvent::asker_leaves, AskEvent::answered_by_other}) {
     if (handlers::transition(before, event) == after) return true;
   }
   return false;
 }
 
-Status may_replace(const Request& recorded, const Request& request) {
+Status may_replace(const Ask& recorded, const Ask& request) {
   const std::string what = std::string(to_string(request.kind)) + " request " + request.request_id;
   if (recorded.asker != request.asker || recorded.content_hash != request.content_hash) {
     return Error{"ledger.final", what + " was recorded with another asker or other content, and stays as it is"};
@@ -75,9 +75,9 @@ Status may_replace(const Request& recorded, const Request& request) {
 
 }  // namespace
 
-Result<std::optional<Request>> AskTable::find(std::string_view team, RequestKind kind, std::string_view id) {
+Result<std::optional<Ask>> AskTable::find(std::string_view team, AskKind kind, std::string_view id) {
   static const std::string sql = asks_table().select() + "WHERE team = ?1 AND kind = ?2 AND request_id = ?3";
-  return first_row<Request>(database_.query(sql, team, to_string(kind), id), read_ask, database_);
+  return first_row<Ask>(database_.query(sql, team, to_string(kind), id), read_ask, database_);
 }
 
 Result<std::vector<Named>> AskTable::by_id(std::string_view id) {
@@ -85,7 +85,7 @@ Result<std::vector<Named>> AskTable::by_id(std::string_view id) {
   return all_rows<Named>(database_.query(sql, id), read_named, database_);
 }
 
-Status AskTable::put(std::string_view team, const Request& row) {
+Status AskTable::put(std::string_view team, const Ask& row) {
   auto recorded = find(team, row.kind, row.request_id);
   if (!recorded) return recorded.error();
   if (*recorded) {
@@ -101,10 +101,10 @@ Result<std::vector<Named>> AskTable::decisions(std::string_view team, EpochMs si
   return all_rows<Named>(database_.query(sql, team, since_ms, limit), read_named, database_);
 }
 
-Result<std::vector<Request>> AskTable::open(std::string_view team) {
+Result<std::vector<Ask>> AskTable::open(std::string_view team) {
   static const std::string sql =
       asks_table().select() + "WHERE team = ?1 AND state IN ('received', 'pending') ORDER BY id";
-  return all_rows<Request>(database_.query(sql, team), read_ask, database_);
+  return all_rows<Ask>(database_.query(sql, team), read_ask, database_);
 }
 
 Result<std::uint32_t> AskTable::open_count(std::string_view team, std::string_view asker) {

@@ -11,16 +11,16 @@ class AskTable {
  public:
   explicit AskTable(Database& database) : database_(database) {}
 
-  Result<std::optional<handlers::Request>> find(std::string_view team, handlers::RequestKind, std::string_view id);
+  Result<std::optional<handlers::Ask>> find(std::string_view team, handlers::AskKind, std::string_view id);
   /// Any kind; ids are unique enough in practice that a person names only the id. More than one: all are returned.
-  Result<std::vector<std::pair<std::string, handlers::Request>>> by_id(std::string_view id);
+  Result<std::vector<std::pair<std::string, handlers::Ask>>> by_id(std::string_view id);
   /// Inserts, or moves the ask on. "ledger.final" when handlers::transition knows no way from the recorded state to the
   /// new one, or when asker or content are not those recorded: a decision is made once.
-  Status put(std::string_view team, const handlers::Request&);
+  Status put(std::string_view team, const handlers::Ask&);
   /// Decided asks, the last decision first; of all teams with an empty name.
-  Result<std::vector<std::pair<std::string, handlers::Request>>> decisions(std::string_view team, EpochMs since_ms,
+  Result<std::vector<std::pair<std::string, handlers::Ask>>> decisions(std::string_view team, EpochMs since_ms,
                                                                            int limit);
-  Result<std::vector<handlers::Request>> open(std::string_view team);
+  Result<std::vector<handlers::Ask>> open(std::string_view team);
   Result<std::uint32_t> open_count(std::string_view team, std::string_view asker);
   Result<std::uint32_t> plan_count(std::string_view team, std::string_view asker, std::string_view content_hash);
 

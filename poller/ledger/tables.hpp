@@ -16,8 +16,8 @@ inline constexpr int ledger_application_id = 0x496e506f;
 /// `PRAGMA user_version` of what this program writes.
 inline constexpr int ledger_format = 5;
 
-using handlers::RequestKind;
-using handlers::RequestState;
+using handlers::AskKind;
+using handlers::AskState;
 using handlers::ShutdownState;
 
 template <>
@@ -35,12 +35,12 @@ template <>
 inline constexpr std::initializer_list<EffectState> values_of<EffectState> = {
     EffectState::pending, EffectState::written, EffectState::done, EffectState::dead};
 template <>
-inline constexpr std::initializer_list<RequestKind> values_of<RequestKind> = {
-    RequestKind::permission, RequestKind::sandbox, RequestKind::plan, RequestKind::stop};
+inline constexpr std::initializer_list<AskKind> values_of<AskKind> = {
+    AskKind::permission, AskKind::sandbox, AskKind::plan, AskKind::stop};
 template <>
-inline constexpr std::initializer_list<RequestState> values_of<RequestState> = {
-    RequestState::received, RequestState::pending,   RequestState::approved,          RequestState::denied,
-    RequestState::expired,  RequestState::withdrawn, RequestState::answered_elsewhere};
+inline constexpr std::initializer_list<AskState> values_of<AskState> = {
+    AskState::received, AskState::pending,   AskState::approved,          AskState::denied,
+    AskState::expired,  AskState::withdrawn, AskState::answered_elsewhere};
 template <>
 inline constexpr std::initializer_list<ShutdownState> values_of<ShutdownState> = {
     ShutdownState::requested,    ShutdownState::approved,  ShutdownState::forced,
@@ -50,7 +50,7 @@ inline constexpr std::initializer_list<ShutdownState> values_of<ShutdownState> =
 struct AskRow {
   long long id = 0;
   std::string team;
-  handlers::Request request;
+  handlers::Ask request;
 };
 
 struct ShutdownRow {

@@ -6,7 +6,7 @@
 
 namespace inbox_poller::poller {
 
-boost::json::object request_view(std::string_view team, const handlers::Request& request) {
+boost::json::object request_view(std::string_view team, const handlers::Ask& request) {
   const auto clean = [](std::string_view bytes) { return schema::make_parsable(bytes); };
   return {{"team", team},
           {"kind", handlers::to_string(request.kind)},

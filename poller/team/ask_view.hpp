@@ -9,6 +9,6 @@
 namespace inbox_poller::poller {
 
 /// Bytes that came from agents are made valid text here.
-boost::json::object request_view(std::string_view team, const handlers::Request&);
+boost::json::object request_view(std::string_view team, const handlers::Ask&);
 
 }  // namespace inbox_poller::poller

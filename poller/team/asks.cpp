@@ -9,8 +9,8 @@
 namespace inbox_poller::poller {
 namespace {
 
-using handlers::RequestEvent;
-using handlers::RequestKind;
+using handlers::AskEvent;
+using handlers::AskKind;
 using handlers::Right;
 
 /// How long it may take until we see that a worker takes our answers again.
@@ -25,10 +25,10 @@ Status Asks::restore() {
   return Done{};
 }
 
-void Asks::opened(const handlers::Request& request) {
+void Asks::opened(const handlers::Ask& request) {
   if (request.deadline_ms == 0) {  // somebody else's to answer; we only say when nobody does
     const auto asked_for = std::chrono::milliseconds(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms));
-    const auto patience = handlers::kind_of(request.kind).timeout(context_.config);
+    const auto patience = handlers::traits_of(request.kind).timeout(context_.config);
     open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + patience - asked_for};
     return;
   }
@@ -43,7 +43,7 @@ void Asks::opened(const handlers::Request& request) {
 void Asks::settle() {
   const auto now = context_.clock.steady();
   const bool ours_to_answer = context_.may(Right::answer_by_time);
-  std::vector<std::pair<handlers::Request, handlers::Answer>> due;
+  std::vector<std::pair<handlers::Ask, handlers::Answer>> due;
   for (auto& [id, open] : open_) {
     const bool is_due = open.request.deadline_ms == 0 || open.deadline <= now;
     const bool ours = ours_to_answer && !(is_due && is_refused(open));
@@ -53,14 +53,14 @@ void Asks::settle() {
     }
     if (open.request.asker != context_.lead && context_.has_left(open.request.asker)) {
       handlers::Answer answer;
-      answer.event = RequestEvent::asker_leaves;
+      answer.event = AskEvent::asker_leaves;
       answer.by = "roster";
       due.emplace_back(open.request, answer);
     } else if (open.deadline <= now && !ours && open.request.asker != context_.lead) {
       if (unanswered_.insert(id).second) tell_unanswered(open.request);
     } else if (open.deadline <= now) {
       handlers::Answer answer;
-      answer.event = RequestEvent::deadline_passes;
+      answer.event = AskEvent::deadline_passes;
       answer.by = "deadline";
       due.emplace_back(open.request, answer);
     } else {
@@ -72,7 +72,7 @@ void Asks::settle() {
 }
 
 bool Asks::is_refused(Open& open) const {
-  const bool is_word = handlers::is_verified(open.request.kind, RequestEvent::deadline_passes);
+  const bool is_word = handlers::is_verified(open.request.kind, AskEvent::deadline_passes);
   const auto now = context_.clock.steady();
   const bool looks = !open.not_ours || open.look_again <= now;
   // A roster that is just being rewritten says nothing of it.
@@ -86,7 +86,7 @@ bool Asks::is_refused(Open& open) const {
 
 void Asks::ended(const std::string& asker, EpochMs at_ms, const std::string& why) {
   handlers::Answer answer;
-  answer.event = RequestEvent::asker_leaves;
+  answer.event = AskEvent::asker_leaves;
   answer.by = "shutdown";
   answer.reason = why;
   for (const auto& request : open())
@@ -94,7 +94,7 @@ void Asks::ended(const std::string& asker, EpochMs at_ms, const std::string& why
 }
 
 void Asks::take_over(Open& open) const {
-  const auto span = handlers::kind_of(open.request.kind).timeout(context_.config);
+  const auto span = handlers::traits_of(open.request.kind).timeout(context_.config);
   open.request.deadline_ms = context_.clock.wall_ms() + span.count();
   open.request.asked_ms = context_.clock.wall_ms();  // ours since now; what the ledger has of it stays
   open.deadline = context_.clock.steady() + span;
@@ -114,7 +114,7 @@ void Asks::tell(Open& open) {
     open.person_knows = notifier_.asked(open.request);
 }
 
-Status Asks::put_before_lead(const handlers::Request& pending, EventBatch& events) {
+Status Asks::put_before_lead(const handlers::Ask& pending, EventBatch& events) {
   const auto view = context_.view();
   // Without a deadline it is not ours to answer, nor the session's that we speak for.
   if (!context_.may(Right::tell_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view)) return Done{};
@@ -129,7 +129,7 @@ Status Asks::put_before_lead(const handlers::Request& pending, EventBatch& event
   return Done{};
 }
 
-Status Asks::close_before_lead(const handlers::Request& decided, EventBatch& events) {
+Status Asks::close_before_lead(const handlers::Ask& decided, EventBatch& events) {
   const auto row = context_.ledger.messages().about(context_.name, decided.request_id, handlers::ask_type(decided.kind));
   if (!row) return row.error();
   if (!*row) return Done{};
@@ -143,8 +143,8 @@ Status Asks::close_before_lead(const handlers::Request& decided, EventBatch& eve
                                          {"reason", "the ask was decided before the lead got it"}});
     if (auto expired = context_.ledger.deliveries().mark_expired({block.id}, now); !expired) return expired;
   }
-  const bool lead_decided = decided.decided_by == context_.lead && (decided.state == handlers::RequestState::approved ||
-                                                                    decided.state == handlers::RequestState::denied);
+  const bool lead_decided = decided.decided_by == context_.lead && (decided.state == handlers::AskState::approved ||
+                                                                    decided.state == handlers::AskState::denied);
   if (block.attempts == 0 || lead_decided) return Done{};  // never lent out, so never read
   const auto told = context_.tell_lead({handlers::closed_notice(decided, context_.view(), now), decided.asker,
                                         std::string(handlers::closed_type), decided.request_id, Priority::chat},
@@ -153,7 +153,7 @@ Status Asks::close_before_lead(const handlers::Request& decided, EventBatch& eve
   return Done{};
 }
 
-void Asks::tell_unanswered(const handlers::Request& request) {
+void Asks::tell_unanswered(const handlers::Ask& request) {
   static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
     events.add(Event::request_unanswered,
                {{"team", context_.name},
@@ -168,17 +168,17 @@ void Asks::tell_unanswered(const handlers::Request& request) {
   }));
 }
 
-const handlers::Request* Asks::find(RequestKind kind, const std::string& id) const {
+const handlers::Ask* Asks::find(AskKind kind, const std::string& id) const {
   const auto found = open_.find({kind, id});
   return found == open_.end() ? nullptr : &found->second.request;
 }
 
-std::variant<Asks::Taken, Asks::Refusal> Asks::answer(const handlers::Request& request, const handlers::Answer& answer,
+std::variant<Asks::Taken, Asks::Refusal> Asks::answer(const handlers::Ask& request, const handlers::Answer& answer,
                                                       bool always) {
   return decide(request, answer, always);
 }
 
-std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& request, const handlers::Answer& answer,
+std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Ask& request, const handlers::Answer& answer,
                                                       bool always) {
   const auto now = context_.clock.wall_ms();
   const bool is_word = handlers::is_verified(request.kind, answer.event);
@@ -225,15 +225,15 @@ std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Request& r
   unanswered_.erase({request.kind, request.request_id});
   if (rule) context_.apply_rule(*rule);
   notifier_.decided(decided.request);
-  if (decided.request.kind == RequestKind::stop && decided.request.state == handlers::RequestState::approved)
+  if (decided.request.kind == AskKind::stop && decided.request.state == handlers::AskState::approved)
     granted_stops_.push_back(decided.request);
   return Taken{decided.request, rule ? rule->rule : std::string()};
 }
 
-std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const handlers::Request& request,
+std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const handlers::Ask& request,
                                                                       const handlers::Answer& answer,
                                                                       bool always) const {
-  const auto& kind = handlers::kind_of(request.kind);
+  const auto& kind = handlers::traits_of(request.kind);
   if (kind.rule == nullptr) return std::nullopt;
   auto made = kind.rule(request, answer, always, context_.view());
   if (const auto* refused = std::get_if<handlers::NotTaken>(&made)) return Refusal{refused->code, refused->reason};
@@ -243,7 +243,7 @@ std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const hand
   rule.team = context_.name;
   rule.session = context_.roster.lead_session_id;
   rule.kind = wanted->kind;
-  rule.action = answer.event == RequestEvent::person_approves ? "allow" : "deny";
+  rule.action = answer.event == AskEvent::person_approves ? "allow" : "deny";
   rule.rule = wanted->text;
   rule.by = answer.by;
   rule.at_ms = context_.clock.wall_ms();
@@ -251,8 +251,8 @@ std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const hand
   return rule;
 }
 
-std::vector<handlers::Request> Asks::open() const {
-  std::vector<handlers::Request> requests;
+std::vector<handlers::Ask> Asks::open() const {
+  std::vector<handlers::Ask> requests;
   for (const auto& [id, open] : open_) requests.push_back(open.request);
   std::sort(requests.begin(), requests.end(), [](const auto& a, const auto& b) { return a.asked_ms < b.asked_ms; });
   return requests;

@@ -25,10 +25,10 @@ class Asks {
   Status restore();
 
   /// Queues an ask for the lead session, where the lead is asked and it is not queued yet; in the open transaction.
-  Status put_before_lead(const handlers::Request& pending, EventBatch&);
+  Status put_before_lead(const handlers::Ask& pending, EventBatch&);
 
   /// Notes an ask that was committed as pending.
-  void opened(const handlers::Request&);
+  void opened(const handlers::Ask&);
 
   /// This worker has ended: whatever it asked until this moment is withdrawn.
   void ended(const std::string& asker, EpochMs at_ms, const std::string& why);
@@ -38,7 +38,7 @@ class Asks {
   void settle();
 
   struct Taken {
-    handlers::Request request;
+    handlers::Ask request;
     std::string rule_added;  // with `always`: the rule that now holds for the session
   };
   struct Refusal {
@@ -46,20 +46,20 @@ class Asks {
     std::string message;
   };
   /// An answer of the lead or a person. With `always` an approval also becomes a rule for the session.
-  std::variant<Taken, Refusal> answer(const handlers::Request&, const handlers::Answer&, bool always);
+  std::variant<Taken, Refusal> answer(const handlers::Ask&, const handlers::Answer&, bool always);
 
   /// Wishes to stop that were granted since the last call: their shutdowns are to be begun.
-  std::vector<handlers::Request> take_granted_stops() { return std::exchange(granted_stops_, {}); }
+  std::vector<handlers::Ask> take_granted_stops() { return std::exchange(granted_stops_, {}); }
 
-  [[nodiscard]] std::vector<handlers::Request> open() const;
+  [[nodiscard]] std::vector<handlers::Ask> open() const;
   /// The open ask of this kind and id, or null; valid until the next call that may close one.
-  [[nodiscard]] const handlers::Request* find(handlers::RequestKind, const std::string& id) const;
+  [[nodiscard]] const handlers::Ask* find(handlers::AskKind, const std::string& id) const;
   [[nodiscard]] std::uint32_t pending_of(const std::string& asker) const;
 
  private:
-  using Id = std::pair<handlers::RequestKind, std::string>;
+  using Id = std::pair<handlers::AskKind, std::string>;
   struct Open {
-    handlers::Request request;
+    handlers::Ask request;
     SteadyTime deadline;  // of an ask that others answer: when we say that nobody does
     bool lead_knows = false;
     bool person_knows = false;  // or will, when its turn comes
@@ -69,21 +69,21 @@ class Asks {
 
   /// True when no answer of ours may be written; found out when one would be, and then looked at now and then.
   bool is_refused(Open&) const;
-  void tell_unanswered(const handlers::Request&);
+  void tell_unanswered(const handlers::Ask&);
   /// An ask that was another lead's to answer is ours now, with a deadline from now on.
   void take_over(Open&) const;
   void tell(Open&);
   /// What the lead has of an ask that is decided now: taken back, or followed by a word; in the open transaction.
-  Status close_before_lead(const handlers::Request& decided, EventBatch&);
-  std::variant<Taken, Refusal> decide(const handlers::Request&, const handlers::Answer&, bool always);
+  Status close_before_lead(const handlers::Ask& decided, EventBatch&);
+  std::variant<Taken, Refusal> decide(const handlers::Ask&, const handlers::Answer&, bool always);
   /// The rule that this answer adds to the session, if any; a refusal when `always` was asked for and no rule is safe.
-  std::variant<std::optional<SessionRule>, Refusal> rule_of(const handlers::Request&, const handlers::Answer&,
+  std::variant<std::optional<SessionRule>, Refusal> rule_of(const handlers::Ask&, const handlers::Answer&,
                                                             bool always) const;
 
   TeamContext& context_;
   Notifier& notifier_;
   std::map<Id, Open> open_;
-  std::vector<handlers::Request> granted_stops_;
+  std::vector<handlers::Ask> granted_stops_;
   std::set<Id> unanswered_;  // said so
 };
 

@@ -119,7 +119,7 @@ void Intake::apply(Fresh& fresh) {
   ours_.insert(fresh.ours.begin(), fresh.ours.end());
   for (const auto& request : fresh.moot) {
     handlers::Answer answer;
-    answer.event = handlers::RequestEvent::answered_by_other;
+    answer.event = handlers::AskEvent::answered_by_other;
     answer.by = context_.lead;
     answer.reason = "the worker's turn has ended, so it waits no longer";
     static_cast<void>(asks_.answer(request, answer, false));
@@ -176,7 +176,7 @@ Status Intake::judge(const InboxEntry& entry, MessageRow& row, EventBatch& event
   const auto payload = schema::decode_payload(row.message.text);
   row.type = std::string(schema::type_name(payload));
 
-  handlers::RequestView known;
+  handlers::AskView known;
   std::optional<handlers::Shutdown> shutdown;
   if (const auto id = handlers::shutdown_of(payload)) {
     row.request_id = *id;
@@ -190,7 +190,7 @@ Status Intake::judge(const InboxEntry& entry, MessageRow& row, EventBatch& event
     known.last_state = member->state;
     known.last_detail = member->detail;
   }
-  std::optional<handlers::Request> same_id;
+  std::optional<handlers::Ask> same_id;
   if (const auto ref = handlers::request_of(payload)) {
     row.request_id = ref->request_id;
     auto found = context_.ledger.asks().find(context_.name, ref->kind, ref->request_id);

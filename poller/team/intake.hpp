@@ -57,10 +57,10 @@ class Intake {
   struct Fresh {  // of one transaction; applied to memory after its commit
     std::string inbox;
     long long batch = 0;
-    std::vector<handlers::Request> pending;
+    std::vector<handlers::Ask> pending;
     std::vector<handlers::Shutdown> answered;
     std::vector<std::string> repeated;     // ids of asks whose answers are owed again
-    std::vector<handlers::Request> moot;   // nobody waits for them any more
+    std::vector<handlers::Ask> moot;   // nobody waits for them any more
     std::unordered_set<std::string> ours;  // keys that a front may mark
     std::map<std::string, MemberRow> members;
     std::vector<Fingerprint> keys;

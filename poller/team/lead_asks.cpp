@@ -8,9 +8,9 @@
 namespace inbox_poller::poller {
 namespace {
 
-using handlers::Request;
-using handlers::RequestKind;
-using handlers::RequestState;
+using handlers::Ask;
+using handlers::AskKind;
+using handlers::AskState;
 
 /// A decision stands for ever, so the same call asked once more after it was withdrawn gets another id.
 std::string request_id_of(const LeadCall& call, int round) {
@@ -51,24 +51,24 @@ bool LeadAsks::may_open() const {
   return context_.config.lead.permissions && context_.may(handlers::Right::ask_person);
 }
 
-Result<std::optional<Request>> LeadAsks::look_up(const LeadCall& call, std::string& request_id) {
+Result<std::optional<Ask>> LeadAsks::look_up(const LeadCall& call, std::string& request_id) {
   for (int round = 1;; ++round) {
     request_id = request_id_of(call, round);
-    auto known = context_.ledger.asks().find(context_.name, RequestKind::permission, request_id);
+    auto known = context_.ledger.asks().find(context_.name, AskKind::permission, request_id);
     if (!known || !*known) return known;
     if ((*known)->asker != context_.lead || (*known)->content_hash != hash_of(call))
       return Error{"request.id_reused", "another call was asked about under the id " + request_id};
-    if ((*known)->state != RequestState::withdrawn) return known;
+    if ((*known)->state != AskState::withdrawn) return known;
   }
 }
 
-Result<std::optional<Request>> LeadAsks::find(const LeadCall& call) {
+Result<std::optional<Ask>> LeadAsks::find(const LeadCall& call) {
   std::string id;
   return look_up(call, id);
 }
 
-Result<Request> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict) {
-  Request request;
+Result<Ask> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict) {
+  Ask request;
   const auto known = look_up(call, request.request_id);
   if (!known) return known.error();
   if (*known) return **known;
@@ -76,9 +76,9 @@ Result<Request> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict)
   request.content_hash = hash_of(call);
   request.subject = call.tool;
   request.body = call.input;
-  request.state = RequestState::pending;
+  request.state = AskState::pending;
   request.asked_ms = context_.clock.wall_ms();
-  request.deadline_ms = request.asked_ms + handlers::kind_of(request.kind).timeout(context_.config).count();
+  request.deadline_ms = request.asked_ms + handlers::traits_of(request.kind).timeout(context_.config).count();
   request.rule = verdict.rule;
   request.reason = verdict.reason;
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
@@ -99,24 +99,24 @@ Result<Request> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict)
   return request;
 }
 
-void LeadAsks::withdraw(const Request& request) {
+void LeadAsks::withdraw(const Ask& request) {
   handlers::Answer answer;
-  answer.event = handlers::RequestEvent::asker_leaves;
+  answer.event = handlers::AskEvent::asker_leaves;
   answer.by = context_.lead;
   answer.reason = "the lead's session no longer waits for it";
   static_cast<void>(asks_.answer(request, answer, false));  // or it was decided just now, or runs into its deadline
 }
 
-Result<std::optional<LeadVerdict>> LeadAsks::decision(const Request& request) {
+Result<std::optional<LeadVerdict>> LeadAsks::decision(const Ask& request) {
   if (asks_.find(request.kind, request.request_id) != nullptr) return std::optional<LeadVerdict>();
   const auto known = context_.ledger.asks().find(context_.name, request.kind, request.request_id);
   if (!known) return known.error();
   if (!*known) return Error{"request.unknown", "the ask " + request.request_id + " is no longer in the ledger"};
-  const Request& decided = **known;
+  const Ask& decided = **known;
   if (handlers::is_open(decided.state)) return std::optional<LeadVerdict>();
-  if (decided.state == RequestState::withdrawn)
+  if (decided.state == AskState::withdrawn)
     return std::optional(LeadVerdict{config::Action::ask, decided.rule, decided.reason, {}});
-  if (decided.state != RequestState::approved)
+  if (decided.state != AskState::approved)
     return std::optional(LeadVerdict{config::Action::deny, decided.rule, decided.reason, {}});
   LeadVerdict allowed{config::Action::allow, decided.rule, decided.reason, {}};
   // Approved with another input: that is what the row holds now (Asks::decide).

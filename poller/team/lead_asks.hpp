@@ -40,19 +40,19 @@ class LeadAsks {
   [[nodiscard]] bool may_open() const;
 
   /// The ask for this call, or none: open, or decided. What was withdrawn does not count.
-  Result<std::optional<handlers::Request>> find(const LeadCall&);
+  Result<std::optional<handlers::Ask>> find(const LeadCall&);
   /// A new one, which waits for a person; `verdict` says why.
-  Result<handlers::Request> open(const LeadCall&, const LeadVerdict& verdict);
+  Result<handlers::Ask> open(const LeadCall&, const LeadVerdict& verdict);
   /// Nobody waits for it any more.
-  void withdraw(const handlers::Request&);
+  void withdraw(const handlers::Ask&);
 
   /// The decision about a request that find() or open() returned; none while it is open, and still `ask` when it was
   /// withdrawn: whoever does wait for it opens it again.
-  Result<std::optional<LeadVerdict>> decision(const handlers::Request&);
+  Result<std::optional<LeadVerdict>> decision(const handlers::Ask&);
 
  private:
   /// Follows the ids under which the call was asked, to the first that does not stand for a withdrawn ask.
-  Result<std::optional<handlers::Request>> look_up(const LeadCall&, std::string& request_id);
+  Result<std::optional<handlers::Ask>> look_up(const LeadCall&, std::string& request_id);
 
   TeamContext& context_;
   Asks& asks_;

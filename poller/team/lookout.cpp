@@ -121,7 +121,7 @@ bool Lookout::take_window(const std::string& inbox, const ReadResult& result, co
   for (const auto& finding : findings) {
     if (!finding.closes) continue;
     handlers::Answer answer;
-    answer.event = handlers::RequestEvent::answered_by_other;
+    answer.event = handlers::AskEvent::answered_by_other;
     answer.by = finding.by;
     answer.reason = finding.reason;
     static_cast<void>(asks_.answer(*finding.closes, answer, false));

@@ -49,7 +49,7 @@ class Lookout {
   struct Finding {
     Event event = Event::answer_foreign;
     Fields fields;
-    std::optional<handlers::Request> closes;
+    std::optional<handlers::Ask> closes;
     std::string by;
     std::string reason;
   };

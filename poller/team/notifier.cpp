@@ -13,7 +13,7 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-using handlers::Request;
+using handlers::Ask;
 
 constexpr std::size_t most_errands = 1000;
 constexpr int most_tries = 3;
@@ -26,7 +26,7 @@ struct Told {
 };
 
 /// By the lines that record() leaves.
-Result<Told> told_of(Ledger& ledger, const std::string& team, const handlers::RequestKind kind,
+Result<Told> told_of(Ledger& ledger, const std::string& team, const handlers::AskKind kind,
                      const std::string& request_id) {
   const auto history = ledger.history().of_request(team, request_id);
   if (!history) return history.error();
@@ -70,10 +70,10 @@ Status Notifier::restore() {
   return Done{};
 }
 
-bool Notifier::asked(const Request& request) { return note(request, false); }
-void Notifier::decided(const Request& request) { note(request, true); }
+bool Notifier::asked(const Ask& request) { return note(request, false); }
+void Notifier::decided(const Ask& request) { note(request, true); }
 
-bool Notifier::note(const Request& request, bool decided) {
+bool Notifier::note(const Ask& request, bool decided) {
   if (context_.config.person.notify.empty()) return false;
   if (errands_.size() < most_errands) {
     errands_.push_back({request.kind, request.request_id, decided});
@@ -88,7 +88,7 @@ bool Notifier::note(const Request& request, bool decided) {
   return false;
 }
 
-Result<std::optional<Request>> Notifier::due(const Errand& errand) const {
+Result<std::optional<Ask>> Notifier::due(const Errand& errand) const {
   auto request = context_.ledger.asks().find(context_.name, errand.kind, errand.request_id);
   if (!request) return request.error();
   const auto told = told_of(context_.ledger, context_.name, errand.kind, errand.request_id);
@@ -96,7 +96,7 @@ Result<std::optional<Request>> Notifier::due(const Errand& errand) const {
   // An ask that was decided before its turn came is nobody's business any more, and nor is its decision then.
   const bool wanted = *request && (errand.decided ? told->asked && !told->decided
                                                   : handlers::is_open((*request)->state) && !told->asked);
-  if (!wanted) return std::optional<Request>();
+  if (!wanted) return std::optional<Ask>();
   return request;
 }
 
@@ -128,7 +128,7 @@ asio::awaitable<bool> Notifier::tell_next(std::function<bool()> given_up) {
   co_return !errands_.empty();
 }
 
-asio::awaitable<Status> Notifier::run(Request request, bool decided, std::function<bool()> given_up) const {
+asio::awaitable<Status> Notifier::run(Ask request, bool decided, std::function<bool()> given_up) const {
   const auto& person = context_.config.person;
   const config::Duration timeout = person.notify_timeout;  // a reload may change it while we wait
   const std::string program = person.notify.front();
@@ -146,7 +146,7 @@ asio::awaitable<Status> Notifier::run(Request request, bool decided, std::functi
   co_return judge(program, *end, timeout);
 }
 
-void Notifier::record(const Request& request, Event event, const std::string& reason) const {
+void Notifier::record(const Ask& request, Event event, const std::string& reason) const {
   // A failing ledger is told by commit(); then a restart may tell once more.
   static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
     Fields fields{{"team", context_.name},

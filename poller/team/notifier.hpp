@@ -21,8 +21,8 @@ class Notifier {
   Status restore();
 
   /// To be told when its turn comes. False when it cannot be noted now (no program, or too many wait): ask again later.
-  bool asked(const handlers::Request&);
-  void decided(const handlers::Request&);
+  bool asked(const handlers::Ask&);
+  void decided(const handlers::Ask&);
 
   /// Tells the next one, if one is due. True when another may be due at once. When `given_up` becomes true the program
   /// is ended, and what it was told is told again after the next start.
@@ -30,16 +30,16 @@ class Notifier {
 
  private:
   struct Errand {
-    handlers::RequestKind kind;
+    handlers::AskKind kind;
     std::string request_id;
     bool decided = false;
   };
 
-  bool note(const handlers::Request&, bool decided);
+  bool note(const handlers::Ask&, bool decided);
   /// What is to be told: the ask as it stands now; nothing when there is nothing to tell (any more).
-  Result<std::optional<handlers::Request>> due(const Errand&) const;
-  boost::asio::awaitable<Status> run(handlers::Request request, bool decided, std::function<bool()> given_up) const;
-  void record(const handlers::Request&, Event, const std::string& reason) const;
+  Result<std::optional<handlers::Ask>> due(const Errand&) const;
+  boost::asio::awaitable<Status> run(handlers::Ask request, bool decided, std::function<bool()> given_up) const;
+  void record(const handlers::Ask&, Event, const std::string& reason) const;
 
   TeamContext& context_;
   std::deque<Errand> errands_;

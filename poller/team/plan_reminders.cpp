@@ -26,7 +26,7 @@ void PlanReminders::settle() {
   }
 }
 
-bool PlanReminders::is_silent(const handlers::Request& approved) const {
+bool PlanReminders::is_silent(const handlers::Ask& approved) const {
   const auto written = context_.ledger.outbox().of_request(context_.name, approved.request_id);
   const auto said =
       context_.ledger.messages().latest({context_.name, approved.asker, {}, approved.decided_ms}, most_at_once);
@@ -44,7 +44,7 @@ bool PlanReminders::is_silent(const handlers::Request& approved) const {
   });
 }
 
-void PlanReminders::remind(const handlers::Request& approved) {
+void PlanReminders::remind(const handlers::Ask& approved) {
   static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
     const auto batch = context_.ledger.next_batch();
     if (!batch) return batch.error();

@@ -15,8 +15,8 @@ class PlanReminders {
 
  private:
   /// True when it has taken the approval and said nothing since.
-  [[nodiscard]] bool is_silent(const handlers::Request& approved) const;
-  void remind(const handlers::Request& approved);
+  [[nodiscard]] bool is_silent(const handlers::Ask& approved) const;
+  void remind(const handlers::Ask& approved);
 
   TeamContext& context_;
   std::optional<SteadyTime> looked_;

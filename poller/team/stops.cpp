@@ -9,7 +9,7 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-using handlers::Request;
+using handlers::Ask;
 
 constexpr int restored_shutdowns = 1000;
 
@@ -21,7 +21,7 @@ Status Stops::restore() {
   const auto shutdowns = context_.ledger.shutdowns().latest(context_.name, restored_shutdowns);
   if (!shutdowns) return shutdowns.error();
   for (auto& [team, request] : *decisions) {
-    if (request.kind != handlers::RequestKind::stop || request.state != handlers::RequestState::approved) continue;
+    if (request.kind != handlers::AskKind::stop || request.state != handlers::AskState::approved) continue;
     const bool begun = std::any_of(shutdowns->begin(), shutdowns->end(), [&r = request](const auto& shutdown) {
       return shutdown.member == r.asker && shutdown.requested_ms >= r.decided_ms;
     });
@@ -32,7 +32,7 @@ Status Stops::restore() {
 
 asio::awaitable<void> Stops::settle() {
   for (auto& request : asks_.take_granted_stops()) granted_.push_back(std::move(request));
-  std::vector<Request> left;
+  std::vector<Ask> left;
   for (auto& request : std::exchange(granted_, {})) {
     const bool done = co_await begin(request);
     if (!done) left.push_back(std::move(request));
@@ -40,7 +40,7 @@ asio::awaitable<void> Stops::settle() {
   granted_.insert(granted_.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
 }
 
-asio::awaitable<bool> Stops::begin(Request granted) {
+asio::awaitable<bool> Stops::begin(Ask granted) {
   const auto* member = context_.roster.find(granted.asker);
   if (member == nullptr) co_return context_.has_left(granted.asker);  // a roster that is just being rewritten misses it
   if (context_.clock.from_peer(member->joined_at_ms) > granted.asked_ms) co_return true;  // somebody new under its name

@@ -23,12 +23,12 @@ class Stops {
 
  private:
   /// True when there is nothing (more) to begin for it.
-  boost::asio::awaitable<bool> begin(handlers::Request granted);
+  boost::asio::awaitable<bool> begin(handlers::Ask granted);
 
   TeamContext& context_;
   Asks& asks_;
   Shutdowns& shutdowns_;
-  std::vector<handlers::Request> granted_;
+  std::vector<handlers::Ask> granted_;
 };
 
 }  // namespace inbox_poller::poller

@@ -83,15 +83,15 @@ std::string WorkerCalls::why_silent() const {
   return "team " + context_.name + " is only observed (role observer), nothing is decided for it";
 }
 
-Result<std::optional<handlers::Request>> WorkerCalls::decide(const std::string& worker, const handlers::Call& call) {
-  using handlers::RequestKind;
+Result<std::optional<handlers::Ask>> WorkerCalls::decide(const std::string& worker, const handlers::Call& call) {
+  using handlers::AskKind;
   if (call.id.size() > most_id || !schema::is_valid_request_id(call.id))
     return Error{"request.invalid", "the call has no tool_use_id of letters, digits or @._:+=-"};
   if (call.tool.empty() || !handlers::is_sendable_input(call.input))
     return Error{"permission.bad_input", "the call names no tool, or its input is not one well-formed JSON object"};
   for (int round = 1; round <= most_rounds; ++round) {
     const std::string id = "hook-" + call.id + (round == 1 ? "" : "+" + std::to_string(round));
-    auto known = context_.ledger.asks().find(context_.name, RequestKind::permission, id);
+    auto known = context_.ledger.asks().find(context_.name, AskKind::permission, id);
     if (!known) return known.error();
     auto decided = handlers::judge(call, id, worker, context_.view(), context_.clock.wall_ms());
     if (*known) {

@@ -43,7 +43,7 @@ class WorkerCalls {
   [[nodiscard]] std::string why_silent() const;
 
   /// The decision about this call, recorded: the same call gets the same one. None: no rule decides.
-  Result<std::optional<handlers::Request>> decide(const std::string& worker, const handlers::Call& call);
+  Result<std::optional<handlers::Ask>> decide(const std::string& worker, const handlers::Call& call);
 
  private:
   boost::asio::awaitable<bool> lives_in(HookClient client, std::string pane);

@@ -21,8 +21,8 @@ using namespace inbox_poller::poller;
 namespace {
 
 namespace fs = std::filesystem;
-using handlers::RequestKind;
-using handlers::RequestState;
+using handlers::AskKind;
+using handlers::AskState;
 
 constexpr int asks = 4;
 constexpr std::size_t sector = 512;
@@ -61,8 +61,8 @@ std::string id(const char* what, int i) { return std::string(what) + "-" + std::
 
 schema::MessageKey key(const char* what, int i) { return {schema::content_hash(id(what, i)).substr(0, 32)}; }
 
-handlers::Request ask(int i, RequestState state) {
-  handlers::Request row;
+handlers::Ask ask(int i, AskState state) {
+  handlers::Ask row;
   row.request_id = id("ask", i);
   row.asker = "ann";
   row.content_hash = id("hash", i);
@@ -99,7 +99,7 @@ Status tick(Ledger& ledger, int i) {
   return ledger.transaction([&]() -> Status {
     if (auto done = ledger.next_batch(); !done) return done.error();
     if (auto done = ledger.messages().insert(message); !done) return done.error();
-    if (auto done = ledger.asks().put("red", ask(i, i % 2 == 0 ? RequestState::denied : RequestState::pending)); !done)
+    if (auto done = ledger.asks().put("red", ask(i, i % 2 == 0 ? AskState::denied : AskState::pending)); !done)
       return done;
     if (auto done = ledger.outbox().enqueue(reply); !done) return done;
     if (auto done = ledger.shutdowns().put("red", shutdown); !done) return done;
@@ -113,7 +113,7 @@ Status tick(Ledger& ledger, int i) {
 std::string show(const MessageRow& row) {
   return row.key.value + "|" + row.sender + "|" + row.message.text + "|" + std::string(to_string(row.disposition));
 }
-std::string show(const handlers::Request& row) {
+std::string show(const handlers::Ask& row) {
   return row.request_id + "|" + row.asker + "|" + row.content_hash + "|" + row.body + "|" +
          std::string(to_string(row.state)) + "|" + std::to_string(row.deadline_ms);
 }
@@ -146,7 +146,7 @@ Answers read_all(Ledger& ledger) {
   Answers answers;
   for (int i = 0; i < asks; ++i) {
     answers[id("message", i)] = told(ledger.messages().find(key("message", i)));
-    answers[id("request", i)] = told(ledger.asks().find("red", RequestKind::permission, id("ask", i)));
+    answers[id("request", i)] = told(ledger.asks().find("red", AskKind::permission, id("ask", i)));
     answers[id("replies", i)] = told(ledger.outbox().of_request("red", id("ask", i)));
     answers[id("shutdown", i)] = told(ledger.shutdowns().find("red", id("shutdown", i)));
     answers[id("history", i)] = told(ledger.history().of_request("red", id("ask", i)));
@@ -235,9 +235,9 @@ bool agrees(const Answers& answers, const Answers& state) {
 /// Whoever was denied is not allowed afterwards.
 void check_decisions(Ledger& ledger) {
   for (int i = 0; i < asks; i += 2) {
-    const auto recorded = ledger.asks().find("red", RequestKind::permission, id("ask", i));
+    const auto recorded = ledger.asks().find("red", AskKind::permission, id("ask", i));
     if (recorded && !*recorded) continue;  // forgotten: check_answers() judges whether it may be
-    EXPECT(!ledger.asks().put("red", ask(i, RequestState::approved)).ok());
+    EXPECT(!ledger.asks().put("red", ask(i, AskState::approved)).ok());
   }
 }
 

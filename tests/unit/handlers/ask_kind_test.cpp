@@ -11,10 +11,10 @@ using namespace testing;
 
 namespace {
 
-constexpr RequestKind kinds[] = {RequestKind::permission, RequestKind::sandbox, RequestKind::plan, RequestKind::stop};
+constexpr AskKind kinds[] = {AskKind::permission, AskKind::sandbox, AskKind::plan, AskKind::stop};
 
-Request asked(RequestKind kind, std::string subject, std::string body) {
-  Request request;
+Ask asked(AskKind kind, std::string subject, std::string body) {
+  Ask request;
   request.kind = kind;
   request.asker = "w1";
   request.subject = std::move(subject);
@@ -23,11 +23,11 @@ Request asked(RequestKind kind, std::string subject, std::string body) {
 }
 
 /// The rule that this answer makes, "kind: text"; "" for none; the code of a refusal.
-std::string rule_made(const Request& request, RequestEvent event, bool always) {
+std::string rule_made(const Ask& request, AskEvent event, bool always) {
   const Team team;
   Answer answer;
   answer.event = event;
-  const auto rule = kind_of(request.kind).rule;
+  const auto rule = traits_of(request.kind).rule;
   if (rule == nullptr) return "";
   const auto made = rule(request, answer, always, team.view());
   if (const auto* refused = std::get_if<NotTaken>(&made)) return refused->code;
@@ -41,12 +41,12 @@ TEST_CASE("each kind of ask has one line, and is found by the types of its ask a
   std::set<std::string_view> types;
   for (const auto kind : kinds) {
     INFO(to_string(kind));
-    const AskKind& line = kind_of(kind);
+    const AskTraits& line = traits_of(kind);
     CHECK(line.kind == kind);
     CHECK(types.insert(line.type).second);
     CHECK(types.insert(line.answer_type).second);
     CHECK(kind_asked_by(line.type) == &line);
-    CHECK(kind_answered_by(line.answer_type) == (kind == RequestKind::stop ? nullptr : &line));
+    CHECK(kind_answered_by(line.answer_type) == (kind == AskKind::stop ? nullptr : &line));
     CHECK(line.meaning.substr(0, 6) == " asks ");
   }
   CHECK(kind_asked_by("idle_notification") == nullptr);
@@ -54,7 +54,7 @@ TEST_CASE("each kind of ask has one line, and is found by the types of its ask a
 }
 
 TEST_CASE("plain chat is no answer by its type, although a declined wish to stop is told in it") {
-  CHECK(kind_of(RequestKind::stop).answer_type == schema::PlainText::type);
+  CHECK(traits_of(AskKind::stop).answer_type == schema::PlainText::type);
   CHECK(kind_answered_by(schema::PlainText::type) == nullptr);
 }
 
@@ -65,37 +65,37 @@ TEST_CASE("each kind of ask waits as long as its section says") {
   config.plans.timeout = config::Duration(3);
   config.shutdown.timeout = config::Duration(4);
   long long expected = 0;
-  for (const auto kind : kinds) CHECK(kind_of(kind).timeout(config).count() == ++expected);
+  for (const auto kind : kinds) CHECK(traits_of(kind).timeout(config).count() == ++expected);
 }
 
 TEST_CASE("an approval with always makes the rule for exactly that call, and no other answer does") {
-  const auto list = asked(RequestKind::permission, "Bash", R"({"command":"ls"})");
-  CHECK(rule_made(list, RequestEvent::person_approves, true) == "permission: Bash(ls)");
-  CHECK(rule_made(list, RequestEvent::person_approves, false).empty());
-  CHECK(rule_made(list, RequestEvent::person_denies, true).empty());
-  CHECK(rule_made(list, RequestEvent::deadline_passes, true).empty());
-  CHECK(rule_made(list, RequestEvent::asker_leaves, true).empty());
+  const auto list = asked(AskKind::permission, "Bash", R"({"command":"ls"})");
+  CHECK(rule_made(list, AskEvent::person_approves, true) == "permission: Bash(ls)");
+  CHECK(rule_made(list, AskEvent::person_approves, false).empty());
+  CHECK(rule_made(list, AskEvent::person_denies, true).empty());
+  CHECK(rule_made(list, AskEvent::deadline_passes, true).empty());
+  CHECK(rule_made(list, AskEvent::asker_leaves, true).empty());
 }
 
 TEST_CASE("where no rule covers exactly the call, always is refused") {
-  const auto call = asked(RequestKind::permission, "Bash", R"x({"command":"ls $(cat list)"})x");
-  CHECK(rule_made(call, RequestEvent::person_approves, true) == "rule.none_safe");
-  CHECK(rule_made(call, RequestEvent::person_approves, false).empty());
+  const auto call = asked(AskKind::permission, "Bash", R"x({"command":"ls $(cat list)"})x");
+  CHECK(rule_made(call, AskEvent::person_approves, true) == "rule.none_safe");
+  CHECK(rule_made(call, AskEvent::person_approves, false).empty());
 }
 
 TEST_CASE("what a person says about a host holds for the session both ways, what time says does not") {
-  const auto host = asked(RequestKind::sandbox, "a.example", "a.example");
+  const auto host = asked(AskKind::sandbox, "a.example", "a.example");
   for (const bool always : {false, true}) {
-    CHECK(rule_made(host, RequestEvent::person_approves, always) == "host: a.example");
-    CHECK(rule_made(host, RequestEvent::person_denies, always) == "host: a.example");
-    CHECK(rule_made(host, RequestEvent::deadline_passes, always).empty());
+    CHECK(rule_made(host, AskEvent::person_approves, always) == "host: a.example");
+    CHECK(rule_made(host, AskEvent::person_denies, always) == "host: a.example");
+    CHECK(rule_made(host, AskEvent::deadline_passes, always).empty());
   }
-  CHECK(rule_made(asked(RequestKind::sandbox, "no host at all", "x"), RequestEvent::person_approves, true).empty());
+  CHECK(rule_made(asked(AskKind::sandbox, "no host at all", "x"), AskEvent::person_approves, true).empty());
 }
 
 TEST_CASE("no answer to a plan or to a wish to stop makes a rule") {
-  for (const auto kind : {RequestKind::plan, RequestKind::stop})
-    CHECK(rule_made(asked(kind, "x", "y"), RequestEvent::person_approves, true).empty());
+  for (const auto kind : {AskKind::plan, AskKind::stop})
+    CHECK(rule_made(asked(kind, "x", "y"), AskEvent::person_approves, true).empty());
 }
 
 }  // namespace inbox_poller::handlers

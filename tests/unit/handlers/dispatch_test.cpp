@@ -247,7 +247,7 @@ TEST_CASE("a turn that failed or was interrupted always reaches the lead") {
 TEST_CASE("the lead hears of one failure once, of another one again, and of everything if it wants to") {
   Team team;
   const std::string failed = R"({"type":"idle_notification","idleReason":"failed","failureReason":"API error 529"})";
-  RequestView known;
+  AskView known;
   known.last_state = "failed";
   known.last_detail = "API error 529";
   const auto again = expect<WorkerStatus>(receive(team, "w1", failed, known));
@@ -296,14 +296,14 @@ TEST_CASE("only asks have a reference, and it binds kind, id and content") {
   CHECK_FALSE(reference(R"({"type":"permission_response","request_id":"perm-1","subtype":"success"})"));
   const auto first = reference(permission_ask("Bash", R"({"command":"ls"})"));
   REQUIRE(first);
-  CHECK(first->kind == RequestKind::permission);
+  CHECK(first->kind == AskKind::permission);
   CHECK(first->request_id == "perm-1-aaaaaaa");
   CHECK(first->content_hash ==
         expect<Asked>(receive(Team(), "w1", permission_ask("Bash", R"({"command":"ls"})"))).request.content_hash);
   CHECK(first->content_hash != reference(permission_ask("Bash", R"({"command":"rm"})"))->content_hash);
   CHECK(first->content_hash != reference(permission_ask("Bas", R"({"command":"ls"})"))->content_hash);
-  CHECK(reference(sandbox_ask("a.example"))->kind == RequestKind::sandbox);
-  CHECK(reference(plan_ask("p"))->kind == RequestKind::plan);
+  CHECK(reference(sandbox_ask("a.example"))->kind == AskKind::sandbox);
+  CHECK(reference(plan_ask("p"))->kind == AskKind::plan);
 }
 
 TEST_CASE("only shutdown answers name a shutdown") {
@@ -321,7 +321,7 @@ TEST_CASE("a shutdown answer counts only from the worker that was asked, and mus
   Shutdown shutdown;
   shutdown.request_id = "shutdown-1@w1";
   shutdown.member = "w1";
-  RequestView known;
+  AskView known;
   known.shutdown = &shutdown;
   const std::string yes = R"({"type":"shutdown_approved","requestId":"shutdown-1@w1","from":"w1","paneId":"%0"})";
   CHECK(expect<ShutdownAnswered>(receive(team, "w1", yes, known)).approved);
@@ -343,20 +343,20 @@ TEST_CASE("the same ask again is recognised, whatever became of the first") {
   const Team team;
   for (const std::string& text :
        {permission_ask("Bash", R"({"command":"ls"})"), sandbox_ask("a.example"), plan_ask("p")}) {
-    Request first = pending(team, text);
-    RequestView known;
+    Ask first = pending(team, text);
+    AskView known;
     known.same_id = &first;
     CHECK(std::holds_alternative<AskedAgain>(receive(team, "w1", text, known)));
-    first.state = RequestState::denied;
+    first.state = AskState::denied;
     CHECK(std::holds_alternative<AskedAgain>(receive(team, "w1", text, known)));
   }
 }
 
 TEST_CASE("an id is used once: other content or another asker is refused, even if a rule would allow it") {
   Team team;
-  const Request first = pending(team, permission_ask("Bash", R"({"command":"ls"})"));
+  const Ask first = pending(team, permission_ask("Bash", R"({"command":"ls"})"));
   team.config.permissions.rules.allow = {rule("Bash"), rule("Read")};
-  RequestView known;
+  AskView known;
   known.same_id = &first;
   CHECK(code(receive(team, "w1", permission_ask("Bash", R"({"command":"rm -rf /"})"), known)) == "request.id_reused");
   CHECK(code(receive(team, "w1", permission_ask("Read", R"({"command":"ls"})"), known)) == "request.id_reused");
@@ -371,8 +371,8 @@ TEST_CASE("an id is used once: other content or another asker is refused, even i
 
 TEST_CASE("the same ask with another use id, description or suggestions is the same ask") {
   const Team team;
-  const Request first = pending(team, permission_ask("Bash", R"({"command":"ls"})"));
-  RequestView known;
+  const Ask first = pending(team, permission_ask("Bash", R"({"command":"ls"})"));
+  AskView known;
   known.same_id = &first;
   const std::string retry =
       R"({"type":"permission_request","request_id":"perm-1-aaaaaaa","agent_id":"w1@falcon","tool_name":"Bash",)"

@@ -96,7 +96,7 @@ TEST_CASE("an ask that comes again is answered again by the one who answered it"
 
 TEST_CASE("what a turn's end makes moot: calls of its own worker that are not ours to answer, and no plan") {
   const auto status = report(false);
-  Request open;
+  Ask open;
   open.asker = "w1";
   CHECK(is_moot(open, status, "w1", as(Stance::leader)));
   CHECK_FALSE(is_moot(open, status, "w2", as(Stance::leader)));
@@ -106,7 +106,7 @@ TEST_CASE("what a turn's end makes moot: calls of its own worker that are not ou
   open.deadline_ms = 1;
   CHECK_FALSE(is_moot(open, status, "w1", as(Stance::leader)));
   CHECK(is_moot(open, status, "w1", as(Stance::front)));
-  open.kind = RequestKind::plan;
+  open.kind = AskKind::plan;
   CHECK_FALSE(is_moot(open, status, "w1", as(Stance::front)));
 }
 

@@ -23,7 +23,7 @@ Team with_rules(std::vector<config::PermissionRule> allow, std::vector<config::P
 
 TEST_CASE("a rule that allows answers at once, with the input as it was asked and no updates") {
   const auto asked = expect<Asked>(receive(with_rules({rule("Bash(ls:*)")}), "w1", permission_ask("Bash", ls)));
-  CHECK(asked.request.state == RequestState::approved);
+  CHECK(asked.request.state == AskState::approved);
   CHECK(asked.request.decided_by == "rule");
   CHECK(asked.request.rule == "Bash(ls:*)");
   CHECK(asked.request.decided_ms == noon);
@@ -76,14 +76,14 @@ TEST_CASE("numbers, escapes and spacing of the input come back as they were writ
   const auto asked =
       expect<Asked>(receive(with_rules({rule("mcp__db__query")}), "w1", permission_ask("mcp__db__query", odd)));
   CAPTURE(asked.request.reason);
-  CHECK(asked.request.state == RequestState::approved);
+  CHECK(asked.request.state == AskState::approved);
   CHECK(only_text(asked.posts).find("\"updated_input\":" + odd + ",") != std::string::npos);
 }
 
 TEST_CASE("a rule that denies answers at once, and names itself") {
   const Team team = with_rules({rule("Bash")}, {rule("Bash(rm:*)")});
   const auto asked = expect<Asked>(receive(team, "w1", permission_ask("Bash", R"({"command":"rm -rf /"})")));
-  CHECK(asked.request.state == RequestState::denied);
+  CHECK(asked.request.state == AskState::denied);
   CHECK(asked.request.decided_by == "rule");
   CHECK(asked.request.reason == "Denied: a deny rule covers this call (rule Bash(rm:*))");
   CHECK(only_text(asked.posts) == R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error",)"
@@ -102,7 +102,7 @@ TEST_CASE("a default that denies answers with a text too") {
   Team team;
   team.config.permissions.default_action = config::Action::deny;
   const auto asked = expect<Asked>(receive(team, "w1", permission_ask("Bash", ls)));
-  CHECK(asked.request.state == RequestState::denied);
+  CHECK(asked.request.state == AskState::denied);
   CHECK(asked.request.rule.empty());
   CHECK(only_text(asked.posts).find(R"("error":"Denied: no allow rule covers)") != std::string::npos);
 }
@@ -111,7 +111,7 @@ TEST_CASE("what no rule decides waits for a person, with a deadline and without 
   Team team;
   team.config.permissions.timeout = std::chrono::minutes(10);
   const auto asked = expect<Asked>(receive(team, "w1", permission_ask("Bash", ls)));
-  CHECK(asked.request.state == RequestState::pending);
+  CHECK(asked.request.state == AskState::pending);
   CHECK(asked.request.asked_ms == noon);
   CHECK(asked.request.deadline_ms == noon + 600'000);
   CHECK(asked.request.decided_ms == 0);
@@ -120,7 +120,7 @@ TEST_CASE("what no rule decides waits for a person, with a deadline and without 
 }
 
 TEST_CASE("what an approver is shown is what would run - the worker's claims are kept apart") {
-  const Request request = pending(Team(), permission_ask("Bash", R"({"command":"rm -rf /"})"));
+  const Ask request = pending(Team(), permission_ask("Bash", R"({"command":"rm -rf /"})"));
   CHECK(request.subject == "Bash");
   CHECK(request.body == R"({"command":"rm -rf /"})");
   CHECK(request.description == "List files");
@@ -130,37 +130,37 @@ TEST_CASE("what an approver is shown is what would run - the worker's claims are
 TEST_CASE("a question to the user is never answered by a rule or a default that allows") {
   const std::string question = permission_ask("AskUserQuestion", R"({"questions":[{"question":"Which?"}]})");
   CHECK(expect<Asked>(receive(with_rules({rule("AskUserQuestion")}), "w1", question)).request.state ==
-        RequestState::pending);
+        AskState::pending);
   Team team;
   team.config.permissions.default_action = config::Action::allow;
-  CHECK(expect<Asked>(receive(team, "w1", question)).request.state == RequestState::pending);
+  CHECK(expect<Asked>(receive(team, "w1", question)).request.state == AskState::pending);
 }
 
 TEST_CASE("a worker with too many open asks is denied at once, but only where a person would be needed") {
   Team team = with_rules({rule("Read")});
   team.config.limits.pending_per_worker = 3;
-  RequestView known;
+  AskView known;
   known.pending_of_asker = 2;
-  CHECK(expect<Asked>(receive(team, "w1", permission_ask("Bash", ls), known)).request.state == RequestState::pending);
+  CHECK(expect<Asked>(receive(team, "w1", permission_ask("Bash", ls), known)).request.state == AskState::pending);
   known.pending_of_asker = 3;
   const auto denied = expect<Asked>(receive(team, "w1", permission_ask("Bash", ls), known));
-  CHECK(denied.request.state == RequestState::denied);
+  CHECK(denied.request.state == AskState::denied);
   CHECK(denied.request.decided_by == "limit");
   CHECK(
       only_text(denied.posts) ==
       R"({"type":"permission_response","request_id":"perm-1-aaaaaaa","subtype":"error","error":"Denied because 3 of your )"
       R"(requests already wait for an answer. Wait for those before you ask for more."})");
   const auto allowed = expect<Asked>(receive(team, "w1", permission_ask("Read", R"({"file_path":"/repo/a"})"), known));
-  CHECK(allowed.request.state == RequestState::approved);
+  CHECK(allowed.request.state == AskState::approved);
 }
 
 TEST_CASE("relative rules start from the asker's own working directory, as the roster gives it") {
   Team team = with_rules({rule("Edit(src/**)")});
   team.roster.members[2].cwd = "/elsewhere";
   const std::string edit = R"({"file_path":"/repo/src/a.cpp"})";
-  CHECK(expect<Asked>(receive(team, "w1", permission_ask("Edit", edit))).request.state == RequestState::approved);
+  CHECK(expect<Asked>(receive(team, "w1", permission_ask("Edit", edit))).request.state == AskState::approved);
   CHECK(expect<Asked>(receive(team, "w2", permission_ask("Edit", edit, "perm-2", "w2"))).request.state ==
-        RequestState::pending);
+        AskState::pending);
 }
 
 TEST_CASE("the camelCase variant of the ask is answered in snake_case") {
@@ -233,7 +233,7 @@ TEST_CASE("what was decided at a hook is a record like that of an ask, in the wo
   const auto decided =
       judge({"toolu_1", "Bash", R"({"command":"rm x"})", "/repo", false}, "hook-toolu_1", "w1", team.view(), noon);
   REQUIRE(decided);
-  CHECK(decided->kind == RequestKind::permission);
+  CHECK(decided->kind == AskKind::permission);
   CHECK(decided->request_id == "hook-toolu_1");
   CHECK(decided->asker == "w1");
   CHECK(decided->subject == "Bash");

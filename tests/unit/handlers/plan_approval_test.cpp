@@ -26,7 +26,7 @@ TEST_CASE("a plan waits for a person unless the configuration approves plans") {
   Team team;
   team.config.plans.timeout = std::chrono::minutes(30);
   const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan")));
-  CHECK(asked.request.state == RequestState::pending);
+  CHECK(asked.request.state == AskState::pending);
   CHECK(asked.request.deadline_ms == noon + 1'800'000);
   CHECK(asked.request.subject == "/home/u/.claude/plans/p.md");
   CHECK(asked.request.body == "# Plan");
@@ -52,7 +52,7 @@ TEST_CASE("a ceiling below the standard mode holds") {
 TEST_CASE("an empty plan is put before a person") {
   for (const char* plan : {"", " ", R"(\n\t )"}) {
     const auto asked = expect<Asked>(receive(approving(), "w1", plan_ask(plan)));
-    CHECK(asked.request.state == RequestState::pending);
+    CHECK(asked.request.state == AskState::pending);
     CHECK(asked.request.reason == "the plan is empty");
   }
 }
@@ -60,12 +60,12 @@ TEST_CASE("an empty plan is put before a person") {
 TEST_CASE("a plan that comes again and again is put before a person, whatever is configured") {
   Team team = approving();
   team.config.plans.loop_limit = 3;
-  RequestView known;
+  AskView known;
   known.same_plan_count = 2;
-  CHECK(expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known)).request.state == RequestState::approved);
+  CHECK(expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known)).request.state == AskState::approved);
   known.same_plan_count = 3;
   const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known));
-  CHECK(asked.request.state == RequestState::pending);
+  CHECK(asked.request.state == AskState::pending);
   CHECK(asked.request.rule == "plans.loop_limit");
   CHECK(asked.request.reason == "this plan was submitted 3 times before; a person decides");
   CHECK(asked.posts.empty());
@@ -87,7 +87,7 @@ TEST_CASE("a plan in the old spelling is answered like any other") {
 
 TEST_CASE("too many open plans are turned back with feedback") {
   Team team;
-  RequestView known;
+  AskView known;
   known.pending_of_asker = team.config.limits.pending_per_worker;
   const auto asked = expect<Asked>(receive(team, "w1", plan_ask("# Plan"), known));
   CHECK(asked.request.decided_by == "limit");
@@ -99,11 +99,11 @@ TEST_CASE("too many open plans are turned back with feedback") {
 }
 
 TEST_CASE("a reminder is due a minute after an approval that came in one breath with the plan, and for nothing else") {
-  Request plan;
-  plan.kind = RequestKind::plan;
+  Ask plan;
+  plan.kind = AskKind::plan;
   plan.request_id = "plan-1";
   plan.asker = "w1";
-  plan.state = RequestState::approved;
+  plan.state = AskState::approved;
   plan.asked_ms = noon;
   plan.decided_ms = noon + 4'999;
   CHECK(plan_reminder_due(plan) == noon + 64'999);
@@ -116,15 +116,15 @@ TEST_CASE("a reminder is due a minute after an approval that came in one breath 
   other.decided_ms = noon + 5'000;
   CHECK(plan_reminder_due(other) == 0);
   other = plan;
-  other.state = RequestState::denied;
+  other.state = AskState::denied;
   CHECK(plan_reminder_due(other) == 0);
   other = plan;
-  other.kind = RequestKind::permission;
+  other.kind = AskKind::permission;
   CHECK(plan_reminder_due(other) == 0);
 }
 
 TEST_CASE("any word of a worker shows that it goes on, but the end of the turn in which it asked does not") {
-  Request plan;
+  Ask plan;
   plan.decided_ms = noon;
   CHECK_FALSE(shows_going_on(plan, "text", noon - 1));
   CHECK(shows_going_on(plan, "text", noon));

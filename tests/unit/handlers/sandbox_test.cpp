@@ -24,7 +24,7 @@ std::string answer(std::string_view host, bool allow) {
 
 TEST_CASE("a host that a pattern allows is granted in the asker's own spelling") {
   const auto asked = expect<Asked>(receive(with_hosts({host("*.example.com")}), "w1", sandbox_ask("API.Example.com.")));
-  CHECK(asked.request.state == RequestState::approved);
+  CHECK(asked.request.state == AskState::approved);
   CHECK(asked.request.rule == "*.example.com");
   CHECK(asked.request.subject == "api.example.com");
   CHECK(asked.request.body == "API.Example.com.");
@@ -34,7 +34,7 @@ TEST_CASE("a host that a pattern allows is granted in the asker's own spelling")
 TEST_CASE("a host that a pattern denies is refused") {
   const Team team = with_hosts({host("*")}, {host("evil.example")});
   const auto asked = expect<Asked>(receive(team, "w1", sandbox_ask("evil.example")));
-  CHECK(asked.request.state == RequestState::denied);
+  CHECK(asked.request.state == AskState::denied);
   CHECK(asked.request.rule == "evil.example");
   CHECK(only_text(asked.posts) == answer("evil.example", false));
 }
@@ -43,7 +43,7 @@ TEST_CASE("a host that nothing names waits for a person until the sandbox's own 
   Team team;
   team.config.sandbox.timeout = std::chrono::seconds(90);
   const auto asked = expect<Asked>(receive(team, "w1", sandbox_ask("a.example")));
-  CHECK(asked.request.state == RequestState::pending);
+  CHECK(asked.request.state == AskState::pending);
   CHECK(asked.request.deadline_ms == noon + 90'000);
   CHECK(asked.posts.empty());
 }
@@ -55,7 +55,7 @@ TEST_CASE("what is no plain host is approved by no rule and no default") {
                              "2130706433", "0x7f.1", "gïthub.com", "a..b", "."}) {
     INFO(wanted);
     const auto asked = expect<Asked>(receive(team, "w1", sandbox_ask(wanted)));
-    CHECK(asked.request.state != RequestState::approved);
+    CHECK(asked.request.state != AskState::approved);
     CHECK(asked.request.subject == wanted);
     CHECK_FALSE(asked.request.reason.empty());
   }

@@ -52,7 +52,7 @@ inline config::HostPattern host(std::string_view text) {
 }
 
 /// What comes of `text` when `from` writes it, into the lead's inbox unless told otherwise.
-inline Outcome receive(const Team& team, std::string_view from, std::string_view text, const RequestView& known = {},
+inline Outcome receive(const Team& team, std::string_view from, std::string_view text, const AskView& known = {},
                        EpochMs now = noon, Place place = Place::lead) {
   schema::Message message;
   message.from = from;
@@ -92,9 +92,9 @@ inline std::string plan_ask(std::string_view plan, std::string_view id = "plan_a
 }
 
 /// An ask that the (empty) rules leave to a person.
-inline Request pending(const Team& team, std::string_view text) {
+inline Ask pending(const Team& team, std::string_view text) {
   const auto asked = expect<Asked>(receive(team, "w1", text));
-  REQUIRE(asked.request.state == RequestState::pending);
+  REQUIRE(asked.request.state == AskState::pending);
   return asked.request;
 }
 

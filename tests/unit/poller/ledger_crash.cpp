@@ -25,7 +25,7 @@ Status one_tick(Ledger& ledger, long long& tick) {
       if (!inserted) return inserted.error();
     }
     const std::string id = "ask " + std::to_string(tick);
-    if (auto put = ledger.asks().put("red", request_row(id, handlers::RequestState::denied)); !put) return put;
+    if (auto put = ledger.asks().put("red", request_row(id, handlers::AskState::denied)); !put) return put;
     return ledger.outbox().enqueue(outbox_row("ann", "reply to " + id, id));
   });
 }
@@ -104,7 +104,7 @@ TEST_CASE(
       int there = 0;
       for (int i = 0; i < messages_per_tick; ++i) there += must(ledger->messages().known(named(tick_key(tick, i)))) ? 1 : 0;
       const std::string id = "ask " + std::to_string(tick);
-      const bool asked = must(ledger->asks().find("red", handlers::RequestKind::permission, id)).has_value();
+      const bool asked = must(ledger->asks().find("red", handlers::AskKind::permission, id)).has_value();
       const bool owed = must(ledger->outbox().of_request("red", id)).size() == 1;
       INFO("tick " << tick << ", said " << said);
       CHECK((there == messages_per_tick || there == 0));

@@ -23,8 +23,8 @@ std::string sound_ledger(const std::string& path) {
       MessageRow refused = message_row(key("refused", i), Disposition::refused);
       refused.code = "sender.stranger";
       must(ledger->messages().insert(refused));
-      must(ledger->asks().put("red", request_row(key("ask", i), i % 2 == 0 ? handlers::RequestState::denied
-                                                                            : handlers::RequestState::pending)));
+      must(ledger->asks().put("red", request_row(key("ask", i), i % 2 == 0 ? handlers::AskState::denied
+                                                                            : handlers::AskState::pending)));
       must(ledger->outbox().enqueue(outbox_row("ann", key("denied", i), key("ask", i))));
       must(ledger->history().add({1, "red", named(key("chat", i)).value, key("ask", i), "message.accepted", "detail"}));
       must(
@@ -59,7 +59,7 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
            row.reason + std::string(to_string(row.disposition)) + std::string(to_string(row.delivery)) +
            std::to_string(row.batch);
   };
-  const auto request = [](const handlers::Request& row) {
+  const auto request = [](const handlers::Ask& row) {
     return row.request_id + row.asker + row.content_hash + row.subject + row.body + std::string(to_string(row.state)) +
            std::to_string(row.deadline_ms) + row.message.value;
   };
@@ -90,7 +90,7 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
   for (int i = 0; i < asks; ++i) {
     tell(answers, key("known", i), ledger.messages().known(named(key("chat", i))), number);
     tell(answers, key("message", i), ledger.messages().find(named(key("chat", i))), maybe(message));
-    tell(answers, key("request", i), ledger.asks().find("red", handlers::RequestKind::permission, key("ask", i)),
+    tell(answers, key("request", i), ledger.asks().find("red", handlers::AskKind::permission, key("ask", i)),
          maybe(request));
     tell(answers, key("by id", i), ledger.asks().by_id(key("ask", i)),
          list([&](const auto& pair) { return pair.first + request(pair.second); }));

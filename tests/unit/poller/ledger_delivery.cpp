@@ -26,8 +26,8 @@ long long put(Ledger& ledger, const std::string& sender, const std::string& key,
 
 MessageRow row_of(Ledger& ledger, const std::string& key) { return must(ledger.messages().find(named(key))).value(); }
 
-handlers::Request decided(const std::string& id, EpochMs decided_ms) {
-  auto row = request_row(id, handlers::RequestState::denied);
+handlers::Ask decided(const std::string& id, EpochMs decided_ms) {
+  auto row = request_row(id, handlers::AskState::denied);
   row.decided_ms = decided_ms;
   row.decided_by = "mona";
   return row;
@@ -250,7 +250,7 @@ TEST_CASE("decisions are listed the last one first, of one team or of all, from 
   must(ledger->asks().put("red", decided("r-1", 100)));
   must(ledger->asks().put("red", decided("r-2", 300)));
   must(ledger->asks().put("blue", decided("r-3", 200)));
-  must(ledger->asks().put("red", request_row("open", handlers::RequestState::pending)));
+  must(ledger->asks().put("red", request_row("open", handlers::AskState::pending)));
   const auto ids = [&](std::string_view team, EpochMs since, int limit) {
     Keys listed;
     for (const auto& [of, request] : must(ledger->asks().decisions(team, since, limit)))

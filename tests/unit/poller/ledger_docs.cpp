@@ -45,7 +45,7 @@ TEST_CASE("every query of docs/ledger.md runs, and finds something in a ledger t
   bad.raw = "[7]";
   must(ledger->messages().insert(bad));
   must(ledger->outbox().enqueue(outbox_row("ann", "reply")));
-  auto ask = request_row("perm-1", handlers::RequestState::denied);
+  auto ask = request_row("perm-1", handlers::AskState::denied);
   ask.decided_ms = 5;
   must(ledger->asks().put("red", ask));
   must(ledger->history().add({1, "red", shown.key.value, "perm-1", "message.accepted", ""}));

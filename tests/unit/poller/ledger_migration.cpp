@@ -133,7 +133,7 @@ void check_taken(Ledger& ledger, int format) {
   CHECK(must(ledger.messages().find(named("bad")))->raw == "[7]");
   CHECK(must(ledger.messages().find({named("k1").value + "-12"}))->disposition == Disposition::duplicate);
   CHECK(must(ledger.messages().like(named("k1").value, 10)).size() == 2);
-  const auto ask = must(ledger.asks().find("red", handlers::RequestKind::plan, "r-1")).value();
+  const auto ask = must(ledger.asks().find("red", handlers::AskKind::plan, "r-1")).value();
   CHECK((ask.asker == "ann" && ask.body == "body" && ask.deadline_ms == 20 && ask.message == named("k1")));
   const auto owed = must(ledger.outbox().of_request("red", "r-1"));
   REQUIRE(owed.size() == 2);
@@ -172,8 +172,8 @@ TEST_CASE("a ledger of any earlier format is brought to today's with every row i
   CHECK(must(ledger->rules().add({0, "red", "s", "team", "allow", "Edit(//repo/**)", "mona", 8})) == 10);
   must(ledger->deliveries().mark_expired({4}, 2000));
   CHECK(must(ledger->messages().find(named("k2")))->delivery == DeliveryState::expired);
-  auto stop = request_row("s-1", handlers::RequestState::pending);
-  stop.kind = handlers::RequestKind::stop;
+  auto stop = request_row("s-1", handlers::AskState::pending);
+  stop.kind = handlers::AskKind::stop;
   must(ledger->asks().put("red", stop));
   must(ledger->leads().put("red", {"idle", 10, 0, "turn_stops", "0b1c", "%3"}));
 

@@ -138,7 +138,7 @@ bool keep_none(const schema::MessageKey&) { return false; }
 constexpr EpochMs long_after = 1'000'000;
 
 /// One ask with everything that belongs to it.
-void record_ask(Ledger& ledger, handlers::RequestState state, EffectState effect) {
+void record_ask(Ledger& ledger, handlers::AskState state, EffectState effect) {
   MessageRow message = message_row("message of r-1");
   message.request_id = "r-1";
   must(ledger.messages().insert(message));
@@ -151,7 +151,7 @@ void record_ask(Ledger& ledger, handlers::RequestState state, EffectState effect
 
 bool ask_is_there(Ledger& ledger) {
   const bool message = must(ledger.messages().known(named("message of r-1")));
-  CHECK(must(ledger.asks().find("red", handlers::RequestKind::permission, "r-1")).has_value() == message);
+  CHECK(must(ledger.asks().find("red", handlers::AskKind::permission, "r-1")).has_value() == message);
   CHECK(must(ledger.outbox().of_request("red", "r-1")).empty() != message);
   CHECK(must(ledger.history().of_message(named("message of r-1"))).empty() != message);
   return message;
@@ -161,7 +161,7 @@ bool ask_is_there(Ledger& ledger) {
 
 TEST_CASE("a finished ask goes as a whole, once it is older than the cutoff") {
   auto ledger = in_memory();
-  record_ask(*ledger, handlers::RequestState::approved, EffectState::done);
+  record_ask(*ledger, handlers::AskState::approved, EffectState::done);
   CHECK(must(ledger->prune("red", 1000, keep_none)) == 0);
   CHECK(ask_is_there(*ledger));
   CHECK(must(ledger->prune("blue", long_after, keep_none)) == 0);
@@ -173,14 +173,14 @@ TEST_CASE("a finished ask goes as a whole, once it is older than the cutoff") {
 TEST_CASE(
     "an ask stays as a whole while its message is in an inbox: it can be asked again and must get the same bytes") {
   auto ledger = in_memory();
-  record_ask(*ledger, handlers::RequestState::denied, EffectState::done);
+  record_ask(*ledger, handlers::AskState::denied, EffectState::done);
   const auto keep = [](const schema::MessageKey& key) { return key == named("message of r-1"); };
   CHECK(must(ledger->prune("red", long_after, keep)) == 0);
   CHECK(ask_is_there(*ledger));
 }
 
 TEST_CASE("an open ask stays, however old") {
-  for (const auto state : {handlers::RequestState::received, handlers::RequestState::pending}) {
+  for (const auto state : {handlers::AskState::received, handlers::AskState::pending}) {
     auto ledger = in_memory();
     record_ask(*ledger, state, EffectState::dead);
     CHECK(must(ledger->prune("red", long_after, keep_none)) == 0);
@@ -191,7 +191,7 @@ TEST_CASE("an open ask stays, however old") {
 TEST_CASE("a decided ask stays as long as its reply is owed or not yet verified") {
   for (const auto effect : {EffectState::pending, EffectState::written}) {
     auto ledger = in_memory();
-    record_ask(*ledger, handlers::RequestState::approved, effect);
+    record_ask(*ledger, handlers::AskState::approved, effect);
     CHECK(must(ledger->prune("red", long_after, keep_none)) == 0);
     CHECK(ask_is_there(*ledger));
   }

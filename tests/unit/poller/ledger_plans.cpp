@@ -66,8 +66,8 @@ void use_everything(Ledger& ledger) {
     must(ledger.deliveries().mark_delivered({id}, 1));
     must(ledger.deliveries().mark_expired({id}, 1));
     must(ledger.deliveries().counts("red"));
-    must(ledger.asks().put("red", request_row("r-1", handlers::RequestState::pending)));
-    must(ledger.asks().find("red", handlers::RequestKind::permission, "r-1"));
+    must(ledger.asks().put("red", request_row("r-1", handlers::AskState::pending)));
+    must(ledger.asks().find("red", handlers::AskKind::permission, "r-1"));
     must(ledger.asks().by_id("r-1"));
     must(ledger.asks().open("red"));
     must(ledger.asks().open_count("red", "ann"));

@@ -3,24 +3,24 @@
 namespace inbox_poller::poller::test {
 namespace {
 
-using handlers::RequestEvent;
-using handlers::RequestKind;
-using handlers::RequestState;
+using handlers::AskEvent;
+using handlers::AskKind;
+using handlers::AskState;
 
-constexpr RequestState all_states[] = {
-    RequestState::received, RequestState::pending,   RequestState::approved,          RequestState::denied,
-    RequestState::expired,  RequestState::withdrawn, RequestState::answered_elsewhere};
-constexpr RequestEvent all_events[] = {RequestEvent::rule_allows,   RequestEvent::rule_denies,
-                                       RequestEvent::rule_asks,     RequestEvent::person_approves,
-                                       RequestEvent::person_denies, RequestEvent::deadline_passes,
-                                       RequestEvent::asker_leaves,  RequestEvent::answered_by_other};
+constexpr AskState all_states[] = {
+    AskState::received, AskState::pending,   AskState::approved,          AskState::denied,
+    AskState::expired,  AskState::withdrawn, AskState::answered_elsewhere};
+constexpr AskEvent all_events[] = {AskEvent::rule_allows,   AskEvent::rule_denies,
+                                       AskEvent::rule_asks,     AskEvent::person_approves,
+                                       AskEvent::person_denies, AskEvent::deadline_passes,
+                                       AskEvent::asker_leaves,  AskEvent::answered_by_other};
 
 }  // namespace
 
 TEST_CASE("an ask comes back as it was put, bytes and all") {
   auto ledger = in_memory();
-  handlers::Request row = request_row("r-1", RequestState::pending);
-  row.kind = RequestKind::plan;
+  handlers::Ask row = request_row("r-1", AskState::pending);
+  row.kind = AskKind::plan;
   row.body = std::string("plan\0with \xff bytes", 18);
   row.description = std::string("says\0so", 7);
   row.suggestions = "[{\"type\":\"addRules\"}]";
@@ -30,7 +30,7 @@ TEST_CASE("an ask comes back as it was put, bytes and all") {
   row.rule = "Bash(ls:*)";
   row.reason = "because";
   must(ledger->asks().put("red", row));
-  const auto back = must(ledger->asks().find("red", RequestKind::plan, "r-1")).value();
+  const auto back = must(ledger->asks().find("red", AskKind::plan, "r-1")).value();
   CHECK((back.kind == row.kind && back.request_id == row.request_id && back.asker == row.asker));
   CHECK((back.content_hash == row.content_hash && back.subject == row.subject && back.body == row.body));
   CHECK((back.description == row.description && back.suggestions == row.suggestions && back.state == row.state));
@@ -41,15 +41,15 @@ TEST_CASE("an ask comes back as it was put, bytes and all") {
 
 TEST_CASE("asks of the same id in another team or of another kind are other asks") {
   auto ledger = in_memory();
-  must(ledger->asks().put("red", request_row("r-1", RequestState::approved)));
-  handlers::Request sandbox = request_row("r-1", RequestState::pending);
-  sandbox.kind = RequestKind::sandbox;
+  must(ledger->asks().put("red", request_row("r-1", AskState::approved)));
+  handlers::Ask sandbox = request_row("r-1", AskState::pending);
+  sandbox.kind = AskKind::sandbox;
   must(ledger->asks().put("red", sandbox));
-  must(ledger->asks().put("blue", request_row("r-1", RequestState::denied)));
-  CHECK(must(ledger->asks().find("red", RequestKind::permission, "r-1"))->state == RequestState::approved);
-  CHECK(must(ledger->asks().find("red", RequestKind::sandbox, "r-1"))->state == RequestState::pending);
-  CHECK(must(ledger->asks().find("blue", RequestKind::permission, "r-1"))->state == RequestState::denied);
-  CHECK_FALSE(must(ledger->asks().find("red", RequestKind::plan, "r-1")).has_value());
+  must(ledger->asks().put("blue", request_row("r-1", AskState::denied)));
+  CHECK(must(ledger->asks().find("red", AskKind::permission, "r-1"))->state == AskState::approved);
+  CHECK(must(ledger->asks().find("red", AskKind::sandbox, "r-1"))->state == AskState::pending);
+  CHECK(must(ledger->asks().find("blue", AskKind::permission, "r-1"))->state == AskState::denied);
+  CHECK_FALSE(must(ledger->asks().find("red", AskKind::plan, "r-1")).has_value());
 
   const auto named = must(ledger->asks().by_id("r-1"));
   REQUIRE(named.size() == 3);
@@ -65,21 +65,21 @@ TEST_CASE("the ledger lets an ask move exactly as the transition table does, for
       must(ledger->asks().put("red", request_row("r-1", before)));
       INFO(to_string(before) << " -> " << to_string(after));
       CHECK(code_of(ledger->asks().put("red", request_row("r-1", after))) == (possible ? "ok" : "ledger.final"));
-      CHECK(must(ledger->asks().find("red", RequestKind::permission, "r-1"))->state == (possible ? after : before));
+      CHECK(must(ledger->asks().find("red", AskKind::permission, "r-1"))->state == (possible ? after : before));
     }
   }
 }
 
 TEST_CASE("an ask cannot change hands or content on its way to a decision") {
   auto ledger = in_memory();
-  must(ledger->asks().put("red", request_row("r-1", RequestState::pending)));
-  handlers::Request other_asker = request_row("r-1", RequestState::approved);
+  must(ledger->asks().put("red", request_row("r-1", AskState::pending)));
+  handlers::Ask other_asker = request_row("r-1", AskState::approved);
   other_asker.asker = "eve";
-  handlers::Request other_content = request_row("r-1", RequestState::approved);
+  handlers::Ask other_content = request_row("r-1", AskState::approved);
   other_content.content_hash = "another hash";
   CHECK(code_of(ledger->asks().put("red", other_asker)) == "ledger.final");
   CHECK(code_of(ledger->asks().put("red", other_content)) == "ledger.final");
-  CHECK(must(ledger->asks().find("red", RequestKind::permission, "r-1"))->state == RequestState::pending);
+  CHECK(must(ledger->asks().find("red", AskKind::permission, "r-1"))->state == AskState::pending);
 }
 
 TEST_CASE("the ledger's open asks are those that the handlers call open") {
@@ -99,8 +99,8 @@ TEST_CASE("the ledger's open asks are those that the handlers call open") {
 
 TEST_CASE("open asks are listed in the order they came, also after they were written again") {
   auto ledger = in_memory();
-  for (const char* id : {"z", "a", "m"}) must(ledger->asks().put("red", request_row(id, RequestState::pending)));
-  must(ledger->asks().put("red", request_row("z", RequestState::pending)));
+  for (const char* id : {"z", "a", "m"}) must(ledger->asks().put("red", request_row(id, AskState::pending)));
+  must(ledger->asks().put("red", request_row("z", AskState::pending)));
   const auto rows = must(ledger->asks().open("red"));
   REQUIRE(rows.size() == 3);
   CHECK((rows[0].request_id == "z" && rows[1].request_id == "a" && rows[2].request_id == "m"));
@@ -109,12 +109,12 @@ TEST_CASE("open asks are listed in the order they came, also after they were wri
 TEST_CASE("submissions of the same plan are counted by asker and content, decided or not") {
   auto ledger = in_memory();
   for (const char* id : {"p1", "p2"}) {
-    handlers::Request plan = request_row(id, RequestState::denied);
-    plan.kind = RequestKind::plan;
+    handlers::Ask plan = request_row(id, AskState::denied);
+    plan.kind = AskKind::plan;
     plan.content_hash = "same";
     must(ledger->asks().put("red", plan));
   }
-  handlers::Request permission = request_row("x", RequestState::denied);
+  handlers::Ask permission = request_row("x", AskState::denied);
   permission.content_hash = "same";
   must(ledger->asks().put("red", permission));
   CHECK(must(ledger->asks().plan_count("red", "ann", "same")) == 2);

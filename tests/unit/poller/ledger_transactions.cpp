@@ -215,7 +215,7 @@ TEST_CASE("states that do not exist cannot be written, not even by hand") {
   auto ledger = must(Ledger::open(path));
   must(ledger->messages().insert(chat_row("1")));
   must(ledger->outbox().enqueue(outbox_row("ann", "reply")));
-  must(ledger->asks().put("red", request_row("r-1", handlers::RequestState::pending)));
+  must(ledger->asks().put("red", request_row("r-1", handlers::AskState::pending)));
   Operator hand(path);
   CHECK(hand.run("UPDATE deliveries SET state = 'lost'") == SQLITE_CONSTRAINT);
   CHECK(hand.run("UPDATE outbox SET state = 'maybe'") == SQLITE_CONSTRAINT);
@@ -233,7 +233,7 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   auto ledger = must(Ledger::open(path));
   must(accept(*ledger, "1"));
   must(ledger->outbox().enqueue(outbox_row("ann", "denied", "r-1")));
-  must(ledger->asks().put("red", request_row("r-1", handlers::RequestState::denied)));
+  must(ledger->asks().put("red", request_row("r-1", handlers::AskState::denied)));
   must(ledger->rules().add({0, "red", "s", "permission", "deny", "Bash", "mona", 5}));
   must(ledger->leads().put("red", {"busy", 1, 2}));
   must(ledger->members().put({"red", "ann", true, "idle", "", "", 1}));
@@ -249,7 +249,7 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
           "'adopted'") == SQLITE_OK);
   CHECK(code_of(ledger->messages().find(named("1"))) == "ledger.damaged");
   CHECK(code_of(ledger->outbox().due("red", 1000, 1)) == "ledger.damaged");
-  CHECK(code_of(ledger->asks().find("red", handlers::RequestKind::permission, "r-1")) == "ledger.damaged");
+  CHECK(code_of(ledger->asks().find("red", handlers::AskKind::permission, "r-1")) == "ledger.damaged");
   CHECK(code_of(ledger->asks().by_id("r-1")) == "ledger.damaged");
   CHECK(code_of(ledger->rules().of_team("red")) == "ledger.damaged");
   CHECK(code_of(ledger->leads().find("red")) == "ledger.damaged");
@@ -260,7 +260,7 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   CHECK(code_of(ledger->orders().of_team("red")) == "ledger.damaged");
   CHECK(code_of(ledger->orders().set(1, "adopted", 2)) == "ledger.damaged");
   // A decision is not made on top of a damaged one either.
-  CHECK(code_of(ledger->asks().put("red", request_row("r-1", handlers::RequestState::denied))) == "ledger.damaged");
+  CHECK(code_of(ledger->asks().put("red", request_row("r-1", handlers::AskState::denied))) == "ledger.damaged");
 }
 
 }  // namespace inbox_poller::poller::test

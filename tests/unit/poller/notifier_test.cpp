@@ -8,7 +8,7 @@
 
 using namespace inbox_poller;
 using namespace inbox_poller::poller;
-using handlers::RequestEvent;
+using handlers::AskEvent;
 using test::Contains;
 using test::World;
 namespace fs = std::filesystem;
@@ -40,9 +40,9 @@ struct Telling : World {
     poll();
   }
   void approves(const std::string& id = "perm-1") {
-    const auto request = *ledger->asks().find("t", handlers::RequestKind::permission, id);
+    const auto request = *ledger->asks().find("t", handlers::AskKind::permission, id);
     handlers::Answer answer;
-    answer.event = RequestEvent::person_approves;
+    answer.event = AskEvent::person_approves;
     answer.by = "ann";
     REQUIRE(std::holds_alternative<Asks::Taken>(team->asks().answer(*request, answer, false)));
   }
@@ -218,12 +218,12 @@ TEST_CASE("with ask = lead no person is told, but always of the lead's own promp
   world.config.permissions.ask = config::Answerer::lead;
   world.restart();
   world.opens();
-  handlers::Request request;
+  handlers::Ask request;
   request.request_id = "lead-1";
   request.asker = "team-lead";
   request.subject = "Bash";
   request.body = "{}";
-  request.state = handlers::RequestState::pending;
+  request.state = handlers::AskState::pending;
   request.asked_ms = world.clock.wall_ms();
   request.deadline_ms = request.asked_ms + 60'000;
   REQUIRE(world.ledger->asks().put("t", request));
@@ -247,7 +247,7 @@ TEST_CASE("a program that a reload takes away is run no more") {
 TEST_CASE("no more than a thousand wait to be told, and that is said once") {
   Telling world;
   Notifier notifier(world.team->context());
-  handlers::Request request;
+  handlers::Ask request;
   for (int i = 0; i < 1000; ++i) REQUIRE(notifier.asked(request));
   CHECK_FALSE(notifier.asked(request));
   CHECK_FALSE(notifier.asked(request));

@@ -7,7 +7,7 @@
 using namespace inbox_poller;
 using namespace inbox_poller::poller;
 using config::Answerer;
-using handlers::RequestEvent;
+using handlers::AskEvent;
 using test::Contains;
 using test::World;
 namespace json = boost::json;
@@ -31,24 +31,24 @@ struct Asking : World {
     if (restarts) restart();
     poll();
   }
-  handlers::Request opens(const std::string& text) {
+  handlers::Ask opens(const std::string& text) {
     write_lead({entry("w1", text)});
     tick();
     const auto open = team->asks().open();
     REQUIRE(open.size() == 1);
     return open.front();
   }
-  handlers::Request opens() { return opens(ask("perm-1", "make install")); }
-  std::variant<Asks::Taken, Asks::Refusal> answer(const handlers::Request& request, RequestEvent event,
+  handlers::Ask opens() { return opens(ask("perm-1", "make install")); }
+  std::variant<Asks::Taken, Asks::Refusal> answer(const handlers::Ask& request, AskEvent event,
                                                   const std::string& by, const std::string& reason = "no") {
     handlers::Answer answer;
     answer.event = event;
     answer.by = by;
-    if (event == RequestEvent::person_denies) answer.reason = reason;
+    if (event == AskEvent::person_denies) answer.reason = reason;
     return team->asks().answer(request, answer, false);
   }
-  void approves(const handlers::Request& request, const std::string& by) {
-    REQUIRE(std::holds_alternative<Asks::Taken>(answer(request, RequestEvent::person_approves, by)));
+  void approves(const handlers::Ask& request, const std::string& by) {
+    REQUIRE(std::holds_alternative<Asks::Taken>(answer(request, AskEvent::person_approves, by)));
     tick();
   }
   /// What the lead has now; it is lent out until the next restart.
@@ -115,10 +115,10 @@ TEST_CASE("a lead that has read an ask hears once that somebody else decided it"
     const auto closed = world.only_message();
     CHECK(closed.type == "ask_closed");
     CHECK(closed.text == "permission perm-1 of w1 was approved by ann; nothing is left to do.");
-    const auto late = world.answer(request, RequestEvent::person_denies, "team-lead");
+    const auto late = world.answer(request, AskEvent::person_denies, "team-lead");
     const auto stored = *world.ledger->asks().find("t", request.kind, "perm-1");
-    REQUIRE(std::holds_alternative<Asks::Refusal>(world.answer(*stored, RequestEvent::person_denies, "team-lead")));
-    const auto refusal = std::get<Asks::Refusal>(world.answer(*stored, RequestEvent::person_denies, "team-lead"));
+    REQUIRE(std::holds_alternative<Asks::Refusal>(world.answer(*stored, AskEvent::person_denies, "team-lead")));
+    const auto refusal = std::get<Asks::Refusal>(world.answer(*stored, AskEvent::person_denies, "team-lead"));
     CHECK(refusal.code == "request.already_decided");
     CHECK_THAT(refusal.message, Contains("permission request perm-1 of w1 is already approved by ann since 2"));
     CHECK(std::holds_alternative<Asks::Refusal>(late));
@@ -161,7 +161,7 @@ TEST_CASE("with ask = person the lead gets nothing and its name answers nothing"
   Asking world(false, Answerer::person);
   const auto request = world.opens();
   CHECK(world.receive().empty());
-  const auto refused = world.answer(request, RequestEvent::person_approves, "team-lead");
+  const auto refused = world.answer(request, AskEvent::person_approves, "team-lead");
   REQUIRE(std::holds_alternative<Asks::Refusal>(refused));
   CHECK(std::get<Asks::Refusal>(refused).code == "answer.not_asked");
   CHECK_THAT(std::get<Asks::Refusal>(refused).message, Contains("/etc/t.toml"));
@@ -206,20 +206,20 @@ TEST_CASE("two hundred asks in one poll are a block each, in order, and no chat 
   world.write_lead(entries);
   world.poll();
   for (const auto& request : world.team->asks().open())
-    REQUIRE(std::holds_alternative<Asks::Taken>(world.answer(request, RequestEvent::person_denies, "ann")));
+    REQUIRE(std::holds_alternative<Asks::Taken>(world.answer(request, AskEvent::person_denies, "ann")));
   CHECK(world.only_message().text == "hello");
 }
 
 TEST_CASE("the lead's own prompt is never put before the lead, never answered by a message, never withdrawn") {
   Asking world(false);
   world.poll();
-  handlers::Request request;
+  handlers::Ask request;
   request.request_id = "lead-1";
   request.asker = "team-lead";
   request.subject = "Bash";
   request.body = R"({"command":"ls"})";
   request.content_hash = "h";
-  request.state = handlers::RequestState::pending;
+  request.state = handlers::AskState::pending;
   request.asked_ms = world.clock.wall_ms();
   request.deadline_ms = request.asked_ms + 3'600'000;
   REQUIRE(world.ledger->asks().put("t", request));
@@ -260,7 +260,7 @@ TEST_CASE("a crash between the grant and its shutdown is made good, but not for 
   for (const bool joined_again : {false, true}) {
     Asking world(false);
     const auto request = world.opens(wish());
-    REQUIRE(std::holds_alternative<Asks::Taken>(world.answer(request, RequestEvent::person_approves, "ann")));
+    REQUIRE(std::holds_alternative<Asks::Taken>(world.answer(request, AskEvent::person_approves, "ann")));
     world.clock.advance(1h);
     const auto joined = std::to_string(joined_again ? world.clock.wall_ms() : 1000);
     test::spill(world.scratch.path("teams/t/config.json"),
@@ -294,7 +294,7 @@ TEST_CASE("a worker whose wish is declined, or answered by nobody, goes on and r
       world.clock.advance(world.config.shutdown.timeout + 1s);
     } else {
       REQUIRE(std::holds_alternative<Asks::Taken>(
-          world.answer(request, RequestEvent::person_denies, "team-lead", "task 3 is yours")));
+          world.answer(request, AskEvent::person_denies, "team-lead", "task 3 is yours")));
     }
     world.tick();
     CHECK(world.texts("w1") ==

@@ -14,8 +14,8 @@ void write_worker(World& world, const std::string& inbox, const std::vector<std:
   test::spill(world.inboxes() / (inbox + ".json"), bytes + "\n]");
 }
 
-handlers::RequestState state_of(World& world, const std::string& id) {
-  return (*world.ledger->asks().find("t", handlers::RequestKind::permission, id))->state;
+handlers::AskState state_of(World& world, const std::string& id) {
+  return (*world.ledger->asks().find("t", handlers::AskKind::permission, id))->state;
 }
 
 std::size_t times(const std::string& text, const std::string& what) {
@@ -42,12 +42,12 @@ TEST_CASE(
       {World::entry("team-lead", R"({"type":"permission_response","request_id":"perm-1","subtype":"success"})", 2)});
   world.poll();
   CHECK(world.team->asks().open().empty());
-  CHECK(state_of(world, "perm-1") == handlers::RequestState::answered_elsewhere);
+  CHECK(state_of(world, "perm-1") == handlers::AskState::answered_elsewhere);
   CHECK(world.logged("answer.foreign"));
   handlers::Answer late;
-  late.event = handlers::RequestEvent::person_denies;
+  late.event = handlers::AskEvent::person_denies;
   late.by = "ann";
-  auto request = *world.ledger->asks().find("t", handlers::RequestKind::permission, "perm-1");
+  auto request = *world.ledger->asks().find("t", handlers::AskKind::permission, "perm-1");
   const auto outcome = world.team->asks().answer(*request, late, false);
   REQUIRE(std::holds_alternative<Asks::Refusal>(outcome));
   CHECK(std::get<Asks::Refusal>(outcome).code == "request.already_decided");
@@ -66,7 +66,7 @@ TEST_CASE("an answer of a shape that no worker understands closes nothing and is
     CHECK(times(world.log(), "\"answer.malformed\"") == 1);
     REQUIRE(world.team->asks().open().size() == 1);
     handlers::Answer answer;
-    answer.event = handlers::RequestEvent::person_approves;
+    answer.event = handlers::AskEvent::person_approves;
     answer.by = "ann";
     const auto request = world.team->asks().open().front();
     CHECK(std::holds_alternative<Asks::Taken>(world.team->asks().answer(request, answer, false)));

@@ -194,7 +194,7 @@ TEST_CASE("who waited longer for the answer began a turn with it, and is not rem
   const auto asks = world.team->asks().open();
   REQUIRE(asks.size() == 1);
   handlers::Answer answer;
-  answer.event = handlers::RequestEvent::person_approves;
+  answer.event = handlers::AskEvent::person_approves;
   answer.by = "ann";
   static_cast<void>(world.team->asks().answer(asks[0], answer, false));
   world.poll();

@@ -25,7 +25,7 @@ using test::World;
 
 namespace {
 
-handlers::Request open_ask(World& world, const std::string& id = "perm-1") {
+handlers::Ask open_ask(World& world, const std::string& id = "perm-1") {
   world.write_lead({World::entry("w1", World::ask(id, "make install"))});
   world.poll();
   const auto open = world.team->asks().open();
@@ -148,7 +148,7 @@ TEST_CASE("an ask that no rule decides waits for a person, whose first answer is
   const auto ask = open_ask(world);
   CHECK(world.inbox("w1").empty());
   handlers::Answer yes;
-  yes.event = handlers::RequestEvent::person_approves;
+  yes.event = handlers::AskEvent::person_approves;
   yes.by = "ann";
   REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(ask, yes, false)));
   handlers::Answer no;
@@ -167,7 +167,7 @@ TEST_CASE("with always an approval becomes a rule of the session that survives a
   World world;
   const auto ask = open_ask(world);
   handlers::Answer yes;
-  yes.event = handlers::RequestEvent::person_approves;
+  yes.event = handlers::AskEvent::person_approves;
   yes.by = "ann";
   const auto taken = world.team->asks().answer(ask, yes, true);
   REQUIRE(std::holds_alternative<Asks::Taken>(taken));
@@ -183,7 +183,7 @@ TEST_CASE("a rule given in one session of the lead does not hold in the next") {
   World world;
   const auto ask = open_ask(world);
   handlers::Answer yes;
-  yes.event = handlers::RequestEvent::person_approves;
+  yes.event = handlers::AskEvent::person_approves;
   yes.by = "ann";
   REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(ask, yes, true)));
   CHECK(world.team->context().session_rules().size() == 1);
@@ -456,7 +456,7 @@ TEST_CASE("a host that a person allowed once is allowed for the session") {
   const auto open = world.team->asks().open();
   REQUIRE(open.size() == 1);
   handlers::Answer yes;
-  yes.event = handlers::RequestEvent::person_approves;
+  yes.event = handlers::AskEvent::person_approves;
   yes.by = "ann";
   REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(open[0], yes, false)));
   world.write_lead({World::entry("w1", host_ask("sandbox-1"), 1), World::entry("w1", host_ask("sandbox-2"), 2)});

@@ -4,7 +4,7 @@
 
 using namespace inbox_poller;
 using namespace inbox_poller::poller;
-using handlers::RequestEvent;
+using handlers::AskEvent;
 using test::Contains;
 using test::World;
 using namespace std::chrono_literals;
@@ -70,7 +70,7 @@ TEST_CASE("asks that cannot be answered from here wait without a deadline and ar
 TEST_CASE("no person's answer is taken for it, and the end of its turn closes it") {
   Signed world;
   world.asks();
-  for (const auto event : {RequestEvent::person_approves, RequestEvent::person_denies}) {
+  for (const auto event : {AskEvent::person_approves, AskEvent::person_denies}) {
     handlers::Answer answer;
     answer.event = event;
     answer.by = "ann";
@@ -83,8 +83,8 @@ TEST_CASE("no person's answer is taken for it, and the end of its turn closes it
   world.poll();
   CHECK(world.team->asks().open().empty());
   CHECK(world.inbox("w1").empty());
-  CHECK((*world.ledger->asks().find("t", handlers::RequestKind::permission, "perm-2"))->state ==
-        handlers::RequestState::answered_elsewhere);
+  CHECK((*world.ledger->asks().find("t", handlers::AskKind::permission, "perm-2"))->state ==
+        handlers::AskState::answered_elsewhere);
 }
 
 TEST_CASE("an ask from before is not denied at its deadline, once answers do not count any more") {
@@ -122,8 +122,8 @@ TEST_CASE("the asks of a worker that was ended are withdrawn, those of another o
   std::vector<std::string> left;
   for (const auto& request : world.team->asks().open()) left.push_back(request.request_id);
   CHECK(left == std::vector<std::string>{"perm-3", "perm-4"});
-  const auto closed = *world.ledger->asks().find("t", handlers::RequestKind::permission, "perm-2");
-  CHECK(closed->state == handlers::RequestState::withdrawn);
+  const auto closed = *world.ledger->asks().find("t", handlers::AskKind::permission, "perm-2");
+  CHECK(closed->state == handlers::AskState::withdrawn);
   CHECK(closed->decided_by == "shutdown");
   world.poll();
   CHECK(world.inbox("w1").empty());

@@ -1,4 +1,4 @@
-#include "handlers/request_state.hpp"
+#include "handlers/ask_state.hpp"
 
 #include <array>
 #include <string>
@@ -10,12 +10,12 @@ namespace inbox_poller::handlers {
 namespace {
 
 constexpr std::array states{
-    RequestState::received, RequestState::pending,   RequestState::approved,          RequestState::denied,
-    RequestState::expired,  RequestState::withdrawn, RequestState::answered_elsewhere};
-constexpr std::array events{RequestEvent::rule_allows,   RequestEvent::rule_denies,
-                            RequestEvent::rule_asks,     RequestEvent::person_approves,
-                            RequestEvent::person_denies, RequestEvent::deadline_passes,
-                            RequestEvent::asker_leaves,  RequestEvent::answered_by_other};
+    AskState::received, AskState::pending,   AskState::approved,          AskState::denied,
+    AskState::expired,  AskState::withdrawn, AskState::answered_elsewhere};
+constexpr std::array events{AskEvent::rule_allows,   AskEvent::rule_denies,
+                            AskEvent::rule_asks,     AskEvent::person_approves,
+                            AskEvent::person_denies, AskEvent::deadline_passes,
+                            AskEvent::asker_leaves,  AskEvent::answered_by_other};
 
 /// The table once more, as people draw it: a row a state, a column an event; "." is "stays as it is".
 struct Line {
@@ -47,38 +47,38 @@ TEST_CASE("every cell of the request table is as drawn") {
 }
 
 TEST_CASE("an ask is approved by a rule when it arrives or by a person while it waits, and in no other way") {
-  for (const RequestState state : states) {
-    for (const RequestEvent event : events) {
-      if (transition(state, event) != RequestState::approved) continue;
-      const bool by_rule = state == RequestState::received && event == RequestEvent::rule_allows;
-      const bool by_person = state == RequestState::pending && event == RequestEvent::person_approves;
+  for (const AskState state : states) {
+    for (const AskEvent event : events) {
+      if (transition(state, event) != AskState::approved) continue;
+      const bool by_rule = state == AskState::received && event == AskEvent::rule_allows;
+      const bool by_person = state == AskState::pending && event == AskEvent::person_approves;
       CHECK((by_rule || by_person));
     }
   }
 }
 
 TEST_CASE("an ask is open exactly as long as an event can move it") {
-  for (const RequestState state : states) {
+  for (const AskState state : states) {
     bool moves = false;
-    for (const RequestEvent event : events) moves = moves || transition(state, event).has_value();
+    for (const AskEvent event : events) moves = moves || transition(state, event).has_value();
     INFO(to_string(state));
     CHECK(is_open(state) == moves);
   }
 }
 
 TEST_CASE("kinds and states are read back from the names they are stored under") {
-  for (const RequestState state : states) CHECK(parse_request_state(to_string(state)) == state);
-  for (const RequestKind kind : {RequestKind::permission, RequestKind::sandbox, RequestKind::plan}) {
+  for (const AskState state : states) CHECK(parse_ask_state(to_string(state)) == state);
+  for (const AskKind kind : {AskKind::permission, AskKind::sandbox, AskKind::plan}) {
     CHECK(parse_request_kind(to_string(kind)) == kind);
   }
-  CHECK_FALSE(parse_request_state("Approved"));
-  CHECK_FALSE(parse_request_state(""));
+  CHECK_FALSE(parse_ask_state("Approved"));
+  CHECK_FALSE(parse_ask_state(""));
   CHECK_FALSE(parse_request_kind("permissions"));
 }
 
 TEST_CASE("no two events share a name") {
-  for (const RequestEvent one : events) {
-    for (const RequestEvent other : events) CHECK((to_string(one) == to_string(other)) == (one == other));
+  for (const AskEvent one : events) {
+    for (const AskEvent other : events) CHECK((to_string(one) == to_string(other)) == (one == other));
   }
 }
 

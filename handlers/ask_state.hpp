@@ -7,15 +7,15 @@
 
 namespace inbox_poller::handlers {
 
-enum class RequestKind { permission, sandbox, plan, stop };
-std::string_view to_string(RequestKind);
-std::optional<RequestKind> parse_request_kind(std::string_view);
+enum class AskKind { permission, sandbox, plan, stop };
+std::string_view to_string(AskKind);
+std::optional<AskKind> parse_request_kind(std::string_view);
 
-enum class RequestState { received, pending, approved, denied, expired, withdrawn, answered_elsewhere };
-std::string_view to_string(RequestState);
-std::optional<RequestState> parse_request_state(std::string_view);
+enum class AskState { received, pending, approved, denied, expired, withdrawn, answered_elsewhere };
+std::string_view to_string(AskState);
+std::optional<AskState> parse_ask_state(std::string_view);
 
-enum class RequestEvent {
+enum class AskEvent {
   rule_allows,
   rule_denies,
   rule_asks,
@@ -25,12 +25,12 @@ enum class RequestEvent {
   asker_leaves,       // the worker is no longer a member
   answered_by_other,  // somebody else's answer was seen in the worker's inbox
 };
-std::string_view to_string(RequestEvent);
+std::string_view to_string(AskEvent);
 
 /// The state after the event; empty when the event comes too late or does not apply (the state stays as it is).
-std::optional<RequestState> transition(RequestState, RequestEvent);
+std::optional<AskState> transition(AskState, AskEvent);
 
 /// True for states in which somebody still owes an answer.
-bool is_open(RequestState);
+bool is_open(AskState);
 
 }  // namespace inbox_poller::handlers
