@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "config/rules.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::config {
 
@@ -25,32 +26,30 @@ struct Bytes {
 
 /// Permission modes of the agent client, from narrow to wide. Order matters: the ceiling compares by it.
 enum class PermissionMode { plan, standard, accept_edits, automatic, dont_ask, bypass };
-inline constexpr PermissionMode permission_modes[] = {PermissionMode::plan,         PermissionMode::standard,
-                                                      PermissionMode::accept_edits, PermissionMode::automatic,
-                                                      PermissionMode::dont_ask,     PermissionMode::bypass};
-/// The wire spelling: plan, default, acceptEdits, auto, dontAsk, bypassPermissions.
-std::string_view to_string(PermissionMode);
-std::optional<PermissionMode> parse_mode(std::string_view);
+consteval auto words_of(PermissionMode) {
+  return std::to_array<std::string_view>({"plan", "default", "acceptEdits", "auto", "dontAsk", "bypassPermissions"});
+}
+inline std::string_view to_string(PermissionMode mode) { return schema::name_of(mode); }
 
 /// Who consumes the lead's inbox. leader: we alone. front: a real lead does, and we answer before it what a rule
 /// decides. observer: somebody else does everything; we never write.
-enum class Role { leader, front, observer };
-std::string_view to_string(Role);
+BOOST_DEFINE_ENUM_CLASS(Role, leader, front, observer)
+inline std::string_view to_string(Role role) { return schema::name_of(role); }
 
 /// What a leader does when somebody else turns out to consume the same inbox.
-enum class ForeignConsumer { stop, observe, ignore };
+BOOST_DEFINE_ENUM_CLASS(ForeignConsumer, stop, observe, ignore)
 enum class Transport { claude };
 
 /// Who is asked what no rule decides.
-enum class Answerer { person, lead, both };
-std::string_view to_string(Answerer);
+BOOST_DEFINE_ENUM_CLASS(Answerer, person, lead, both)
+inline std::string_view to_string(Answerer answerer) { return schema::name_of(answerer); }
 
 /// The ways to the lead session, as `delivery.via` spells them.
 enum class Rung { stdin_stream, hook, socket, exec, file, tmux };
-inline constexpr Rung rungs[] = {Rung::stdin_stream, Rung::hook, Rung::socket, Rung::exec, Rung::file, Rung::tmux};
-/// "stdin", "hook", "socket", "exec", "file", "tmux"
-std::string_view to_string(Rung);
-std::optional<Rung> parse_rung(std::string_view);
+consteval auto words_of(Rung) {
+  return std::to_array<std::string_view>({"stdin", "hook", "socket", "exec", "file", "tmux"});
+}
+inline std::string_view to_string(Rung rung) { return schema::name_of(rung); }
 
 struct TeamSettings {
   std::string name;        // a team name or a glob such as "session-*"
@@ -138,8 +137,8 @@ struct LeadSettings {
 };
 
 /// What becomes of status messages beside the state that is shown: nothing, a summary now and then, or chat.
-enum class IdlePolicy { state, digest, all };
-enum class UnknownPolicy { deliver, hold };  // an unknown payload type: chat for the lead, or quarantine
+BOOST_DEFINE_ENUM_CLASS(IdlePolicy, state, digest, all)
+BOOST_DEFINE_ENUM_CLASS(UnknownPolicy, deliver, hold)  // an unknown payload type: chat for the lead, or quarantine
 
 struct ExecSink {
   std::vector<std::string> argv;  // empty: no such sink; never passed through a shell
@@ -157,7 +156,8 @@ struct TmuxSink {
 };
 
 struct DeliverySettings {
-  std::vector<Rung> via{std::begin(rungs), std::end(rungs)};  // the first that is available is used
+  std::vector<Rung> via{schema::values<Rung>.begin(),
+                        schema::values<Rung>.end()};  // the first that is available is used
   ExecSink exec;
   std::string file;  // absolute path of a JSON-lines file; empty: no such sink
   TmuxSink tmux;
@@ -211,7 +211,8 @@ struct TeamConfig {
 };
 
 enum class LogFormat { automatic, text, json };
-enum class LogLevel { debug, info, warn, error };
+consteval auto words_of(LogFormat) { return std::to_array<std::string_view>({"auto", "text", "json"}); }
+BOOST_DEFINE_ENUM_CLASS(LogLevel, debug, info, warn, error)
 
 struct LogSettings {
   LogLevel level = LogLevel::info;

@@ -98,11 +98,8 @@ void read_daemon(const toml::table& document, const Environment& environment, Co
   }
   top.finish({"log"});
   Section log(document, "log", complaints, loaded.daemon_settings);
-  log.choice(
-      "level", to.log.level,
-      {{"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warn", LogLevel::warn}, {"error", LogLevel::error}});
-  log.choice("format", to.log.format,
-             {{"auto", LogFormat::automatic}, {"text", LogFormat::text}, {"json", LogFormat::json}});
+  log.choice("level", to.log.level);
+  log.choice("format", to.log.format);
   log.path("file", to.log.file, environment.home);
   log.finish();
 }

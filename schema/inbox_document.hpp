@@ -26,8 +26,8 @@ enum class ReadFlag {
 
 struct InboxEntry {
   Span bytes;  // in the file
-  MessageKey
-      key;  // of decoded values; of a bad entry, of its bytes without white space and `read`: marking changes no key
+  // Of decoded values; of a bad entry, of its bytes without white space and `read`: marking changes no key.
+  MessageKey key;
   ReadFlag read = ReadFlag::absent;
   bool known = false;  // the reader knew it from an earlier reading of the file
   Span read_value;     // where in the file the `read` value lies; empty unless present

@@ -80,18 +80,6 @@ Result<std::vector<TeamPlace>> find_teams(FileSystem& files, const config::TeamC
   return places;
 }
 
-std::string_view to_string(Whose whose) {
-  switch (whose) {
-    case Whose::lead: return "lead";
-    case Whose::member: return "member";
-    case Whose::alias: return "alias";
-    case Whose::sender: return "sender";
-    case Whose::nobody: return "phantom";
-    case Whose::unknown: break;
-  }
-  return "unknown";
-}
-
 Whose whose_inbox(const std::string& inbox, const config::TeamConfig& config, const std::string& lead,
                   const Result<schema::Roster>& roster) {
   const auto named_in = [&](const std::vector<std::string>& names) {

@@ -24,16 +24,6 @@ std::string octal(unsigned mode) {
 
 }  // namespace
 
-std::string_view to_string(Severity severity) {
-  switch (severity) {
-    case Severity::ok: return "ok";
-    case Severity::note: return "note";
-    case Severity::warning: return "warning";
-    case Severity::error: break;
-  }
-  return "error";
-}
-
 Findings judge_configuration(const config::Loaded& loaded, bool unconfigured) {
   if (unconfigured && loaded.problems.empty())
     return {{Severity::note, "config.none", "no team is configured: teams are looked for in the default folder", "",

@@ -4,20 +4,6 @@
 
 namespace inbox_poller::poller {
 
-std::string_view to_string(ReadOutcome outcome) {
-  switch (outcome) {
-    case ReadOutcome::document: return "ok";
-    case ReadOutcome::missing: return "missing";
-    case ReadOutcome::empty: return "empty";
-    case ReadOutcome::torn: return "torn";
-    case ReadOutcome::not_regular: return "not_regular";
-    case ReadOutcome::too_large: return "too_large";
-    case ReadOutcome::lock_held: return "locked";
-    case ReadOutcome::fault: break;
-  }
-  return "fault";
-}
-
 Put put_of(WriteOutcome outcome) {
   switch (outcome) {
     case WriteOutcome::done: return Put::done;

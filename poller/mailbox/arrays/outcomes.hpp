@@ -17,6 +17,7 @@
 #include "schema/error.hpp"
 #include "schema/ids.hpp"
 #include "schema/inbox_document.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::poller {
 
@@ -39,8 +40,11 @@ enum class ReadOutcome {
   fault,        // I/O error; `detail` says which
 };
 
-/// "ok", "torn" and the like, for people and `status`.
-std::string_view to_string(ReadOutcome);
+consteval auto words_of(ReadOutcome) {
+  return std::to_array<std::string_view>(
+      {"ok", "missing", "empty", "torn", "not_regular", "too_large", "locked", "fault"});
+}
+inline std::string_view to_string(ReadOutcome outcome) { return schema::name_of(outcome); }
 
 /// What one look at all inboxes found of one.
 struct InboxGlance {

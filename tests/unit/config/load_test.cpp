@@ -88,7 +88,7 @@ TEST_CASE("a file that only names the team gets every default") {
   CHECK_FALSE(team.shutdown.force_after);
   CHECK(team.shutdown.tmux == std::vector<std::string>{"tmux"});
   CHECK(team.permissions.ask == Answerer::person);
-  CHECK(team.delivery.via == std::vector<Rung>(std::begin(rungs), std::end(rungs)));
+  CHECK(team.delivery.via == std::vector<Rung>(schema::values<Rung>.begin(), schema::values<Rung>.end()));
   CHECK_FALSE(team.delivery.max_wait);
   CHECK_FALSE(team.delivery.urgent_max_wait);
   CHECK_FALSE(team.delivery.expire_after);

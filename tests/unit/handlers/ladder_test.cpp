@@ -19,8 +19,10 @@ TEST_CASE("without an available way there is none") {
 }
 
 TEST_CASE("every way has a name that is read back") {
-  for (const auto rung : config::rungs) CHECK(config::parse_rung(config::to_string(rung)) == rung);
-  for (const char* text : {"", "Exec", "stdin_stream", "mail"}) CHECK_FALSE(config::parse_rung(text).has_value());
+  for (const auto rung : schema::values<config::Rung>)
+    CHECK(schema::parse<config::Rung>(config::to_string(rung)) == rung);
+  for (const char* text : {"", "Exec", "stdin_stream", "mail"})
+    CHECK_FALSE(schema::parse<config::Rung>(text).has_value());
 }
 
 namespace {
@@ -75,7 +77,7 @@ TEST_CASE("ways that push are there when they are configured, and a terminal whe
 }
 
 TEST_CASE("a way that failed is left alone for a while, whatever else holds") {
-  for (const auto rung : config::rungs) {
+  for (const auto rung : schema::values<config::Rung>) {
     auto sight = held();
     sight.failed = "it failed";
     CHECK(why_not(rung, sight) == "it failed");
