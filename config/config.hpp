@@ -45,11 +45,14 @@ BOOST_DEFINE_ENUM_CLASS(Answerer, person, lead, both)
 inline std::string_view to_string(Answerer answerer) { return schema::name_of(answerer); }
 
 /// The ways to the lead session, as `delivery.via` spells them.
-enum class Rung { stdin_stream, hook, socket, exec, file, tmux };
-consteval auto words_of(Rung) {
-  return std::to_array<std::string_view>({"stdin", "hook", "socket", "exec", "file", "tmux"});
+enum class Way { mcp, stdin_stream, hook, channel, socket, exec, file, tmux };
+consteval auto words_of(Way) {
+  return std::to_array<std::string_view>({"mcp", "stdin", "hook", "channel", "socket", "exec", "file", "tmux"});
 }
-inline std::string_view to_string(Rung rung) { return schema::name_of(rung); }
+inline std::string_view to_string(Way way) { return schema::name_of(way); }
+/// Those that are tried unless delivery.via says otherwise: what says nothing back has to be asked for.
+inline constexpr Way usual_ways[] = {Way::mcp,    Way::stdin_stream, Way::hook, Way::socket,
+                                     Way::exec, Way::file,         Way::tmux};
 
 struct TeamSettings {
   std::string name;        // a team name or a glob such as "session-*"
@@ -133,6 +136,7 @@ struct PersonSettings {
 /// The lead's own session.
 struct LeadSettings {
   bool permissions = false;  // answer the lead's own permission prompts by [permissions] too
+  bool mcp_tools = false;    // the lead may look at and decide its workers' asks, and end workers, by tools
   bool operator==(const LeadSettings&) const = default;
 };
 
@@ -156,8 +160,7 @@ struct TmuxSink {
 };
 
 struct DeliverySettings {
-  std::vector<Rung> via{schema::values<Rung>.begin(),
-                        schema::values<Rung>.end()};  // the first that is available is used
+  std::vector<Way> via{std::begin(usual_ways), std::end(usual_ways)};  // the first that is available is used
   ExecSink exec;
   std::string file;  // absolute path of a JSON-lines file; empty: no such sink
   TmuxSink tmux;

@@ -64,7 +64,7 @@ Result<std::string> acknowledgement(const std::string& text) {
                                              quoted_list({default_allow, any_host, bypass_ceiling, wide_modes})};
 }
 
-bool has(const std::vector<Rung>& via, Rung rung) { return std::ranges::find(via, rung) != via.end(); }
+bool has(const std::vector<Way>& via, Way way) { return std::ranges::find(via, way) != via.end(); }
 
 /// Reads one file's sections in the order of docs/configuration.md.
 struct TeamReader {
@@ -328,21 +328,21 @@ struct TeamReader {
     if (via_is_written) compare_with_via(to, tmux_is_written);
   }
 
-  static void read_via(Section& delivery, std::vector<Rung>& via) {
+  static void read_via(Section& delivery, std::vector<Way>& via) {
     std::vector<std::string> names;
-    for (const Rung rung : via) names.emplace_back(to_string(rung));
+    for (const Way way : via) names.emplace_back(to_string(way));
     delivery.texts("via", names);
     std::vector<std::string_view> known;
-    known.assign(schema::names<Rung>.begin(), schema::names<Rung>.end());
+    known.assign(schema::names<Way>.begin(), schema::names<Way>.end());
     via.clear();
     for (const std::string& name : names) {
-      const auto rung = schema::parse<Rung>(name);
-      if (!rung) {
+      const auto way = schema::parse<Way>(name);
+      if (!way) {
         delivery.reject("via", "names " + toml_text(name) + "; known are " + quoted_list(known));
-      } else if (has(via, *rung)) {
+      } else if (has(via, *way)) {
         delivery.reject("via", "names " + toml_text(name) + " twice");
       } else {
-        via.push_back(*rung);
+        via.push_back(*way);
       }
     }
     if (names.empty())
@@ -351,20 +351,20 @@ struct TeamReader {
 
   /// A way that is named and cannot be gone, or that is set up and not named, is most likely a slip.
   void compare_with_via(const DeliverySettings& to, bool tmux_is_written) {
-    const auto idle = [&](const std::string& setting, Rung rung) {
-      warn(setting + " has no effect: delivery.via does not name " + toml_text(to_string(rung)));
+    const auto idle = [&](const std::string& setting, Way way) {
+      warn(setting + " has no effect: delivery.via does not name " + toml_text(to_string(way)));
     };
-    const auto missing = [&](Rung rung, const std::string& what) {
-      warn("delivery.via names " + toml_text(to_string(rung)) + ", but " + what);
+    const auto missing = [&](Way way, const std::string& what) {
+      warn("delivery.via names " + toml_text(to_string(way)) + ", but " + what);
     };
-    for (const auto& [rung, setting, is_set] : {std::tuple{Rung::exec, "delivery.exec", !to.exec.argv.empty()},
-                                                std::tuple{Rung::file, "delivery.file", !to.file.empty()}}) {
-      if (is_set && !has(to.via, rung)) idle(setting, rung);
-      if (!is_set && has(to.via, rung)) missing(rung, std::string(setting) + " is not set: nothing can go this way");
+    for (const auto& [way, setting, is_set] : {std::tuple{Way::exec, "delivery.exec", !to.exec.argv.empty()},
+                                                std::tuple{Way::file, "delivery.file", !to.file.empty()}}) {
+      if (is_set && !has(to.via, way)) idle(setting, way);
+      if (!is_set && has(to.via, way)) missing(way, std::string(setting) + " is not set: nothing can go this way");
     }
-    if (tmux_is_written && !has(to.via, Rung::tmux)) idle("[delivery.tmux]", Rung::tmux);
-    if (has(to.via, Rung::tmux) && !has(to.via, Rung::hook) && to.tmux.pane.empty())
-      missing(Rung::tmux,
+    if (tmux_is_written && !has(to.via, Way::tmux)) idle("[delivery.tmux]", Way::tmux);
+    if (has(to.via, Way::tmux) && !has(to.via, Way::hook) && to.tmux.pane.empty())
+      missing(Way::tmux,
               "delivery.tmux.pane is not set: unless hooks of the lead tell its pane, nothing can go this way");
   }
 
@@ -380,6 +380,7 @@ struct TeamReader {
   void read_lead() {
     Section lead = section("lead");
     lead.flag("permissions", out.config.lead.permissions);
+    lead.flag("mcp_tools", out.config.lead.mcp_tools);
     lead.finish();
   }
 

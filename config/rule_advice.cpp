@@ -34,7 +34,7 @@ bool covers_path(const std::string& restriction, const std::string& allow) {
 }
 
 bool covers_command(const std::string& restriction, std::string allow) {
-  if (allow.ends_with(":*")) allow.replace(allow.size() - 2, 2, " *");
+  allow = normal_form(allow);
   const bool trailing = allow.ends_with(" *");
   return command_pattern_matches(restriction, allow) &&
          (!trailing || command_pattern_matches(restriction, allow.substr(0, allow.size() - 2)));

@@ -10,19 +10,19 @@
 
 namespace inbox_poller::handlers {
 
-struct RungState {
-  config::Rung rung = config::Rung::file;
+struct WayState {
+  config::Way way = config::Way::file;
   bool available = false;
   std::string reason;  // a few words for people: why it is not available; empty when it is
 };
 
 /// True for ways on which we act; on the others somebody comes and takes.
-constexpr bool is_pushed(config::Rung rung) {
-  return rung == config::Rung::exec || rung == config::Rung::file || rung == config::Rung::tmux;
+constexpr bool is_pushed(config::Way way) {
+  return way == config::Way::exec || way == config::Way::file || way == config::Way::tmux;
 }
 
 /// What is known of one way.
-struct RungSight {
+struct WaySight {
   std::string failed;          // why it is left alone for now, after a failure; empty: it is not
   bool held = false;           // somebody holds its end
   bool heard_session = false;  // hooks of the lead's session were heard
@@ -30,9 +30,9 @@ struct RungSight {
   std::string no_pane;  // tmux: why there is no pane to type into
 };
 /// Whether it can be used now.
-RungState state_of(config::Rung, const RungSight&, const config::DeliverySettings&);
+WayState state_of(config::Way, const WaySight&, const config::DeliverySettings&);
 
 /// `states` in the order of `via`. The first available one.
-std::optional<config::Rung> choose(const std::vector<RungState>& states);
+std::optional<config::Way> choose(const std::vector<WayState>& states);
 
 }  // namespace inbox_poller::handlers

@@ -209,7 +209,7 @@ class Daemon {
   PosixFileSystem files_;
   SystemClock clock_;
   SystemProcesses processes_;
-  ServiceManager manager_;
+  SystemManager manager_;
   Quarantine quarantine_;
   GroupCommit commits_;
   Services services_;

@@ -152,16 +152,16 @@ std::string lead_sentence(const json::object& lead) {
 }
 
 std::string ladder_sentence(const json::object& delivery) {
-  const auto rungs = objects_of(delivery, "via");
-  if (rungs.empty()) return {};
+  const auto ways = objects_of(delivery, "via");
+  if (ways.empty()) return {};
   std::string used = "nothing is available";
   std::string passed;
-  for (const json::object* rung : rungs) {
-    if (flag_of(*rung, "chosen")) {
-      used = text_of(*rung, "rung");
+  for (const json::object* way : ways) {
+    if (flag_of(*way, "chosen")) {
+      used = text_of(*way, "rung");
       break;
     }
-    passed += (passed.empty() ? "" : "; ") + text_of(*rung, "rung") + ": " + text_of(*rung, "reason");
+    passed += (passed.empty() ? "" : "; ") + text_of(*way, "rung") + ": " + text_of(*way, "reason");
   }
   return used + (passed.empty() ? "" : " (" + passed + ')');
 }

@@ -1,4 +1,4 @@
-// `recv --follow`: a receiver that stays. It stands at the ladder's rung "socket" while it runs, and finds the daemon
+// `recv --follow`: a receiver that stays. It stands at the ladder's way "socket" while it runs, and finds the daemon
 // again after a restart. A message counts as taken only when it was written out (or, with `acks`, when its key came
 // back); whatever ends us before, the daemon hands it out again.
 #pragma once

@@ -122,7 +122,7 @@ asio::awaitable<Error> MailStream::serve() {
   if (!client) co_return client.error();
   mail_ = *client;
   json::object attach = request("attach");
-  attach["rung"] = settings_.rung;
+  attach["rung"] = settings_.way;
   auto asking = exchange(*client, std::move(attach));
   auto answer = co_await std::move(asking);
   if (!answer) co_return answer.error();

@@ -1,5 +1,5 @@
 // The conversation with the daemon of whoever stays and receives for the lead: `recv --follow` and `lead run`. It stands
-// at a rung of the ladder, takes messages, acknowledges them and tells what the lead does; a daemon that goes away is
+// at a way of the ladder, takes messages, acknowledges them and tells what the lead does; a daemon that goes away is
 // looked for again, at most a second apart. Invariants: more messages are asked for only when everything is told, and
 // what one daemon was not told is told to the next one first: what was taken does not come again.
 #pragma once
@@ -42,7 +42,7 @@ class MailStream {
   struct Settings {
     std::string socket;
     std::string team;  // empty: the only one; from the first answer on that one
-    std::string rung;
+    std::string way;
     bool even_busy = false;
     std::string after;  // taken before we began: this message and what was handed out before it
   };
@@ -89,7 +89,7 @@ class MailStream {
   MailReader& reader_;
   boost::asio::steady_timer changed_;  // who waits for a change waits here; cancelled when there is one
 
-  std::optional<ControlClient> mail_;  // stands at the rung; what it was given goes back when it closes
+  std::optional<ControlClient> mail_;  // stands at the way; what it was given goes back when it closes
   std::optional<ControlClient> side_;  // for one thing that must not wait behind a waiting recv
   bool stands_ = false;
   bool served_ = false;  // since the last loss

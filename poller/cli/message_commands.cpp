@@ -184,7 +184,7 @@ void declare_recv(CLI::App& command, Context& context) {
           "\"text\" is the block that a lead session reads; \"json\" is one object a line, with \"attempts\" over 1\n"
           "for a message that may be a repeat. With --no-ack the messages stay yours for ten minutes; `ack`\n"
           "ends that. An interrupted wait (SIGINT) takes nothing.\n\n"
-          "With --follow it stays and prints each batch as it comes; while it runs it is the rung \"socket\" of\n"
+          "With --follow it stays and prints each batch as it comes; while it runs it is the way \"socket\" of\n"
           "delivery.via. When the daemon restarts it waits and goes on. With --acks nothing is acknowledged by\n"
           "itself: message keys are read from the standard input, one a line, and each acknowledges that message\n"
           "and all that were handed out before it; at most 1000 wait for that. The end of the input ends it. A\n"

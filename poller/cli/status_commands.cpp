@@ -48,12 +48,12 @@ std::string chat_text(const json::object& chat) {
 std::vector<Row> delivery_rows(const Console& console, const json::object& delivery) {
   const std::string last = text_of(delivery, "last_sink");
   std::vector<Row> rows{{"delivery", console.loud("nothing is available")}};
-  for (const json::object* rung : objects_of(delivery, "via")) {
-    if (flag_of(*rung, "chosen")) {
-      rows.front()[1] = text_of(*rung, "rung");
+  for (const json::object* way : objects_of(delivery, "via")) {
+    if (flag_of(*way, "chosen")) {
+      rows.front()[1] = text_of(*way, "rung");
       break;
     }
-    rows.push_back({"", "not " + text_of(*rung, "rung") + ": " + text_of(*rung, "reason")});
+    rows.push_back({"", "not " + text_of(*way, "rung") + ": " + text_of(*way, "reason")});
   }
   if (!last.empty()) rows.front()[1] += "; the last messages went through " + last;
   return rows;

@@ -1,5 +1,5 @@
 // What the parts of one team's service share: who is in the team, what is allowed, where things are recorded. Owned by
-// Team; the parts (Intake, Asks, Outbox, Courier) hold a reference. Everything here lives on the daemon's one decision
+// Team; the parts (Intake, Asks, Outbox, Delivery) hold a reference. Everything here lives on the daemon's one decision
 // thread.
 #pragma once
 

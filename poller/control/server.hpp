@@ -21,7 +21,7 @@
 
 namespace inbox_poller::poller {
 
-struct Lent;  // of verbs.hpp
+struct Borrower;  // of verbs.hpp
 struct HookTalk;
 
 /// One connection, as a handler sees it. Lives until the peer closes.
@@ -32,10 +32,10 @@ struct ControlSession {
   bool closed = false;
   /// The process that connected, as the kernel tells it; 0 when it does not.
   long long peer = 0;
-  /// The rung at which this connection takes messages, once it has said so (verb `attach`); empty before.
-  std::string rung;
+  /// The way at which this connection takes messages, once it has said so (verb `attach`); empty before.
+  std::string way;
   /// The messages that were handed out over it; null when there were none.
-  std::shared_ptr<Lent> lent;
+  std::shared_ptr<Borrower> lent;
   /// What was said with a hook over it; null when it is none's.
   std::shared_ptr<HookTalk> hook;
 };

@@ -17,9 +17,9 @@
 namespace inbox_poller::poller {
 
 /// What one connection borrowed of a team's messages and has not acknowledged yet, in the order in which it got them.
-struct Lent {
+struct Borrower {
   std::weak_ptr<Team> team;
-  std::vector<OutgoingMessage> messages;  // without their texts
+  std::vector<Offered> messages;  // without their texts
   bool closed = false;                    // the connection is gone, and they went back to the queue
 };
 
@@ -29,14 +29,14 @@ struct HookTalk {
   std::string session;           // the lead's
   std::optional<HookOffer> out;  // handed out, and not told yet whether it was printed
   bool replaced = false;         // a hook that waits for another session has taken its place
-  // The turn has ended, as far as only this one knows: what the courier had heard until then, and since when.
+  // The turn has ended, as far as only this one knows: what the delivery had heard until then, and since when.
   long long heard = 0;
   std::optional<SteadyTime> ended = {};
 };
 
 /// What a hook of that session is about to print.
 HookOffer hook_offer(Team&, handlers::HookWay, const std::string& session,
-                     const std::vector<OutgoingMessage>& messages);
+                     const std::vector<Offered>& messages);
 
 class Verbs {
  public:
@@ -98,7 +98,7 @@ class Verbs {
   Object resume(Team&, const Object& request);
 
   /// Remembers what was handed out, until it is acknowledged or the connection closes.
-  void lend(const TeamPtr& team, const SessionPtr& session, const std::vector<OutgoingMessage>& messages);
+  void lend(const TeamPtr& team, const SessionPtr& session, const std::vector<Offered>& messages);
   /// Handed out to a hook, until it says what became of it or goes away.
   static void lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer offer);
   /// A hook that waits for the lead's messages; why not, where it may not.
@@ -106,6 +106,9 @@ class Verbs {
   /// `key`, and what its taker got before it over the same connection, was taken; also when that connection is gone.
   Result<std::size_t> acknowledge_up_to(Team&, const std::string& key);
 
+  /// The lead's own tools ask: of the one team that it leads, in its name, and only where `lead.mcp_tools` allows it.
+  /// Otherwise why not.
+  Object as_the_lead(Object& request) const;
   /// "role.not_leader": why `what` is not ours to do now, and what to do about it.
   static Object not_leader(Team&, const std::string& what);
   /// "request.invalid", with the modes there are.
@@ -125,7 +128,7 @@ class Verbs {
   const std::string ledger_path_;
   const EpochMs started_ms_;
   Reload reload_;
-  std::deque<std::shared_ptr<Lent>> lent_;  // of the open connections and the last closed ones, oldest first
+  std::deque<std::shared_ptr<Borrower>> lent_;  // of the open connections and the last closed ones, oldest first
   std::map<std::string, std::weak_ptr<HookTalk>> waiting_;  // by team: the hook that waits for its lead's messages
   std::map<std::string, int> held_stops_;  // session -> how often in a row its stopping was answered with messages
 };

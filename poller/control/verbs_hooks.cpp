@@ -74,7 +74,7 @@ std::string backlog(const TeamContext& context) {
 }
 
 /// False: an event of a tool may be a subagent's, and nothing in it says so.
-bool names_subagents(Courier& courier) { return schema::names_subagents(courier.hook_offers().version()); }
+bool names_subagents(Delivery& delivery) { return schema::names_subagents(delivery.hook_offers().version()); }
 
 /// One event of a lead's session on its way through.
 class Reaction {
@@ -82,7 +82,7 @@ class Reaction {
   Reaction(std::shared_ptr<Team> team, const HookEvent& event, const json::object& request,
            std::map<std::string, int>& held)
       : team_(std::move(team)),
-        courier_(team_->courier()),
+        delivery_(team_->delivery()),
         event_(event),
         lead_{event.session_id, pane_of(request)},
         mode_(mode_of(request)),
@@ -120,14 +120,14 @@ class Reaction {
 
  private:
   void report(LeadEvent event) {
-    const bool tells_who = handlers::begins(event_) || courier_.lead_row().session.empty();
-    static_cast<void>(courier_.report(event, std::nullopt, tells_who ? &lead_ : nullptr));
-    if (courier_.lead_state() == LeadState::idle) team_->poke();
+    const bool tells_who = handlers::begins(event_) || delivery_.lead_row().session.empty();
+    static_cast<void>(delivery_.report(event, std::nullopt, tells_who ? &lead_ : nullptr));
+    if (delivery_.lead_state() == LeadState::idle) team_->poke();
   }
 
   void starts() {
     // The client compacts in the middle of a turn too.
-    const bool goes_on = event_.source == "compact" && courier_.lead_state() == LeadState::busy;
+    const bool goes_on = event_.source == "compact" && delivery_.lead_state() == LeadState::busy;
     report(goes_on ? LeadEvent::tool_used : LeadEvent::session_starts);
     if (!may_speak()) return;
     if (const auto text = backlog(team_->context()); !text.empty()) output_ = schema::hook_context(event_.name, text);
@@ -136,7 +136,7 @@ class Reaction {
   void prompted() {
     held_.erase(event_.session_id);
     report(LeadEvent::prompt_submitted);
-    courier_.prompt_seen(event_.prompt);
+    delivery_.prompt_seen(event_.prompt);
     add_context(HookWay::prompt, true);
   }
 
@@ -145,7 +145,7 @@ class Reaction {
   void used_tool() {
     report(LeadEvent::tool_used);
     // A subagent's context is not the lead's.
-    if (names_subagents(courier_)) add_context(HookWay::tool, false);
+    if (names_subagents(delivery_)) add_context(HookWay::tool, false);
   }
 
   void stops() {
@@ -156,7 +156,7 @@ class Reaction {
     std::string text;
     if (held < most_held && !is_others) {
       // A turn has been running until now, whatever we presumed.
-      if (courier_.lead_state() != LeadState::busy) report(LeadEvent::tool_used);
+      if (delivery_.lead_state() != LeadState::busy) report(LeadEvent::tool_used);
       text = hand_over(HookWay::stop, true);
     }
     if (text.empty()) {
@@ -166,7 +166,7 @@ class Reaction {
     }
     held_[event_.session_id] = held + 1;
     report(LeadEvent::turn_continues);
-    output_ = schema::hook_continue(text, schema::knows_documented_hooks(courier_.hook_offers().version()));
+    output_ = schema::hook_continue(text, schema::knows_documented_hooks(delivery_.hook_offers().version()));
   }
 
   void fails() {
@@ -183,13 +183,13 @@ class Reaction {
   /// A person interrupted the turn, perhaps: no event tells that.
   void notifies() {
     const bool is_idle = handlers::sign_of(event_) == handlers::HookSign::idle;
-    if (is_idle && courier_.lead_state() == LeadState::busy) report(LeadEvent::prompt_waits);
+    if (is_idle && delivery_.lead_state() == LeadState::busy) report(LeadEvent::prompt_waits);
   }
 
   /// False where another way, above the hooks, has the lead's messages.
   [[nodiscard]] bool may_speak() const {
-    for (const auto& state : courier_.ladder()) {
-      if (state.rung == config::Rung::hook) return true;
+    for (const auto& state : delivery_.ladder()) {
+      if (state.way == config::Way::hook) return true;
       if (state.available) return false;
     }
     return false;
@@ -204,17 +204,17 @@ class Reaction {
     const auto& context = team_->context();
     if (!handlers::reaches_model(way, mode_)) return {};
     Take take;
-    take.rung = config::Rung::hook;
-    take.sink = config::to_string(take.rung);
+    take.way = config::Way::hook;
+    take.sink = config::to_string(take.way);
     take.max = context.config.delivery.batch;
     take.even_busy = even_busy;
     take.most_text = schema::longest_hook_text - schema::handed_over("").size();
-    const auto messages = courier_.offer(take);
+    const auto messages = delivery_.offer(take);
     if (!messages || messages->empty()) return {};
     auto offer = hook_offer(*team_, way, event_.session_id, *messages);
     if (offer.text.size() > schema::longest_hook_text) {
       const auto& first = messages->front();
-      courier_.give_back(*messages, "too long for a hook");
+      delivery_.give_back(*messages, "too long for a hook");
       const bool again = first.attempts > most_pointers && event_.name != "UserPromptSubmit";
       return again ? std::string() : schema::pointer_to(first.from, first.text.size(), context.name);
     }
@@ -224,7 +224,7 @@ class Reaction {
   }
 
   std::shared_ptr<Team> team_;
-  Courier& courier_;
+  Delivery& delivery_;
   const HookEvent& event_;
   const LeadSession lead_;
   const schema::ClientMode mode_;
@@ -235,8 +235,8 @@ class Reaction {
 
 /// A turn that was to go on with messages has ended: its client never got them.
 void turn_ended_after_all(Team& team) {
-  if (team.courier().lead_row().by == to_string(LeadEvent::turn_continues))
-    static_cast<void>(team.courier().report(LeadEvent::turn_stops));
+  if (team.delivery().lead_row().by == to_string(LeadEvent::turn_continues))
+    static_cast<void>(team.delivery().report(LeadEvent::turn_stops));
 }
 
 }  // namespace
@@ -256,7 +256,7 @@ Verbs::TeamPtr Verbs::team_of_event(const Object& request, Object& problem) cons
   std::vector<TeamPtr> its;
   std::string why;
   for (const auto& team : candidates) {
-    const auto& live = team->courier().lead_row();
+    const auto& live = team->delivery().lead_row();
     why = tells_of_worker(*event) ? not_its_worker(*team, *event, served(event->team_name) != nullptr)
                                   : handlers::why_foreign(*event, pane_of(request), mode_of(request),
                                                           {live.session, live.pane}, team->context().view());
@@ -288,9 +288,9 @@ json::object Verbs::hook(const Object& request, ControlSession& session) {
     return heard ? answer : refuse(heard.error());
   }
   if (event->agent_id.empty()) {
-    auto& courier = team->courier();
-    const bool counts = handlers::sign_of(*event) != handlers::HookSign::tool || names_subagents(courier);
-    courier.heard(*event, counts);
+    auto& delivery = team->delivery();
+    const bool counts = handlers::sign_of(*event) != handlers::HookSign::tool || names_subagents(delivery);
+    delivery.heard(*event, counts);
   }
   Reaction reaction(team, *event, request, held_stops_);
   if (event->name == "PermissionRequest")
@@ -308,15 +308,15 @@ json::object Verbs::hook(const Object& request, ControlSession& session) {
 }
 
 HookOffer hook_offer(Team& team, HookWay way, const std::string& session,
-                     const std::vector<OutgoingMessage>& messages) {
+                     const std::vector<Offered>& messages) {
   HookOffer offer;
   offer.way = way;
   offer.session = session;
   offer.text = schema::handed_over(block(messages));
-  offer.place = team.courier().hook_offers().place();
+  offer.place = team.delivery().hook_offers().place();
   offer.at = team.context().clock.steady();
   for (const auto& message : messages) {
-    OutgoingMessage& kept = offer.messages.emplace_back();
+    Offered& kept = offer.messages.emplace_back();
     kept.id = message.id;
     kept.key = message.key;
     kept.from = message.from;
@@ -328,7 +328,7 @@ void Verbs::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer
   if (!session.hook) session.hook = std::make_shared<HookTalk>();
   const auto& talk = session.hook;
   if (const auto old = std::exchange(talk->out, std::nullopt))
-    if (const auto of = talk->team.lock()) of->courier().give_back(old->messages, "another batch was asked for");
+    if (const auto of = talk->team.lock()) of->delivery().give_back(old->messages, "another batch was asked for");
   talk->team = team;
   talk->out = std::move(offer);
   session.on_close.push_back([team, talk] {
@@ -337,7 +337,7 @@ void Verbs::lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer
     if (!out) return;
     const auto row = team->context().ledger.messages().find(out->messages.front().key);
     const bool lost = row && *row && (*row)->delivery == DeliveryState::offered;
-    team->courier().give_back(out->messages, "the hook did not say whether it printed them");
+    team->delivery().give_back(out->messages, "the hook did not say whether it printed them");
     if (lost) turn_ended_after_all(*team);
   });
 }
@@ -347,9 +347,9 @@ json::object Verbs::shown(const Object& request, ControlSession& session) {
   const auto team = session.hook ? session.hook->team.lock() : nullptr;
   if (!out || !team) return {{"ok", true}};
   if (flag(request, "printed")) {
-    team->courier().printed(*std::move(out));
+    team->delivery().printed(*std::move(out));
   } else {
-    team->courier().unoffer(out->messages, "the hook's time was over before it printed them");
+    team->delivery().unoffer(out->messages, "the hook's time was over before it printed them");
     turn_ended_after_all(*team);
   }
   return {{"ok", true}};
@@ -358,36 +358,36 @@ json::object Verbs::shown(const Object& request, ControlSession& session) {
 Status Verbs::attach_hook(const TeamPtr& team, const Object& request, const SessionPtr& session) {
   if (session->hook && session->hook->out)
     return Error{"request.invalid", "say first (`shown`) whether what was handed out over this connection was printed"};
-  auto& courier = team->courier();
+  auto& delivery = team->delivery();
   auto talk = std::make_shared<HookTalk>();
   talk->team = team;
-  talk->session = courier.lead_row().session;
+  talk->session = delivery.lead_row().session;
   const auto event = request.contains("event") ? event_of(request) : Result<HookEvent>(HookEvent{});
   if (!event) return event.error();
   auto& holder = waiting_[team->context().name];
-  const auto held_by = courier.is_attached(config::Rung::hook) ? holder.lock() : nullptr;
+  const auto held_by = delivery.is_attached(config::Way::hook) ? holder.lock() : nullptr;
   if (!event->session_id.empty()) {
     talk->session = event->session_id;
     if (!handlers::reaches_model(HookWay::wait, mode_of(request)))
       return Error{"lead.headless", "nobody is at the client: what a hook says beside its session reaches no model"};
-    courier.heard(*event, false);  // the other hook of this event tells what it means
-    if (!flag(request, "attended") && !schema::knows_documented_hooks(courier.hook_offers().version()))
+    delivery.heard(*event, false);  // the other hook of this event tells what it means
+    if (!flag(request, "attended") && !schema::knows_documented_hooks(delivery.hook_offers().version()))
       return Error{"lead.old_client", "this client may wait for a hook that should run beside its session"};
   }
-  if (courier.is_attached(config::Rung::hook)) {
-    const auto& live = courier.lead_row().session;
+  if (delivery.is_attached(config::Way::hook)) {
+    const auto& live = delivery.lead_row().session;
     const bool is_newer = held_by && held_by->session != talk->session &&
                           (handlers::begins(*event) || talk->session == live || held_by->session != live);
     if (!is_newer)
       return Error{"lead.attached",
                    "another process holds the lead's hook in team " + team->context().name + "; there can be one"};
     held_by->replaced = true;
-    courier.detach(config::Rung::hook);
+    delivery.detach(config::Way::hook);
   }
-  if (event->name == "Stop" && courier.lead_state() == LeadState::busy &&
-      courier.lead_row().by != to_string(LeadEvent::turn_continues)) {
+  if (event->name == "Stop" && delivery.lead_state() == LeadState::busy &&
+      delivery.lead_row().by != to_string(LeadEvent::turn_continues)) {
     talk->ended = team->context().clock.steady();
-    talk->heard = courier.reports();
+    talk->heard = delivery.reports();
   }
   holder = talk;
   session->hook = std::move(talk);

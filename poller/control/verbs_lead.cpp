@@ -31,57 +31,86 @@ std::string names_of_events() {
   return names;
 }
 
-/// What this connection takes: at its rung, or, when it has attached at none, by hand.
+/// What this connection takes: at its way, or, when it has attached at none, by hand.
 Take take_of(const json::object& request, const ControlSession& session) {
   Take take;
   take.max = static_cast<std::size_t>(std::clamp<long long>(number(request, "max").value_or(default_max), 1, 1000));
   take.even_busy = flag(request, "even_busy");
   if (flag(request, "hold")) take.lease = held_lease;
-  const auto rung = schema::parse<config::Rung>(session.rung);
-  take.by_hand = !rung;
-  take.rung = rung.value_or(config::Rung::socket);
-  take.sink = rung ? session.rung : "recv";
-  if (rung == config::Rung::hook) take.most_text = schema::longest_hook_text - schema::handed_over("").size();
+  const auto way = schema::parse<config::Way>(session.way);
+  take.by_hand = !way;
+  take.way = way.value_or(config::Way::socket);
+  take.sink = way ? session.way : "recv";
+  if (way == config::Way::hook) take.most_text = schema::longest_hook_text - schema::handed_over("").size();
   return take;
 }
 
+/// The ways on which somebody has to come who was told to; a client that nobody hears of would wait for ever.
+bool is_asked_for(config::Way way) { return way == config::Way::mcp || way == config::Way::channel; }
+
+bool names(const config::DeliverySettings& delivery, config::Way way) {
+  return std::find(delivery.via.begin(), delivery.via.end(), way) != delivery.via.end();
+}
+
+bool may_be_several(config::Way way) { return way == config::Way::socket || way == config::Way::mcp; }
+
+/// A receiver that stands on its way while it waits, and not while its lead works on what it got.
+class WhileWaiting {
+ public:
+  WhileWaiting(std::shared_ptr<Team> team, bool stands) : team_(stands ? std::move(team) : nullptr) {
+    if (team_) team_->delivery().attach(config::Way::mcp);
+  }
+  WhileWaiting(const WhileWaiting&) = delete;
+  WhileWaiting& operator=(const WhileWaiting&) = delete;
+  ~WhileWaiting() {
+    if (team_) team_->delivery().detach(config::Way::mcp);
+  }
+
+ private:
+  std::shared_ptr<Team> team_;
+};
+
 /// Where a turn's end was told by nobody but the hook that waits since then, it has ended: the other hook was late.
 void hear_of_end(Team& team, HookTalk& talk) {
-  auto& courier = team.courier();
+  auto& delivery = team.delivery();
   if (!talk.ended) return;
-  const bool is_news = courier.reports() != talk.heard || courier.lead_state() != LeadState::busy;
+  const bool is_news = delivery.reports() != talk.heard || delivery.lead_state() != LeadState::busy;
   if (!is_news && team.context().clock.steady() - *talk.ended < hook_is_late) return;
   talk.ended.reset();
-  if (!is_news) static_cast<void>(courier.report(LeadEvent::turn_stops));
+  if (!is_news) static_cast<void>(delivery.report(LeadEvent::turn_stops));
 }
 
 }  // namespace
 
 asio::awaitable<json::object> Verbs::attach(TeamPtr team, Object request, SessionPtr session) {
-  const auto rung = schema::parse<config::Rung>(text(request, "rung"));
-  const bool may = rung == config::Rung::stdin_stream || rung == config::Rung::hook || rung == config::Rung::socket;
-  if (!may) co_return refuse("request.invalid", "`rung` must be one of stdin, hook, socket");
-  if (!session->rung.empty()) co_return refuse("request.invalid", "this connection is attached already");
-  if (rung == config::Rung::hook) {
+  const auto way = schema::parse<config::Way>(text(request, "rung"));
+  if (!way || handlers::is_pushed(*way))
+    co_return refuse("request.invalid", "`rung` must be one of mcp, stdin, hook, channel, socket");
+  if (!session->way.empty()) co_return refuse("request.invalid", "this connection is attached already");
+  if (way == config::Way::hook) {
     if (const Status may_wait = attach_hook(team, request, session); !may_wait) co_return refuse(may_wait.error());
-  } else if (rung != config::Rung::socket && team->courier().is_attached(*rung)) {
-    co_return refuse("lead.attached", "another process holds the lead's " + std::string(config::to_string(*rung)) +
+  } else if (is_asked_for(*way) && !names(team->context().config.delivery, *way)) {
+    co_return refuse("request.not_applicable", "delivery.via of team " + team->context().name + " does not name \"" +
+                                                   std::string(config::to_string(*way)) +
+                                                   "\", so nothing goes this way: add it there");
+  } else if (!may_be_several(*way) && team->delivery().is_attached(*way)) {
+    co_return refuse("lead.attached", "another process holds the lead's " + std::string(config::to_string(*way)) +
                                           " in team " + team->context().name + "; there can be one");
   }
-  session->rung = config::to_string(*rung);
-  team->courier().attach(*rung);
-  session->on_close.push_back([team, rung = *rung, talk = session->hook] {
-    if (!talk || !talk->replaced) team->courier().detach(rung);
+  session->way = config::to_string(*way);
+  if (way != config::Way::mcp) team->delivery().attach(*way);  // that one while a recv waits
+  session->on_close.push_back([team, way = *way, talk = session->hook] {
+    if (way != config::Way::mcp && (!talk || !talk->replaced)) team->delivery().detach(way);
     // Its end would have been told; a host that dies takes the lead's standard input with it.
-    if (rung == config::Rung::stdin_stream && team->courier().lead_state() != LeadState::gone)
-      static_cast<void>(team->courier().report(LeadEvent::disconnects));
+    if (way == config::Way::stdin_stream && team->delivery().lead_state() != LeadState::gone)
+      static_cast<void>(team->delivery().report(LeadEvent::disconnects));
   });
   team->poke();
   co_return Object{{"ok", true},
                    {"team", team->context().name},
                    {"lead", team->context().lead},
-                   {"rung", session->rung},
-                   {"lead_state", to_string(team->courier().lead_state())},
+                   {"rung", session->way},
+                   {"lead_state", to_string(team->delivery().lead_state())},
                    {"permissions", team->context().config.lead.permissions}};
 }
 
@@ -91,14 +120,15 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
   const auto take = take_of(request, *session);
   if (const auto taken = text(request, "acked"); !taken.empty()) {
     // Several may follow: what one of them took says nothing of the others.
-    const auto acknowledged = take.rung == config::Rung::socket && !take.by_hand
+    const auto acknowledged = take.way == config::Way::socket && !take.by_hand
                                   ? acknowledge_up_to(*team, taken)
-                                  : team->courier().acknowledge_up_to(take.sink, taken);
+                                  : team->delivery().acknowledge_up_to(take.sink, taken);
     if (!acknowledged) co_return refuse(acknowledged.error());
   }
-  const bool waits = take.rung == config::Rung::hook && !take.by_hand;
+  const bool waits = take.way == config::Way::hook && !take.by_hand;
+  const WhileWaiting stands(team, take.way == config::Way::mcp);
   const auto deadline = services_.clock.steady() + wait;
-  std::vector<OutgoingMessage> messages;
+  std::vector<Offered> messages;
   for (;;) {
     if (session->closed) co_return refuse("control.closed", "the receiver went away");
     if (team->retired())
@@ -108,7 +138,7 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
     if (waits && session->hook->replaced)
       co_return refuse("lead.attached", "a hook of the lead's newer session waits in its place");
     if (waits) hear_of_end(*team, *session->hook);
-    auto offered = team->courier().offer(take);
+    auto offered = team->delivery().offer(take);
     if (!offered) co_return refuse(offered.error());
     messages = std::move(*offered);
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
@@ -118,8 +148,8 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
     lend_to_hook(team, *session, hook_offer(*team, handlers::HookWay::wait, session->hook->session, messages));
   else if (!messages.empty() && !take.lease)
     lend(team, session, messages);
-  if (!messages.empty() && !take.by_hand && take.rung != config::Rung::socket)
-    static_cast<void>(team->courier().report(LeadEvent::batch_pushed));
+  if (!messages.empty() && !take.by_hand && !may_be_several(take.way))
+    static_cast<void>(team->delivery().report(LeadEvent::batch_pushed));
   const auto held = services_.ledger.deliveries().queued_count(team->context().name);
   if (!held) co_return refuse(held.error());
   json::array list;
@@ -128,17 +158,17 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
                    {"messages", std::move(list)},
                    {"block", block(messages)},
                    {"held", *held},
-                   {"lead_state", to_string(team->courier().lead_state())}};
+                   {"lead_state", to_string(team->delivery().lead_state())}};
 }
 
-void Verbs::lend(const TeamPtr& team, const SessionPtr& session, const std::vector<OutgoingMessage>& messages) {
+void Verbs::lend(const TeamPtr& team, const SessionPtr& session, const std::vector<Offered>& messages) {
   if (!session->lent || session->lent->team.lock() != team) {
-    auto lent = std::make_shared<Lent>();
+    auto lent = std::make_shared<Borrower>();
     lent->team = team;
     lent_.push_back(lent);
     session->lent = lent;
     session->on_close.push_back([team, lent] {
-      team->courier().give_back(lent->messages);
+      team->delivery().give_back(lent->messages);
       lent->closed = true;
     });
     auto former = std::count_if(lent_.begin(), lent_.end(), [](const auto& one) { return one->closed; });
@@ -146,9 +176,9 @@ void Verbs::lend(const TeamPtr& team, const SessionPtr& session, const std::vect
   }
   auto& kept = session->lent->messages;
   if (kept.size() > tidy_above)
-    std::erase_if(kept, [&](const auto& message) { return !team->courier().is_lent(message.id); });
+    std::erase_if(kept, [&](const auto& message) { return !team->delivery().is_lent(message.id); });
   for (const auto& message : messages) {
-    OutgoingMessage known;
+    Offered known;
     known.id = message.id;
     known.key = message.key;
     known.from = message.from;
@@ -167,7 +197,7 @@ Result<std::size_t> Verbs::acknowledge_up_to(Team& team, const std::string& key)
     for (auto one = had.begin(); one != found; ++one) keys.push_back(one->key.value);
   }
   keys.push_back(key);
-  return team.courier().acknowledge(keys);
+  return team.delivery().acknowledge(keys);
 }
 
 json::object Verbs::acknowledge(const Object& request) {
@@ -179,7 +209,7 @@ json::object Verbs::acknowledge(const Object& request) {
     if (key.is_string()) wanted.emplace_back(key.as_string());
   std::size_t count = 0;
   for (const auto& team : all_served(text(request, "team"))) {
-    const auto acknowledged = team->courier().acknowledge(wanted, how);
+    const auto acknowledged = team->delivery().acknowledge(wanted, how);
     if (!acknowledged) return refuse(acknowledged.error());
     count += *acknowledged;
   }
@@ -201,13 +231,14 @@ json::object Verbs::lead(Team& team, const Object& request) {
     if (const auto ms = number(request, "for_ms"); ms && *ms > 0)
       limit = std::min<milliseconds>(milliseconds(*ms), longest_span);
     const LeadSession session{text(request, "session"), {}};
-    if (auto reported = team.courier().report(*event, limit, &session); !reported) return refuse(reported.error());
+    if (auto reported = team.delivery().report(*event, limit, &session); !reported) return refuse(reported.error());
     team.poke();
   }
   auto view = lead_view(team);
   view["ok"] = true;
   view["team"] = team.context().name;
   view["permissions"] = team.context().config.lead.permissions;
+  view["mcp_tools"] = team.context().config.lead.mcp_tools;
   return view;
 }
 

@@ -143,7 +143,7 @@ json::object session_rule_view(const SessionRule& rule) {
           {"at_ms", rule.at_ms}};
 }
 
-json::object message_view(const OutgoingMessage& message) {
+json::object message_view(const Offered& message) {
   json::object view{
       {"message_key", message.key.value},  {"from", clean(message.from)},           {"color", clean(message.color)},
       {"summary", clean(message.summary)}, {"timestamp", clean(message.timestamp)}, {"type", clean(message.type)},
@@ -174,7 +174,7 @@ json::object message_view(const MessageRow& row) {
 }
 
 json::object lead_view(Team& team) {
-  const auto& row = team.courier().lead_row();
+  const auto& row = team.delivery().lead_row();
   return {{"name", team.context().lead}, {"state", row.state}, {"since_ms", row.since_ms},
           {"until_ms", row.until_ms},    {"by", row.by},       {"session", clean(row.session)},
           {"pane", clean(row.pane)}};
@@ -182,15 +182,15 @@ json::object lead_view(Team& team) {
 
 /// The ways to the lead, in the order in which they are tried.
 json::object delivery_view(Team& team) {
-  json::array rungs;
-  const auto states = team.courier().ladder();
+  json::array ways;
+  const auto states = team.delivery().ladder();
   const auto chosen = choose(states);
   for (const auto& state : states)
-    rungs.push_back(json::object{{"rung", config::to_string(state.rung)},
+    ways.push_back(json::object{{"rung", config::to_string(state.way)},
                                  {"available", state.available},
-                                 {"chosen", chosen == state.rung},
+                                 {"chosen", chosen == state.way},
                                  {"reason", clean(state.reason)}});
-  return {{"via", std::move(rungs)}, {"last_sink", team.courier().last_sink()}};
+  return {{"via", std::move(ways)}, {"last_sink", team.delivery().last_sink()}};
 }
 
 Result<json::object> team_view(Team& team, Services& services) {

@@ -11,7 +11,7 @@
 
 namespace inbox_poller::poller {
 
-boost::json::object message_view(const OutgoingMessage&);
+boost::json::object message_view(const Offered&);
 boost::json::object message_view(const MessageRow&);
 boost::json::object lead_view(Team&);
 boost::json::object delivery_view(Team&);

@@ -20,7 +20,7 @@ struct HookOffer {
   handlers::HookWay way = handlers::HookWay::prompt;
   std::string session;
   std::string text;                       // as it was printed
-  std::vector<OutgoingMessage> messages;  // without their texts
+  std::vector<Offered> messages;  // without their texts
   std::uint64_t place = 0;                // in the transcript, when it was handed out
   SteadyTime at{};
 };

@@ -4,11 +4,11 @@
 
 #include "poller/context/message_life.hpp"
 #include "poller/delivery/batch.hpp"
-#include "poller/delivery/courier.hpp"
+#include "poller/delivery/delivery.hpp"
 
 namespace inbox_poller::poller {
 
-Result<bool> Courier::withdraw(const schema::MessageKey& key, std::string_view reason) {
+Result<bool> Delivery::withdraw(const schema::MessageKey& key, std::string_view reason) {
   const auto row = context_.ledger.messages().find(key);
   if (!row) return row.error();
   if (!*row) return false;
@@ -23,7 +23,7 @@ Result<bool> Courier::withdraw(const schema::MessageKey& key, std::string_view r
   return (*row)->attempts > 0;  // once lent out, it may have been read
 }
 
-Result<std::size_t> Courier::acknowledge(const std::vector<std::string>& keys, Confirmation how,
+Result<std::size_t> Delivery::acknowledge(const std::vector<std::string>& keys, Confirmation how,
                                          const std::string& proof) {
   const auto now = context_.clock.wall_ms();
   std::vector<long long> ids;
@@ -52,7 +52,7 @@ Result<std::size_t> Courier::acknowledge(const std::vector<std::string>& keys, C
   return ids.size();
 }
 
-Result<std::size_t> Courier::acknowledge_up_to(const std::string& sink, const std::string& key) {
+Result<std::size_t> Delivery::acknowledge_up_to(const std::string& sink, const std::string& key) {
   // It may have come back to the queue when its taker's connection broke; it was taken all the same.
   std::vector<std::string> keys{key};
   const auto last = std::find_if(lent_.begin(), lent_.end(), [&](const auto& lent) { return lent.second.key == key; });
@@ -62,8 +62,8 @@ Result<std::size_t> Courier::acknowledge_up_to(const std::string& sink, const st
   return acknowledge(keys);
 }
 
-void Courier::give_back(const std::vector<OutgoingMessage>& messages, std::string_view reason) {
-  std::vector<OutgoingMessage> back;
+void Delivery::give_back(const std::vector<Offered>& messages, std::string_view reason) {
+  std::vector<Offered> back;
   for (const auto& message : messages) {
     const auto row = context_.ledger.messages().find(message.key);
     if (const auto lent = lent_.find(message.id); !row && lent != lent_.end())
@@ -85,8 +85,8 @@ void Courier::give_back(const std::vector<OutgoingMessage>& messages, std::strin
   }
 }
 
-void Courier::unoffer(const std::vector<OutgoingMessage>& messages, std::string_view reason) {
-  std::vector<OutgoingMessage> lent;
+void Delivery::unoffer(const std::vector<Offered>& messages, std::string_view reason) {
+  std::vector<Offered> lent;
   std::copy_if(messages.begin(), messages.end(), std::back_inserter(lent),
                [this](const auto& message) { return is_lent(message.id); });
   if (lent.empty()) return;
@@ -107,13 +107,13 @@ void Courier::unoffer(const std::vector<OutgoingMessage>& messages, std::string_
 
 // --- what hooks printed ---
 
-SteadyTime Courier::proof_limit(handlers::HookWay way) const {
+SteadyTime Delivery::proof_limit(handlers::HookWay way) const {
   const auto& delivery = context_.config.delivery;
   // Nothing but the session's own next turn tells that it woke.
   return context_.clock.steady() + (way == handlers::HookWay::wait ? delivery.presumed_busy : delivery.busy_limit);
 }
 
-void Courier::printed(HookOffer offer) {
+void Delivery::printed(HookOffer offer) {
   bool lent = false;
   for (const auto& message : offer.messages) {
     const auto found = lent_.find(message.id);
@@ -124,7 +124,7 @@ void Courier::printed(HookOffer offer) {
   if (lent) hooks_.add(std::move(offer));
 }
 
-void Courier::heard(const schema::HookEvent& event, bool counts) {
+void Delivery::heard(const schema::HookEvent& event, bool counts) {
   const auto sign = counts ? handlers::sign_of(event) : std::nullopt;
   carry_out(hooks_.heard(sign, event.session_id, event.prompt));
   const bool interrupted = hooks_.take_interruption() && sign != handlers::HookSign::prompt;
@@ -136,14 +136,14 @@ void Courier::heard(const schema::HookEvent& event, bool counts) {
   hooks_.follow(event.session_id, event.transcript_path);
 }
 
-void Courier::look_at_hooks() {
+void Delivery::look_at_hooks() {
   const bool watched = state_ == LeadState::busy && !row_.session.empty();
   carry_out(hooks_.look(watched));
   if (hooks_.take_interruption() && watched) static_cast<void>(report(LeadEvent::turn_interrupted));
   hooks_.forget([this](long long id) { return is_lent(id); });
 }
 
-void Courier::carry_out(const std::vector<HookOffers::Verdict>& verdicts) {
+void Delivery::carry_out(const std::vector<HookOffers::Verdict>& verdicts) {
   for (const auto& verdict : verdicts) {
     if (!verdict.proven)
       give_back(verdict.offer.messages, verdict.reason);
@@ -152,14 +152,14 @@ void Courier::carry_out(const std::vector<HookOffers::Verdict>& verdicts) {
   }
 }
 
-void Courier::recall() {
+void Delivery::recall() {
   std::vector<long long> back;
   for (const auto& [id, lent] : lent_)
     if (lent.until) back.push_back(id);
   take_back(back, "the team is no longer served");
 }
 
-void Courier::take_back(const std::vector<long long>& ids, std::string_view reason) {
+void Delivery::take_back(const std::vector<long long>& ids, std::string_view reason) {
   if (ids.empty()) return;
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     events.add(Event::delivery_requeued,
@@ -171,7 +171,7 @@ void Courier::take_back(const std::vector<long long>& ids, std::string_view reas
 }
 
 /// In the open transaction. What the rows forget with it is kept as lines.
-Status Courier::requeue(const std::vector<long long>& ids) {
+Status Delivery::requeue(const std::vector<long long>& ids) {
   const auto offered = context_.ledger.deliveries().offered(context_.name);
   if (!offered) return offered.error();
   for (const auto& row : *offered) {

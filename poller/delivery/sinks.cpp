@@ -42,8 +42,8 @@ bool ends_inside_a_line(FileSystem& files, const std::string& path, const FileSt
 
 }  // namespace
 
-OutgoingMessage outgoing(const MessageRow& row, const schema::Roster& roster, config::Bytes limit) {
-  OutgoingMessage message;
+Offered outgoing(const MessageRow& row, const schema::Roster& roster, config::Bytes limit) {
+  Offered message;
   message.id = row.id;
   message.key = row.key;
   message.from = row.sender;
@@ -59,7 +59,7 @@ OutgoingMessage outgoing(const MessageRow& row, const schema::Roster& roster, co
   return message;
 }
 
-std::string json_line(const OutgoingMessage& m) {
+std::string json_line(const Offered& m) {
   using schema::quote;
   const auto text = m.cut.empty() ? m.text : m.text + "\n" + m.cut;
   const auto line = "{\"message_key\":" + quote(m.key.value) + ",\"from\":" + quote(m.from) +
@@ -71,7 +71,7 @@ std::string json_line(const OutgoingMessage& m) {
   return schema::printable_json(line);
 }
 
-std::string block(const std::vector<OutgoingMessage>& messages) {
+std::string block(const std::vector<Offered>& messages) {
   std::vector<schema::TeammateMessage> blocks;
   blocks.reserve(messages.size());
   for (const auto& message : messages) {
@@ -100,7 +100,7 @@ asio::awaitable<Status> deliver_exec(const config::ExecSink& sink, const std::st
                                    std::to_string(sink.timeout.count()) + " ms and was ended: the batch is kept"};
 }
 
-Status deliver_file(FileSystem& files, const std::string& path, const std::vector<OutgoingMessage>& messages) {
+Status deliver_file(FileSystem& files, const std::string& path, const std::vector<Offered>& messages) {
   const auto file = files.open_append(absolute, path);
   if (!file) return in_context("delivery.file", file.error());
   Status ours = require_trusted(file->stat, path);  // what others can write to would reach the lead

@@ -17,7 +17,7 @@ namespace inbox_poller::poller {
 class FileSystem;
 
 /// One chat message in the form in which every sink hands it over.
-struct OutgoingMessage {
+struct Offered {
   long long id = 0;  // the ledger's
   schema::MessageKey key;
   std::string from;
@@ -34,20 +34,20 @@ struct OutgoingMessage {
 
 /// Reads a ledger row back into what is delivered. The colour is the roster's; the envelope's is what the sender
 /// claims.
-OutgoingMessage outgoing(const MessageRow&, const schema::Roster&, config::Bytes limit);
+Offered outgoing(const MessageRow&, const schema::Roster&, config::Bytes limit);
 
 /// One JSON object, one line, no newline at the end: {message_key, from, color, summary, timestamp, type, text,
 /// received_ms, attempts}, with an ask also {request_id}. The line about a cut stands at the text's end. Harmless on a
 /// terminal and to programs that know more line ends than one.
-std::string json_line(const OutgoingMessage&);
+std::string json_line(const Offered&);
 
 /// The text block a lead session sees: one <teammate-message> each, a label on possible repeats.
-std::string block(const std::vector<OutgoingMessage>&);
+std::string block(const std::vector<Offered>&);
 
 /// Starts argv (no shell) with the block on its standard input; delivered when it exits 0 within the time limit.
 boost::asio::awaitable<Status> deliver_exec(const config::ExecSink&, const std::string& team, std::string input);
 
 /// Appends one JSON line a message to the file and syncs it. Readers skip empty lines: one stands between batches.
-Status deliver_file(FileSystem&, const std::string& path, const std::vector<OutgoingMessage>&);
+Status deliver_file(FileSystem&, const std::string& path, const std::vector<Offered>&);
 
 }  // namespace inbox_poller::poller

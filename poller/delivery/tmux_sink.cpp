@@ -101,7 +101,7 @@ std::string TmuxSink::unavailable(const std::string& told) const {
   return schema::is_pane_id(pane) ? "" : "the lead's pane is said to be " + schema::printable(pane) + ", which is no tmux pane";
 }
 
-std::string TmuxSink::text_for(const std::vector<OutgoingMessage>& messages) {
+std::string TmuxSink::text_for(const std::vector<Offered>& messages) {
   auto text = paste_safe(block(messages));
   for (auto lines = std::count(text.begin(), text.end(), '\n'); lines < shown_as_sign; ++lines) text += '\n';
   return text;

@@ -27,7 +27,7 @@ class TmuxSink {
 
   /// What is pasted for these messages (tmux.payload): their block, made safe for a terminal, and of so many lines that
   /// the client shows its sign for a pasted text: of a long text it would show the end only.
-  [[nodiscard]] static std::string text_for(const std::vector<OutgoingMessage>&);
+  [[nodiscard]] static std::string text_for(const std::vector<Offered>&);
   /// One line without anybody's words in it: how many wait, and the command that prints them. Says that it may be a
   /// repeat while an earlier paste may still stand in the terminal, or somebody may have submitted it.
   [[nodiscard]] std::string pointer(std::size_t count) const;

@@ -56,7 +56,7 @@ ReloadReport differences(const std::vector<config::TeamConfig>& old, const std::
 
 }  // namespace
 
-PollLoop::PollLoop(Services& services, std::vector<config::TeamConfig> configs, ServiceManager& manager)
+PollLoop::PollLoop(Services& services, std::vector<config::TeamConfig> configs, SystemManager& manager)
     : services_(services),
       configs_(std::move(configs)),
       manager_(manager),

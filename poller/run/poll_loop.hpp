@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "poller/folder_watch.hpp"
-#include "poller/run/service_manager.hpp"
+#include "poller/run/system_manager.hpp"
 #include "poller/run/task_group.hpp"
 #include "poller/team/team.hpp"
 
@@ -26,7 +26,7 @@ struct ReloadReport {
 
 class PollLoop {
  public:
-  PollLoop(Services& services, std::vector<config::TeamConfig> configs, ServiceManager& manager);
+  PollLoop(Services& services, std::vector<config::TeamConfig> configs, SystemManager& manager);
 
   /// Serves until stop(), or until every team was polled `polls` times. Throws what a team's task threw.
   boost::asio::awaitable<void> run(std::optional<unsigned> polls);
@@ -62,7 +62,7 @@ class PollLoop {
 
   Services& services_;
   std::vector<config::TeamConfig> configs_;
-  ServiceManager& manager_;
+  SystemManager& manager_;
   boost::asio::steady_timer timer_;
   TaskGroup tasks_;
   std::unique_ptr<FolderWatch> watch_;

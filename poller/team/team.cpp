@@ -44,7 +44,7 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       outbox_(context_, *mailbox_, services_.commits),
       panes_(config.shutdown.tmux, services.processes),
       lead_panes_(config.delivery.tmux.command, services.processes),
-      courier_(context_, services.files, lead_panes_),
+      delivery_(context_, services.files, lead_panes_),
       shutdowns_(context_, *mailbox_, members_, panes_, services.processes),
       worker_calls_(
           context_, [this](std::string id) { return panes_.find(std::move(id)); }, services.processes),
@@ -70,7 +70,7 @@ Status Team::restore() {
   if (auto restored = stops_.restore(); !restored) return restored;
   if (auto restored = orders_.restore(); !restored) return restored;
   if (auto restored = outbox_.restore(); !restored) return restored;
-  return courier_.restore();
+  return delivery_.restore();
 }
 
 asio::awaitable<Team::Polled> Team::poll() {
@@ -78,7 +78,7 @@ asio::awaitable<Team::Polled> Team::poll() {
   if (context_.may(Right::read_inbox)) co_await look_at_lead();
   co_await look_at_workers();
   asks_.settle();
-  courier_.settle();
+  delivery_.settle();
   if (context_.may(Right::take))
     for (const auto& alias : lookout_.aliases()) co_await look_at_alias(alias);
   if (context_.may(Right::order)) {
@@ -317,7 +317,7 @@ void Team::reconfigure(const config::TeamConfig& config) {
 
 void Team::retire() {
   retired_ = true;
-  courier_.recall();
+  delivery_.recall();
   poke();
 }
 

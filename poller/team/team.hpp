@@ -14,7 +14,7 @@
 #include <string>
 
 #include "poller/context/team_context.hpp"
-#include "poller/delivery/courier.hpp"
+#include "poller/delivery/delivery.hpp"
 #include "poller/effects/outbox.hpp"
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/pause.hpp"
@@ -72,7 +72,7 @@ class Team {
   boost::asio::awaitable<Polled> poll();
 
   /// Pushes queued chat to the configured sinks while the gate is open.
-  boost::asio::awaitable<void> deliver() { return courier_.push(); }
+  boost::asio::awaitable<void> deliver() { return delivery_.push(); }
 
   /// Runs the next program that is due beside the polls (person.notify), until `given_up`. True when another may be due
   /// at once.
@@ -101,7 +101,7 @@ class Team {
 
   TeamContext& context() { return context_; }
   Asks& asks() { return asks_; }
-  Courier& courier() { return courier_; }
+  Delivery& delivery() { return delivery_; }
   Shutdowns& shutdowns() { return shutdowns_; }
   Orders& orders() { return orders_; }
   WorkerCalls& worker_calls() { return worker_calls_; }
@@ -168,7 +168,7 @@ class Team {
   Outbox outbox_;
   TmuxPanes panes_;       // where workers live
   TmuxPanes lead_panes_;  // where the lead lives
-  Courier courier_;
+  Delivery delivery_;
   Shutdowns shutdowns_;
   WorkerCalls worker_calls_;
   Stops stops_;

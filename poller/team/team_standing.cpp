@@ -134,7 +134,7 @@ void Team::stand(handlers::Standing standing) {
   const auto now = context_.standing.stance;
   const auto speaks = handlers::Right::tell_lead;  // also while stopped: what was taken in stays ours
   if (now != old && !(rights_of(old, speaks) && rights_of(now, speaks))) {
-    courier_.serve_anew();
+    delivery_.serve_anew();
     intake_.forget();
     for (auto& [inbox, intake] : alias_intakes_) intake.forget();
   }

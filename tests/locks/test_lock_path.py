@@ -24,7 +24,7 @@ from workload import received
 
 HELD = 60.0 if os.environ.get("LONG") == "1" else 13.0  # seconds
 STALE, PATIENCE, FORGOTTEN = 10.0, 5.0, 30.0  # seconds of the daemon's own clock
-EFFECT_GRACE = 30.0                           # after so long a blocked answer holds chat back no longer (poller/delivery/courier.cpp)
+EFFECT_GRACE = 30.0                           # after so long a blocked answer holds chat back no longer (poller/delivery/delivery.cpp)
 STRANGER = 12345                              # a user that is not us
 KILLED = """
 import os, sys

@@ -429,7 +429,7 @@ MUTATIONS = [
              "  if (!came_out || version_of(*came_out).size + seen.size > 0) return true;",
              Unit("poller", "a peer without a lock that writes at the very moment of the exchange loses nothing")),
     Mutation("answers-anew", "after a restart answers have their time once more before chat goes ahead of them",
-             "poller/delivery/courier.cpp",
+             "poller/delivery/delivery.cpp",
              "  const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;",
              "  const bool waits_anew = context_.clock.steady() < serves_since_;",
              Unit("poller", "after a long time out of service an answer still goes before the chat of its batch")),

@@ -75,7 +75,7 @@ TEST_CASE("the names in configurations, in the ledger and on screens are what th
   CHECK(all<Role>() == "leader front observer");
   CHECK(all<ForeignConsumer>() == "stop observe ignore");
   CHECK(all<Answerer>() == "person lead both");
-  CHECK(all<Rung>() == "stdin hook socket exec file tmux");
+  CHECK(all<Way>() == "mcp stdin hook channel socket exec file tmux");
   CHECK(all<IdlePolicy>() == "state digest all");
   CHECK(all<UnknownPolicy>() == "deliver hold");
   CHECK(all<LogLevel>() == "debug info warn error");

@@ -99,12 +99,12 @@ TEST_CASE("what was lent out, came back and was lent out again is told in order,
   CHECK(events(life_in(world, key)) == Lines{"message.accepted", "delivery.offered"});
 
   world.clock.advance(std::chrono::seconds(1));
-  world.team->courier().give_back(first);
+  world.team->delivery().give_back(first);
   CHECK(events(life_in(world, key)) == Lines{"message.accepted", "delivery.offered", "delivery.requeued"});
 
   world.clock.advance(std::chrono::seconds(1));
   REQUIRE(world.receive().size() == 1);
-  REQUIRE(world.team->courier().acknowledge({key.value}));
+  REQUIRE(world.team->delivery().acknowledge({key.value}));
   const Lines all{"message.accepted", "delivery.offered", "delivery.requeued", "delivery.offered",
                   "delivery.delivered"};
   const auto life = life_in(world, key);
@@ -118,8 +118,8 @@ TEST_CASE("an acknowledgement that comes after it was taken back tells of one of
   world.write_lead({World::entry("w1", "hello")});
   world.poll();
   const auto lent = world.receive();
-  world.team->courier().give_back(lent);
-  REQUIRE(world.team->courier().acknowledge({lent.at(0).key.value}));
+  world.team->delivery().give_back(lent);
+  REQUIRE(world.team->delivery().acknowledge({lent.at(0).key.value}));
   CHECK(events(life_in(world, lent.at(0).key)) ==
         Lines{"message.accepted", "delivery.offered", "delivery.requeued", "delivery.delivered"});
 }

@@ -22,7 +22,7 @@ inline config::TeamConfig with(config::TeamConfig config, const std::function<vo
 /// A loop that serves the World's folder of teams.
 struct Served {
   World world{poll_often};
-  ServiceManager manager;
+  SystemManager manager;
   PollLoop loop;
   bool ended = false;
   std::exception_ptr failure;

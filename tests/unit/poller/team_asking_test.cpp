@@ -52,7 +52,7 @@ struct Asking : World {
     tick();
   }
   /// What the lead has now; it is lent out until the next restart.
-  OutgoingMessage only_message() {
+  Offered only_message() {
     const auto messages = receive();
     REQUIRE(messages.size() == 1);
     return messages.front();
@@ -60,7 +60,7 @@ struct Asking : World {
   void deliver_all() {
     std::vector<std::string> keys;
     for (const auto& message : receive()) keys.push_back(message.key.value);
-    REQUIRE(team->courier().acknowledge(keys));
+    REQUIRE(team->delivery().acknowledge(keys));
   }
   [[nodiscard]] std::vector<std::string> texts(const std::string& inbox_of) const {
     std::vector<std::string> texts;
@@ -131,7 +131,7 @@ TEST_CASE("a block that was lent out and came back is taken back, and its end is
   const auto request = world.opens();
   const auto lent = world.receive();
   REQUIRE(lent.size() == 1);
-  world.team->courier().give_back(lent);
+  world.team->delivery().give_back(lent);
   world.approves(request, "ann");
   CHECK(world.only_message().type == "ask_closed");
 }

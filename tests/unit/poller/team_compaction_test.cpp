@@ -35,7 +35,7 @@ struct Talk : World {
     for (auto some = receive(); !some.empty(); some = receive()) {
       std::vector<std::string> keys;
       for (const auto& message : some) keys.push_back(message.key.value);
-      REQUIRE(team->courier().acknowledge(keys));
+      REQUIRE(team->delivery().acknowledge(keys));
     }
   }
   /// So many messages, taken in, marked and delivered.
@@ -175,7 +175,7 @@ TEST_CASE("what is still on its way to the lead, and an ask that is open, stay i
   world.poll();
   world.poll();
   const auto others = world.receive();
-  for (const auto& message : others) REQUIRE(world.team->courier().acknowledge({message.key.value}));
+  for (const auto& message : others) REQUIRE(world.team->delivery().acknowledge({message.key.value}));
   world.pass(hours(2));
   const auto left = world.texts();
   REQUIRE(left.size() == 12);

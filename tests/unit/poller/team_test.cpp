@@ -62,12 +62,12 @@ TEST_CASE("a long inbox is marked in two polls, whatever keeps single flags from
 
 TEST_CASE("chat waits while the lead is busy and comes in order when it is idle") {
   World world;
-  REQUIRE(world.team->courier().report(LeadEvent::reports_busy));
+  REQUIRE(world.team->delivery().report(LeadEvent::reports_busy));
   world.write_lead({World::entry("w1", "first", 1), World::entry("w2", "second", 2)});
   world.poll();
   CHECK(world.all_read());
   CHECK(world.receive().empty());
-  REQUIRE(world.team->courier().report(LeadEvent::reports_idle));
+  REQUIRE(world.team->delivery().report(LeadEvent::reports_idle));
   const auto messages = world.receive();
   REQUIRE(messages.size() == 2);
   CHECK(messages[0].text == "first");
@@ -79,7 +79,7 @@ TEST_CASE("chat waits while the lead is busy and comes in order when it is idle"
 TEST_CASE("a busy report runs out on the monotonic clock") {
   World world;
   world.write_lead({World::entry("w1", "hello")});
-  REQUIRE(world.team->courier().report(LeadEvent::reports_busy, std::chrono::seconds(60)));
+  REQUIRE(world.team->delivery().report(LeadEvent::reports_busy, std::chrono::seconds(60)));
   world.poll();
   world.clock.jump_wall(std::chrono::hours(24));
   world.poll();
@@ -374,14 +374,14 @@ TEST_CASE("what was lent and not acknowledged is offered again, labelled") {
   const auto first = world.receive();
   REQUIRE(first.size() == 1);
   CHECK(first[0].attempts == 1);
-  world.team->courier().give_back(first);
+  world.team->delivery().give_back(first);
   const auto second = world.receive();
   REQUIRE(second.size() == 1);
   CHECK(second[0].attempts == 2);
   CHECK(block(second).find("may be a repeat") != std::string::npos);
-  CHECK(*world.team->courier().acknowledge({second[0].key.value}) == 1);
-  CHECK(*world.team->courier().acknowledge({second[0].key.value}) == 0);
-  world.team->courier().give_back(second);
+  CHECK(*world.team->delivery().acknowledge({second[0].key.value}) == 1);
+  CHECK(*world.team->delivery().acknowledge({second[0].key.value}) == 0);
+  world.team->delivery().give_back(second);
   CHECK(world.receive().empty());
 }
 
@@ -396,7 +396,7 @@ TEST_CASE("when the queue for the lead is full, further chat stays unread in the
   world.poll();  // from here on the file counts as unchanged
   const auto messages = world.receive();
   REQUIRE(messages.size() == 2);
-  REQUIRE(world.team->courier().acknowledge({messages[0].key.value, messages[1].key.value}));
+  REQUIRE(world.team->delivery().acknowledge({messages[0].key.value, messages[1].key.value}));
   world.poll();
   CHECK(world.all_read());
   const auto rest = world.receive();
@@ -420,7 +420,7 @@ TEST_CASE("a sender who has its share of the queue waits in the inbox, and the o
       keys.push_back(message.key.value);
     }
     CHECK(keys.size() == (round == 0 ? 4 : 3));
-    REQUIRE(world.team->courier().acknowledge(keys));
+    REQUIRE(world.team->delivery().acknowledge(keys));
     world.poll();
   }
   CHECK(world.all_read());

@@ -121,7 +121,7 @@ struct World {
   [[nodiscard]] bool logged(const std::string& event) const {
     return log().find('"' + event + '"') != std::string::npos;
   }
-  std::vector<OutgoingMessage> receive() { return *team->courier().offer(by_hand()); }
+  std::vector<Offered> receive() { return *team->delivery().offer(by_hand()); }
   static Take by_hand() {
     Take take;
     take.sink = "recv";

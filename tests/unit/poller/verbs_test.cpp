@@ -261,10 +261,10 @@ TEST_CASE("a trace of chat tells its whole life, though the history holds no lin
   Serving serving;
   serving.world.write_lead({World::entry("w1", "hello")});
   REQUIRE(serving.until([&] { return serving.world.all_read(); }));
-  auto& courier = serving.team().courier();
-  const auto lent = *courier.offer(World::by_hand());
+  auto& delivery = serving.team().delivery();
+  const auto lent = *delivery.offer(World::by_hand());
   REQUIRE(lent.size() == 1);
-  REQUIRE(courier.acknowledge({lent[0].key.value}));
+  REQUIRE(delivery.acknowledge({lent[0].key.value}));
   CHECK(serving.world.ledger->history().of_message(lent[0].key)->empty());
   const auto trace = serving.ask("trace", {{"id", lent[0].key.value.substr(0, 12)}});
   std::vector<std::string> events;

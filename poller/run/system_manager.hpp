@@ -7,10 +7,10 @@
 
 namespace inbox_poller::poller {
 
-class ServiceManager {
+class SystemManager {
  public:
   /// Reads NOTIFY_SOCKET from the environment and removes it, so that no child speaks in our name.
-  ServiceManager();
+  SystemManager();
 
   void ready();
   /// Feeds the watchdog; `status` is what `systemctl status` shows.

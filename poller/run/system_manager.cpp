@@ -1,4 +1,4 @@
-#include "poller/run/service_manager.hpp"
+#include "poller/run/system_manager.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -11,16 +11,16 @@
 
 namespace inbox_poller::poller {
 
-ServiceManager::ServiceManager() {
+SystemManager::SystemManager() {
   if (const char* path = std::getenv("NOTIFY_SOCKET"); path != nullptr) path_ = path;
   ::unsetenv("NOTIFY_SOCKET");
 }
 
-void ServiceManager::ready() { send("READY=1"); }
-void ServiceManager::alive(const std::string& status) { send("WATCHDOG=1\nSTATUS=" + status); }
-void ServiceManager::stopping() { send("STOPPING=1"); }
+void SystemManager::ready() { send("READY=1"); }
+void SystemManager::alive(const std::string& status) { send("WATCHDOG=1\nSTATUS=" + status); }
+void SystemManager::stopping() { send("STOPPING=1"); }
 
-void ServiceManager::send(const std::string& message) {
+void SystemManager::send(const std::string& message) {
   sockaddr_un address{};
   if (path_.empty() || path_.size() >= sizeof address.sun_path) return;
   address.sun_family = AF_UNIX;

@@ -1,4 +1,4 @@
-#include "poller/delivery/courier.hpp"
+#include "poller/delivery/delivery.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +12,7 @@
 namespace inbox_poller::poller {
 namespace {
 
-using config::Rung;
+using config::Way;
 using std::chrono::milliseconds;
 
 /// How long an effect of the same batch may hold chat back. A worker's inbox that stays blocked must not silence the
@@ -26,7 +26,7 @@ constexpr int digest_limit = 20'000;
 
 }  // namespace
 
-Status Courier::restore() {
+Status Delivery::restore() {
   serve_anew();
   auto row = context_.ledger.leads().find(context_.name);
   if (!row) return row.error();
@@ -46,9 +46,9 @@ Status Courier::restore() {
   return Done{};
 }
 
-void Courier::serve_anew() { serves_since_ = context_.clock.steady(); }
+void Delivery::serve_anew() { serves_since_ = context_.clock.steady(); }
 
-Status Courier::report(LeadEvent event, std::optional<config::Duration> limit, const LeadSession* session) {
+Status Delivery::report(LeadEvent event, std::optional<config::Duration> limit, const LeadSession* session) {
   const auto state = handlers::next(state_, event);
   const auto now = context_.clock.wall_ms();
   ++reports_;
@@ -78,7 +78,7 @@ Status Courier::report(LeadEvent event, std::optional<config::Duration> limit, c
   return in_words ? record() : Status(Done{});
 }
 
-Status Courier::record() {
+Status Delivery::record() {
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
     for (const auto& change : untold_)
       events.add(Event::lead_state, {{"team", context_.name},
@@ -94,7 +94,7 @@ Status Courier::record() {
   return Done{};
 }
 
-void Courier::settle() {
+void Delivery::settle() {
   const auto now = context_.clock.steady();
   if (busy_until_ && *busy_until_ <= now) static_cast<void>(report(LeadEvent::busy_limit_passes));
   // A busy lead says so with every tool it uses; that alone is not worth a write each tick.
@@ -108,7 +108,7 @@ void Courier::settle() {
   expire_old();
 }
 
-void Courier::expire_old() {
+void Delivery::expire_old() {
   const auto limit = context_.config.delivery.expire_after;
   if (!limit) return;
   const auto now = context_.clock.wall_ms();
@@ -126,35 +126,35 @@ void Courier::expire_old() {
   }));
 }
 
-bool Courier::is_attached(Rung rung) const {
-  const auto found = attached_.find(rung);
+bool Delivery::is_attached(Way way) const {
+  const auto found = attached_.find(way);
   return found != attached_.end() && found->second > 0;
 }
 
-RungState Courier::state_of(Rung rung) const {
-  handlers::RungSight sight;
-  if (const auto waits = backoff_.find(rung); waits != backoff_.end() && waits->second.until > context_.clock.steady())
+WayState Delivery::state_of(Way way) const {
+  handlers::WaySight sight;
+  if (const auto waits = backoff_.find(way); waits != backoff_.end() && waits->second.until > context_.clock.steady())
     sight.failed = waits->second.why;
-  sight.held = is_attached(rung);
+  sight.held = is_attached(way);
   sight.heard_session = !row_.session.empty();
   sight.lead = state_;
-  if (rung == Rung::tmux) sight.no_pane = tmux_.unavailable(row_.pane);
-  return handlers::state_of(rung, sight, context_.config.delivery);
+  if (way == Way::tmux) sight.no_pane = tmux_.unavailable(row_.pane);
+  return handlers::state_of(way, sight, context_.config.delivery);
 }
 
-std::vector<RungState> Courier::ladder() const {
-  std::vector<RungState> states;
-  for (const auto rung : context_.config.delivery.via) states.push_back(state_of(rung));
+std::vector<WayState> Delivery::ladder() const {
+  std::vector<WayState> states;
+  for (const auto way : context_.config.delivery.via) states.push_back(state_of(way));
   return states;
 }
 
 /// Its last word showed it, or it has a session that we hear of.
-bool Courier::tells_turns_now() const {
+bool Delivery::tells_turns_now() const {
   const auto event = schema::parse<LeadEvent>(row_.by);
   return !row_.session.empty() || (event && (tells_turns(*event) || *event == LeadEvent::batch_pushed));
 }
 
-std::optional<DeliveryTable::Overdue> Courier::overdue_only(bool even_busy) const {
+std::optional<DeliveryTable::Overdue> Delivery::overdue_only(bool even_busy) const {
   if (is_open(state_) || even_busy) return std::nullopt;
   const auto now = context_.clock.wall_ms();
   const auto moment = [&](const std::optional<config::Duration>& wait) { return wait ? now - wait->count() : never; };
@@ -164,7 +164,7 @@ std::optional<DeliveryTable::Overdue> Courier::overdue_only(bool even_busy) cons
   return DeliveryTable::Overdue{moment(delivery.max_wait), moment(urgent)};
 }
 
-Result<Courier::Offerable> Courier::offerable(const Take& take) const {
+Result<Delivery::Offerable> Delivery::offerable(const Take& take) const {
   const auto overdue = overdue_only(take.even_busy);
   if (overdue && overdue->chat_before_ms == never && overdue->urgent_before_ms == never) return Offerable();
   const bool waits_anew = context_.clock.steady() - serves_since_ < effect_grace;
@@ -176,9 +176,9 @@ Result<Courier::Offerable> Courier::offerable(const Take& take) const {
   return Offerable{*std::move(rows), digest_due};
 }
 
-Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
-  std::vector<OutgoingMessage> messages;
-  if (!take.by_hand && chosen() != take.rung) return messages;
+Result<std::vector<Offered>> Delivery::offer(const Take& take) {
+  std::vector<Offered> messages;
+  if (!take.by_hand && chosen() != take.way) return messages;
   auto found = offerable(take);
   if (!found) return found.error();
   auto* const rows = &found->rows;
@@ -208,13 +208,13 @@ Result<std::vector<OutgoingMessage>> Courier::offer(const Take& take) {
   if (take.lease) until = context_.clock.steady() + *take.lease;
   for (const auto& message : messages) lent_[message.id] = {++handed_out_, message.key.value, take.sink, until};
   pointed_.reset();  // somebody read; what comes next is worth a line of its own
-  if (handlers::is_pushed(take.rung) && !take.by_hand) return messages;  // whether it goes that way is not known yet
-  if (!take.by_hand) tell_fall(take.rung);
+  if (handlers::is_pushed(take.way) && !take.by_hand) return messages;  // whether it goes that way is not known yet
+  if (!take.by_hand) tell_fall(take.way);
   last_sink_ = take.sink;
   return messages;
 }
 
-bool Courier::is_digest_due(bool taken_along) const {
+bool Delivery::is_digest_due(bool taken_along) const {
   // Whatever delivery.idle says now: what was put aside for a digest is owed.
   const auto oldest = context_.ledger.deliveries().digest_material(context_.name, 1);
   if (!oldest || oldest->empty()) return false;
@@ -223,7 +223,7 @@ bool Courier::is_digest_due(bool taken_along) const {
   return taken_along || waited < 0 || waited >= context_.config.delivery.digest_after.count();
 }
 
-Result<std::optional<MessageRow>> Courier::digest(EventBatch& events) {
+Result<std::optional<MessageRow>> Delivery::digest(EventBatch& events) {
   const auto material = context_.ledger.deliveries().digest_material(context_.name, digest_limit);
   if (!material) return material.error();
   if (material->empty()) return std::optional<MessageRow>();
@@ -245,30 +245,30 @@ Result<std::optional<MessageRow>> Courier::digest(EventBatch& events) {
   return std::optional(std::move(*told));
 }
 
-void Courier::tell_fall(Rung rung) {
-  if (last_rung_ == rung) return;
+void Delivery::tell_fall(Way way) {
+  if (last_way_ == way) return;
   std::string reason;
   for (const auto& state : ladder()) {
-    if (state.rung == rung) break;
-    reason += (reason.empty() ? "" : "; ") + std::string(config::to_string(state.rung)) + ": " + state.reason;
+    if (state.way == way) break;
+    reason += (reason.empty() ? "" : "; ") + std::string(config::to_string(state.way)) + ": " + state.reason;
   }
   context_.telemetry.emit(Event::delivery_rung,
                           {{"team", context_.name},
-                           {"old", last_rung_ ? std::string(config::to_string(*last_rung_)) : "none"},
-                           {"new", std::string(config::to_string(rung))},
+                           {"old", last_way_ ? std::string(config::to_string(*last_way_)) : "none"},
+                           {"new", std::string(config::to_string(way))},
                            {"reason", reason.empty() ? "the first of delivery.via" : reason}});
-  last_rung_ = rung;
+  last_way_ = way;
 }
 
-void Courier::failed(Rung rung, const Error& why) {
-  auto& backoff = backoff_[rung];
+void Delivery::failed(Way way, const Error& why) {
+  auto& backoff = backoff_[way];
   // A file is looked at for next to nothing, a terminal for little: what is in the way there goes by itself.
-  backoff.failures = std::min(backoff.failures + 1, rung == Rung::file ? 1 : rung == Rung::tmux ? 3 : 6);
+  backoff.failures = std::min(backoff.failures + 1, way == Way::file ? 1 : way == Way::tmux ? 3 : 6);
   backoff.until = context_.clock.steady() + milliseconds(500LL << backoff.failures);
   if (backoff.why != why.message)  // the same again is no news
     context_.telemetry.emit(
         Event::delivery_failed,
-        {{"team", context_.name}, {"sink", std::string(config::to_string(rung))}, {"reason", why.message}});
+        {{"team", context_.name}, {"sink", std::string(config::to_string(way))}, {"reason", why.message}});
   backoff.why = why.message;
 }
 

@@ -1,15 +1,15 @@
-// The half of Courier that acts by itself: pushing to programs, files and terminals.
+// The half of Delivery that acts by itself: pushing to programs, files and terminals.
 #include <algorithm>
 #include <chrono>
 
 #include "poller/delivery/batch.hpp"
-#include "poller/delivery/courier.hpp"
+#include "poller/delivery/delivery.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-using config::Rung;
+using config::Way;
 
 constexpr std::chrono::minutes point_again{5};
 constexpr int most_pastes = 3;  // of one text that no hook confirms; a terminal full of repeats helps nobody
@@ -22,44 +22,44 @@ std::string without_spaces(std::string text) {
 
 }  // namespace
 
-asio::awaitable<void> Courier::push() {
+asio::awaitable<void> Delivery::push() {
   for (bool more = true; more;) more = co_await push_batch();  // g++ 12 traps on `while (co_await …) {}` under UBSan
 }
 
-asio::awaitable<bool> Courier::push_batch() {
-  const auto rung = chosen();
-  if (!rung || !handlers::is_pushed(*rung)) co_return false;
-  if (*rung == Rung::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
+asio::awaitable<bool> Delivery::push_batch() {
+  const auto way = chosen();
+  if (!way || !handlers::is_pushed(*way)) co_return false;
+  if (*way == Way::tmux && !context_.config.delivery.tmux.payload) co_return co_await point();
   Take take;
-  take.rung = *rung;
-  take.sink = config::to_string(*rung);
+  take.way = *way;
+  take.sink = config::to_string(*way);
   take.max = context_.config.delivery.batch;
-  if (*rung == Rung::tmux && !co_await may_paste(take)) co_return backoff_.contains(*rung);
+  if (*way == Way::tmux && !co_await may_paste(take)) co_return backoff_.contains(*way);
   auto offered = offer(take);
   if (!offered || offered->empty()) co_return false;
-  if (auto sent = co_await deliver(*rung, *offered); !sent) {
-    failed(*rung, sent.error());
+  if (auto sent = co_await deliver(*way, *offered); !sent) {
+    failed(*way, sent.error());
     give_back(*offered, "the way " + take.sink + " failed");
     co_return true;  // this way rests now: the next one, if there is one, gets them, labelled
   }
-  backoff_.erase(*rung);
-  tell_fall(*rung);
+  backoff_.erase(*way);
+  tell_fall(*way);
   last_sink_ = take.sink;
-  co_return pushed(*rung, *offered);
+  co_return pushed(*way, *offered);
 }
 
 /// Looked at before anything is offered: what was offered says from then on that it may be a repeat.
-asio::awaitable<bool> Courier::may_paste(Take take) {
+asio::awaitable<bool> Delivery::may_paste(Take take) {
   const auto waiting = offerable(take);
   if (!waiting || (waiting->rows.empty() && !waiting->digest_due)) co_return false;
   auto ready = co_await tmux_.ready(row_.pane);
-  if (!ready) failed(Rung::tmux, ready.error());
+  if (!ready) failed(Way::tmux, ready.error());
   co_return ready.ok();
 }
 
-asio::awaitable<Status> Courier::deliver(Rung rung, const std::vector<OutgoingMessage>& messages) {
-  if (rung == Rung::file) co_return deliver_file(files_, context_.config.delivery.file, messages);
-  if (rung == Rung::tmux) {
+asio::awaitable<Status> Delivery::deliver(Way way, const std::vector<Offered>& messages) {
+  if (way == Way::file) co_return deliver_file(files_, context_.config.delivery.file, messages);
+  if (way == Way::tmux) {
     auto text = tmux_.text_for(messages);
     pasted_ = {without_spaces(text), keys_of(messages)};  // its hook may be faster than tmux's answer to us
     co_return co_await tmux_.paste(row_.pane, std::move(text));
@@ -68,10 +68,10 @@ asio::awaitable<Status> Courier::deliver(Rung rung, const std::vector<OutgoingMe
   co_return co_await deliver_exec(exec, context_.name, block(messages));
 }
 
-bool Courier::pushed(Rung rung, const std::vector<OutgoingMessage>& messages) {
+bool Delivery::pushed(Way way, const std::vector<Offered>& messages) {
   const bool pasted_often = std::any_of(messages.begin(), messages.end(),
-                                        [](const OutgoingMessage& message) { return message.attempts >= most_pastes; });
-  if (rung == Rung::tmux && !row_.session.empty() && !pasted_often) {
+                                        [](const Offered& message) { return message.attempts >= most_pastes; });
+  if (way == Way::tmux && !row_.session.empty() && !pasted_often) {
     // Its hooks tell when the prompt went in; if they do not, it is offered again, labelled.
     bool awaited = false;
     for (const auto& message : messages) {
@@ -82,16 +82,16 @@ bool Courier::pushed(Rung rung, const std::vector<OutgoingMessage>& messages) {
     }
     if (!awaited) return true;  // they have told already, of its turn too
   } else if (auto taken = acknowledge(keys_of(messages),
-                                      rung == Rung::exec ? Confirmation::acknowledged : Confirmation::assumed);
+                                      way == Way::exec ? Confirmation::acknowledged : Confirmation::assumed);
              !taken) {
     give_back(messages);
     return false;
   }
-  if (rung != Rung::file) static_cast<void>(report(LeadEvent::batch_pushed));  // nobody looks into the file at once
+  if (way != Way::file) static_cast<void>(report(LeadEvent::batch_pushed));  // nobody looks into the file at once
   return true;
 }
 
-asio::awaitable<bool> Courier::point() {
+asio::awaitable<bool> Delivery::point() {
   const auto now = context_.clock.steady();
   if (!is_open(state_) || (pointed_ && now - *pointed_ < point_again)) co_return false;
   const auto counts = context_.ledger.deliveries().counts(context_.name);
@@ -100,17 +100,17 @@ asio::awaitable<bool> Courier::point() {
   auto text = tmux_.pointer(static_cast<std::size_t>(waiting));
   auto sent = co_await tmux_.paste(row_.pane, std::move(text));
   if (!sent) {
-    failed(Rung::tmux, sent.error());
+    failed(Way::tmux, sent.error());
     co_return false;
   }
-  backoff_.erase(Rung::tmux);
+  backoff_.erase(Way::tmux);
   pointed_ = now;
-  tell_fall(Rung::tmux);
+  tell_fall(Way::tmux);
   static_cast<void>(report(LeadEvent::batch_pushed));
   co_return false;
 }
 
-void Courier::prompt_seen(const std::string& prompt) {
+void Delivery::prompt_seen(const std::string& prompt) {
   if (pasted_.keys.empty() || without_spaces(prompt).find(pasted_.text) == std::string::npos) return;
   static_cast<void>(acknowledge(pasted_.keys));  // or its lease runs out, and it comes again, labelled
   pasted_ = {};

@@ -22,12 +22,12 @@ namespace inbox_poller::poller {
 
 using handlers::LeadEvent;
 using handlers::LeadState;
-using handlers::RungState;
+using handlers::WayState;
 
 /// What a taker of messages may get.
 struct Take {
-  config::Rung rung = config::Rung::socket;
-  std::string sink;  // how it is recorded: the rung's name, or "recv" for one who asks by hand
+  config::Way way = config::Way::socket;
+  std::string sink;  // how it is recorded: the way's name, or "recv" for one who asks by hand
   std::size_t max = 20;
   bool by_hand = false;                   // whatever the ladder says
   bool even_busy = false;                 // whatever the lead is doing
@@ -42,9 +42,9 @@ struct LeadSession {
   std::string pane;  // "%3", when it lives in one
 };
 
-class Courier {
+class Delivery {
  public:
-  Courier(TeamContext& context, FileSystem& files, Panes& panes)
+  Delivery(TeamContext& context, FileSystem& files, Panes& panes)
       : context_(context), files_(files), tmux_(context, panes), hooks_(files, context.clock) {}
 
   /// The lead's state from before a restart. A busy state goes on running out.
@@ -67,22 +67,22 @@ class Courier {
   /// yet. Call once a tick.
   void settle();
 
-  /// Somebody is at this rung, ready to take messages, until detach(): a host that runs the lead, a hook that waits, a
+  /// Somebody is at this way, ready to take messages, until detach(): a host that runs the lead, a hook that waits, a
   /// follower.
-  void attach(config::Rung rung) { ++attached_[rung]; }
-  void detach(config::Rung rung) { --attached_[rung]; }
-  [[nodiscard]] bool is_attached(config::Rung rung) const;
+  void attach(config::Way way) { ++attached_[way]; }
+  void detach(config::Way way) { --attached_[way]; }
+  [[nodiscard]] bool is_attached(config::Way way) const;
   /// True while the message with that id in the ledger is offered: neither acknowledged nor back in the queue.
   [[nodiscard]] bool is_lent(long long id) const { return lent_.contains(id); }
 
   /// The ladder as it stands, in the order of delivery.via.
-  [[nodiscard]] std::vector<RungState> ladder() const;
-  [[nodiscard]] std::optional<config::Rung> chosen() const { return handlers::choose(ladder()); }
+  [[nodiscard]] std::vector<WayState> ladder() const;
+  [[nodiscard]] std::optional<config::Way> chosen() const { return handlers::choose(ladder()); }
   /// The way that the last batch went.
   [[nodiscard]] const std::string& last_sink() const { return last_sink_; }
 
   /// Lends out at most `max` messages in the order in which they go; from a closed gate only what is overdue.
-  Result<std::vector<OutgoingMessage>> offer(const Take&);
+  Result<std::vector<Offered>> offer(const Take&);
   /// The borrower has them. Unknown keys are skipped; returns how many were newly delivered.
   /// `proof`: how it is known, where nobody said so in words; kept as a line of each message's life.
   Result<std::size_t> acknowledge(const std::vector<std::string>& keys, Confirmation how = Confirmation::acknowledged,
@@ -90,10 +90,10 @@ class Courier {
   /// The same for everything that was lent out by this sink with or before this message.
   Result<std::size_t> acknowledge_up_to(const std::string& sink, const std::string& key);
   /// The borrower went away: those still offered are queued again.
-  void give_back(const std::vector<OutgoingMessage>&,
+  void give_back(const std::vector<Offered>&,
                  std::string_view reason = "the receiver went away without acknowledging");
   /// Likewise, and it is known that they were shown to nobody: as if they had never been offered.
-  void unoffer(const std::vector<OutgoingMessage>&, std::string_view reason);
+  void unoffer(const std::vector<Offered>&, std::string_view reason);
 
   /// A hook printed what it was lent. That is no acknowledgement: handlers/hook_proof.hpp says what is.
   void printed(HookOffer);
@@ -115,7 +115,7 @@ class Courier {
   void prompt_seen(const std::string& prompt);
 
  private:
-  [[nodiscard]] RungState state_of(config::Rung) const;
+  [[nodiscard]] WayState state_of(config::Way) const;
   [[nodiscard]] bool tells_turns_now() const;
   [[nodiscard]] std::optional<DeliveryTable::Overdue> overdue_only(bool even_busy) const;
   Status record();
@@ -129,7 +129,7 @@ class Courier {
   [[nodiscard]] bool is_digest_due(bool taken_along) const;
   /// Sums up the status messages that wait for it as one message; in the open transaction.
   Result<std::optional<MessageRow>> digest(EventBatch& events);
-  void tell_fall(config::Rung rung);
+  void tell_fall(config::Way way);
   /// What may be offered now.
   struct Offerable {
     std::vector<MessageRow> rows;
@@ -139,17 +139,17 @@ class Courier {
   boost::asio::awaitable<bool> push_batch();
   /// Something waits, and could be pasted.
   boost::asio::awaitable<bool> may_paste(Take take);
-  boost::asio::awaitable<Status> deliver(config::Rung rung, const std::vector<OutgoingMessage>& messages);
-  bool pushed(config::Rung rung, const std::vector<OutgoingMessage>& messages);
+  boost::asio::awaitable<Status> deliver(config::Way way, const std::vector<Offered>& messages);
+  bool pushed(config::Way way, const std::vector<Offered>& messages);
   /// Pastes the line that says how to get the messages; they stay queued.
   boost::asio::awaitable<bool> point();
-  void failed(config::Rung rung, const Error& why);
+  void failed(config::Way way, const Error& why);
 
   struct Change {
     LeadState old, now;
     LeadEvent by;
   };
-  struct Lent {
+  struct Loan {
     long long order = 0;  // of handing out, which is not that of ids: urgent ones go first
     std::string key;
     std::string sink;
@@ -177,13 +177,13 @@ class Courier {
   long long reports_ = 0;
   std::optional<SteadyTime> recorded_at_;
   std::optional<SteadyTime> busy_until_;
-  std::map<long long, Lent> lent_;  // by message id: what is offered
+  std::map<long long, Loan> lent_;  // by message id: what is offered
   long long handed_out_ = 0;
-  std::map<config::Rung, int> attached_;
-  std::map<config::Rung, Backoff> backoff_;
+  std::map<config::Way, int> attached_;
+  std::map<config::Way, Backoff> backoff_;
   Pasted pasted_;                      // what waits for the lead's hooks to confirm it
   std::optional<SteadyTime> pointed_;  // when the lead's terminal last got the line that says how to get messages
-  std::optional<config::Rung> last_rung_;
+  std::optional<config::Way> last_way_;
   std::string last_sink_;
 };
 

@@ -1,5 +1,5 @@
-// The courier with a clock that moves when told to: expiry, digests, what is given back.
-#include "poller/delivery/courier.hpp"
+// The delivery with a clock that moves when told to: expiry, digests, what is given back.
+#include "poller/delivery/delivery.hpp"
 
 #include <sqlite3.h>
 
@@ -12,18 +12,18 @@ namespace asio = boost::asio;
 
 namespace {
 
-DeliveryState state_of(World& world, const OutgoingMessage& message) {
+DeliveryState state_of(World& world, const Offered& message) {
   return (*world.ledger->messages().find(message.key))->delivery;
 }
 
-std::vector<std::string> texts(const std::vector<OutgoingMessage>& messages) {
+std::vector<std::string> texts(const std::vector<Offered>& messages) {
   std::vector<std::string> texts;
   for (const auto& message : messages) texts.push_back(message.text);
   return texts;
 }
 
-asio::awaitable<bool> push_all(Courier& courier) {
-  co_await courier.push();
+asio::awaitable<bool> push_all(Delivery& delivery) {
+  co_await delivery.push();
   co_return true;
 }
 
@@ -66,7 +66,7 @@ class EagerPane final : public Panes {
 };
 
 void pastes_whole_texts(config::TeamConfig& config) {
-  config.delivery.via = {config::Rung::tmux};
+  config.delivery.via = {config::Way::tmux};
   config.delivery.tmux.payload = true;
   config.delivery.tmux.settle = std::chrono::milliseconds(0);
 }
@@ -78,37 +78,37 @@ const LeadSession session_in_a_pane{"s", "%1"};
 TEST_CASE("a hook that tells of a pasted prompt before tmux has answered confirms it all the same") {
   World world(pastes_whole_texts);
   EagerPane pane;
-  Courier courier(world.team->context(), world.files, pane);
-  REQUIRE(courier.report(LeadEvent::session_starts, std::nullopt, &session_in_a_pane));
+  Delivery delivery(world.team->context(), world.files, pane);
+  REQUIRE(delivery.report(LeadEvent::session_starts, std::nullopt, &session_in_a_pane));
   pane.submitted = [&](const std::string& text) {
-    REQUIRE(courier.report(LeadEvent::prompt_submitted));
-    courier.prompt_seen(text);
+    REQUIRE(delivery.report(LeadEvent::prompt_submitted));
+    delivery.prompt_seen(text);
   };
   world.write_lead({World::entry("w1", "hello\tlead")});
   world.poll();
-  REQUIRE(world.run(push_all(courier)));
+  REQUIRE(world.run(push_all(delivery)));
   const auto counts = *world.ledger->deliveries().counts("t");
   CHECK(counts.delivered == 1);
   CHECK(counts.assumed == 0);
   world.clock.advance(world.config.delivery.presumed_busy + std::chrono::seconds(1));
-  courier.settle();
+  delivery.settle();
   CHECK(world.ledger->deliveries().counts("t")->queued == 0);
 }
 
 TEST_CASE("a text that no hook confirms is pasted three times, and is assumed then") {
   World world(pastes_whole_texts);
   EagerPane pane;
-  Courier courier(world.team->context(), world.files, pane);
-  REQUIRE(courier.report(LeadEvent::session_starts, std::nullopt, &session_in_a_pane));
+  Delivery delivery(world.team->context(), world.files, pane);
+  REQUIRE(delivery.report(LeadEvent::session_starts, std::nullopt, &session_in_a_pane));
   int pastes = 0;
   pane.submitted = [&](const std::string&) { ++pastes; };
   world.write_lead({World::entry("w1", "hello")});
   world.poll();
   for (int i = 0; i < 5; ++i) {
-    REQUIRE(world.run(push_all(courier)));
+    REQUIRE(world.run(push_all(delivery)));
     CHECK(world.ledger->deliveries().counts("t")->delivered == (i < 2 ? 0 : 1));
     world.clock.advance(world.config.delivery.presumed_busy + std::chrono::seconds(1));
-    courier.settle();
+    delivery.settle();
   }
   CHECK(pastes == 3);
   CHECK(world.ledger->deliveries().counts("t")->assumed == 1);
@@ -120,7 +120,7 @@ TEST_CASE("what was not delivered within delivery.expire_after is given up, and 
   world.poll();
   const auto lent = world.receive();
   REQUIRE(texts(lent) == std::vector<std::string>{"handed out"});
-  REQUIRE(world.team->courier().report(LeadEvent::reports_busy, std::chrono::hours(1)));
+  REQUIRE(world.team->delivery().report(LeadEvent::reports_busy, std::chrono::hours(1)));
   world.write_lead({World::entry("w1", "handed out", 1), World::entry("w1", "waits", 2)});
   world.poll();
   world.clock.advance(std::chrono::minutes(10) - std::chrono::seconds(1));
@@ -131,11 +131,11 @@ TEST_CASE("what was not delivered within delivery.expire_after is given up, and 
   CHECK(world.ledger->deliveries().counts("t")->expired == 1);
   CHECK(world.logged("delivery.expired"));
   CHECK(state_of(world, lent[0]) == DeliveryState::offered);
-  world.team->courier().give_back(lent);
+  world.team->delivery().give_back(lent);
   CHECK(state_of(world, lent[0]) == DeliveryState::queued);
   world.poll();
   CHECK(state_of(world, lent[0]) == DeliveryState::expired);
-  REQUIRE(world.team->courier().report(LeadEvent::reports_idle));
+  REQUIRE(world.team->delivery().report(LeadEvent::reports_idle));
   CHECK(world.receive().empty());
 }
 
@@ -145,12 +145,12 @@ TEST_CASE("a lead that has gone gets nothing, however long it waited and however
     config.delivery.urgent_max_wait = std::chrono::seconds(0);
     config.delivery.urgent = {"w2"};
   });
-  REQUIRE(world.team->courier().report(LeadEvent::reports_gone));
+  REQUIRE(world.team->delivery().report(LeadEvent::reports_gone));
   world.write_lead({World::entry("w1", "chat", 1), World::entry("w2", "urgent", 2)});
   world.poll();
   world.clock.advance(std::chrono::hours(1));
   CHECK(world.receive().empty());
-  REQUIRE(world.team->courier().report(LeadEvent::reports_busy));
+  REQUIRE(world.team->delivery().report(LeadEvent::reports_busy));
   CHECK(texts(world.receive()) == std::vector<std::string>{"urgent", "chat"});
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("what cannot be given back because its row cannot be read comes back w
   sqlite3* other = nullptr;
   REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &other) == SQLITE_OK);
   REQUIRE(sqlite3_exec(other, "UPDATE messages SET sum = sum + 1", nullptr, nullptr, nullptr) == SQLITE_OK);
-  world.team->courier().give_back(lent);
+  world.team->delivery().give_back(lent);
   REQUIRE(sqlite3_exec(other, "UPDATE messages SET sum = sum - 1", nullptr, nullptr, nullptr) == SQLITE_OK);
   sqlite3_close(other);
   CHECK(state_of(world, lent[0]) == DeliveryState::offered);
