@@ -303,7 +303,7 @@ class Narrow(ProcessTest):
         configs = [part for path in self.daemon.configs for part in ("--config", path)]
         rule = "Bash(npm run test:integration -- --filter 'a name that takes more than one line of eighty columns' *)"
         self.daemon.cli("allow", rule)
-        ask = self.start_worker(team, "ada").ask("permission", tool="Bash", input={"command": "echo " + "word " * 60})
+        ask = self.start_worker(team, "ada").ask("permission", tool="Bash", input={"command": "make " + "word " * 60})
         self.pending_id(ask)
         for command in (["rules", *socket], ["pending", *socket], ["status", *socket], ["check-config", *configs, "--daemon-config", self.daemon.daemon_file]):
             with self.subTest(command[0]):
