@@ -44,6 +44,8 @@ class Context {
   bool json = false;                       // --json
   std::vector<std::string> behind_dashes;  // what stands behind the first "--", as it came: CLI11 takes "[a,b]" apart
   std::shared_ptr<void> inbox_options;     // what `inbox` and the commands below it share
+  std::shared_ptr<void> box_options;       // and those of `box`
+  std::shared_ptr<void> task_options;      // and those of `tasks`
   ExitCode exit_code = ExitCode::done;
 
   /// The socket to talk to: --socket as an absolute path, or where the configuration puts it.

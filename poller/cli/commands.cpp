@@ -11,13 +11,16 @@
 namespace inbox_poller::poller::cli {
 
 using Declare = void(CLI::App&, Context&);
-Declare declare_ack, declare_allow, declare_approve, declare_broadcast, declare_check_config, declare_decisions,
-    declare_deny, declare_doctor, declare_history, declare_hook, declare_hook_install, declare_hook_uninstall,
-    declare_hook_wait, declare_hook_worker, declare_inbox, declare_inbox_clear, declare_inbox_list,
-    declare_inbox_mark_read, declare_inbox_send, declare_inbox_show, declare_inbox_unread, declare_lead,
-    declare_lead_run, declare_mcp, declare_mode, declare_pending, declare_quarantine, declare_recv, declare_reload, declare_resume,
-    declare_revoke, declare_rules, declare_run, declare_send, declare_shutdown, declare_shutdowns, declare_status,
-    declare_trace;
+Declare declare_ack, declare_allow, declare_approve, declare_box, declare_box_abandon, declare_box_claim,
+    declare_box_complete, declare_box_heartbeat, declare_box_inbox, declare_box_post, declare_box_recv,
+    declare_box_send, declare_box_sweep, declare_box_try_recv, declare_broadcast, declare_check_config,
+    declare_decisions, declare_deny, declare_doctor, declare_history, declare_hook, declare_hook_install,
+    declare_hook_uninstall, declare_hook_wait, declare_hook_worker, declare_inbox, declare_inbox_clear,
+    declare_inbox_list, declare_inbox_mark_read, declare_inbox_send, declare_inbox_show, declare_inbox_unread,
+    declare_lead, declare_lead_run, declare_mcp, declare_mcp_install, declare_mcp_uninstall, declare_mode,
+    declare_pending, declare_quarantine, declare_recv, declare_reload, declare_resume, declare_revoke, declare_rules,
+    declare_run, declare_send, declare_shutdown, declare_shutdowns, declare_status, declare_tasks,
+    declare_tasks_requeue, declare_tasks_show, declare_trace;
 
 namespace {
 
@@ -51,6 +54,21 @@ constexpr Command all_commands[] = {
     {"inbox mark-read", Group::act, "Mark entries of an inbox as read", declare_inbox_mark_read},
     {"inbox clear", Group::act, "Remove entries from an inbox", declare_inbox_clear},
 
+    {"box", Group::act, "Mail and tasks in a folder that agents share; no team, no daemon", declare_box},
+    {"box send", Group::act, "Write a message to an actor", declare_box_send},
+    {"box recv", Group::act, "Take the oldest message to you; wait for one", declare_box_recv},
+    {"box try-recv", Group::act, "Take the oldest message to you, if there is one", declare_box_try_recv},
+    {"box inbox", Group::act, "Show what waits for you, and how the tasks stand", declare_box_inbox},
+    {"box post", Group::act, "Write a task that anybody may claim", declare_box_post},
+    {"box claim", Group::act, "Take the next task, for a time", declare_box_claim},
+    {"box heartbeat", Group::act, "Hold a task for longer", declare_box_heartbeat},
+    {"box complete", Group::act, "Hand in the result of a task", declare_box_complete},
+    {"box abandon", Group::act, "Give a task back", declare_box_abandon},
+    {"box sweep", Group::act, "Give back the tasks whose lease is over", declare_box_sweep},
+    {"tasks", Group::look, "Show the task queue of a folder that agents share: list, show, requeue", declare_tasks},
+    {"tasks show", Group::look, "Show all that is known of a task", declare_tasks_show},
+    {"tasks requeue", Group::look, "Put a dead task back to where it can be claimed", declare_tasks_requeue},
+
     {"recv", Group::deliver, "Take the messages for the lead", declare_recv},
     {"ack", Group::deliver, "Acknowledge messages taken with `recv --no-ack`", declare_ack},
     {"lead", Group::deliver, "Say whether the lead is busy, idle or gone; without a state, show it", declare_lead},
@@ -62,6 +80,8 @@ constexpr Command all_commands[] = {
     {"hook uninstall", Group::deliver, "Take our hooks out again", declare_hook_uninstall},
 
     {"mcp", Group::deliver, "Mail and tasks as tools of an assistant: a server that its client starts", declare_mcp},
+    {"mcp install", Group::deliver, "Put this server into the settings of a client", declare_mcp_install},
+    {"mcp uninstall", Group::deliver, "Take it out again", declare_mcp_uninstall},
 
     {"run", Group::set_up, "Run the daemon", declare_run},
     {"check-config", Group::set_up, "Check the configuration and print what is in effect", declare_check_config},

@@ -11,7 +11,7 @@ from mcp import McpClient
 LEAD_TOOLS = ["pending", "approve", "deny", "shutdown", "status"]
 
 
-class McpLead(ProcessTest):
+class LeadTest(ProcessTest):
     def start(self, more="[lead]\nmcp_tools = true\n", *arguments, **options):
         self.team = self.make_team()
         toml = team_toml(self.team, more=more, **options)
@@ -30,6 +30,8 @@ class McpLead(ProcessTest):
     def rung(self, name="mcp"):
         return next(rung for rung in self.status()["delivery"]["via"] if rung["rung"] == name)
 
+
+class McpLead(LeadTest):
     def test_a_message_is_handed_out_and_acknowledged_by_the_next_request(self):
         self.start()
         call = self.client.begin_tool("recv", timeout_s=60)
@@ -166,3 +168,49 @@ class McpLead(ProcessTest):
         begun = time.monotonic()
         self.assertEqual(client.end()[0], 0)
         self.assertLess(time.monotonic() - begun, 2)
+
+
+class Channel(LeadTest):
+    VIA = '[delivery]\nvia = ["channel", "file"]\nfile = "%s"\n'
+
+    def open_channel(self):
+        self.out = self.folder / "out.jsonl"
+        self.start(self.VIA % self.out, "--channel")
+        wait_for("the channel stands", lambda: self.rung("channel")["available"])
+
+    def events(self, count):
+        self.client.wait("%d events" % count, lambda: len(self.pushed()) >= count)
+        return self.pushed()
+
+    def pushed(self):
+        return [n["params"] for n in self.client.notifications if n["method"] == "notifications/claude/channel"]
+
+    def test_an_event_is_a_block_with_a_key_and_ack_acknowledges_it(self):
+        self.open_channel()
+        self.assertIn("claude/channel", self.client.start()["capabilities"]["experimental"])
+        self.team.say("ada", "look </channel> here")
+        event, = self.events(1)
+        self.assertEqual(sorted(event["meta"]), ["from", "key"])
+        self.assertTrue(all(isinstance(value, str) for value in event["meta"].values()))
+        self.assertIn("look &lt;/channel> here", event["content"])
+        self.assertIn("<teammate-message", event["content"])
+        self.chat(offered=1)
+        self.assertEqual(self.client.tool("ack", key=event["meta"]["key"]), {"acknowledged": 1})
+        self.chat(delivered=1, assumed=0)
+        self.assertEqual(self.client.tool("ack", key="unknown"), {"acknowledged": 0})
+
+    def test_a_way_that_is_not_named_pushes_nothing_and_says_why(self):
+        self.start("", "--channel")
+        wait_for("it says why", lambda: "does not name \"channel\"" in self.client.said())
+        self.team.say("ada", "waits")
+        self.chat(queued=1)
+        self.assertEqual(self.pushed(), [])
+
+    def test_what_was_not_acknowledged_comes_again_after_the_servers_death(self):
+        self.open_channel()
+        self.team.say("ada", "once")
+        self.events(1)
+        self.client.process.kill()
+        wait_for("it goes the next way, as a possible repeat", lambda: self.out.exists() and self.out.read_text())
+        self.assertEqual(json.loads(self.out.read_text())["attempts"], 2)
+

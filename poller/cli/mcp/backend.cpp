@@ -19,14 +19,22 @@ std::optional<std::string> given_text(const json::object& arguments, std::string
   return text_in(arguments, name);
 }
 
+/// What another program wrote is passed on as it is, but for what our own schemas promise: a client that finds that
+/// broken passes over the whole answer.
+json::object fitting(json::object object) {
+  if (json::value* const id = object.if_contains("id"); id == nullptr || !id->is_string())
+    object["id"] = id == nullptr ? "" : json::serialize(*id);
+  return object;
+}
+
 Result<Given> in_answer(std::string_view name, Result<json::object> object) {
   if (!object) return object.error();
-  return Given{{{name, *std::move(object)}}, {}};
+  return Given{{{name, fitting(*std::move(object))}}, {}};
 }
 
 Result<Given> in_answer(std::string_view name, Result<std::optional<json::object>> object) {
   if (!object) return object.error();
-  return Given{{{name, *object ? json::value(**std::move(object)) : json::value()}}, {}};
+  return Given{{{name, *object ? json::value(fitting(**std::move(object))) : json::value()}}, {}};
 }
 
 Result<Given> in_answer(std::string_view name, Result<std::vector<json::object>> objects) {
@@ -81,7 +89,11 @@ asio::awaitable<Result<Given>> ActorBackend::call(const Tool& tool, json::object
   auto received = co_await std::move(receiving);
   if (!received) co_return received.error();
   if (!*received) co_return Given{{{"message", nullptr}}, {}};
-  co_return Given{{{"message", std::move((*received)->message)}}, std::move((*received)->ticket)};
+  HandOut& out = **received;
+  json::object message = fitting(std::move(out.message));
+  message.erase("attempts");
+  if (out.attempts > 1) message["attempts"] = out.attempts;
+  co_return Given{{{"message", std::move(message)}}, std::move(out.ticket)};
 }
 
 }  // namespace inbox_poller::poller::cli::mcp

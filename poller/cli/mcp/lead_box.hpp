@@ -9,6 +9,7 @@
 #include <string>
 
 #include "poller/cli/mcp/backend.hpp"
+#include "poller/cli/mcp/channel.hpp"
 #include "poller/control/client.hpp"
 
 namespace inbox_poller::poller::cli::mcp {
@@ -58,6 +59,9 @@ class LeadBackend : public ActorBackend {
   LeadBackend(boost::asio::io_context& loop, LeadBox& box, LeadPlace place)
       : ActorBackend(box, ""), loop_(loop), place_(std::move(place)) {}
 
+  /// Events go to the session too; it has a tool to acknowledge them.
+  void push_over(Channel& channel) { channel_ = &channel; }
+
   bool shows(const Tool&) override;
   [[nodiscard]] std::string instructions() const override;
   boost::asio::awaitable<Result<Given>> call(const Tool&, boost::json::object arguments) override;
@@ -66,6 +70,7 @@ class LeadBackend : public ActorBackend {
  private:
   boost::asio::io_context& loop_;
   LeadPlace place_;
+  Channel* channel_ = nullptr;
 };
 
 }  // namespace inbox_poller::poller::cli::mcp

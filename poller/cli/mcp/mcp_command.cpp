@@ -1,12 +1,15 @@
 // `mcp`: the server that a client starts.
 #include <boost/asio/io_context.hpp>
-#include <cstdlib>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/mcp/lead_box.hpp"
+#include "poller/cli/mcp/channel.hpp"
 #include "poller/cli/mcp/serve.hpp"
+#include "poller/cli/mcp/servers.hpp"
+#include "poller/mailbox/maildir/maildir_operations.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -19,28 +22,50 @@ struct McpOptions {
   bool channel = false;
 };
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 ExitCode serve_lead(Context& context, const mcp::Server::Settings& settings) {
+  const auto complain = [&context](const std::string& what) { context.console.complain(what); };
   const auto socket = context.socket_path();
   if (!socket) return context.fail(socket.error());
   boost::asio::io_context loop{1};
   const mcp::LeadPlace place{*socket, context.team};
   mcp::LeadBox box(loop, place);
   mcp::LeadBackend backend(loop, box, place);
+  if (!settings.channel) return mcp::serve(context, loop, backend, settings);
+  mcp::Server* server = nullptr;
+  const auto push = [&](boost::json::object params) { server->notify("notifications/claude/channel", std::move(params)); };
+  mcp::Channel channel(loop, {*socket, context.team, "channel", false, {}}, push, complain);
+  backend.push_over(channel);
+  return mcp::serve(context, loop, backend, settings, [&](mcp::Server& began) {
+    server = &began;
+    began.client_is_ready = [&channel] { channel.start(); };
+  });
+}
+
+/// The mailbox of one actor: no daemon.
+ExitCode serve_actor(Context& context, const McpOptions& options, const mcp::Server::Settings& settings) {
+  if (options.actor.empty()) {
+    context.console.complain("say with --actor or COLLAB_ACTOR whose mailbox it is");
+    return ExitCode::usage;
+  }
+  PosixFileSystem files;
+  const SystemClock clock;
+  boost::asio::io_context loop{1};
+  auto box = MaildirOperations::open(options.root, options.actor, files, clock, loop.get_executor());
+  if (!box) return context.fail(box.error());
+  mcp::ActorBackend backend(**box, options.root);
   return mcp::serve(context, loop, backend, settings);
 }
 
 ExitCode run_mcp(Context& context, McpOptions options) {
-  if (options.root.empty() && context.team.empty()) options.root = variable("COLLAB_ROOT");
-  if (options.actor.empty()) options.actor = variable("COLLAB_ACTOR");
+  if (options.root.empty() && context.team.empty()) options.root = environment_text("COLLAB_ROOT");
+  if (options.actor.empty()) options.actor = environment_text("COLLAB_ACTOR");
   mcp::Server::Settings settings;
   if (options.ack_within) settings.ack_within = *options.ack_within;
   settings.channel = options.channel;
-  return serve_lead(context, settings);
+  if (options.root.empty()) return serve_lead(context, settings);
+  if (!settings.channel) return serve_actor(context, options, settings);
+  context.console.complain("--channel is for the lead of a team that a daemon serves: leave it out with --root");
+  return ExitCode::usage;
 }
 
 }  // namespace

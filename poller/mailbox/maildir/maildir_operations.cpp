@@ -86,6 +86,7 @@ Result<json::object> MaildirOperations::send(const Letter& letter) {
                                       (known.empty() ? "is nobody yet" : "are: " + known)};
   }
   if (!box && !is_errno(box.error(), ENOENT)) return box.error();
+  if (Status made = make_box(); !made.ok()) return made.error();  // so that there is somewhere to answer to
   const Result<Directory> to = root_.made_folder(letter.to + "/new");
   if (!to) return to.error();
   const MaildirRoot::Fresh fresh = root_.fresh();

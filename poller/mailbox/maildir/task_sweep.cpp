@@ -132,12 +132,16 @@ Status TaskQueue::end_one(const Directory& tmp, const std::string& name, std::ve
     const auto moved = root_.set_aside(tmp, name, *dead, "dead-" + original);
     return moved ? Status(Done{}) : Status(moved.error());
   }
-  const Result<Directory> folder = root_.folder(claimed_folder(holder));
-  if (!folder && !is_missing(folder.error())) return folder.error();
-  const auto again = folder ? root_.read(*folder, original) : Result<Letterfile>(folder.error());
-  if (!again && !is_missing(again.error()) && again.error().code.starts_with("io.")) return again.error();
-  if (again && schema::identity_of(again->envelope) == schema::identity_of(file->envelope))
-    return root_.files().unlink_at(tmp, name);  // a beat was under way: its holder lives
+  // It stands in its place again (a beat was under way), or a peer's sweep has given it away: it has a holder.
+  const auto whose = holders();
+  if (!whose) return whose.error();
+  for (const std::string& one : *whose) {
+    const Result<Directory> folder = root_.folder(claimed_folder(one));
+    const auto again = folder ? root_.read(*folder, original) : Result<Letterfile>(folder.error());
+    if (!again && !is_missing(again.error()) && again.error().code.starts_with("io.")) return again.error();
+    if (again && schema::identity_of(again->envelope) == schema::identity_of(file->envelope))
+      return root_.files().unlink_at(tmp, name);
+  }
   const Result<bool> done = is_done(file->envelope, original);
   if (!done) return done.error();
   if (*done) return root_.files().unlink_at(tmp, name);

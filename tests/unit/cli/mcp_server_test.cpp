@@ -255,6 +255,16 @@ TEST_CASE("a call that waits holds nothing up") {
   CHECK(json::parse(talk.client.lines[0]).at("id").as_int64() <= 2);  // one of both
 }
 
+TEST_CASE("what others wrote into an envelope never breaks what our schemas promise") {
+  Talk talk;
+  talk.box.arrive({{"id", 7}, {"type", json::array()}, {"from", nullptr}, {"attempts", "many"}});
+  const auto answer = talk.call("recv", {}, 1);
+  const auto& message = content(answer).at("message").as_object();
+  CHECK(message.at("id") == "7");
+  CHECK_FALSE(message.contains("attempts"));
+  CHECK(message.at("type") == json::array());
+}
+
 TEST_CASE("a message that was handed out is taken when its client asks for something else") {
   Talk talk;
   talk.box.arrive(mail("m-1"));

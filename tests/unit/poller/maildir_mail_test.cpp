@@ -120,6 +120,8 @@ TEST_CASE("A misspelt actor is an error that names those there are, unless told 
   anyway.to_anybody = true;
   CHECK(ada->send(anyway).ok());
   CHECK(setting.names("codx/new").size() == 1);
+  auto codx = setting.actor("codx");
+  CHECK(codx->send(letter(2, "ada")).ok());  // whoever writes can be answered
 }
 
 TEST_CASE("A name is never a path") {

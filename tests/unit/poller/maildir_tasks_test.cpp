@@ -206,6 +206,18 @@ TEST_CASE("A beat that was under way while its claim was taken away: the holder 
   CHECK(setting.names("tasks/claimed/eve").size() + setting.names("tmp").size() == 1);
 }
 
+TEST_CASE("What a peer's sweep gave to somebody else meanwhile is not given back again") {
+  MaildirSetting setting;
+  auto boss = setting.actor("boss");
+  setting.put("tasks/claimed/eve/7.json", R"({"id": "7", "owner": "eve", "claimed_at": 1, "lease_expires_at": 2})");
+  REQUIRE(boss->sweep()->empty());
+  setting.put("tasks/claimed/bob/7.json", R"({"id": "7", "owner": "bob", "claimed_at": 1, "lease_expires_at": 9e9})");
+  setting.clock.advance(seconds(3));
+  CHECK(boss->sweep()->empty());
+  CHECK(setting.names("tasks/open").empty());
+  CHECK(setting.names("tmp").empty());
+}
+
 TEST_CASE("A lease that is renewed between the sweep's look and its first step is put back") {
   MaildirSetting setting;
   auto ada = setting.actor("ada");

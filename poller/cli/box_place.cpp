@@ -1,0 +1,73 @@
+#include "poller/cli/box_place.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+#include "poller/cli/printable.hpp"
+#include "schema/envelope.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+std::string given_or(const std::string& given, const char* name) {
+  const char* value = given.empty() ? std::getenv(name) : nullptr;
+  return value == nullptr ? given : value;
+}
+
+std::string value_text(const json::value& value) {
+  return value.is_string() ? std::string(value.get_string()) : schema::pretty_ascii(value);
+}
+
+}  // namespace
+
+Result<std::string> BoxPlace::path() const {
+  const std::string given = given_or(root, "COLLAB_ROOT");
+  if (given.empty()) return Error{"box.usage", "which folder? Name it with --root DIR, or in COLLAB_ROOT"};
+  std::error_code problem;
+  const auto absolute = std::filesystem::absolute(given, problem);
+  if (problem) return Error{"box.usage", given + ": " + problem.message()};
+  std::string path = absolute.lexically_normal().string();
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+Result<std::string> BoxPlace::who() const {
+  std::string name = given_or(actor, "COLLAB_ACTOR");
+  if (name.empty()) return Error{"box.usage", "who are you? Say it with --actor NAME, or in COLLAB_ACTOR"};
+  return name;
+}
+
+void add_box_root(CLI::App& command, BoxPlace& place) {
+  command.add_option("--root", place.root, "The folder that the agents share (default: COLLAB_ROOT)")->type_name("DIR");
+}
+
+ExitCode fail_box(const Context& context, const Error& error) {
+  const ExitCode code = context.fail(error);
+  if (error.code == "task.unknown") return ExitCode::nothing;
+  const bool is_usage = error.code == "box.usage" || error.code == "name.invalid" || error.code == "json.syntax";
+  return is_usage ? ExitCode::usage : code;
+}
+
+std::string box_text(const json::object& envelope) {
+  std::vector<Row> rows;
+  for (const char* field : {"id", "from", "type", "in_reply_to", "status", "owner", "dead_reason", "abandoned_reason"})
+    if (const std::string text = text_of(envelope, field); !text.empty()) rows.push_back({field, text});
+  for (const char* field : {"ts", "lease_expires_at", "completed_at", "dead_at"})
+    if (const json::value* time = envelope.if_contains(field); time != nullptr && time->is_double())
+      rows.push_back({field, time_text(static_cast<long long>(std::clamp(time->get_double(), 0.0, 1e11) * 1000))});
+  if (const long long attempts = number_of(envelope, "attempts"); attempts > 1)
+    rows.push_back(
+        {"attempts", std::to_string(attempts) + (envelope.contains("status") ? "" : " (you may have it already)")});
+  std::string text = table(rows, "");
+  for (const char* field : {"payload", "result"})
+    if (const json::value* value = envelope.if_contains(field))
+      text += std::string(field) + ":\n" + printable_block(value_text(*value), "  ");
+  return text;
+}
+
+}  // namespace inbox_poller::poller::cli
