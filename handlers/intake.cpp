@@ -20,7 +20,7 @@ std::string no_room(const Arrival& arrival, const TeamView& view) {
          ") in the queue";
 }
 
-Reception passed_by(const TeamView& view) { return {Reception::What::left, Lane::none, left_reason(view.standing)}; }
+Reception passed_by(const Standing& standing) { return {Reception::What::left, Lane::none, left_reason(standing)}; }
 
 }  // namespace
 
@@ -30,7 +30,7 @@ std::string left_reason(const Standing& standing) {
 
 Reception receive(const ToLead&, const Arrival& arrival, const TeamView& view) {
   using What = Reception::What;
-  if (!view.standing.may(Right::take)) return passed_by(view);
+  if (!view.standing.may(Right::take)) return passed_by(view.standing);
   if (arrival.was_read) return {What::already_read, Lane::none, "was already marked read when it was first seen"};
   if (auto why = no_room(arrival, view); !why.empty()) return {What::stays, Lane::none, std::move(why)};
   const auto& urgent = view.config.delivery.urgent;
@@ -39,7 +39,7 @@ Reception receive(const ToLead&, const Arrival& arrival, const TeamView& view) {
 }
 
 Reception receive(const WorkerStatus& status, const Arrival& arrival, const TeamView& view) {
-  if (!view.standing.may(Right::take)) return passed_by(view);
+  if (!view.standing.may(Right::take)) return passed_by(view.standing);
   Reception taken;
   if (arrival.was_read) return taken;
   if (status.to_lead && !is_full(arrival, view))
@@ -47,6 +47,17 @@ Reception receive(const WorkerStatus& status, const Arrival& arrival, const Team
   else if (status.in_digest)
     taken.lane = Lane::digest;
   return taken;
+}
+
+Reception receive(const Refused& refused, const Standing& standing) {
+  if (!standing.may(Right::take)) return passed_by(standing);
+  return {Reception::What::accepted, Lane::none, refused.reason};
+}
+
+FirstMet first_met(const Asked& asked, bool was_read, const Standing& standing) {
+  if (standing.may(Right::take)) return FirstMet::ours;
+  if (is_open(asked.request.state)) return FirstMet::open_for_lead;
+  return was_read ? FirstMet::left : FirstMet::ours;
 }
 
 Repeat repeated(const Standing& standing, bool by_rule, const AnswerWorth& worth) {

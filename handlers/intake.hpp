@@ -37,6 +37,16 @@ struct Reception {
 /// say. Reports count like chat, and yield to it: one that does not fit is recorded and goes no further.
 Reception receive(const ToLead&, const Arrival&, const TeamView&);
 Reception receive(const WorkerStatus&, const Arrival&, const TeamView&);
+/// What is refused is set aside by the consumer of the inbox; to anybody else it is the lead's.
+Reception receive(const Refused&, const Standing&);
+
+/// Whose an ask is, when it is met for the first time.
+enum class FirstMet {
+  ours,           // also beside another lead: a rule answers it
+  left,           // to the lead, which had read it before
+  open_for_lead,  // beside another lead, and no rule answers it: recorded, and not marked
+};
+FirstMet first_met(const Asked&, bool was_read, const Standing&);
 
 /// The same ask once more.
 enum class Repeat {

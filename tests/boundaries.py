@@ -13,7 +13,7 @@ import tempfile
 ROOMS = ("schema", "config", "handlers", "poller")
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
-MAX_ROOM_LINES = {"schema": 3950, "config": 5150, "handlers": 2750, "poller": 17700, "poller/cli": 9250}  # docs/adr/0006-size.md
+MAX_ROOM_LINES = {"schema": 3600, "config": 5150, "handlers": 2800, "poller": 19800, "poller/cli": 9400}  # docs/adr/0006-size.md
 
 # The folders of poller/ from the ground up: each may include what stands in it or before it. Files beside them are the ports.
 POLLER_FLOORS = ("ports", "mailbox", "ledger", "context", "effects", "delivery", "team", "run", "control", "daemon", "cli")
@@ -31,9 +31,9 @@ RULES = [
     ("TOML stays in config/load*", r".*", r"#\s*include\s*<toml\+\+/", r"config/load[^/]*", "#include <toml++/toml.h>"),
     ("CLI11 stays in poller/cli", r".*", r"#\s*include\s*<CLI/", r"poller/cli/.*", "#include <CLI/CLI.hpp>"),
     ("SQLite stays in poller/ledger", r".*", r"#\s*include\s*<sqlite3\.h>", r"poller/ledger/.*", "#include <sqlite3.h>"),
-    # What reads and marks the lead's inbox, and a person's commands for one file, are not behind the port yet (docs/adr/0030-the-port.md).
-    ("array inboxes stay in poller/mailbox/arrays", r"poller/(?!mailbox/arrays/|cli/|team/(team|team_standing|intake|lookout|housekeeping|witness)\.).*",
-     r'#\s*include\s*"(poller/mailbox/arrays/|schema/inbox_document)|\b(WriteOutcome|ReadFlag|AppendReceipt|LockDirectory)\b', None,
+    # A person's commands for one file (cli/) and what an older ledger holds know the spelling; who opens a team knows the system.
+    ("array inboxes stay in poller/mailbox/arrays", r"poller/(?!mailbox/arrays/|mailbox/transport\.cpp|cli/|ledger/take_over\.cpp).*",
+     r'#\s*include\s*"poller/mailbox/arrays/|\b(WriteOutcome|ReadOutcome|ReadFlag|AppendReceipt|LockDirectory|InboxDocument|InboxEntry|KeySet)\b', None,
      '#include "poller/mailbox/arrays/lock_directory.hpp"'),
     ("no detached task", r".*", r"\bdetached\b", None, "asio::co_spawn(io, task(), asio::detached);"),
     ("waits are timers, never sleeps", r".*", r"\b(sleep_for|sleep_until|usleep|nanosleep)\s*\(|[^_\w.]sleep\s*\(", None,

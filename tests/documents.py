@@ -12,6 +12,8 @@ import tempfile
 
 MAX_LINE = 110
 MAX_CELL = 200  # a cell that is one piece of code is a code block: the table of programs in docs/rules.md is read out of there
+HOUR = ["read", "of it", "there you see"]
+MAX_HOUR = 1900  # lines of docs/architecture.md's table
 SENTENCE = 60   # what is longer and stands twice in one document was pasted twice
 
 
@@ -73,13 +75,42 @@ def dead_links(path, text):
                 yield number, "a link to no heading: " + target
 
 
+def function_lines(text, name):
+    """How many lines the functions of this name have, heads and blank lines behind them included."""
+    lines = text.split("\n")
+    heads = [n for n, line in enumerate(lines) if re.match(r"[A-Za-z].*\b%s\(" % re.escape(name), line) and not line.endswith(";")]
+    return sum(lines.index("}", head) - head + 2 for head in heads)
+
+
+def hours(root, text):
+    """A table of what to read in an hour: it exists, and is not too much."""
+    total = first = 0
+    for number, line, code in lines_of(text):
+        row = cells(line) if line.startswith("|") and not code else []
+        first = number if row == HOUR else first if row else 0
+        if not first or number < first + 2:
+            continue
+        path = root / row[0].strip("`")
+        source = path.read_text("utf-8") if path.is_file() else ""
+        names = re.findall(r"`([^`]+)`", row[1])
+        parts = [function_lines(source, name) for name in names]
+        if not source or 0 in parts:
+            yield number, "nothing to read: %s" % " ".join(row[:2])
+        total += sum(parts) if names else source.count("\n")
+        if total > MAX_HOUR:
+            yield number, "%d lines are more than an hour's (at most %d)" % (total, MAX_HOUR)
+
+
 def check(root):
     problems = []
     for path in documents(root):
         text = path.read_text("utf-8")
-        for found in (widths(text), repetitions(text), dead_links(path, text)):
+        for found in (widths(text), repetitions(text), dead_links(path, text), hours(root, text)):
             problems += ["%s:%d: %s" % (path.relative_to(root).as_posix(), *problem) for problem in found]
     return problems
+
+
+HOUR_TABLE = "| read | of it | there you see |\n|---|---|---|\n| `%s` | %s | x |"
 
 
 def self_test():
@@ -89,17 +120,20 @@ def self_test():
         ("a line of 111", long_line), ("a line of 111", "# T\n\n```\n" + long_line + "\n```\n" + long_line), ("a cell of 201", long_cell),
         ("said twice", twice + "\nBetween them.\n\n" + twice), ("said twice", twice + twice.replace("sixty ", "sixty\n")),
         ("a link to nothing", "[x](none.md)"), ("a link to no heading", "# One\n[x](#two)"), ("a link to no heading", "[x](other.md#two)"),
+        ("nothing to read", HOUR_TABLE % ("none.cpp", "")), ("nothing to read", HOUR_TABLE % ("x.cpp", "`A::g`")),
+        ("more than an hour's", HOUR_TABLE % ("x.cpp", "`A::f`")), ("more than an hour's", HOUR_TABLE % ("x.cpp", "")),
     ]
     right = [
         long_line[:-1], "```\n" + long_line + "\n" + twice + twice + "```\n", long_cell[:-3] + " |", "| `" + "-x= " * 60 + "` | b |",
         "| " + "x" * 99 + " \\| " + "y" * 90 + " | " + long_line + " |", twice, "# One, and *two*\n[x](#one-and-two)",
-        "[x](other.md#one) [y](https://example.com/a) [z](docs)",
+        "[x](other.md#one) [y](https://example.com/a) [z](docs)", HOUR_TABLE % ("x.cpp", "`A::h`"),
     ]
 
     def found(content):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             (root / "docs").mkdir()
+            (root / "x.cpp").write_text("int A::h() {\n}\n\nint A::f() {\n" + "  f();\n" * MAX_HOUR + "}\n", "utf-8")
             (root / "other.md").write_text("# One\n", "utf-8")
             (root / "x.md").write_text(content + "\n", "utf-8")
             return check(root)

@@ -43,7 +43,7 @@ std::vector<NamedWorker> workers_now(const config::TeamConfig& config, WorkerPro
   const auto places = find_teams(files, config);
   if (!places) return workers;
   for (const TeamPlace& place : *places) {
-    ArraysMailbox mailbox(files, clock, place.folder(), place.name, config.limits);
+    ArraysMailbox mailbox(files, clock, settings_of(place.config, place.name));
     const auto roster = mailbox.roster();
     if (!roster) continue;
     for (auto& worker : workers_of(*roster, config, processes)) workers.push_back({place.name, std::move(worker)});

@@ -9,7 +9,7 @@
 #include "poller/cli/inbox_entries.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -100,7 +100,7 @@ struct Box {
 
   Box(TeamPlace place, std::string_view name)
       : team(std::move(place)),
-        mailbox(files, clock, team.folder(), team.name, team.config.limits),
+        mailbox(files, clock, settings_of(team.config, team.name)),
         roster(mailbox.roster()),
         lead(lead_of(team.config, roster)),
         member(schema::bare_name(name)),
@@ -112,7 +112,7 @@ struct Box {
     return {{"ok", true}, {"team", team.name}, {"inbox", member}, {"path", path()}};
   }
   Result<ReadResult> read() {
-    ReadResult result = read_calmly(mailbox, member, wait_here);
+    ReadResult result = read_calmly(mailbox.inboxes(), member, wait_here);
     if (const Status readable = as_status(result, member); !readable) return readable.error();
     return result;
   }
@@ -164,7 +164,7 @@ json::object inbox_json(const TeamSight& sight, const InboxSight& inbox) {
   json::object object{{"inbox", inbox.name},
                       {"path", inbox.path},
                       {"whose", to_string(inbox.whose)},
-                      {"state", to_string(inbox.outcome)},
+                      {"state", to_string(state_of(inbox.outcome))},
                       {"detail", inbox.detail},
                       {"entries", inbox.entries},
                       {"unread", inbox.unread},
@@ -195,7 +195,7 @@ ExitCode list(Context& context, const InboxOptions& options) {
   if (sight.inboxes.empty()) return context.print(text + "  no inboxes\n");
   std::vector<Row> rows{{"INBOX", "WHOSE", "STATE", "ENTRIES", "UNREAD", "SIZE", "OLDEST UNREAD", "LOCK"}};
   for (const InboxSight& inbox : sight.inboxes)
-    rows.push_back({inbox.name, std::string(to_string(inbox.whose)), std::string(to_string(inbox.outcome)),
+    rows.push_back({inbox.name, std::string(to_string(inbox.whose)), std::string(to_string(state_of(inbox.outcome))),
                     std::to_string(inbox.entries), std::to_string(inbox.unread),
                     std::to_string(inbox.stat ? inbox.stat->size : 0),
                     inbox.oldest_unread_ms == 0 ? "-" : ago(inbox.oldest_unread_ms), lock_text(lock_of(sight, inbox))});
@@ -252,8 +252,8 @@ ExitCode show(Context& context, const InboxOptions& options, bool only_unread) {
   const Result<ReadResult> read = (*box)->read();
   if (!read) return fail(context, read.error());
   std::vector<EntryView> entries;
-  for (const schema::InboxEntry& entry : read->document.entries())
-    if (!only_unread || entry.read != schema::ReadFlag::read) entries.push_back(view_of(read->document, entry));
+  for (const InboxEntry& entry : read->document.entries())
+    if (!only_unread || entry.read != ReadFlag::read) entries.push_back(view_of(read->document, entry));
   if (options.last != 0 && entries.size() > options.last)
     entries.erase(entries.begin(), entries.end() - static_cast<std::ptrdiff_t>(options.last));
   ExitCode printed = ExitCode::done;
@@ -309,9 +309,9 @@ ExitCode send(Context& context, const InboxOptions& options) {
   receipt.key =
       schema::make_message_key({box.team.name, box.member}, message.from, message.timestamp, message.text, 0);
   message.id = schema::uuid_from(receipt.key.value);
-  const std::string entry = schema::encode_entry(message);
+  const std::string entry = encode_entry(message);
   const WriteResult result =
-      patiently(box.clock, wait_here, [&] { return box.mailbox.append(box.member, entry, receipt); });
+      patiently(box.clock, wait_here, [&] { return box.mailbox.inboxes().append(box.member, entry, receipt); });
   if (const Status sent = as_status(result, box.member); !sent) return fail(context, sent.error());
   json::object answer = box.about();
   answer["message_key"] = receipt.key.value;
@@ -321,15 +321,15 @@ ExitCode send(Context& context, const InboxOptions& options) {
 
 // --- mark-read, clear
 
-using Choose = std::function<Result<std::vector<std::size_t>>(const schema::InboxDocument&)>;
-using Apply = WriteResult (*)(ArraysMailbox&, const std::string&, const schema::InboxDocument&, std::span<const std::size_t>);
+using Choose = std::function<Result<std::vector<std::size_t>>(const InboxDocument&)>;
+using Apply = WriteResult (*)(ArrayInboxes&, const std::string&, const InboxDocument&, std::span<const std::size_t>);
 
-WriteResult mark(ArraysMailbox& mailbox, const std::string& inbox, const schema::InboxDocument& document,
+WriteResult mark(ArrayInboxes& mailbox, const std::string& inbox, const InboxDocument& document,
                  std::span<const std::size_t> indexes) {
   return mailbox.mark_read(inbox, document, indexes);
 }
 
-WriteResult remove(ArraysMailbox& mailbox, const std::string& inbox, const schema::InboxDocument& document,
+WriteResult remove(ArrayInboxes& mailbox, const std::string& inbox, const InboxDocument& document,
                    std::span<const std::size_t> indexes) {
   WriteResult result = mailbox.remove(inbox, document, indexes);
   if (result.outcome == WriteOutcome::done) result.marked = indexes.size();  // all of them, or none
@@ -348,7 +348,7 @@ ExitCode change(Context& context, Box& box, const Choose& choose, Apply apply, s
       return {WriteOutcome::refused, {}, 0};
     }
     if (chosen->empty()) return {};
-    WriteResult written = apply(box.mailbox, box.member, read->document, *chosen);
+    WriteResult written = apply(box.mailbox.inboxes(), box.member, read->document, *chosen);
     count += written.marked;
     return written;
   });
@@ -367,7 +367,7 @@ ExitCode mark_read(Context& context, const InboxOptions& options) {
   const auto box = open_box(context, options);
   if (!box) return fail(context, box.error());
   if (const Status may = leave_to_daemon(context, options, **box); !may) return fail(context, may.error());
-  const auto choose = [&](const schema::InboxDocument& document) -> Result<std::vector<std::size_t>> {
+  const auto choose = [&](const InboxDocument& document) -> Result<std::vector<std::size_t>> {
     if (options.all) return entries_that_are(false, document);
     return entries_with_keys(document, options.keys);
   };
@@ -380,7 +380,7 @@ ExitCode clear(Context& context, const InboxOptions& options) {
   if (const Status may = leave_to_daemon(context, options, **box); !may) return fail(context, may.error());
   if (!options.all)
     return change(
-        context, **box, [](const schema::InboxDocument& document) { return entries_that_are(true, document); }, remove,
+        context, **box, [](const InboxDocument& document) { return entries_that_are(true, document); }, remove,
         "removed");
   const Result<ReadResult> seen = (*box)->read();
   if (!seen) return fail(context, seen.error());
@@ -392,8 +392,8 @@ ExitCode clear(Context& context, const InboxOptions& options) {
     return fail(context, usage_error("--all removes unread entries too: say --yes, or answer on a terminal"));
   // What arrived since was not meant.
   std::set<schema::MessageKey> meant;
-  for (const schema::InboxEntry& entry : entries) meant.insert(entry.key);
-  const auto choose = [&](const schema::InboxDocument& document) -> Result<std::vector<std::size_t>> {
+  for (const InboxEntry& entry : entries) meant.insert(entry.key);
+  const auto choose = [&](const InboxDocument& document) -> Result<std::vector<std::size_t>> {
     std::vector<std::size_t> chosen;
     for (std::size_t i = 0; i < document.entries().size(); ++i)
       if (meant.contains(document.entries()[i].key)) chosen.push_back(i);

@@ -6,7 +6,7 @@
 
 #include "poller/cli/command.hpp"
 #include "schema/codec.hpp"
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 #include "schema/utf8.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -21,11 +21,11 @@ Error said(std::string_view code, std::string message, const std::string& detail
 
 }  // namespace
 
-EntryView view_of(const schema::InboxDocument& document, const schema::InboxEntry& entry) {
+EntryView view_of(const InboxDocument& document, const InboxEntry& entry) {
   EntryView view;
   view.key = entry.key.value;
-  view.read = entry.read == schema::ReadFlag::read;
-  const Result<schema::Message> envelope = schema::decode_entry(document.entry_bytes(entry));
+  view.read = entry.read == ReadFlag::read;
+  const Result<schema::Message> envelope = decode_entry(document.entry_bytes(entry));
   if (!envelope) {
     view.type = "bad";
     view.text = document.entry_bytes(entry);
@@ -51,7 +51,7 @@ std::string shortened(std::string_view text, std::size_t limit) {
   return std::string(text.substr(0, end)) + "…";
 }
 
-Result<std::vector<std::size_t>> entries_with_keys(const schema::InboxDocument& document,
+Result<std::vector<std::size_t>> entries_with_keys(const InboxDocument& document,
                                                    const std::vector<std::string>& keys) {
   std::vector<std::size_t> chosen;
   for (const std::string& key : keys) {
@@ -74,10 +74,10 @@ Result<std::vector<std::size_t>> entries_with_keys(const schema::InboxDocument& 
   return chosen;
 }
 
-std::vector<std::size_t> entries_that_are(bool read, const schema::InboxDocument& document) {
+std::vector<std::size_t> entries_that_are(bool read, const InboxDocument& document) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < document.entries().size(); ++i)
-    if ((document.entries()[i].read == schema::ReadFlag::read) == read) chosen.push_back(i);
+    if ((document.entries()[i].read == ReadFlag::read) == read) chosen.push_back(i);
   return chosen;
 }
 

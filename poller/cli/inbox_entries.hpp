@@ -11,7 +11,7 @@
 
 #include "poller/cli/survey.hpp"
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
-#include "schema/inbox_document.hpp"
+#include "poller/mailbox/arrays/inbox_document.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -26,16 +26,16 @@ struct EntryView {
   std::string text;     // of a bad entry: its bytes
   std::string problem;  // of a bad entry: what is wrong with it
 };
-EntryView view_of(const schema::InboxDocument&, const schema::InboxEntry&);
+EntryView view_of(const InboxDocument&, const InboxEntry&);
 
 /// Cut at a character to at most `limit` bytes, an ellipsis in place of the rest.
 std::string shortened(std::string_view text, std::size_t limit);
 
 /// The indexes of the entries whose keys begin so. Errors: "inbox.no_such_key", and "inbox.ambiguous_key" for a
 /// beginning that several keys have and none is.
-Result<std::vector<std::size_t>> entries_with_keys(const schema::InboxDocument&, const std::vector<std::string>& keys);
+Result<std::vector<std::size_t>> entries_with_keys(const InboxDocument&, const std::vector<std::string>& keys);
 /// The indexes of all entries that are marked read, or not.
-std::vector<std::size_t> entries_that_are(bool read, const schema::InboxDocument&);
+std::vector<std::size_t> entries_that_are(bool read, const InboxDocument&);
 
 /// Why this text must not be sent as a message: it is a control payload, and a client would act on it.
 std::optional<Error> refuse_control_text(std::string_view text);

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -19,13 +19,13 @@ constexpr std::chrono::milliseconds between_readings{50};
 constexpr std::string_view inbox_suffix = ".json";
 constexpr std::string_view lock_suffix = ".json.lock";
 
-void count_entries(const schema::InboxDocument& document, InboxSight& sight) {
+void count_entries(const InboxDocument& document, InboxSight& sight) {
   sight.bom = document.bytes().starts_with("\xEF\xBB\xBF");
   sight.entries = document.entries().size();
-  for (const schema::InboxEntry& entry : document.entries()) {
-    const Result<schema::Message> envelope = schema::decode_entry(document.entry_bytes(entry));
+  for (const InboxEntry& entry : document.entries()) {
+    const Result<schema::Message> envelope = decode_entry(document.entry_bytes(entry));
     if (!envelope) ++sight.bad;
-    if (entry.read == schema::ReadFlag::read) continue;
+    if (entry.read == ReadFlag::read) continue;
     ++sight.unread;
     const auto at = envelope ? parse_timestamp(envelope->timestamp) : std::nullopt;
     if (at && (sight.oldest_unread_ms == 0 || *at < sight.oldest_unread_ms)) sight.oldest_unread_ms = *at;
@@ -98,7 +98,7 @@ std::string lead_of(const config::TeamConfig& config, const Result<schema::Roste
   return roster ? roster->lead_name() : schema::Roster().lead_name();
 }
 
-ReadResult read_calmly(ArraysMailbox& mailbox, const std::string& inbox, const Wait& wait) {
+ReadResult read_calmly(ArrayInboxes& mailbox, const std::string& inbox, const Wait& wait) {
   for (int reading = 1;; ++reading) {
     ReadResult result = mailbox.read(inbox, ReadMode::unlocked);
     const bool may_pass = result.outcome == ReadOutcome::torn || result.outcome == ReadOutcome::empty;
@@ -132,7 +132,7 @@ std::optional<LockSight> look_at_lock(FileSystem& files, const Directory& at, co
 }
 
 TeamSight look_at_team(FileSystem& files, const Clock& clock, const TeamPlace& place, const Wait& wait) {
-  ArraysMailbox mailbox(files, clock, place.folder(), place.name, place.config.limits);
+  ArraysMailbox mailbox(files, clock, settings_of(place.config, place.name));
   Result<schema::Roster> roster = mailbox.roster();
   const std::string lead = lead_of(place.config, roster);
   TeamSight sight{std::move(roster), lead, {}, {}, std::nullopt};
@@ -156,7 +156,7 @@ TeamSight look_at_team(FileSystem& files, const Clock& clock, const TeamPlace& p
     inbox.path = folder->path + "/" + name;
     inbox.whose = whose_inbox(inbox.name, place.config, sight.lead, sight.roster);
     if (const Result<FileStat> stat = files.stat_at(*folder, name)) inbox.stat = *stat;
-    const ReadResult read = read_calmly(mailbox, inbox.name, wait);
+    const ReadResult read = read_calmly(mailbox.inboxes(), inbox.name, wait);
     inbox.outcome = read.outcome;
     inbox.detail = read.detail;
     count_entries(read.document, inbox);

@@ -100,7 +100,7 @@ std::optional<LockSight> look_at_lock(FileSystem&, const Directory& at, const st
 std::string lead_of(const config::TeamConfig&, const Result<schema::Roster>&);
 
 /// Reads without a lock. A file in the middle of being written is read again for a quarter of a second.
-ReadResult read_calmly(ArraysMailbox&, const std::string& inbox, const Wait&);
+ReadResult read_calmly(ArrayInboxes&, const std::string& inbox, const Wait&);
 
 /// The instant of an ISO 8601 time stamp, as JavaScript and Python write them; without a zone it counts as UTC.
 std::optional<EpochMs> parse_timestamp(std::string_view);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "schema/array_entry.hpp"
+#include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -48,7 +48,17 @@ Fields delivered_fields(const MessageRow& row) {
 }
 
 std::string entry_text(const schema::Message& message, const std::string& raw) {
-  return raw.empty() ? schema::encode_entry(message) : raw;
+  if (!raw.empty()) return raw;
+  std::string text = "{\n  \"from\": " + schema::quote(message.from);
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) text.append(",\n  \"").append(name).append("\": ").append(schema::quote(value));
+  };
+  text += ",\n  \"text\": " + schema::quote(message.text);
+  add("summary", message.summary);
+  add("timestamp", message.timestamp);
+  add("color", message.color);
+  add("id", message.id);
+  return text + "\n}";
 }
 
 HistoryRow offered_line(const MessageRow& row) {

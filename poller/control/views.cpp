@@ -95,7 +95,7 @@ void add_oddities(json::object& view, Team& team) {
     not_adopted.push_back(json::object{{"member", row.member}, {"mode", row.subject}, {"sent_ms", row.sent_ms}});
   view["not_adopted"] = std::move(not_adopted);
   json::array phantoms;
-  for (const auto& [inbox, phantom] : team.lookout().phantoms())
+  for (const auto& [inbox, phantom] : team.worker_boxes().phantoms())
     phantoms.push_back(json::object{{"inbox", inbox}, {"entries", phantom.entries}, {"unread", phantom.unread}});
   view["phantoms"] = std::move(phantoms);
   json::array unserved;
@@ -103,7 +103,7 @@ void add_oddities(json::object& view, Team& team) {
     unserved.push_back(json::object{{"name", clean(name)}, {"reason", clean(reason)}});
   view["unserved"] = std::move(unserved);
   if (!standing.may(handlers::Right::watch_lead)) return;
-  const auto seen = team.witness().totals();
+  const auto seen = team.watched();
   view["seen"] = json::object{{"consumed", seen.consumed},
                               {"waiting", seen.waiting},
                               {"oldest_waiting_ms", seen.oldest_waiting_ms},
@@ -205,7 +205,7 @@ Result<json::object> team_view(Team& team, Services& services) {
   json::array rules;
   for (const auto& rule : context.session_rules()) rules.push_back(session_rule_view(rule));
   const auto open = team.asks().open();
-  const auto& locks = team.locks();
+  const auto& locks = team.contention();
   const auto& inbox = team.inbox_report();
   const auto& roster = team.roster_report();
   const auto& compacted = team.housekeeping().compacted();

@@ -10,7 +10,6 @@
 
 #include "poller/context/message_life.hpp"
 #include "poller/pause.hpp"
-#include "schema/array_entry.hpp"
 #include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
@@ -106,8 +105,9 @@ asio::awaitable<void> Outbox::run() {
       std::vector<Attempt> waiting;
       for (auto& attempt : attempts) {
         const auto& row = attempt.row;  // with bytes of its own: of an earlier version, or by somebody else
-        const auto message = row.raw.empty() ? Result<schema::Message>(row.message) : schema::decode_entry(row.raw);
-        attempt.result = message ? mailbox_.post(row.inbox, *message) : PutResult{Put::refused, message.error().message};
+        const auto message = row.raw.empty() ? Result<Decoded>(Decoded{row.message}) : mailbox_.decode(row.raw);
+        attempt.result = message ? mailbox_.post(row.inbox, message->message)
+                                 : PutResult{Put::refused, message.error().message};
         const bool again = round < lock_rounds && attempt.result.put == Put::busy;
         (again ? waiting : over).push_back(std::move(attempt));
       }

@@ -10,7 +10,7 @@
 #include "poller/ledger/old_formats.hpp"
 #include "poller/ledger/row_sum.hpp"
 #include "poller/ledger/tables.hpp"
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -66,9 +66,9 @@ struct OldTable {
 
 /// What an old row's entry says in the new columns. `raw` is kept where they do not say all of it.
 void spread(const std::string& entry, bool exact, schema::Message& message, std::string& raw) {
-  auto decoded = schema::decode_entry(entry);
+  auto decoded = decode_entry(entry);
   if (decoded) message = *std::move(decoded);
-  if (exact || !decoded || schema::says_more(entry, message)) raw = entry;
+  if (exact || !decoded || says_more(entry, message)) raw = entry;
 }
 
 Status take_message(Database& database, OldRow& old) {
@@ -120,7 +120,7 @@ Status take_owed(Database& database, OldRow& old) {
     return database.damaged("outbox row " + std::to_string(row.id) + " is in no state that there is");
   const auto& entry = old.text("entry");
   spread(entry, false, row.message, row.raw);
-  if (schema::encode_entry(row.message) != entry) row.raw = entry;  // it may have been written, and is looked for
+  if (encode_entry(row.message) != entry) row.raw = entry;  // it may have been written, and is looked for
   bool sound = old.fits({"team", "batch", "inbox", "key", "entry", "request_id", "state", "attempts", "created_ms",
                          "next_ms", "last_problem"});
   if (!key_bytes(row.key.value)) {  // damaged: it stays, unreadable

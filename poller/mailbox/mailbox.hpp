@@ -1,14 +1,24 @@
-// The inboxes of one team, as every mailbox system offers them: its writing half. What is written is a neutral message;
-// how it is spelt, where it stands and what keeps others from writing at the same moment is the system's own. All calls
-// return at once, and calls for one team are made one at a time (from any thread). What it is not: a queue. What was
-// decided and is owed lives in the ledger. Source: docs/adr/0030-the-port.md.
+// The boxes of one team, as every mailbox system offers them. What is read and written is a neutral message; how it is
+// spelt, where it stands, and what keeps others from writing at the same moment is the system's own. Calls for one team
+// are made one at a time. What waits (for a lock, a writer who is at it, a big file) is an awaitable; everything else
+// returns at once. What it is not: a queue. What was accepted, decided and is owed lives in the ledger.
+// Source: docs/adr/0030-the-port.md.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "schema/error.hpp"
 #include "schema/ids.hpp"
 #include "schema/message.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::poller {
 
@@ -35,10 +45,142 @@ enum class Fate {
   lost,      // gone without having been read
 };
 
+/// As whom somebody looks into a box.
+enum class Reader {
+  owner,      // alone: what is settled as `consume` is consumed
+  beside,     // beside another who consumes it: only what is settled so is consumed, the other takes the rest
+  observer,   // another consumes it: never written to, never locked
+  passer_by,  // it is somebody else's: looked through once, without patience
+};
+
+enum class BoxState {
+  open,
+  missing,
+  empty,        // nothing, where there must be something: a writer is at work, or died
+  torn,         // does not parse, or moved while it was read
+  not_regular,  // a pipe, a link, a folder: never opened
+  too_large,    // over the limit; nothing was read
+  held,         // by a peer, all the time that we were patient
+  fault,        // `detail` says which
+};
+/// For people and `status`.
+consteval auto words_of(BoxState) {
+  return std::to_array<std::string_view>(
+      {"ok", "missing", "empty", "torn", "not_regular", "too_large", "locked", "fault"});
+}
+inline std::string_view to_string(BoxState state) { return schema::name_of(state); }
+
+/// One message as a box holds it. Valid until the next call for the same box.
+struct Taken {
+  schema::MessageKey key;  // the same message has the same key, wherever and however often it is met
+  std::string_view bytes;  // as they stand there
+  bool read = false;       // consumed before we came
+};
+
+/// What a message's bytes say.
+struct Decoded {
+  schema::Message message;
+  bool says_all = true;  // the bytes say nothing else that would be worth keeping
+};
+
+/// What tells that somebody else consumes a box.
+struct Sign {
+  enum class What {
+    flipped,   // new here, and read already: nobody writes a message like that
+    swept,     // all that was read has gone at once, as a consumer that deletes leaves it
+    consumed,  // unread before and not now, and not by us; or read by somebody before we marked it
+  };
+  What what = What::consumed;
+  schema::MessageKey key;               // none with `swept`
+  std::chrono::milliseconds waited{0};  // since we first saw it; `consumed` only
+};
+
+struct BoxSize {
+  std::size_t entries = 0;
+  std::size_t unread = 0;
+  std::uint64_t bytes = 0;
+  long long oldest_unread_ms = 0;  // by our clock, when we first saw it; 0: none is unread. Not for a passer-by
+};
+
+/// What a look at a box gives, in pieces.
+struct Batch {
+  BoxState state = BoxState::missing;
+  std::string detail;        // for people; empty when there is nothing to say
+  std::vector<Taken> taken;  // in the box's order. With `torn`: what stands whole before the damage; not to be settled
+  bool more = false;         // take() again, after settle(), for what follows
+  std::vector<Sign> signs;   // with the first piece of a look
+  BoxSize size;
+  std::string_view damaged;         // with `torn`: all that is there
+  std::uint32_t damaged_looks = 0;  // so many looks in a row found exactly this
+};
+
+/// What becomes of one that was taken and committed.
+enum class Disposal {
+  consume,
+  leave,  // not shown again, and not touched
+  again,  // shown at the next look: it did not fit
+};
+
+struct Settled : PutResult {
+  std::size_t consumed = 0;  // by this call, whenever they were settled
+};
+
+/// One of what a box holds, in its order.
+struct Item {
+  const schema::MessageKey* key = nullptr;
+  std::size_t bytes = 0;
+  bool read = false;
+};
+/// Says which may go, by their indexes, ascending; nothing at all when nothing is to be done now.
+using Choose = std::function<boost::asio::awaitable<std::optional<std::vector<std::size_t>>>(std::span<const Item>,
+                                                                                             std::uint64_t bytes)>;
+struct Trimmed : PutResult {  // `already`: nothing to gain. `busy`: others were at it all the time
+  std::size_t entries = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// One box, and whether it may hold something that has not been shown.
+struct News {
+  std::string box;
+  bool changed = false;
+};
+
+/// How long locks were held and how often others were met at them; microseconds. For `status` and the benchmark.
+struct Contention {
+  std::uint64_t acquired = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t stale_taken = 0;
+  std::uint64_t median_us = 0;
+  std::uint64_t p99_us = 0;
+};
+
 class Mailbox {
  public:
   virtual ~Mailbox() = default;
 
+  // --- reading ---
+  /// All boxes, by name; opens nothing. Valid until the next call. The first call also clears away what a killed
+  /// predecessor left half done.
+  virtual Result<std::span<const News>> news() = 0;
+  /// What is new in a box, at most so many. What was not settled
+  /// before is shown again.
+  virtual boost::asio::awaitable<Batch> take(std::string box, Reader, std::size_t most) = 0;
+  /// Of an open batch that take() gave last, also of an empty one: one disposal for each. After the commit, never
+  /// before. Consuming may wait for the last piece; what could not be consumed is tried again at the next look.
+  virtual boost::asio::awaitable<Settled> settle(std::string box, std::vector<Disposal>) = 0;
+  /// Shows everything again that is still unread: the reader stands differently now.
+  virtual void rewind(const std::string& box) = 0;
+  /// An error for a bad one among good ones: it names the field and what was found.
+  [[nodiscard]] virtual Result<Decoded> decode(std::string_view bytes) const = 0;
+  /// Whether a message may stand in the box still, or did until a moment ago: its row must not be pruned.
+  [[nodiscard]] virtual std::function<bool(const schema::MessageKey&)> held(const std::string& box) const = 0;
+  /// Takes out what is consumed and may go.
+  virtual boost::asio::awaitable<Trimmed> trim(std::string box, Choose) = 0;
+  [[nodiscard]] virtual Contention contention() const = 0;
+  /// For people: where the box is.
+  [[nodiscard]] virtual std::string place_of(const std::string& box) const = 0;
+
+  // --- writing ---
   /// Puts the message into the inbox, behind what stands there, once for each key; makes the inbox if there is none.
   /// Followed from then on.
   virtual PutResult post(const std::string& inbox, const schema::Message&) = 0;

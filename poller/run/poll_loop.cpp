@@ -27,7 +27,10 @@ const config::TeamConfig* find(const std::vector<config::TeamConfig>& configs, c
   return nullptr;
 }
 
-std::string inboxes_of(Team& team) { return team.context().config.team.root + "/" + team.context().name + "/inboxes"; }
+std::string hints_of(Team& team) {
+  const auto& config = team.context().config;
+  return system_of(config).hints_of(config, team.context().name);
+}
 
 /// Equal in what a Team keeps from the day it was made. Everything else may be replaced while it runs.
 bool same_foundation(const config::TeamConfig& a, const config::TeamConfig& b) {
@@ -119,18 +122,12 @@ void PollLoop::discover(std::optional<unsigned> polls) {
       adopt(config, config.team.name, polls);
       continue;
     }
-    auto root = services_.files.open_dir(absolute, config.team.root);
-    if (!root) {
-      if (!is_errno(root.error(), ENOENT)) warn_once(root.error().message);
+    const auto found = system_of(config).list(services_.files, config);
+    if (!found) {
+      warn_once(found.error().message);
       continue;
     }
-    auto folders = services_.files.list(*root);
-    if (!folders) {
-      warn_once(folders.error().message);
-      continue;
-    }
-    std::sort(folders->begin(), folders->end());
-    for (const auto& name : *folders)
+    for (const auto& name : *found)
       if (config.team.claims(name)) adopt(config, name, polls);
   }
   warned_ = wrong_;  // what has been mended is worth a line when it happens again, and nothing is kept for ever
@@ -146,13 +143,9 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
   }
   if (!schema::is_valid_name(name))
     return warn_once("\"" + name + "\" below " + config.team.root + " is not a name a team can have: left alone");
-  const auto root = services_.files.open_dir(absolute, config.team.root);
-  const auto folder = root ? services_.files.open_dir(*root, name) : Result<Directory>(root.error());
-  if (!folder && !is_errno(folder.error(), ENOENT)) return warn_once(folder.error().message);
-  // A folder without a roster is not a team (yet).
-  if (!folder || !services_.files.stat_at(*folder, "config.json")) return;
-  if (auto way = require_trusted_above(folder->path); !way)
-    return warn_once("team \"" + name + "\" is not served: " + way.error().message);
+  const auto is_there = system_of(config).is_team(services_.files, config, name);
+  if (!is_there) return warn_once(is_there.error().message);
+  if (!*is_there) return;
 
   auto team = std::make_shared<Team>(services_, config, name);
   if (auto restored = team->restore(); !restored) {
@@ -161,7 +154,7 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
     return warn_once("team \"" + name + "\" cannot be served: " + restored.error().message);
   }
   services_.telemetry.emit(Event::roster_appeared,
-                           {{"team", name}, {"path", config.team.root + "/" + name}, {"source", config.source}});
+                           {{"team", name}, {"path", system_of(config).place_of(config, name)}, {"source", config.source}});
   if (!schema::is_found_by_old_clients(name))
     services_.telemetry.emit(
         Event::daemon_warning,
@@ -196,7 +189,7 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
     if (took > std::max<std::chrono::milliseconds>(team->context().config.team.poll_interval, std::chrono::seconds(1)))
       services_.telemetry.emit(Event::poll_slow, {{"team", name}, {"latency_ms", std::to_string(took.count())}});
   }
-  watch_->forget(inboxes_of(*team));
+  watch_->forget(hints_of(*team));
   unwatched_.erase(name);
   if (polls) co_await team->deliver();  // a bounded run also hands over what it took in
   const std::function<bool()> given_up = [this] { return stopping_; };
@@ -243,7 +236,7 @@ asio::awaitable<void> PollLoop::run_errands(std::shared_ptr<Team> team) {
 
 bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
   const auto& name = team->context().name;
-  const auto folder = inboxes_of(*team);
+  const auto folder = hints_of(*team);
   if (!team->context().config.team.watch) {
     watch_->forget(folder);
     return true;

@@ -5,39 +5,29 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "handlers/compaction.hpp"
 #include "poller/context/team_context.hpp"
-#include "poller/mailbox/arrays/arrays_mailbox.hpp"
+#include "poller/mailbox/mailbox.hpp"
 #include "poller/team/asks.hpp"
-#include "poller/team/intake.hpp"
 #include "poller/team/shutdowns.hpp"
-#include "poller/team/witness.hpp"
 
 namespace inbox_poller::poller {
 
 class Housekeeping {
  public:
-  Housekeeping(TeamContext& context, ArraysMailbox& mailbox, const Intake& intake, const Asks& asks,
-               const Shutdowns& shutdowns, Witness& witness, boost::asio::any_io_executor executor,
-               boost::asio::thread_pool& pool)
-      : context_(context),
-        mailbox_(mailbox),
-        intake_(intake),
-        asks_(asks),
-        shutdowns_(shutdowns),
-        witness_(witness),
-        executor_(std::move(executor)),
-        pool_(pool) {}
+  Housekeeping(TeamContext& context, Mailbox& mailbox, const Asks& asks, const Shutdowns& shutdowns,
+               boost::asio::any_io_executor executor)
+      : context_(context), mailbox_(mailbox), asks_(asks), shutdowns_(shutdowns), executor_(std::move(executor)) {}
 
-  /// What the last reading of the lead's inbox found, after it was taken in.
-  void saw(const ReadResult&);
+  /// What the last look at the lead's inbox found, after it was taken in.
+  void saw(const BoxSize& size) { size_ = size; }
 
   /// Deletes finished rows that are older than `limits.retention`, once an hour.
   void prune_now_and_then();
@@ -54,34 +44,27 @@ class Housekeeping {
   [[nodiscard]] const Compacted& compacted() const { return compacted_; }
 
  private:
-  enum class Attempt { done, nothing_to_gain, try_again, gave_up };
   /// What the ledger has of read entries, by key.
   using Rows = std::unordered_map<std::string, handlers::ArchivedEntry>;
 
-  /// `rows` are those of the attempts before, a moment ago: what was not owed then is not owed now.
-  boost::asio::awaitable<Attempt> compact(const std::function<bool()>& may_write, Rows& rows);
-  /// The entries in the order of the document. Empty when the ledger cannot be read.
-  boost::asio::awaitable<std::optional<std::vector<handlers::InboxItem>>> look_up(const schema::InboxDocument&, Rows&);
+  /// The indexes of what may leave. `rows` are those of the attempts before, a moment ago: what was not owed then is
+  /// not owed now. Nothing when the ledger cannot be read, or we may not write any more.
+  boost::asio::awaitable<std::optional<std::vector<std::size_t>>> choose(std::span<const Item>, std::uint64_t bytes,
+                                                                         const std::function<bool()>& may_write,
+                                                                         Rows& rows);
   Result<std::optional<handlers::ArchivedEntry>> archived(const schema::MessageKey& key,
                                                           const std::vector<std::string>& open) const;
-  boost::asio::awaitable<WriteResult> remove(const schema::InboxDocument&, const std::vector<std::size_t>& leaving);
-  Attempt settle(const WriteResult&, const schema::InboxDocument&, const std::vector<std::size_t>& leaving);
   /// The same problem is told once.
   void tell(const std::string& problem);
 
   TeamContext& context_;
-  ArraysMailbox& mailbox_;
-  const Intake& intake_;
+  Mailbox& mailbox_;
   const Asks& asks_;
   const Shutdowns& shutdowns_;
-  Witness& witness_;
   boost::asio::any_io_executor executor_;
-  boost::asio::thread_pool& pool_;
-  std::size_t read_entries_ = 0;
-  std::uint64_t file_bytes_ = 0;
+  BoxSize size_;
   std::optional<SteadyTime> pruned_;
   SteadyTime compact_from_{};  // not before
-  KeySet gone_;                // left the inbox since rows were last pruned
   std::string problem_;
   Compacted compacted_;
 };

@@ -4,7 +4,6 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <functional>
 #include <set>
-#include <span>
 #include <utility>
 #include <variant>
 
@@ -12,15 +11,11 @@
 #include "handlers/ask_kind.hpp"
 #include "handlers/dispatch.hpp"
 #include "poller/context/message_life.hpp"
-#include "schema/array_entry.hpp"
 #include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
 
 using handlers::Right;
-using schema::InboxDocument;
-using schema::InboxEntry;
-using schema::ReadFlag;
 
 namespace {
 
@@ -47,77 +42,60 @@ constexpr std::chrono::milliseconds one_breath{60'000};
 
 }  // namespace
 
-boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const InboxDocument& document,
-                                            const Window& window, std::vector<std::size_t>& to_mark) {
-  if (window.first == 0) {
-    anew_ = std::exchange(forgotten_, false);
-    left_out_ = false;
-  }
-  const auto entries = std::span(document.entries()).subspan(window.first, window.last - window.first);
-  std::vector<const InboxEntry*> unknown;
-  for (const auto& entry : entries)
-    if (!is_present(entry)) unknown.push_back(&entry);
-
-  Fresh fresh;
-  fresh.inbox = inbox;
-  if (!unknown.empty()) {
+boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batch& batch,
+                                            std::vector<Disposal>& disposals) {
+  if (!std::exchange(goes_on_, false)) left_out_ = false;
+  Accepted accepted;
+  accepted.inbox = inbox;
+  if (!batch.taken.empty()) {
     std::function<Status(EventBatch&)> work = [&](EventBatch& events) {
-      return take_all(document, unknown, events, fresh);
+      return take_all(batch.taken, events, accepted);
     };
-    std::function<void()> applied = [&] { apply(fresh); };
+    std::function<void()> applied = [&] { apply(accepted); };
     const auto committed = co_await commits_.commit(context_, std::move(work), std::move(applied));
     if (!committed) co_return committed;
   }
-
-  present_.add(std::move(fresh.keys));
-  for (std::size_t i = window.first; i < window.last; ++i) {
-    const auto& entry = document.entries()[i];
-    const bool unread = entry.read == ReadFlag::unread || entry.read == ReadFlag::absent;
-    // An entry whose flag is not a boolean, or that is no object, has no flag to set: it stays, and stays known.
-    const bool may_mark = handlers::may_mark(context_.standing, ours_.contains(entry.key.value));
-    if (unread && may_mark && is_present(entry) && document.entry_bytes(entry).starts_with('{')) to_mark.push_back(i);
-  }
-  left_out_ = left_out_ || !fresh.full.empty();
-  full_told_ = full_told_ || !fresh.full.empty();
+  left_out_ = left_out_ || !accepted.full.empty();
+  full_told_ = batch.more ? full_told_ || left_out_ : left_out_;
+  goes_on_ = batch.more;
   looked_ = true;
+  disposals = std::move(accepted.disposals);
   co_return Done{};
 }
 
-Status Intake::take_all(const InboxDocument& document, const std::vector<const InboxEntry*>& unknown,
-                        EventBatch& events, Fresh& fresh) {
+Status Intake::take_all(const std::vector<Taken>& taken, EventBatch& events, Accepted& accepted) {
   auto waiting = context_.ledger.deliveries().waiting_by_sender(context_.name);
   if (!waiting) return waiting.error();
-  fresh.waiting = *std::move(waiting);
-  for (const auto& [sender, count] : fresh.waiting) fresh.queued_chat += count;
+  accepted.waiting = *std::move(waiting);
+  for (const auto& [sender, count] : accepted.waiting) accepted.queued_chat += count;
   const auto batch = context_.ledger.next_batch();
   if (!batch) return batch.error();
-  fresh.batch = *batch;
-  for (const auto* entry : unknown) {
-    const auto known = context_.ledger.messages().known(entry->key);
+  accepted.batch = *batch;
+  for (const auto& one : taken) {
+    accepted.stays = accepted.ours = false;
+    const auto known = context_.ledger.messages().known(one.key);
     if (!known) return known.error();
-    if (!*known) {
-      if (auto accepted = accept(document, *entry, events, fresh); !accepted) return accepted;
-      continue;
-    }
-    if (auto met = met_again(*entry, events, fresh); !met) return met;
+    if (auto done = *known ? met_again(one, events, accepted) : accept(one, events, accepted); !done) return done;
+    const bool consumed = handlers::may_mark(context_.standing, accepted.ours);
+    const auto disposal = consumed ? Disposal::consume : Disposal::leave;
+    accepted.disposals.push_back(accepted.stays ? Disposal::again : disposal);
   }
-  for (const auto& [name, member] : fresh.members)
+  for (const auto& [name, member] : accepted.members)
     if (auto put = context_.ledger.members().put(member); !put) return put;
-  if (!fresh.full.empty() && !full_told_)
+  if (!accepted.full.empty() && !full_told_)
     events.add(Event::inbox_full, {{"team", context_.name},
-                                   {"inbox", fresh.inbox},
-                                   {"count", std::to_string(fresh.queued_chat)},
-                                   {"reason", fresh.full + ": further chat stays unread in the inbox"}});
+                                   {"inbox", accepted.inbox},
+                                   {"count", std::to_string(accepted.queued_chat)},
+                                   {"reason", accepted.full + ": further chat stays unread in the inbox"}});
   return Done{};
 }
 
-void Intake::apply(Fresh& fresh) {
-  for (const auto& request : fresh.pending) asks_.opened(request);
-  for (auto& [name, member] : fresh.members) context_.members[name] = std::move(member);
-  for (const auto& shutdown : fresh.answered) shutdowns_.answered(shutdown);
-  for (const auto& id : fresh.repeated) outbox_.owed_again(id);
-  ours_.insert(fresh.ours.begin(), fresh.ours.end());
-  for (const auto& request : fresh.moot) {
+void Intake::apply(Accepted& accepted) {
+  for (const auto& request : accepted.pending) asks_.opened(request);
+  for (auto& [name, member] : accepted.members) context_.members[name] = std::move(member);
+  for (const auto& shutdown : accepted.answered) shutdowns_.answered(shutdown);
+  for (const auto& id : accepted.repeated) outbox_.owed_again(id);
+  for (const auto& request : accepted.moot) {
     handlers::Answer answer;
     answer.event = handlers::AskEvent::answered_by_other;
     answer.by = context_.lead;
@@ -126,53 +104,37 @@ void Intake::apply(Fresh& fresh) {
   }
 }
 
-void Intake::finish(const InboxDocument& document, std::size_t known, bool whole) {
-  std::vector<Fingerprint> still;
-  std::unordered_set<std::string> still_ours;
-  for (std::size_t i = 0; i < document.entries().size(); ++i) {
-    const auto& key = document.entries()[i].key;
-    if (i >= known && is_present(document.entries()[i])) still.push_back(fingerprint(key));
-    if (ours_.contains(key.value)) still_ours.insert(key.value);
-  }
-  present_ = KeySet(std::move(still));
-  if (whole) ours_ = std::move(still_ours);
-  full_told_ = left_out_;
-}
-
-bool Intake::is_present(const InboxEntry& entry) const {
-  return (entry.known && !anew_) || present_.contains(entry.key);
-}
-
-Status Intake::accept(const InboxDocument& document, const InboxEntry& entry, EventBatch& events, Fresh& fresh) {
+Status Intake::accept(const Taken& taken, EventBatch& events, Accepted& accepted) {
   MessageRow row;
   row.team = context_.name;
-  row.inbox = fresh.inbox;
-  row.key = entry.key;
+  row.inbox = accepted.inbox;
+  row.key = taken.key;
   row.received_ms = context_.clock.wall_ms();
-  row.batch = fresh.batch;
+  row.batch = accepted.batch;
 
-  row.raw = document.entry_bytes(entry);
-  auto message = schema::decode_entry(row.raw);
-  if (!message) {
+  row.raw = taken.bytes;
+  auto decoded = mailbox_.decode(row.raw);
+  if (!decoded) {
     row.disposition = Disposition::bad;
     row.type = "bad";
-    row.code = message.error().code;
-    row.reason = message.error().message;
-    return record(row, Event::message_bad, events, fresh);
+    row.code = decoded.error().code;
+    row.reason = decoded.error().message;
+    return record(row, Event::message_bad, events, accepted);
   }
-  row.message = *std::move(message);
+  accepted.says_all = decoded->says_all;
+  row.message = std::move(decoded->message);
   row.sender = std::string(schema::bare_name(row.message.from));
   // Peers identify a message by (from, timestamp, text); without a timestamp two equal texts are two messages.
-  if (schema::occurrence_of(entry.key) > 0 && !row.message.timestamp.empty()) {
+  if (schema::occurrence_of(taken.key) > 0 && !row.message.timestamp.empty()) {
     row.disposition = Disposition::duplicate;
     row.type = "duplicate";
     row.reason = "the same sender, time and text as an earlier entry of this inbox";
-    return record(row, Event::message_duplicate, events, fresh);
+    return record(row, Event::message_duplicate, events, accepted);
   }
-  return judge(entry, row, events, fresh);
+  return judge(taken, row, events, accepted);
 }
 
-Status Intake::judge(const InboxEntry& entry, MessageRow& row, EventBatch& events, Fresh& fresh) {
+Status Intake::judge(const Taken& taken, MessageRow& row, EventBatch& events, Accepted& accepted) {
   const auto payload = schema::decode_payload(row.message.text);
   row.type = std::string(schema::type_name(payload));
 
@@ -185,7 +147,7 @@ Status Intake::judge(const InboxEntry& entry, MessageRow& row, EventBatch& event
     shutdown = std::move(*found);
     known.shutdown = shutdown ? &*shutdown : nullptr;
   }
-  if (const auto* member = last_known(row.sender, fresh);
+  if (const auto* member = last_known(row.sender, accepted);
       member != nullptr && row.received_ms - member->last_seen_ms < one_breath.count()) {
     known.last_state = member->state;
     known.last_detail = member->detail;
@@ -208,43 +170,47 @@ Status Intake::judge(const InboxEntry& entry, MessageRow& row, EventBatch& event
       context_.warn_of(row.sender, known.worth);
     }
   }
-  const handlers::Incoming incoming{row.message, entry.key, row.received_ms, place_};
+  const handlers::Incoming incoming{row.message, taken.key, row.received_ms, place_};
   const auto outcome = handlers::dispatch(incoming, payload, context_.view(), known);
-  return std::visit([&](const auto& what) { return apply(what, entry, row, events, fresh); }, outcome);
+  return std::visit([&](const auto& what) { return apply(what, taken, row, events, accepted); }, outcome);
 }
 
-Status Intake::apply(const handlers::ToLead& what, const InboxEntry& entry, MessageRow& row, EventBatch& events,
-                     Fresh& fresh) {
-  seen(row, fresh);
+Status Intake::apply(const handlers::ToLead& what, const Taken& taken, MessageRow& row, EventBatch& events,
+                     Accepted& accepted) {
+  seen(row, accepted);
   row.disposition = Disposition::chat;
-  return receive(handlers::receive(what, arrival(entry, row, fresh), context_.view()), row, events, fresh);
+  return receive(handlers::receive(what, arrival(taken, row, accepted), context_.view()), row, events, accepted);
 }
 
-handlers::Arrival Intake::arrival(const InboxEntry& entry, const MessageRow& row, Fresh& fresh) {
-  return {row.sender, entry.read == ReadFlag::read, fresh.queued_chat, fresh.waiting[row.sender]};
+handlers::Arrival Intake::arrival(const Taken& taken, const MessageRow& row, Accepted& accepted) {
+  return {row.sender, taken.read, accepted.queued_chat, accepted.waiting[row.sender]};
 }
 
-Status Intake::receive(const handlers::Reception& taken, MessageRow& row, EventBatch& events, Fresh& fresh) const {
+Status Intake::receive(const handlers::Reception& reception, MessageRow& row, EventBatch& events,
+                       Accepted& accepted) const {
   using What = handlers::Reception::What;
-  switch (taken.what) {
-    case What::left: return leave(row, row.disposition, events, fresh);
-    case What::stays: fresh.full = taken.reason; return Done{};
-    case What::already_read: row.reason = taken.reason; return record(row, Event::message_already_read, events, fresh);
+  switch (reception.what) {
+    case What::left: return leave(row, row.disposition, events, accepted);
+    case What::stays:
+      accepted.full = reception.reason;
+      accepted.stays = true;
+      return Done{};
+    case What::already_read: row.reason = reception.reason; return record(row, Event::message_already_read, events, accepted);
     case What::accepted: break;
   }
-  if (taken.lane != handlers::Lane::none) row.delivery = DeliveryState::queued;
-  if (taken.lane == handlers::Lane::digest) row.priority = Priority::digest;
-  if (taken.lane == handlers::Lane::urgent) row.priority = Priority::urgent;
-  if (taken.lane > handlers::Lane::digest) {
-    ++fresh.queued_chat;
-    ++fresh.waiting[row.sender];
+  if (reception.lane != handlers::Lane::none) row.delivery = DeliveryState::queued;
+  if (reception.lane == handlers::Lane::digest) row.priority = Priority::digest;
+  if (reception.lane == handlers::Lane::urgent) row.priority = Priority::urgent;
+  if (reception.lane > handlers::Lane::digest) {
+    ++accepted.queued_chat;
+    ++accepted.waiting[row.sender];
   }
-  return record(row, Event::message_accepted, events, fresh);
+  return record(row, Event::message_accepted, events, accepted);
 }
 
-Status Intake::apply(const handlers::WorkerStatus& status, const InboxEntry& entry, MessageRow& row, EventBatch& events,
-                     Fresh& fresh) {
-  if (auto* member = seen(row, fresh); member != nullptr) {
+Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, MessageRow& row, EventBatch& events,
+                     Accepted& accepted) {
+  if (auto* member = seen(row, accepted); member != nullptr) {
     member->state = status.state;
     member->detail = status.detail;
     const bool names_it = status.state == "assigned" || status.state == "completed";
@@ -252,36 +218,36 @@ Status Intake::apply(const handlers::WorkerStatus& status, const InboxEntry& ent
   }
   // A turn has ended: no tool call of it waits for a permission any more, whoever answered.
   for (const auto& request : asks_.open())
-    if (handlers::is_moot(request, status, row.sender, context_.standing)) fresh.moot.push_back(request);
+    if (handlers::is_moot(request, status, row.sender, context_.standing)) accepted.moot.push_back(request);
   row.disposition = Disposition::status;
-  return receive(handlers::receive(status, arrival(entry, row, fresh), context_.view()), row, events, fresh);
+  return receive(handlers::receive(status, arrival(taken, row, accepted), context_.view()), row, events, accepted);
 }
 
-Status Intake::apply(const handlers::Refused& refused, const InboxEntry&, MessageRow& row, EventBatch& events,
-                     Fresh& fresh) {
-  if (!context_.may(Right::take)) return leave(row, Disposition::control, events, fresh);
+Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow& row, EventBatch& events,
+                     Accepted& accepted) {
+  const auto reception = handlers::receive(refused, context_.standing);
+  if (reception.what == handlers::Reception::What::left) return leave(row, Disposition::control, events, accepted);
   row.disposition = Disposition::refused;
   row.code = refused.code;
-  row.reason = refused.reason;
-  return record(row, Event::message_refused, events, fresh);
+  row.reason = reception.reason;
+  return record(row, Event::message_refused, events, accepted);
 }
 
-Status Intake::apply(const handlers::Asked& asked, const InboxEntry& entry, MessageRow& row, EventBatch& events,
-                     Fresh& fresh) {
+Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRow& row, EventBatch& events,
+                     Accepted& accepted) {
   row.disposition = Disposition::control;
-  seen(row, fresh);
-  if (!context_.may(Right::take) && !handlers::is_open(asked.request.state)) {
-    if (entry.read == ReadFlag::read) {
-      if (looked_)
-        events.add(Event::request_lost_race, {{"team", context_.name},
-                                              {"request_id", asked.request.request_id},
-                                              {"from", asked.request.asker},
-                                              {"reason", "the lead had read the ask before we did"}});
-      return leave(row, Disposition::control, events, fresh);
-    }
-    fresh.ours.insert(row.key.value);
+  seen(row, accepted);
+  const auto whose = handlers::first_met(asked, taken.read, context_.standing);
+  if (whose == handlers::FirstMet::left) {
+    if (looked_)
+      events.add(Event::request_lost_race, {{"team", context_.name},
+                                            {"request_id", asked.request.request_id},
+                                            {"from", asked.request.asker},
+                                            {"reason", "the lead had read the ask before we did"}});
+    return leave(row, Disposition::control, events, accepted);
   }
-  if (auto recorded = record(row, Event::message_accepted, events, fresh); !recorded) return recorded;
+  accepted.ours = whose == handlers::FirstMet::ours;
+  if (auto recorded = record(row, Event::message_accepted, events, accepted); !recorded) return recorded;
   const auto& request = asked.request;
   if (auto put = context_.ledger.asks().put(context_.name, request); !put) return put;
   if (auto queued = context_.enqueue(asked.posts, request.request_id, row.batch); !queued) return queued;
@@ -298,7 +264,7 @@ Status Intake::apply(const handlers::Asked& asked, const InboxEntry& entry, Mess
                 {"reason", request.reason}};
   if (handlers::is_open(request.state)) {
     fields.emplace_back("deadline_ms", std::to_string(request.deadline_ms));
-    fresh.pending.push_back(request);
+    accepted.pending.push_back(request);
     events.add(Event::request_pending, std::move(fields));
     return asks_.put_before_lead(request, events);
   }
@@ -307,32 +273,32 @@ Status Intake::apply(const handlers::Asked& asked, const InboxEntry& entry, Mess
   return Done{};
 }
 
-Status Intake::apply(const handlers::AskedAgain&, const InboxEntry&, MessageRow& row, EventBatch& events,
-                     Fresh& fresh) {
+Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row, EventBatch& events,
+                     Accepted& accepted) {
   const auto worth = context_.worth(row.sender);
   const bool beside_lead = !context_.may(Right::take);
   const auto by_rule = beside_lead ? answered_by_us(row.request_id, row.sender) : Result<bool>(false);
   if (!by_rule) return by_rule.error();
   const auto repeat = handlers::repeated(context_.standing, *by_rule, worth);
-  if (repeat == handlers::Repeat::left) return leave(row, Disposition::control, events, fresh);
-  if (beside_lead) fresh.ours.insert(row.key.value);
+  if (repeat == handlers::Repeat::left) return leave(row, Disposition::control, events, accepted);
+  if (beside_lead) accepted.ours = true;
   row.disposition = Disposition::control;
   row.reason = repeat == handlers::Repeat::answered
                    ? "the same ask as before; the recorded answer, if there is one, is written again"
                    : "the same ask as before; nothing is written: " + handlers::verifies(row.sender, worth);
-  if (auto recorded = record(row, Event::request_repeated, events, fresh); !recorded) return recorded;
+  if (auto recorded = record(row, Event::request_repeated, events, accepted); !recorded) return recorded;
   if (repeat == handlers::Repeat::told) return Done{};
   auto written = context_.ledger.outbox().of_request(context_.name, row.request_id);
   if (!written) return written.error();
   auto answers = only_answers(*std::move(written), row);
   if (answers.empty()) return Done{};
-  fresh.repeated.push_back(row.request_id);
+  accepted.repeated.push_back(row.request_id);
   return context_.ledger.outbox().resend(std::move(answers), row.received_ms);
 }
 
-Status Intake::apply(const handlers::ShutdownAnswered& answered, const InboxEntry&, MessageRow& row, EventBatch& events,
-                     Fresh& fresh) {
-  seen(row, fresh);
+Status Intake::apply(const handlers::ShutdownAnswered& answered, const Taken&, MessageRow& row, EventBatch& events,
+                     Accepted& accepted) {
+  seen(row, accepted);
   auto found = context_.ledger.shutdowns().find(context_.name, answered.request_id);
   if (!found) return found.error();
   const auto old = (*found)->state;  // it was there a moment ago, in this transaction
@@ -343,28 +309,27 @@ Status Intake::apply(const handlers::ShutdownAnswered& answered, const InboxEntr
   // The lead reads the worker's reason in its own words; of a consent it hears when all is done.
   row.disposition = answered.approved ? Disposition::control : Disposition::chat;
   if (!answered.approved) row.delivery = DeliveryState::queued;
-  if (auto recorded = record(row, Event::message_accepted, events, fresh); !recorded) return recorded;
+  if (auto recorded = record(row, Event::message_accepted, events, accepted); !recorded) return recorded;
   events.add(Event::shutdown_state, {{"team", context_.name},
                                      {"request_id", shutdown.request_id},
                                      {"from", shutdown.member},
                                      {"old", std::string(handlers::to_string(old))},
                                      {"new", std::string(handlers::to_string(shutdown.state))},
                                      {"reason", answered.answer}});
-  fresh.answered.push_back(std::move(shutdown));
+  accepted.answered.push_back(std::move(shutdown));
   return Done{};
 }
 
-Status Intake::leave(MessageRow& row, Disposition disposition, EventBatch& events, Fresh& fresh) const {
+Status Intake::leave(MessageRow& row, Disposition disposition, EventBatch& events, Accepted& accepted) const {
   row.disposition = disposition;
   row.code = handlers::left_code;
   row.reason = handlers::left_reason(context_.standing);
-  return record(row, Event::message_left, events, fresh);
+  return record(row, Event::message_left, events, accepted);
 }
 
-Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fresh) const {
-  fresh.keys.push_back(fingerprint(entry.key));
-  if (!context_.may(Right::mark_answered) || entry.read == ReadFlag::read) return Done{};
-  const auto found = context_.ledger.messages().find(entry.key);
+Status Intake::met_again(const Taken& taken, EventBatch& events, Accepted& accepted) const {
+  if (!context_.may(Right::mark_answered) || taken.read) return Done{};
+  const auto found = context_.ledger.messages().find(taken.key);
   if (!found) return found.error();
   if (!*found) return Done{};
   const auto& row = **found;
@@ -372,9 +337,9 @@ Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fre
   if (!by_rule) return by_rule.error();
   const bool unsent = row.disposition == Disposition::chat && row.delivery == DeliveryState::none;
   const auto again = handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, *by_rule});
-  if (again == handlers::Again::ours_to_mark) fresh.ours.insert(entry.key.value);
+  if (again == handlers::Again::ours_to_mark) accepted.ours = true;
   if (again != handlers::Again::taken_over) return Done{};
-  ++fresh.queued_chat;
+  ++accepted.queued_chat;
   events.add(Event::message_accepted, {{"team", context_.name},
                                        {"inbox", row.inbox},
                                        {"from", row.sender},
@@ -382,7 +347,13 @@ Status Intake::met_again(const InboxEntry& entry, EventBatch& events, Fresh& fre
                                        {"message_key", row.key.value},
                                        {"new", "queued"},
                                        {"reason", "was left to another lead, which did not read it"}});
-  return context_.ledger.deliveries().take_over(entry.key);
+  return context_.ledger.deliveries().take_over(taken.key);
+}
+
+Result<bool> Intake::answered(const schema::MessageKey& key) const {
+  const auto row = context_.ledger.messages().find(key);
+  if (!row) return row.error();
+  return *row ? answered_by_us((*row)->request_id, (*row)->sender) : Result<bool>(false);
 }
 
 Result<bool> Intake::answered_by_us(const std::string& request_id, const std::string& asker) const {
@@ -394,12 +365,11 @@ Result<bool> Intake::answered_by_us(const std::string& request_id, const std::st
   });
 }
 
-Status Intake::record(MessageRow& row, Event event, EventBatch& events, Fresh& fresh) const {
+Status Intake::record(MessageRow& row, Event event, EventBatch& events, Accepted& accepted) const {
   // What is shown to the operator is kept to the byte; of the rest what the message does not say.
   const bool is_exact = row.disposition == Disposition::refused || row.disposition == Disposition::bad;
-  if (!is_exact && !schema::says_more(row.raw, row.message)) row.raw.clear();
+  if (!is_exact && accepted.says_all) row.raw.clear();
   if (auto inserted = context_.ledger.messages().insert(row); !inserted) return inserted.error();
-  fresh.keys.push_back(fingerprint(row.key));
   // Chat and status that came in as they were: by far the most, and the row tells it all. An ask's line is its own.
   if (event == Event::message_accepted && row.request_id.empty())
     events.add_told_by_row(event, accepted_fields(row));
@@ -408,17 +378,17 @@ Status Intake::record(MessageRow& row, Event event, EventBatch& events, Fresh& f
   return Done{};
 }
 
-const MemberRow* Intake::last_known(const std::string& name, const Fresh& fresh) const {
-  if (const auto now = fresh.members.find(name); now != fresh.members.end()) return &now->second;
+const MemberRow* Intake::last_known(const std::string& name, const Accepted& accepted) const {
+  if (const auto now = accepted.members.find(name); now != accepted.members.end()) return &now->second;
   const auto before = context_.members.find(name);
   return before == context_.members.end() ? nullptr : &before->second;
 }
 
 /// Notes a sign of life of somebody who is or was a member; null for other welcome senders.
-MemberRow* Intake::seen(const MessageRow& row, Fresh& fresh) const {
+MemberRow* Intake::seen(const MessageRow& row, Accepted& accepted) const {
   const auto known = context_.members.find(row.sender);
   if (known == context_.members.end()) return nullptr;
-  auto& member = fresh.members.try_emplace(row.sender, known->second).first->second;
+  auto& member = accepted.members.try_emplace(row.sender, known->second).first->second;
   member.last_seen_ms = row.received_ms;
   return &member;
 }

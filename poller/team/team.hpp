@@ -16,19 +16,19 @@
 #include "poller/context/team_context.hpp"
 #include "poller/delivery/delivery.hpp"
 #include "poller/effects/outbox.hpp"
-#include "poller/mailbox/arrays/arrays_mailbox.hpp"
+#include "poller/mailbox/members.hpp"
+#include "poller/mailbox/transport.hpp"
 #include "poller/pause.hpp"
 #include "poller/team/asks.hpp"
 #include "poller/team/housekeeping.hpp"
 #include "poller/team/intake.hpp"
-#include "poller/team/lookout.hpp"
 #include "poller/team/notifier.hpp"
 #include "poller/team/orders.hpp"
 #include "poller/team/plan_reminders.hpp"
 #include "poller/team/quarantine.hpp"
 #include "poller/team/shutdowns.hpp"
 #include "poller/team/stops.hpp"
-#include "poller/team/witness.hpp"
+#include "poller/team/worker_boxes.hpp"
 #include "poller/team/worker_calls.hpp"
 
 namespace inbox_poller::poller {
@@ -52,6 +52,14 @@ struct Services {
 struct InboxReport {
   std::string state = "not polled yet";  // ok, missing, empty, torn, not_regular, too_large, locked, fault
   std::string detail;
+};
+
+/// What another consumer did with the lead's inbox since we began to watch it.
+struct Watched {
+  std::uint64_t consumed = 0;
+  std::uint64_t waiting = 0;
+  EpochMs oldest_waiting_ms = 0;  // when the oldest waiting one was first seen; 0: none waits
+  EpochMs longest_ms = 0;         // the longest that one waited
 };
 
 /// How the roster looked at the last poll, likewise.
@@ -105,8 +113,8 @@ class Team {
   Shutdowns& shutdowns() { return shutdowns_; }
   Orders& orders() { return orders_; }
   WorkerCalls& worker_calls() { return worker_calls_; }
-  [[nodiscard]] const Lookout& lookout() const { return lookout_; }
-  [[nodiscard]] const Witness& witness() const { return witness_; }
+  [[nodiscard]] const WorkerBoxes& worker_boxes() const { return worker_boxes_; }
+  [[nodiscard]] const Watched& watched() const { return watched_; }
   [[nodiscard]] const handlers::Standing& standing() const { return context_.standing; }
   /// Back to the configured role after a foreign consumer stopped us. A lead that lives is not heeded any more.
   Status resume();
@@ -121,7 +129,7 @@ class Team {
   [[nodiscard]] const RosterReport& roster_report() const { return roster_report_; }
   [[nodiscard]] std::string inbox_path() const;
   [[nodiscard]] const Housekeeping& housekeeping() const { return housekeeping_; }
-  [[nodiscard]] const LockStatistics& locks() const { return locks_; }
+  [[nodiscard]] const Contention& contention() const { return contention_; }
 
  private:
   /// Why a poll goes no further: no team, or a roster that cannot be read yet; empty when it does.
@@ -131,35 +139,34 @@ class Team {
   /// The roster's file holds nothing: the team is served by what was last seen in it, and as its only leader we put
   /// that back.
   void do_without_roster();
-  boost::asio::awaitable<void> look_at_lead();
-  boost::asio::awaitable<void> look_at_alias(std::string inbox);
-  boost::asio::awaitable<void> look_at_workers();
-  boost::asio::awaitable<ReadResult> read_patiently(std::string inbox, std::uint64_t size);
-  boost::asio::awaitable<ReadResult> read_once(std::string inbox, std::uint64_t size, ReadMode mode);
-  boost::asio::awaitable<void> take_in(ReadResult result);
-  boost::asio::awaitable<bool> take_windows(std::string inbox, Intake& intake, ReadResult& result);
-  boost::asio::awaitable<bool> mark(std::string inbox, schema::InboxDocument& document,
-                                    std::vector<std::size_t> indexes);
-  boost::asio::awaitable<bool> mark_some(const std::string& inbox, const schema::InboxDocument& document,
-                                         std::span<const std::size_t> indexes);
-  /// What the lead or somebody else did with the inbox since the last reading.
-  void witness(const ReadResult&);
-  /// Role front: asks that we answered and marked, and that the lead had read before our mark all the same.
-  [[nodiscard]] std::vector<Witness::Consumed> overtaken(const schema::InboxDocument&, const Witness::Sighting&);
+  using Boxes = Result<std::span<const News>>;
+  boost::asio::awaitable<void> look_at_lead(Boxes);
+  boost::asio::awaitable<void> look_at_alias(std::string box, Boxes);
+  boost::asio::awaitable<void> look_at_workers(std::span<const News>);
+  /// As whom we read the lead's inbox.
+  [[nodiscard]] Reader reader() const;
+  /// All that is new in a box of the lead's. False when something was left undone.
+  boost::asio::awaitable<bool> take_in(std::string box, Intake& intake);
+  /// How the lead's inbox looks at the beginning of a look. False when the look ends here.
+  boost::asio::awaitable<bool> begin_look(const Batch&);
+  boost::asio::awaitable<bool> settle(std::string box, std::vector<Disposal>);
+  /// What the lead or somebody else did with the inbox since the last look.
+  void heed(const Batch&);
   void foreign_consumer(std::string code, std::size_t count);
   /// Somebody else consumes the lead's inbox: does as configured.
   void give_way(const std::string& reason);
   void stand(handlers::Standing);
   /// A client that says in the roster that it leads the team, and lives, reads the lead's inbox itself.
   void heed_lead_process();
-  boost::asio::awaitable<void> quarantine_torn(const ReadResult&);
-  void report(ReadOutcome, const std::string& detail);
+  boost::asio::awaitable<void> set_torn_aside(const Batch&);
+  void report(BoxState, const std::string& detail);
   /// Nobody else reads the lead's inbox, as far as we have seen.
   [[nodiscard]] bool is_alone() const;
 
   Services& services_;
   TeamContext context_;
-  std::unique_ptr<ArraysMailbox> mailbox_;
+  OpenTeam boxes_;
+  Mailbox& mailbox_;
   Members& members_;
   Notifier notifier_;
   Asks asks_;
@@ -174,22 +181,17 @@ class Team {
   Stops stops_;
   Orders orders_;
   PlanReminders plan_reminders_;
-  Lookout lookout_;
-  Witness witness_;
+  WorkerBoxes worker_boxes_;
   Housekeeping housekeeping_;
   std::vector<SteadyTime> foreign_signs_;
-  std::map<std::string, SteadyTime> marked_;  // role front: what we marked of late, by key
   bool retired_ = false;
   boost::asio::steady_timer timer_;
   bool poked_ = false;
   bool hinted_ = false;
   boost::asio::steady_timer::time_point polled_at_;  // when the poll under way or the last one began
   Signal chat_;
-  std::optional<SteadyTime> replaced_;  // when flags were last set by replacing the file
-  long long changes_ = -1;              // the ledger's, when we last raised it
-  bool must_read_ = true;               // something was left undone: read although the file does not change
-  std::uint32_t torn_polls_ = 0;
-  std::size_t torn_bytes_ = 0;  // a hash of what was read then
+  long long changes_ = -1;  // the ledger's, when we last raised it
+  bool must_read_ = true;   // something was left undone: read although the file does not change
   RosterReport roster_report_;
   std::string lead_claim_;      // that was heeded
   std::string roster_problem_;
@@ -197,10 +199,10 @@ class Team {
   SteadyTime roster_kept_;                  // since when it has it
   bool has_roster_ = false;
   bool roster_adopted_ = false;  // what the mailbox read last
-  std::string lead_;             // whose inbox it was that we looked at
   InboxReport report_;
-  std::string mark_detail_;
-  LockStatistics locks_;
+  std::string settle_detail_;
+  Watched watched_;
+  Contention contention_;
 };
 
 }  // namespace inbox_poller::poller

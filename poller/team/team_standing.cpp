@@ -6,12 +6,6 @@
 #include "poller/team/team.hpp"
 
 namespace inbox_poller::poller {
-namespace {
-
-constexpr std::chrono::seconds overtaken_within{10};  // a lead polls every second, and a lock is stale after ten
-
-}  // namespace
-
 bool Team::is_alone() const {
   if (retired_ || !context_.may(handlers::Right::compact)) return false;
   const auto now = services_.clock.steady();
@@ -19,58 +13,46 @@ bool Team::is_alone() const {
                       [now](SteadyTime sign) { return now - sign <= handlers::sign_lasts; });
 }
 
-void Team::witness(const ReadResult& result) {
-  const auto sighting = witness_.look(result.document, services_.clock.wall_ms(), {result.knew, result.skipped});
+void Team::heed(const Batch& batch) {
+  using What = Sign::What;
+  watched_.waiting = batch.size.unread;
+  watched_.oldest_waiting_ms = batch.size.oldest_unread_ms;
   if (!context_.may(handlers::Right::watch_lead)) {
     // What the ledger has was in the inbox before: a peer put an older copy of the file back.
-    const auto flipped = std::count_if(sighting.flipped.begin(), sighting.flipped.end(), [&](const auto& key) {
-      const auto known = services_.ledger.messages().known(key);
+    const auto flipped = std::count_if(batch.signs.begin(), batch.signs.end(), [&](const Sign& sign) {
+      if (sign.what != What::flipped) return false;
+      const auto known = services_.ledger.messages().known(sign.key);
       return known && !*known;
     });
+    const bool swept = std::any_of(batch.signs.begin(), batch.signs.end(),
+                                   [](const Sign& sign) { return sign.what == What::swept; });
     if (flipped > 0) foreign_consumer("flipped", static_cast<std::size_t>(flipped));
-    if (sighting.swept) foreign_consumer("removed", 1);
+    if (swept) foreign_consumer("removed", 1);
     return;
   }
-  auto consumed = overtaken(result.document, sighting);
-  consumed.insert(consumed.end(), sighting.consumed.begin(), sighting.consumed.end());
+  std::vector<Sign> consumed;
+  for (const auto& sign : batch.signs)
+    if (sign.what == What::consumed) consumed.push_back(sign);
   if (consumed.empty()) return;
+  watched_.consumed += consumed.size();
+  for (const auto& one : consumed)
+    watched_.longest_ms = std::max(watched_.longest_ms, static_cast<EpochMs>(one.waited.count()));
   static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
     for (const auto& one : consumed) {
-      const bool answered = intake_.answered(one.key);
+      const auto answered = intake_.answered(one.key);
+      if (!answered) return answered.error();
       Fields fields{{"team", context_.name},
                     {"inbox", context_.lead},
                     {"message_key", one.key.value},
-                    {"latency_ms", std::to_string(std::max<EpochMs>(0, one.waited_ms))}};
-      if (answered)
+                    {"latency_ms", std::to_string(std::max<long long>(0, one.waited.count()))}};
+      if (*answered)
         fields.emplace_back("reason",
                             "we had answered it, but the lead took it before our mark; the first answer at "
                             "the worker counts");
-      events.add(answered ? Event::request_lost_race : Event::message_consumed, std::move(fields));
+      events.add(*answered ? Event::request_lost_race : Event::message_consumed, std::move(fields));
     }
     return Done{};
   }));
-}
-
-std::vector<Witness::Consumed> Team::overtaken(const schema::InboxDocument& document,
-                                               const Witness::Sighting& sighting) {
-  // Old clients read, then lock, mark and write all of it anew. When that leaves our own mark behind and changes
-  // nothing else, the lead had something to mark, which it had read as unread: what we marked.
-  const auto now = services_.clock.steady();
-  std::erase_if(marked_, [now](const auto& one) { return now - one.second > overtaken_within; });
-  const auto& entries = document.entries();
-  const bool may_have_other_reasons = !sighting.consumed.empty() || !sighting.flipped.empty() ||
-                                      std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
-                                        return entry.read != schema::ReadFlag::read;
-                                      });
-  std::vector<Witness::Consumed> found;
-  for (const auto& entry : entries) {
-    const auto marked = marked_.find(entry.key.value);
-    if (marked == marked_.end() || document.is_marked_in_place(entry)) continue;
-    const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now - marked->second);
-    if (!may_have_other_reasons) found.push_back({entry.key, since.count()});
-    marked_.erase(marked);
-  }
-  return found;
 }
 
 void Team::foreign_consumer(std::string code, std::size_t count) {
@@ -135,8 +117,8 @@ void Team::stand(handlers::Standing standing) {
   const auto speaks = handlers::Right::tell_lead;  // also while stopped: what was taken in stays ours
   if (now != old && !(rights_of(old, speaks) && rights_of(now, speaks))) {
     delivery_.serve_anew();
-    intake_.forget();
-    for (auto& [inbox, intake] : alias_intakes_) intake.forget();
+    mailbox_.rewind(context_.lead);
+    for (auto& [box, intake] : alias_intakes_) mailbox_.rewind(box);
   }
   foreign_signs_.clear();
   must_read_ = true;

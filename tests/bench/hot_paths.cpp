@@ -102,7 +102,7 @@ void count(Work work) {
 void scan() {
   std::string bytes = inbox_of_bytes(1'000'000);
   std::size_t found = 0;
-  count([&] { found = schema::InboxDocument::scan(std::move(bytes), {"t", "team-lead"}).entries().size(); });
+  count([&] { found = poller::InboxDocument::scan(std::move(bytes), {"t", "team-lead"}).entries().size(); });
   if (found < 2000) give_up("entries are missing");
 }
 

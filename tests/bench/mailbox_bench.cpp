@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "poller/mailbox/arrays/arrays_mailbox.hpp"
+#include "poller/mailbox/arrays/array_inboxes.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
 using namespace inbox_poller;
@@ -65,12 +65,12 @@ struct Team {
     fs::create_directories(root / "inboxes");
   }
   ~Team() { fs::remove_all(root); }
-  [[nodiscard]] ArraysMailbox mailbox() { return {files, clock, root.string(), "team", limits}; }
+  [[nodiscard]] ArrayInboxes mailbox() { return {files, clock, root.string(), "team", limits.inbox_file.count}; }
   void put(const std::string& bytes) const { test::spill(root / "inboxes" / "lead.json", bytes); }
 };
 
 void bench_mark(Team& team, const std::string& bytes, std::size_t marks, int rounds) {
-  ArraysMailbox mailbox = team.mailbox();
+  ArrayInboxes mailbox = team.mailbox();
   std::vector<double> calls;
   for (int round = 0; round < rounds; ++round) {
     team.put(bytes);
@@ -82,7 +82,7 @@ void bench_mark(Team& team, const std::string& bytes, std::size_t marks, int rou
     calls.push_back(Microseconds(std::chrono::steady_clock::now() - start).count());
     if (result.outcome != WriteOutcome::done || result.marked != last.size()) std::abort();
   }
-  const LockStatistics held = mailbox.lock_statistics();
+  const Contention held = mailbox.contention();
   const Sample call = summarise(calls);
   std::printf("mark %3zu of %9zu bytes   lock held %6lu / %6lu us   call %8.0f / %8.0f us   holds per call %.1f\n",
               marks, bytes.size(), static_cast<unsigned long>(held.median_us), static_cast<unsigned long>(held.p99_us),
@@ -91,7 +91,7 @@ void bench_mark(Team& team, const std::string& bytes, std::size_t marks, int rou
 
 void bench_append(Team& team, const std::string& bytes, bool young, int rounds) {
   team.clock.shift_ms = young ? 0 : 10'000;
-  ArraysMailbox mailbox = team.mailbox();
+  ArrayInboxes mailbox = team.mailbox();
   std::vector<double> calls;
   for (int round = 0; round < rounds; ++round) {
     team.put(bytes);
@@ -101,7 +101,7 @@ void bench_append(Team& team, const std::string& bytes, bool young, int rounds) 
     calls.push_back(Microseconds(std::chrono::steady_clock::now() - start).count());
     if (result.outcome != WriteOutcome::done) std::abort();
   }
-  const LockStatistics held = mailbox.lock_statistics();
+  const Contention held = mailbox.contention();
   const Sample call = summarise(calls);
   std::printf("append to %9zu bytes, %s   lock held %6lu / %6lu us   call %8.0f / %8.0f us\n", bytes.size(),
               young ? "just written" : "at rest     ", static_cast<unsigned long>(held.median_us),
@@ -115,7 +115,7 @@ void bench_poll(Team& team, std::size_t entries, int rounds) {
   const std::string bytes = test::inbox_of(all);
   team.put(bytes);
   team.clock.shift_ms = 10'000;
-  ArraysMailbox mailbox = team.mailbox();
+  ArrayInboxes mailbox = team.mailbox();
   std::vector<double> reads;
   std::vector<double> glances;
   for (int round = 0; round < rounds; ++round) {

@@ -5,7 +5,7 @@
 
 #include "handlers/dispatch.hpp"
 #include "poller/ledger/ledger.hpp"
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 #include "schema/codec.hpp"
 #include "schema/ids.hpp"
 #include "tests/bench/options.hpp"
@@ -76,7 +76,7 @@ class Decision {
                                             schema::decode_payload(message_.text), view, {});
     const auto* asked = std::get_if<handlers::Asked>(&outcome);
     if (asked == nullptr || asked->posts.size() != 1) give_up("the rule did not decide");
-    return schema::encode_entry(asked->posts.front().message).size();
+    return poller::encode_entry(asked->posts.front().message).size();
   }
 
  private:

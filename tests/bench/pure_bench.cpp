@@ -7,7 +7,7 @@
 #include "handlers/permission.hpp"
 #include "poller/ledger/ledger.hpp"
 #include "schema/codec.hpp"
-#include "schema/inbox_document.hpp"
+#include "poller/mailbox/arrays/inbox_document.hpp"
 #include "tests/bench/material.hpp"
 #include "tests/support/scratch.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 void scan(benchmark::State& state) {
   const std::string bytes = inbox_of_bytes(static_cast<std::size_t>(state.range(0)));
   for (auto _ : state)
-    benchmark::DoNotOptimize(schema::InboxDocument::scan(bytes, {"falcon", "team-lead"}).entries().size());
+    benchmark::DoNotOptimize(poller::InboxDocument::scan(bytes, {"falcon", "team-lead"}).entries().size());
   state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) * static_cast<std::int64_t>(bytes.size()));
 }
 BENCHMARK(scan)->Arg(10'000)->Arg(1'000'000)->Unit(benchmark::kMicrosecond);

@@ -3,14 +3,18 @@
 #include <functional>
 #include <memory>
 
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/mailbox_setting.hpp"
 #include "tests/support/memory_mailbox.hpp"
+#include "tests/unit/poller/run_awaitable.hpp"
 
 using namespace inbox_poller;
+using poller::BoxState;
+using poller::Disposal;
 using poller::Fate;
 using poller::Put;
+using poller::Reader;
 using test::Defect;
 
 namespace {
@@ -36,6 +40,12 @@ class System {
   virtual void block(bool blocked) = 0;
   /// The look of a poll.
   virtual void look() = 0;
+  /// Something that is no message, behind what is there.
+  virtual void other_writes_nonsense() = 0;
+  /// Another one writes all of it anew, as it means the same.
+  virtual void other_rewrites() = 0;
+  /// So long that what was written is old.
+  virtual void rest() = 0;
 };
 
 class Memory final : public System {
@@ -61,8 +71,17 @@ class Memory final : public System {
   void hold(bool held) override { mailbox_.obstruct(box, {held ? Put::busy : Put::done, "held"}); }
   void block(bool blocked) override { mailbox_.obstruct(box, {blocked ? Put::blocked : Put::done, "in the way"}); }
   void look() override { mailbox_.look(box); }
+  void other_writes_nonsense() override {
+    mailbox_.box(box).push_back({{"nonsense"}, {}, false, "{\"from\": 1}"});
+  }
+  void other_rewrites() override {
+    if (!mailbox_.box(box).empty()) mailbox_.box(box).insert(mailbox_.box(box).begin(), {key_of_first(), first()});
+  }
+  void rest() override {}
 
  private:
+  static schema::Message first() { return {"worker-3", "in front", "", "2026-02-07T15:20:01.000Z", "", "f"}; }
+  static schema::MessageKey key_of_first() { return test::MemoryMailbox::key_of(box, first()); }
   test::MemoryMailbox mailbox_;
   test::MemoryMailbox::Box before_;
 };
@@ -73,10 +92,10 @@ class Arrays final : public System {
   void reopen() override { mailbox_ = make(); }
   std::vector<schema::Message> unread() override {
     std::vector<schema::Message> found;
-    const auto reading = mailbox_->read(box, poller::ReadMode::unlocked);
+    const auto reading = mailbox_->inboxes().read(box, poller::ReadMode::unlocked);
     for (const auto& entry : reading.document.entries()) {
-      const auto message = schema::decode_entry(reading.document.entry_bytes(entry));
-      if (message && entry.read != schema::ReadFlag::read) found.push_back(*message);
+      const auto message = poller::decode_entry(reading.document.entry_bytes(entry));
+      if (message && entry.read != poller::ReadFlag::read) found.push_back(*message);
     }
     return found;
   }
@@ -89,8 +108,8 @@ class Arrays final : public System {
   void owner_removes_all() override { test::spill(file(), "[]"); }
   void other_writes(const schema::Message& message) override {
     const bool exists = std::filesystem::exists(file());
-    const auto now = schema::InboxDocument::scan(exists ? test::slurp(file()) : "[]", {});
-    test::spill(file(), now.with_appended(schema::encode_entry(message)));
+    const auto now = poller::InboxDocument::scan(exists ? test::slurp(file()) : "[]", {});
+    test::spill(file(), now.with_appended(poller::encode_entry(message)));
   }
   void remember() override { before_ = test::slurp(file()); }
   void put_back() override { test::spill(file(), before_); }
@@ -102,11 +121,23 @@ class Arrays final : public System {
     if (blocked) std::filesystem::create_symlink("nowhere", lock());
     if (!blocked) std::filesystem::remove(lock());
   }
-  void look() override { static_cast<void>(mailbox_->read_news(box, poller::ReadMode::unlocked)); }
+  void other_writes_nonsense() override {
+    const auto now = poller::InboxDocument::scan(test::slurp(file()), {});
+    test::spill(file(), now.with_appended("{\"from\": 1}"));
+  }
+  void other_rewrites() override {
+    const auto now = boost::json::parse(test::slurp(file())).as_array();
+    boost::json::array anew{boost::json::parse(poller::encode_entry(
+        {"worker-3", "in front", "", "2026-02-07T15:20:01.000Z", "", "f"}))};
+    for (const auto& entry : now) anew.push_back(entry);
+    test::spill(file(), boost::json::serialize(anew));
+  }
+  void rest() override { at_.settle(); }
+  void look() override { static_cast<void>(test::run_awaitable(mailbox_->take(box, poller::Reader::passer_by, 1))); }
 
  private:
   std::unique_ptr<poller::ArraysMailbox> make() {
-    return std::make_unique<poller::ArraysMailbox>(at_.files, at_.clock, at_.team().string(), "team", at_.limits);
+    return std::make_unique<poller::ArraysMailbox>(at_.files, at_.clock, at_.settings());
   }
   [[nodiscard]] std::filesystem::path file() const { return at_.folder() / (box + ".json"); }
   [[nodiscard]] std::filesystem::path lock() const { return at_.folder() / (box + ".json.lock"); }
@@ -240,6 +271,193 @@ std::string retracted_is_not_read(System& system) {
   return need(texts(system) == Texts{"theirs"}, "ours is read still, or theirs no more");
 }
 
+poller::Batch take(System& system, Reader reader = Reader::owner, std::size_t most = 100) {
+  return test::run_awaitable(system.mailbox().take(box, reader, most));
+}
+poller::Settled settle(System& system, std::vector<Disposal> disposals) {
+  return test::run_awaitable(system.mailbox().settle(box, std::move(disposals)));
+}
+poller::Settled settle(System& system, const poller::Batch& batch, Disposal disposal) {
+  return settle(system, std::vector<Disposal>(batch.taken.size(), disposal));
+}
+/// Of what was taken; "?" for what is no message.
+Texts texts(System& system, const poller::Batch& batch) {
+  Texts found;
+  for (const auto& one : batch.taken) {
+    const auto decoded = system.mailbox().decode(one.bytes);
+    found.push_back(decoded ? decoded->message.text : "?");
+  }
+  return found;
+}
+void others_write(System& system, int count, int from = 0) {
+  for (int i = from; i < from + count; ++i) system.other_writes(message("text " + std::to_string(i), 10 + i, "worker-2"));
+}
+
+std::string taken_once_in_order(System& system) {
+  if (take(system).state != BoxState::missing) return "there is no box, and it is not `missing`";
+  others_write(system, 3);
+  const auto batch = take(system);
+  if (texts(system, batch) != Texts{"text 0", "text 1", "text 2"}) return "not all, or in another order";
+  if (settle(system, batch, Disposal::consume).consumed != 3) return "not all were consumed";
+  if (!take(system).taken.empty()) return "something is shown again";
+  return need(texts(system).empty(), "something is unread still");
+}
+
+std::string not_settled_comes_again(System& system) {
+  others_write(system, 2);
+  if (take(system).taken.size() != 2) return "not all were shown";
+  if (texts(system).size() != 2) return "something was consumed by looking";
+  if (take(system).taken.size() != 2) return "what was not settled is not shown again";
+  system.reopen();
+  if (take(system).taken.size() != 2) return "after reopening it is not shown again";
+  return need(texts(system).size() == 2, "something was consumed by looking");
+}
+
+std::string settling_twice_is_once(System& system) {
+  others_write(system, 2);
+  const auto batch = take(system);
+  static_cast<void>(settle(system, batch, Disposal::consume));
+  others_write(system, 1, 2);
+  if (settle(system, {Disposal::consume, Disposal::consume}).consumed != 0) return "a second time consumed something";
+  return need(texts(system) == Texts{"text 2"}, "what came later was consumed");
+}
+
+std::string left_is_not_touched(System& system) {
+  others_write(system, 2);
+  const auto batch = take(system, Reader::beside);
+  if (settle(system, batch, Disposal::leave).consumed != 0) return "something left was consumed";
+  if (texts(system).size() != 2) return "something left was consumed";
+  return need(take(system, Reader::beside).taken.empty(), "what was left is shown again");
+}
+
+std::string never_for_a_passer_by(System& system) {
+  others_write(system, 2);
+  const auto batch = take(system, Reader::passer_by);
+  static_cast<void>(settle(system, batch, Disposal::leave));
+  if (texts(system).size() != 2) return "a passer-by consumed something";
+  return need(take(system, Reader::owner).taken.size() == 2, "what was passed by is not new to the owner");
+}
+
+std::string what_comes_between_stays(System& system) {
+  others_write(system, 1);
+  const auto batch = take(system);
+  system.other_writes(message("between", 30, "worker-2"));
+  static_cast<void>(settle(system, batch, Disposal::consume));
+  if (texts(system) != Texts{"between"} && texts(system) != Texts{"text 0", "between"})
+    return "what came between was lost, or consumed";
+  system.rest();
+  const auto next = take(system);
+  return need(texts(system, next) == Texts{"between"}, "what came between is not all that is new");
+}
+
+std::string keys_stay(System& system) {
+  others_write(system, 2);
+  const auto batch = take(system);
+  std::vector<schema::MessageKey> before;
+  for (const auto& one : batch.taken) before.push_back(one.key);
+  system.other_rewrites();
+  system.reopen();
+  const auto again = take(system);
+  for (const auto& key : before) {
+    const auto same = [&](const poller::Taken& one) { return one.key == key; };
+    if (std::find_if(again.taken.begin(), again.taken.end(), same) == again.taken.end()) return "another key";
+  }
+  return need(again.taken.size() == 3, "not all are there");
+}
+
+std::string bad_hides_nobody(System& system) {
+  others_write(system, 1);
+  system.other_writes_nonsense();
+  system.other_writes(message("behind", 30, "worker-2"));
+  const auto batch = take(system);
+  if (texts(system, batch) != Texts{"text 0", "?", "behind"}) return "a neighbour is hidden, or the bad one is";
+  return need(batch.taken[1].bytes == R"({"from": 1})", "its bytes are others");
+}
+
+std::string again_comes_at_the_next_look(System& system) {
+  others_write(system, 3);
+  static_cast<void>(take(system));
+  static_cast<void>(settle(system, {Disposal::consume, Disposal::again, Disposal::consume}));
+  return need(texts(system, take(system)) == Texts{"text 1"}, "what did not fit is not what is shown again");
+}
+
+std::string rewound(System& system) {
+  others_write(system, 2);
+  static_cast<void>(settle(system, take(system, Reader::beside), Disposal::leave));
+  system.mailbox().rewind(box);
+  return need(take(system, Reader::owner).taken.size() == 2, "what is unread is not shown again");
+}
+
+std::string in_pieces(System& system) {
+  others_write(system, 7);
+  Texts all;
+  for (bool more = true; more;) {
+    const auto batch = take(system, Reader::owner, 3);
+    if (batch.taken.size() > 3) return "a piece is too large";
+    for (const auto& text : texts(system, batch)) all.push_back(text);
+    more = batch.more;
+    static_cast<void>(settle(system, batch, Disposal::consume));
+  }
+  if (all.size() != 7 || all.front() != "text 0" || all.back() != "text 6") return "not all came, or in another order";
+  return need(texts(system).empty(), "not all were consumed");
+}
+
+std::string trims_what_may_go(System& system) {
+  others_write(system, 3);
+  static_cast<void>(settle(system, take(system), Disposal::consume));
+  others_write(system, 1, 3);
+  poller::Choose first = [](std::span<const poller::Item>,
+                            std::uint64_t) -> boost::asio::awaitable<std::optional<std::vector<std::size_t>>> {
+    co_return std::vector<std::size_t>{0, 1};
+  };
+  const auto before = texts(system);
+  const auto trimmed = test::run_awaitable(system.mailbox().trim(box, first));
+  if (trimmed.put != Put::done || trimmed.entries != 2) return "not two are gone";
+  return need(texts(system) == before, "something unread went too");
+}
+
+std::string held_is_told(System& system) {
+  others_write(system, 2);
+  const auto batch = take(system);
+  std::vector<schema::MessageKey> keys;
+  for (const auto& one : batch.taken) keys.push_back(one.key);
+  static_cast<void>(settle(system, batch, Disposal::consume));
+  static_cast<void>(take(system));
+  const auto held = system.mailbox().held(box);
+  for (const auto& key : keys)
+    if (!held(key)) return "a message that is there is not held";
+  return need(!held(key_of(message("never", 40))), "a message is held that never was there");
+}
+
+std::string news_are_told(System& system) {
+  const auto has_news = [&] {
+    const auto boxes = system.mailbox().news();
+    if (!boxes) return false;
+    const auto found = std::find_if(boxes->begin(), boxes->end(), [](const auto& one) { return one.box == box; });
+    return found != boxes->end() && found->changed;
+  };
+  if (has_news()) return "there is news of nothing";
+  others_write(system, 1);
+  if (!has_news()) return "a new message is no news";
+  system.rest();
+  static_cast<void>(settle(system, take(system), Disposal::consume));
+  static_cast<void>(settle(system, take(system), Disposal::consume));
+  system.rest();
+  static_cast<void>(settle(system, take(system), Disposal::consume));
+  if (has_news()) return "there is news although nothing changed";
+  others_write(system, 1, 1);
+  return need(has_news(), "one more message is no news");
+}
+
+std::string others_are_seen(System& system) {
+  others_write(system, 2);
+  static_cast<void>(settle(system, take(system, Reader::observer), Disposal::leave));
+  system.owner_marks_all();
+  const auto batch = take(system, Reader::observer);
+  return need(batch.signs.size() == 2 && batch.signs[0].what == poller::Sign::What::consumed,
+              "that somebody consumed them is not told");
+}
+
 const std::vector<Case> cases{
     {"what is posted is there as it was posted", {Defect::cuts_texts}, posted_is_there},
     {"the same key posted twice is there once, also after reopening", {Defect::posts_twice}, once_for_each_key},
@@ -259,6 +477,33 @@ const std::vector<Case> cases{
     {"what is retracted is not read, and nothing else is touched",
      {Defect::retracts_all, Defect::retracts_nothing},
      retracted_is_not_read},
+    {"what others wrote is taken once, in its order",
+     {Defect::shows_newest_first, Defect::shows_settled_again, Defect::consumes_nothing},
+     taken_once_in_order},
+    {"what is taken and not settled comes again, also after reopening",
+     {Defect::forgets_what_it_showed, Defect::consumes_when_shown},
+     not_settled_comes_again},
+    {"to settle twice is to settle once", {Defect::consumes_all}, settling_twice_is_once},
+    {"what is left is not touched, and not shown again",
+     {Defect::consumes_what_is_left, Defect::shows_settled_again},
+     left_is_not_touched},
+    {"for a passer-by nothing is consumed, and what he saw is new to the owner",
+     {Defect::consumes_when_shown, Defect::consumes_all},
+     never_for_a_passer_by},
+    {"what comes between a look and its settling is neither lost nor consumed",
+     {Defect::consumes_all},
+     what_comes_between_stays},
+    {"a message keeps its key over reopening and another's rewriting", {Defect::numbers_keys_by_place}, keys_stay},
+    {"a bad one hides none of its neighbours, and its bytes are there", {Defect::ends_at_a_bad_one}, bad_hides_nobody},
+    {"what did not fit is shown at the next look",
+     {Defect::settles_what_must_stay, Defect::forgets_what_it_showed},
+     again_comes_at_the_next_look},
+    {"after a rewind what is unread is shown again", {Defect::rewinds_nothing}, rewound},
+    {"a look comes in pieces of what was asked for", {Defect::gives_all_at_once}, in_pieces},
+    {"only what may go is taken out", {Defect::trims_all}, trims_what_may_go},
+    {"what stands in a box is held", {Defect::holds_nothing}, held_is_told},
+    {"a box has news when something is in it that was not shown", {Defect::has_no_news}, news_are_told},
+    {"that somebody else consumes is seen", {Defect::sees_no_others}, others_are_seen},
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Any bytes as an inbox file: the scan never fails, and a splice leaves every byte that it does not mean to change as
 // it was.
-#include "schema/inbox_document.hpp"
+#include "poller/mailbox/arrays/inbox_document.hpp"
 
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace inbox_poller::schema;

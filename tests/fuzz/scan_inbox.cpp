@@ -5,7 +5,7 @@
 #include <iterator>
 #include <set>
 
-#include "schema/inbox_document.hpp"
+#include "poller/mailbox/arrays/inbox_document.hpp"
 
 using namespace inbox_poller::schema;
 

@@ -34,12 +34,21 @@ struct MailboxSetting {
   FaultyFileSystem files{real};
   ManualClock clock;
   config::Limits limits;
-  poller::ArraysMailbox mailbox = make();
+  poller::ArraysMailbox port = make();
+  poller::ArrayInboxes& mailbox = port.inboxes();
   const std::string lead = "team-lead";
 
   MailboxSetting() { std::filesystem::create_directories(folder()); }
 
-  poller::ArraysMailbox make() { return {files, clock, team().string(), "team", limits, tasks().string()}; }
+  poller::ArraysMailbox make() { return {files, clock, settings()}; }
+  [[nodiscard]] poller::ArraysSettings settings() const {
+    poller::ArraysSettings settings;
+    settings.team_dir = team().string();
+    settings.team = "team";
+    settings.tasks_dir = tasks().string();
+    settings.size_limit = limits.inbox_file.count;
+    return settings;
+  }
   [[nodiscard]] std::filesystem::path team() const { return scratch.path("team"); }
   [[nodiscard]] std::filesystem::path tasks() const { return scratch.path("tasks"); }
   [[nodiscard]] std::filesystem::path folder() const { return team() / "inboxes"; }

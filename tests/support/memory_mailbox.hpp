@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,22 @@ enum class Defect {
   tells_lost_as_consumed,
   retracts_all,  // also what others wrote
   retracts_nothing,
+  shows_newest_first,
+  shows_settled_again,
+  forgets_what_it_showed,  // whether it was settled or not
+  consumes_when_shown,
+  consumes_what_is_left,
+  consumes_nothing,
+  consumes_all,          // also what came after the look
+  numbers_keys_by_place,
+  ends_at_a_bad_one,
+  settles_what_must_stay,
+  rewinds_nothing,
+  gives_all_at_once,
+  trims_all,
+  holds_nothing,
+  has_no_news,
+  sees_no_others,
 };
 
 class MemoryMailbox final : public poller::Mailbox {
@@ -32,10 +50,117 @@ class MemoryMailbox final : public poller::Mailbox {
     schema::MessageKey key;
     schema::Message message;
     bool read = false;
+    std::string bytes;  // of a bad one; empty: the message is what there is
   };
   using Box = std::vector<Entry>;
 
   explicit MemoryMailbox(Defect defect = Defect::none) : defect_(defect) {}
+
+  Result<std::span<const poller::News>> news() override {
+    news_.clear();
+    for (const auto& [name, entries] : boxes_) {
+      const bool all_shown = std::all_of(entries.begin(), entries.end(), [&, box = name](const Entry& entry) {
+        return looks_[box].settled.contains(entry.key);
+      });
+      news_.push_back({name, !all_shown && defect_ != Defect::has_no_news});
+    }
+    return std::span<const poller::News>(news_);
+  }
+  boost::asio::awaitable<poller::Batch> take(std::string name, poller::Reader reader, std::size_t most) override {
+    poller::Batch batch;
+    Look& look = looks_[name];
+    if (look.reader && (*look.reader == poller::Reader::passer_by) != (reader == poller::Reader::passer_by))
+      look = Look();
+    look.reader = reader;
+    if (!boxes_.contains(name)) co_return batch;
+    Box& box = boxes_[name];
+    if (defect_ == Defect::shows_newest_first) std::reverse(box.begin(), box.end());
+    batch.state = poller::BoxState::open;
+    if (!look.goes_on) tell_of_others(box, look, batch);
+    if (defect_ == Defect::gives_all_at_once) most = box.size();
+    look.shown.clear();
+    for (std::size_t i = 0; i < box.size(); ++i) {
+      Entry& entry = box[i];
+      if (defect_ == Defect::numbers_keys_by_place) entry.key.value = std::to_string(i);
+      if (defect_ == Defect::ends_at_a_bad_one && !entry.bytes.empty()) break;
+      const bool settled = look.settled.contains(entry.key) && defect_ != Defect::shows_settled_again;
+      if (settled || look.again.contains(entry.key)) continue;
+      batch.more = look.shown.size() == most;
+      if (batch.more) break;
+      look.shown.push_back(entry.key);
+      texts_[entry.key] = entry.bytes.empty() ? spelt(entry.message) : entry.bytes;
+      batch.taken.push_back({entry.key, texts_[entry.key], entry.read});
+      if (defect_ == Defect::consumes_when_shown) entry.read = true;
+      if (defect_ == Defect::forgets_what_it_showed) look.settled.insert(entry.key);
+    }
+    look.goes_on = batch.more;
+    if (!batch.more) look.again.clear();
+    batch.size.entries = box.size();
+    co_return batch;
+  }
+  boost::asio::awaitable<poller::Settled> settle(std::string name, std::vector<poller::Disposal> disposals) override {
+    poller::Settled told;
+    Look& look = looks_[name];
+    const bool may_consume = look.reader != poller::Reader::passer_by;
+    for (std::size_t i = 0; i < std::min(disposals.size(), look.shown.size()); ++i) {
+      const auto disposal = disposals[i];
+      if (disposal == poller::Disposal::again && defect_ != Defect::settles_what_must_stay) {
+        if (look.goes_on) look.again.insert(look.shown[i]);
+        continue;
+      }
+      look.settled.insert(look.shown[i]);
+      const bool consumes = disposal == poller::Disposal::consume || defect_ == Defect::consumes_what_is_left;
+      Entry* entry = find(boxes_[name], look.shown[i]);
+      if (entry == nullptr || entry->read || !consumes || !may_consume || defect_ == Defect::consumes_nothing) continue;
+      entry->read = true;
+      ++told.consumed;
+      look.before[entry->key] = true;
+    }
+    if (defect_ == Defect::consumes_all)
+      for (Entry& entry : boxes_[name]) entry.read = true;
+    look.shown.clear();
+    co_return told;
+  }
+  void rewind(const std::string& name) override {
+    if (defect_ != Defect::rewinds_nothing) looks_[name].settled.clear();
+  }
+  [[nodiscard]] Result<poller::Decoded> decode(std::string_view bytes) const override {
+    boost::system::error_code problem;
+    const auto value = boost::json::parse(bytes, problem);
+    if (problem || !value.is_object()) return Error{"entry.syntax", "no message"};
+    schema::Message message;
+    for (const auto& [name, room] : {std::pair{"from", &message.from}, {"text", &message.text},
+                                     {"summary", &message.summary}, {"timestamp", &message.timestamp},
+                                     {"color", &message.color}, {"id", &message.id}}) {
+      const auto* text = value.as_object().if_contains(name);
+      if (text == nullptr || !text->is_string()) return Error{"entry.field", std::string(name) + " is no text"};
+      *room = text->as_string();
+    }
+    return poller::Decoded{std::move(message), true};
+  }
+  [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& name) const override {
+    std::set<schema::MessageKey> keys;
+    if (const auto box = boxes_.find(name); box != boxes_.end() && defect_ != Defect::holds_nothing)
+      for (const Entry& entry : box->second) keys.insert(entry.key);
+    return [keys](const schema::MessageKey& key) { return keys.contains(key); };
+  }
+  boost::asio::awaitable<poller::Trimmed> trim(std::string name, poller::Choose choose) override {
+    poller::Trimmed told;
+    Box& box = boxes_[name];
+    std::vector<poller::Item> items;
+    for (const Entry& entry : box) items.push_back({&entry.key, entry.message.text.size(), entry.read});
+    auto going = co_await choose(items, items.size());
+    if (!going) co_return poller::Trimmed{{poller::Put::gone, {}}, 0, 0};
+    if (defect_ == Defect::trims_all)
+      for (going->clear(); going->size() < box.size();) going->push_back(going->size());
+    for (auto index = going->rbegin(); index != going->rend(); ++index)
+      box.erase(box.begin() + static_cast<std::ptrdiff_t>(*index));
+    told.entries = going->size();
+    if (going->empty()) told.put = poller::Put::already;
+    co_return told;
+  }
+  [[nodiscard]] poller::Contention contention() const override { return {}; }
+  [[nodiscard]] std::string place_of(const std::string& name) const override { return "memory:" + name; }
 
   poller::PutResult post(const std::string& inbox, const schema::Message& message) override {
     const auto obstacle = obstacles_.find(inbox);
@@ -93,13 +218,42 @@ class MemoryMailbox final : public poller::Mailbox {
     }
   }
   /// What a new process knows of what was posted: nothing.
-  void reopen() { followed_.clear(); }
+  void reopen() {
+    followed_.clear();
+    looks_.clear();
+  }
 
   static schema::MessageKey key_of(const std::string& inbox, const schema::Message& message) {
     return schema::make_message_key({"team", inbox}, message.from, message.timestamp, message.text, 0);
   }
 
  private:
+  struct Look {
+    std::optional<poller::Reader> reader;
+    std::set<schema::MessageKey> settled;
+    std::set<schema::MessageKey> again;  // until the look ends
+    std::vector<schema::MessageKey> shown;
+    std::map<schema::MessageKey, bool> before;  // whether it was read
+    bool goes_on = false;
+  };
+
+  void tell_of_others(const Box& box, Look& look, poller::Batch& batch) const {
+    for (const Entry& entry : box) {
+      const auto before = look.before.find(entry.key);
+      const bool is_news = before != look.before.end() && !before->second && entry.read;
+      if (is_news && defect_ != Defect::sees_no_others)
+        batch.signs.push_back({poller::Sign::What::consumed, entry.key, {}});
+      look.before[entry.key] = entry.read;
+    }
+  }
+  static std::string spelt(const schema::Message& one) {
+    return boost::json::serialize(boost::json::object{{"from", one.from},
+                                                      {"text", one.text},
+                                                      {"summary", one.summary},
+                                                      {"timestamp", one.timestamp},
+                                                      {"color", one.color},
+                                                      {"id", one.id}});
+  }
   static Entry* find(Box& box, const schema::MessageKey& key) {
     const auto found = std::find_if(box.begin(), box.end(), [&](const Entry& entry) { return entry.key == key; });
     return found == box.end() ? nullptr : &*found;
@@ -110,6 +264,9 @@ class MemoryMailbox final : public poller::Mailbox {
   std::map<std::string, std::map<schema::MessageKey, poller::Fate>> followed_;
   std::map<std::string, poller::PutResult> obstacles_;
   std::vector<schema::MessageKey> lost_;
+  std::map<std::string, Look> looks_;
+  std::map<schema::MessageKey, std::string> texts_;  // of what was shown
+  std::vector<poller::News> news_;
 };
 
 }  // namespace inbox_poller::test

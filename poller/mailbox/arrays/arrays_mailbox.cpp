@@ -1,475 +1,119 @@
+// What is written, and the roster; reading is in arrays_reading.cpp.
+#include <algorithm>
+
+#include "poller/mailbox/arrays/array_entry.hpp"
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
 
-#include <algorithm>
-#include <cerrno>
-#include <utility>
-
 namespace inbox_poller::poller {
-
 namespace {
 
-constexpr std::string_view inbox_suffix = ".json";
-constexpr const char* roster_file = "config.json";
-constexpr const char* inboxes_folder = "inboxes";
-constexpr int optimistic_rounds = 3;
-constexpr std::size_t keys_in_receipt = 32;
-// What one hold of the lock may cost: a few system calls for each flag, and the comparing of whole entries.
-constexpr std::size_t flips_per_hold = 64;
-constexpr std::size_t bytes_per_hold = 256 * 1024;
-constexpr std::size_t widest_gap = 4096;  // bytes between two entries that are set with one write
-
-std::string file_name(const std::string& inbox) { return inbox + std::string(inbox_suffix); }
-
-WriteResult invalid_name(const std::string& inbox) {
-  return stopped(WriteOutcome::refused,
-                 "'" + inbox + "' is no inbox's name (A-Z a-z 0-9 _ -, at most 200)");
-}
-
-void stop(WriteResult& result, const WriteResult& reason) {
-  result.outcome = reason.outcome;
-  result.detail = reason.detail;
-}
-
-bool is_unread(const schema::InboxEntry& entry) { return entry.read != schema::ReadFlag::read; }
+PutResult told(WriteResult result) { return {put_of(result.outcome), std::move(result.detail)}; }
 
 }  // namespace
 
-ArraysMailbox::ArraysMailbox(FileSystem& files, const Clock& clock, std::string team_dir, std::string team,
-                             const config::Limits& limits, std::string tasks_dir)
+ArraysSettings settings_of(const config::TeamConfig& config, const std::string& team) {
+  ArraysSettings settings;
+  settings.team_dir = config.team.root + "/" + team;
+  settings.team = team;
+  settings.tasks_dir = config.team.task_folder(team);
+  settings.size_limit = config.limits.inbox_file.count;
+  settings.poll_interval = config.team.poll_interval;
+  return settings;
+}
+
+ArraysMailbox::ArraysMailbox(FileSystem& files, const Clock& clock, ArraysSettings settings)
     : files_(files),
       clock_(clock),
-      team_dir_(std::move(team_dir)),
-      roster_path_(team_dir_ + "/" + roster_file),
-      inboxes_path_(team_dir_ + "/" + inboxes_folder),
-      team_(std::move(team)),
-      tasks_dir_(std::move(tasks_dir)),
-      size_limit_(limits.inbox_file.count),
-      locks_(files, clock),
-      roster_(files, clock, size_limit_),
-      team_files_(files, clock, size_limit_) {}
+      settings_(std::move(settings)),
+      roster_path_(settings_.team_dir + "/config.json"),
+      inboxes_(files, clock, settings_.team_dir, settings_.team, settings_.size_limit),
+      roster_(files, clock, settings_.size_limit),
+      team_files_(files, clock, settings_.size_limit) {}
 
-Result<Directory> ArraysMailbox::open_team() { return open_dir_below(files_, team_dir_); }
-
-Result<Directory> ArraysMailbox::open_inboxes() {
-  const Result<Directory> team = open_team();
-  if (!team) return team.error();
-  return open_inboxes(*team);
-}
-
-Result<Directory> ArraysMailbox::open_inboxes(const Directory& team) {
-  Result<Directory> folder = files_.open_dir(team, inboxes_folder);
-  if (!folder) return folder;
-  if (Status trusted = require_trusted(folder->stat, folder->path); !trusted.ok()) return trusted.error();
-  return folder;
-}
-
-Result<Directory> ArraysMailbox::take_inboxes() {
-  if (!inboxes_) return open_inboxes();
-  return *std::exchange(inboxes_, std::nullopt);
-}
-
-Result<Directory> ArraysMailbox::open_or_make_inboxes() {
-  Result<Directory> folder = open_inboxes();
-  if (folder.ok() || !is_errno(folder.error(), ENOENT)) return folder;
-  const Result<Directory> team = open_team();
-  if (!team) return team.error();  // a team's folder is never made by us
-  const Status made = files_.mkdir_at(*team, inboxes_folder, 0700);
-  if (!made.ok() && !is_errno(made.error(), EEXIST)) return made.error();
-  if (Status synced = files_.sync_dir(*team); !synced.ok()) return synced.error();
-  return open_inboxes();
-}
-
-GlanceResult ArraysMailbox::glance(const std::string& inbox) {
-  if (!schema::is_inbox_name(inbox)) return {};
-  const bool again = inboxes_.has_value();
-  Result<Directory> folder = take_inboxes();
-  const GlanceResult result =
-      compare(inbox, folder ? files_.stat_at(*folder, file_name(inbox)) : Result<FileStat>(folder.error()));
-  if (again && result.glance == Glance::unchanged) inboxes_ = *std::move(folder);
-  return result;
-}
-
-GlanceResult ArraysMailbox::compare(const std::string& inbox, const Result<FileStat>& found) {
-  if (!found) {
-    last_reads_.erase(inbox);
-    // Anything but "not there" is for read() to tell about.
-    return {is_errno(found.error(), ENOENT) ? Glance::missing : Glance::changed, 0};
+PutResult ArraysMailbox::post(const std::string& inbox, const schema::Message& message) {
+  AppendReceipt receipt;
+  WriteResult result = inboxes_.append(inbox, encode_entry(message), receipt);
+  if (result.outcome == WriteOutcome::done || result.outcome == WriteOutcome::already_there) {
+    const schema::MessageKey key = receipt.key;
+    posted_[inbox].insert_or_assign(key, Posted{std::move(receipt), Fate::waiting});
   }
-  const auto last = last_reads_.find(inbox);
-  const bool same = last != last_reads_.end() && last->second.is(version_of(*found));
-  return {same ? Glance::unchanged : Glance::changed, found->size};
+  return told(std::move(result));
 }
 
-ReadResult ArraysMailbox::read(const std::string& inbox, ReadMode mode) { return read_as(inbox, mode, nullptr); }
-
-ReadResult ArraysMailbox::read_news(const std::string& inbox, ReadMode mode) {
-  ReadResult result = read_as(inbox, mode, &known(inbox));
-  if (result.outcome == ReadOutcome::document) tell_fates(inbox, &result);
-  if (result.outcome == ReadOutcome::missing) tell_fates(inbox, nullptr);
-  return result;
+void ArraysMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {
+  posted_[inbox].try_emplace(key, Posted{{key, {}, false}, Fate::waiting});
 }
 
-ReadResult ArraysMailbox::read_as(const std::string& inbox, ReadMode mode, const KnownEntries* known) {
-  const auto last = last_reads_.extract(inbox);
-  const SteadyTime begun = clock_.steady();
-  const auto fault = [](ReadOutcome outcome, std::string detail) {
-    ReadResult result;
-    result.outcome = outcome;
-    result.detail = std::move(detail);
-    return result;
-  };
-  if (!schema::is_inbox_name(inbox)) return fault(ReadOutcome::fault, invalid_name(inbox).detail);
-  const Result<Directory> folder = open_inboxes();
-  if (!folder) {
-    const bool missing = is_errno(folder.error(), ENOENT);
-    return fault(missing ? ReadOutcome::missing : ReadOutcome::fault, folder.error().message);
-  }
-  const std::string file = file_name(inbox);
-  std::string note;
-  std::optional<HeldLock> lock;
-  if (mode == ReadMode::under_lock) {
-    LockAttempt attempt = locks_.try_acquire(*folder, lock_name(file));
-    if (attempt.outcome == LockOutcome::fault) return fault(ReadOutcome::fault, attempt.detail);
-    if (attempt.outcome != LockOutcome::acquired) return fault(ReadOutcome::lock_held, attempt.detail);
-    note = std::move(attempt.detail);
-    lock.emplace(std::move(*attempt.lock));
-  }
-  Snapshot snapshot;
-  const InboxSource source{files_, clock_, *folder, file, scope(inbox), size_limit_};
-  ReadResult result = known != nullptr ? read_behind(source, *known, snapshot) : read_whole(source, snapshot);
-  if (lock) add_detail(note, lock->release().detail);
-  add_detail(note, result.detail);
-  result.detail = std::move(note);
-  if (result.outcome == ReadOutcome::document) {
-    LastRead now{snapshot.version, snapshot.settled, clock_.steady()};
-    if (last && last.mapped().version == now.version) now.since = last.mapped().since;
-    now.settled = now.settled || is_settled(now.version, begun - now.since);
-    last_reads_.insert_or_assign(inbox, now);
-  }
-  return result;
+Fate ArraysMailbox::fate(const std::string& inbox, const schema::MessageKey& key) const {
+  const auto box = posted_.find(inbox);
+  if (box == posted_.end()) return Fate::waiting;
+  const auto found = box->second.find(key);
+  return found == box->second.end() ? Fate::waiting : found->second.fate;
 }
 
-bool ArraysMailbox::show(ReadResult& reading, std::size_t window) { return show_window(files_, reading, window); }
+void ArraysMailbox::let_go(const std::string& inbox, const schema::MessageKey& key) {
+  const auto box = posted_.find(inbox);
+  if (box == posted_.end()) return;
+  box->second.erase(key);
+  if (box->second.empty()) posted_.erase(box);
+}
 
-std::size_t ArraysMailbox::remember(const std::string& inbox, ReadResult& reading, std::size_t window) {
-  KnownEntries& known = known_[inbox];
-  if (window == 0) known.cut(reading.head);
+void ArraysMailbox::tell_fates(const std::string& inbox, const ReadResult* reading) {
+  const auto found = posted_.find(inbox);
+  if (found == posted_.end()) return;
+  std::optional<EntryIndex> entries;
+  if (reading != nullptr) entries.emplace(*reading, inboxes_.known(inbox));
+  for (auto& [key, one] : found->second) one.fate = entries ? fate_in(*entries, one.receipt) : Fate::consumed;
+}
+
+PutResult ArraysMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
+  const ReadResult reading = inboxes_.read(inbox, ReadMode::unlocked);
+  if (reading.outcome != ReadOutcome::document) return {Put::gone, reading.detail};
+  std::vector<std::size_t> unread;
   const auto& entries = reading.document.entries();
-  const std::size_t first = reading.head.entries - reading.skipped;  // of those that follow the head
-  const Window& range = reading.windows[window];
-  if (first < range.first) return first;  // one of an earlier window is still unread
-  std::size_t last = first;
-  while (last < range.last && entries[last].read == schema::ReadFlag::read) ++last;
-  known.add(reading.head, reading.document, std::span(entries).subspan(first, last - first));
-  return last;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const bool ours = std::find(keys.begin(), keys.end(), entries[i].key) != keys.end();
+    if (ours && entries[i].read != ReadFlag::read) unread.push_back(i);
+  }
+  return unread.empty() ? PutResult{} : told(inboxes_.mark_read(inbox, reading.document, unread));
 }
 
-const KnownEntries& ArraysMailbox::known(const std::string& inbox) const {
-  static const KnownEntries nothing;
-  const auto found = known_.find(inbox);
-  return found == known_.end() ? nothing : found->second;
+bool ArraysMailbox::roster_changed() {
+  inboxes_.close_folder();
+  // Every poll of an idle team does this, so it goes by names instead of step by step: what has the version of a file
+  // or folder that was reached step by step is that one, whatever the way, and nobody has changed its mode. Anything
+  // else is left to those who open it.
+  const Result<FileStat> team = files_.stat_at(absolute, settings_.team_dir);
+  if (!team || team->kind != FileKind::directory || !require_trusted(*team, settings_.team_dir).ok()) return true;
+  const Result<FileStat> found = files_.stat_at(absolute, roster_path_);
+  if (!found || !roster_.is_as_read(version_of(*found))) return true;
+  inboxes_.open_by_name();
+  return false;
 }
 
-void ArraysMailbox::forget(const std::string& inbox) {
-  known_.erase(inbox);
-  last_reads_.erase(inbox);
+Result<schema::Roster> ArraysMailbox::roster() {
+  const Result<Directory> team = inboxes_.open_team();
+  if (team) return roster_.read(*team);
+  roster_.forget();
+  if (is_errno(team.error(), ENOENT)) return Error{"roster.missing", team.error().message};
+  return team.error();
 }
 
-WriteResult ArraysMailbox::mark_read(const std::string& inbox, const schema::InboxDocument& document,
-                                     std::span<const std::size_t> indexes) {
-  if (!schema::is_inbox_name(inbox)) return invalid_name(inbox);
-  std::vector<schema::InPlaceEdit> edits;
-  bool others = false;  // that cannot be marked in place
-  for (const std::size_t index : indexes) {
-    if (index >= document.entries().size() || !is_unread(document.entries()[index])) continue;
-    if (auto edit = document.mark_read_edit(index))
-      edits.push_back(*std::move(edit));
-    else
-      others = true;
-  }
-  if (edits.empty() && !others) return {};
-
-  const Result<Directory> folder = open_inboxes();
-  if (!folder) return stopped_by(folder.error());
-  const Result<FileStat> found = files_.stat_at(*folder, file_name(inbox));
-  if (!found) return stopped_by(found.error());
-  // A file with a second name may be somebody's backup, or a trap: writing in place would reach it there.
-  if (edits.empty() || found->links > 1) return mark_by_replacement(*folder, inbox, document, indexes);
-  WriteResult result = mark_in_place(*folder, inbox, edits);
-  if (others && result.outcome == WriteOutcome::done) result.outcome = WriteOutcome::changed;  // by us; read it again
-  return result;
+PutResult ArraysMailbox::mend_roster(const std::vector<std::string>& without) {
+  const Result<Directory> team = inboxes_.open_team();
+  return told(team ? roster_.mend(*team, without) : stopped_by(team.error()));
 }
 
-WriteResult ArraysMailbox::mark_in_place(const Directory& folder, const std::string& inbox,
-                                         const std::vector<schema::InPlaceEdit>& edits) {
-  std::vector<Flip> flips;
-  for (const schema::InPlaceEdit& edit : edits) {
-    const std::string_view before = edit.before;
-    const std::string_view after = edit.after;
-    const auto first = std::mismatch(before.begin(), before.end(), after.begin(), after.end()).first - before.begin();
-    const auto last =
-        std::mismatch(before.rbegin(), before.rend(), after.rbegin(), after.rend()).first - before.rbegin();
-    const auto begin = static_cast<std::size_t>(first);
-    const std::size_t size = before.size() - static_cast<std::size_t>(last) - begin;
-    flips.push_back({&edit, edit.offset + begin, after.substr(begin, size)});
-  }
-  std::sort(flips.begin(), flips.end(), [](const Flip& a, const Flip& b) { return a.at < b.at; });
-  const std::string file = file_name(inbox);
-  std::string buffer;
-  WriteResult result;
-  for (std::span<const Flip> rest(flips); !rest.empty() && result.outcome == WriteOutcome::done;) {
-    std::size_t count = 0;
-    std::size_t bytes = 0;
-    while (count < rest.size() && count < flips_per_hold && (count == 0 || bytes < bytes_per_hold)) {
-      bytes += rest[count++].edit->before.size();
-    }
-    buffer.reserve(bytes + count * widest_gap);
-    LockAttempt attempt = locks_.try_acquire(folder, lock_name(file));
-    if (attempt.outcome != LockOutcome::acquired) {
-      WriteResult blocked = not_locked(attempt);
-      blocked.marked = result.marked;
-      return blocked;
-    }
-    flip_all(folder, file, *attempt.lock, rest.first(count), buffer, result);
-    const LockRelease release = attempt.lock->release();
-    if (!release.intact && result.outcome == WriteOutcome::done) result.outcome = WriteOutcome::changed;
-    add_detail(result.detail, attempt.detail);
-    add_detail(result.detail, release.detail);
-    rest = rest.subspan(count);
-  }
-  return result;
+PutResult ArraysMailbox::remove_member(const std::string& name) {
+  const Result<Directory> team = inboxes_.open_team();
+  return told(team ? roster_.remove_member(*team, name) : stopped_by(team.error()));
 }
 
-void ArraysMailbox::flip_all(const Directory& folder, const std::string& file, const HeldLock& lock,
-                             std::span<const Flip> batch, std::string& buffer, WriteResult& result) {
-  const Result<File> open = files_.open_update(folder, file);
-  if (!open) return stop(result, stopped_by(open.error()));
-  if (open->stat.links > 1) return stop(result, stopped(WriteOutcome::changed, open->path + " has got a second name"));
-  while (!batch.empty()) {
-    std::size_t count = 1;
-    while (count < batch.size() && batch[count].edit->offset - batch[count - 1].edit->end() <= widest_gap) ++count;
-    flip(*open, lock, batch.first(count), buffer, result);
-    if (result.outcome != WriteOutcome::done) return;
-    batch = batch.subspan(count);
-  }
-  const Result<FileStat> after = files_.stat(*open);
-  if (!after) return stop(result, stopped_by(after.error()));
-  if (after->size != open->stat.size)
-    stop(result, stopped(WriteOutcome::changed, open->path + " was rewritten while we marked it"));
-}
-
-void ArraysMailbox::flip(const File& file, const HeldLock& lock, std::span<const Flip> run, std::string& buffer,
-                         WriteResult& result) {
-  const Result<FileStat> as_read = files_.stat(file);
-  if (!as_read) return stop(result, stopped_by(as_read.error()));
-  const std::size_t begin = run.front().edit->offset;
-  buffer.resize(run.back().edit->end() - begin);
-  const Result<std::size_t> count = files_.read_at(file, buffer.data(), buffer.size(), begin);
-  if (!count) return stop(result, stopped_by(count.error()));
-  buffer.resize(*count);
-  std::vector<const Flip*> wanted;
-  for (const Flip& flip : run) {
-    const schema::InPlaceEdit& edit = *flip.edit;
-    const auto found = std::string_view(buffer).substr(std::min(edit.offset - begin, buffer.size()), edit.before.size());
-    if (found == edit.after) continue;  // somebody else has set it
-    if (found != edit.before) return stop(result, stopped(WriteOutcome::changed, file.path + " was rewritten by a peer"));
-    wanted.push_back(&flip);
-  }
-  if (wanted.empty()) return;
-  // We may have been stopped since: then the lock has rightly become another's, or a peer without one has written, and
-  // what lies between the flags would be put back as it was.
-  const Result<FileStat> now = files_.stat(file);
-  if (!now) return stop(result, stopped_by(now.error()));
-  if (version_of(*now) != version_of(*as_read) || !lock.still_ours())
-    return stop(result, stopped(WriteOutcome::changed, file.path + " was rewritten while we marked it"));
-  // One write for all of them: what lies between is written as it was read. A sector is old or new, and no flag lies
-  // across the end of one.
-  const std::size_t first = wanted.front()->at;
-  const std::string before = buffer.substr(first - begin, wanted.back()->at + wanted.back()->after.size() - first);
-  std::string after = before;
-  for (const Flip* flip : wanted) after.replace(flip->at - first, flip->after.size(), flip->after);
-  const Status written = files_.write_at(file, after, first);
-  if (written.ok()) {
-    result.marked += wanted.size();
-    return;
-  }
-  const bool restored = files_.write_at(file, before, first).ok();
-  stop(result, stopped_by(written.error()));
-  if (!restored) add_detail(result.detail, "bytes at offset " + std::to_string(first) + " may be damaged");
-}
-
-WriteResult ArraysMailbox::mark_by_replacement(const Directory& folder, const std::string& inbox,
-                                               const schema::InboxDocument& document,
-                                               std::span<const std::size_t> indexes) {
-  const std::string wanted = document.with_marked_read(indexes);
-  WriteResult result = rewrite(folder, inbox, document, wanted);
-  if (result.outcome == WriteOutcome::done && wanted != document.bytes()) {
-    result.marked = static_cast<std::size_t>(std::count_if(indexes.begin(), indexes.end(), [&](std::size_t index) {
-      return index < document.entries().size() && is_unread(document.entries()[index]);
-    }));
-  }
-  return result;
-}
-
-WriteResult ArraysMailbox::rewrite(const Directory& folder, const std::string& inbox,
-                                   const schema::InboxDocument& document, std::string_view wanted) {
-  if (document.problem()) return stopped(WriteOutcome::refused, "a file that does not parse is not written to");
-  const std::string file = file_name(inbox);
-  const Snapshot snapshot = take_snapshot(files_, clock_, folder, file, size_limit_);
-  if (snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
-  const std::string_view bytes = snapshot.bytes;
-  const std::size_t begin = std::min(document.offset(), bytes.size());
-  const std::size_t end = document.is_part() ? begin + document.bytes().size() : bytes.size();
-  const std::string_view there = bytes.substr(begin, end - begin);
-  // What surrounds a part may be new, but it must be whole.
-  if (there != document.bytes() || (document.is_part() && schema::scan_array(bytes).problem)) {
-    return stopped(WriteOutcome::changed, folder.path + "/" + file + " was rewritten by a peer");
-  }
-  if (wanted == there) return {};
-  if (!document.is_part()) return replace(files_, locks_, folder, file, snapshot, wanted);
-  std::string all(bytes.substr(0, begin));
-  all.append(wanted).append(bytes.substr(end));
-  return replace(files_, locks_, folder, file, snapshot, all);
-}
-
-WriteResult ArraysMailbox::remove(const std::string& inbox, const schema::InboxDocument& document,
-                                  std::span<const std::size_t> indexes) {
-  if (!schema::is_inbox_name(inbox)) return invalid_name(inbox);
-  if (indexes.empty()) return {};
-  const Result<Directory> folder = open_inboxes();
-  if (!folder) return stopped_by(folder.error());
-  std::string wanted = document.with_removed(indexes);
-  WriteResult result = rewrite(*folder, inbox, document, wanted);
-  if (result.outcome != WriteOutcome::done) return result;
-  keep_known(inbox, document, indexes, std::move(wanted));
-  if (const Status synced = files_.sync_dir(*folder); !synced.ok()) {
-    return stopped(WriteOutcome::fault, "removed, but perhaps not lasting: " + synced.error().message);
-  }
-  return result;
-}
-
-void ArraysMailbox::keep_known(const std::string& inbox, const schema::InboxDocument& document,
-                               std::span<const std::size_t> removed, std::string left) {
-  const auto found = known_.find(inbox);
-  if (found == known_.end()) return;
-  std::vector<bool> stays(recognise(document.bytes(), found->second).entries, true);
-  for (const std::size_t index : removed) {
-    if (index < stays.size()) stays[index] = false;
-  }
-  const auto count = static_cast<std::size_t>(std::count(stays.begin(), stays.end(), true));
-  const auto rest = schema::InboxDocument::scan(std::move(left), scope(inbox));
-  KnownEntries known;
-  Head head;
-  known.add(head, rest, std::span(rest.entries()).first(std::min(count, rest.entries().size())));
-  found->second = std::move(known);
-}
-
-WriteResult ArraysMailbox::append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) {
-  if (!schema::is_inbox_name(inbox)) return invalid_name(inbox);
-  const auto alone = schema::InboxDocument::scan("[" + std::string(entry) + "]", scope(inbox));
-  if (alone.problem() || alone.entries().size() != 1) {
-    return stopped(WriteOutcome::refused, "what should be appended to '" + inbox + "' is not one JSON value");
-  }
-  receipt = {alone.entries().front().key, {}, false};
-  const Result<Directory> folder = open_or_make_inboxes();
-  if (!folder) return stopped_by(folder.error());
-
-  WriteResult result = stopped(WriteOutcome::changed, {});
-  for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round) {
-    result = append_once(*folder, inbox, entry, receipt, std::nullopt);
-  }
-  if (result.outcome == WriteOutcome::changed) {  // lost every race: once more, with the peers kept out
-    LockAttempt attempt = locks_.try_acquire(*folder, lock_name(file_name(inbox)));
-    if (attempt.outcome != LockOutcome::acquired) return not_locked(attempt);
-    result = append_once(*folder, inbox, entry, receipt, std::move(attempt.lock));
-    add_detail(result.detail, attempt.detail);
-  }
-  if (result.outcome != WriteOutcome::done && result.outcome != WriteOutcome::already_there) return result;
-  // Also for what was there already: it may be ours, from just before a crash.
-  if (const Status synced = files_.sync_dir(*folder); !synced.ok()) {
-    return stopped(WriteOutcome::fault, "appended, but perhaps not lasting: " + synced.error().message);
-  }
-  return result;
-}
-
-WriteResult ArraysMailbox::append_once(const Directory& folder, const std::string& inbox, std::string_view entry,
-                                       AppendReceipt& receipt, std::optional<HeldLock> lock) {
-  const std::string file = file_name(inbox);
-  Snapshot snapshot = take_snapshot(files_, clock_, folder, file, size_limit_);
-  // A missing inbox appears by the same rename, with the entry in it: never half written, and never empty for a moment.
-  // Peers create theirs with `[]` before they take the lock, so nothing of theirs can be in a file that appears just
-  // then.
-  const bool exists = snapshot.outcome != ReadOutcome::missing;
-  if (exists && snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
-
-  // Of what is known only the last entry is looked at, for its spelling.
-  const KnownEntries& known = this->known(inbox);
-  const Head head = recognise(snapshot.bytes, known);
-  const KnownEntries::Border& border = head.entries == known.size() ? known.whole() : known.settled();
-  const std::size_t begin = head.entries > 0 ? border.last_begins : 0;
-  const auto from = begin > 0 ? schema::ArrayFrom::element : schema::ArrayFrom::beginning;
-  const auto document = schema::InboxDocument::scan(snapshot.bytes.substr(begin), scope(inbox), {begin, from});
-  const std::string path = folder.path + "/" + file;
-  // A young file without a parsable array may be in the middle of a peer's unlocked write. An old one stays as it is:
-  // white space is what a writer that died between truncating and writing leaves, and nothing is lost by counting it as
-  // []; anything else may hold messages, and is for a person.
-  if (document.problem() && snapshot.settled) {
-    return stopped(WriteOutcome::refused, path + " is not one JSON array (" + describe(*document.problem()) +
-                                              "); it is left as it is. Repair it, or move it away");
-  }
-  if (document.problem() || (exists && is_blank(document) && !snapshot.settled)) {
-    return stopped(WriteOutcome::changed, path + " is being written by somebody");
-  }
-
-  receipt.unread_before.clear();
-  receipt.keeps_read = false;
-  if (known.contains(receipt.key, head.entries)) return stopped(WriteOutcome::already_there, {});
-  for (const schema::InboxEntry& there : document.entries()) {
-    if (there.key == receipt.key) return stopped(WriteOutcome::already_there, {});
-    // The oldest are enough: whoever consumes ours has consumed them, whoever overwrites ours most likely kept them.
-    if (!is_unread(there)) receipt.keeps_read = true;
-    if (is_unread(there) && receipt.unread_before.size() < keys_in_receipt) receipt.unread_before.push_back(there.key);
-  }
-  const std::string wanted = snapshot.bytes.substr(0, begin) + document.with_appended(entry);
-  return replace(files_, locks_, folder, file, snapshot, wanted, std::move(lock));
-}
-
-Result<std::span<const InboxGlance>> ArraysMailbox::glances() {
-  const Result<Directory> folder = take_inboxes();
-  if (!folder && !is_errno(folder.error(), ENOENT)) return folder.error();
-  if (!folder) {
-    glances_.clear();
-    listed_.reset();
-    return std::span<const InboxGlance>{};
-  }
-  const FileVersion version = version_of(folder->stat);
-  if (!listed_ || !listed_->is(version)) {
-    listed_.reset();
-    const EpochMs wall_before = clock_.system_ms();  // what folders are stamped with
-    if (const Status listed = list(*folder); !listed.ok()) return listed.error();
-    listed_ = LastRead{version, is_settled(version, wall_before), {}};
-  }
-  for (InboxGlance& glance : glances_)
-    glance.result = compare(glance.inbox, files_.stat_at(*folder, file_name(glance.inbox)));
-  return std::span<const InboxGlance>(glances_);
-}
-
-Status ArraysMailbox::list(const Directory& folder) {
-  const Result<std::vector<std::string>> names = files_.list(folder);
-  if (!names) return names.error();
-  if (!std::exchange(litter_removed_, true)) remove_litter(files_, folder, *names);
-  glances_.clear();
-  for (const std::string_view name : *names) {
-    if (!name.ends_with(inbox_suffix)) continue;
-    const std::string_view inbox = name.substr(0, name.size() - inbox_suffix.size());
-    if (schema::is_inbox_name(inbox)) glances_.push_back({std::string(inbox), {}});
-  }
-  std::sort(glances_.begin(), glances_.end(), [](const auto& a, const auto& b) { return a.inbox < b.inbox; });
-  std::erase_if(last_reads_, [&](const auto& last) {
-    return !std::binary_search(glances_.begin(), glances_.end(), InboxGlance{last.first, {}},
-                               [](const auto& a, const auto& b) { return a.inbox < b.inbox; });
-  });
-  return Done{};
+TasksReleased ArraysMailbox::release_tasks(const std::string& name, const std::string& agent_id) {
+  if (settings_.tasks_dir.empty()) return {{Put::gone, {}}, {}};
+  const Result<Directory> tasks = open_dir_below(files_, settings_.tasks_dir);
+  if (tasks) return team_files_.release_tasks(*tasks, name, agent_id);
+  return {told(stopped_by(tasks.error())), {}};
 }
 
 }  // namespace inbox_poller::poller

@@ -1,5 +1,4 @@
-// The mailbox of a team as agent clients keep it: `<team>/inboxes/<name>.json`, one JSON array each, guarded by
-// `<name>.json.lock` directories; `<team>/config.json`, the roster; and a task list.
+// The mailbox of a team as agent clients keep it: array inboxes, `<team>/config.json`, the roster, and a task list.
 // Invariants: a file is only ever changed under its lock; under it nothing is parsed, logged or synced (an old client
 // that meets a held lock loses its message; the one exception is an append that lost several races). A file that we
 // could not parse is never written. No link is followed, nothing but regular files is opened, and a folder that others
@@ -7,28 +6,48 @@
 // appear, vanish and are replaced at any time. Source: docs/wire.md W1, W6, W7, W9 to W14.
 #pragma once
 
+#include <boost/asio/thread_pool.hpp>
 #include <map>
 #include <string>
 
 #include "config/config.hpp"
-#include "poller/clock.hpp"
-#include "poller/filesystem.hpp"
-#include "poller/mailbox/arrays/inbox_reading.hpp"
-#include "poller/mailbox/arrays/replacement.hpp"
+#include "poller/mailbox/arrays/array_inboxes.hpp"
+#include "poller/mailbox/arrays/other_consumers.hpp"
 #include "poller/mailbox/arrays/roster_file.hpp"
 #include "poller/mailbox/arrays/team_files.hpp"
 #include "poller/mailbox/members.hpp"
 
 namespace inbox_poller::poller {
 
+struct ArraysSettings {
+  std::string team_dir;   // absolute; its last component must not be a link. It need not exist (yet)
+  std::string team;
+  std::string tasks_dir;  // the team's task list, likewise; empty when there is none
+  std::uint64_t size_limit = 0;  // bytes; no larger file is read
+  std::chrono::milliseconds poll_interval{500};
+  boost::asio::thread_pool* pool = nullptr;  // for big files; null: they are read like others
+};
+
+/// As a configuration has it, without a pool.
+ArraysSettings settings_of(const config::TeamConfig& config, const std::string& team);
+
 class ArraysMailbox final : public Mailbox, public Members {
  public:
-  /// `team_dir` is absolute and its last component must not be a link. It need not exist (yet). `tasks_dir`: the team's
-  /// task list, likewise; empty when there is none.
-  ArraysMailbox(FileSystem& files, const Clock& clock, std::string team_dir, std::string team,
-                const config::Limits& limits, std::string tasks_dir = {});
+  ArraysMailbox(FileSystem& files, const Clock& clock, ArraysSettings settings);
 
-  // --- the port ---
+  /// The files themselves, for a person's commands.
+  ArrayInboxes& inboxes() { return inboxes_; }
+
+  Result<std::span<const News>> news() override;
+  boost::asio::awaitable<Batch> take(std::string inbox, Reader reader, std::size_t most) override;
+  boost::asio::awaitable<Settled> settle(std::string inbox, std::vector<Disposal> disposals) override;
+  void rewind(const std::string& inbox) override;
+  [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
+  [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& inbox) const override;
+  boost::asio::awaitable<Trimmed> trim(std::string inbox, Choose choose) override;
+  [[nodiscard]] Contention contention() const override { return inboxes_.contention(); }
+  [[nodiscard]] std::string place_of(const std::string& inbox) const override { return inboxes_.path_of(inbox); }
+
   PutResult post(const std::string& inbox, const schema::Message& message) override;
   void follow(const std::string& inbox, const schema::MessageKey& key) override;
   [[nodiscard]] Fate fate(const std::string& inbox, const schema::MessageKey& key) const override;
@@ -44,123 +63,72 @@ class ArraysMailbox final : public Mailbox, public Members {
   PutResult remove_member(const std::string& name) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
 
-  // --- what is not behind the port yet (adr 30): an array inbox as a file ---
-  /// One stat, no open. `changed` is also reported for a file so young that its time stamp cannot yet tell two writes
-  /// apart.
-  GlanceResult glance(const std::string& inbox);
-
-  /// Reads the inbox. After a `document` outcome, later glances compare with the version read here.
-  ReadResult read(const std::string& inbox, ReadMode mode);
-
-  /// read() for whoever comes again and again: entries that remember() covers are left out while their bytes are the
-  /// same, and only a window of a large file is at hand.
-  ReadResult read_news(const std::string& inbox, ReadMode mode);
-  /// Puts the bytes of that window at hand. False when they are not there any more: the reading ends here.
-  bool show(ReadResult& reading, std::size_t window);
-  /// The entries of the window that is at hand are dealt with: of those that follow the head without a gap, the ones
-  /// that are marked read need not be shown again. To be called for one window after the other. Returns how many
-  /// entries of the document are known now.
-  std::size_t remember(const std::string& inbox, ReadResult& reading, std::size_t window);
-  /// What remember() covers.
-  [[nodiscard]] const KnownEntries& known(const std::string& inbox) const;
-  /// Whoever reads this inbox next has never seen it.
-  void forget(const std::string& inbox);
-
-  /// Sets the read flag of these entries of `document` (as returned by read()), under the lock, in place where that can
-  /// be done, and by replacement where the flag is absent or lies across a sector's end. Where both are needed, those
-  /// in place come first, and the outcome is `changed`: the others are set when the file has been read again. Holds the
-  /// lock for a bounded number of entries at a time.
-  WriteResult mark_read(const std::string& inbox, const schema::InboxDocument& document,
-                        std::span<const std::size_t> indexes);
-
-  /// Appends one encoded entry, creating the inbox if it is missing. Looks first: an entry with the same key there
-  /// already is `already_there`. The new bytes are on the disk before the lock is taken; under it there is a check and
-  /// a rename.
-  WriteResult append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt);
-
-  /// Takes these entries of `document` (all of the file, as read() gives it) out of the inbox, under the lock; what
-  /// remember() covers of the others stays covered. For a person's `inbox clear` and for compaction. After a `fault` it
-  /// is not known whether they are gone.
-  WriteResult remove(const std::string& inbox, const schema::InboxDocument& document,
-                     std::span<const std::size_t> indexes);
-
-  /// A glance at each inbox of the team (valid names only), sorted by name; valid until the next call. The first call
-  /// also removes temporary files that a killed predecessor left.
-  Result<std::span<const InboxGlance>> glances();
-
-  [[nodiscard]] LockStatistics lock_statistics() const { return locks_.statistics(); }
-
  private:
-  struct Flip {
-    const schema::InPlaceEdit* edit;
-    std::size_t at;          // where in the file the two texts begin to differ
-    std::string_view after;  // the differing bytes
-  };
   struct Posted {
     AppendReceipt receipt;
     Fate fate = Fate::waiting;
   };
   using PostedKeys = std::map<schema::MessageKey, Posted>;
-  struct LastRead {
-    FileVersion version;
-    bool settled = false;
-    SteadyTime since{};  // this version was there then
-    /// True while the file is certainly as it was read.
-    [[nodiscard]] bool is(const FileVersion& now) const { return settled && version == now; }
+
+  /// A reading that is being shown, window by window, piece by piece.
+  struct Look {
+    ReadResult reading;
+    std::size_t window = 0;
+    std::size_t next = 0;              // the first entry that has not been looked at
+    std::vector<std::size_t> shown;    // of the piece that take() gave last
+    std::vector<std::size_t> to_mark;  // of the window
+    bool anew = false;                 // nothing counts as shown before
+    bool is_settled = true;            // the piece is
+    bool is_over = false;              // the next one is of another look
+  };
+  struct Box {
+    std::optional<Reader> reader;
+    KeySet settled;  // of what the known head does not cover
+    KeySet owed;     // to be marked: of an owner what the head does not cover, beside another all that is there
+    std::optional<Look> look;
+    OtherConsumers others;
+    std::map<std::string, SteadyTime> marked;  // beside another: what we marked of late, by key
+    bool rewound = false;
+    std::optional<SteadyTime> replaced;  // when flags were last set by replacing the file
+    std::size_t damage = 0;              // a hash of what does not parse
+    std::uint32_t damaged_looks = 0;
+    std::vector<std::pair<SteadyTime, Fingerprint>> trimmed;  // within the last hours
   };
 
-  Result<Directory> open_team();
-  Result<Directory> open_inboxes();
-  Result<Directory> open_inboxes(const Directory& team);
-  /// As roster_changed() found it, once; opened now otherwise.
-  Result<Directory> take_inboxes();
-  Result<Directory> open_or_make_inboxes();
-  GlanceResult compare(const std::string& inbox, const Result<FileStat>& found);
-  /// Reads the folder's names anew.
-  Status list(const Directory& folder);
-  /// `known` null: all of it.
-  ReadResult read_as(const std::string& inbox, ReadMode mode, const KnownEntries* known);
-  [[nodiscard]] schema::KeyScope scope(const std::string& inbox) const { return {team_, inbox}; }
-
-  WriteResult mark_in_place(const Directory& folder, const std::string& inbox,
-                            const std::vector<schema::InPlaceEdit>& edits);
-  /// Sets what lies close together: one look at the piece of the file, one write. `buffer` may hold anything.
-  void flip(const File& file, const HeldLock& lock, std::span<const Flip> run, std::string& buffer,
-            WriteResult& result);
-  /// One hold of the lock.
-  void flip_all(const Directory& folder, const std::string& file, const HeldLock& lock, std::span<const Flip> batch,
-                std::string& buffer, WriteResult& result);
-  WriteResult mark_by_replacement(const Directory& folder, const std::string& inbox,
-                                  const schema::InboxDocument& document, std::span<const std::size_t> indexes);
-  WriteResult append_once(const Directory& folder, const std::string& inbox, std::string_view entry,
-                          AppendReceipt& receipt, std::optional<HeldLock> lock);
+  /// Nobody has ever looked into it.
+  void forget(const std::string& inbox);
+  boost::asio::awaitable<ReadResult> read_once(std::string inbox, std::uint64_t size, ReadMode mode);
+  boost::asio::awaitable<ReadResult> read_patiently(std::string inbox, Reader reader);
   /// Null when the inbox is gone, and what was in it with it.
   void tell_fates(const std::string& inbox, const ReadResult* reading);
-  /// What is known of the head once these entries of the document are gone.
-  void keep_known(const std::string& inbox, const schema::InboxDocument& document, std::span<const std::size_t> removed,
-                  std::string left);
-  /// Puts `wanted` in the place of the document if that is still what is there.
-  WriteResult rewrite(const Directory& folder, const std::string& inbox, const schema::InboxDocument& document,
-                      std::string_view wanted);
+  void note_damage(Box& box, const ReadResult& reading, Batch& batch) const;
+  /// What others did with the inbox since the last reading.
+  void look_for_others(Box& box, const ReadResult& reading, Batch& batch);
+  void overtaken(Box& box, const InboxDocument& document, const OtherConsumers::Sighting& sighting, Batch& batch);
+  /// The next piece.
+  void show_some(Box& box, std::size_t most, Batch& batch);
+  [[nodiscard]] static bool was_shown(const Box& box, const InboxEntry& entry);
+  [[nodiscard]] static bool is_owed(const Box& box, const InboxEntry& entry);
+  /// The whole inbox was shown; the mailbox knows the first so many entries of the document.
+  static void finish(Box& box, std::size_t known);
+  boost::asio::awaitable<WriteResult> mark(std::string inbox, Box& box);
+  boost::asio::awaitable<WriteResult> mark_some(const std::string& inbox, const InboxDocument& document,
+                                                std::span<const std::size_t> indexes);
+  enum class Round { done, nothing_to_gain, try_again, gave_up };
+  boost::asio::awaitable<Round> trim_once(const std::string& inbox, const Choose& choose, Trimmed& trimmed);
+  Round trimmed(const std::string& inbox, const InboxDocument& document, const std::vector<std::size_t>& leaving,
+                WriteResult result, Trimmed& told);
 
   FileSystem& files_;
   const Clock& clock_;
-  std::string team_dir_;
+  ArraysSettings settings_;
   std::string roster_path_;
-  std::string inboxes_path_;
-  std::string team_;
-  std::string tasks_dir_;
-  std::uint64_t size_limit_;  // bytes
-  LockDirectory locks_;
+  ArrayInboxes inboxes_;
   RosterFile roster_;
   TeamFiles team_files_;
-  std::map<std::string, LastRead> last_reads_;  // by inbox; what glance() compares with
-  std::map<std::string, KnownEntries> known_;   // by inbox
-  std::vector<InboxGlance> glances_;            // of all inboxes, as they were listed
-  std::map<std::string, PostedKeys> posted_;    // by inbox; what is followed
-  std::optional<Directory> inboxes_;            // open from roster_changed() to the glances() of the same poll
-  std::optional<LastRead> listed_;              // the folder, opened step by step
-  bool litter_removed_ = false;
+  std::map<std::string, PostedKeys> posted_;  // by inbox; what is followed
+  std::map<std::string, Box> boxes_;          // by inbox
+  std::vector<News> news_;
 };
 
 }  // namespace inbox_poller::poller

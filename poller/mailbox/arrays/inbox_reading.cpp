@@ -7,7 +7,7 @@
 
 namespace inbox_poller::poller {
 
-bool is_blank(const schema::InboxDocument& document) {
+bool is_blank(const InboxDocument& document) {
   return !document.problem() && !document.is_part() && document.bytes().find('[') == std::string_view::npos;
 }
 
@@ -18,8 +18,6 @@ std::string describe(const schema::ScanProblem& problem) {
 namespace {
 
 using schema::ArrayFrom;
-using schema::InboxDocument;
-using schema::InboxEntry;
 
 constexpr std::size_t chunk_size = std::size_t{64} << 10;  // in the processor's cache, and no page of its own to map
 
@@ -151,7 +149,7 @@ ReadResult read_behind(const InboxSource& source, const KnownEntries& known, Sna
   close_snapshot(files, result.windows.back().bytes.end, snapshot);
   if (snapshot.outcome == ReadOutcome::document) judge(result, source.folder.path + "/" + source.file);
   bool whole = snapshot.outcome != ReadOutcome::document || result.outcome == ReadOutcome::torn ||
-               result.document.entries().size() > schema::most_entries;
+               result.document.entries().size() > most_entries;
   if (!whole && result.windows.size() > 1) {
     result.file = std::make_shared<const File>(*std::move(snapshot.file));
     whole = !show_window(files, result, 0);

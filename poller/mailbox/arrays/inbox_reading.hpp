@@ -34,7 +34,7 @@ ReadResult read_behind(const InboxSource& source, const KnownEntries& known, Sna
 bool show_window(FileSystem& files, ReadResult& reading, std::size_t window);
 
 /// All of a file, and no array in it: nothing but white space.
-bool is_blank(const schema::InboxDocument& document);
+bool is_blank(const InboxDocument& document);
 /// For people: "… at byte 12".
 std::string describe(const schema::ScanProblem& problem);
 

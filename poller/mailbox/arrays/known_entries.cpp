@@ -77,12 +77,12 @@ void KnownEntries::cut(const Head& head) {
   settled_ = whole_;
 }
 
-void KnownEntries::add(Head& head, const schema::InboxDocument& document, std::span<const schema::InboxEntry> entries) {
+void KnownEntries::add(Head& head, const InboxDocument& document, std::span<const InboxEntry> entries) {
   if (entries.empty()) return;
   bool settled = settled_.entries == whole_.entries;
   const auto border = [&] { return Border{head.offset, whole_.last_begins, head.entries, head.hash.value()}; };
   identities_.reserve(identities_.size() + entries.size());
-  for (const schema::InboxEntry& entry : entries) {
+  for (const InboxEntry& entry : entries) {
     if (settled && document.is_marked_in_place(entry)) {
       settled_ = border();
       settled = false;
@@ -97,12 +97,12 @@ void KnownEntries::add(Head& head, const schema::InboxDocument& document, std::s
   if (settled) settled_ = whole_;
 }
 
-void KnownEntries::number(schema::InboxDocument& document, std::size_t skipped) const {
-  std::unordered_map<Fingerprint, schema::Occurrences> counts;
+void KnownEntries::number(InboxDocument& document, std::size_t skipped) const {
+  std::unordered_map<Fingerprint, Occurrences> counts;
   std::vector<bool> filter(std::size_t{1} << 14);  // most of ours are not in the document, and this tells so quickly
   const auto place = [&](Fingerprint identity) { return identity % filter.size(); };
   if (size() > 0) {
-    for (const schema::InboxEntry& entry : document.entries()) {
+    for (const InboxEntry& entry : document.entries()) {
       const Fingerprint identity = identity_of(entry.key);
       counts.try_emplace(identity);
       filter[place(identity)] = true;
@@ -117,7 +117,7 @@ void KnownEntries::number(schema::InboxDocument& document, std::size_t skipped) 
   }
   document.number([&](const schema::MessageKey& first) {
     const auto found = counts.find(fingerprint(first));
-    return found == counts.end() ? schema::Occurrences{} : found->second;
+    return found == counts.end() ? Occurrences{} : found->second;
   });
 }
 

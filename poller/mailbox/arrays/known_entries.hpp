@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "schema/inbox_document.hpp"
+#include "poller/mailbox/arrays/inbox_document.hpp"
 
 namespace inbox_poller::poller {
 
@@ -81,10 +81,10 @@ class KnownEntries {
   /// Keeps what the reading recognised, and forgets the rest.
   void cut(const Head& head);
   /// Adds entries of the document, which follow the head and are marked read; moves the head behind them.
-  void add(Head& head, const schema::InboxDocument& document, std::span<const schema::InboxEntry> entries);
+  void add(Head& head, const InboxDocument& document, std::span<const InboxEntry> entries);
 
   /// Numbers equals among the document's entries, and says which were known; `skipped` of ours stand before them.
-  void number(schema::InboxDocument& document, std::size_t skipped) const;
+  void number(InboxDocument& document, std::size_t skipped) const;
   /// Whether an entry with this key is among the first so many.
   [[nodiscard]] bool contains(const schema::MessageKey& key, std::size_t among) const;
   /// The keys without their numbers.

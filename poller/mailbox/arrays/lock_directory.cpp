@@ -179,7 +179,7 @@ LockRelease LockDirectory::release(HeldLock& lock) {
   return out;
 }
 
-LockStatistics LockDirectory::statistics() const {
+Contention LockDirectory::statistics() const {
   told_.refused = refused_;
   told_.stale_taken = stale_taken_;
   if (std::exchange(told_.acquired, holds_) == holds_) return told_;

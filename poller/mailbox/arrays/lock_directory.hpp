@@ -76,7 +76,7 @@ class LockDirectory {
   /// One attempt at `name` (such as "team-lead.json.lock") in the open folder.
   LockAttempt try_acquire(const Directory& at, const std::string& name);
 
-  [[nodiscard]] LockStatistics statistics() const;
+  [[nodiscard]] Contention statistics() const;
 
  private:
   friend class HeldLock;
@@ -91,7 +91,7 @@ class LockDirectory {
   const Clock& clock_;
   std::map<std::string, LockObservation> observations_;
   std::vector<std::uint32_t> held_us_;  // the last holds, as a ring; grows to its size
-  mutable LockStatistics told_;         // asked for at each poll
+  mutable Contention told_;         // asked for at each poll
   std::uint64_t holds_ = 0;
   std::uint64_t refused_ = 0;
   std::uint64_t stale_taken_ = 0;

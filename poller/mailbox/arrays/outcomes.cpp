@@ -4,6 +4,20 @@
 
 namespace inbox_poller::poller {
 
+BoxState state_of(ReadOutcome outcome) {
+  switch (outcome) {
+    case ReadOutcome::document: return BoxState::open;
+    case ReadOutcome::missing: return BoxState::missing;
+    case ReadOutcome::empty: return BoxState::empty;
+    case ReadOutcome::torn: return BoxState::torn;
+    case ReadOutcome::not_regular: return BoxState::not_regular;
+    case ReadOutcome::too_large: return BoxState::too_large;
+    case ReadOutcome::lock_held: return BoxState::held;
+    case ReadOutcome::fault: break;
+  }
+  return BoxState::fault;
+}
+
 Put put_of(WriteOutcome outcome) {
   switch (outcome) {
     case WriteOutcome::done: return Put::done;
@@ -21,8 +35,8 @@ Put put_of(WriteOutcome outcome) {
 EntryIndex::EntryIndex(const ReadResult& reading, const KnownEntries& known)
     : known_(known), empty_(reading.skipped == 0 && reading.document.entries().empty()) {
   unread_.reserve(reading.document.entries().size());
-  for (const schema::InboxEntry& entry : reading.document.entries())
-    unread_.emplace(entry.key.value, entry.read != schema::ReadFlag::read);
+  for (const InboxEntry& entry : reading.document.entries())
+    unread_.emplace(entry.key.value, entry.read != ReadFlag::read);
 }
 
 std::optional<bool> EntryIndex::is_unread(const schema::MessageKey& key) const {

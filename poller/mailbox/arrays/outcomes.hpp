@@ -16,8 +16,7 @@
 #include "poller/mailbox/mailbox.hpp"
 #include "schema/error.hpp"
 #include "schema/ids.hpp"
-#include "schema/inbox_document.hpp"
-#include "schema/names.hpp"
+#include "poller/mailbox/arrays/inbox_document.hpp"
 
 namespace inbox_poller::poller {
 
@@ -40,11 +39,8 @@ enum class ReadOutcome {
   fault,        // I/O error; `detail` says which
 };
 
-consteval auto words_of(ReadOutcome) {
-  return std::to_array<std::string_view>(
-      {"ok", "missing", "empty", "torn", "not_regular", "too_large", "locked", "fault"});
-}
-inline std::string_view to_string(ReadOutcome outcome) { return schema::name_of(outcome); }
+/// The same, as the port says it.
+BoxState state_of(ReadOutcome);
 
 /// What one look at all inboxes found of one.
 struct InboxGlance {
@@ -64,7 +60,7 @@ struct ReadResult {
   ReadOutcome outcome = ReadOutcome::missing;
   /// With `document`: the entries. With `torn`: what could be salvaged (complete entries before the damage) and the raw
   /// bytes.
-  schema::InboxDocument document;
+  InboxDocument document;
   std::string detail;  // for people; empty when there is nothing to say
 
   // Of read_news() with a `document` outcome:
@@ -126,14 +122,5 @@ class EntryIndex {
 /// What became of something we appended, going by a later reading: `consumed` when it is marked read, or gone together
 /// with what stood unread before it; `lost` when it is gone while those are still there: a peer's unlocked write ate it.
 Fate fate_in(const EntryIndex& entries, const AppendReceipt& receipt);
-
-/// How long locks were held and how often they were met; microseconds. For `status` and the benchmark.
-struct LockStatistics {
-  std::uint64_t acquired = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t stale_taken = 0;
-  std::uint64_t median_us = 0;
-  std::uint64_t p99_us = 0;
-};
 
 }  // namespace inbox_poller::poller

@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-schema::InboxDocument document(const std::vector<std::string>& entries) {
-  return schema::InboxDocument::scan(inbox_of(entries), {"team", "alice"});
+poller::InboxDocument document(const std::vector<std::string>& entries) {
+  return poller::InboxDocument::scan(inbox_of(entries), {"team", "alice"});
 }
 
 }  // namespace

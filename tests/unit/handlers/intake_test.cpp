@@ -39,6 +39,26 @@ TEST_CASE("whoever leads alone takes chat and reports, and nobody else does") {
   CHECK(chat(team, {"w1"}).reason == "left to the lead, which consumes this inbox itself (role front)");
 }
 
+TEST_CASE("what is refused is set aside by who leads alone, and left by everybody else") {
+  const Refused refused{"sender.stranger", "nobody knows him"};
+  CHECK(receive(refused, as(Stance::leader)).what == What::accepted);
+  CHECK(receive(refused, as(Stance::leader)).reason == "nobody knows him");
+  for (const auto stance : beside) CHECK(receive(refused, as(stance)).what == What::left);
+}
+
+TEST_CASE("beside another lead an ask is ours when a rule answered it and the lead had not read it") {
+  Asked asked;
+  for (const bool was_read : {false, true}) {
+    asked.request.state = AskState::pending;
+    CHECK(first_met(asked, was_read, as(Stance::leader)) == FirstMet::ours);
+    for (const auto stance : beside) CHECK(first_met(asked, was_read, as(stance)) == FirstMet::open_for_lead);
+    asked.request.state = AskState::approved;
+    CHECK(first_met(asked, was_read, as(Stance::leader)) == FirstMet::ours);
+    for (const auto stance : beside)
+      CHECK(first_met(asked, was_read, as(stance)) == (was_read ? FirstMet::left : FirstMet::ours));
+  }
+}
+
 TEST_CASE("what was read before we saw it goes nowhere") {
   const Team team;
   CHECK(chat(team, {"w1", true}).what == What::already_read);

@@ -10,7 +10,7 @@
 #include "poller/cli/doctor/finding.hpp"
 #include "poller/cli/survey.hpp"
 #include "poller/ledger/rows.hpp"
-#include "poller/mailbox/arrays/outcomes.hpp"
+#include "poller/mailbox/mailbox.hpp"
 #include "schema/lead_screen.hpp"
 #include "tests/support/catch.hpp"
 
@@ -84,7 +84,7 @@ TEST_CASE("the names in configurations, in the ledger and on screens are what th
   CHECK(all<poller::DeliveryState>() == "none queued offered delivered expired");
   CHECK(all<poller::Confirmation>() == " acknowledged assumed");
   CHECK(all<poller::EffectState>() == "pending written done dead");
-  CHECK(all<poller::ReadOutcome>() == "ok missing empty torn not_regular too_large locked fault");
+  CHECK(all<poller::BoxState>() == "ok missing empty torn not_regular too_large locked fault");
   CHECK(all<schema::ClientMode>() == "interactive headless unknown");
   CHECK(all<schema::ScreenKind>() == "empty_prompt draft running dialog menu transcript unknown");
   CHECK(all<poller::cli::Severity>() == "ok note warning error");

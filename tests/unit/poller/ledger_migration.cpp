@@ -9,7 +9,7 @@
 #include "poller/ledger/old_formats.hpp"
 #include "poller/ledger/row_sum.hpp"
 #include "poller/ledger/tables.hpp"
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 
 namespace inbox_poller::poller::test {
 namespace {
@@ -33,7 +33,7 @@ std::string as_bytes(std::string_view text) {
 
 const std::string plain = R"({"from":"ann@red","text":"hello","timestamp":"t","read":false})";
 const std::string odd = R"({"from":"ann","text":"hello","timestamp":"t","mood":"fine"})";
-const std::string answer = schema::encode_entry({"team-lead", "{\"type\":\"x\"}", "", "t", "blue", "id"});
+const std::string answer = poller::encode_entry({"team-lead", "{\"type\":\"x\"}", "", "t", "blue", "id"});
 const std::string old_answer = R"({"from":"team-lead","text":"as another program wrote it","timestamp":"t"})";
 
 /// What programs of all formats wrote, by the columns that each format had.
@@ -137,7 +137,7 @@ void check_taken(Ledger& ledger, int format) {
   CHECK((ask.asker == "ann" && ask.body == "body" && ask.deadline_ms == 20 && ask.message == named("k1")));
   const auto owed = must(ledger.outbox().of_request("red", "r-1"));
   REQUIRE(owed.size() == 2);
-  CHECK((owed[0].raw.empty() && schema::encode_entry(owed[0].message) == answer));
+  CHECK((owed[0].raw.empty() && poller::encode_entry(owed[0].message) == answer));
   CHECK((owed[1].raw == old_answer && owed[1].message.text == "as another program wrote it"));
   CHECK((owed[1].attempts == 2 && owed[1].created_ms == 10 && owed[1].next_ms == 20));
   CHECK(must(ledger.outbox().wrote(named("a2"))));

@@ -253,7 +253,7 @@ TEST_CASE("statistics tell how long locks were held") {
     LockAttempt attempt = at.attempt();
     at.clock.advance(std::chrono::milliseconds(i));
   }
-  const LockStatistics statistics = at.locks.statistics();
+  const Contention statistics = at.locks.statistics();
   CHECK(statistics.acquired == 100);
   CHECK(statistics.median_us == 51'000);
   CHECK(statistics.p99_us == 100'000);

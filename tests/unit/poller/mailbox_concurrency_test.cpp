@@ -3,7 +3,7 @@
 #include <random>
 #include <thread>
 
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
@@ -33,7 +33,7 @@ int run_peer(const MailboxSetting& at, int number) {
     if (!locked) continue;
     const std::string now = slurp(at.inbox());
     const std::string one = entry("peer " + std::to_string(number) + " message " + std::to_string(i));
-    const auto document = schema::InboxDocument::scan(now, {"team", at.lead});
+    const auto document = poller::InboxDocument::scan(now, {"team", at.lead});
     if (!document.problem()) {
       const std::string next = document.with_appended(one);
       if (number % 2 == 0) {
@@ -58,7 +58,7 @@ TEST_CASE(
   MailboxSetting at;
   at.put("[]");
   SystemClock clock;
-  ArraysMailbox mailbox(at.real, clock, at.team().string(), "team", at.limits);
+  ArrayInboxes mailbox(at.real, clock, at.team().string(), "team", at.limits.inbox_file.count);
 
   std::vector<int> written(peers);
   std::vector<std::thread> threads;
@@ -87,11 +87,11 @@ TEST_CASE(
   REQUIRE(last.outcome == ReadOutcome::document);
   std::map<std::string, int> seen;
   std::size_t read_flags = 0;
-  for (const schema::InboxEntry& found : last.document.entries()) {
-    const auto envelope = schema::decode_entry(last.document.entry_bytes(found));
+  for (const poller::InboxEntry& found : last.document.entries()) {
+    const auto envelope = poller::decode_entry(last.document.entry_bytes(found));
     REQUIRE(envelope.ok());
     ++seen[envelope->text];
-    if (found.read == schema::ReadFlag::read) ++read_flags;
+    if (found.read == poller::ReadFlag::read) ++read_flags;
   }
   CHECK(seen.size() == static_cast<std::size_t>(peers * messages_each + our_messages));
   for (const auto& [text, count] : seen) {

@@ -19,7 +19,7 @@ void check_left_behind(MailboxSetting& at, const Fault& fault) {
   const bool cannot_unlock = fault.call == Call::rmdir_at && fault.for_good;
   if (!cannot_unlock) CHECK_FALSE(fs::exists(at.lock()));
   if (cannot_unlock || fault.call == Call::unlink_at) {
-    REQUIRE(at.make().glances().ok());                                                        // a start
+    REQUIRE(at.make().inboxes().glances().ok());                                                        // a start
     CHECK(at.mailbox.read(at.lead, ReadMode::under_lock).outcome != ReadOutcome::lock_held);  // an attempt
   }
   CHECK(at.litter().empty());

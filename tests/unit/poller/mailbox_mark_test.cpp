@@ -45,7 +45,7 @@ TEST_CASE("bytes are only written while the lock is held, and nothing is synced"
   at.files.before(Call::sync, [&](const std::string&) { FAIL("synced"); });
   CHECK(at.mark({0, 1}).outcome == WriteOutcome::done);
   CHECK(writes == 1);  // one for all that lies together
-  CHECK(at.mailbox.lock_statistics().acquired == 1);
+  CHECK(at.mailbox.contention().acquired == 1);
 }
 
 TEST_CASE("nothing to mark takes no lock") {
@@ -53,7 +53,7 @@ TEST_CASE("nothing to mark takes no lock") {
   at.put(inbox_of({entry("one", "true")}));
   CHECK(at.mark({0, 99}).outcome == WriteOutcome::done);
   CHECK(at.mark({}).outcome == WriteOutcome::done);
-  CHECK(at.mailbox.lock_statistics().acquired == 0);
+  CHECK(at.mailbox.contention().acquired == 0);
 }
 
 TEST_CASE("many marks are made in batches, with the lock free in between") {
@@ -72,7 +72,7 @@ TEST_CASE("many marks are made in batches, with the lock free in between") {
   CHECK(result.outcome == WriteOutcome::done);
   CHECK(result.marked == count);
   CHECK(at.bytes() == inbox_of(marked));
-  CHECK(at.mailbox.lock_statistics().acquired == 3);  // 64 + 64 + 2
+  CHECK(at.mailbox.contention().acquired == 3);  // 64 + 64 + 2
 }
 
 TEST_CASE("flags across the end of a sector are set by replacement, once the others are set in place") {
@@ -101,7 +101,7 @@ TEST_CASE("large entries make smaller batches") {
   std::vector<std::string> entries(3, entry(std::string(200'000, 'x')));
   at.put(inbox_of(entries));
   CHECK(at.mark({0, 1, 2}).outcome == WriteOutcome::done);
-  CHECK(at.mailbox.lock_statistics().acquired == 2);  // two of them pass 256 KiB
+  CHECK(at.mailbox.contention().acquired == 2);  // two of them pass 256 KiB
 }
 
 TEST_CASE("a batch that meets a peer's lock says how far it came") {

@@ -45,7 +45,7 @@ struct NewsSetting : MailboxSetting {
     const auto& all = whole.document.entries();
     const auto& shown = news.document.entries();
     REQUIRE(news.skipped + shown.size() == all.size());
-    for (std::size_t i = 0; i < news.skipped; ++i) CHECK(all[i].read == schema::ReadFlag::read);
+    for (std::size_t i = 0; i < news.skipped; ++i) CHECK(all[i].read == poller::ReadFlag::read);
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const auto& other = all[news.skipped + i];
       CHECK(shown[i].key == other.key);
@@ -330,17 +330,17 @@ TEST_CASE("a folder that is at rest is not listed again") {
 TEST_CASE("a roster counts as changed until one that is at rest was read") {
   NewsSetting at;
   const std::string roster = R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"team-lead"}]})";
-  CHECK(at.mailbox.roster_changed());
+  CHECK(at.port.roster_changed());
   test::spill(at.team() / "config.json", roster);
-  REQUIRE(at.mailbox.roster().ok());
-  CHECK(at.mailbox.roster_changed());  // too young to be told from the next version
+  REQUIRE(at.port.roster().ok());
+  CHECK(at.port.roster_changed());  // too young to be told from the next version
   at.settle();
-  REQUIRE(at.mailbox.roster().ok());
-  CHECK_FALSE(at.mailbox.roster_changed());
+  REQUIRE(at.port.roster().ok());
+  CHECK_FALSE(at.port.roster_changed());
   test::spill(at.team() / "config.json", roster + "\n");
-  CHECK(at.mailbox.roster_changed());
+  CHECK(at.port.roster_changed());
   std::filesystem::remove(at.team() / "config.json");
-  CHECK(at.mailbox.roster_changed());
+  CHECK(at.port.roster_changed());
 }
 
 TEST_CASE("the look by name of every poll takes no other folder for the one that was opened step by step") {
@@ -349,13 +349,13 @@ TEST_CASE("the look by name of every poll takes no other folder for the one that
               R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"team-lead"}]})");
   at.put("[]");
   at.settle();
-  REQUIRE(at.mailbox.roster().ok());
+  REQUIRE(at.port.roster().ok());
   CHECK(at.read().outcome == ReadOutcome::document);
   REQUIRE(at.mailbox.glances().ok());
   int opened = 0;
   at.files.before(test::Call::open_dir, [&](const std::string&) { ++opened; });
   const auto unchanged = [&] {
-    return !at.mailbox.roster_changed() && at.mailbox.glance(at.lead).glance == Glance::unchanged;
+    return !at.port.roster_changed() && at.mailbox.glance(at.lead).glance == Glance::unchanged;
   };
   REQUIRE(unchanged());
   CHECK(opened == 1);
@@ -363,25 +363,25 @@ TEST_CASE("the look by name of every poll takes no other folder for the one that
 
   SECTION("others may write to the team's folder") {
     std::filesystem::permissions(at.team(), std::filesystem::perms(0770));
-    CHECK(at.mailbox.roster_changed());
-    CHECK(at.mailbox.roster().error().code == code::untrusted);
+    CHECK(at.port.roster_changed());
+    CHECK(at.port.roster().error().code == code::untrusted);
   }
   SECTION("others may write to the inboxes' folder") {
     std::filesystem::permissions(at.folder(), std::filesystem::perms(0770));
-    CHECK_FALSE(at.mailbox.roster_changed());
+    CHECK_FALSE(at.port.roster_changed());
     CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
     CHECK(at.read().outcome == ReadOutcome::fault);
   }
   SECTION("a link to the team's folder lies in its place") {
     std::filesystem::rename(at.team(), moved);
     std::filesystem::create_directory_symlink(moved, at.team());
-    CHECK(at.mailbox.roster_changed());
-    CHECK(at.mailbox.roster().error().code == code::untrusted);
+    CHECK(at.port.roster_changed());
+    CHECK(at.port.roster().error().code == code::untrusted);
   }
   SECTION("a link to the inboxes' folder lies in its place") {
     std::filesystem::rename(at.folder(), moved);
     std::filesystem::create_directory_symlink(moved, at.folder());
-    CHECK_FALSE(at.mailbox.roster_changed());
+    CHECK_FALSE(at.port.roster_changed());
     CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
     CHECK(at.read().outcome == ReadOutcome::fault);
   }
@@ -389,7 +389,7 @@ TEST_CASE("the look by name of every poll takes no other folder for the one that
     std::filesystem::rename(at.folder(), moved);
     std::filesystem::copy(moved, at.folder());
     std::filesystem::permissions(at.folder(), std::filesystem::perms(0700));
-    CHECK_FALSE(at.mailbox.roster_changed());
+    CHECK_FALSE(at.port.roster_changed());
     CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
     CHECK(at.read().outcome == ReadOutcome::document);
     CHECK(unchanged());
@@ -398,7 +398,7 @@ TEST_CASE("the look by name of every poll takes no other folder for the one that
     std::filesystem::rename(at.folder(), moved);
     std::filesystem::create_directory(at.folder());
     opened = 0;
-    CHECK_FALSE(at.mailbox.roster_changed());
+    CHECK_FALSE(at.port.roster_changed());
     CHECK(at.mailbox.glance(at.lead).glance == Glance::missing);
     CHECK(opened == 1 + 3);
   }

@@ -163,7 +163,7 @@ TEST_CASE("missing folders and files are missing, and appear when they appear") 
   CHECK(at.mailbox.glance(at.lead).glance == Glance::missing);
   CHECK(at.read().outcome == ReadOutcome::missing);
   CHECK(at.mailbox.glances()->empty());
-  CHECK(at.mailbox.roster().error().code == "roster.missing");
+  CHECK(at.port.roster().error().code == "roster.missing");
   fs::create_directories(at.folder());
   at.put("[]");
   CHECK(at.mailbox.glance(at.lead).glance == Glance::changed);
@@ -289,7 +289,7 @@ TEST_CASE("folders that others may write to, and links, are refused with what to
   const WriteResult appended = at.append(entry("two"));
   CHECK(appended.outcome == WriteOutcome::refused);
   CHECK_THAT(appended.detail, Contains(hint));
-  const auto document = schema::InboxDocument::scan(before, {"team", at.lead});
+  const auto document = poller::InboxDocument::scan(before, {"team", at.lead});
   CHECK(at.mailbox.mark_read(at.lead, document, std::vector<std::size_t>{0}).outcome == WriteOutcome::refused);
   REQUIRE_FALSE(at.mailbox.glances().ok());
   CHECK_THAT(at.mailbox.glances().error().message, Contains(hint));
@@ -317,7 +317,7 @@ TEST_CASE("names that could lead out of the folder are refused everywhere") {
     CAPTURE(name);
     CHECK(at.mailbox.glance(name).glance == Glance::missing);
     CHECK(at.mailbox.read(name, ReadMode::unlocked).outcome == ReadOutcome::fault);
-    const auto document = schema::InboxDocument::scan(inbox_of({entry("one")}), {"team", name});
+    const auto document = poller::InboxDocument::scan(inbox_of({entry("one")}), {"team", name});
     CHECK(at.mailbox.mark_read(name, document, std::vector<std::size_t>{0}).outcome == WriteOutcome::refused);
     AppendReceipt receipt;
     CHECK(at.mailbox.append(name, entry("x"), receipt).outcome == WriteOutcome::refused);
@@ -329,20 +329,20 @@ TEST_CASE("names that could lead out of the folder are refused everywhere") {
 TEST_CASE("the roster is read from config.json, with or without inboxes beside it") {
   MailboxSetting at;
   fs::remove_all(at.folder());
-  CHECK(at.mailbox.roster().error().code == "roster.missing");
+  CHECK(at.port.roster().error().code == "roster.missing");
   const fs::path path = at.team() / "config.json";
   spill(path,
         R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"worker-1","agentId":"worker-1@team"}]})");
-  const Result<schema::Roster> roster = at.mailbox.roster();
+  const Result<schema::Roster> roster = at.port.roster();
   REQUIRE(roster.ok());
   CHECK(roster->find("worker-1") != nullptr);
 
   spill(path, R"({"name":"te)");
-  REQUIRE_FALSE(at.mailbox.roster().ok());
-  CHECK_THAT(at.mailbox.roster().error().message, Contains(path.string()));
+  REQUIRE_FALSE(at.port.roster().ok());
+  CHECK_THAT(at.port.roster().error().message, Contains(path.string()));
   fs::remove(path);
   fs::create_directory(path);
-  CHECK(at.mailbox.roster().error().code == "roster.unreadable");
+  CHECK(at.port.roster().error().code == "roster.unreadable");
 }
 
 TEST_CASE("temporary files of dead processes are removed at the start, everything else stays") {

@@ -41,7 +41,7 @@ struct TeamSetting : MailboxSetting {
     spill(tasks() / ".lock", "");
     for (const auto& bytes : all) spill(task(schema::decode_task(bytes)->id), bytes);
   }
-  TasksReleased release() { return mailbox.release_tasks("worker-1", "worker-1@team"); }
+  TasksReleased release() { return port.release_tasks("worker-1", "worker-1@team"); }
 };
 
 std::vector<std::string> ids(const TasksReleased& released) {
@@ -94,12 +94,12 @@ TEST_CASE("a member goes out of the roster, every other byte stays, and a second
   TeamSetting at;
   spill(at.roster(), roster_of({"team-lead", "worker-1", "worker-2"}));
   fs::permissions(at.roster(), fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
-  CHECK(at.mailbox.remove_member("worker-1").put == Put::done);
+  CHECK(at.port.remove_member("worker-1").put == Put::done);
   CHECK(slurp(at.roster()) == roster_of({"team-lead", "worker-2"}));
   CHECK((fs::status(at.roster()).permissions() & fs::perms::all) ==
         (fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read));
-  CHECK(at.mailbox.remove_member("worker-1").put == Put::already);
-  CHECK(at.mailbox.remove_member("nobody").put == Put::already);
+  CHECK(at.port.remove_member("worker-1").put == Put::already);
+  CHECK(at.port.remove_member("nobody").put == Put::already);
   CHECK(slurp(at.roster()) == roster_of({"team-lead", "worker-2"}));
   CHECK(hidden_files(at.team()).empty());
 }
@@ -110,7 +110,7 @@ namespace {
 void look_for(TeamSetting& at, std::chrono::milliseconds time) {
   for (; time.count() > 0; time -= std::chrono::milliseconds(500)) {
     at.clock.advance(std::chrono::milliseconds(500));
-    CHECK_FALSE(at.mailbox.roster().ok());
+    CHECK_FALSE(at.port.roster().ok());
   }
 }
 
@@ -121,25 +121,25 @@ TEST_CASE("a roster whose file stays empty is put back as it was last seen, with
   const auto before = roster_of({"team-lead", "worker-1", "worker-2"});
   spill(at.roster(), before);
   fs::permissions(at.roster(), fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
-  REQUIRE(at.mailbox.roster().ok());
+  REQUIRE(at.port.roster().ok());
   const std::string nothing = GENERATE("", " \r\n\t\n");
   spill(at.roster(), nothing);
-  CHECK(at.mailbox.roster().error().code == "roster.empty");
-  CHECK(at.mailbox.mend_roster({}).put == Put::busy);
+  CHECK(at.port.roster().error().code == "roster.empty");
+  CHECK(at.port.mend_roster({}).put == Put::busy);
   look_for(at, std::chrono::milliseconds(2900));
-  CHECK(at.mailbox.roster_is_lost());
+  CHECK(at.port.roster_is_lost());
   if (GENERATE(false, true)) {
-    CHECK(at.mailbox.mend_roster({"worker-1", "nobody"}).put == Put::done);
+    CHECK(at.port.mend_roster({"worker-1", "nobody"}).put == Put::done);
     CHECK(slurp(at.roster()) == roster_of({"team-lead", "worker-2"}));
   } else {
-    CHECK(at.mailbox.mend_roster({}).put == Put::done);
+    CHECK(at.port.mend_roster({}).put == Put::done);
     CHECK(slurp(at.roster()) == before);
   }
   CHECK((fs::status(at.roster()).permissions() & fs::perms::all) ==
         (fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read));
   CHECK(hidden_files(at.team()).empty());
-  CHECK(at.mailbox.roster().ok());
-  CHECK_FALSE(at.mailbox.roster_is_lost());
+  CHECK(at.port.roster().ok());
+  CHECK_FALSE(at.port.roster_is_lost());
 }
 
 TEST_CASE("a roster is not lost while somebody may be writing it, nor where nobody knows what stood in it") {
@@ -147,34 +147,34 @@ TEST_CASE("a roster is not lost while somebody may be writing it, nor where nobo
   const auto before = roster_of({"team-lead", "worker-1"});
   spill(at.roster(), before);
   const auto stays = [&](const std::string& bytes) {
-    CHECK_FALSE(at.mailbox.roster_is_lost());
-    CHECK(at.mailbox.mend_roster({}).put != Put::done);
+    CHECK_FALSE(at.port.roster_is_lost());
+    CHECK(at.port.mend_roster({}).put != Put::done);
     CHECK(slurp(at.roster()) == bytes);
   };
   SECTION("another process must tell us first") {
     spill(at.roster(), "");
     look_for(at, std::chrono::seconds(10));
     stays("");
-    at.mailbox.remember_roster({before, fs::hard_link_count(at.roster())});  // some other file
+    at.port.remember_roster({before, fs::hard_link_count(at.roster())});  // some other file
     look_for(at, std::chrono::seconds(10));
     stays("");
   }
   SECTION("it is torn, or no text") {
-    REQUIRE(at.mailbox.roster().ok());
+    REQUIRE(at.port.roster().ok());
     const std::string bytes = GENERATE(as<std::string>{}, "{", "null", std::string(4, '\0'), "\xef\xbb\xbf");
     spill(at.roster(), bytes);
     look_for(at, std::chrono::seconds(10));
     stays(bytes);
   }
   SECTION("another file came in its place") {
-    REQUIRE(at.mailbox.roster().ok());
+    REQUIRE(at.port.roster().ok());
     spill(at.team() / "new", "");
     fs::rename(at.team() / "new", at.roster());
     look_for(at, std::chrono::seconds(10));
     stays("");
   }
   SECTION("its writer lives, slowly") {
-    REQUIRE(at.mailbox.roster().ok());
+    REQUIRE(at.port.roster().ok());
     spill(at.roster(), "");
     for (int i = 0; i < 5; ++i) {
       look_for(at, std::chrono::seconds(2));
@@ -183,32 +183,32 @@ TEST_CASE("a roster is not lost while somebody may be writing it, nor where nobo
     }
   }
   SECTION("we looked only now and then, as after a pause of the whole machine") {
-    REQUIRE(at.mailbox.roster().ok());
+    REQUIRE(at.port.roster().ok());
     spill(at.roster(), "");
     for (int i = 0; i < 3; ++i) {
-      CHECK_FALSE(at.mailbox.roster().ok());
+      CHECK_FALSE(at.port.roster().ok());
       at.clock.advance(std::chrono::hours(1));
     }
     stays("");
   }
   SECTION("somebody writes it at the last moment") {
-    REQUIRE(at.mailbox.roster().ok());
+    REQUIRE(at.port.roster().ok());
     spill(at.roster(), "");
     look_for(at, std::chrono::seconds(4));
-    REQUIRE(at.mailbox.roster_is_lost());
+    REQUIRE(at.port.roster_is_lost());
     spill(at.roster(), GENERATE(as<std::string>{}, "{", " "));
-    CHECK(at.mailbox.mend_roster({}).put == Put::busy);
+    CHECK(at.port.mend_roster({}).put == Put::busy);
     CHECK(slurp(at.roster()).size() == 1);
   }
   SECTION("its lock is held") {
-    REQUIRE(at.mailbox.roster().ok());
+    REQUIRE(at.port.roster().ok());
     spill(at.roster(), "");
     look_for(at, std::chrono::seconds(4));
     fs::create_directory(at.roster_lock());
-    CHECK(at.mailbox.mend_roster({}).put == Put::busy);
+    CHECK(at.port.mend_roster({}).put == Put::busy);
     CHECK(slurp(at.roster()).empty());
     fs::remove(at.roster_lock());
-    CHECK(at.mailbox.mend_roster({}).put == Put::done);
+    CHECK(at.port.mend_roster({}).put == Put::done);
     CHECK(slurp(at.roster()) == before);
   }
 }
@@ -218,11 +218,11 @@ TEST_CASE("faults: a lost roster stays empty or is whole again, and `done` means
   const unsigned met = with_every_fault([&](const Fault& fault) {
     TeamSetting at;
     spill(at.roster(), before);
-    REQUIRE(at.mailbox.roster().ok());
+    REQUIRE(at.port.roster().ok());
     spill(at.roster(), "");
     look_for(at, std::chrono::seconds(4));
     at.files.set(fault);
-    const auto result = at.mailbox.mend_roster({});
+    const auto result = at.port.mend_roster({});
     const bool fired = at.files.fired();
     const std::string bytes = slurp(at.roster());
     CHECK((bytes.empty() || bytes == before));
@@ -239,33 +239,33 @@ TEST_CASE("a roster that is empty, torn or none at all is never written") {
                                   R"({"members":{"name":"worker-1"}})", R"({"members":[{"name":"worker-1"}]} {)"}) {
     CAPTURE(bytes);
     spill(at.roster(), bytes);
-    CHECK(at.mailbox.remove_member("worker-1").put == Put::busy);  // somebody may be at it
+    CHECK(at.port.remove_member("worker-1").put == Put::busy);  // somebody may be at it
     at.settle();
-    const auto settled = at.mailbox.remove_member("worker-1");
+    const auto settled = at.port.remove_member("worker-1");
     CHECK(settled.put == Put::refused);
     CHECK_THAT(settled.detail, Contains(at.roster().string()));
     CHECK(slurp(at.roster()) == bytes);
     at.clock.advance(std::chrono::seconds(-10));
   }
   fs::remove(at.roster());
-  CHECK(at.mailbox.remove_member("worker-1").put == Put::gone);
+  CHECK(at.port.remove_member("worker-1").put == Put::gone);
   fs::create_directory(at.roster());
-  CHECK(at.mailbox.remove_member("worker-1").put == Put::refused);
+  CHECK(at.port.remove_member("worker-1").put == Put::refused);
   fs::remove_all(at.team());
-  CHECK(at.mailbox.remove_member("worker-1").put == Put::gone);
+  CHECK(at.port.remove_member("worker-1").put == Put::gone);
 }
 
 TEST_CASE("a held roster lock is waited for, and a peer's change in between is kept") {
   TeamSetting at;
   spill(at.roster(), roster_of({"team-lead", "worker-1"}));
   fs::create_directory(at.roster_lock());
-  CHECK(at.mailbox.remove_member("worker-1").put == Put::busy);
+  CHECK(at.port.remove_member("worker-1").put == Put::busy);
   CHECK(slurp(at.roster()) == roster_of({"team-lead", "worker-1"}));
   fs::remove(at.roster_lock());
   at.files.once_before(Call::mkdir_at, "config.json.lock", [&] {
     replace(at.roster(), roster_of({"team-lead", "worker-1", "worker-3"}));
   });
-  CHECK(at.mailbox.remove_member("worker-1").put == Put::done);
+  CHECK(at.port.remove_member("worker-1").put == Put::done);
   CHECK(slurp(at.roster()) == roster_of({"team-lead", "worker-3"}));
 }
 
@@ -350,7 +350,7 @@ TEST_CASE("the task list's lock is respected - where nothing is to be given back
   fs::create_directory(at.tasks_lock());
   CHECK(at.release().put == Put::busy);
   CHECK(slurp(at.task("1")) == task_of("1", "worker-1"));
-  CHECK(at.mailbox.release_tasks("worker-9", "worker-9@team").put == Put::done);
+  CHECK(at.port.release_tasks("worker-9", "worker-9@team").put == Put::done);
   fs::remove(at.tasks_lock());
   CHECK(at.release().put == Put::done);
 }
@@ -363,7 +363,9 @@ TEST_CASE("no task list, or one that others may write to, is left alone") {
   CHECK(slurp(at.task("1")) == task_of("1", "worker-1"));
   fs::remove_all(at.tasks());
   CHECK(at.release().put == Put::gone);
-  ArraysMailbox without(at.files, at.clock, at.team().string(), "team", at.limits);
+  ArraysSettings settings = at.settings();
+  settings.tasks_dir.clear();
+  ArraysMailbox without(at.files, at.clock, settings);
   CHECK(without.release_tasks("worker-1", "worker-1@team").put == Put::gone);
 }
 
@@ -372,7 +374,7 @@ TEST_CASE("what a killed predecessor left half written is cleared away first") {
   spill(at.roster(), roster_of({"worker-1"}));
   spill(at.team() / ".config.json.ip-2147483646-1.tmp", "{");
   spill(at.tasks() / ".1.json.ip-2147483646-2.tmp", "{");
-  CHECK(at.mailbox.remove_member("worker-1").put == Put::done);
+  CHECK(at.port.remove_member("worker-1").put == Put::done);
   CHECK(at.release().put == Put::done);
   CHECK(hidden_files(at.team()).empty());
   CHECK(hidden_files(at.tasks()).empty());
@@ -386,7 +388,7 @@ TEST_CASE("faults: the roster is the old or the new one, and `done` means the ne
     spill(at.roster(), before);
     at.settle();
     at.files.set(fault);
-    const auto result = at.mailbox.remove_member("worker-1");
+    const auto result = at.port.remove_member("worker-1");
     const bool fired = at.files.fired();
     const std::string bytes = slurp(at.roster());
     CHECK((bytes == before || bytes == after));
@@ -397,7 +399,7 @@ TEST_CASE("faults: the roster is the old or the new one, and `done` means the ne
     at.clock.advance(std::chrono::seconds(10));
     const bool cannot_unlock = fault.call == Call::rmdir_at && fault.for_good;
     if (cannot_unlock) fs::remove(at.roster_lock());
-    const auto again = at.mailbox.remove_member("worker-1");
+    const auto again = at.port.remove_member("worker-1");
     CHECK((again.put == Put::done || again.put == Put::already));
     CHECK(slurp(at.roster()) == after);
     CHECK(hidden_files(at.team()).empty());

@@ -178,13 +178,13 @@ struct Story : MailboxSetting {
   }
 
   void restart() {
-    shutdowns = std::make_unique<Shutdowns>(*context, mailbox, mailbox, machine, machine);
+    shutdowns = std::make_unique<Shutdowns>(*context, port, port, machine, machine);
     REQUIRE(shutdowns->restore());
-    outbox = std::make_unique<Outbox>(*context, mailbox, commits);
+    outbox = std::make_unique<Outbox>(*context, port, commits);
     REQUIRE(outbox->restore());
   }
   void look_at_roster() {
-    if (auto fresh = mailbox.roster()) REQUIRE(context->adopt(*fresh));
+    if (auto fresh = port.roster()) REQUIRE(context->adopt(*fresh));
   }
   /// A refusal as an error.
   Result<Shutdown> begin(Shutdowns::Order order) const {
@@ -380,9 +380,9 @@ TEST_CASE("a request that its worker never read does not wait for the next one o
   REQUIRE_THAT(slurp(inbox), Contains("shutdown_request"));
   story.pass(80s);
   story.check_cleaned(its_pane);
-  const auto left = schema::InboxDocument::scan(slurp(inbox), {"team", "w1"});
+  const auto left = poller::InboxDocument::scan(slurp(inbox), {"team", "w1"});
   REQUIRE(left.entries().size() == 2);
-  for (const auto& entry : left.entries()) CHECK(entry.read == schema::ReadFlag::read);
+  for (const auto& entry : left.entries()) CHECK(entry.read == poller::ReadFlag::read);
 }
 
 TEST_CASE("a late approval still counts") {
@@ -832,7 +832,7 @@ TEST_CASE("what happens while tmux is asked counts: another request, a worker th
   }
   SECTION("a worker that leaves") {
     in_the_middle([&] {
-      REQUIRE(story.mailbox.remove_member("w1").put == Put::done);
+      REQUIRE(story.port.remove_member("w1").put == Put::done);
       story.look_at_roster();
     });
     CHECK(story.ask().error().code == "member.unknown");

@@ -141,8 +141,8 @@ TEST_CASE("an inbox of nobody is told of once, when it has lasted a while") {
   world.poll();
   world.poll();
   CHECK(times(world.log(), "\"inbox.phantom\"") == 1);
-  REQUIRE(world.team->lookout().phantoms().contains("team_lead"));
-  CHECK(world.team->lookout().phantoms().at("team_lead").unread == 1);
+  REQUIRE(world.team->worker_boxes().phantoms().contains("team_lead"));
+  CHECK(world.team->worker_boxes().phantoms().at("team_lead").unread == 1);
 }
 
 TEST_CASE("chat in an alias of the lead is the lead's, an ask there is refused") {

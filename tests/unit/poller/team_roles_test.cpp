@@ -111,12 +111,12 @@ TEST_CASE("an observer writes nothing, tells what the lead took, and sees whose 
   CHECK(test::slurp(world.inboxes() / "team-lead.json") == before);
   CHECK_FALSE(fs::exists(world.inboxes() / "w1.json"));
   REQUIRE(world.team->asks().open().size() == 1);
-  CHECK(world.team->witness().totals().waiting == 2);
+  CHECK(world.team->watched().waiting == 2);
 
   world.write_lead({read(chat), read(ask)});
   world.poll();
-  CHECK(world.team->witness().totals().waiting == 0);
-  CHECK(world.team->witness().totals().consumed == 2);
+  CHECK(world.team->watched().waiting == 0);
+  CHECK(world.team->watched().consumed == 2);
   CHECK(world.logged("message.consumed"));
 
   test::spill(world.inboxes() / "w1.json", "[\n  " + World::entry("team-lead", answer("perm-1"), 3) + "\n]");

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "poller/team/team.hpp"
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 #include "schema/json_scan.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch.hpp"
@@ -96,7 +96,7 @@ struct World {
   }
 
   static std::string entry(const std::string& from, const std::string& text, int second = 1) {
-    return schema::encode_entry({from, text, "", "2026-02-07T15:20:" + std::to_string(10 + second) + ".000Z", "",
+    return poller::encode_entry({from, text, "", "2026-02-07T15:20:" + std::to_string(10 + second) + ".000Z", "",
                                     "00000000-0000-4000-8000-00000000000" + std::to_string(second % 10)});
   }
   static std::string ask(const std::string& id, const std::string& command, const std::string& agent = "w1") {

@@ -1,4 +1,4 @@
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 
 #include <boost/json.hpp>
 
@@ -6,6 +6,7 @@
 
 using namespace inbox_poller;
 using namespace inbox_poller::schema;
+using namespace inbox_poller::poller;
 
 TEST_CASE("an entry of a 2.1.50 client: no type, no id") {
   const auto message = decode_entry(

@@ -1,12 +1,13 @@
-#include "schema/inbox_document.hpp"
+#include "poller/mailbox/arrays/inbox_document.hpp"
 
 #include <boost/json.hpp>
 #include <set>
 
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace inbox_poller::schema;
+using namespace inbox_poller::poller;
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "schema/ids.hpp"
 #include "schema/json_scan.hpp"
 
-namespace inbox_poller::schema {
+namespace inbox_poller::poller {
 
 enum class ReadFlag {
   unread,   // the literal false
@@ -25,18 +25,18 @@ enum class ReadFlag {
 };
 
 struct InboxEntry {
-  Span bytes;  // in the file
-  // Of decoded values; of a bad entry, of its bytes without white space and `read`: marking changes no key.
-  MessageKey key;
+  schema::Span bytes;  // in the file
+  /// Of decoded values; of a bad entry, of its bytes without white space and `read`: marking changes no key.
+  schema::MessageKey key;
   ReadFlag read = ReadFlag::absent;
   bool known = false;  // the reader knew it from an earlier reading of the file
-  Span read_value;     // where in the file the `read` value lies; empty unless present
+  schema::Span read_value;     // where in the file the `read` value lies; empty unless present
 };
 
 /// Which part of a file a text is.
 struct FilePart {
   std::size_t offset = 0;
-  ArrayFrom from = ArrayFrom::beginning;
+  schema::ArrayFrom from = schema::ArrayFrom::beginning;
   bool goes_on = false;  // there is more behind it: it may break off anywhere, and what may be half an entry is none
 };
 
@@ -64,11 +64,11 @@ class InboxDocument {
   /// numbers, objects without `from`) have spans and keys too; decoding says what is wrong with them. A text of nothing
   /// but white space has neither entries nor a problem; whether it is an empty inbox or a write half done is for the
   /// mailbox to find out.
-  static InboxDocument scan(std::string bytes, const KeyScope& scope, FilePart part = {});
+  static InboxDocument scan(std::string bytes, const schema::KeyScope& scope, FilePart part = {});
 
   /// Tells equals apart where some of them lie before this document, and which entries are known. `elsewhere` is asked
   /// once for each identity, which is the key of its first occurrence.
-  void number(const std::function<Occurrences(const MessageKey&)>& elsewhere);
+  void number(const std::function<Occurrences(const schema::MessageKey&)>& elsewhere);
   /// The entries of the part of the file that follows. Its bytes are not kept, and equals are to be numbered again.
   void append(InboxDocument next);
   /// From here on these bytes are at hand, and no others.
@@ -78,9 +78,11 @@ class InboxDocument {
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
   /// Where in the file they begin.
   [[nodiscard]] std::size_t offset() const { return part_.offset; }
-  [[nodiscard]] bool is_part() const { return part_.offset > 0 || part_.from != ArrayFrom::beginning || part_.goes_on; }
+  [[nodiscard]] bool is_part() const {
+    return part_.offset > 0 || part_.from != schema::ArrayFrom::beginning || part_.goes_on;
+  }
   [[nodiscard]] const std::vector<InboxEntry>& entries() const { return entries_; }
-  [[nodiscard]] const std::optional<ScanProblem>& problem() const { return problem_; }
+  [[nodiscard]] const std::optional<schema::ScanProblem>& problem() const { return problem_; }
   [[nodiscard]] std::string_view entry_bytes(const InboxEntry& entry) const {
     return bytes().substr(entry.bytes.begin - part_.offset, entry.bytes.size());
   }
@@ -114,9 +116,9 @@ class InboxDocument {
  private:
   std::string bytes_;
   FilePart part_;  // of bytes_
-  Span array_;
+  schema::Span array_;
   std::vector<InboxEntry> entries_;
-  std::optional<ScanProblem> problem_;
+  std::optional<schema::ScanProblem> problem_;
 };
 
-}  // namespace inbox_poller::schema
+}  // namespace inbox_poller::poller

@@ -1,6 +1,6 @@
-#include "poller/team/witness.hpp"
+#include "poller/mailbox/arrays/other_consumers.hpp"
 
-#include "schema/array_entry.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace inbox_poller;
@@ -13,18 +13,18 @@ struct Message {
   bool read = false;
 };
 
-schema::InboxDocument inbox(const std::vector<Message>& messages) {
+poller::InboxDocument inbox(const std::vector<Message>& messages) {
   std::string bytes = "[";
   for (const auto& message : messages)
     bytes += std::string(bytes.size() > 1 ? "," : "") + R"({"from":"w1","text":")" + message.text +
              R"(","timestamp":"2026-02-07T15:20:46.348Z","read":)" + (message.read ? "true" : "false") + "}";
-  return schema::InboxDocument::scan(bytes + "]", {"t", "team-lead"});
+  return poller::InboxDocument::scan(bytes + "]", {"t", "team-lead"});
 }
 
 }  // namespace
 
 TEST_CASE("the first reading says nothing about what was before it") {
-  Witness witness;
+  OtherConsumers witness;
   const auto sighting = witness.look(inbox({{"a", true}, {"b", false}}), 1000);
   CHECK(sighting.flipped.empty());
   CHECK(sighting.consumed.empty());
@@ -32,22 +32,20 @@ TEST_CASE("the first reading says nothing about what was before it") {
 }
 
 TEST_CASE("what somebody flips or removes was consumed, and how long it waited is known") {
-  Witness witness;
+  OtherConsumers witness;
   static_cast<void>(witness.look(inbox({{"a"}, {"b"}, {"c"}}), 1000));
-  const auto totals = witness.totals();
-  CHECK(totals.waiting == 3);
-  CHECK(totals.oldest_waiting_ms == 1000);
+  const auto waiting = witness.waiting();
+  CHECK(waiting.unread == 3);
+  CHECK(waiting.oldest_ms == 1000);
   const auto sighting = witness.look(inbox({{"a", true}, {"c"}}), 1700);
   REQUIRE(sighting.consumed.size() == 2);
   CHECK(sighting.consumed[0].waited_ms == 700);
   CHECK(sighting.consumed[1].waited_ms == 700);
-  CHECK(witness.totals().consumed == 2);
-  CHECK(witness.totals().waiting == 1);
-  CHECK(witness.totals().longest_ms == 700);
+  CHECK(witness.waiting().unread == 1);
 }
 
 TEST_CASE("what we marked ourselves is nobody's doing, also when a peer takes the flag back") {
-  Witness witness;
+  OtherConsumers witness;
   const auto first = inbox({{"a"}});
   static_cast<void>(witness.look(first, 1000));
   witness.marked_by_us(first.entries()[0].key);
@@ -57,13 +55,13 @@ TEST_CASE("what we marked ourselves is nobody's doing, also when a peer takes th
 }
 
 TEST_CASE("a message that is new and read already was taken by somebody before us") {
-  Witness witness;
+  OtherConsumers witness;
   static_cast<void>(witness.look(inbox({}), 1000));
   CHECK(witness.look(inbox({{"a", true}}), 1500).flipped.size() == 1);
 }
 
 TEST_CASE("all read entries gone at once is a sweep - some of them gone is not") {
-  Witness witness;
+  OtherConsumers witness;
   static_cast<void>(witness.look(inbox({{"a", true}, {"b", true}, {"c"}}), 1000));
   CHECK_FALSE(witness.look(inbox({{"b", true}, {"c"}}), 1500).swept);
   CHECK(witness.look(inbox({{"c"}}), 2000).swept);
@@ -71,7 +69,7 @@ TEST_CASE("all read entries gone at once is a sweep - some of them gone is not")
 }
 
 TEST_CASE("what we removed ourselves is missed by nobody, and what somebody else removes with it is") {
-  Witness witness;
+  OtherConsumers witness;
   const auto first = inbox({{"a", true}, {"b", true}, {"c"}});
   static_cast<void>(witness.look(first, 1000));
   witness.removed_by_us(first.entries()[0].key);
@@ -83,7 +81,7 @@ TEST_CASE("what we removed ourselves is missed by nobody, and what somebody else
 }
 
 TEST_CASE("a file that was taken away was consumed by nobody: what follows is a first reading") {
-  Witness witness;
+  OtherConsumers witness;
   static_cast<void>(witness.look(inbox({{"a", true}, {"b"}}), 1000));
   witness.forget();
   const auto sighting = witness.look(inbox({{"c", true}}), 2000);
@@ -93,7 +91,7 @@ TEST_CASE("a file that was taken away was consumed by nobody: what follows is a 
 }
 
 TEST_CASE("what the mailbox knows and left out is there, read, and nothing new") {
-  Witness witness;
+  OtherConsumers witness;
   const auto first = inbox({{"a", true}, {"b", true}});
   static_cast<void>(witness.look(first, 1000));
   witness.leave_to_mailbox(first, 2);
@@ -101,11 +99,11 @@ TEST_CASE("what the mailbox knows and left out is there, read, and nothing new")
   CHECK(sighting.flipped.empty());
   CHECK(sighting.consumed.empty());
   CHECK_FALSE(sighting.swept);
-  CHECK(witness.totals().waiting == 1);
+  CHECK(witness.waiting().unread == 1);
 }
 
 TEST_CASE("of what the mailbox knew, all of it going at once is noticed, and a part of it is not") {
-  Witness witness;
+  OtherConsumers witness;
   const auto first = inbox({{"a", true}, {"b", true}});
   static_cast<void>(witness.look(first, 1000));
   witness.leave_to_mailbox(first, 2);

@@ -10,13 +10,14 @@
 #include <map>
 
 #include "schema/codec.hpp"
-#include "schema/array_entry.hpp"
-#include "schema/inbox_document.hpp"
+#include "poller/mailbox/arrays/array_entry.hpp"
+#include "poller/mailbox/arrays/inbox_document.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/roster.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace inbox_poller::schema;
+using namespace inbox_poller::poller;
 namespace fs = std::filesystem;
 
 namespace {

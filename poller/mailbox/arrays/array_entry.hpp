@@ -7,20 +7,20 @@
 #include "schema/error.hpp"
 #include "schema/message.hpp"
 
-namespace inbox_poller::schema {
+namespace inbox_poller::poller {
 
 /// Reads one entry. Unknown keys are allowed (they stay in the file's bytes); a `null` counts as absent, except for
 /// `read`. Wrong types, a missing `from` or `text` or a null entry are errors ("entry.…") whose message names the field
 /// and what was found: the entry is bad, its neighbours are not.
-Result<Message> decode_entry(std::string_view entry);
+Result<schema::Message> decode_entry(std::string_view entry);
 
 /// Does the entry say anything that the message, decoded from it, does not: a member that we do not know, a member twice,
 /// characters that had to be replaced? `read` and the members that encode_entry() always writes do not count.
-bool says_more(std::string_view entry, const Message&);
+bool says_more(std::string_view entry, const schema::Message&);
 
 /// What we write: the entry's bytes in the shape of JSON.stringify(…, null, 2) at depth one of an array, without the
 /// leading indent. `color` and `summary` are omitted when empty; `msgV:1`, `type:"message"`, `read:false` are always
 /// written. Spacing to match other neighbours is InboxDocument::with_appended's work.
-std::string encode_entry(const Message&);
+std::string encode_entry(const schema::Message&);
 
-}  // namespace inbox_poller::schema
+}  // namespace inbox_poller::poller

@@ -1,12 +1,11 @@
-#include "poller/team/witness.hpp"
+#include "poller/mailbox/arrays/other_consumers.hpp"
 
 #include <algorithm>
 
 namespace inbox_poller::poller {
 
-using schema::ReadFlag;
 
-Witness::Sighting Witness::look(const schema::InboxDocument& document, EpochMs now_ms, Recognised recognised) {
+OtherConsumers::Sighting OtherConsumers::look(const InboxDocument& document, EpochMs now_ms, Recognised recognised) {
   if (!looked_) recognised.knew = 0;
   Sighting sighting;
   std::unordered_map<std::string, Entry> now;
@@ -36,38 +35,35 @@ Witness::Sighting Witness::look(const schema::InboxDocument& document, EpochMs n
     }
   }
   sighting.swept = read_before > 0 && read_gone == read_before && !any_read;
-  for (const auto& one : sighting.consumed) longest_ms_ = std::max(longest_ms_, one.waited_ms);
-  consumed_ += sighting.consumed.size();
   before_ = std::move(now);
   looked_ = true;
   return sighting;
 }
 
-void Witness::leave_to_mailbox(const schema::InboxDocument& document, std::size_t entries) {
+void OtherConsumers::leave_to_mailbox(const InboxDocument& document, std::size_t entries) {
   for (std::size_t i = 0; i < entries; ++i) before_.erase(document.entries()[i].key.value);
   before_.rehash(0);
 }
 
-void Witness::forget() {
+void OtherConsumers::forget() {
   before_.clear();
   looked_ = false;
 }
 
-void Witness::marked_by_us(const schema::MessageKey& key) {
+void OtherConsumers::marked_by_us(const schema::MessageKey& key) {
   if (const auto found = before_.find(key.value); found != before_.end()) found->second.read = true;
 }
 
-void Witness::removed_by_us(const schema::MessageKey& key) { before_.erase(key.value); }
+void OtherConsumers::removed_by_us(const schema::MessageKey& key) { before_.erase(key.value); }
 
-Witness::Totals Witness::totals() const {
-  Totals totals{consumed_, 0, 0, longest_ms_};
+OtherConsumers::Waiting OtherConsumers::waiting() const {
+  Waiting waiting;
   for (const auto& [key, entry] : before_) {
     if (entry.read) continue;
-    ++totals.waiting;
-    if (totals.oldest_waiting_ms == 0 || entry.first_seen_ms < totals.oldest_waiting_ms)
-      totals.oldest_waiting_ms = entry.first_seen_ms;
+    ++waiting.unread;
+    if (waiting.oldest_ms == 0 || entry.first_seen_ms < waiting.oldest_ms) waiting.oldest_ms = entry.first_seen_ms;
   }
-  return totals;
+  return waiting;
 }
 
 }  // namespace inbox_poller::poller

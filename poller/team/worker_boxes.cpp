@@ -1,11 +1,10 @@
-#include "poller/team/lookout.hpp"
+#include "poller/team/worker_boxes.hpp"
 
 #include <algorithm>
 #include <optional>
 
 #include "handlers/ask_kind.hpp"
 #include "handlers/direction.hpp"
-#include "schema/array_entry.hpp"
 #include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
@@ -28,45 +27,39 @@ std::optional<bool> verdict_of(const schema::Payload& payload) {
 
 }  // namespace
 
-bool Lookout::is_somebody(const std::string& inbox) const {
+bool WorkerBoxes::is_somebody(const std::string& inbox) const {
   return context_.members.contains(context_.owner_of(inbox)) || named_in(context_.config.delivery.senders, inbox);
 }
 
-std::vector<Lookout::Changed> Lookout::changed() {
-  std::vector<Changed> changed;
-  const auto glances = mailbox_.glances();
-  if (!glances) return changed;  // the lead's inbox lies in the same folder and tells of it
-  const auto exists = [&](const std::string& inbox) {
-    const auto found =
-        std::lower_bound(glances->begin(), glances->end(), inbox,
-                         [](const InboxGlance& one, const std::string& name) { return one.inbox < name; });
-    return found != glances->end() && found->inbox == inbox;
+std::vector<std::string> WorkerBoxes::changed(std::span<const News> boxes) {
+  std::vector<std::string> changed;
+  const auto exists = [&](const std::string& box) {
+    const auto found = std::lower_bound(boxes.begin(), boxes.end(), box,
+                                        [](const News& one, const std::string& name) { return one.box < name; });
+    return found != boxes.end() && found->box == box;
   };
   if (!old_) {
     old_.emplace();
-    for (const auto& one : *glances) old_->insert(one.inbox);
+    for (const auto& one : boxes) old_->insert(one.box);
   }
   aliases_.clear();
   std::erase_if(phantoms_, [&](const auto& phantom) { return is_somebody(phantom.first) || !exists(phantom.first); });
-  std::erase_if(seen_, [&](const auto& inbox) {
-    if (exists(inbox.first)) return false;
-    outbox_.look(inbox.first, false);
-    mailbox_.forget(inbox.first);
+  std::erase_if(seen_, [&](const auto& box) {
+    if (exists(box)) return false;
+    outbox_.look(box, false);
     return true;
   });
-  for (const auto& [inbox, glance] : *glances) {
-    if (inbox == context_.lead) continue;
-    if (named_in(context_.config.team.aliases, inbox)) {
-      aliases_.push_back(inbox);
-      seen_.erase(inbox);
+  for (const auto& [box, has_changed] : boxes) {
+    if (box == context_.lead) continue;
+    if (named_in(context_.config.team.aliases, box)) {
+      aliases_.push_back(box);
+      seen_.erase(box);
       continue;
     }
-    if (context_.has_left(context_.owner_of(inbox))) outbox_.abandon(inbox);
-    if (!is_somebody(inbox)) phantoms_.try_emplace(inbox, Phantom{0, 0, context_.clock.steady(), false});
-    if (glance.glance == Glance::changed) changed.push_back({inbox, glance.size});
+    if (context_.has_left(context_.owner_of(box))) outbox_.abandon(box);
+    if (!is_somebody(box)) phantoms_.try_emplace(box, Phantom{0, 0, context_.clock.steady(), false});
+    if (has_changed) changed.push_back(box);
   }
-  for (const auto& [inbox, size] : changed)
-    if (!seen_.contains(inbox)) mailbox_.forget(inbox);  // what somebody else has seen there is new to us
   for (auto& [inbox, phantom] : phantoms_) {
     if (phantom.told || context_.clock.steady() - phantom.since < phantom_grace) continue;
     phantom.told = true;
@@ -81,37 +74,24 @@ std::vector<Lookout::Changed> Lookout::changed() {
   return changed;
 }
 
-void Lookout::take(const std::string& inbox, ReadResult& result) {
-  if (result.outcome == ReadOutcome::missing) return outbox_.look(inbox, false);
-  if (result.outcome != ReadOutcome::document) return;
-  const auto& entries = result.document.entries();
-  if (const auto phantom = phantoms_.find(inbox); phantom != phantoms_.end()) {
-    phantom->second.entries = result.skipped + entries.size();
-    phantom->second.unread = static_cast<std::size_t>(std::count_if(
-        entries.begin(), entries.end(), [](const auto& entry) { return entry.read != schema::ReadFlag::read; }));
-    return;
+bool WorkerBoxes::take(const std::string& box, const Batch& batch) {
+  if (batch.state == BoxState::missing) outbox_.look(box, false);
+  if (batch.state != BoxState::open) return false;
+  if (const auto phantom = phantoms_.find(box); phantom != phantoms_.end()) {
+    phantom->second.entries = batch.size.entries;
+    phantom->second.unread = batch.size.unread;
+    return false;
   }
-  outbox_.look(inbox, true);
-  const bool first_look = old_ && old_->contains(inbox);
-  std::size_t known = 0;
-  for (std::size_t i = 0; i < result.windows.size(); ++i) {
-    // What stays unseen is judged at the next change.
-    if (!mailbox_.show(result, i) || !take_window(inbox, result, result.windows[i], first_look)) return;
-    known = mailbox_.remember(inbox, result, i);
-  }
-  std::vector<Fingerprint> still;
-  for (std::size_t i = known; i < entries.size(); ++i) still.push_back(fingerprint(entries[i].key));
-  seen_[inbox] = KeySet(std::move(still));
-  old_->erase(inbox);
+  outbox_.look(box, true);
+  if (!judge_all(box, batch.taken, old_ && old_->contains(box))) return false;
+  seen_.insert(box);
+  if (!batch.more) old_->erase(box);
+  return true;
 }
 
-bool Lookout::take_window(const std::string& inbox, const ReadResult& result, const Window& window, bool first_look) {
-  const auto& seen = seen_[inbox];
+bool WorkerBoxes::judge_all(const std::string& box, const std::vector<Taken>& taken, bool first_look) {
   std::vector<Finding> findings;
-  for (std::size_t i = window.first; i < window.last; ++i) {
-    const auto& entry = result.document.entries()[i];
-    if (!entry.known && !seen.contains(entry.key)) judge(inbox, result.document, entry, first_look, findings);
-  }
+  for (const auto& one : taken) judge(box, one, first_look, findings);
   if (findings.empty()) return true;
   const auto told = context_.commit([&](EventBatch& events) -> Status {
     for (const auto& finding : findings) events.add(finding.event, finding.fields);
@@ -129,29 +109,30 @@ bool Lookout::take_window(const std::string& inbox, const ReadResult& result, co
   return true;
 }
 
-void Lookout::judge(const std::string& inbox, const schema::InboxDocument& document, const schema::InboxEntry& entry,
-                    bool first_look, std::vector<Finding>& findings) const {
-  const auto envelope = schema::decode_entry(document.entry_bytes(entry));
-  if (!envelope) return;  // its owner's to deal with
+void WorkerBoxes::judge(const std::string& inbox, const Taken& taken, bool first_look,
+                        std::vector<Finding>& findings) const {
+  const auto decoded = mailbox_.decode(taken.bytes);
+  if (!decoded) return;  // its owner's to deal with
+  const auto* envelope = &decoded->message;
   const auto payload = schema::decode_payload(envelope->text);
   const auto view = context_.view();
   const auto side = handlers::side_of(envelope->from, view);
   const auto direction = handlers::direction_of(payload, side, handlers::Place::worker);
-  const bool fresh = !first_look || entry.read != schema::ReadFlag::read;  // old sins are not told at every start
+  const bool fresh = !first_look || !taken.read;  // old sins are not told at every start
   const auto fields = [&](std::string reason) {
     return Fields{{"team", context_.name},
                   {"inbox", inbox},
                   {"from", std::string(schema::bare_name(envelope->from))},
                   {"type", std::string(schema::type_name(payload))},
-                  {"message_key", entry.key.value},
+                  {"message_key", taken.key.value},
                   {"request_id", schema::claimed_request_id(envelope->text)},
                   {"reason", std::move(reason)}};
   };
   switch (direction.passage) {
-    case handlers::Passage::verdict: return judge_verdict(inbox, payload, *envelope, entry, findings);
+    case handlers::Passage::verdict: return judge_verdict(inbox, payload, *envelope, taken.key, findings);
     case handlers::Passage::order: {
       if (!fresh || !context_.may(handlers::Right::notice_orders)) return;
-      const auto ours = context_.ledger.outbox().wrote(entry.key);
+      const auto ours = context_.ledger.outbox().wrote(taken.key);
       if (!ours || *ours) return;
       findings.push_back(
           {Event::answer_foreign, fields("an order in the lead's name that we did not write"), {}, {}, {}});
@@ -169,14 +150,14 @@ void Lookout::judge(const std::string& inbox, const schema::InboxDocument& docum
   }
 }
 
-void Lookout::judge_verdict(const std::string& inbox, const schema::Payload& payload, const schema::Message& envelope,
-                            const schema::InboxEntry& entry, std::vector<Finding>& findings) const {
+void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload& payload, const schema::Message& envelope,
+                                const schema::MessageKey& key, std::vector<Finding>& findings) const {
   const auto* kind = handlers::kind_answered_by(schema::type_name(payload));
   if (kind == nullptr) return;
   const auto id = schema::claimed_request_id(envelope.text);
   const auto* open = asks_.find(kind->kind, id);
   if (open == nullptr || schema::inbox_name(open->asker) != inbox) return;  // decided already, or never asked: nobody waits for it
-  const auto ours = context_.ledger.outbox().wrote(entry.key);
+  const auto ours = context_.ledger.outbox().wrote(key);
   if (!ours || *ours) return;
   Finding finding;
   finding.fields = {{"team", context_.name},
@@ -198,7 +179,7 @@ void Lookout::judge_verdict(const std::string& inbox, const schema::Payload& pay
   findings.push_back(std::move(finding));
 }
 
-std::map<std::string, Phantom> Lookout::phantoms() const {
+std::map<std::string, Phantom> WorkerBoxes::phantoms() const {
   auto told = phantoms_;
   std::erase_if(told, [](const auto& phantom) { return !phantom.second.told; });
   return told;

@@ -1,6 +1,5 @@
-// Who consumes the lead's inbox beside us: compares each reading of it with the one before. As leader it gives signs of
-// a foreign consumer; as front or observer it tells what the lead took and how long that waited. Memory only: the first
-// reading after a start says nothing about what was before.
+// Who consumes an inbox beside us: compares each reading of it with the one before, and gives signs of another consumer
+// and of what it took. Memory only: the first reading after a start says nothing about what was before.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +7,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "poller/ledger/ledger.hpp"
-#include "schema/inbox_document.hpp"
+#include "poller/clock.hpp"
+#include "poller/mailbox/arrays/inbox_document.hpp"
 
 namespace inbox_poller::poller {
 
-class Witness {
+class OtherConsumers {
  public:
   struct Consumed {
     schema::MessageKey key;
@@ -31,9 +30,9 @@ class Witness {
     std::size_t left_out = 0;
   };
   /// Compares with the reading before.
-  Sighting look(const schema::InboxDocument&, EpochMs now_ms, Recognised = {0, 0});
+  Sighting look(const InboxDocument&, EpochMs now_ms, Recognised = {0, 0});
   /// The mailbox knows the first so many entries of the document now, all read, and tells them from new ones.
-  void leave_to_mailbox(const schema::InboxDocument&, std::size_t entries);
+  void leave_to_mailbox(const InboxDocument&, std::size_t entries);
   /// The file itself has gone or is none any more: no client consumes like that, so what follows is a first reading.
   void forget();
   /// We have marked these read; their going is no surprise.
@@ -41,13 +40,11 @@ class Witness {
   /// We have taken it out of the file.
   void removed_by_us(const schema::MessageKey&);
 
-  struct Totals {
-    std::uint64_t consumed = 0;
-    std::uint64_t waiting = 0;
-    EpochMs oldest_waiting_ms = 0;  // when the oldest waiting one was first seen; 0: none waits
-    EpochMs longest_ms = 0;         // the longest that one waited
+  struct Waiting {
+    std::size_t unread = 0;
+    EpochMs oldest_ms = 0;  // when the oldest of them was first seen; 0: none waits
   };
-  [[nodiscard]] Totals totals() const;
+  [[nodiscard]] Waiting waiting() const;
 
  private:
   struct Entry {
@@ -56,8 +53,6 @@ class Witness {
   };
   std::unordered_map<std::string, Entry> before_;  // by key; without what the mailbox knows
   bool looked_ = false;
-  std::uint64_t consumed_ = 0;
-  EpochMs longest_ms_ = 0;
 };
 
 }  // namespace inbox_poller::poller

@@ -1,8 +1,8 @@
-#include "schema/inbox_document.hpp"
+#include "poller/mailbox/arrays/inbox_document.hpp"
 
 #include <unordered_map>
 
-namespace inbox_poller::schema {
+namespace inbox_poller::poller {
 
 namespace {
 
@@ -30,10 +30,10 @@ void append_compact(std::string& out, std::string_view token) {
 }
 
 /// What stays the same when we, or a peer, mark the entry read.
-std::string without_read_flag(std::string_view bytes, const std::vector<MemberSpan>& members) {
+std::string without_read_flag(std::string_view bytes, const std::vector<schema::MemberSpan>& members) {
   std::string result;
-  for (const MemberSpan& member : members) {
-    if (decode_string(member.key.of(bytes)) == "read") continue;
+  for (const schema::MemberSpan& member : members) {
+    if (schema::decode_string(member.key.of(bytes)) == "read") continue;
     append_compact(result, member.key.of(bytes));
     result += ':';
     append_compact(result, member.value.of(bytes));
@@ -43,14 +43,14 @@ std::string without_read_flag(std::string_view bytes, const std::vector<MemberSp
 }
 
 /// What one entry is known by, not yet told apart from its equals. `at` is where it lies in the file.
-InboxEntry read_entry(std::string_view bytes, std::size_t at, const KeyScope& scope) {
+InboxEntry read_entry(std::string_view bytes, std::size_t at, const schema::KeyScope& scope) {
   InboxEntry entry;
   entry.bytes = {at, at + bytes.size()};
-  const auto members = scan_object(bytes);
+  const auto members = schema::scan_object(bytes);
   if (!members) {
     std::string compact;
     append_compact(compact, bytes);
-    entry.key = make_bad_entry_key(scope, compact, 0);
+    entry.key = schema::make_bad_entry_key(scope, compact, 0);
     return entry;
   }
   if (const auto flag = find_member(bytes, *members, "read")) {
@@ -59,12 +59,12 @@ InboxEntry read_entry(std::string_view bytes, std::size_t at, const KeyScope& sc
     entry.read = *flag == "false" ? ReadFlag::unread : *flag == "true" ? ReadFlag::read : ReadFlag::invalid;
   }
   std::string rooms[3];
-  const auto from = decode_string(find_member(bytes, *members, "from").value_or(""), rooms[0]);
-  const auto body = decode_string(find_member(bytes, *members, "text").value_or(""), rooms[1]);
+  const auto from = schema::decode_string(find_member(bytes, *members, "from").value_or(""), rooms[0]);
+  const auto body = schema::decode_string(find_member(bytes, *members, "text").value_or(""), rooms[1]);
   const std::string_view stamp = find_member(bytes, *members, "timestamp").value_or("null");
-  const auto timestamp = stamp == "null" ? std::string_view() : decode_string(stamp, rooms[2]);
-  entry.key = from && body && timestamp ? make_message_key(scope, *from, *timestamp, *body, 0)
-                                        : make_bad_entry_key(scope, without_read_flag(bytes, *members), 0);
+  const auto timestamp = stamp == "null" ? std::string_view() : schema::decode_string(stamp, rooms[2]);
+  entry.key = from && body && timestamp ? schema::make_message_key(scope, *from, *timestamp, *body, 0)
+                                        : schema::make_bad_entry_key(scope, without_read_flag(bytes, *members), 0);
   return entry;
 }
 
@@ -83,9 +83,9 @@ struct ObjectStyle {
 };
 
 /// The style of an object with at least one member.
-ObjectStyle style_of(std::string_view object, const std::vector<MemberSpan>& members) {
+ObjectStyle style_of(std::string_view object, const std::vector<schema::MemberSpan>& members) {
   const auto gap = [&](std::size_t begin, std::size_t end) { return std::string(object.substr(begin, end - begin)); };
-  const MemberSpan& first = members.front();
+  const schema::MemberSpan& first = members.front();
   ObjectStyle style;
   style.open = gap(1, first.key.begin);
   style.between = members.size() > 1 ? gap(first.value.end, members[1].key.begin) : "," + style.open;
@@ -96,7 +96,7 @@ ObjectStyle style_of(std::string_view object, const std::vector<MemberSpan>& mem
 
 /// The style of a neighbour; empty when it has none, or one that is not worth imitating: nobody indents by more.
 std::optional<ObjectStyle> style_worth_imitating(std::string_view object) {
-  const auto members = scan_object(object);
+  const auto members = schema::scan_object(object);
   if (!members || members->empty()) return std::nullopt;
   ObjectStyle style = style_of(object, *members);
   const auto& [open, between, colon, close] = style;
@@ -105,10 +105,10 @@ std::optional<ObjectStyle> style_worth_imitating(std::string_view object) {
 }
 
 std::string restyled(std::string_view object, const ObjectStyle& style) {
-  const auto members = scan_object(object);
+  const auto members = schema::scan_object(object);
   if (!members || members->empty()) return std::string(object);
   std::string result = "{";
-  for (const MemberSpan& member : *members) {
+  for (const schema::MemberSpan& member : *members) {
     result += result.size() == 1 ? style.open : style.between;
     result.append(member.key.of(object)).append(style.colon).append(member.value.of(object));
   }
@@ -117,15 +117,15 @@ std::string restyled(std::string_view object, const ObjectStyle& style) {
 
 }  // namespace
 
-InboxDocument InboxDocument::scan(std::string bytes, const KeyScope& scope, FilePart part) {
+InboxDocument InboxDocument::scan(std::string bytes, const schema::KeyScope& scope, FilePart part) {
   InboxDocument document;
   document.bytes_ = std::move(bytes);
   document.part_ = part;
-  if (part.from == ArrayFrom::beginning && is_all_blank(document.bytes_)) {
+  if (part.from == schema::ArrayFrom::beginning && is_all_blank(document.bytes_)) {
     document.array_ = {document.bytes_.size(), document.bytes_.size()};
     return document;
   }
-  ArrayScan scanned = scan_array(document.bytes(), part.from, most_entries);
+  schema::ArrayScan scanned = schema::scan_array(document.bytes(), part.from, most_entries);
   document.array_ = scanned.array;
   document.problem_ = std::move(scanned.problem);
   const std::size_t end = document.bytes_.size();
@@ -133,22 +133,22 @@ InboxDocument InboxDocument::scan(std::string bytes, const KeyScope& scope, File
   if (part.goes_on && !scanned.elements.empty() && scanned.elements.back().end == end) scanned.elements.pop_back();
   if (document.problem_) document.problem_->offset += part.offset;
   document.entries_.reserve(scanned.elements.size());
-  for (const Span& element : scanned.elements)
+  for (const schema::Span& element : scanned.elements)
     document.entries_.push_back(read_entry(element.of(document.bytes_), part.offset + element.begin, scope));
-  document.number([](const MessageKey&) { return Occurrences{}; });
+  document.number([](const schema::MessageKey&) { return Occurrences{}; });
   return document;
 }
 
-void InboxDocument::number(const std::function<Occurrences(const MessageKey&)>& elsewhere) {
+void InboxDocument::number(const std::function<Occurrences(const schema::MessageKey&)>& elsewhere) {
   std::unordered_map<std::string, Occurrences> met;
   met.reserve(entries_.size());
   for (InboxEntry& entry : entries_) {
-    if (occurrence_of(entry.key) > 0) entry.key = with_occurrence(entry.key, 0);
+    if (schema::occurrence_of(entry.key) > 0) entry.key = schema::with_occurrence(entry.key, 0);
     const auto [found, is_new] = met.try_emplace(entry.key.value);
     if (is_new) found->second = elsewhere(entry.key);
     const std::size_t before = found->second.before++;
     entry.known = before < found->second.known;
-    if (before > 0) entry.key = with_occurrence(entry.key, before);
+    if (before > 0) entry.key = schema::with_occurrence(entry.key, before);
   }
 }
 
@@ -166,7 +166,7 @@ void InboxDocument::show(std::string bytes, std::size_t offset) {
 
 bool InboxDocument::can_mark_in_place(std::size_t index) const {
   if (index >= entries_.size() || entries_[index].read != ReadFlag::unread) return false;
-  const Span& flag = entries_[index].read_value;
+  const schema::Span& flag = entries_[index].read_value;
   return flag.begin / sector == (flag.end - 1) / sector;
 }
 
@@ -194,7 +194,7 @@ std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes
   const std::vector<bool> marked = chosen(indexes, entries_.size());
   std::string result;
   std::size_t copied = 0;
-  const auto replace = [&](Span span, std::string_view with) {
+  const auto replace = [&](schema::Span span, std::string_view with) {
     const std::size_t begin = span.begin - part_.offset;
     result.append(bytes_, copied, begin - copied).append(with);
     copied = begin + span.size();
@@ -207,7 +207,7 @@ std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes
       continue;
     }
     const std::string_view object = entry_bytes(entry);
-    const auto members = scan_object(object);
+    const auto members = schema::scan_object(object);
     if (!members) continue;  // not an object: there is nothing to mark
     if (members->empty()) {
       replace({entry.bytes.begin + 1, entry.bytes.begin + 1}, "\"read\":true");
@@ -231,9 +231,9 @@ std::string InboxDocument::with_appended(std::string_view entry) const {
   }
 
   const auto here = [&](std::size_t in_file) { return in_file - part_.offset; };
-  const Span last{here(entries_.back().bytes.begin), here(entries_.back().bytes.end)};
+  const schema::Span last{here(entries_.back().bytes.begin), here(entries_.back().bytes.end)};
   // What stands before the last one: a gap with a comma, unless it is the first of all.
-  const bool first_of_all = entries_.size() == 1 && part_.from == ArrayFrom::beginning;
+  const bool first_of_all = entries_.size() == 1 && part_.from == schema::ArrayFrom::beginning;
   const std::size_t gap_begin = first_of_all           ? array_.begin + 1
                                 : entries_.size() == 1 ? 0
                                                        : here(entries_[entries_.size() - 2].bytes.end);
@@ -246,10 +246,10 @@ std::string InboxDocument::with_appended(std::string_view entry) const {
 
 std::string InboxDocument::with_removed(std::span<const std::size_t> indexes) const {
   if (problem_ || is_part() || entries_.empty()) return bytes_;
-  std::vector<Span> elements;
+  std::vector<schema::Span> elements;
   elements.reserve(entries_.size());
   for (const InboxEntry& entry : entries_) elements.push_back(entry.bytes);
   return without_elements(bytes_, array_, elements, chosen(indexes, entries_.size()));
 }
 
-}  // namespace inbox_poller::schema
+}  // namespace inbox_poller::poller

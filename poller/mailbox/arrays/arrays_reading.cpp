@@ -1,0 +1,398 @@
+// What is new in an inbox, for whoever reads it; what is marked there, and what leaves it. A reading is of one version
+// of the file and is shown piece by piece; the flags of a window are set when all of it is settled.
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "poller/mailbox/arrays/array_entry.hpp"
+#include "poller/mailbox/arrays/arrays_mailbox.hpp"
+#include "poller/pause.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t big_file = std::uint64_t{2} << 20;     // bytes; read on the pool from here on
+constexpr std::uint64_t big_rewrite = std::uint64_t{1} << 20;  // likewise, where all of it is read and written
+constexpr int reads_a_look = 4;                                // a torn file is read this often before the next look
+constexpr int lock_rounds = 20;
+constexpr int trim_rounds = 8;  // but for the first, each is a few milliseconds
+constexpr std::size_t marks_at_once = 64;
+constexpr std::chrono::seconds overtaken_within{10};  // a lead polls every second, and a lock is stale after ten
+constexpr std::chrono::hours trimmed_is_recent{2};    // a peer may put an older copy of the file back
+
+bool may_pass_by_itself(ReadOutcome outcome) {
+  return outcome == ReadOutcome::torn || outcome == ReadOutcome::empty || outcome == ReadOutcome::lock_held;
+}
+
+bool is_unread(const InboxEntry& entry) { return entry.read == ReadFlag::unread || entry.read == ReadFlag::absent; }
+
+/// An entry whose flag is not a boolean, or that is no object, has no flag to set.
+bool can_be_marked(const InboxDocument& document, const InboxEntry& entry) {
+  return is_unread(entry) && document.entry_bytes(entry).starts_with('{');
+}
+
+}  // namespace
+
+Result<std::span<const News>> ArraysMailbox::news() {
+  const auto glances = inboxes_.glances();
+  if (!glances) return glances.error();
+  news_.clear();
+  for (const InboxGlance& one : *glances) news_.push_back({one.inbox, one.result.glance == Glance::changed});
+  const auto is_listed = [&](const std::string& inbox) {
+    return std::binary_search(news_.begin(), news_.end(), News{inbox},
+                              [](const News& a, const News& b) { return a.box < b.box; });
+  };
+  for (const auto& [inbox, posted] : posted_)
+    if (!is_listed(inbox)) tell_fates(inbox, nullptr);
+  std::erase_if(boxes_, [&](const auto& box) {
+    const bool gone = !is_listed(box.first);
+    if (gone) inboxes_.forget(box.first);
+    return gone;
+  });
+  return std::span<const News>(news_);
+}
+
+void ArraysMailbox::forget(const std::string& inbox) {
+  inboxes_.forget(inbox);
+  boxes_.erase(inbox);
+}
+
+void ArraysMailbox::rewind(const std::string& inbox) {
+  const auto box = boxes_.find(inbox);
+  if (box == boxes_.end()) return;
+  box->second.settled.clear();
+  box->second.owed.clear();
+  box->second.rewound = true;
+  if (auto& look = box->second.look) look->is_over = true;  // its bytes may be in somebody's hands
+}
+
+Result<Decoded> ArraysMailbox::decode(std::string_view bytes) const {
+  auto message = decode_entry(bytes);
+  if (!message) return message.error();
+  const bool says_all = !says_more(bytes, *message);
+  return Decoded{*std::move(message), says_all};
+}
+
+asio::awaitable<Batch> ArraysMailbox::take(std::string inbox, Reader reader, std::size_t most) {
+  const auto known = boxes_.find(inbox);
+  // What was seen there in passing is new to its owner, and the other way round.
+  if (known != boxes_.end() && (known->second.reader == Reader::passer_by) != (reader == Reader::passer_by))
+    forget(inbox);
+  Batch batch;
+  if (auto& box = boxes_[inbox]; box.look && box.look->is_settled && !box.look->is_over) {
+    if (inboxes_.show(box.look->reading, box.look->window)) {
+      show_some(box, most, batch);
+    } else {
+      box.look.reset();
+      batch.state = BoxState::torn;
+      batch.detail = inboxes_.path_of(inbox) + " was rewritten while it was read";
+    }
+    co_return batch;
+  }
+  auto reading = co_await read_patiently(inbox, reader);
+  batch.state = state_of(reading.outcome);
+  batch.detail = reading.detail;
+  if (batch.state == BoxState::open) tell_fates(inbox, &reading);
+  if (batch.state == BoxState::missing) tell_fates(inbox, nullptr);
+  if (batch.state == BoxState::missing || batch.state == BoxState::not_regular) forget(inbox);
+  auto& box = boxes_[inbox];
+  box.reader = reader;
+  box.look.reset();
+  if (reader != Reader::passer_by) note_damage(box, reading, batch);
+  if (batch.state != BoxState::open && batch.state != BoxState::torn) co_return batch;
+  batch.size.entries = reading.skipped + reading.document.entries().size();
+  batch.size.unread =
+      static_cast<std::size_t>(std::count_if(reading.document.entries().begin(), reading.document.entries().end(),
+                                             [](const auto& entry) { return entry.read != ReadFlag::read; }));
+  batch.size.bytes = reading.windows.empty() ? 0 : reading.windows.back().bytes.end;
+  if (batch.state == BoxState::open && reader != Reader::passer_by) look_for_others(box, reading, batch);
+  box.look.emplace().reading = std::move(reading);
+  if (batch.state == BoxState::open) {
+    box.look->anew = std::exchange(box.rewound, false);
+    box.look->next = box.look->reading.windows.front().first;
+    show_some(box, most, batch);
+  } else {
+    box.look->is_settled = false;
+    const auto& document = box.look->reading.document;
+    batch.damaged = document.bytes();
+    for (const auto& entry : document.entries())
+      batch.taken.push_back({entry.key, document.entry_bytes(entry), entry.read == ReadFlag::read});
+  }
+  co_return batch;
+}
+
+asio::awaitable<ReadResult> ArraysMailbox::read_once(std::string inbox, std::uint64_t size, ReadMode mode) {
+  if (size < big_file || settings_.pool == nullptr) co_return inboxes_.read_news(inbox, mode);
+  auto work = [this, inbox, mode] { return inboxes_.read_news(inbox, mode); };
+  co_return co_await offload(*settings_.pool, std::move(work));
+}
+
+asio::awaitable<ReadResult> ArraysMailbox::read_patiently(std::string inbox, Reader reader) {
+  const bool may_lock = reader == Reader::owner || reader == Reader::beside;
+  const int reads = reader == Reader::passer_by ? 1 : reads_a_look;
+  const auto size = inboxes_.size_of(inbox);
+  ReadResult result;
+  for (int attempt = 0; attempt < reads; ++attempt) {
+    // A rename or a small write is over at once; whoever is still at it then gets more time.
+    if (attempt > 0) co_await pause_jittered(attempt * milliseconds(2), attempt * attempt * milliseconds(5));
+    // The last look is under the lock: an honest writer is then certainly not in the middle of it.
+    const auto mode = attempt + 1 < reads_a_look || !may_lock ? ReadMode::unlocked : ReadMode::under_lock;
+    result = co_await read_once(inbox, size, mode);
+    if (!may_pass_by_itself(result.outcome)) break;
+  }
+  co_return result;
+}
+
+void ArraysMailbox::note_damage(Box& box, const ReadResult& reading, Batch& batch) const {
+  const bool may_pass = may_pass_by_itself(reading.outcome);
+  const auto seen = may_pass ? std::hash<std::string_view>{}(reading.document.bytes()) : std::size_t{0};
+  if (!may_pass || seen != box.damage) box.damaged_looks = 0;  // other damage is a new case
+  if (may_pass) ++box.damaged_looks;
+  box.damage = seen;
+  batch.damaged_looks = box.damaged_looks;
+}
+
+void ArraysMailbox::look_for_others(Box& box, const ReadResult& reading, Batch& batch) {
+  const auto sighting = box.others.look(reading.document, clock_.wall_ms(), {reading.knew, reading.skipped});
+  for (const auto& key : sighting.flipped) batch.signs.push_back({Sign::What::flipped, key, {}});
+  if (sighting.swept) batch.signs.push_back({Sign::What::swept, {}, {}});
+  if (box.reader == Reader::beside) overtaken(box, reading.document, sighting, batch);
+  for (const auto& one : sighting.consumed)
+    batch.signs.push_back({Sign::What::consumed, one.key, milliseconds(one.waited_ms)});
+  batch.size.oldest_unread_ms = box.others.waiting().oldest_ms;
+}
+
+void ArraysMailbox::overtaken(Box& box, const InboxDocument& document, const OtherConsumers::Sighting& sighting,
+                              Batch& batch) {
+  // Old clients read, then lock, mark and write all of it anew. When that leaves our own mark behind and changes
+  // nothing else, the lead had something to mark, which it had read as unread: what we marked.
+  const auto now = clock_.steady();
+  std::erase_if(box.marked, [now](const auto& one) { return now - one.second > overtaken_within; });
+  const auto& entries = document.entries();
+  const bool may_have_other_reasons =
+      !sighting.consumed.empty() || !sighting.flipped.empty() ||
+      std::any_of(entries.begin(), entries.end(), [](const auto& entry) { return entry.read != ReadFlag::read; });
+  for (const auto& entry : entries) {
+    const auto marked = box.marked.find(entry.key.value);
+    if (marked == box.marked.end() || document.is_marked_in_place(entry)) continue;
+    const auto since = std::chrono::duration_cast<milliseconds>(now - marked->second);
+    if (!may_have_other_reasons) batch.signs.push_back({Sign::What::consumed, entry.key, since});
+    box.marked.erase(marked);
+  }
+}
+
+bool ArraysMailbox::was_shown(const Box& box, const InboxEntry& entry) {
+  return (entry.known && !box.look->anew) || box.settled.contains(entry.key);
+}
+
+bool ArraysMailbox::is_owed(const Box& box, const InboxEntry& entry) {
+  return (entry.known && box.reader == Reader::owner) || box.owed.contains(entry.key);
+}
+
+void ArraysMailbox::show_some(Box& box, std::size_t most, Batch& batch) {
+  Look& look = *box.look;
+  const InboxDocument& document = look.reading.document;
+  const Window& window = look.reading.windows[look.window];
+  batch.state = BoxState::open;
+  look.is_settled = false;
+  for (; look.next < window.last && look.shown.size() < most; ++look.next) {
+    const InboxEntry& entry = document.entries()[look.next];
+    if (!was_shown(box, entry)) {
+      look.shown.push_back(look.next);
+      batch.taken.push_back({entry.key, document.entry_bytes(entry), entry.read == ReadFlag::read});
+    } else if (can_be_marked(document, entry) && is_owed(box, entry)) {
+      look.to_mark.push_back(look.next);
+    }
+  }
+  batch.more = look.next < window.last || look.window + 1 < look.reading.windows.size();
+}
+
+asio::awaitable<Settled> ArraysMailbox::settle(std::string inbox, std::vector<Disposal> disposals) {
+  const auto found = boxes_.find(inbox);
+  if (found == boxes_.end() || !found->second.look || found->second.look->is_settled) co_return Settled{};
+  Box& box = found->second;
+  Look& look = *box.look;
+  if (look.is_over) co_return Settled{{Put::busy, {}}, 0};
+  InboxDocument& document = look.reading.document;
+  look.is_settled = true;
+  std::vector<Fingerprint> settled;
+  std::vector<Fingerprint> owed;
+  for (std::size_t i = 0; i < std::min(disposals.size(), look.shown.size()); ++i) {
+    if (disposals[i] == Disposal::again) continue;
+    const InboxEntry& entry = document.entries()[look.shown[i]];
+    settled.push_back(fingerprint(entry.key));
+    if (disposals[i] != Disposal::consume) continue;
+    owed.push_back(settled.back());
+    if (can_be_marked(document, entry)) look.to_mark.push_back(look.shown[i]);
+  }
+  box.settled.add(std::move(settled));
+  box.owed.add(std::move(owed));
+  look.shown.clear();
+  if (look.next < look.reading.windows[look.window].last) co_return Settled{};
+
+  const WriteResult result = co_await mark(inbox, box);
+  const bool marked = put_of(result.outcome) == Put::done;
+  for (const std::size_t index : look.to_mark) {
+    const InboxEntry& entry = document.entries()[index];
+    if (marked || entry.read == ReadFlag::read) box.others.marked_by_us(entry.key);
+    if (marked && box.reader == Reader::beside) box.marked[entry.key.value] = clock_.steady();
+  }
+  look.to_mark.clear();
+  Settled told{{put_of(result.outcome), result.detail}, result.marked};
+  const std::size_t known = inboxes_.remember(inbox, look.reading, look.window);
+  if (look.window + 1 == look.reading.windows.size()) {
+    finish(box, known);
+    co_return told;
+  }
+  look.next = look.reading.windows[++look.window].first;
+  co_return told;
+}
+
+void ArraysMailbox::finish(Box& box, std::size_t known) {
+  const InboxDocument& document = box.look->reading.document;
+  std::vector<Fingerprint> settled;
+  std::vector<Fingerprint> owed;
+  for (std::size_t i = 0; i < document.entries().size(); ++i) {
+    const InboxEntry& entry = document.entries()[i];
+    if (i >= known && was_shown(box, entry)) settled.push_back(fingerprint(entry.key));
+    if ((i >= known || box.reader == Reader::beside) && box.owed.contains(entry.key))
+      owed.push_back(fingerprint(entry.key));
+  }
+  box.settled = KeySet(std::move(settled));
+  // Beside another, what stands in the part that was left out is owed too, should somebody take our flag back.
+  if (box.reader != Reader::beside || box.look->reading.skipped == 0) box.owed = KeySet(std::move(owed));
+  box.others.leave_to_mailbox(document, known);
+  box.look.reset();
+}
+
+asio::awaitable<WriteResult> ArraysMailbox::mark(std::string inbox, Box& box) {
+  InboxDocument& document = box.look->reading.document;
+  auto& indexes = box.look->to_mark;
+  std::sort(indexes.begin(), indexes.end());
+  // What cannot be marked in place comes last and all at once: the file is replaced for it.
+  const auto others = std::stable_partition(indexes.begin(), indexes.end(),
+                                            [&](std::size_t index) { return document.can_mark_in_place(index); });
+  auto in_place = static_cast<std::size_t>(others - indexes.begin());
+  WriteResult all;
+  for (std::span<const std::size_t> rest(indexes); !rest.empty();) {
+    // To put a file in the place of another may undo what a peer without a lock writes at that very moment. However
+    // often such a one wakes us, it happens no more often than the timer would have it.
+    if (in_place == 0) {
+      const auto now = clock_.steady();
+      all.outcome = WriteOutcome::changed;
+      if (box.replaced && now - *box.replaced < settings_.poll_interval) break;
+      box.replaced = now;
+    }
+    // A few at a time, with a pause between, so that writers who wait for the lock get their turn.
+    const auto some = rest.first(in_place > 0 ? std::min(in_place, marks_at_once) : rest.size());
+    rest = rest.subspan(some.size());
+    in_place -= std::min(in_place, some.size());
+    const WriteResult result = co_await mark_some(inbox, document, some);
+    all.outcome = result.outcome == WriteOutcome::already_there ? WriteOutcome::done : result.outcome;
+    all.marked += result.marked;
+    if (!result.detail.empty()) all.detail = result.detail;
+    if (all.outcome != WriteOutcome::done) break;
+    for (const auto index : some) document.set_read(index);
+    if (!rest.empty()) co_await pause_jittered(milliseconds(0), milliseconds(1));
+  }
+  co_return all;
+}
+
+asio::awaitable<WriteResult> ArraysMailbox::mark_some(const std::string& inbox, const InboxDocument& document,
+                                                      std::span<const std::size_t> indexes) {
+  WriteResult result;
+  for (int round = 0; round < lock_rounds; ++round) {
+    if (round > 0) co_await pause_jittered(milliseconds(3), milliseconds(25));
+    result = inboxes_.mark_read(inbox, document, indexes);
+    if (result.outcome != WriteOutcome::lock_held) break;
+  }
+  co_return result;
+}
+
+std::function<bool(const schema::MessageKey&)> ArraysMailbox::held(const std::string& inbox) const {
+  struct Keys {
+    KeySet settled;
+    KeySet identities;
+    KeySet trimmed;
+  };
+  auto keys = std::make_shared<Keys>();
+  keys->identities = inboxes_.known(inbox).identities();
+  if (const auto box = boxes_.find(inbox); box != boxes_.end()) {
+    keys->settled = box->second.settled;
+    std::vector<Fingerprint> trimmed;
+    for (const auto& [when, key] : box->second.trimmed)
+      if (clock_.steady() - when <= trimmed_is_recent) trimmed.push_back(key);
+    keys->trimmed = KeySet(std::move(trimmed));
+  }
+  return [keys](const schema::MessageKey& key) {
+    return keys->settled.contains(key) || keys->identities.contains(schema::with_occurrence(key, 0)) ||
+           keys->trimmed.contains(key);
+  };
+}
+
+asio::awaitable<Trimmed> ArraysMailbox::trim(std::string inbox, Choose choose) {
+  Trimmed told;
+  auto end = Round::try_again;
+  for (int round = 0; round < trim_rounds && end == Round::try_again; ++round) {
+    if (round > 0) co_await pause_jittered(milliseconds(15), milliseconds(50));
+    end = co_await trim_once(inbox, choose, told);
+  }
+  if (end == Round::try_again) told.put = Put::busy;
+  if (end == Round::nothing_to_gain) told.put = Put::already;
+  co_return told;
+}
+
+asio::awaitable<ArraysMailbox::Round> ArraysMailbox::trim_once(const std::string& inbox, const Choose& choose,
+                                                               Trimmed& told) {
+  // All of it, whatever is known of its head.
+  auto read = [this, inbox] { return inboxes_.read(inbox, ReadMode::unlocked); };
+  const bool is_big = settings_.pool != nullptr && inboxes_.size_of(inbox) >= big_rewrite;
+  ReadResult reading;
+  if (is_big)
+    reading = co_await offload(*settings_.pool, std::move(read));
+  else
+    reading = read();
+  if (reading.outcome != ReadOutcome::document) co_return Round::try_again;
+  const InboxDocument& document = reading.document;
+  std::vector<Item> items;
+  for (const auto& entry : document.entries())
+    items.push_back({&entry.key, entry.bytes.size(), entry.read == ReadFlag::read});
+  const auto leaving = co_await choose(items, document.bytes().size());
+  told.put = Put::gone;
+  if (!leaving) co_return Round::gave_up;
+  if (leaving->empty()) co_return Round::nothing_to_gain;
+  auto remove = [this, &inbox, &document, &leaving] { return inboxes_.remove(inbox, document, *leaving); };
+  WriteResult result;
+  if (is_big)
+    result = co_await offload(*settings_.pool, std::move(remove));
+  else
+    result = remove();
+  co_return trimmed(inbox, document, *leaving, std::move(result), told);
+}
+
+ArraysMailbox::Round ArraysMailbox::trimmed(const std::string& inbox, const InboxDocument& document,
+                                            const std::vector<std::size_t>& leaving, WriteResult result,
+                                            Trimmed& told) {
+  told.put = put_of(result.outcome);
+  told.detail = std::move(result.detail);
+  if (told.put == Put::busy) return Round::try_again;  // a peer, at the same moment
+  if (told.put == Put::fault) forget(inbox);           // gone or not: the next reading is a first one
+  if (told.put != Put::done) return Round::gave_up;
+  Box& box = boxes_[inbox];
+  const auto now = clock_.steady();
+  std::erase_if(box.trimmed, [now](const auto& one) { return now - one.first > trimmed_is_recent; });
+  for (const std::size_t index : leaving) {
+    const InboxEntry& entry = document.entries()[index];
+    told.bytes += entry.bytes.size();
+    box.trimmed.emplace_back(now, fingerprint(entry.key));
+    box.others.removed_by_us(entry.key);
+  }
+  told.entries = leaving.size();
+  return Round::done;
+}
+
+}  // namespace inbox_poller::poller
