@@ -47,7 +47,8 @@ std::string ascii_quote(std::string_view value) {
 
 /// Always with a point or an exponent: a reader that tells 1 from 1.0 gets back what it was.
 std::string number_token(double number) {
-  if (!std::isfinite(number)) return number < 0 ? "-1e999" : "1e999";  // what the parser makes an infinity of
+  if (std::isnan(number)) return "0.0";                                // what the parser makes of 0e400
+  if (!std::isfinite(number)) return number < 0 ? "-1e999" : "1e999";  // and of that
   std::array<char, 40> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
   std::string token(text.data(), end);
@@ -119,6 +120,8 @@ json::object Envelope::object() const {
   json::object object;
   for (const auto& [key, token] : members_) {
     Result<json::value> value = parse_value(token);
+    // The parser is a digit off now and then; a time should be shown as it was written.
+    if (value && value->is_double()) value = json::value(number(key).value_or(value->get_double()));
     object[key] = value ? *std::move(value) : json::value(make_parsable(token));
   }
   return object;

@@ -75,6 +75,9 @@ class Process : private Wire {
     reader_gone_.await();
     input_.await();
     loop_.run();
+    loop_.restart();
+    while (!server_.idle() && loop_.poll() > 0) {  // what was cancelled still knows the mailbox: it ends before it
+    }
     return exit_code_;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/json.hpp>
 #include <utility>
 
@@ -235,6 +236,7 @@ void Server::cancel(const std::string& id) {
     call->cancelled = true;
     call->timer.cancel();
     call->cancel.emit(asio::cancellation_type::terminal);
+    asio::post(loop_, [call] {});  // outside of the loop that only asks for it, of a signal that lives in the call
     return;
   }
   for (auto one = handed_.begin(); one != handed_.end(); ++one) {

@@ -35,6 +35,12 @@ struct Talk {
   Client client;
   Server server;
   explicit Talk(Server::Settings settings = {}) : server(loop, backend, client, std::move(settings)) {}
+  Talk(const Talk&) = delete;
+  Talk& operator=(const Talk&) = delete;
+  ~Talk() {
+    server.leave(false);
+    run();
+  }
 
   void run() {
     loop.restart();

@@ -93,6 +93,9 @@ TEST_CASE("A number that came as one goes as one") {
     REQUIRE(value.ok());
     CHECK(pretty_ascii(*value) == token);
   }
+  CHECK(pretty_ascii(*parse_value("0e400")) == "0.0");
+  CHECK(pretty_ascii(*parse_value("-1e400")) == "-1e999");
+  CHECK(pretty_ascii(decoded(R"({"ts": 1771234567.123457})").object()) == "{\n  \"ts\": 1771234567.123457\n}");
   CHECK(parse_value("1 2").error().code == "json.syntax");
   CHECK(parse_value("\"\\ud800\"")->as_string() == "\xEF\xBF\xBD");
 }
