@@ -133,13 +133,6 @@ std::vector<std::size_t> possible_commands(const ShellPart& part) {
 /// The part of a pattern before its first `*`, the blank of a trailing ` *` included.
 std::string_view literal_prefix(std::string_view pattern) { return pattern.substr(0, pattern.find('*')); }
 
-/// ":*" at the end is another way to write " *".
-std::string normal_form(std::string_view pattern) {
-  std::string text(pattern);
-  if (text.ends_with(":*")) text.replace(text.size() - 2, 2, " *");
-  return text;
-}
-
 /// wildcard_match, where no `*` of the pattern stands for a byte that is marked in `spelled`.
 bool spelled_match(std::string_view pattern, std::string_view text, const std::vector<bool>& spelled) {
   std::vector<bool> reached(text.size() + 1, false);
@@ -284,6 +277,12 @@ Command read_command(std::string_view text) {
     }
   }
   return command;
+}
+
+std::string normal_form(std::string_view pattern) {
+  std::string text(pattern);
+  if (text.ends_with(":*")) text.replace(text.size() - 2, 2, " *");
+  return text;
 }
 
 bool command_pattern_matches(std::string_view pattern, std::string_view text) {

@@ -26,6 +26,9 @@ struct Command {
 
 Command read_command(std::string_view text);
 
+/// ":*" at the end is another way to write " *".
+std::string normal_form(std::string_view pattern);
+
 /// Pattern against one text: `*` anywhere, a trailing ` *` or `:*` at a word boundary ("ls *" also matches plain "ls").
 bool command_pattern_matches(std::string_view pattern, std::string_view text);
 

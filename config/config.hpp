@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "config/rules.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::config {
 
@@ -25,37 +26,34 @@ struct Bytes {
 
 /// Permission modes of the agent client, from narrow to wide. Order matters: the ceiling compares by it.
 enum class PermissionMode { plan, standard, accept_edits, automatic, dont_ask, bypass };
-inline constexpr PermissionMode permission_modes[] = {PermissionMode::plan,         PermissionMode::standard,
-                                                      PermissionMode::accept_edits, PermissionMode::automatic,
-                                                      PermissionMode::dont_ask,     PermissionMode::bypass};
-/// The wire spelling: plan, default, acceptEdits, auto, dontAsk, bypassPermissions.
-std::string_view to_string(PermissionMode);
-std::optional<PermissionMode> parse_mode(std::string_view);
+consteval auto words_of(PermissionMode) {
+  return std::to_array<std::string_view>({"plan", "default", "acceptEdits", "auto", "dontAsk", "bypassPermissions"});
+}
+inline std::string_view to_string(PermissionMode mode) { return schema::name_of(mode); }
 
 /// Who consumes the lead's inbox. leader: we alone. front: a real lead does, and we answer before it what a rule
 /// decides. observer: somebody else does everything; we never write.
-enum class Role { leader, front, observer };
-std::string_view to_string(Role);
+BOOST_DEFINE_ENUM_CLASS(Role, leader, front, observer)
+inline std::string_view to_string(Role role) { return schema::name_of(role); }
 
 /// What a leader does when somebody else turns out to consume the same inbox.
-enum class ForeignConsumer { stop, observe, ignore };
-enum class Transport { claude, jsonl };
-std::string_view to_string(Transport);
+BOOST_DEFINE_ENUM_CLASS(ForeignConsumer, stop, observe, ignore)
+BOOST_DEFINE_ENUM_CLASS(Transport, claude, jsonl)
+inline std::string_view to_string(Transport transport) { return schema::name_of(transport); }
 
 /// Who is asked what no rule decides.
-enum class Answerer { person, lead, both };
-std::string_view to_string(Answerer);
+BOOST_DEFINE_ENUM_CLASS(Answerer, person, lead, both)
+inline std::string_view to_string(Answerer answerer) { return schema::name_of(answerer); }
 
 /// The ways to the lead session, as `delivery.via` spells them.
 enum class Way { mcp, stdin_stream, hook, channel, socket, exec, file, tmux };
-inline constexpr Way ways[] = {Way::mcp,     Way::stdin_stream, Way::hook, Way::channel,
-                                 Way::socket, Way::exec,         Way::file, Way::tmux};
+consteval auto words_of(Way) {
+  return std::to_array<std::string_view>({"mcp", "stdin", "hook", "channel", "socket", "exec", "file", "tmux"});
+}
+inline std::string_view to_string(Way way) { return schema::name_of(way); }
 /// Those that are tried unless delivery.via says otherwise: what says nothing back has to be asked for.
 inline constexpr Way usual_ways[] = {Way::mcp,    Way::stdin_stream, Way::hook, Way::socket,
-                                       Way::exec, Way::file,         Way::tmux};
-/// "mcp", "stdin", "hook", "channel", "socket", "exec", "file", "tmux"
-std::string_view to_string(Way);
-std::optional<Way> parse_way(std::string_view);
+                                     Way::exec, Way::file,         Way::tmux};
 
 struct TeamSettings {
   std::string name;        // a team name or a glob such as "session-*"
@@ -76,6 +74,10 @@ struct TeamSettings {
   [[nodiscard]] std::string team_folder(std::string_view team) const;
   /// The folder in which its inboxes change.
   [[nodiscard]] std::string inbox_folder(std::string_view team) const;
+  /// Whether `name` stands for many teams: a `*` for any run of characters, but for no leading dot.
+  [[nodiscard]] bool is_glob() const { return name.find('*') != std::string::npos; }
+  /// Whether the team in this folder of the root is meant.
+  [[nodiscard]] bool claims(std::string_view team) const;
   /// The folder with the task files of the team of this name.
   [[nodiscard]] std::string task_folder(std::string_view team) const;
   bool operator==(const TeamSettings&) const = default;
@@ -146,8 +148,8 @@ struct LeadSettings {
 };
 
 /// What becomes of status messages beside the state that is shown: nothing, a summary now and then, or chat.
-enum class IdlePolicy { state, digest, all };
-enum class UnknownPolicy { deliver, hold };  // an unknown payload type: chat for the lead, or quarantine
+BOOST_DEFINE_ENUM_CLASS(IdlePolicy, state, digest, all)
+BOOST_DEFINE_ENUM_CLASS(UnknownPolicy, deliver, hold)  // an unknown payload type: chat for the lead, or quarantine
 
 struct ExecSink {
   std::vector<std::string> argv;  // empty: no such sink; never passed through a shell
@@ -219,7 +221,8 @@ struct TeamConfig {
 };
 
 enum class LogFormat { automatic, text, json };
-enum class LogLevel { debug, info, warn, error };
+consteval auto words_of(LogFormat) { return std::to_array<std::string_view>({"auto", "text", "json"}); }
+BOOST_DEFINE_ENUM_CLASS(LogLevel, debug, info, warn, error)
 
 struct LogSettings {
   LogLevel level = LogLevel::info;

@@ -37,10 +37,13 @@ std::optional<std::string> read_file(const std::string& path, std::vector<std::s
   if (fstat(descriptor, &status) != 0) return give_up(path + ": cannot be examined: " + std::strerror(errno));
   if (!S_ISREG(status.st_mode)) return give_up(path + ": is not a regular file");
   if (status.st_size > largest_file) return give_up(path + ": is larger than 1 MiB");
-  if (const auto reason = distrust(path, status)) return give_up(*reason);
+  const auto distrusted = [&](const struct stat& seen) {
+    return distrust(path, seen.st_uid, seen.st_mode, Trust::to_us, geteuid());
+  };
+  if (const auto reason = distrusted(status)) return give_up(reason->told(path));
   struct stat name {};  // a link's owner can lead it elsewhere
   if (lstat(path.c_str(), &name) != 0) return give_up(path + ": cannot be examined: " + std::strerror(errno));
-  if (const auto reason = distrust(path, name)) return give_up(*reason);
+  if (const auto reason = distrusted(name)) return give_up(reason->told(path));
   if (const auto reason = distrust_above(path)) return give_up(*reason);
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   for (std::size_t done = 0; done < text.size();) {
@@ -95,11 +98,8 @@ void read_daemon(const toml::table& document, const Environment& environment, Co
   }
   top.finish({"log"});
   Section log(document, "log", complaints, loaded.daemon_settings);
-  log.choice(
-      "level", to.log.level,
-      {{"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warn", LogLevel::warn}, {"error", LogLevel::error}});
-  log.choice("format", to.log.format,
-             {{"auto", LogFormat::automatic}, {"text", LogFormat::text}, {"json", LogFormat::json}});
+  log.choice("level", to.log.level);
+  log.choice("format", to.log.format);
   log.path("file", to.log.file, environment.home);
   log.finish();
 }

@@ -16,6 +16,7 @@
 #include "config/config.hpp"
 #include "config/load.hpp"
 #include "schema/error.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::config {
 
@@ -48,10 +49,22 @@ class Section {
   void count(std::string_view key, std::uint32_t& value, std::uint32_t least, std::uint32_t most);
   void flag(std::string_view key, bool& value);
 
+  /// One of an enum's names.
+  template <class Enum>
+  void choice(std::string_view key, Enum& value) {
+    std::optional<Enum> chosen = value;
+    choice(key, chosen);
+    value = *chosen;
+  }
+  template <class Enum>
+  void choice(std::string_view key, std::optional<Enum>& value) {
+    std::string name(value ? schema::name_of(*value) : "");
+    one_of(key, name, {schema::names<Enum>.begin(), schema::names<Enum>.end()});
+    if (const auto chosen = schema::parse<Enum>(name)) value = chosen;
+  }
+  /// The same in an order, or in words, of its own.
   template <class T>
-  using Choices = std::vector<std::pair<std::string_view, T>>;
-  template <class T>
-  void choice(std::string_view key, T& value, const Choices<T>& choices) {
+  void choice(std::string_view key, T& value, const std::vector<std::pair<std::string_view, T>>& choices) {
     std::string name;
     std::vector<std::string_view> names;
     for (const auto& [known, meaning] : choices) {

@@ -66,17 +66,6 @@ Result<std::string> acknowledgement(const std::string& text) {
 
 bool has(const std::vector<Way>& via, Way way) { return std::ranges::find(via, way) != via.end(); }
 
-const Section::Choices<Answerer> answerers = {
-    {"person", Answerer::person}, {"lead", Answerer::lead}, {"both", Answerer::both}};
-
-/// For a PermissionMode, or for one that need not be set.
-template <class Mode>
-Section::Choices<Mode> modes() {
-  Section::Choices<Mode> choices;
-  for (const PermissionMode mode : permission_modes) choices.emplace_back(to_string(mode), mode);
-  return choices;
-}
-
 /// Reads one file's sections in the order of docs/configuration.md.
 struct TeamReader {
   const toml::table& document;
@@ -151,19 +140,17 @@ struct TeamReader {
     if (!to.lead.empty() && !is_plain_name(to.lead, false)) {
       team.reject("lead", "is not a member's name: only letters, digits, '.', '_' and '-', at most 64");
     }
-    team.choice("role", to.role, {{"leader", Role::leader}, {"front", Role::front}, {"observer", Role::observer}});
-    team.choice("transport", to.transport, {{"claude", Transport::claude}, {"jsonl", Transport::jsonl}});
+    team.choice("role", to.role);
+    team.choice("transport", to.transport);
     read_jsonl_team(team, to);
     if (to.role == Role::front) to.poll_interval = Duration(100);  // there is a lead to be ahead of
     team.duration("poll_interval", to.poll_interval, Duration(50), minutes(1));
     team.flag("watch", to.watch);
     team.list("aliases", to.aliases, [&](const std::string& text) { return alias_of(to.lead, text); });
     team.path("tasks", to.tasks, environment.home);
-    if (!to.tasks.empty() && to.name.find('*') != std::string::npos)
+    if (!to.tasks.empty() && to.is_glob())
       team.reject("tasks", "is one team's folder, but team.name stands for many; leave it out, or name the team");
-    team.choice(
-        "foreign_consumer", to.foreign_consumer,
-        {{"stop", ForeignConsumer::stop}, {"observe", ForeignConsumer::observe}, {"ignore", ForeignConsumer::ignore}});
+    team.choice("foreign_consumer", to.foreign_consumer);
     only_a_leader(to.foreign_consumer != ForeignConsumer::stop, "team.foreign_consumer");
     team.duration("silent_after", to.silent_after, shortest_wait, longest_wait);
     team.list("i_understand", understood, acknowledgement);
@@ -208,7 +195,7 @@ struct TeamReader {
     from.list("allow", rules.allow, parse_allow);
     from.list("ask_rules", rules.ask, parse);
     if (!from.is_list("ask")) {
-      from.choice("ask", to.ask, answerers);
+      from.choice("ask", to.ask);
       only_a_leader(to.ask != Answerer::person, from.full_name("ask"));
     } else {
       if (!rules.ask.empty())
@@ -258,13 +245,13 @@ struct TeamReader {
     Section plans = section("plans");
     PlanSettings& to = out.config.plans;
     plans.choice("decision", to.decision, {{"ask", Action::ask}, {"approve", Action::allow}});
-    plans.choice("ceiling", to.ceiling, modes<PermissionMode>());
+    plans.choice("ceiling", to.ceiling);
     if (to.ceiling == PermissionMode::bypass) {
       dangerous(plans, "ceiling", bypass_ceiling, "an approved plan may let a worker run everything unasked");
     }
     plans.duration("timeout", to.timeout, shortest_wait, longest_wait);
     plans.count("loop_limit", to.loop_limit, 1, 1000);
-    plans.choice("ask", to.ask, answerers);
+    plans.choice("ask", to.ask);
     only_a_leader(to.ask != Answerer::person, "plans.ask");
     plans.finish();
   }
@@ -273,13 +260,13 @@ struct TeamReader {
     Section section_of_modes = section("modes");
     ModeSettings& to = out.config.modes;
     only_a_leader(!section_of_modes.keys().empty(), "[modes]");
-    section_of_modes.choice("ceiling", to.ceiling, modes<PermissionMode>());
+    section_of_modes.choice("ceiling", to.ceiling);
     if (to.ceiling > PermissionMode::accept_edits) {
       dangerous(section_of_modes, "ceiling", wide_modes,
                 "workers may be put into modes in which they do more than edit files unasked");
     }
     const auto read_mode = [&](Section& from, std::string_view key, std::optional<PermissionMode>& mode) {
-      from.choice(key, mode, modes<std::optional<PermissionMode>>());
+      from.choice(key, mode);
       if (!mode || *mode <= to.ceiling) return;
       from.reject(key, "is " + toml_text(to_string(*mode)) + ", wider than modes.ceiling (" +
                            toml_text(to_string(to.ceiling)) + ")");
@@ -318,7 +305,7 @@ struct TeamReader {
     shutdown.flag("remove_members", to.remove_members);
     shutdown.flag("release_tasks", to.release_tasks);
     read_tmux_call(shutdown, "tmux", to.tmux);
-    shutdown.choice("ask", to.ask, answerers);
+    shutdown.choice("ask", to.ask);
     shutdown.finish();
   }
 
@@ -351,10 +338,9 @@ struct TeamReader {
     delivery.list("urgent", to.urgent, sender_name);
     delivery.duration("expire_after", to.expire_after, minutes(1), hours(24 * 365));
     delivery.count("batch", to.batch, 1, 1000);
-    delivery.choice("idle", to.idle,
-                    {{"state", IdlePolicy::state}, {"digest", IdlePolicy::digest}, {"all", IdlePolicy::all}});
+    delivery.choice("idle", to.idle);
     delivery.duration("digest_after", to.digest_after, shortest_wait, hours(24));
-    delivery.choice("unknown", to.unknown, {{"deliver", UnknownPolicy::deliver}, {"hold", UnknownPolicy::hold}});
+    delivery.choice("unknown", to.unknown);
     delivery.list("senders", to.senders, sender_name);
     delivery.finish({"tmux"});
     for (const char* key : {"via", "exec", "file", "presumed_busy", "max_wait", "urgent_max_wait", "urgent",
@@ -379,10 +365,10 @@ struct TeamReader {
     for (const Way way : via) names.emplace_back(to_string(way));
     delivery.texts("via", names);
     std::vector<std::string_view> known;
-    for (const Way way : ways) known.push_back(to_string(way));
+    known.assign(schema::names<Way>.begin(), schema::names<Way>.end());
     via.clear();
     for (const std::string& name : names) {
-      const auto way = parse_way(name);
+      const auto way = schema::parse<Way>(name);
       if (!way) {
         delivery.reject("via", "names " + toml_text(name) + "; known are " + quoted_list(known));
       } else if (has(via, *way)) {

@@ -11,16 +11,6 @@ namespace {
 
 using Segments = std::vector<std::string_view>;
 
-Segments segments_of(std::string_view path) {
-  Segments found;
-  while (!path.empty()) {
-    const std::size_t end = std::min(path.find('/'), path.size());
-    if (end > 0) found.push_back(path.substr(0, end));
-    path.remove_prefix(std::min(end + 1, path.size()));
-  }
-  return found;
-}
-
 /// Dynamic programme over (pattern segment, path segment), so that many `**` cost no more than a table. `reached[j]`
 /// says whether the pattern so far can cover exactly the first j segments.
 bool segments_match(const Segments& pattern, const Segments& path, bool below_too) {
@@ -64,6 +54,16 @@ std::string below_start(std::string_view pattern, Side side) {
   const bool names_folder = name.size() != pattern.size();
   const bool any_depth = one_segment && (!names_folder || side == Side::restrict);
   return (any_depth ? "**/" : "") + std::string(pattern);
+}
+
+std::vector<std::string_view> segments_of(std::string_view path) {
+  Segments found;
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    if (end > 0) found.push_back(path.substr(0, end));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return found;
 }
 
 std::string normalise_path(std::string_view path, const RuleContext& context) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/rules.hpp"
 
@@ -19,6 +20,9 @@ std::string normalise_path(std::string_view path, const RuleContext&);
 /// Why a path cannot be granted whatever it normalises to: `..` (which means something else behind a symbolic link),
 /// invisible characters, an unknown starting point. Empty: it can.
 std::optional<std::string> path_doubt(std::string_view path, const RuleContext&);
+
+/// The names in it; they lie in `path`.
+std::vector<std::string_view> segments_of(std::string_view path);
 
 /// What a pattern says from its starting point on: "src/**" of "./src/**", "**/notes.txt" of "notes.txt".
 std::string below_start(std::string_view pattern, Side);

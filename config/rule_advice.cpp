@@ -1,14 +1,15 @@
 #include "config/rule_advice.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <sstream>
-#include <utility>
 
 #include "config/command_rules.hpp"
 #include "config/path_pattern.hpp"
 #include "config/text.hpp"
 #include "config/tool_call.hpp"
+#include "schema/nearest.hpp"
 
 namespace inbox_poller::config {
 namespace {
@@ -22,21 +23,6 @@ constexpr std::string_view tools =
     "Sleep StructuredOutput Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TeamCreate TeamDelete "
     "TodoRead TodoWrite ToolSearch WaitForMcpServers WebFetch WebSearch Workflow Write";
 
-/// How many letters have to be changed, added or left out to make the one the other; case is no matter.
-std::size_t distance(const std::string& one, const std::string& other) {
-  std::vector<std::size_t> row(other.size() + 1);
-  for (std::size_t j = 0; j <= other.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= one.size(); ++i) {
-    std::size_t corner = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= other.size(); ++j) {
-      const std::size_t swapped = corner + (one[i - 1] == other[j - 1] ? 0 : 1);
-      corner = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, swapped});
-    }
-  }
-  return row.back();
-}
-
 /// Every call that `allow` could cover, seen as texts: where it has stars, so has the text, and only a star of the
 /// restriction takes them.
 bool covers_path(const std::string& restriction, const std::string& allow) {
@@ -48,7 +34,7 @@ bool covers_path(const std::string& restriction, const std::string& allow) {
 }
 
 bool covers_command(const std::string& restriction, std::string allow) {
-  if (allow.ends_with(":*")) allow.replace(allow.size() - 2, 2, " *");
+  allow = normal_form(allow);
   const bool trailing = allow.ends_with(" *");
   return command_pattern_matches(restriction, allow) &&
          (!trailing || command_pattern_matches(restriction, allow.substr(0, allow.size() - 2)));
@@ -108,19 +94,12 @@ std::string without_bounds(const PermissionRule& rule) {
 
 std::optional<std::string> why_no_such_tool(std::string_view tool) {
   if (tool.starts_with("mcp__")) return std::nullopt;
-  std::string nearest;
-  std::size_t best = 3;  // more changes make another word
   std::istringstream names{std::string(tools)};
-  for (std::string known; names >> known;) {
-    if (known == tool) return std::nullopt;
-    const std::size_t changes = distance(to_lower(tool), to_lower(known));
-    if (changes < best) {
-      best = changes;
-      nearest = known;
-    }
-  }
+  const std::vector<std::string> known{std::istream_iterator<std::string>(names), {}};
+  if (std::ranges::find(known, tool) != known.end()) return std::nullopt;
+  const std::string meant = schema::nearest(tool, known);
   return "no client that is known here has a tool called \"" + std::string(tool) + "\"" +
-         (nearest.empty() ? "; names are compared exactly" : "; did you mean \"" + nearest + "\"?");
+         (meant.empty() ? "; names are compared exactly" : "; did you mean \"" + meant + "\"?");
 }
 
 std::vector<std::string> advice_on(const PermissionRule& rule, Action list, const PermissionRules& rules) {

@@ -13,7 +13,7 @@ namespace inbox_poller::config {
 namespace {
 
 /// Is it one of the words in a list with blanks between them?
-bool has_word(std::string_view list, std::string_view word) {
+bool is_listed(std::string_view list, std::string_view word) {
   return !word.empty() && (" " + std::string(list) + " ").find(" " + std::string(word) + " ") != std::string::npos;
 }
 
@@ -36,23 +36,15 @@ Start start_of(std::string_view pattern) {
   return pattern.starts_with("//") ? Start::root : pattern.starts_with("~/") ? Start::home : Start::worker;
 }
 
-std::vector<std::string> segments_of(std::string_view path) {
-  std::vector<std::string> found;
-  while (!path.empty()) {
-    const std::size_t end = std::min(path.find('/'), path.size());
-    if (end > 0) found.emplace_back(path.substr(0, end));
-    path.remove_prefix(std::min(end + 1, path.size()));
-  }
-  return found;
-}
-
 /// The pattern's segments from the root, or, where its start is not known and the other's is another, from any folder.
 std::vector<std::string> placed(std::string_view pattern, std::string_view home, bool same_start) {
   std::string text = below_start(pattern, Side::restrict);
   const Start start = start_of(pattern);
   if (start == Start::home && !home.empty() && !same_start) text = std::string(home) + "/" + text;
   const bool floats = !same_start && (start == Start::worker || (start == Start::home && home.empty()));
-  return segments_of(schema::fold_case((floats ? "**/" : "") + text));
+  const std::string folded = schema::fold_case((floats ? "**/" : "") + text);
+  const auto parts = segments_of(folded);
+  return {parts.begin(), parts.end()};
 }
 
 /// Is there a path that is matched by both, or lies below a match of both?
@@ -77,7 +69,7 @@ bool paths_meet(std::string_view one, std::string_view other, std::string_view h
 // --- commands ---
 
 /// Looked through by us or by clients: what stands behind them is the command.
-constexpr std::string_view wrappers[] = {"timeout", "time",   "nice", "nohup", "command", "builtin",
+constexpr std::string_view looked_through[] = {"timeout", "time",   "nice", "nohup", "command", "builtin",
                                          "noglob",  "stdbuf", "env",  "xargs", "ionice",  "setsid"};
 
 /// Programs of which an argument may be, or may name, another command; beside those that command_rules knows.
@@ -100,7 +92,7 @@ std::string_view first_word(std::string_view text) { return text.substr(0, text.
 bool may_run_its_arguments(std::string_view program) {
   ShellPart part;
   part.words.push_back({std::string(program), std::string(program), false, 0});
-  return runs_its_arguments(part) || is_one_of(wrappers, program) || has_word(argument_runners, program);
+  return runs_its_arguments(part) || is_one_of(looked_through, program) || is_listed(argument_runners, program);
 }
 
 /// What every text that the pattern matches begins with, as far as it is the same however it is quoted: whole words,
@@ -146,15 +138,9 @@ bool may_begin_with_wrapper(const Beginning& restriction) {
   const std::string_view word = first_word(restriction.text);
   if (word.empty() || word.find('=') != std::string_view::npos) return true;
   const bool whole = restriction.word_ends || word.size() < restriction.text.size();
-  if (whole) return is_one_of(wrappers, base_name(word));
+  if (whole) return is_one_of(looked_through, base_name(word));
   const bool variable = word.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string_view::npos;
-  return variable || std::ranges::any_of(wrappers, [&](std::string_view name) { return name.starts_with(word); });
-}
-
-std::string normal_form(std::string_view pattern) {
-  std::string text(pattern);
-  if (text.ends_with(":*")) text.replace(text.size() - 2, 2, " *");
-  return text;
+  return variable || std::ranges::any_of(looked_through, [&](std::string_view name) { return name.starts_with(word); });
 }
 
 bool commands_meet(std::string_view told, std::string_view restriction) {

@@ -83,15 +83,6 @@ std::optional<std::string> specifier_problem(std::string_view tool, std::string_
 
 }  // namespace
 
-std::string_view to_string(Action action) {
-  switch (action) {
-    case Action::deny: return "deny";
-    case Action::ask: return "ask";
-    case Action::allow: return "allow";
-  }
-  return "";
-}
-
 Result<PermissionRule> parse_permission_rule(std::string_view text) {
   const auto invalid = [&](std::string_view why) {
     return Error{"config.rule",

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "schema/error.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::config {
 
-enum class Action { deny, ask, allow };
-std::string_view to_string(Action);
+BOOST_DEFINE_ENUM_CLASS(Action, deny, ask, allow)
+inline std::string_view to_string(Action action) { return schema::name_of(action); }
 
 /// A grant must be certain; a restriction meets whatever it could be about.
 enum class Side { grant, restrict };

@@ -33,19 +33,21 @@ bool may_be_root(uid_t owner) {
   return owner == 0 || owner == unknown;
 }
 
-std::optional<std::string> distrust(const std::string& path, const struct stat& status) {
-  const bool folder = S_ISDIR(status.st_mode);
-  if (status.st_uid != geteuid() && !(folder ? may_be_root(status.st_uid) : status.st_uid == 0)) {
-    return path + ": belongs to user " + std::to_string(status.st_uid) + "; it must belong to you or root: chown " +
-           (S_ISLNK(status.st_mode) ? "-h " : "") + std::to_string(geteuid()) + " " + schema::shell_word(path);
-  }
-  const bool closed_enough = S_ISLNK(status.st_mode) || (folder && (status.st_mode & S_ISVTX) != 0);
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && !closed_enough) {
-    char mode[8];
-    std::snprintf(mode, sizeof mode, "%04o", static_cast<unsigned>(status.st_mode & 07777U));
-    return path + ": others may write it (mode " + mode + "); close it: chmod go-w " + schema::shell_word(path);
-  }
-  return std::nullopt;
+std::string Distrust::told(std::string_view path) const { return std::string(path) + ": " + why + ": " + mend; }
+
+std::optional<Distrust> distrust(std::string_view path, uid_t owner, mode_t mode, Trust trust, uid_t self) {
+  const bool link = S_ISLNK(mode);
+  const bool way = trust == Trust::on_the_way;
+  if (owner != self && (trust == Trust::ours || (way ? !may_be_root(owner) : owner != 0)))
+    return Distrust{true,
+                    "belongs to user " + std::to_string(owner) + "; it must belong to you" +
+                        (trust == Trust::ours ? "" : " or root"),
+                    "chown " + std::string(link ? "-h " : "") + std::to_string(self) + " " + schema::shell_word(path)};
+  if (link || (mode & (S_IWGRP | S_IWOTH)) == 0 || (way && S_ISDIR(mode) && (mode & S_ISVTX) != 0)) return std::nullopt;
+  char octal[8];
+  std::snprintf(octal, sizeof octal, "%04o", static_cast<unsigned>(mode & 07777U));
+  return Distrust{false, std::string("others may write it (mode ") + octal + "); close it",
+                  "chmod go-w " + schema::shell_word(path)};
 }
 
 std::optional<std::string> distrust_above(const std::string& path) {
@@ -57,7 +59,8 @@ std::optional<std::string> distrust_above(const std::string& path) {
     for (auto folder = way.parent_path();; folder = folder.parent_path()) {
       struct stat status {};
       if (lstat(folder.c_str(), &status) != 0) return folder.string() + ": cannot be examined: " + std::strerror(errno);
-      if (auto reason = distrust(folder.string(), status)) return reason;
+      if (const auto reason = distrust(folder.native(), status.st_uid, status.st_mode, Trust::on_the_way, geteuid()))
+        return reason->told(folder.native());
       if (!folder.has_relative_path()) break;
     }
   }

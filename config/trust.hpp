@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace inbox_poller::config {
 
@@ -13,12 +14,28 @@ namespace inbox_poller::config {
 /// PrivateUsers= in a user's service): which of the two it is cannot be seen from inside.
 bool may_be_root(uid_t owner);
 
-/// Why a file or folder is not trusted, with the command that mends it; nothing when only we and root can change it.
-/// A sticky folder may be open to others: what is ours in it they can neither rename nor remove. Of a link only the
-/// owner counts.
-std::optional<std::string> distrust(const std::string& path, const struct stat& status);
+/// What a file or folder is to us, which says who else may own it or write to it.
+enum class Trust {
+  ours,        // what decides for us: it is nobody else's
+  to_us,       // what we read, or write into: ours or root's, and nobody else puts anything there
+  on_the_way,  // a folder above it, a program: the same, but may_be_root(), and a sticky folder may be open to others:
+               // what is ours in it they can neither rename nor remove
+};
 
-/// The same for every folder above a path, as it is written and once links are followed: who may write to one of them
+/// What is wrong with a file or folder that others could change.
+struct Distrust {
+  bool owner = false;  // belongs to somebody else; otherwise others may write it
+  std::string why;
+  std::string mend;  // the command
+  /// "/x: others may write it (mode 0666); close it: chmod go-w /x"
+  [[nodiscard]] std::string told(std::string_view path) const;
+};
+
+/// Nothing when nobody but those may change it. `mode` with the bits that say what it is: of a link only the owner
+/// counts. `self`: who we are.
+std::optional<Distrust> distrust(std::string_view path, uid_t owner, mode_t mode, Trust, uid_t self);
+
+/// What is wrong with a folder above a path, as it is written or once links are followed: who may write to one of them
 /// can put something else in the place of all that is below. The path itself need not exist.
 std::optional<std::string> distrust_above(const std::string& path);
 

@@ -2,15 +2,6 @@
 
 namespace inbox_poller::handlers {
 
-std::string_view to_string(Answers answers) {
-  switch (answers) {
-    case Answers::count: return "count";
-    case Answers::verified: return "verified";
-    case Answers::presumed_verified: return "presumed verified";
-  }
-  return "";
-}
-
 AnswerWorth worth_of(WorkerProcess process, bool lead_signs) {
   switch (process) {
     case WorkerProcess::without_key: return {Answers::count, "its process carries no lead's key"};

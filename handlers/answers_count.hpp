@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "handlers/ask_state.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -19,7 +20,8 @@ enum class WorkerProcess {
 };
 
 enum class Answers { count, verified, presumed_verified };
-std::string_view to_string(Answers);
+consteval auto words_of(Answers) { return std::to_array<std::string_view>({"count", "verified", "presumed verified"}); }
+inline std::string_view to_string(Answers answers) { return schema::name_of(answers); }
 
 struct AnswerWorth {
   Answers answers = Answers::count;

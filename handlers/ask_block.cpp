@@ -80,7 +80,7 @@ std::string ask_type(AskKind kind) { return std::string(to_string(kind)) + "_ask
 bool is_type_of_ours(std::string_view type) {
   constexpr std::string_view ask = "_ask";
   if (type == closed_type || type == "digest") return true;
-  return type.ends_with(ask) && parse_request_kind(type.substr(0, type.size() - ask.size()));
+  return type.ends_with(ask) && schema::parse<AskKind>(type.substr(0, type.size() - ask.size()));
 }
 
 Notice ask_notice(const Ask& pending, const TeamView& view, EpochMs now_ms) {

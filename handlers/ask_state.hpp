@@ -5,15 +5,15 @@
 #include <optional>
 #include <string_view>
 
+#include "schema/names.hpp"
+
 namespace inbox_poller::handlers {
 
-enum class AskKind { permission, sandbox, plan, stop };
-std::string_view to_string(AskKind);
-std::optional<AskKind> parse_request_kind(std::string_view);
+BOOST_DEFINE_ENUM_CLASS(AskKind, permission, sandbox, plan, stop)
+inline std::string_view to_string(AskKind kind) { return schema::name_of(kind); }
 
-enum class AskState { received, pending, approved, denied, expired, withdrawn, answered_elsewhere };
-std::string_view to_string(AskState);
-std::optional<AskState> parse_ask_state(std::string_view);
+BOOST_DEFINE_ENUM_CLASS(AskState, received, pending, approved, denied, expired, withdrawn, answered_elsewhere)
+inline std::string_view to_string(AskState state) { return schema::name_of(state); }
 
 enum class AskEvent {
   rule_allows,
@@ -25,7 +25,9 @@ enum class AskEvent {
   asker_leaves,       // the worker is no longer a member
   answered_by_other,  // somebody else's answer was seen in the worker's inbox
 };
-std::string_view to_string(AskEvent);
+BOOST_DESCRIBE_ENUM(AskEvent, rule_allows, rule_denies, rule_asks, person_approves, person_denies, deadline_passes,
+                    asker_leaves, answered_by_other)
+inline std::string_view to_string(AskEvent event) { return schema::name_of(event); }
 
 /// The state after the event; empty when the event comes too late or does not apply (the state stays as it is).
 std::optional<AskState> transition(AskState, AskEvent);

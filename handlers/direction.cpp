@@ -20,6 +20,8 @@ Side side_of(std::string_view from, const TeamView& view) {
   return Side::stranger;
 }
 
+/// Apart: its cells have the names that everybody else has for variables.
+namespace table {
 namespace {
 
 /// One line of the table, a cell for every side.
@@ -154,9 +156,10 @@ Row row_of(const schema::Payload& payload, Place place) {
 }
 
 }  // namespace
+}  // namespace table
 
 Direction direction_of(const schema::Payload& payload, Side side, Place place) {
-  return row_of(payload, place).at(static_cast<std::size_t>(side));
+  return table::row_of(payload, place).at(static_cast<std::size_t>(side));
 }
 
 }  // namespace inbox_poller::handlers

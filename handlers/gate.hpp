@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "schema/names.hpp"
+
 namespace inbox_poller::handlers {
 
 enum class LeadState {
@@ -13,8 +15,8 @@ enum class LeadState {
   busy,  // in a turn: chat waits, unless it is overdue
   gone,  // no session: chat waits, however long
 };
-std::string_view to_string(LeadState);
-std::optional<LeadState> parse_lead_state(std::string_view);
+BOOST_DESCRIBE_ENUM(LeadState, idle, busy, gone)
+inline std::string_view to_string(LeadState state) { return schema::name_of(state); }
 
 enum class LeadEvent {
   // said in so many words (`inbox-poller lead …`)
@@ -41,15 +43,10 @@ enum class LeadEvent {
   busy_limit_passes,  // nobody took the busy state back: a person may have interrupted the turn
   disconnects,        // who held the lead's end went away without a word
 };
-inline constexpr LeadEvent lead_events[] = {
-    LeadEvent::reports_busy,     LeadEvent::reports_idle,      LeadEvent::reports_gone,  LeadEvent::session_starts,
-    LeadEvent::prompt_submitted, LeadEvent::tool_used,         LeadEvent::turn_stops,    LeadEvent::turn_continues,
-    LeadEvent::turn_fails,       LeadEvent::turn_interrupted,  LeadEvent::prompt_waits,  LeadEvent::session_ends,
-    LeadEvent::stream_opens,     LeadEvent::stream_works,      LeadEvent::stream_result, LeadEvent::stream_closes,
-    LeadEvent::batch_pushed,     LeadEvent::busy_limit_passes, LeadEvent::disconnects};
-/// "turn_stops": the enumerator's name.
-std::string_view to_string(LeadEvent);
-std::optional<LeadEvent> parse_lead_event(std::string_view);
+BOOST_DESCRIBE_ENUM(LeadEvent, reports_busy, reports_idle, reports_gone, session_starts, prompt_submitted, tool_used,
+                    turn_stops, turn_continues, turn_fails, turn_interrupted, prompt_waits, session_ends, stream_opens,
+                    stream_works, stream_result, stream_closes, batch_pushed, busy_limit_passes, disconnects)
+inline std::string_view to_string(LeadEvent event) { return schema::name_of(event); }
 
 /// The state after the event. Total.
 LeadState next(LeadState, LeadEvent);

@@ -7,48 +7,6 @@ namespace inbox_poller::handlers {
 
 using schema::ClientMode;
 
-std::string_view to_string(HookWay way) {
-  switch (way) {
-    case HookWay::prompt: return "prompt";
-    case HookWay::tool: return "tool";
-    case HookWay::stop: return "stop";
-    case HookWay::wait: return "wait";
-  }
-  std::abort();
-}
-
-std::string_view to_string(HookSign sign) {
-  switch (sign) {
-    case HookSign::prompt: return "prompt";
-    case HookSign::tool: return "tool";
-    case HookSign::stop: return "stop";
-    case HookSign::held: return "held";
-    case HookSign::failure: return "failure";
-    case HookSign::idle: return "idle";
-    case HookSign::end: return "end";
-  }
-  std::abort();
-}
-
-std::string_view to_string(Proof proof) {
-  switch (proof) {
-    case Proof::open: return "open";
-    case Proof::proven: return "proven";
-    case Proof::back: return "back";
-  }
-  std::abort();
-}
-
-std::string_view to_string(Transcript transcript) {
-  switch (transcript) {
-    case Transcript::has: return "has";
-    case Transcript::given: return "given";
-    case Transcript::lacks: return "lacks";
-    case Transcript::silent: return "silent";
-  }
-  std::abort();
-}
-
 std::optional<HookSign> sign_of(const schema::HookEvent& event) {
   if (event.name == "Stop") return event.stop_hook_active ? HookSign::held : HookSign::stop;
   if (event.name == "Notification")

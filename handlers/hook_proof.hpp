@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "schema/hook_event.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -16,8 +17,8 @@ enum class HookWay {
   stop,    // Stop: the turn goes on with them
   wait,    // `hook wait`: an idle session is woken
 };
-inline constexpr HookWay hook_ways[] = {HookWay::prompt, HookWay::tool, HookWay::stop, HookWay::wait};
-std::string_view to_string(HookWay);
+BOOST_DESCRIBE_ENUM(HookWay, prompt, tool, stop, wait)
+inline std::string_view to_string(HookWay way) { return schema::name_of(way); }
 
 /// A later event of the same session.
 enum class HookSign {
@@ -29,9 +30,8 @@ enum class HookSign {
   idle,     // Notification of the idle prompt
   end,      // SessionEnd, or another session in its place
 };
-inline constexpr HookSign hook_signs[] = {HookSign::prompt,  HookSign::tool, HookSign::stop, HookSign::held,
-                                          HookSign::failure, HookSign::idle, HookSign::end};
-std::string_view to_string(HookSign);
+BOOST_DESCRIBE_ENUM(HookSign, prompt, tool, stop, held, failure, idle, end)
+inline std::string_view to_string(HookSign sign) { return schema::name_of(sign); }
 /// Nothing for events that say nothing about it.
 std::optional<HookSign> sign_of(const schema::HookEvent&);
 
@@ -42,15 +42,16 @@ enum class Transcript {
   lacks,   // all is there that was given to the model, and not this
   silent,  // it cannot be read, or this client does not write everything into it
 };
-inline constexpr Transcript transcripts[] = {Transcript::has, Transcript::given, Transcript::lacks, Transcript::silent};
+BOOST_DESCRIBE_ENUM(Transcript, has, given, lacks, silent)
+inline std::string_view to_string(Transcript transcript) { return schema::name_of(transcript); }
 
 enum class Proof {
   open,    // nothing is known yet
   proven,  // the model has it
   back,    // the turn passed without it: to the queue, as a possible repeat
 };
-std::string_view to_string(Proof);
-std::string_view to_string(Transcript);
+BOOST_DESCRIBE_ENUM(Proof, open, proven, back)
+inline std::string_view to_string(Proof proof) { return schema::name_of(proof); }
 
 /// False: what this hook prints does not reach the model, so nothing is handed over by it.
 bool reaches_model(HookWay, schema::ClientMode);

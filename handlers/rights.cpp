@@ -45,16 +45,6 @@ const RightRow& row_of(Right right) { return table.at(static_cast<std::size_t>(r
 
 }  // namespace
 
-std::string_view to_string(Stance stance) {
-  switch (stance) {
-    case Stance::leader: return "leader";
-    case Stance::stopped: return "stopped";
-    case Stance::front: return "front";
-    case Stance::observer: return "observer";
-  }
-  return "";
-}
-
 Stance stance_of(config::Role role) {
   switch (role) {
     case config::Role::leader: return Stance::leader;

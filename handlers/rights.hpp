@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "config/config.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -15,8 +16,8 @@ enum class Stance {
   front,
   observer,
 };
-/// "leader", "stopped", "front", "observer".
-std::string_view to_string(Stance);
+BOOST_DESCRIBE_ENUM(Stance, leader, stopped, front, observer)
+inline std::string_view to_string(Stance stance) { return schema::name_of(stance); }
 Stance stance_of(config::Role);
 
 enum class Right {

@@ -2,42 +2,12 @@
 
 #include <algorithm>
 
-#include "handlers/enum_text.hpp"
 #include "handlers/orders.hpp"
 #include "handlers/outgoing.hpp"
 #include "handlers/text.hpp"
 #include "schema/codec.hpp"
 
 namespace inbox_poller::handlers {
-
-std::string_view to_string(ShutdownState state) {
-  switch (state) {
-    case ShutdownState::requested: return "requested";
-    case ShutdownState::approved: return "approved";
-    case ShutdownState::forced: return "forced";
-    case ShutdownState::process_gone: return "process_gone";
-    case ShutdownState::pane_gone: return "pane_gone";
-    case ShutdownState::cleaned: return "cleaned";
-    case ShutdownState::rejected: return "rejected";
-    case ShutdownState::timed_out: return "timed_out";
-  }
-  return "";
-}
-
-std::string_view to_string(ShutdownEvent event) {
-  switch (event) {
-    case ShutdownEvent::worker_approves: return "worker_approves";
-    case ShutdownEvent::worker_rejects: return "worker_rejects";
-    case ShutdownEvent::force_is_due: return "force_is_due";
-    case ShutdownEvent::process_ends: return "process_ends";
-    case ShutdownEvent::pane_closes: return "pane_closes";
-    case ShutdownEvent::traces_removed: return "traces_removed";
-    case ShutdownEvent::time_passes: return "time_passes";
-  }
-  return "";
-}
-
-std::optional<ShutdownState> parse_shutdown_state(std::string_view text) { return parse_enum<ShutdownState>(text); }
 
 std::optional<ShutdownState> transition(ShutdownState state, ShutdownEvent event) {
   using S = ShutdownState;

@@ -11,6 +11,7 @@
 
 #include "config/config.hpp"
 #include "handlers/outgoing.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -24,19 +25,12 @@ enum class ShutdownState {
   rejected,      // the worker refused; it goes on
   timed_out,     // no answer, or something would not go away; a late approval still counts
 };
-std::string_view to_string(ShutdownState);
-std::optional<ShutdownState> parse_shutdown_state(std::string_view);
+BOOST_DESCRIBE_ENUM(ShutdownState, requested, approved, forced, process_gone, pane_gone, cleaned, rejected, timed_out)
+inline std::string_view to_string(ShutdownState state) { return schema::name_of(state); }
 
-enum class ShutdownEvent {
-  worker_approves,
-  worker_rejects,
-  force_is_due,
-  process_ends,
-  pane_closes,
-  traces_removed,
-  time_passes,
-};
-std::string_view to_string(ShutdownEvent);
+BOOST_DEFINE_ENUM_CLASS(ShutdownEvent, worker_approves, worker_rejects, force_is_due, process_ends, pane_closes,
+                        traces_removed, time_passes)
+inline std::string_view to_string(ShutdownEvent event) { return schema::name_of(event); }
 
 /// Total; empty when the event does not apply.
 std::optional<ShutdownState> transition(ShutdownState, ShutdownEvent);

@@ -2,18 +2,6 @@
 
 namespace inbox_poller::handlers {
 
-std::string_view to_string(WorkerState state) {
-  switch (state) {
-    case WorkerState::idle: return "idle";
-    case WorkerState::busy: return "busy";
-    case WorkerState::waiting: return "waiting";
-    case WorkerState::failed: return "failed";
-    case WorkerState::silent: return "silent";
-    case WorkerState::gone: return "gone";
-  }
-  return "";
-}
-
 WorkerState state_of(const WorkerSigns& signs, config::Duration silent_after, EpochMs now_ms) {
   if (!signs.present) return WorkerState::gone;
   if (signs.open_asks > 0) return WorkerState::waiting;

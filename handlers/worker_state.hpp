@@ -6,6 +6,7 @@
 
 #include "config/config.hpp"
 #include "handlers/handler.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -17,7 +18,8 @@ enum class WorkerState {
   silent,   // busy, and not heard of for longer than team.silent_after
   gone,     // no longer in the roster
 };
-std::string_view to_string(WorkerState);
+BOOST_DESCRIBE_ENUM(WorkerState, idle, busy, waiting, failed, silent, gone)
+inline std::string_view to_string(WorkerState state) { return schema::name_of(state); }
 
 struct WorkerSigns {
   bool present = true;           // in the roster

@@ -120,9 +120,8 @@ struct SpawnPlan {
 Status require_trusted_program(const std::string& program) {
   struct stat status {};
   if (program.find('/') == std::string::npos || ::stat(program.c_str(), &status) != 0) return Done{};
-  if (config::may_be_root(status.st_uid)) status.st_uid = 0;
-  auto reason = config::distrust(program, status);
-  if (!reason) reason = config::distrust_above(program);
+  const auto wrong = config::distrust(program, status.st_uid, status.st_mode, config::Trust::on_the_way, ::geteuid());
+  auto reason = wrong ? wrong->told(program) : config::distrust_above(program);
   return reason ? Status(Error{"child.untrusted", *std::move(reason)}) : Status(Done{});
 }
 

@@ -13,7 +13,6 @@
 #include <memory>
 #include <system_error>
 
-#include "config/trust.hpp"
 #include "schema/printable.hpp"
 
 namespace inbox_poller::poller {
@@ -372,21 +371,15 @@ Status create_durable(FileSystem& files, const Directory& at, const std::string&
   return status;
 }
 
+std::optional<config::Distrust> distrust(const FileStat& stat, std::string_view path, config::Trust trust,
+                                         unsigned self) {
+  const mode_t kind = stat.kind == FileKind::directory ? S_IFDIR : S_IFREG;
+  return config::distrust(path, stat.uid, kind | stat.mode, trust, self);
+}
+
 Status require_trusted(const FileStat& stat, std::string_view path) {
-  const unsigned self = static_cast<unsigned>(::geteuid());
-  if (stat.uid != self && stat.uid != 0) {
-    return Error{std::string(code::untrusted), std::string(path) + " belongs to user " + std::to_string(stat.uid) +
-                                                   ", expected user " + std::to_string(self) +
-                                                   "; if it should be yours: chown " + std::to_string(self) + " " +
-                                                   schema::shell_word(path)};
-  }
-  if ((stat.mode & 022U) != 0) {
-    std::array<char, 8> octal{};
-    std::snprintf(octal.data(), octal.size(), "%04o", stat.mode & 07777U);
-    return Error{std::string(code::untrusted), std::string(path) + " has mode " + octal.data() +
-                                                   ", so other users can write to it; run: chmod go-w " +
-                                                   schema::shell_word(path)};
-  }
+  if (const auto reason = distrust(stat, path, config::Trust::to_us, ::geteuid()))
+    return Error{std::string(code::untrusted), reason->told(path)};
   return Done{};
 }
 

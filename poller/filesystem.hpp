@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "config/trust.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller {
@@ -181,6 +183,9 @@ Result<std::string> read_all(FileSystem& files, const File& file);
 /// when anything fails.
 Status create_durable(FileSystem& files, const Directory& at, const std::string& name, std::string_view bytes,
                       unsigned mode);
+
+/// What is wrong with who could change this (config/trust.hpp). `path` is for the command that mends it.
+std::optional<config::Distrust> distrust(const FileStat&, std::string_view path, config::Trust, unsigned self);
 
 /// Refuses ("dir.untrusted") what somebody other than this user and root owns or may write to; the message says which
 /// command puts it right. `path` is for that message.

@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t max_depth = 256;
 
 /// In the order of JsonKind.
-constexpr std::array<std::string_view, 6> names = {"a string", "a number", "a boolean",
-                                                   "null",     "an array", "an object"};
+constexpr std::array<std::string_view, 6> words_for_kinds = {"a string", "a number", "a boolean",
+                                                             "null",     "an array", "an object"};
 
 std::string snake_case(std::string_view camel) {
   std::string snake;
@@ -68,7 +68,7 @@ JsonKind kind_of(std::string_view token) {
 }
 
 std::string unexpected(std::string_view expected, std::string_view token) {
-  const std::string_view found = names[static_cast<std::size_t>(kind_of(token))];
+  const std::string_view found = words_for_kinds[static_cast<std::size_t>(kind_of(token))];
   return "expected " + std::string(expected) + ", found " + std::string(found);
 }
 
@@ -97,7 +97,7 @@ std::optional<std::string_view> FieldReader::token_of_kind(JsonKind kind, std::s
   const auto value = token(name, also);
   if (!value || kind_of(*value) == kind) return value;
   const bool keeps_null = kind == JsonKind::array || kind == JsonKind::object;
-  if (*value != "null" || keeps_null) fail(name, unexpected(names[static_cast<std::size_t>(kind)], *value));
+  if (*value != "null" || keeps_null) fail(name, unexpected(words_for_kinds[static_cast<std::size_t>(kind)], *value));
   return std::nullopt;
 }
 

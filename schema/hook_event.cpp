@@ -47,21 +47,6 @@ ClientMode client_mode(std::string_view entrypoint, std::string_view attended) {
   return ClientMode::unknown;
 }
 
-std::string_view to_string(ClientMode mode) {
-  switch (mode) {
-    case ClientMode::interactive: return "interactive";
-    case ClientMode::headless: return "headless";
-    case ClientMode::unknown: return "unknown";
-  }
-  std::abort();
-}
-
-ClientMode parse_client_mode(std::string_view text) {
-  for (const auto mode : {ClientMode::interactive, ClientMode::headless})
-    if (text == to_string(mode)) return mode;
-  return ClientMode::unknown;
-}
-
 bool is_at_least(std::string_view version, int major, int minor, int patch) {
   const std::array<int, 3> wanted{major, minor, patch};
   std::array<int, 3> parts{};

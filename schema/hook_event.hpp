@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "schema/error.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::schema {
 
@@ -36,11 +37,9 @@ std::string encode(const HookEvent&);
 /// How the client runs: with a person at it, or for a program (`-p`, an SDK). What it sets in its hooks' environment
 /// tells: CLAUDE_CODE_ENTRYPOINT "cli" or "sdk-…" (2.1.50 and later), CLAUDE_CODE_SESSION_ATTENDED "1" or "0" (2.1.329
 /// and later). Source: docs/adr/0021.
-enum class ClientMode { interactive, headless, unknown };
+BOOST_DEFINE_ENUM_CLASS(ClientMode, interactive, headless, unknown)
+inline std::string_view to_string(ClientMode mode) { return schema::name_of(mode); }
 ClientMode client_mode(std::string_view entrypoint, std::string_view attended);
-std::string_view to_string(ClientMode);
-/// `unknown` for anything else.
-ClientMode parse_client_mode(std::string_view);
 
 /// True when `version` ("2.1.330") is that one or a later one; false for what is no version.
 bool is_at_least(std::string_view version, int major, int minor, int patch);

@@ -227,19 +227,6 @@ bool is_sign_for(std::string_view typed, std::string_view text) {
 
 }  // namespace
 
-std::string_view to_string(ScreenKind kind) {
-  switch (kind) {
-    case ScreenKind::empty_prompt: return "empty_prompt";
-    case ScreenKind::draft: return "draft";
-    case ScreenKind::running: return "running";
-    case ScreenKind::dialog: return "dialog";
-    case ScreenKind::menu: return "menu";
-    case ScreenKind::transcript: return "transcript";
-    case ScreenKind::unknown: return "unknown";
-  }
-  return {};
-}
-
 std::vector<std::string> screen_rows(std::string_view text) {
   std::vector<std::string> rows;
   for (const auto& row : parse(text)) rows.push_back(text_of(row));

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "schema/names.hpp"
+
 namespace inbox_poller::schema {
 
 /// A pane's visible part as tmux tells it.
@@ -29,7 +31,8 @@ enum class ScreenKind {
   transcript,    // looks back; the composer is not there
   unknown,
 };
-std::string_view to_string(ScreenKind);
+BOOST_DESCRIBE_ENUM(ScreenKind, empty_prompt, draft, running, dialog, menu, transcript, unknown)
+inline std::string_view to_string(ScreenKind kind) { return schema::name_of(kind); }
 
 struct ScreenReading {
   ScreenKind kind = ScreenKind::unknown;

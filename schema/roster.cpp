@@ -35,7 +35,6 @@ Result<Member> decode_member(std::string_view bytes, std::size_t index) {
                   {"sessionId", member.session_id},
                   {"prompt", member.prompt}});
   member.joined_at_ms = std::clamp(fields.integer("joinedAt"), 0LL, latest_ms);
-  member.plan_mode_required = fields.optional_boolean("planModeRequired").value_or(false);
   member.is_active = fields.optional_boolean("isActive").value_or(true);
   if (fields.problem()) return Error{"roster.field", *fields.problem()};
   return member;
@@ -121,7 +120,6 @@ Result<Roster> decode_roster(std::string_view bytes) {
                   {"description", roster.description},
                   {"leadAgentId", roster.lead_agent_id},
                   {"leadSessionId", roster.lead_session_id}});
-  roster.created_at_ms = fields.integer("createdAt");
   if (fields.problem()) return Error{"roster.field", *fields.problem()};
   roster.lead_process = decode_lead_process(find_member(bytes, *top_level, "leadProcess").value_or(""));
 

@@ -18,7 +18,6 @@ struct Member {
   std::string status;        // working | idle | shutdown, where a roster keeps it (JSONL teams); empty elsewhere
   std::string worktree_path, session_id, prompt;
   long long joined_at_ms = 0;
-  bool plan_mode_required = false;
   bool is_active = true;  // absent means active
 };
 
@@ -42,7 +41,6 @@ struct Unserved {
 
 struct Roster {
   std::string name, description, lead_agent_id, lead_session_id;
-  long long created_at_ms = 0;
   std::vector<Member> members;
   std::vector<Unserved> unserved;
   std::optional<LeadProcess> lead_process;

@@ -41,7 +41,7 @@ ExitCode pending(Context& context) {
     std::string text;
     const auto asks = objects_of(answer, "asks");
     for (const json::object* ask : asks) text += (text.empty() ? "" : "\n") + card(context, *ask, asks);
-    return text.empty() ? "nothing is waiting for an answer\n" : text;
+    return text.empty() ? "nothing is waiting for an answer\n" : context.console.fit(text);
   });
 }
 

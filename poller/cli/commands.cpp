@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "poller/cli/command.hpp"
-#include "poller/cli/nearest.hpp"
 #include "poller/cli/printable.hpp"
+#include "schema/nearest.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -134,7 +134,7 @@ std::string unknown_command(const CLI::App& line) {
   const std::string more = "\nRun `inbox-poller " + above + "--help` to see the commands.\n";
   if (word == left.end())
     return "inbox-poller: a command is missing" + (here == &line ? "" : " behind \"" + here->get_name() + '"') + more;
-  const std::string meant = nearest(*word, names);
+  const std::string meant = schema::nearest(*word, names);
   return "inbox-poller: there is no command \"" + above + printable(*word) + '"' +
          (meant.empty() ? "" : "; did you mean \"" + above + meant + "\"?") + more;
 }

@@ -1,6 +1,7 @@
 #include "poller/cli/console.hpp"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <limits>
 
 namespace inbox_poller::poller::cli {
 
@@ -20,12 +22,6 @@ bool wants_colour(int fd) {
   const char* kind = std::getenv("TERM");
   return ::isatty(fd) != 0 && (refused == nullptr || *refused == '\0') && kind != nullptr &&
          std::string_view(kind) != "dumb";
-}
-
-/// Characters, not bytes: close enough to columns for names.
-std::size_t width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 }  // namespace
@@ -105,25 +101,26 @@ bool Console::confirm(std::string_view question) {
   return count > 0 && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
+int Console::columns() const {
+  winsize size{};
+  return terminal_ && ::ioctl(out_, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+std::string Console::fit(std::string text) const {
+  const int most = columns();
+  if (most == 0) return text;
+  std::string out;
+  for (const std::string& line : wrapped(text, std::numeric_limits<int>::max(), "")) {
+    const bool command = line.starts_with("    inbox-poller ");
+    for (const std::string& part : command ? std::vector{line} : wrapped(line, most, goes_on)) out += part + '\n';
+    if (line.empty()) out += '\n';
+  }
+  return out;
+}
+
 std::string Console::painted(std::string_view attributes, std::string_view text) const {
   if (!colour_) return std::string(text);
   return "\x1b[" + std::string(attributes) + 'm' + std::string(text) + "\x1b[0m";
-}
-
-std::string table(const std::vector<Row>& rows, std::string_view margin) {
-  std::vector<std::size_t> widths;
-  for (const Row& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
-  }
-  std::string out;
-  for (const Row& row : rows) {
-    std::string line(margin);
-    for (std::size_t i = 0; i < row.size(); ++i) line += row[i] + std::string(widths[i] - width(row[i]) + 2, ' ');
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + '\n';
-  }
-  return out;
 }
 
 std::string span_text(long long ms) {

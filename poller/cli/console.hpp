@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "poller/cli/cells.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -42,6 +43,14 @@ class Console {
   [[nodiscard]] bool confirm(std::string_view question);
 
   [[nodiscard]] bool out_is_terminal() const { return terminal_; }
+  /// How wide the terminal is; 0 for what is none, or does not say.
+  [[nodiscard]] int columns() const;
+  /// As wide as the output is, whatever that takes.
+  [[nodiscard]] std::string table(const std::vector<Row>& rows, std::string_view margin) const {
+    return cli::table(rows, margin, columns());
+  }
+  /// Lines as wide as the output is. Commands stay whole, to be copied.
+  [[nodiscard]] std::string fit(std::string text) const;
   /// For a command that waits for them itself.
   [[nodiscard]] int in() const { return in_; }
   [[nodiscard]] int out() const { return out_; }
@@ -61,11 +70,6 @@ class Console {
 
 /// Writes everything, or says why not; also to a terminal that somebody made non-blocking.
 [[nodiscard]] Status write_all(int descriptor, std::string_view text);
-
-using Row = std::vector<std::string>;
-
-/// Columns as wide as their widest cell, two spaces between them; each line begins with `margin`.
-std::string table(const std::vector<Row>& rows, std::string_view margin);
 
 /// "12s", "3m", "2h 5m", "3d 4h"; never negative.
 std::string span_text(long long ms);

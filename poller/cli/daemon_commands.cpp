@@ -21,11 +21,11 @@ json::array settings_json(const std::vector<config::Setting>& settings) {
   return list;
 }
 
-std::string settings_table(const std::vector<config::Setting>& settings) {
+std::string settings_table(const Console& console, const std::vector<config::Setting>& settings) {
   std::vector<Row> rows;
   for (const config::Setting& setting : settings)
     rows.push_back({printable(setting.key), printable(setting.value), printable(setting.origin)});
-  return table(rows, "  ");
+  return console.table(rows, "  ");
 }
 
 json::array strings(const std::vector<std::string>& list) { return json::array(list.begin(), list.end()); }
@@ -97,10 +97,11 @@ ExitCode check_config(Context& context, const config::Sources& sources) {
   if (context.json) {
     printed = context.print_json(loaded_json(loaded, processes));
   } else if (good) {
-    std::string text = context.console.bold("daemon") + '\n' + settings_table(loaded.daemon_settings);
+    std::string text = context.console.bold("daemon") + '\n' + settings_table(context.console, loaded.daemon_settings);
     for (const config::LoadedTeam& team : loaded.teams)
       text += '\n' + context.console.bold("team file " + printable(team.config.source)) + '\n' +
-              settings_table(team.settings) + workers_text(workers_now(team.config, processes));
+              settings_table(context.console, team.settings) +
+              context.console.fit(workers_text(workers_now(team.config, processes)));
     printed = context.print(text);
   }
   return good ? printed : ExitCode::usage;

@@ -18,7 +18,7 @@ struct DecisionsOptions {
 };
 
 /// Oldest first: the newest stands where a terminal's reader looks, at the end.
-std::string decisions_text(std::vector<const json::object*> list) {
+std::string decisions_text(const Console& console, std::vector<const json::object*> list) {
   std::vector<Row> rows{{"WHEN", "TEAM", "KIND", "ID", "ASKER", "SUBJECT", "STATE", "BY", "RULE", "TOOK"}};
   for (auto at = list.rbegin(); at != list.rend(); ++at) {
     const json::object& one = **at;
@@ -28,7 +28,7 @@ std::string decisions_text(std::vector<const json::object*> list) {
                     or_dash(text_of(one, "decided_by")), or_dash(text_of(one, "rule")),
                     span_text(decided - number_of(one, "asked_ms"))});
   }
-  return table(rows, "");
+  return console.table(rows, "");
 }
 
 ExitCode decisions(Context& context, const DecisionsOptions& options) {
@@ -40,7 +40,7 @@ ExitCode decisions(Context& context, const DecisionsOptions& options) {
   const auto list = objects_of(*answer, "decisions");
   const ExitCode printed = context.json   ? context.print_json(*answer)
                            : list.empty() ? ExitCode::done
-                                          : context.print(decisions_text(list));
+                                          : context.print(decisions_text(context.console, list));
   if (printed != ExitCode::done || !list.empty()) return printed;
   if (!context.json) context.console.complain("no decision is in the ledger that fits");
   return ExitCode::nothing;

@@ -39,13 +39,13 @@ std::string first_line(const json::object& message) {
   return printable(line) + (more && !line.ends_with("…") ? "…" : "");
 }
 
-std::string history_table(const std::vector<const json::object*>& messages) {
+std::string history_table(const Console& console, const std::vector<const json::object*>& messages) {
   std::vector<Row> rows{{"WHEN", "TEAM", "FROM", "TYPE", "STATE", "KEY", "TEXT"}};
   for (const json::object* message : messages)
     rows.push_back({time_text(number_of(*message, "received_ms")), text_of(*message, "team"),
                     text_of(*message, "sender"), text_of(*message, "type"), fate(*message),
                     text_of(*message, "message_key").substr(0, 12), first_line(*message)});
-  return table(rows, "");
+  return console.table(rows, "");
 }
 
 std::string history_blocks(const Console& console, const std::vector<const json::object*>& messages) {
@@ -74,7 +74,7 @@ ExitCode history(Context& context, const HistoryOptions& options) {
   const ExitCode printed = context.json       ? context.print_json(*answer)
                            : messages.empty() ? ExitCode::done
                            : blocks           ? context.print(history_blocks(context.console, messages))
-                                              : context.print(history_table(messages));
+                                              : context.print(history_table(context.console, messages));
   if (printed != ExitCode::done || !messages.empty()) return printed;
   if (!context.json) context.console.complain("no message is in the ledger that fits");
   return ExitCode::nothing;

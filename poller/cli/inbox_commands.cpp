@@ -199,7 +199,7 @@ ExitCode list(Context& context, const InboxOptions& options) {
                     std::to_string(inbox.entries), std::to_string(inbox.unread),
                     std::to_string(inbox.stat ? inbox.stat->size : 0),
                     inbox.oldest_unread_ms == 0 ? "-" : ago(inbox.oldest_unread_ms), lock_text(lock_of(sight, inbox))});
-  return context.print(text + table(rows, "  "));
+  return context.print(text + context.console.table(rows, "  "));
 }
 
 // --- show, unread
@@ -243,7 +243,7 @@ std::string entries_text(const Console& console, const std::vector<EntryView>& e
         printable(shortened(first.empty() ? entry.text : first + ": " + entry.text, one_line_limit));
     rows.push_back({mark, entry.key.substr(0, 12), time_of(entry), printable(entry.from), printable(entry.type), line});
   }
-  return full ? blocks : table(rows, "");
+  return full ? blocks : console.table(rows, "");
 }
 
 ExitCode show(Context& context, const InboxOptions& options, bool only_unread) {

@@ -98,7 +98,8 @@ ExitCode rules(Context& context) {
     for (const json::object* rule : objects_of(answer, "configured"))
       rows.push_back({text_of(*rule, "action"), text_of(*rule, "kind"), text_of(*rule, "rule"), source, ""});
     if (rows.size() == 1) return "no rules; every ask goes to a person (" + source + ")\n";
-    return table(rows, "") + "deny goes before ask, ask before allow, whatever their order here\n";
+    return context.console.table(rows, "") +
+           context.console.fit("deny goes before ask, ask before allow, whatever their order here\n");
   });
 }
 

@@ -122,7 +122,7 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
 }
 
 ExitCode shutdowns(Context& context, long long limit) {
-  return context.show("shutdowns", {{"limit", limit}}, [](const json::object& answer) {
+  return context.show("shutdowns", {{"limit", limit}}, [&](const json::object& answer) {
     std::vector<Row> rows{{"ASKED", "TEAM", "WORKER", "STATE", "BY", "ID"}};
     std::string text;
     for (const json::object* one : objects_of(answer, "shutdowns")) {
@@ -130,7 +130,8 @@ ExitCode shutdowns(Context& context, long long limit) {
                       text_of(*one, "state"), text_of(*one, "by"), text_of(*one, "request_id")});
       text += line_of(*one);
     }
-    return rows.size() == 1 ? "nobody was asked to shut down\n" : table(rows, "") + '\n' + text;
+    return rows.size() == 1 ? "nobody was asked to shut down\n"
+                            : context.console.table(rows, "") + '\n' + context.console.fit(text);
   });
 }
 

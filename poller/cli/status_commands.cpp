@@ -65,7 +65,7 @@ std::string locks_text(const json::object& locks) {
          count(locks, "stale_taken") + " stale ones taken over";
 }
 
-std::string members_text(const std::vector<const json::object*>& members) {
+std::string members_text(const Console& console, const std::vector<const json::object*>& members) {
   if (members.empty()) return "  no workers yet\n";
   std::vector<Row> rows{{"NAME", "DOING", "TASK", "ASKS", "ANSWERS", "MODE", "LAST SEEN", "DETAIL"}};
   for (const json::object* member : members) {
@@ -73,7 +73,7 @@ std::string members_text(const std::vector<const json::object*>& members) {
                     count(*member, "pending"), or_dash(text_of(*member, "answers")), or_dash(text_of(*member, "mode")),
                     ago(number_of(*member, "last_seen_ms")), text_of(*member, "detail")});
   }
-  return '\n' + table(rows, "  ");
+  return '\n' + console.table(rows, "  ");
 }
 
 /// What somebody else takes from the inbox that we only look at.
@@ -143,8 +143,8 @@ std::string team_text(const Console& console, const json::object& team) {
     rows.push_back({"rule", text_of(*rule, "action") + ' ' + text_of(*rule, "kind") + ' ' + text_of(*rule, "rule") +
                                 ", by " + text_of(*rule, "by") + ' ' + ago(number_of(*rule, "at_ms"))});
   rows.push_back({"settings", text_of(team, "source")});
-  return console.bold("team " + text_of(team, "team")) + '\n' + table(rows, "  ") +
-         members_text(objects_of(team, "members"));
+  return console.bold("team " + text_of(team, "team")) + '\n' + console.table(rows, "  ") +
+         members_text(console, objects_of(team, "members"));
 }
 
 std::string status_text(const Context& context, const json::object& answer) {

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "config/text.hpp"
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/mailbox/arrays/array_entry.hpp"
 
@@ -59,14 +58,14 @@ config::TeamConfig any_team(std::string root, const config::Environment& environ
 
 Result<std::vector<TeamPlace>> find_teams(FileSystem& files, const config::TeamConfig& config) {
   std::vector<std::string> names{config.team.name};
-  if (config.team.name.find('*') != std::string::npos) {
+  if (config.team.is_glob()) {
     const Result<Directory> root = files.open_dir(absolute, config.team.root);
     if (!root) return root.error();
     Result<std::vector<std::string>> found = files.list(*root);
     if (!found) return found.error();
     names = *std::move(found);
     std::erase_if(names, [&](const std::string& name) {
-      return !schema::is_valid_name(name) || !config::wildcard_match(config.team.name, name);
+      return !schema::is_valid_name(name) || !config.team.claims(name);
     });
     std::sort(names.begin(), names.end());
   }
@@ -79,18 +78,6 @@ Result<std::vector<TeamPlace>> find_teams(FileSystem& files, const config::TeamC
     places.push_back(std::move(place));
   }
   return places;
-}
-
-std::string_view to_string(Whose whose) {
-  switch (whose) {
-    case Whose::lead: return "lead";
-    case Whose::member: return "member";
-    case Whose::alias: return "alias";
-    case Whose::sender: return "sender";
-    case Whose::nobody: return "phantom";
-    case Whose::unknown: break;
-  }
-  return "unknown";
 }
 
 Whose whose_inbox(const std::string& inbox, const config::TeamConfig& config, const std::string& lead,

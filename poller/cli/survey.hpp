@@ -16,6 +16,7 @@
 #include "poller/filesystem.hpp"
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/worker_processes.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -48,7 +49,10 @@ enum class Whose {
   nobody,   // a phantom: a misspelt name, most of the time
   unknown,  // there is no readable roster to tell by
 };
-std::string_view to_string(Whose);
+consteval auto words_of(Whose) {
+  return std::to_array<std::string_view>({"lead", "member", "alias", "sender", "phantom", "unknown"});
+}
+inline std::string_view to_string(Whose whose) { return schema::name_of(whose); }
 Whose whose_inbox(const std::string& inbox, const config::TeamConfig&, const std::string& lead,
                   const Result<schema::Roster>&);
 

@@ -65,7 +65,7 @@ std::string trace_text(const Console& console, const json::object& answer, const
   std::vector<Row> rows;
   for (const json::object* event : objects_of(answer, "history"))
     rows.push_back({time_text(number_of(*event, "at_ms")), text_of(*event, "event"), text_of(*event, "detail")});
-  return text + (rows.empty() ? "" : "\n" + table(rows, "  "));
+  return console.fit(text) + (rows.empty() ? "" : "\n" + console.table(rows, "  "));
 }
 
 ExitCode trace(Context& context, const std::string& id, const std::string& kind) {
@@ -86,14 +86,14 @@ ExitCode quarantine(Context& context, long long limit) {
                       text_of(*entry, "reason") + " (" + text_of(*entry, "code") + ')'});
     if (rows.size() > 1)
       text += context.console.bold("entries that were not obeyed") +
-              "; their bytes are in the ledger: --json shows them as \"entry\"\n" + table(rows, "  ");
+              "; their bytes are in the ledger: --json shows them as \"entry\"\n" + context.console.table(rows, "  ");
     std::vector<Row> files{{"WHEN", "BYTES", "COPY"}};
     for (const json::object* file : objects_of(answer, "files"))
       files.push_back(
           {ago(number_of(*file, "modified_ms")), std::to_string(number_of(*file, "size")), text_of(*file, "path")});
     if (files.size() > 1)
       text += (text.empty() ? "" : "\n") + context.console.bold("copies of files that could not be read") +
-              "; the files themselves were left alone\n" + table(files, "  ");
+              "; the files themselves were left alone\n" + context.console.table(files, "  ");
     return text.empty() ? "the quarantine is empty\n" : text;
   });
 }

@@ -5,9 +5,9 @@
 #include <tuple>
 
 #include "poller/cli/ask_card.hpp"
+#include "poller/cli/cells.hpp"
 #include "poller/cli/explain.hpp"
 #include "poller/cli/printable.hpp"
-#include "schema/utf8.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -21,69 +21,8 @@ constexpr std::size_t fewest_card_lines = 3;
 constexpr std::size_t note_lines = 6;
 constexpr std::size_t longest_reason = 2000;
 constexpr long long fate_stands_ms = 5000;
-constexpr std::string_view goes_on = "    : ";  // no line of a card begins so by itself
 constexpr std::string_view keys_help = "a approve  A always  d deny  n next  p previous  s show more  q quit";
 constexpr std::string_view prompt_title = "reason (Enter denies, Escape cancels): ";
-
-/// At most so many columns: what is not ASCII counts as two.
-int width_at(std::string_view text, std::size_t at, std::size_t& length) {
-  const auto point = schema::code_point_at(text, at);
-  length = point.length;
-  return point.value < 0x80 ? 1 : 2;
-}
-
-/// The beginning of the text that fits.
-std::string_view fitting(std::string_view text, int columns) {
-  std::size_t at = 0;
-  for (std::size_t length = 0; at < text.size(); at += length)
-    if ((columns -= width_at(text, at, length)) < 0) break;
-  return text.substr(0, at);
-}
-
-/// The end of the text that fits.
-std::string_view fitting_end(std::string_view text, int columns) {
-  while (fitting(text, columns).size() < text.size()) {
-    std::size_t length = 0;
-    width_at(text, 0, length);
-    text.remove_prefix(length);
-  }
-  return text;
-}
-
-/// Lines no wider than this. What goes on in a further line begins with `margin`, so that it cannot pass for a line of
-/// ours.
-std::vector<std::string> wrapped(std::string_view text, int columns, std::string_view margin) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    std::string begin;
-    do {
-      const std::string_view part = fitting(line, columns - static_cast<int>(begin.size()));
-      lines.push_back(begin + std::string(part));
-      line.remove_prefix(part.size());
-      begin = margin;
-    } while (!line.empty());
-  }
-  return lines;
-}
-
-/// Words onto as few lines as they need, for our own texts.
-std::vector<std::string> by_words(std::string_view text, int columns) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    std::string_view part = fitting(text, columns);
-    if (part.size() < text.size()) {
-      if (const auto space = part.rfind(' '); space != std::string_view::npos && space > 0)
-        part = part.substr(0, space);
-    }
-    lines.emplace_back(part);
-    text.remove_prefix(part.size());
-    while (text.starts_with(' ')) text.remove_prefix(1);
-  }
-  return lines;
-}
 
 /// What makes it this ask and no other.
 std::string identity(const json::object& ask) {

@@ -127,16 +127,6 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   std::abort();
 }
 
-std::string_view level_name(LogLevel level) {
-  switch (level) {
-    case LogLevel::debug: return "debug";
-    case LogLevel::info: return "info";
-    case LogLevel::warn: return "warn";
-    case LogLevel::error: return "error";
-  }
-  std::abort();
-}
-
 EpochMs wall_ms() { return SystemClock().wall_ms(); }
 
 constexpr std::size_t max_field = 2000;  // bytes of one value in one line
@@ -154,8 +144,8 @@ std::string quoted(std::string_view text) { return schema::printable_json(schema
 
 std::string json_line(Event event, const Fields& fields) {
   std::string line = "{\"ts\":\"" + schema::iso_timestamp(wall_ms()) + "\",\"level\":\"" +
-                     std::string(level_name(event_level(event))) + "\",\"event\":\"" + std::string(event_name(event)) +
-                     "\"";
+                     std::string(schema::name_of(event_level(event))) + "\",\"event\":\"" +
+                     std::string(event_name(event)) + "\"";
   for (const auto& [name, value] : fields) {
     line += ",\"" + std::string(name) + "\":";
     const bool number = name.ends_with("_ms") || name == "count" || name == "bytes" || name == "attempts";
@@ -172,8 +162,9 @@ std::string text_line(Event event, const Fields& fields, bool colour) {
     on = level == LogLevel::debug ? "\x1b[2m" : level == LogLevel::warn ? "\x1b[33m" : "\x1b[31m";
     off = "\x1b[0m";
   }
-  std::string line = time.substr(11, 12) + " " + std::string(on) + std::string(level_name(level)) +
-                     std::string(6 - level_name(level).size(), ' ') + std::string(event_name(event)) + std::string(off);
+  std::string line = time.substr(11, 12) + " " + std::string(on) + std::string(schema::name_of(level)) +
+                     std::string(6 - schema::name_of(level).size(), ' ') + std::string(event_name(event)) +
+                     std::string(off);
   for (const auto& [name, value] : fields) {
     const std::string text = prepared(value);
     const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {

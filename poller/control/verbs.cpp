@@ -107,7 +107,8 @@ asio::awaitable<json::object> Verbs::handle(json::object request, std::shared_pt
   if (!problem.empty()) co_return problem;
   if (!verb->field.name.empty() && text(request, verb->field.name).empty())
     co_return refuse("request.invalid", std::string(verb->field.missing));
-  if (const auto kind = text(request, "kind"); verb->has_kind && !kind.empty() && !handlers::parse_request_kind(kind))
+  if (const auto kind = text(request, "kind");
+      verb->has_kind && !kind.empty() && !schema::parse<handlers::AskKind>(kind))
     co_return refuse("request.invalid",
                      "\"" + kind + "\" is no kind of ask; kinds are permission, sandbox, plan and stop");
   if (const auto* work = std::get_if<Verb::Waits>(&verb->work))
@@ -164,7 +165,8 @@ json::object Verbs::not_leader(Team& team, const std::string& what) {
 
 json::object Verbs::no_such_mode(const std::string& name) {
   std::string modes;
-  for (const auto mode : config::permission_modes) modes += (modes.empty() ? "" : ", ") + std::string(to_string(mode));
+  for (const auto mode : schema::values<config::PermissionMode>)
+    modes += (modes.empty() ? "" : ", ") + std::string(to_string(mode));
   return refuse("request.invalid", "\"" + name + "\" is no permission mode; modes are " + modes);
 }
 

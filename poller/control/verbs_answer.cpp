@@ -81,7 +81,7 @@ json::object Verbs::answer(const Object& request, bool approve) {
   answer.reason = text(request, approve ? "note" : "reason");
   answer.updated_input = text(request, "input");
   if (const auto mode = text(request, "mode"); !mode.empty()) {
-    answer.mode = config::parse_mode(mode);
+    answer.mode = schema::parse<config::PermissionMode>(mode);
     if (!answer.mode) return no_such_mode(mode);
   }
   auto outcome = team->asks().answer(ask, answer, flag(request, "always"));

@@ -37,7 +37,9 @@ std::string pane_of(const json::object& request) {
 bool tells_of_worker(const HookEvent& event) { return event.name == "TeammateIdle" || event.name == "TaskCompleted"; }
 
 /// How its client runs, as the hook's environment tells.
-schema::ClientMode mode_of(const json::object& request) { return schema::parse_client_mode(text(request, "mode")); }
+schema::ClientMode mode_of(const json::object& request) {
+  return schema::parse<schema::ClientMode>(text(request, "mode")).value_or(schema::ClientMode::unknown);
+}
 
 /// Why this tells of no worker of the team, in whichever session: a session of the client may be the worker's own.
 std::string not_its_worker(Team& team, const HookEvent& event, bool team_is_served) {

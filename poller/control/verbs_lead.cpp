@@ -26,7 +26,8 @@ constexpr std::ptrdiff_t former_most = 16;  // closed connections of which we kn
 
 std::string names_of_events() {
   std::string names;
-  for (const auto event : handlers::lead_events) names += (names.empty() ? "" : ", ") + std::string(to_string(event));
+  for (const auto event : schema::values<LeadEvent>)
+    names += (names.empty() ? "" : ", ") + std::string(to_string(event));
   return names;
 }
 
@@ -36,7 +37,7 @@ Take take_of(const json::object& request, const ControlSession& session) {
   take.max = static_cast<std::size_t>(std::clamp<long long>(number(request, "max").value_or(default_max), 1, 1000));
   take.even_busy = flag(request, "even_busy");
   if (flag(request, "hold")) take.lease = held_lease;
-  const auto way = config::parse_way(session.way);
+  const auto way = schema::parse<config::Way>(session.way);
   take.by_hand = !way;
   take.way = way.value_or(config::Way::socket);
   take.sink = way ? session.way : "recv";
@@ -82,7 +83,7 @@ void hear_of_end(Team& team, HookTalk& talk) {
 }  // namespace
 
 asio::awaitable<json::object> Verbs::attach(TeamPtr team, Object request, SessionPtr session) {
-  const auto way = config::parse_way(text(request, "rung"));
+  const auto way = schema::parse<config::Way>(text(request, "rung"));
   if (!way || handlers::is_pushed(*way))
     co_return refuse("request.invalid", "`rung` must be one of mcp, stdin, hook, channel, socket");
   if (!session->way.empty()) co_return refuse("request.invalid", "this connection is attached already");
@@ -218,11 +219,11 @@ json::object Verbs::acknowledge(const Object& request) {
 json::object Verbs::lead(Team& team, const Object& request) {
   std::optional<LeadEvent> event;
   if (const auto state = text(request, "state"); !state.empty()) {
-    event = handlers::parse_lead_event("reports_" + state);
+    event = schema::parse<LeadEvent>("reports_" + state);
     if (!event)
       return refuse("request.invalid", "\"" + state + "\" is no state of a lead; states are busy, idle, gone");
   } else if (const auto name = text(request, "event"); !name.empty()) {
-    event = handlers::parse_lead_event(name);
+    event = schema::parse<LeadEvent>(name);
     if (!event) return refuse("request.invalid", "\"" + name + "\" is no event; events are " + names_of_events());
   }
   if (event) {

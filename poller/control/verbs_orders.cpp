@@ -108,7 +108,7 @@ json::object Verbs::shutdowns(const Object& request) {
 
 json::object Verbs::mode(Team& team, const Object& request) {
   const auto name = text(request, "mode");
-  const auto mode = config::parse_mode(name);
+  const auto mode = schema::parse<config::PermissionMode>(name);
   if (!mode) return no_such_mode(name);
   Object problem;
   const auto members = members_of(request, team, problem);

@@ -35,7 +35,7 @@ Status Delivery::restore() {
     return Done{};
   }
   row_ = **row;
-  state_ = handlers::parse_lead_state(row_.state).value_or(LeadState::idle);
+  state_ = schema::parse<LeadState>(row_.state).value_or(LeadState::idle);
   if (state_ == LeadState::busy) {
     const auto left = milliseconds(row_.until_ms - context_.clock.wall_ms());
     // Not longer than was said then; nor than can be said, whatever the clocks of then and now are.
@@ -150,7 +150,7 @@ std::vector<WayState> Delivery::ladder() const {
 
 /// Its last word showed it, or it has a session that we hear of.
 bool Delivery::tells_turns_now() const {
-  const auto event = handlers::parse_lead_event(row_.by);
+  const auto event = schema::parse<LeadEvent>(row_.by);
   return !row_.session.empty() || (event && (tells_turns(*event) || *event == LeadEvent::batch_pushed));
 }
 

@@ -4,26 +4,6 @@
 
 namespace inbox_poller::poller {
 
-std::string_view to_string(DeliveryState state) {
-  switch (state) {
-    case DeliveryState::none: return "none";
-    case DeliveryState::queued: return "queued";
-    case DeliveryState::offered: return "offered";
-    case DeliveryState::delivered: return "delivered";
-    case DeliveryState::expired: return "expired";
-  }
-  return "";
-}
-
-std::string_view to_string(Confirmation confirmation) {
-  switch (confirmation) {
-    case Confirmation::none: return "";
-    case Confirmation::acknowledged: return "acknowledged";
-    case Confirmation::assumed: return "assumed";
-  }
-  return "";
-}
-
 /// A number, so that what is higher goes first.
 template <>
 struct Cell<Priority> : Cell<int> {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "config/trust.hpp"
 #include "schema/ids.hpp"
 #include "schema/printable.hpp"
 
@@ -39,11 +40,9 @@ Status require_ours(const std::string& path, const struct stat& status) {
   const auto unsafe = [&](const std::string& why) { return Error{"ledger.unsafe", path + ": " + why}; };
   if (S_ISLNK(status.st_mode)) return unsafe("is a symbolic link; put the file itself there, or name its folder");
   if (!S_ISREG(status.st_mode)) return unsafe("is not a plain file; move it away");
-  if (status.st_uid != ::geteuid())
-    return unsafe("belongs to user " + std::to_string(status.st_uid) + ", not to us; if it should be ours: chown " +
-                  std::to_string(::geteuid()) + " " + word);
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return unsafe("others may write to it; check its contents, then: chmod 600 " + word);
+  if (const auto wrong = config::distrust(path, status.st_uid, status.st_mode, config::Trust::ours, ::geteuid()))
+    return unsafe(wrong->owner ? wrong->why + ": " + wrong->mend
+                               : "others may write to it; check its contents, then: chmod 600 " + word);
   if (status.st_nlink > 1) {
     const std::string copy = schema::shell_word(path + ".copy");
     return unsafe("has a second name (a hard link); make it a file of its own: cp -p " + word + " " + copy + " && mv " +

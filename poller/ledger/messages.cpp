@@ -6,18 +6,6 @@
 
 namespace inbox_poller::poller {
 
-std::string_view to_string(Disposition disposition) {
-  switch (disposition) {
-    case Disposition::chat: return "chat";
-    case Disposition::control: return "control";
-    case Disposition::status: return "status";
-    case Disposition::refused: return "refused";
-    case Disposition::duplicate: return "duplicate";
-    case Disposition::bad: return "bad";
-  }
-  return "";
-}
-
 // What is long stands last, so that the rest of a row is read without it.
 const Table<MessageRow>& messages_table() {
   using M = MessageRow;

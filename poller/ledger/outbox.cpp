@@ -4,16 +4,6 @@
 
 namespace inbox_poller::poller {
 
-std::string_view to_string(EffectState state) {
-  switch (state) {
-    case EffectState::pending: return "pending";
-    case EffectState::written: return "written";
-    case EffectState::done: return "done";
-    case EffectState::dead: return "dead";
-  }
-  return "";
-}
-
 const Table<OutboxRow>& outbox_table() {
   using O = OutboxRow;
   using schema::Message;

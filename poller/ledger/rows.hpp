@@ -13,24 +13,26 @@
 #include "schema/error.hpp"
 #include "schema/ids.hpp"
 #include "schema/message.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::poller {
 
 class Database;  // sqlite.hpp
 
 /// What became of one inbox entry.
-enum class Disposition { chat, control, status, refused, duplicate, bad };
-std::string_view to_string(Disposition);
+BOOST_DEFINE_ENUM_CLASS(Disposition, chat, control, status, refused, duplicate, bad)
+inline std::string_view to_string(Disposition disposition) { return schema::name_of(disposition); }
 
 /// Where one chat message is on its way to the lead. `offered`: handed out, not yet acknowledged. `expired`: given up
 /// (delivery.expire_after), or pointless before it was handed over (an ask that was decided meanwhile).
-enum class DeliveryState { none, queued, offered, delivered, expired };
-std::string_view to_string(DeliveryState);
+BOOST_DEFINE_ENUM_CLASS(DeliveryState, none, queued, offered, delivered, expired)
+inline std::string_view to_string(DeliveryState state) { return schema::name_of(state); }
 
 /// How a delivery is known. `acknowledged`: whoever took it said so. `assumed`: it was written where the lead reads,
 /// and nothing speaks back from there.
 enum class Confirmation { none, acknowledged, assumed };
-std::string_view to_string(Confirmation);  // empty for none
+consteval auto words_of(Confirmation) { return std::to_array<std::string_view>({"", "acknowledged", "assumed"}); }
+inline std::string_view to_string(Confirmation confirmation) { return schema::name_of(confirmation); }
 
 /// What may overtake. Messages of one sender never overtake each other.
 enum class Priority { digest = 0, chat = 1, urgent = 2 };
@@ -59,8 +61,8 @@ struct MessageRow {
   Priority priority = Priority::chat;
 };
 
-enum class EffectState { pending, written, done, dead };
-std::string_view to_string(EffectState);
+BOOST_DEFINE_ENUM_CLASS(EffectState, pending, written, done, dead)
+inline std::string_view to_string(EffectState state) { return schema::name_of(state); }
 
 struct OutboxRow {
   long long id = 0;

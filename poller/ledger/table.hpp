@@ -3,8 +3,8 @@
 // are SQL in the file of its aggregate.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +16,7 @@
 #include "poller/ledger/row_hash.hpp"
 #include "poller/ledger/sqlite.hpp"
 #include "schema/ids.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::poller {
 
@@ -27,9 +28,17 @@ enum class Part {
   loose,     // not in the sum: moved by statements that never read the row
 };
 
-/// The values of an enumeration that a column may hold, by the words of its to_string().
+/// The values of an enumeration that a column may hold, by their names.
 template <class E>
-inline constexpr std::initializer_list<E> values_of = {};
+inline constexpr auto values_of = schema::values<E>;
+
+template <class E>
+bool parse_one_of(std::string_view word, E& into) {
+  const auto found = schema::parse<E>(word);
+  if (!found || std::ranges::find(values_of<E>, *found) == values_of<E>.end()) return false;
+  into = *found;
+  return true;
+}
 
 // How a value stands in a column: its declaration, its way in and out, and its part in the row's sum.
 
@@ -115,12 +124,7 @@ struct Cell<E> {
   static bool read(const Statement& from, int column, E& into) {
     std::string word;
     from.get(column, word);
-    for (const E value : values_of<E>) {
-      if (to_string(value) != word) continue;
-      into = value;
-      return true;
-    }
-    return false;
+    return parse_one_of(word, into);
   }
   static void add(RowHash& hash, E value) { hash.add(to_string(value)); }
 };

@@ -1,6 +1,7 @@
 // The tables of format 5, each described in the file of its aggregate, and the format as a whole.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -20,32 +21,10 @@ using handlers::AskKind;
 using handlers::AskState;
 using handlers::ShutdownState;
 
-template <>
-inline constexpr std::initializer_list<Disposition> values_of<Disposition> = {
-    Disposition::chat,    Disposition::control,   Disposition::status,
-    Disposition::refused, Disposition::duplicate, Disposition::bad};
 /// Without `none`: such a message has no delivery.
 template <>
-inline constexpr std::initializer_list<DeliveryState> values_of<DeliveryState> = {
-    DeliveryState::queued, DeliveryState::offered, DeliveryState::delivered, DeliveryState::expired};
-template <>
-inline constexpr std::initializer_list<Confirmation> values_of<Confirmation> = {
-    Confirmation::none, Confirmation::acknowledged, Confirmation::assumed};
-template <>
-inline constexpr std::initializer_list<EffectState> values_of<EffectState> = {
-    EffectState::pending, EffectState::written, EffectState::done, EffectState::dead};
-template <>
-inline constexpr std::initializer_list<AskKind> values_of<AskKind> = {
-    AskKind::permission, AskKind::sandbox, AskKind::plan, AskKind::stop};
-template <>
-inline constexpr std::initializer_list<AskState> values_of<AskState> = {
-    AskState::received, AskState::pending,   AskState::approved,          AskState::denied,
-    AskState::expired,  AskState::withdrawn, AskState::answered_elsewhere};
-template <>
-inline constexpr std::initializer_list<ShutdownState> values_of<ShutdownState> = {
-    ShutdownState::requested,    ShutdownState::approved,  ShutdownState::forced,
-    ShutdownState::process_gone, ShutdownState::pane_gone, ShutdownState::cleaned,
-    ShutdownState::rejected,     ShutdownState::timed_out};
+inline constexpr std::array values_of<DeliveryState> = {DeliveryState::queued, DeliveryState::offered,
+                                                        DeliveryState::delivered, DeliveryState::expired};
 
 struct AskRow {
   long long id = 0;

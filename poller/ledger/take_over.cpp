@@ -64,16 +64,6 @@ struct OldTable {
   std::function<Status(Database&, OldRow&)> take;
 };
 
-template <class E>
-bool parse(const std::string& word, E& into) {
-  for (const E value : values_of<E>) {
-    if (to_string(value) != word) continue;
-    into = value;
-    return true;
-  }
-  return false;
-}
-
 /// What an old row's entry says in the new columns. `raw` is kept where they do not say all of it.
 void spread(const std::string& entry, bool exact, schema::Message& message, std::string& raw) {
   auto decoded = decode_entry(entry);
@@ -100,8 +90,9 @@ Status take_message(Database& database, OldRow& old) {
   row.delivered_ms = old.number("delivered_ms");
   row.attempts = static_cast<int>(old.number("attempts"));
   row.priority = static_cast<Priority>(old.number("priority"));
-  bool known = parse(old.text("disposition"), row.disposition) && parse(old.text("confirmed"), row.confirmed);
-  if (old.text("delivery") != "none") known = known && parse(old.text("delivery"), row.delivery);
+  bool known =
+      parse_one_of(old.text("disposition"), row.disposition) && parse_one_of(old.text("confirmed"), row.confirmed);
+  if (old.text("delivery") != "none") known = known && parse_one_of(old.text("delivery"), row.delivery);
   if (!known) return database.damaged("message " + std::to_string(row.id) + " is in no state that there is");
   const bool exact = row.disposition == Disposition::refused || row.disposition == Disposition::bad;
   spread(old.text("entry"), exact, row.message, row.raw);
@@ -125,7 +116,7 @@ Status take_owed(Database& database, OldRow& old) {
   row.created_ms = old.number("created_ms");
   row.next_ms = old.number("next_ms");
   row.last_problem = old.text("last_problem");
-  if (!parse(old.text("state"), row.state))
+  if (!parse_one_of(old.text("state"), row.state))
     return database.damaged("outbox row " + std::to_string(row.id) + " is in no state that there is");
   const auto& entry = old.text("entry");
   spread(entry, false, row.message, row.raw);
@@ -223,14 +214,18 @@ Status rebuild(Database& database, int from) {
 Result<std::string> keep_copy(Database& database, int from) {
   const std::string copy = database.path() + ".format-" + std::to_string(from);
   const std::string draft = copy + ".new";
+  const auto clear = [&] {
+    for (const auto& left : {draft, draft + "-journal"}) std::remove(left.c_str());
+  };
   // Of an earlier try: the ledger itself is still as it was, and the room is needed.
-  for (const auto& left : {draft, copy}) std::remove(left.c_str());
+  clear();
+  std::remove(copy.c_str());
   auto made = create_private_file(draft);
   if (made) made = database.run("VACUUM INTO ?1", draft);
   if (made) made = sync_file(draft);
   if (made) made = rename_durably(draft, copy);
   if (made) return copy;
-  std::remove(draft.c_str());
+  clear();
   return made.error();
 }
 

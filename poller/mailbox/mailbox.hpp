@@ -18,6 +18,7 @@
 #include "schema/error.hpp"
 #include "schema/ids.hpp"
 #include "schema/message.hpp"
+#include "schema/names.hpp"
 
 namespace inbox_poller::poller {
 
@@ -62,8 +63,12 @@ enum class BoxState {
   held,         // by a peer, all the time that we were patient
   fault,        // `detail` says which
 };
-/// "ok", "torn" and the like, for people and `status`.
-std::string_view to_string(BoxState);
+/// For people and `status`.
+consteval auto words_of(BoxState) {
+  return std::to_array<std::string_view>(
+      {"ok", "missing", "empty", "torn", "not_regular", "too_large", "locked", "fault"});
+}
+inline std::string_view to_string(BoxState state) { return schema::name_of(state); }
 
 /// One message as a box holds it. Valid until the next call for the same box.
 struct Taken {

@@ -1,6 +1,5 @@
 #include "poller/run/poll_loop.hpp"
 
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,18 +19,11 @@ constexpr std::chrono::milliseconds look_for_due_every{1000};  // a pause after 
 
 constexpr unsigned give_back_rounds = 20;
 
-bool is_glob(const std::string& name) { return name.find_first_of("*?[") != std::string::npos; }
-
-bool names(const config::TeamConfig& config, const std::string& team) {
-  return is_glob(config.team.name) ? ::fnmatch(config.team.name.c_str(), team.c_str(), FNM_PERIOD) == 0
-                                   : config.team.name == team;
-}
-
 /// The configuration of this team; there is at most one below a root.
 const config::TeamConfig* find(const std::vector<config::TeamConfig>& configs, const std::string& root,
                                const std::string& team) {
   for (const auto& config : configs)
-    if (config.team.root == root && names(config, team)) return &config;
+    if (config.team.root == root && config.team.claims(team)) return &config;
   return nullptr;
 }
 
@@ -127,7 +119,7 @@ void PollLoop::let_go(const std::string& name) {
 void PollLoop::discover(std::optional<unsigned> polls) {
   wrong_.clear();
   for (const auto& config : configs_) {
-    if (!is_glob(config.team.name)) {
+    if (!config.team.is_glob()) {
       adopt(config, config.team.name, polls);
       continue;
     }
@@ -137,7 +129,7 @@ void PollLoop::discover(std::optional<unsigned> polls) {
       continue;
     }
     for (const auto& name : *found)
-      if (names(config, name)) adopt(config, name, polls);
+      if (config.team.claims(name)) adopt(config, name, polls);
   }
   warned_ = wrong_;  // what has been mended is worth a line when it happens again, and nothing is kept for ever
 }

@@ -96,7 +96,8 @@ void Team::heed_lead_process() {
   if (said && std::any_of(said->begin(), said->end(),
                           [](const HistoryRow& row) { return row.event == event_name(Event::lead_accepted); }))
     return;
-  const std::string reason = who + " and lives, so it reads " + inbox_path() + " itself";
+  const std::string reason = who + " and was alive at " + schema::iso_timestamp(context_.clock.wall_ms()) +
+                             ", so it reads " + inbox_path() + " itself";
   services_.telemetry.emit(Event::inbox_foreign_consumer, {{"team", context_.name},
                                                            {"inbox", context_.lead},
                                                            {"code", "lead_process"},

@@ -99,6 +99,21 @@ class Installing(SettingsTest):
         self.assertEqual(self.settings.read_bytes(), b"{}")
         self.assertTrue(json.loads(self.run_cli("install", "--yes", "--json").stdout)["changed"])
 
+    def test_a_diff_that_shows_nothing_or_fails_shows_nothing_and_the_question_is_asked_all_the_same(self):
+        program = self.folder / "bin" / "diff"
+        for way in ("exit 0", "exit 1", "exit 2", "echo one line; exit 2", "kill -9 $$"):
+            with self.subTest(way):
+                self.write(b"{}")
+                program.unlink()
+                program.write_text("#!/bin/sh\n%s\n" % way)
+                program.chmod(0o755)
+                done = self.run_cli("install", expect=1)
+                self.assertIn("what would change cannot be shown", done.stdout)
+                self.assertIn("was not changed; --yes", done.stderr)
+                self.assertEqual(self.settings.read_bytes(), b"{}")
+                self.run_cli("install", "--yes")
+                self.assertEqual(self.events(), LEAD_EVENTS)
+
     def test_the_diff_is_one_that_patch_takes(self):
         before = '{\n  "model": "opus",\n  "hooks": {\n    "Stop": [\n      {"hooks": []}\n    ]\n  },\n  "env": {}\n}'
         self.write(before.encode())

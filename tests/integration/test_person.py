@@ -275,5 +275,48 @@ class Person(ProcessTest):
         self.assertIn("pending --json", refused.stderr)
 
 
+class Narrow(ProcessTest):
+    """What is printed on a terminal fits it, cell by cell; what goes into a pipe is one line a row, as ever."""
+
+    def shown(self, columns, *arguments):
+        """What the command prints on a terminal of this width, without colours."""
+        outer, inner = pty.openpty()
+        try:
+            fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+            process = subprocess.Popen([self.daemon.program, *arguments], env=dict(self.daemon.env, TERM="xterm"), stdin=subprocess.DEVNULL,
+                                       stdout=inner, stderr=subprocess.PIPE, text=True)
+            said = b""
+            while process.poll() is None or select.select([outer], [], [], 0)[0]:
+                if select.select([outer], [], [], 0.05)[0]:
+                    said += os.read(outer, 65536)
+            with process.stderr:
+                self.assertEqual((process.returncode, process.stderr.read()), (0, ""))
+        finally:
+            os.close(outer)
+            os.close(inner)
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said.decode()).replace("\r\n", "\n")
+
+    def test_rules_pending_check_config_and_status_fit_the_terminal_and_leave_nothing_out(self):
+        team = self.make_team()
+        self.start_daemon(team)
+        socket = ["--socket", self.daemon.socket]
+        configs = [part for path in self.daemon.configs for part in ("--config", path)]
+        rule = "Bash(npm run test:integration -- --filter 'a name that takes more than one line of eighty columns' *)"
+        self.daemon.cli("allow", rule)
+        ask = self.start_worker(team, "ada").ask("permission", tool="Bash", input={"command": "make " + "word " * 60})
+        self.pending_id(ask)
+        for command in (["rules", *socket], ["pending", *socket], ["status", *socket], ["check-config", *configs, "--daemon-config", self.daemon.daemon_file]):
+            with self.subTest(command[0]):
+                piped = subprocess.run([self.daemon.program, *command], env=self.daemon.env, capture_output=True, text=True, check=True).stdout
+                self.assertGreater(max(map(len, piped.splitlines())), 80, "the test needs a long line")
+                for columns in (80, 60):
+                    lines = self.shown(columns, *command).splitlines()
+                    long = [line for line in lines if len(line) > columns and not line.startswith("    inbox-poller ")]
+                    self.assertEqual(long, [], "wider than %d" % columns)
+        whole = re.sub(r"\s", "", self.shown(80, "rules", *socket))
+        for word in rule.split():
+            self.assertIn(word[:8], whole)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "schema/names.hpp"
+
 namespace inbox_poller::poller::cli {
 
 enum class Severity {
@@ -15,7 +17,8 @@ enum class Severity {
   warning,  // somebody may wait, or lose something
   error,    // does not work as it is
 };
-std::string_view to_string(Severity);
+BOOST_DESCRIBE_ENUM(Severity, ok, note, warning, error)
+inline std::string_view to_string(Severity severity) { return schema::name_of(severity); }
 
 struct Finding {
   Severity severity = Severity::note;

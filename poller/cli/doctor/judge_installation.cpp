@@ -24,16 +24,6 @@ std::string octal(unsigned mode) {
 
 }  // namespace
 
-std::string_view to_string(Severity severity) {
-  switch (severity) {
-    case Severity::ok: return "ok";
-    case Severity::note: return "note";
-    case Severity::warning: return "warning";
-    case Severity::error: break;
-  }
-  return "error";
-}
-
 Findings judge_configuration(const config::Loaded& loaded, bool unconfigured) {
   if (unconfigured && loaded.problems.empty())
     return {{Severity::note, "config.none", "no team is configured: teams are looked for in the default folder", "",
@@ -51,16 +41,12 @@ Findings judge_configuration(const config::Loaded& loaded, bool unconfigured) {
 }
 
 Findings judge_access(const std::string& path, const FileStat& stat, unsigned uid, Closed closed) {
-  if (stat.uid != uid && stat.uid != 0)
-    return {{Severity::error, "access.owner",
-             "belongs to user " + std::to_string(stat.uid) + ", expected user " + std::to_string(uid), path,
-             "chown " + std::to_string(uid) + ' ' + shell_word(path)}};
-  const bool sticky_folder = stat.kind == FileKind::directory && (stat.mode & 01000U) != 0;
-  const std::string mend = (closed == Closed::to_readers ? "chmod go-rwx " : "chmod go-w ") + shell_word(path);
-  if ((stat.mode & 022U) != 0 && !sticky_folder)
-    return {{Severity::error, "access.writable", "others may write to it (mode " + octal(stat.mode) + ")", path, mend}};
+  const std::string shut = "chmod go-rwx " + shell_word(path);
+  if (const auto wrong = distrust(stat, path, config::Trust::on_the_way, uid))
+    return {{Severity::error, wrong->owner ? "access.owner" : "access.writable", wrong->why, path,
+             !wrong->owner && closed == Closed::to_readers ? shut : wrong->mend}};
   if (closed == Closed::to_readers && (stat.mode & 077U) != 0)
-    return {{Severity::warning, "access.readable", "others may read it (mode " + octal(stat.mode) + ")", path, mend}};
+    return {{Severity::warning, "access.readable", "others may read it (mode " + octal(stat.mode) + ")", path, shut}};
   return {};
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "poller/cli/nearest.hpp"
+#include "schema/nearest.hpp"
 #include "schema/printable.hpp"
 
 namespace inbox_poller::poller::cli::mcp {
@@ -275,7 +275,7 @@ std::optional<std::string> problem_of(const Tool& tool, const json::object& argu
   }
   for (const auto& [key, value] : arguments) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const std::string meant = nearest(std::string(key).substr(0, 64), known);
+    const std::string meant = schema::nearest(std::string(key).substr(0, 64), known);
     return name + " has no argument \"" + schema::printable(std::string(key).substr(0, 64)) + "\"" +
            (meant.empty() ? "; it takes " + (all.empty() ? "none" : all) : "; did you mean \"" + meant + "\"?");
   }

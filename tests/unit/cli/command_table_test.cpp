@@ -1,7 +1,6 @@
 // The table of commands, and what is said of a word that is none of them.
 #include <set>
 
-#include "poller/cli/nearest.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/cli/cli_fixture.hpp"
 
@@ -59,16 +58,4 @@ TEST_CASE("a mistyped command is a wrong command line, and the nearest name is s
   CHECK(has(told({"--json"}, 2), "a command is missing"));
   CHECK(has(told({"hook", "instal"}, 1), "did you mean \"hook install\"?"));  // 2 would stop its client
   CHECK(has(told({"status", "--wach"}, 2), "--wach"));                        // an option is not a command
-}
-
-TEST_CASE("the nearest word is the one with the fewest slips, and none when there are too many") {
-  const std::vector<std::string> known{"status", "shutdown", "shutdowns", "send", "rules"};
-  CHECK(cli::nearest("statsu", known) == "status");
-  CHECK(cli::nearest("shutdwons", known) == "shutdowns");
-  CHECK(cli::nearest("shutdown", known) == "shutdown");
-  CHECK(cli::nearest("rul", known) == "rules");
-  CHECK(cli::nearest("sned", known) == "send");
-  CHECK(cli::nearest("x", known).empty());
-  CHECK(cli::nearest("deploy", known).empty());
-  CHECK(cli::nearest(std::string(100'000, 's'), known).empty());
 }

@@ -67,13 +67,13 @@ TEST_CASE("an ask is open exactly as long as an event can move it") {
 }
 
 TEST_CASE("kinds and states are read back from the names they are stored under") {
-  for (const AskState state : states) CHECK(parse_ask_state(to_string(state)) == state);
+  for (const AskState state : states) CHECK(schema::parse<AskState>(to_string(state)) == state);
   for (const AskKind kind : {AskKind::permission, AskKind::sandbox, AskKind::plan}) {
-    CHECK(parse_request_kind(to_string(kind)) == kind);
+    CHECK(schema::parse<AskKind>(to_string(kind)) == kind);
   }
-  CHECK_FALSE(parse_ask_state("Approved"));
-  CHECK_FALSE(parse_ask_state(""));
-  CHECK_FALSE(parse_request_kind("permissions"));
+  CHECK_FALSE(schema::parse<AskState>("Approved"));
+  CHECK_FALSE(schema::parse<AskState>(""));
+  CHECK_FALSE(schema::parse<AskKind>("permissions"));
 }
 
 TEST_CASE("no two events share a name") {

@@ -12,6 +12,7 @@
 #include "tests/support/catch.hpp"
 
 using namespace inbox_poller::handlers;
+namespace schema = inbox_poller::schema;
 
 namespace {
 
@@ -52,7 +53,7 @@ TEST_CASE("every cell of the gate's table is as drawn, and every event has a lin
   while (std::getline(table, line)) {
     std::istringstream cells(line);
     cells >> name;
-    const auto event = parse_lead_event(name);
+    const auto event = schema::parse<LeadEvent>(name);
     REQUIRE(event.has_value());
     CHECK(lines.insert(*event).second);
     for (const auto state : states) {
@@ -62,7 +63,7 @@ TEST_CASE("every cell of the gate's table is as drawn, and every event has a lin
     }
     CHECK_FALSE(cells >> cell);
   }
-  CHECK(lines.size() == std::size(lead_events));
+  CHECK(lines.size() == schema::values<LeadEvent>.size());
 }
 
 TEST_CASE("docs/architecture.md shows the gate's table, every event once") {
@@ -79,7 +80,7 @@ TEST_CASE("docs/architecture.md shows the gate's table, every event once") {
     std::string bar, name, cell;
     cells >> bar >> name;
     REQUIRE(name.size() > 2);
-    const auto event = parse_lead_event(name.substr(1, name.size() - 2));  // `name`
+    const auto event = schema::parse<LeadEvent>(name.substr(1, name.size() - 2));  // `name`
     INFO(line);
     REQUIRE(event.has_value());
     CHECK(shown.insert(*event).second);
@@ -88,7 +89,7 @@ TEST_CASE("docs/architecture.md shows the gate's table, every event once") {
       CHECK(to_string(next(state, *event)) == cell);
     }
   }
-  CHECK(shown.size() == std::size(lead_events));
+  CHECK(shown.size() == schema::values<LeadEvent>.size());
 }
 
 TEST_CASE("nothing but a sign of life brings a lead back that has gone") {
@@ -106,17 +107,17 @@ TEST_CASE("a lead tells its turns by what it says of them, not by what we do or 
   const std::set<LeadEvent> tells_nothing{LeadEvent::reports_gone,  LeadEvent::session_ends,
                                           LeadEvent::stream_closes, LeadEvent::batch_pushed,
                                           LeadEvent::disconnects,   LeadEvent::busy_limit_passes};
-  for (const auto event : lead_events) {
+  for (const auto event : schema::values<LeadEvent>) {
     INFO(to_string(event));
     CHECK(tells_turns(event) != tells_nothing.contains(event));
   }
 }
 
 TEST_CASE("the names of states and events are read back, and nothing else is") {
-  for (const auto state : states) CHECK(parse_lead_state(to_string(state)) == state);
-  for (const auto event : lead_events) CHECK(parse_lead_event(to_string(event)) == event);
+  for (const auto state : states) CHECK(schema::parse<LeadState>(to_string(state)) == state);
+  for (const auto event : schema::values<LeadEvent>) CHECK(schema::parse<LeadEvent>(to_string(event)) == event);
   for (const char* text : {"", "asleep", "IDLE", "idle ", "batch pushed"}) {
-    CHECK_FALSE(parse_lead_state(text).has_value());
-    CHECK_FALSE(parse_lead_event(text).has_value());
+    CHECK_FALSE(schema::parse<LeadState>(text).has_value());
+    CHECK_FALSE(schema::parse<LeadEvent>(text).has_value());
   }
 }

@@ -12,6 +12,7 @@
 #include "tests/support/catch.hpp"
 
 using namespace inbox_poller::handlers;
+namespace schema = inbox_poller::schema;
 using inbox_poller::schema::ClientMode;
 using inbox_poller::schema::HookEvent;
 
@@ -38,14 +39,6 @@ wait   lacks       open    open    back    back    back     back    back
 wait   silent      open    open    open    open    open     open    back
 )";
 
-template <typename Value, std::size_t count>
-Value parsed(const Value (&values)[count], const std::string& text) {
-  for (const auto value : values)
-    if (to_string(value) == text) return value;
-  FAIL("no such word: " << text);
-  return values[0];
-}
-
 /// Compares lines of cells, separated by spaces or by bars.
 void compare(std::istream& lines, const std::string& before) {
   std::string line;
@@ -60,20 +53,23 @@ void compare(std::istream& lines, const std::string& before) {
     if (!(cells >> way >> transcript)) break;
     if (way == "way") {
       rows.insert(way);
-      for (const auto sign : hook_signs) {
+      for (const auto sign : schema::values<HookSign>) {
         REQUIRE(cells >> cell);
         CHECK(cell == to_string(sign));
       }
       continue;
     }
     CHECK(rows.insert(way + " " + transcript).second);
-    for (const auto sign : hook_signs) {
+    for (const auto sign : schema::values<HookSign>) {
       INFO(way << ", transcript " << transcript << ", then " << to_string(sign));
       REQUIRE(cells >> cell);
-      CHECK(to_string(judge_proof(parsed(hook_ways, way), sign, parsed(transcripts, transcript))) == cell);
+      const auto by = schema::parse<HookWay>(way);
+      const auto said = schema::parse<Transcript>(transcript);
+      REQUIRE((by && said));
+      CHECK(to_string(judge_proof(*by, sign, *said)) == cell);
     }
   }
-  CHECK(rows.size() == 1 + std::size(hook_ways) * std::size(transcripts));
+  CHECK(rows.size() == 1 + schema::values<HookWay>.size() * schema::values<Transcript>.size());
 }
 
 HookEvent event(const std::string& name) {
@@ -98,15 +94,15 @@ TEST_CASE("docs/leads.md shows the same table of what proves a hook's output") {
 }
 
 TEST_CASE("nothing is proven by the end of a session, or by an event after which the transcript lacks it") {
-  for (const auto way : hook_ways) {
-    for (const auto sign : hook_signs) CHECK(judge_proof(way, sign, Transcript::lacks) != Proof::proven);
+  for (const auto way : schema::values<HookWay>) {
+    for (const auto sign : schema::values<HookSign>) CHECK(judge_proof(way, sign, Transcript::lacks) != Proof::proven);
     CHECK(judge_proof(way, HookSign::end, Transcript::given) == Proof::back);
     CHECK(judge_proof(way, HookSign::end, Transcript::silent) == Proof::back);
   }
 }
 
 TEST_CASE("only where a person is at the client does what a hook says beside the session reach the model") {
-  for (const auto way : hook_ways) {
+  for (const auto way : schema::values<HookWay>) {
     CHECK(reaches_model(way, ClientMode::interactive));
     CHECK(reaches_model(way, ClientMode::headless) == (way != HookWay::wait));
     CHECK(reaches_model(way, ClientMode::unknown) == (way != HookWay::wait));

@@ -19,8 +19,8 @@ TEST_CASE("without an available way there is none") {
 }
 
 TEST_CASE("every way has a name that is read back") {
-  for (const auto way : config::ways) CHECK(config::parse_way(config::to_string(way)) == way);
-  for (const char* text : {"", "Exec", "stdin_stream", "mail"}) CHECK_FALSE(config::parse_way(text).has_value());
+  for (const auto way : schema::values<config::Way>) CHECK(schema::parse<config::Way>(config::to_string(way)) == way);
+  for (const char* text : {"", "Exec", "stdin_stream", "mail"}) CHECK_FALSE(schema::parse<config::Way>(text).has_value());
 }
 
 namespace {
@@ -75,7 +75,7 @@ TEST_CASE("ways that push are there when they are configured, and a terminal whe
 }
 
 TEST_CASE("a way that failed is left alone for a while, whatever else holds") {
-  for (const auto way : config::ways) {
+  for (const auto way : schema::values<config::Way>) {
     auto sight = held();
     sight.failed = "it failed";
     CHECK(why_not(way, sight) == "it failed");

@@ -111,9 +111,9 @@ TEST_CASE("an open shutdown can time out, and no other can") {
 }
 
 TEST_CASE("shutdown states are read back from the names they are stored under") {
-  for (const State state : states) CHECK(parse_shutdown_state(to_string(state)) == state);
-  CHECK_FALSE(parse_shutdown_state(""));
-  CHECK_FALSE(parse_shutdown_state("Approved"));
+  for (const State state : states) CHECK(schema::parse<State>(to_string(state)) == state);
+  CHECK_FALSE(schema::parse<State>(""));
+  CHECK_FALSE(schema::parse<State>("Approved"));
   for (const Event one : events) {
     for (const Event other : events) CHECK((to_string(one) == to_string(other)) == (one == other));
   }

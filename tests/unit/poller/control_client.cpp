@@ -2,6 +2,7 @@
 // protocol.
 #include "poller/control/client.hpp"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -87,6 +88,33 @@ TEST_CASE("a socket that this user may not use is another problem than a daemon 
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
+}
+
+TEST_CASE("a process without descriptors is told so, and not ended by an exception") {
+  const TempDir dir;
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int next = ::dup(0);
+  REQUIRE(next >= 0);
+  ::close(next);
+  std::vector<std::string> codes;
+  for (unsigned more = 0; more < 8; ++more) {
+    rlimit few = before;
+    few.rlim_cur = static_cast<rlim_t>(next) + more;
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    std::string code;
+    try {
+      const auto client = ControlClient::connect(dir / "none");
+      code = client ? "" : client.error().code;
+    } catch (const std::exception& problem) {
+      code = std::string("exception: ") + problem.what();
+    }
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    codes.push_back(code);
+  }
+  CHECK(codes.front() == "io.EMFILE");
+  CHECK(codes.back() == "control.no_daemon");
+  for (const auto& code : codes) CHECK((code == "io.EMFILE" || code == "control.no_daemon"));
 }
 
 TEST_CASE("one connection carries several requests") {

@@ -258,6 +258,25 @@ TEST_CASE("a damaged row is no sound one after it was taken over") {
   CHECK(code_of(ledger->orders().of_team("red")) == "ledger.damaged");
 }
 
+TEST_CASE("a damaged key of what is owed stays unreadable after it was taken over, and its neighbours are as they were") {
+  const int format = GENERATE(1, 2, 3, 4);
+  const std::string key = GENERATE(as<std::string>(), "", "no key", "0123456789abcdef0123456789abcdeg", "0123456789abcdef");
+  TemporaryDirectory directory;
+  const std::string path = old_ledger(directory.file("ledger.db"), format);
+  const std::string sound = named("a2").value;
+  REQUIRE(Operator(path).run("UPDATE outbox SET key = '" + key + "' WHERE id = 1; UPDATE outbox SET request_id = 'r-2' "
+                             "WHERE id = 2; UPDATE outbox SET sum = " +
+                             number(row_sum("red", 7, "ann", sound, old_answer, "r-2", "pending", 2, 10, 20, "locked")) +
+                             " WHERE id = 2") == SQLITE_OK);
+  auto ledger = must(Ledger::open(path));
+  CHECK(code_of(ledger->outbox().of_request("red", "r-1")) == "ledger.damaged");
+  REQUIRE(must(ledger->outbox().of_request("red", "r-2")).size() == 1);
+  CHECK(must(ledger->outbox().of_request("red", "r-2")).front().key == named("a2"));
+  CHECK(must(ledger->messages().find(named("k1"))).has_value());
+  ledger.reset();
+  CHECK(Operator(path).number("SELECT count(*) FROM outbox WHERE id = 1 AND from_id = 'team-lead'") == 1);  // it is kept
+}
+
 TEST_CASE("killed at any operation while a ledger is taken over: the next start has all of it") {
   const int format = GENERATE(1, 2, 3, 4);
   TemporaryDirectory directory;
@@ -310,6 +329,10 @@ TEST_CASE("a disk that fails or is full while a ledger is taken over: it stays a
         CHECK((opened == "ledger.io" || opened == "ledger.full"));
         disk.fail(0, 0, false);
         CHECK(Operator(path).number("PRAGMA user_version") == 4);
+        std::string litter;  // half a copy takes room, and is of no use
+        for (const auto& left : fs::directory_iterator(fs::path(path).parent_path()))
+          if (const std::string name = left.path().filename(); name.find(".new") != std::string::npos) litter += name + ' ';
+        CHECK(litter == "");
       }
     }
     check_taken(*must(Ledger::open(path)), 4);

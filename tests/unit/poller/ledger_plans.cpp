@@ -133,6 +133,32 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("what becomes of a batch is written by the ids of its rows, however much is in the same state") {
+  TemporaryDirectory directory;
+  ConnectionSpy spy;
+  auto ledger = must(Ledger::open(directory.file("ledger.db")));
+  const long long id = must(ledger->messages().insert(chat_row("k1")));
+  StatementLog log(ConnectionSpy::connection());
+  auto& deliveries = ledger->deliveries();
+  must(deliveries.mark_offered({id}, "recv", 1));
+  must(deliveries.unoffer({id}));
+  must(deliveries.mark_offered({id}, "recv", 1));
+  must(deliveries.requeue("red", {id}));
+  must(deliveries.mark_delivered({id}, 1));
+  must(deliveries.mark_expired({id}, 1));
+  Operator other(directory.file("ledger.db"));
+  int updates = 0;
+  for (const auto& sql : log.statements()) {
+    if (!starts_with(sql, "UPDATE deliveries")) continue;
+    ++updates;
+    INFO(sql);
+    const auto steps = plan_of(other.connection(), sql);
+    REQUIRE_FALSE(steps.empty());
+    CHECK(steps.front() == "SEARCH deliveries USING INTEGER PRIMARY KEY (rowid=?)");
+  }
+  CHECK(updates == 5);
+}
+
 TEST_CASE("a full scan would be noticed") {
   TemporaryDirectory directory;
   must(Ledger::open(directory.file("ledger.db")));

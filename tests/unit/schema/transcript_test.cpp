@@ -112,6 +112,6 @@ TEST_CASE("how a client runs is told by its hooks' environment, and otherwise no
   CHECK(client_mode("cli", "x") == ClientMode::unknown);
   CHECK(client_mode("something", "") == ClientMode::unknown);
   for (const auto mode : {ClientMode::interactive, ClientMode::headless, ClientMode::unknown})
-    CHECK(parse_client_mode(to_string(mode)) == mode);
-  CHECK(parse_client_mode("") == ClientMode::unknown);
+    CHECK(parse<ClientMode>(to_string(mode)) == mode);
+  CHECK_FALSE(parse<ClientMode>("").has_value());
 }

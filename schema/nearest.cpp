@@ -1,10 +1,15 @@
-#include "poller/cli/nearest.hpp"
+#include "schema/nearest.hpp"
 
 #include <algorithm>
 
-namespace inbox_poller::poller::cli {
+namespace inbox_poller::schema {
 
 namespace {
+
+bool same(char a, char b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return lower(a) == lower(b);
+}
 
 std::size_t slips(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> least(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
@@ -14,9 +19,9 @@ std::size_t slips(std::string_view a, std::string_view b) {
         least[i][j] = i + j;
         continue;
       }
-      least[i][j] =
-          std::min({least[i - 1][j] + 1, least[i][j - 1] + 1, least[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+      const std::size_t other = same(a[i - 1], b[j - 1]) ? 0 : 1;
+      least[i][j] = std::min({least[i - 1][j] + 1, least[i][j - 1] + 1, least[i - 1][j - 1] + other});
+      if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
         least[i][j] = std::min(least[i][j], least[i - 2][j - 2] + 1);
     }
   }
@@ -39,4 +44,4 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   return best;
 }
 
-}  // namespace inbox_poller::poller::cli
+}  // namespace inbox_poller::schema

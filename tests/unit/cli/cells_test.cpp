@@ -1,0 +1,93 @@
+// Texts in the cells of a terminal, and tables that fit it.
+#include "poller/cli/cells.hpp"
+
+#include <algorithm>
+
+#include "tests/support/catch.hpp"
+
+using namespace inbox_poller::poller::cli;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) { return wrapped(text, 1000, ""); }
+
+int widest(const std::string& text) {
+  int most = 0;
+  for (const auto& line : lines_of(text)) most = std::max(most, cells(line));
+  return most;
+}
+
+std::string without(std::string text, std::string_view part) {
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part)) text.erase(at, part.size());
+  return text;
+}
+
+/// Letters and digits only: what was there has to be there still.
+std::string words_of(const std::string& text) {
+  std::string kept;
+  std::copy_if(text.begin(), text.end(), std::back_inserter(kept), [](unsigned char c) { return std::isalnum(c) != 0; });
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
+}  // namespace
+
+TEST_CASE("letters take one cell, what may be wide takes two, a colour takes none") {
+  CHECK(cells("") == 0);
+  CHECK(cells("abc") == 3);
+  CHECK(cells("Zoë “quoted” … –") == 16);
+  CHECK(cells("日本") == 4);
+  CHECK(cells("😀") == 2);
+  CHECK(cells("\x1b[1;33mloud\x1b[0m") == 4);
+  CHECK(cells("\xff") >= 1);
+  CHECK(fitting("日本", 3) == "日");
+  CHECK(fitting_end("ab日本", 4) == "日本");
+}
+
+TEST_CASE("a text is taken apart at blanks, and a word that is too long anywhere") {
+  using Lines = std::vector<std::string>;
+  CHECK(by_words("one two three", 7) == Lines{"one two", "three"});
+  CHECK(by_words("onetwothree", 4) == Lines{"onet", "woth", "ree"});
+  CHECK(by_words("one two", 3) == Lines{"one", "two"});
+  CHECK(by_words("日本", 1) == Lines{"日", "本"});  // nothing fits, and it ends all the same
+  CHECK(wrapped("abc\n\nd", 2, ":") == Lines{"ab", ":c", "", "d"});
+  CHECK(wrapped("abc", 1, "    : ").size() == 3);
+}
+
+TEST_CASE("a table is as wide as its cells where nobody says how wide it may be") {
+  CHECK(table({{"NAME", "STATE"}, {"Zoë", "idle"}, {"bartholomew"}}, "  ") ==
+        "  NAME         STATE\n  Zoë          idle\n  bartholomew\n");
+  CHECK(table({{"a", std::string(500, 'x')}}, "").size() == 504);
+  CHECK(table({}, "", 80).empty());
+}
+
+TEST_CASE("a table that fits is the same on a terminal") {
+  const std::vector<Row> rows{{"NAME", "STATE", ""}, {"ann", "idle", "x"}, {"bob", "", ""}};
+  CHECK(table(rows, "  ", 80) == table(rows, "  "));
+}
+
+TEST_CASE("a table on a terminal is never wider, in cells, and nothing of it is left out") {
+  const std::vector<Row> rows{{"ACTION", "KIND", "RULE", "FROM", "TOLD"},
+                              {"allow", "permission", "Bash(npm run test:integration -- --filter 'the long one' *)",
+                               "mona 3m ago", "nobody because of Bash(npm publish *), which shares calls with it"},
+                              {"deny", "permission", "Edit(//home/ann/a/folder/with/a/long/name/日本語日本語日本語/**)",
+                               "/home/ann/.config/inbox-poller/teams.d/demo.toml", ""}};
+  for (const int columns : {40, 80, 81, 100, 200, 400}) {
+    INFO(columns);
+    const std::string shown = table(rows, "  ", columns);
+    CHECK(widest(shown) <= std::max(columns, 2 + 5 * 8 + 4 * 2));
+    CHECK(words_of(shown) == words_of(table(rows, "  ")));
+    for (const auto& line : lines_of(shown)) CHECK(line.starts_with("  "));
+  }
+}
+
+TEST_CASE("a colour that goes on over several lines colours nothing else") {
+  const std::string shown =
+      table({{"state", "\x1b[1;33mthis one is long and loud\x1b[0m, this is not"}, {"x", "y"}}, "", 24);
+  CHECK(lines_of(shown).size() == 4);
+  for (const auto& line : lines_of(shown)) {
+    const auto begins = line.rfind("\x1b[1;33m");
+    if (begins != std::string::npos) CHECK(line.find("\x1b[0m", begins) != std::string::npos);
+  }
+  CHECK(widest(without(without(shown, "\x1b[1;33m"), "\x1b[0m")) <= 24);
+}
