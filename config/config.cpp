@@ -41,6 +41,8 @@ std::string_view to_string(Answerer answerer) {
 
 std::string_view to_string(Way way) {
   switch (way) {
+    case Way::mcp: return "mcp";
+    case Way::channel: return "channel";
     case Way::stdin_stream: return "stdin";
     case Way::hook: return "hook";
     case Way::socket: return "socket";

@@ -46,9 +46,13 @@ enum class Answerer { person, lead, both };
 std::string_view to_string(Answerer);
 
 /// The ways to the lead session, as `delivery.via` spells them.
-enum class Way { stdin_stream, hook, socket, exec, file, tmux };
-inline constexpr Way ways[] = {Way::stdin_stream, Way::hook, Way::socket, Way::exec, Way::file, Way::tmux};
-/// "stdin", "hook", "socket", "exec", "file", "tmux"
+enum class Way { mcp, stdin_stream, hook, channel, socket, exec, file, tmux };
+inline constexpr Way ways[] = {Way::mcp,     Way::stdin_stream, Way::hook, Way::channel,
+                                 Way::socket, Way::exec,         Way::file, Way::tmux};
+/// Those that are tried unless delivery.via says otherwise: what says nothing back has to be asked for.
+inline constexpr Way usual_ways[] = {Way::mcp,    Way::stdin_stream, Way::hook, Way::socket,
+                                       Way::exec, Way::file,         Way::tmux};
+/// "mcp", "stdin", "hook", "channel", "socket", "exec", "file", "tmux"
 std::string_view to_string(Way);
 std::optional<Way> parse_way(std::string_view);
 
@@ -130,6 +134,7 @@ struct PersonSettings {
 /// The lead's own session.
 struct LeadSettings {
   bool permissions = false;  // answer the lead's own permission prompts by [permissions] too
+  bool mcp_tools = false;    // the lead may look at and decide its workers' asks, and end workers, by tools
   bool operator==(const LeadSettings&) const = default;
 };
 
@@ -153,7 +158,7 @@ struct TmuxSink {
 };
 
 struct DeliverySettings {
-  std::vector<Way> via{std::begin(ways), std::end(ways)};  // the first that is available is used
+  std::vector<Way> via{std::begin(usual_ways), std::end(usual_ways)};  // the first that is available is used
   ExecSink exec;
   std::string file;  // absolute path of a JSON-lines file; empty: no such sink
   TmuxSink tmux;

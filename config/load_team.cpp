@@ -394,6 +394,7 @@ struct TeamReader {
   void read_lead() {
     Section lead = section("lead");
     lead.flag("permissions", out.config.lead.permissions);
+    lead.flag("mcp_tools", out.config.lead.mcp_tools);
     lead.finish();
   }
 

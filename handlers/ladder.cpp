@@ -9,6 +9,8 @@ WayState state_of(config::Way way, const WaySight& sight, const config::Delivery
   const auto unless = [&](std::string why) { return WayState{way, why.empty(), std::move(why)}; };
   if (!sight.failed.empty()) return unless(sight.failed);
   switch (way) {
+    case Way::mcp: return unless(sight.held ? "" : "no `recv` of an `inbox-poller mcp` waits");
+    case Way::channel: return unless(sight.held ? "" : "no session acknowledges events of `inbox-poller mcp --channel`");
     case Way::stdin_stream: return unless(sight.held ? "" : "no lead was started with `inbox-poller lead run`");
     case Way::hook:
       if (!sight.heard_session) return unless("no hook of the lead's session was heard");

@@ -21,6 +21,8 @@ class Clock {
   [[nodiscard]] virtual EpochMs wall_ms() const = 0;
   /// The present as the system and the peers have it, who stamp files and entries with it: may jump.
   [[nodiscard]] virtual EpochMs system_ms() const { return wall_ms(); }
+  /// The same in nanoseconds, for names and stamps that tell the order of what one sender wrote.
+  [[nodiscard]] virtual long long system_ns() const { return system_ms() * 1'000'000; }
   /// A moment that a peer wrote down, on the scale of wall_ms().
   [[nodiscard]] EpochMs from_peer(EpochMs moment) const { return moment + (wall_ms() - system_ms()); }
 };
@@ -31,6 +33,10 @@ class SystemClock final : public Clock {
   [[nodiscard]] EpochMs wall_ms() const override { return began_ms_ + (passed_ms() - began_at_ms_); }
   [[nodiscard]] EpochMs system_ms() const override {
     return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  }
+  [[nodiscard]] long long system_ns() const override {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
         .count();
   }
 

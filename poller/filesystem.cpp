@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -248,17 +249,43 @@ Status PosixFileSystem::rename_at(const Directory& at, const std::string& from, 
 }
 
 Status PosixFileSystem::exchange_at(const Directory& at, const std::string& one, const std::string& other) {
+  return swap(at, one, at, other);
+}
+
+Status PosixFileSystem::swap(const Directory& at, const std::string& one, const Directory& there,
+                             const std::string& other) {
   const auto exchange = [&] {
 #if defined(RENAME_EXCHANGE)
-    return ::renameat2(at.fd.get(), one.c_str(), at.fd.get(), other.c_str(), RENAME_EXCHANGE);
+    return ::renameat2(at.fd.get(), one.c_str(), there.fd.get(), other.c_str(), RENAME_EXCHANGE);
 #elif defined(RENAME_SWAP)
-    return ::renameatx_np(at.fd.get(), one.c_str(), at.fd.get(), other.c_str(), RENAME_SWAP);
+    return ::renameatx_np(at.fd.get(), one.c_str(), there.fd.get(), other.c_str(), RENAME_SWAP);
 #else
     errno = ENOSYS;
     return -1;
 #endif
   };
   return check(exchange(), "renaming", join(at, one));
+}
+
+Status PosixFileSystem::move(const Directory& from, const std::string& name, const Directory& to,
+                             const std::string& as, Onto onto) {
+  const int source = from.fd.get();
+  const int target = to.fd.get();
+  const std::string path = join(from, name);
+  if (onto == Onto::anything) return check(::renameat(source, name.c_str(), target, as.c_str()), "renaming", path);
+#if defined(RENAME_NOREPLACE)
+  const int moved = ::renameat2(source, name.c_str(), target, as.c_str(), RENAME_NOREPLACE);
+#elif defined(RENAME_EXCL)
+  const int moved = ::renameatx_np(source, name.c_str(), target, as.c_str(), RENAME_EXCL);
+#else
+  const int moved = (errno = ENOSYS, -1);
+#endif
+  if (moved == 0 || (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)) return check(moved, "renaming", path);
+  // Not every file system knows that. Still only one of all who move it has it; what gets that name at this moment is
+  // replaced.
+  struct stat there {};
+  if (::fstatat(target, as.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0) return io_error(EEXIST, "renaming", path);
+  return check(::renameat(source, name.c_str(), target, as.c_str()), "renaming", path);
 }
 
 Status PosixFileSystem::unlink_at(const Directory& at, const std::string& name) {
@@ -293,6 +320,10 @@ Result<std::vector<std::string>> PosixFileSystem::list(const Directory& director
   }
   if (errno != 0) return io_error(errno, "listing", directory.path);
   return names;
+}
+
+Status PosixFileSystem::lock(const Fd& open, const std::string& path) {
+  return check(uninterrupted([&] { return ::flock(open.get(), LOCK_EX | LOCK_NB); }), "locking", path);
 }
 
 Result<std::string> read_all(FileSystem& files, const File& file) {

@@ -68,6 +68,9 @@ struct File {
 /// The folder to give when the name is an absolute path.
 inline const Directory absolute{};
 
+/// What moves onto a name that is taken.
+enum class Onto { nothing, anything };
+
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -103,11 +106,19 @@ class FileSystem {
   /// Each name stands for what the other one stood for, in one step. "io.EINVAL" or "io.ENOSYS" where that is not
   /// known.
   virtual Status exchange_at(const Directory& at, const std::string& one, const std::string& other) = 0;
+  /// From one folder to another. What has that name already stays: "io.EEXIST", or is replaced.
+  virtual Status move(const Directory& from, const std::string& name, const Directory& to, const std::string& as,
+                      Onto onto) = 0;
+  /// exchange_at() over two folders.
+  virtual Status swap(const Directory& at, const std::string& one, const Directory& there, const std::string& other) = 0;
   virtual Status unlink_at(const Directory& at, const std::string& name) = 0;
   virtual Status mkdir_at(const Directory& at, const std::string& name, unsigned mode) = 0;
   virtual Status rmdir_at(const Directory& at, const std::string& name) = 0;
   /// All names in the folder except "." and "..", in no order.
   virtual Result<std::vector<std::string>> list(const Directory& directory) = 0;
+  /// Nobody else has this file or folder until it is closed, by the death of the process too: flock(2), which only those
+  /// respect who ask for it. Does not wait: "io.EAGAIN" while somebody has it.
+  virtual Status lock(const Fd& open, const std::string& path) = 0;
 };
 
 class PosixFileSystem final : public FileSystem {
@@ -126,10 +137,14 @@ class PosixFileSystem final : public FileSystem {
   Status sync_dir(const Directory& directory) override;
   Status rename_at(const Directory& at, const std::string& from, const std::string& to) override;
   Status exchange_at(const Directory& at, const std::string& one, const std::string& other) override;
+  Status move(const Directory& from, const std::string& name, const Directory& to, const std::string& as,
+              Onto onto) override;
+  Status swap(const Directory& at, const std::string& one, const Directory& there, const std::string& other) override;
   Status unlink_at(const Directory& at, const std::string& name) override;
   Status mkdir_at(const Directory& at, const std::string& name, unsigned mode) override;
   Status rmdir_at(const Directory& at, const std::string& name) override;
   Result<std::vector<std::string>> list(const Directory& directory) override;
+  Status lock(const Fd& open, const std::string& path) override;
 };
 
 /// The fault for an errno value: code "io.ENOENT", message "<action> <path>: <strerror>".

@@ -4,10 +4,13 @@
 #include <iterator>
 
 #include "schema/field_reader.hpp"
+#include "schema/json_edit.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/printable.hpp"
 
 namespace inbox_poller::schema {
+
+using namespace json_edit;
 
 namespace {
 
@@ -16,30 +19,8 @@ constexpr std::string_view lead_events[] = {"SessionStart",      "UserPromptSubm
                                             "SessionEnd",        "TeammateIdle",     "TaskCompleted"};
 /// Fires before the client looks at its own rules and before it asks its lead, and names the call.
 constexpr std::string_view worker_events[] = {"PreToolUse"};
-constexpr std::string_view white = " \t\r\n";
 
 // --- what is written ---
-
-/// How the lines around look. Without a newline everything goes on one line.
-struct Style {
-  std::string newline, base, unit;
-};
-
-/// `text` is indented by two spaces a level.
-std::string in_style(std::string_view text, const Style& style) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size();) {
-    if (text[i] != '\n') {
-      result += text[i++];
-      continue;
-    }
-    const std::size_t end = std::min(text.find_first_not_of(' ', i + 1), text.size());
-    result += style.newline.empty() ? " " : style.newline + style.base;
-    for (std::size_t level = 0; !style.newline.empty() && level < (end - i - 1) / 2; ++level) result += style.unit;
-    i = end;
-  }
-  return result;
-}
 
 /// As the exec form, or as one line for a shell where the client does not know that.
 std::string handler(const HookProgram& program, std::vector<std::string> arguments, std::string_view more) {
@@ -70,12 +51,6 @@ std::string group(std::string_view event, const HookProgram& program) {
   return "{\n  \"hooks\": [" + handlers + "\n  ]\n}";
 }
 
-std::string in_brackets(char open, const std::string& content, char close) {
-  return open + in_style("\n" + content, {"\n", "  ", "  "}) + "\n" + close;
-}
-
-std::string member(std::string_view key, const std::string& value) { return quote(key) + ": " + value; }
-
 std::string all_members(const HookProgram& program) {
   std::string members;
   for (const std::string_view event : hook_events(program.user, program.client))
@@ -84,49 +59,6 @@ std::string all_members(const HookProgram& program) {
 }
 
 // --- what is there ---
-
-struct Container {
-  std::size_t begin = 0;    // of its bracket
-  std::vector<Span> parts;  // members with their keys, or elements
-  std::vector<Span> keys;   // of an object
-  std::vector<Span> values;
-};
-
-Error at_line(std::string_view text, std::size_t offset, const std::string& what) {
-  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '\n');
-  return Error{"settings.syntax", "line " + std::to_string(line) + ": " + what};
-}
-
-Result<Container> object_at(std::string_view text, Span span) {
-  const ObjectScan scan = scan_members(span.of(text));
-  if (scan.problem) return at_line(text, span.begin + scan.problem->offset, scan.problem->what);
-  const auto moved = [&](std::size_t begin, std::size_t end) { return Span{span.begin + begin, span.begin + end}; };
-  Container object;
-  object.begin = text.find('{', span.begin);
-  for (const MemberSpan& one : scan.members) {
-    object.parts.push_back(moved(one.key.begin, one.value.end));
-    object.keys.push_back(moved(one.key.begin, one.key.end));
-    object.values.push_back(moved(one.value.begin, one.value.end));
-  }
-  return object;
-}
-
-Result<Container> array_at(std::string_view text, Span span) {
-  const ArrayScan scan = scan_array(span.of(text));
-  if (scan.problem) return at_line(text, span.begin + scan.problem->offset, scan.problem->what);
-  Container array;
-  array.begin = span.begin;
-  for (const Span& one : scan.elements) array.parts.push_back({span.begin + one.begin, span.begin + one.end});
-  array.values = array.parts;
-  return array;
-}
-
-/// The place of the member of this name; the last one counts.
-std::optional<std::size_t> place_of(std::string_view text, const Container& object, std::string_view key) {
-  for (std::size_t i = object.keys.size(); i-- > 0;)
-    if (decode_string(object.keys[i].of(text)) == key) return i;
-  return std::nullopt;
-}
 
 /// The words of a line as shell_word() writes it; none when a shell would do more with it than start a program.
 std::vector<std::string> words_of(std::string_view line) {
@@ -183,20 +115,6 @@ bool is_ours(std::string_view handler_text, Whose whose) {
   return user && (!whose || user == whose);
 }
 
-/// The settings' object, without what may stand before it.
-Result<Container> root_of(std::string_view text) {
-  const std::size_t begin = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-  return object_at(text, {begin, text.size()});
-}
-
-/// Where our things are: the places in the nested containers, from the settings' object down to the array of a group's
-/// handlers.
-struct Level {
-  Container container;
-  std::size_t place = 0;
-};
-using Path = std::vector<Level>;
-
 /// The way from a group to the first handler of ours in it; empty when there is none, or when it is no group.
 Path ours_in_group(std::string_view text, Span group, Whose whose) {
   const auto object = object_at(text, group);
@@ -244,62 +162,6 @@ Result<Path> find_ours(std::string_view text, Whose whose) {
 
 // --- changes ---
 
-/// Whether the bracket is followed by white space: so we write those that we add ourselves.
-bool is_added(std::string_view text, const Container& container) {
-  return white.find(text[container.begin + 1]) != std::string_view::npos;
-}
-
-/// Without the handler, and without what we added around it. None when that is everything.
-std::optional<std::string> without(std::string_view text, Path path) {
-  while (path.back().container.parts.size() == 1 && is_added(text, path.back().container)) {
-    path.pop_back();
-    if (path.empty()) return std::nullopt;
-  }
-  const auto& [container, place] = path.back();
-  const auto& parts = container.parts;
-  Span gone = parts[place];
-  if (place > 0)
-    gone.begin = parts[place - 1].end;
-  else if (parts.size() > 1)
-    gone.end = parts[1].begin;
-  return std::string(text.substr(0, gone.begin)) + std::string(text.substr(gone.end));
-}
-
-std::string indentation_at(std::string_view text, std::size_t offset) {
-  const std::size_t line = text.rfind('\n', offset);
-  const std::size_t begin = line == std::string_view::npos ? 0 : line + 1;
-  const std::size_t end = std::min(text.find_first_not_of(" \t", begin), offset);
-  return std::string(text.substr(begin, end - begin));
-}
-
-/// The indentation of one level, as the file has it.
-std::string unit_of(std::string_view text, const Container& root) {
-  if (root.parts.empty() || indentation_at(text, root.parts[0].begin).empty()) return "  ";
-  return indentation_at(text, root.parts[0].begin);
-}
-
-/// The text with `part` as the container's last.
-std::string with_part(std::string_view text, const Container& root, const Container& container,
-                      const std::string& part) {
-  const bool is_empty = container.parts.empty();
-  const std::size_t at = is_empty ? container.begin + 1 : container.parts.back().end;
-  const std::size_t line = text.find('\n');
-  Style style{line != std::string_view::npos && line > 0 && text[line - 1] == '\r' ? "\r\n" : "\n", "",
-              unit_of(text, root)};
-  std::string before;
-  if (is_empty) {
-    if (line == std::string_view::npos && !root.parts.empty()) style.newline.clear();
-    style.base = indentation_at(text, container.begin);
-  } else {
-    const std::size_t begin = container.parts.back().begin;
-    const std::string_view space = text.substr(0, begin).substr(text.find_last_not_of(white, begin - 1) + 1);
-    if (space.find('\n') == std::string_view::npos) style.newline.clear();
-    style.base = indentation_at(text, begin);
-    before = "," + (style.newline.empty() ? std::string(space) : style.newline + style.base);
-  }
-  return std::string(text.substr(0, at)) + before + in_style(part, style) + std::string(text.substr(at));
-}
-
 /// With our group behind what this event has.
 Result<std::string> with_event(const std::string& text, std::string_view event, const HookProgram& program) {
   auto path = path_to_hooks(text);
@@ -314,19 +176,6 @@ Result<std::string> with_event(const std::string& text, std::string_view event, 
   const auto groups = array_at(text, hooks.values[*place]);
   if (!groups) return groups.error();
   return with_part(text, root, *groups, group(event, program));
-}
-
-std::string without_white_space(std::string_view json) {
-  std::string result;
-  bool in_string = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (!in_string && white.find(c) != std::string_view::npos) continue;
-    result += c;
-    if (c == '"') in_string = !in_string;
-    if (c == '\\' && i + 1 < json.size()) result += json[++i];
-  }
-  return result;
 }
 
 /// True when each event has exactly what we would add, and nothing else of ours for the same user is there.

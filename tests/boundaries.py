@@ -13,7 +13,7 @@ import tempfile
 ROOMS = ("schema", "config", "handlers", "poller")
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
-MAX_ROOM_LINES = {"schema": 3500, "config": 5200, "handlers": 2900, "poller": 16100, "poller/cli": 6800}  # docs/adr/0006-size.md
+MAX_ROOM_LINES = {"schema": 3900, "config": 5200, "handlers": 2900, "poller": 17700, "poller/cli": 8700}  # docs/adr/0006-size.md
 
 # The folders of poller/ from the ground up: each may include what stands in it or before it. Files beside them are the ports.
 POLLER_FLOORS = ("ports", "mailbox", "ledger", "context", "effects", "delivery", "team", "run", "control", "daemon", "cli")

@@ -15,7 +15,8 @@ Declare declare_ack, declare_allow, declare_approve, declare_broadcast, declare_
     declare_deny, declare_doctor, declare_history, declare_hook, declare_hook_install, declare_hook_uninstall,
     declare_hook_wait, declare_hook_worker, declare_inbox, declare_inbox_clear, declare_inbox_list,
     declare_inbox_mark_read, declare_inbox_send, declare_inbox_show, declare_inbox_unread, declare_lead,
-    declare_lead_run, declare_mode, declare_pending, declare_quarantine, declare_recv, declare_reload, declare_resume,
+    declare_lead_run, declare_mcp, declare_mcp_install, declare_mcp_uninstall,
+    declare_mode, declare_pending, declare_quarantine, declare_recv, declare_reload, declare_resume,
     declare_revoke, declare_rules, declare_run, declare_send, declare_shutdown, declare_shutdowns, declare_status,
     declare_trace;
 
@@ -60,6 +61,10 @@ constexpr Command all_commands[] = {
     {"hook worker", Group::deliver, "What a worker's client runs before each tool call", declare_hook_worker},
     {"hook install", Group::deliver, "Put our hooks into the settings of a client", declare_hook_install},
     {"hook uninstall", Group::deliver, "Take our hooks out again", declare_hook_uninstall},
+
+    {"mcp", Group::deliver, "Mail and tasks as tools of an assistant: a server that its client starts", declare_mcp},
+    {"mcp install", Group::deliver, "Put this server into the settings of a client", declare_mcp_install},
+    {"mcp uninstall", Group::deliver, "Take it out again", declare_mcp_uninstall},
 
     {"run", Group::set_up, "Run the daemon", declare_run},
     {"check-config", Group::set_up, "Check the configuration and print what is in effect", declare_check_config},

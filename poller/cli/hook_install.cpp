@@ -1,31 +1,15 @@
 // `hook install` and `hook uninstall`: our hooks in the settings of the lead's client.
-#ifdef __APPLE__
-#include <mach-o/dyld.h>
-#endif
-
 #include <algorithm>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/json.hpp>
-#include <cerrno>
-#include <climits>
-#include <cstdlib>
-#include <filesystem>
 #include <iterator>
 #include <memory>
 
-#include "poller/child.hpp"
 #include "poller/cli/clients.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
-#include "poller/cli/settings_file.hpp"
+#include "poller/cli/settings_change.hpp"
 #include "schema/hook_settings.hpp"
 
 namespace inbox_poller::poller::cli {
-
-namespace json = boost::json;
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -42,20 +26,6 @@ struct InstallOptions {
 std::optional<schema::HookUser> user_of(const InstallOptions& options) {
   if (options.user.empty()) return std::nullopt;
   return options.user == "workers" ? schema::HookUser::worker : schema::HookUser::lead;
-}
-
-/// Where this program is, with links followed.
-Result<std::string> program_path() {
-  std::error_code problem;
-#ifdef __APPLE__
-  char buffer[PATH_MAX];
-  std::uint32_t size = sizeof buffer;
-  const fs::path found = ::_NSGetExecutablePath(buffer, &size) == 0 ? fs::canonical(buffer, problem) : fs::path();
-#else
-  const fs::path found = fs::read_symlink("/proc/self/exe", problem);
-#endif
-  if (problem || found.empty()) return Error{"settings.unusable", "the path of this program cannot be found out"};
-  return found.string();
 }
 
 Result<schema::HookProgram> program_of(const Context& context, const InstallOptions& options) {
@@ -137,82 +107,12 @@ Status readable_by(const Readers& readers, const InstallOptions& options, const 
   return Done{};
 }
 
-/// As `diff -u` shows it; where there is no such program, that it cannot be shown.
-std::string difference(const Settings& settings, const std::string& after) {
-  const std::string path = settings.path().string();
-  ChildCommand diff;
-  diff.argv = {"diff", "-u", "--text", "--label", path, "--label", path, settings.text ? path : "/dev/null", "-"};
-  diff.input = after;
-  diff.environment = {{"LC_ALL", "C"}};
-  diff.most_output = std::size_t{16} << 20;
-  boost::asio::io_context loop;
-  std::string shown;
-  const auto compare = [&]() -> boost::asio::awaitable<void> {
-    auto running = run_child(std::move(diff));
-    const auto result = co_await std::move(running);
-    shown = result && result->exit_code == 1 && !result->timed_out && !result->output.empty()
-                ? result->output
-                : path + ": what would change cannot be shown; that needs the program `diff`\n";
-  };
-  boost::asio::co_spawn(loop, compare(), [](std::exception_ptr failure) {
-    if (failure) std::rethrow_exception(failure);
-  });
-  loop.run();
-  return shown;
-}
-
-using Change = std::function<Result<std::optional<std::string>>(const Settings&)>;
-
-/// What was or would be changed: the hooks of which client, where that matters.
-struct Outcome {
-  std::string diff;
-  bool changed = false;
-  std::string text;
-};
-
-ExitCode told(Context& context, const Settings& settings, const Outcome& outcome, const Readers* readers) {
-  if (!context.json)
-    return context.print(outcome.text + (readers == nullptr ? "" : "\n" + printable(readers->told)) + '\n');
-  json::object object{
-      {"ok", true}, {"path", settings.path().string()}, {"changed", outcome.changed}, {"diff", outcome.diff}};
-  if (readers != nullptr) {
-    object["client"] = schema::to_string(readers->version);
-    object["why"] = readers->told;
-  }
-  return context.print_json(object);
-}
-
-/// Shows what would change, asks, and changes it.
-ExitCode apply(Context& context, const InstallOptions& options, const Change& change, const Readers* readers) {
-  PosixFileSystem files;
+ExitCode apply(Context& context, const InstallOptions& options, SettingsChange change) {
   const auto named = settings_path(options.scope);
   if (!named) return context.fail(named.error());
-  const auto settings = read_settings(files, *named);
-  if (!settings) return context.fail(settings.error());
-  const std::string path = settings->path().string();
-  if (const Status readable = readers == nullptr ? Status(Done{}) : readable_by(*readers, options, path); !readable)
-    return context.fail(readable.error());
-  const auto text = change(*settings);
-  if (!text) return context.fail({text.error().code, path + ": " + text.error().message});
-  if (*text == settings->text)
-    return told(context, *settings, {"", false, printable(path) + ": nothing to change"}, readers);
-  const std::string diff = difference(*settings, text->value_or(""));
-  if (!context.json) {
-    if (const ExitCode shown = context.print(printable_block(diff, "")); shown != ExitCode::done) return shown;
-  }
-  if (!options.yes && !context.console.confirm("Write this to " + printable(path) + "?"))
-    return context.fail({"settings.unchanged", path + " was not changed; --yes writes without asking"});
-  const auto again = read_settings(files, *named);
-  if (!again) return context.fail(again.error());
-  if (again->text != settings->text)
-    return context.fail(
-        settings_fault(path, "somebody has changed it in the meantime; nothing was written, try again"));
-  if (const Status written = write_settings(files, *settings, *text); !written.ok())
-    return context.fail(written.error());
-  const std::string done =
-      printable(path) + (*text ? ": written" : ": removed, since nothing else was in it") +
-      (settings->text ? "; what was there is in " + printable(path) + std::string(backup_ending) : "");
-  return told(context, *settings, {diff, true, done}, readers);
+  change.file = *named;
+  change.yes = options.yes;
+  return change_settings(context, change);
 }
 
 ExitCode install(Context& context, const InstallOptions& options) {
@@ -228,20 +128,25 @@ ExitCode install(Context& context, const InstallOptions& options) {
     context.console.complain(printable(readers.told));
     return context.print(schema::hook_settings(*program));
   }
-  const Change change = [&](const Settings& settings) -> Result<std::optional<std::string>> {
+  SettingsChange change;
+  change.change = [&](const Settings& settings) -> Result<std::optional<std::string>> {
     if (!settings.text) return std::optional(schema::hook_settings(*program));
     auto text = schema::with_hooks(*settings.text, *program);
     if (!text) return text.error();
     return std::optional(*std::move(text));
   };
-  return apply(context, options, change, &readers);
+  change.allowed = [&](const std::string& path) { return readable_by(readers, options, path); };
+  change.more = printable(readers.told);
+  change.also = {{"client", schema::to_string(readers.version)}, {"why", readers.told}};
+  return apply(context, options, std::move(change));
 }
 
 ExitCode uninstall(Context& context, const InstallOptions& options) {
-  const Change change = [&](const Settings& settings) -> Result<std::optional<std::string>> {
+  SettingsChange change;
+  change.change = [&](const Settings& settings) -> Result<std::optional<std::string>> {
     return settings.text ? schema::without_hooks(*settings.text, user_of(options)) : std::optional<std::string>();
   };
-  return apply(context, options, change, nullptr);
+  return apply(context, options, std::move(change));
 }
 
 void add_common(CLI::App& command, InstallOptions& options) {

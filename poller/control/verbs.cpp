@@ -101,6 +101,8 @@ asio::awaitable<json::object> Verbs::handle(json::object request, std::shared_pt
   if (verb == nullptr)
     co_return refuse("verb.unknown", "there is no verb \"" + name + "\"; docs/control.md lists them");
   Object problem;
+  if (flag(request, "tools")) problem = as_the_lead(request);
+  if (!problem.empty()) co_return problem;
   auto team = team_for(*verb, request, problem);
   if (!problem.empty()) co_return problem;
   if (!verb->field.name.empty() && text(request, verb->field.name).empty())
@@ -131,6 +133,20 @@ Verbs::TeamPtr Verbs::team_for(const Verb& verb, const Object& request, Object& 
   if (team && verb.deed.right && !team->standing().may(*verb.deed.right))
     problem = not_leader(*team, std::string(verb.deed.name));
   return team;
+}
+
+json::object Verbs::as_the_lead(Object& request) const {
+  Object problem;
+  const auto team = team_of(request, problem);
+  if (!team) return problem;
+  const auto& context = team->context();
+  if (!context.config.lead.mcp_tools)
+    return refuse("lead.no_tools", "team " + context.name + " gives its lead no tools for this: it is for a person. Who "
+                                   "wants otherwise writes `mcp_tools = true` under [lead] in " + context.config.source);
+  request["team"] = context.name;
+  request["by"] = context.lead;
+  for (const char* name : {"always", "mode", "input", "force", "all"}) request.erase(name);
+  return {};
 }
 
 json::object Verbs::not_leader(Team& team, const std::string& what) {

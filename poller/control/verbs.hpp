@@ -107,6 +107,9 @@ class Verbs {
   /// a key.
   std::vector<std::string> taken_with(Team&, const Take&, const std::string& key) const;
 
+  /// The lead's own tools ask: of the one team that it leads, in its name, and only where `lead.mcp_tools` allows it.
+  /// Otherwise why not.
+  Object as_the_lead(Object& request) const;
   /// "role.not_leader": why `what` is not ours to do now, and what to do about it.
   static Object not_leader(Team&, const std::string& what);
   /// "request.invalid", with the modes there are.

@@ -44,6 +44,31 @@ Take take_of(const json::object& request, const ControlSession& session) {
   return take;
 }
 
+/// The ways on which somebody has to come who was told to; a client that nobody hears of would wait for ever.
+bool is_asked_for(config::Way way) { return way == config::Way::mcp || way == config::Way::channel; }
+
+bool names(const config::DeliverySettings& delivery, config::Way way) {
+  return std::find(delivery.via.begin(), delivery.via.end(), way) != delivery.via.end();
+}
+
+bool may_be_several(config::Way way) { return way == config::Way::socket || way == config::Way::mcp; }
+
+/// A receiver that stands on its way while it waits, and not while its lead works on what it got.
+class WhileWaiting {
+ public:
+  WhileWaiting(std::shared_ptr<Team> team, bool stands) : team_(stands ? std::move(team) : nullptr) {
+    if (team_) team_->delivery().attach(config::Way::mcp);
+  }
+  WhileWaiting(const WhileWaiting&) = delete;
+  WhileWaiting& operator=(const WhileWaiting&) = delete;
+  ~WhileWaiting() {
+    if (team_) team_->delivery().detach(config::Way::mcp);
+  }
+
+ private:
+  std::shared_ptr<Team> team_;
+};
+
 /// Where a turn's end was told by nobody but the hook that waits since then, it has ended: the other hook was late.
 void hear_of_end(Team& team, HookTalk& talk) {
   auto& delivery = team.delivery();
@@ -58,19 +83,23 @@ void hear_of_end(Team& team, HookTalk& talk) {
 
 asio::awaitable<json::object> Verbs::attach(TeamPtr team, Object request, SessionPtr session) {
   const auto way = config::parse_way(text(request, "rung"));
-  const bool may = way == config::Way::stdin_stream || way == config::Way::hook || way == config::Way::socket;
-  if (!may) co_return refuse("request.invalid", "`way` must be one of stdin, hook, socket");
+  if (!way || handlers::is_pushed(*way))
+    co_return refuse("request.invalid", "`rung` must be one of mcp, stdin, hook, channel, socket");
   if (!session->way.empty()) co_return refuse("request.invalid", "this connection is attached already");
   if (way == config::Way::hook) {
     if (const Status may_wait = attach_hook(team, request, session); !may_wait) co_return refuse(may_wait.error());
-  } else if (way != config::Way::socket && team->delivery().is_attached(*way)) {
+  } else if (is_asked_for(*way) && !names(team->context().config.delivery, *way)) {
+    co_return refuse("request.not_applicable", "delivery.via of team " + team->context().name + " does not name \"" +
+                                                   std::string(config::to_string(*way)) +
+                                                   "\", so nothing goes this way: add it there");
+  } else if (!may_be_several(*way) && team->delivery().is_attached(*way)) {
     co_return refuse("lead.attached", "another process holds the lead's " + std::string(config::to_string(*way)) +
                                           " in team " + team->context().name + "; there can be one");
   }
   session->way = config::to_string(*way);
-  team->delivery().attach(*way);
+  if (way != config::Way::mcp) team->delivery().attach(*way);  // that one while a recv waits
   session->on_close.push_back([team, way = *way, talk = session->hook] {
-    if (!talk || !talk->replaced) team->delivery().detach(way);
+    if (way != config::Way::mcp && (!talk || !talk->replaced)) team->delivery().detach(way);
     // Its end would have been told; a host that dies takes the lead's standard input with it.
     if (way == config::Way::stdin_stream && team->delivery().lead_state() != LeadState::gone)
       static_cast<void>(team->delivery().report(LeadEvent::disconnects));
@@ -94,6 +123,7 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
     if (const auto noted = team->delivery().acknowledge(taken); !noted) co_return refuse(noted.error());
     taken.clear();
   }
+  const WhileWaiting stands(team, take.way == config::Way::mcp);
   const auto deadline = services_.clock.steady() + wait;
   std::vector<Offered> messages;
   for (;;) {
@@ -116,7 +146,7 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
     lend_to_hook(team, *session, hook_offer(*team, handlers::HookWay::wait, session->hook->session, messages));
   else if (!messages.empty() && !take.lease)
     lend(team, session, messages);
-  if (!messages.empty() && !take.by_hand && take.way != config::Way::socket)
+  if (!messages.empty() && !take.by_hand && !may_be_several(take.way))
     static_cast<void>(team->delivery().report(LeadEvent::batch_pushed));
   const auto held = services_.ledger.deliveries().queued_count(team->context().name);
   if (!held) co_return refuse(held.error());
@@ -211,6 +241,7 @@ json::object Verbs::lead(Team& team, const Object& request) {
   view["ok"] = true;
   view["team"] = team.context().name;
   view["permissions"] = team.context().config.lead.permissions;
+  view["mcp_tools"] = team.context().config.lead.mcp_tools;
   return view;
 }
 

@@ -73,7 +73,8 @@ class Operations {
   virtual Result<Task> post(const std::string& type, const boost::json::value& payload) = 0;
   /// Takes the next task, for so long; nothing when none is open. A lease is not a lock: work that outlives it may be
   /// done by another as well, and only one of both can complete it.
-  virtual Result<std::optional<Task>> claim(const std::optional<std::string>& type, std::chrono::milliseconds lease) = 0;
+  virtual Result<std::optional<Task>> claim(const std::optional<std::string>& type,
+                                            std::chrono::milliseconds lease) = 0;
   /// The result of a task that we hold. Not held any more: an error, and the result is kept among the dead letters.
   virtual Result<Task> complete(const std::string& task, const boost::json::value& result) = 0;
   /// Holds it for so long from now.

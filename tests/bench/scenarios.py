@@ -14,6 +14,7 @@ import time
 from figures import Row, milliseconds, percentile, ratio, summary, times
 from subjects import LEAD, Floor, Lost, Product, Reference, cpu_quiet, cpu_seconds, memory
 import team as wire
+from tools_recv import tools
 
 CONNECTIONS = 16   # to fetch what many teams were sent; the control socket takes 64
 ENTRY_TEXT = 200   # bytes of an ordinary message
@@ -474,4 +475,4 @@ def received_all(subject, place, wanted):
 
 
 SCENARIOS = [("latency", message_latency), ("latency-5000", latency_with_history), ("permission", permission), ("drain", drain),
-             ("history", history), ("idle", idle), ("locks", locks), ("scale", scale)]
+             ("history", history), ("idle", idle), ("locks", locks), ("scale", scale), ("tools", tools)]

@@ -30,12 +30,15 @@ enum class Call {
   sync_dir,
   rename_at,
   exchange_at,
+  move,
+  swap,
   unlink_at,
   mkdir_at,
   rmdir_at,
   list,
+  lock,
 };
-inline constexpr Call last_call = Call::list;
+inline constexpr Call last_call = Call::lock;
 
 struct Fault {
   Call call;
@@ -60,6 +63,8 @@ class FaultyFileSystem final : public poller::FileSystem {
   using Hook = std::function<void(const std::string& name)>;
   /// Runs before every call of this kind; `name` is what the call is about.
   void before(Call call, Hook hook) { before_[call] = std::move(hook); }
+  /// Runs before every call of any kind; what it throws ends the caller there, as a kill does.
+  void before_any(std::function<void()> hook) { before_any_ = std::move(hook); }
   /// Runs before the first call of this kind whose name ends so, once.
   void once_before(Call call, std::string ending, std::function<void()> action) {
     before_[call] = [this, call, ending = std::move(ending), action = std::move(action)](const std::string& name) {
@@ -139,6 +144,16 @@ class FaultyFileSystem final : public poller::FileSystem {
     if (auto error = enter(Call::exchange_at, other)) return *error;
     return real_.exchange_at(at, one, other);
   }
+  Status move(const poller::Directory& from, const std::string& name, const poller::Directory& to,
+              const std::string& as, poller::Onto onto) override {
+    if (auto error = enter(Call::move, to.path + '/' + as)) return *error;
+    return real_.move(from, name, to, as, onto);
+  }
+  Status swap(const poller::Directory& at, const std::string& one, const poller::Directory& there,
+              const std::string& other) override {
+    if (auto error = enter(Call::swap, there.path + '/' + other)) return *error;
+    return real_.swap(at, one, there, other);
+  }
   Status unlink_at(const poller::Directory& at, const std::string& name) override {
     if (auto error = enter(Call::unlink_at, name)) return *error;
     return real_.unlink_at(at, name);
@@ -155,9 +170,14 @@ class FaultyFileSystem final : public poller::FileSystem {
     if (auto error = enter(Call::list, directory.path)) return *error;
     return real_.list(directory);
   }
+  Status lock(const poller::Fd& open, const std::string& path) override {
+    if (auto error = enter(Call::lock, path)) return *error;
+    return real_.lock(open, path);
+  }
 
  private:
   std::optional<Error> enter(Call call, const std::string& name) {
+    if (before_any_) before_any_();
     if (const auto hook = before_.find(call); hook != before_.end()) {
       const Hook run = hook->second;  // it may replace itself
       run(name);
@@ -181,6 +201,7 @@ class FaultyFileSystem final : public poller::FileSystem {
   poller::FileSystem& real_;
   std::int64_t tick_ns_ = 1;
   std::map<Call, Hook> before_;
+  std::function<void()> before_any_;
   std::map<Call, unsigned> counts_;
   std::optional<Fault> fault_;
   bool fired_ = false;

@@ -42,6 +42,10 @@ std::vector<Section> examine(const World&, const Installation&);
 /// them as they stand. A step of examine(). No client is asked where no file has a hook.
 Findings examine_settings(const World&, const std::set<std::string>& folders);
 
+/// Our servers that the settings here name, `.mcp.json` below `folders` too: whether their program is there. A step of
+/// examine().
+Findings examine_mcp_servers(const World&, const std::set<std::string>& folders);
+
 /// Findings about one team; a step of examine(). Adds the folders that its members work in.
 Section examine_team(const World&, const Installation&, const TeamPlace&, std::set<std::string>& folders);
 

@@ -85,6 +85,7 @@ std::vector<Section> examine(const World& world, const Installation& at) {
     for (const TeamPlace& team : *teams) sections.push_back(examine_team(world, at, team, folders));
   }
   add(findings, examine_settings(world, folders));
+  add(findings, examine_mcp_servers(world, folders));
   sections.front().findings = std::move(findings);
   return sections;
 }

@@ -88,7 +88,7 @@ TEST_CASE("a file that only names the team gets every default") {
   CHECK_FALSE(team.shutdown.force_after);
   CHECK(team.shutdown.tmux == std::vector<std::string>{"tmux"});
   CHECK(team.permissions.ask == Answerer::person);
-  CHECK(team.delivery.via == std::vector<Way>(std::begin(ways), std::end(ways)));
+  CHECK(team.delivery.via == std::vector<Way>(std::begin(usual_ways), std::end(usual_ways)));
   CHECK_FALSE(team.delivery.max_wait);
   CHECK_FALSE(team.delivery.urgent_max_wait);
   CHECK_FALSE(team.delivery.expire_after);
@@ -96,6 +96,7 @@ TEST_CASE("a file that only names the team gets every default") {
   CHECK_FALSE(team.delivery.tmux.payload);
   CHECK(team.person.notify.empty());
   CHECK_FALSE(team.lead.permissions);
+  CHECK_FALSE(team.lead.mcp_tools);
 }
 
 TEST_CASE("a default that is nothing is shown as nothing, a list by what is in it") {
@@ -109,7 +110,7 @@ TEST_CASE("a default that is nothing is shown as nothing, a list by what is in i
   CHECK(shown("modes.on_join") == "\"\"");
   CHECK(shown("shutdown.force_after") == "\"\"");
   CHECK(shown("shutdown.tmux") == "[\"tmux\"]");
-  CHECK(shown("delivery.via") == R"(["stdin", "hook", "socket", "exec", "file", "tmux"])");
+  CHECK(shown("delivery.via") == R"(["mcp", "stdin", "hook", "socket", "exec", "file", "tmux"])");
   CHECK(shown("delivery.max_wait") == "\"\"");
   CHECK(shown("permissions.ask") == "\"person\"");
 }
@@ -287,6 +288,7 @@ notify_timeout = "3s"
 
 [lead]
 permissions = true
+mcp_tools = true
 
 [compaction]
 enabled = false
@@ -352,6 +354,7 @@ retention = "30d"
   CHECK(team.person.notify == std::vector<std::string>{"/usr/bin/notify-send", "ask"});
   CHECK(team.person.notify_timeout == std::chrono::seconds(3));
   CHECK(team.lead.permissions);
+  CHECK(team.lead.mcp_tools);
   CHECK_FALSE(team.compaction.enabled);
   CHECK(team.compaction.entries == 10);
   CHECK(team.compaction.size == Bytes{2048});
@@ -372,8 +375,8 @@ retention = "30d"
   CHECK(says("sandbox.allow = [\"github.com\", \"*.github.com:443\"] (t.toml:22)"));
   CHECK(says("modes.members.scout = \"plan\" (t.toml:41)"));
   CHECK(says("shutdown.close_panes = false (t.toml:48)"));
-  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:90)"));
-  CHECK(parsed.team.settings.size() == 75);
+  CHECK(says("limits.inbox_file = \"10MB\" (t.toml:91)"));
+  CHECK(parsed.team.settings.size() == 76);
 }
 
 TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as unset") {
@@ -515,10 +518,11 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "4:7: sandbox.ask is a list of rules, as sandbox.ask_rules is; write the rules there, and here who is asked: "
        "\"person\", \"lead\" or \"both\""},
       {"[team]\nname = \"a\"\n[delivery]\nvia = []",
-       "4:7: delivery.via names no way to the lead; leave it out, or name some of \"stdin\", \"hook\", \"socket\", "
-       "\"exec\", \"file\" or \"tmux\""},
+       "4:7: delivery.via names no way to the lead; leave it out, or name some of \"mcp\", \"stdin\", \"hook\", "
+       "\"channel\", \"socket\", \"exec\", \"file\" or \"tmux\""},
       {"[team]\nname = \"a\"\n[delivery]\nvia = [\"hook\", \"mail\"]",
-       "4:7: delivery.via names \"mail\"; known are \"stdin\", \"hook\", \"socket\", \"exec\", \"file\" or \"tmux\""},
+       "4:7: delivery.via names \"mail\"; known are \"mcp\", \"stdin\", \"hook\", \"channel\", \"socket\", "
+       "\"exec\", \"file\" or \"tmux\""},
       {"[team]\nname = \"a\"\n[delivery]\nvia = [\"hook\", \"socket\", \"hook\"]",
        "4:7: delivery.via names \"hook\" twice"},
       {"[team]\nname = \"a\"\n[delivery]\nvia = \"hook\"",

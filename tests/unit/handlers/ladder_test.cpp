@@ -42,7 +42,7 @@ WaySight held() {
 }  // namespace
 
 TEST_CASE("ways that pull are there while somebody holds their end") {
-  for (const auto way : {Way::stdin_stream, Way::socket}) {
+  for (const auto way : {Way::mcp, Way::stdin_stream, Way::channel, Way::socket}) {
     CHECK(why_not(way, held()).empty());
     CHECK_FALSE(why_not(way, {}).empty());
   }

@@ -1,0 +1,140 @@
+// `mcp install` and `mcp uninstall`: our server in the settings of a client.
+#include <filesystem>
+#include <memory>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/mcp/servers.hpp"
+#include "poller/cli/printable.hpp"
+#include "poller/cli/settings_change.hpp"
+#include "schema/hook_settings.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct McpInstallOptions {
+  std::string scope = "local";
+  std::string name = "inbox-poller";
+  std::string actor;
+  std::string root;
+  bool channel = false;
+  bool yes = false;
+};
+
+/// What a client may not hand on is written down: who it is, where, and which daemon.
+Result<std::vector<std::string>> arguments_of(const Context& context, const McpInstallOptions& options) {
+  std::vector<std::string> words{"mcp"};
+  const std::string root = options.root.empty() && context.team.empty() ? environment_text("COLLAB_ROOT") : options.root;
+  if (!root.empty()) {
+    const std::string actor = options.actor.empty() ? environment_text("COLLAB_ACTOR") : options.actor;
+    std::error_code problem;
+    const fs::path folder = fs::absolute(root, problem).lexically_normal();
+    if (problem || !fs::is_directory(folder, problem))
+      return Error{"settings.unusable", "nothing was written: there is no folder " + root};
+    if (actor.empty()) return Error{"settings.unusable", "nothing was written: say with --actor whose mailbox it is"};
+    words.insert(words.end(), {"--root", folder.string(), "--actor", actor});
+  } else if (!options.actor.empty()) {
+    return Error{"settings.unusable", "nothing was written: an actor has a mailbox below a folder; name it with --root"};
+  }
+  if (!context.socket.empty()) {
+    auto socket = context.socket_path();
+    if (!socket) return socket.error();
+    words.insert(words.end(), {"--socket", *std::move(socket)});
+  }
+  if (!context.team.empty()) words.insert(words.end(), {"--team", context.team});
+  if (options.channel) words.emplace_back("--channel");
+  return words;
+}
+
+ExitCode install(Context& context, const McpInstallOptions& options) {
+  auto program = program_path();
+  if (!program) return context.fail(program.error());
+  if (!schema::is_our_program(*program))
+    return context.fail(settings_fault(
+        *program, "our servers are known by the program's name; call it inbox-poller, or something with that in it"));
+  auto arguments = arguments_of(context, options);
+  if (!arguments) return context.fail(arguments.error());
+  const auto place = mcp_place(options.scope);
+  if (!place) return context.fail(place.error());
+  const schema::McpServer server{options.name, *std::move(program), *std::move(arguments)};
+  const std::string allows = "mcp__" + options.name + "__*";
+  SettingsChange change;
+  change.file = place->file;
+  change.yes = options.yes;
+  change.change = [&](const Settings& settings) -> Result<std::optional<std::string>> {
+    auto text = schema::with_server(settings.text, place->keys, server);
+    if (!text) return text.error();
+    return std::optional(*std::move(text));
+  };
+  change.more = "the client asks once whether its tools may be used; this allows them: \"permissions\": {\"allow\": [\"" +
+                printable(allows) + "\"]}";
+  change.also = {{"allow", allows}};
+  return change_settings(context, change);
+}
+
+ExitCode uninstall(Context& context, const McpInstallOptions& options) {
+  const auto place = mcp_place(options.scope);
+  if (!place) return context.fail(place.error());
+  SettingsChange change;
+  change.file = place->file;
+  change.yes = options.yes;
+  change.change = [&](const Settings& settings) -> Result<std::optional<std::string>> {
+    return settings.text ? schema::without_server(*settings.text, place->keys, options.name)
+                         : std::optional<std::string>();
+  };
+  return change_settings(context, change);
+}
+
+void add_common(CLI::App& command, McpInstallOptions& options) {
+  command
+      .add_option("--scope", options.scope,
+                  "local: you, in this folder; project: everybody, in .mcp.json of this folder; user: you, everywhere")
+      ->type_name("SCOPE")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"user", "project", "local"}).description(""));
+  command.add_option("--name", options.name, "What the client calls the server")
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->check(CLI::Validator(
+          [](const std::string& name) {
+            const bool fits = !name.empty() && name.size() <= 64 &&
+                              name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
+                                  std::string::npos;
+            return fits ? std::string() : std::string("a server's name has letters, digits, '_' and '-', at most 64");
+          },
+          ""));
+  command.add_flag("--yes", options.yes, "Write without asking");
+}
+
+}  // namespace
+
+void declare_mcp_install(CLI::App& command, Context& context) {
+  auto options = std::make_shared<McpInstallOptions>();
+  explain(command,
+          "Shows what would change, asks, and writes it; every other byte of the file stays, and what was there\n"
+          "before is kept beside it. Twice is as good as once. With --root and --actor it is the mailbox of one\n"
+          "actor; without them the lead of a team (--team, --socket). They become arguments of the server, since a\n"
+          "client may start it with few variables. The last line is what allows the tools.\n\n"
+          "Examples:\n"
+          "  inbox-poller mcp install --root scratch/coordination --actor alice\n"
+          "  inbox-poller mcp install --scope project --team demo --yes");
+  add_common(command, *options);
+  command.add_option("--actor", options->actor, "Whose mailbox it is (default: COLLAB_ACTOR)")->type_name("NAME");
+  command.add_option("--root", options->root, "The folder of the mailboxes (default: COLLAB_ROOT)")->type_name("DIR");
+  command.add_flag("--channel", options->channel, "Push messages into the session too, where its client takes that");
+  command.callback([options, &context] { context.exit_code = install(context, *options); });
+}
+
+void declare_mcp_uninstall(CLI::App& command, Context& context) {
+  auto options = std::make_shared<McpInstallOptions>();
+  explain(command,
+          "Removes what `mcp install` put there, from whichever version of it.\n\n"
+          "Example:\n"
+          "  inbox-poller mcp uninstall --scope project --yes");
+  add_common(command, *options);
+  command.callback([options, &context] { context.exit_code = uninstall(context, *options); });
+}
+
+}  // namespace inbox_poller::poller::cli

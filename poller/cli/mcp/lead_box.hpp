@@ -1,0 +1,76 @@
+// The lead of a team that a daemon serves, over its control socket: the gate, the ledger and the acknowledgement are
+// the daemon's. Each recv that waits has a connection of its own, which is the lease of what it was given. What such a
+// team does not have (tasks here, types to choose from) is refused in words.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "poller/cli/mcp/backend.hpp"
+#include "poller/cli/mcp/channel.hpp"
+#include "poller/control/client.hpp"
+
+namespace inbox_poller::poller::cli::mcp {
+
+/// Where the daemon is, and which of its teams is meant; empty: the only one.
+struct LeadPlace {
+  std::string socket;
+  std::string team;
+};
+
+/// One request over a connection of its own, waited for here; a refusal comes as an error.
+Result<boost::json::object> ask_daemon(const LeadPlace&, std::string_view verb, boost::json::object request);
+
+class LeadBox : public Operations {
+ public:
+  /// The loop has to outlive it.
+  LeadBox(boost::asio::io_context& loop, LeadPlace place) : loop_(loop), place_(std::move(place)) {}
+
+  [[nodiscard]] const std::string& actor() const override { return actor_; }
+  Result<Message> send(const Letter&) override;
+  boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, std::chrono::milliseconds within) override;
+  Status acknowledge(const std::string& ticket) override;
+  void give_back(const std::string& ticket) override { lent_.erase(ticket); }
+  Result<Task> post(const std::string&, const boost::json::value&) override { return no_tasks(); }
+  Result<std::optional<Task>> claim(const std::optional<std::string>&, std::chrono::milliseconds) override;
+  Result<Task> complete(const std::string&, const boost::json::value&) override { return no_tasks(); }
+  Result<Task> heartbeat(const std::string&, std::chrono::milliseconds) override { return no_tasks(); }
+  Result<Task> abandon(const std::string&, const std::string&) override { return no_tasks(); }
+  Result<std::vector<Task>> sweep() override { return no_tasks(); }
+  Result<boost::json::object> inbox() override;
+
+ private:
+  static Error no_tasks();
+  /// Until there is a message, the time is over, or the daemon does not serve us.
+  boost::asio::awaitable<Result<std::optional<HandOut>>> recv_once(std::chrono::milliseconds within);
+  boost::json::object shown(const boost::json::object& message) const;
+
+  boost::asio::io_context& loop_;
+  LeadPlace place_;
+  std::string actor_ = "lead";
+  std::map<std::string, ControlClient> lent_;  // by message key: the connection that has it
+};
+
+/// As an actor's, and the lead's own tools where `[lead] mcp_tools` allows them: the daemon knows.
+class LeadBackend : public ActorBackend {
+ public:
+  LeadBackend(boost::asio::io_context& loop, LeadBox& box, LeadPlace place)
+      : ActorBackend(box, ""), loop_(loop), place_(std::move(place)) {}
+
+  /// Events go to the session too; it has a tool to acknowledge them.
+  void push_over(Channel& channel) { channel_ = &channel; }
+
+  bool shows(const Tool&) override;
+  [[nodiscard]] std::string instructions() const override;
+  boost::asio::awaitable<Result<Given>> call(const Tool&, boost::json::object arguments) override;
+  [[nodiscard]] std::string whole(const Tool&) const override;
+
+ private:
+  boost::asio::io_context& loop_;
+  LeadPlace place_;
+  Channel* channel_ = nullptr;
+};
+
+}  // namespace inbox_poller::poller::cli::mcp

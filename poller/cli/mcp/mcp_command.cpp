@@ -1,0 +1,94 @@
+// `mcp`: the server that a client starts.
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/mcp/lead_box.hpp"
+#include "poller/cli/mcp/channel.hpp"
+#include "poller/cli/mcp/serve.hpp"
+#include "poller/cli/mcp/servers.hpp"
+#include "poller/mailbox/maildir/maildir_operations.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace {
+
+struct McpOptions {
+  std::string actor;
+  std::string root;
+  std::optional<config::Duration> ack_within;
+  bool channel = false;
+};
+
+ExitCode serve_lead(Context& context, const mcp::Server::Settings& settings) {
+  const auto complain = [&context](const std::string& what) { context.console.complain(what); };
+  const auto socket = context.socket_path();
+  if (!socket) return context.fail(socket.error());
+  boost::asio::io_context loop{1};
+  const mcp::LeadPlace place{*socket, context.team};
+  mcp::LeadBox box(loop, place);
+  mcp::LeadBackend backend(loop, box, place);
+  if (!settings.channel) return mcp::serve(context, loop, backend, settings);
+  mcp::Server* server = nullptr;
+  const auto push = [&](boost::json::object params) { server->notify("notifications/claude/channel", std::move(params)); };
+  mcp::Channel channel(loop, {*socket, context.team, "channel", false, {}}, push, complain);
+  backend.push_over(channel);
+  return mcp::serve(context, loop, backend, settings, [&](mcp::Server& began) {
+    server = &began;
+    began.client_is_ready = [&channel] { channel.start(); };
+  });
+}
+
+/// The mailbox of one actor: no daemon.
+ExitCode serve_actor(Context& context, const McpOptions& options, const mcp::Server::Settings& settings) {
+  if (options.actor.empty()) {
+    context.console.complain("say with --actor or COLLAB_ACTOR whose mailbox it is");
+    return ExitCode::usage;
+  }
+  PosixFileSystem files;
+  const SystemClock clock;
+  boost::asio::io_context loop{1};
+  auto box = MaildirOperations::open(options.root, options.actor, files, clock, loop.get_executor());
+  if (!box) return context.fail(box.error());
+  mcp::ActorBackend backend(**box, options.root);
+  return mcp::serve(context, loop, backend, settings);
+}
+
+ExitCode run_mcp(Context& context, McpOptions options) {
+  if (options.root.empty() && context.team.empty()) options.root = environment_text("COLLAB_ROOT");
+  if (options.actor.empty()) options.actor = environment_text("COLLAB_ACTOR");
+  mcp::Server::Settings settings;
+  if (options.ack_within) settings.ack_within = *options.ack_within;
+  settings.channel = options.channel;
+  if (options.root.empty()) return serve_lead(context, settings);
+  if (!settings.channel) return serve_actor(context, options, settings);
+  context.console.complain("--channel is for the lead of a team that a daemon serves: leave it out with --root");
+  return ExitCode::usage;
+}
+
+}  // namespace
+
+void declare_mcp(CLI::App& command, Context& context) {
+  auto options = std::make_shared<McpOptions>();
+  explain(command,
+          "Speaks the model context protocol on its standard input and output: a client starts it, one for each\n"
+          "session (`mcp install` writes that into its settings). With --root it is the mailbox of one actor; without\n"
+          "it the lead of a team that a daemon serves. A message that recv returned is taken when the client asks for\n"
+          "something else; a call that is cancelled, a client or a server that dies takes nothing along.\n\n"
+          "Examples:\n"
+          "  inbox-poller mcp --root scratch/coordination --actor alice\n"
+          "  inbox-poller mcp --team demo");
+  command.add_option("--actor", options->actor, "Whose mailbox it is (default: COLLAB_ACTOR)")->type_name("NAME");
+  command.add_option("--root", options->root, "The folder of the mailboxes (default: COLLAB_ROOT)")->type_name("DIR");
+  add_duration(command, "--ack-within", options->ack_within,
+               "A message that the client does not acknowledge for so long comes again (default: 10min)");
+  command.add_flag("--channel", options->channel, "Push messages into the session too, where its client takes that");
+  command.require_subcommand(0, 1);
+  command.callback([&command, options, &context] {
+    if (command.get_subcommands().empty()) context.exit_code = run_mcp(context, *options);
+  });
+}
+
+}  // namespace inbox_poller::poller::cli

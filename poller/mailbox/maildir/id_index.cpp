@@ -1,0 +1,47 @@
+#include "poller/mailbox/maildir/id_index.hpp"
+
+#include <cerrno>
+
+namespace inbox_poller::poller {
+
+Status IdIndex::list() {
+  const SteadyTime now = root_.clock().steady();
+  if (listed_ != SteadyTime{} && now - listed_ < std::chrono::seconds(1)) return Done{};
+  const auto names = root_.names(below_);
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    if (const std::string id = schema::id_hinted_by(name); !id.empty()) {
+      names_.try_emplace(id, name);
+    } else if (!foreign_.contains(name)) {
+      const Result<Directory> folder = root_.folder(below_);
+      const Result<Letterfile> file = folder ? root_.read(*folder, name) : Result<Letterfile>(folder.error());
+      if (!file) continue;
+      names_.try_emplace(schema::identity_of(file->envelope), name);
+      foreign_.insert(name);
+    }
+  }
+  listed_ = now;
+  return Done{};
+}
+
+Result<bool> IdIndex::has(const std::string& id, const std::string& name) const {
+  const Result<Directory> folder = root_.folder(below_);
+  const Result<Letterfile> file = folder ? root_.read(*folder, name) : Result<Letterfile>(folder.error());
+  if (file) return schema::identity_of(file->envelope) == id;
+  const bool told = is_errno(file.error(), ENOENT) || !file.error().code.starts_with("io.");
+  return told ? Result<bool>(false) : Result<bool>(file.error());
+}
+
+Result<std::optional<std::string>> IdIndex::find(const std::string& id, const std::string& likely_name) {
+  const Result<bool> likely = has(id, likely_name);
+  if (!likely) return likely.error();
+  if (*likely) return std::optional(likely_name);
+  if (Status listed = list(); !listed.ok()) return listed.error();
+  const auto found = names_.find(id);
+  if (found == names_.end()) return std::optional<std::string>();
+  const Result<bool> there = has(id, found->second);
+  if (!there) return there.error();
+  return *there ? std::optional(found->second) : std::nullopt;
+}
+
+}  // namespace inbox_poller::poller

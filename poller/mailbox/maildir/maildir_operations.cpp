@@ -1,0 +1,287 @@
+#include "poller/mailbox/maildir/maildir_operations.hpp"
+
+#include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json.hpp>
+#include <cerrno>
+#include <set>
+
+#include "schema/ids.hpp"
+
+namespace inbox_poller::poller {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+using schema::Envelope;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t most_listed = 100;
+constexpr std::string_view offered_once = "offered\n";  // a line for each time
+
+// A hint may be lost, and on some systems there are none: then a folder is listed as often as a message may be late.
+constexpr milliseconds watched_pause{1000};
+constexpr milliseconds unwatched_pause{15};
+
+// A box of thousands is not listed again for each of them. What is known to be unread goes first.
+constexpr milliseconds fresh_for{100};
+
+Error lost_lease_advice(Error error) {
+  if (error.code == "task.not_held" || error.code == "task.unknown")
+    error.message += ". Claim it again, or another one";
+  return error;
+}
+
+template <class T>
+Result<json::object> as_object(const Result<T>& task) {
+  if (!task) return lost_lease_advice(task.error());
+  return task->object();
+}
+
+}  // namespace
+
+MaildirOperations::MaildirOperations(const std::string& root, std::string actor, FileSystem& files, const Clock& clock,
+                                     asio::any_io_executor executor, TaskSettings settings)
+    : root_(files, clock, root),
+      actor_(std::move(actor)),
+      mail_(root_, actor_),
+      tasks_(root_, settings),
+      executor_(executor),
+      watch_(make_folder_watch(executor)) {}
+
+Result<std::unique_ptr<MaildirOperations>> MaildirOperations::open(const std::string& root, const std::string& actor,
+                                                                   FileSystem& files, const Clock& clock,
+                                                                   asio::any_io_executor executor,
+                                                                   TaskSettings settings) {
+  if (Status named = MaildirRoot::require_actor(actor); !named.ok()) return named.error();
+  std::unique_ptr<MaildirOperations> made(
+      new MaildirOperations(root, actor, files, clock, std::move(executor), settings));
+  if (const Result<Directory> there = made->root_.open(); !there) return there.error();
+  return made;
+}
+
+Status MaildirOperations::make_box() {
+  if (made_) return Done{};
+  Status made = mail_.make();
+  made_ = made.ok();
+  return made;
+}
+
+// --- mail
+
+Result<json::object> MaildirOperations::send(const Letter& letter) {
+  if (Status named = MaildirRoot::require_actor(letter.to); !named.ok()) return named.error();
+  if (letter.type.empty()) return Error{"payload.invalid", "a message needs a type, such as \"handoff\""};
+  Result<Directory> box = root_.folder(letter.to);
+  if (!box && is_errno(box.error(), ENOENT) && !letter.to_anybody && letter.to != actor_) {
+    const auto actors = root_.actors();
+    std::string known;
+    if (actors)
+      for (const std::string& name : *actors) known += (known.empty() ? "" : ", ") + name;
+    return Error{"actor.unknown", "nobody is called \"" + letter.to + "\" below " + root_.path() +
+                                      ", so nobody would " + "read it; there " +
+                                      (known.empty() ? "is nobody yet" : "are: " + known)};
+  }
+  if (!box && !is_errno(box.error(), ENOENT)) return box.error();
+  const Result<Directory> to = root_.made_folder(letter.to + "/new");
+  if (!to) return to.error();
+  const MaildirRoot::Fresh fresh = root_.fresh();
+  Envelope message;
+  message.set("id", fresh.id).set("from", actor_).set("to", letter.to).set("type", letter.type);
+  message.set("payload", letter.payload).set_raw("ts", schema::seconds_token(fresh.ns));
+  if (!letter.in_reply_to.empty()) message.set("in_reply_to", letter.in_reply_to);
+  if (Status put = root_.put(*to, fresh.name(), message); !put.ok()) return put.error();
+  return message.object();
+}
+
+void MaildirOperations::wake() {
+  for (asio::steady_timer* one : waiting_) one->cancel();
+}
+
+asio::awaitable<Result<std::optional<HandOut>>> MaildirOperations::recv(Filter filter, milliseconds within) {
+  // Kept for as long as this one waits, whatever ends it.
+  struct Waits {
+    std::list<asio::steady_timer*>& list;
+    FolderWatch& watch;
+    const std::string folder;
+    asio::steady_timer timer;
+    std::list<asio::steady_timer*>::iterator place;
+    Waits(std::list<asio::steady_timer*>& all, FolderWatch& hints, std::string below, asio::any_io_executor executor)
+        : list(all), watch(hints), folder(std::move(below)), timer(std::move(executor)) {
+      place = list.insert(list.end(), &timer);
+    }
+    Waits(const Waits&) = delete;
+    Waits& operator=(const Waits&) = delete;
+    ~Waits() {
+      list.erase(place);
+      if (list.empty()) watch.forget(folder);
+    }
+  };
+  if (Status made = make_box(); !made.ok()) co_return made.error();
+  Waits waits(waiting_, *watch_, mail_.new_folder(), executor_);
+  const auto wake_all = [this] { wake(); };
+  const SteadyTime until = std::chrono::steady_clock::now() + within;
+  for (;;) {
+    // Watched first: what comes while we look is seen by one of both.
+    const bool hinted = within.count() > 0 && watch_->watch(waits.folder, wake_all).ok();
+    auto offered = offer(filter);
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (!offered || offered->has_value() || now >= until) co_return offered;
+    waits.timer.expires_at(std::min(until, now + (hinted ? watched_pause : unwatched_pause)));
+    boost::system::error_code woken;
+    co_await waits.timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+    if (state.cancelled() != asio::cancellation_type::none) co_return std::optional<HandOut>();
+  }
+}
+
+Result<std::optional<HandOut>> MaildirOperations::offer(const Filter& filter) {
+  const SteadyTime now = root_.clock().steady();
+  if (looked_ && now - *looked_ < fresh_for) {
+    auto known = offer_known(filter);
+    if (!known || known->has_value()) return known;
+  }
+  if (Status looked = mail_.look(); !looked.ok()) return looked.error();
+  looked_ = now;
+  return offer_known(filter);
+}
+
+Result<std::optional<HandOut>> MaildirOperations::offer_known(const Filter& filter) {
+  std::set<std::string> offered;  // by id: the same message may stand there twice
+  for (const auto& [ticket, one] : offers_) offered.insert(one.mail.id);
+  const std::set<Mail>& order = mail_.in_order();
+  for (auto next = order.begin(); next != order.end();) {
+    if ((filter.type && next->type != *filter.type) || (filter.reply_to && next->reply_to != *filter.reply_to) ||
+        offered.contains(next->id)) {
+      ++next;
+      continue;
+    }
+    const Mail mail = *next;
+    auto one = offer(mail);
+    if (!one || one->has_value()) return one;
+    next = order.upper_bound(mail);  // it may be gone from there
+  }
+  return std::optional<HandOut>();
+}
+
+/// Nothing when another process has it, has taken it, or when it is a duplicate.
+Result<std::optional<HandOut>> MaildirOperations::offer(const Mail& mail) {
+  Result<NewMail::Open> open = mail_.open(mail, true);
+  if (!open && (is_errno(open.error(), ENOENT) || is_errno(open.error(), EAGAIN))) return std::optional<HandOut>();
+  if (!open) return open.error();
+  const Result<bool> known = mail_.was_taken(mail);
+  if (!known) return known.error();
+  if (*known) {
+    const Result<bool> taken = mail_.take(mail, *open);
+    return taken ? Result<std::optional<HandOut>>(std::nullopt) : Result<std::optional<HandOut>>(taken.error());
+  }
+  const Result<std::uint32_t> attempts = count_offer(mail);
+  if (!attempts) return attempts.error();
+  HandOut hand_out{open->envelope.object(), *attempts, std::to_string(++next_ticket_)};
+  if (*attempts > 1) hand_out.message["attempts"] = *attempts;
+  offers_.emplace(hand_out.ticket, Offer{mail, *std::move(open)});
+  return std::optional(std::move(hand_out));
+}
+
+std::string MaildirOperations::counter_of(const Mail& mail) const {
+  return ".offer-" + schema::content_hash(actor_ + '\n' + mail.id).substr(0, 32);
+}
+
+/// On the disk before anybody sees the message: a repeat must be known as one.
+Result<std::uint32_t> MaildirOperations::count_offer(const Mail& mail) {
+  const Result<Directory> tmp = root_.made_folder("tmp");
+  if (!tmp) return tmp.error();
+  const Result<File> counter = root_.files().open_append(*tmp, counter_of(mail));
+  if (!counter) return counter.error();
+  Status counted = root_.files().append(*counter, offered_once);
+  if (counted.ok()) counted = root_.files().sync(*counter);
+  if (counted.ok() && counter->stat.size == 0) counted = root_.files().sync_dir(*tmp);
+  if (!counted.ok()) return counted.error();
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(counter->stat.size / offered_once.size(), 999)) + 1;
+}
+
+Status MaildirOperations::acknowledge(const std::string& ticket) {
+  const auto offer = offers_.find(ticket);
+  if (offer == offers_.end()) return Done{};
+  const Mail mail = offer->second.mail;
+  const Result<bool> taken = mail_.take(mail, offer->second.open);
+  if (!taken) return taken.error();
+  offers_.erase(offer);
+  if (const Result<Directory> tmp = root_.folder("tmp"); tmp) (void)root_.files().unlink_at(*tmp, counter_of(mail));
+  return Done{};
+}
+
+void MaildirOperations::give_back(const std::string& ticket) {
+  if (offers_.erase(ticket) > 0) wake();
+}
+
+// --- tasks
+
+Result<json::object> MaildirOperations::post(const std::string& type, const json::value& payload) {
+  return post(type, payload, std::nullopt);
+}
+
+Result<json::object> MaildirOperations::post(const std::string& type, const json::value& payload,
+                                             std::optional<double> priority) {
+  return as_object(tasks_.post(actor_, type.empty() ? "task" : type, payload, priority));
+}
+
+Result<std::optional<json::object>> MaildirOperations::claim(const std::optional<std::string>& type,
+                                                             milliseconds lease) {
+  const auto claimed = tasks_.claim(actor_, type, lease);
+  if (!claimed) return claimed.error();
+  if (!*claimed) return std::optional<json::object>();
+  return std::optional((*claimed)->object());
+}
+
+Result<json::object> MaildirOperations::complete(const std::string& task, const json::value& result) {
+  return as_object(tasks_.complete(actor_, task, result));
+}
+
+Result<json::object> MaildirOperations::heartbeat(const std::string& task, milliseconds lease) {
+  return as_object(tasks_.heartbeat(actor_, task, lease));
+}
+
+Result<json::object> MaildirOperations::abandon(const std::string& task, const std::string& reason) {
+  return as_object(tasks_.abandon(actor_, task, reason));
+}
+
+Result<std::vector<json::object>> MaildirOperations::sweep() {
+  const auto gone = tasks_.sweep();
+  if (!gone) return gone.error();
+  std::vector<json::object> objects;
+  for (const TaskFile& one : *gone) objects.push_back(one.task.object());
+  return objects;
+}
+
+Result<json::object> MaildirOperations::inbox() {
+  if (Status looked = mail_.look(); !looked.ok()) return looked.error();
+  const auto counts = tasks_.counts();
+  if (!counts) return counts.error();
+  const auto mine = tasks_.held_by(actor_, most_listed);
+  if (!mine) return mine.error();
+  json::array messages;
+  for (const Mail& mail : mail_.in_order()) {
+    if (messages.size() == most_listed) break;
+    messages.push_back({{"id", mail.id}, {"from", mail.from}, {"type", mail.type}, {"ts", mail.ts}});
+  }
+  json::array unreadable;
+  for (const auto& [name, reason] : mail_.unreadable())
+    if (unreadable.size() < most_listed) unreadable.push_back({{"file", name}, {"reason", reason}});
+  json::object answer{{"actor", actor_},
+                      {"unread", mail_.in_order().size()},
+                      {"messages", std::move(messages)},
+                      {"tasks",
+                       {{"open", counts->open},
+                        {"claimed", counts->claimed},
+                        {"done", counts->done},
+                        {"dead", counts->dead},
+                        {"mine", json::array(mine->begin(), mine->end())}}}};
+  if (!unreadable.empty()) answer["unreadable"] = std::move(unreadable);
+  return answer;
+}
+
+}  // namespace inbox_poller::poller

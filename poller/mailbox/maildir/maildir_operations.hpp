@@ -1,0 +1,79 @@
+// The operations of one actor over a folder that agents share (maildir_root.hpp): nothing but files, no daemon. What an
+// offer is stands in the file system, so that several processes of one actor share its mail: whoever offers a message
+// holds its file (flock, which ends with the process), and tmp/ keeps how often it was offered.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "poller/clock.hpp"
+#include "poller/filesystem.hpp"
+#include "poller/folder_watch.hpp"
+#include "poller/mailbox/maildir/new_mail.hpp"
+#include "poller/mailbox/maildir/task_queue.hpp"
+#include "poller/mailbox/operations.hpp"
+
+namespace inbox_poller::poller {
+
+class MaildirOperations final : public Operations {
+ public:
+  /// "name.invalid", "root.missing", "dir.untrusted". Nothing is written yet: the actor's mailbox is made when it
+  /// receives or sends.
+  static Result<std::unique_ptr<MaildirOperations>> open(const std::string& root, const std::string& actor,
+                                                         FileSystem& files, const Clock& clock,
+                                                         boost::asio::any_io_executor executor,
+                                                         TaskSettings settings = {});
+
+  [[nodiscard]] const std::string& actor() const override { return actor_; }
+  /// Messages over `most_bytes` of MaildirRoot are refused.
+  Result<Message> send(const Letter&) override;
+  boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, std::chrono::milliseconds within) override;
+  Status acknowledge(const std::string& ticket) override;
+  void give_back(const std::string& ticket) override;
+
+  Result<Task> post(const std::string& type, const boost::json::value& payload) override;
+  Result<Task> post(const std::string& type, const boost::json::value& payload, std::optional<double> priority);
+  Result<std::optional<Task>> claim(const std::optional<std::string>& type, std::chrono::milliseconds lease) override;
+  Result<Task> complete(const std::string& task, const boost::json::value& result) override;
+  Result<Task> heartbeat(const std::string& task, std::chrono::milliseconds lease) override;
+  Result<Task> abandon(const std::string& task, const std::string& reason) override;
+  Result<std::vector<Task>> sweep() override;
+  Result<boost::json::object> inbox() override;
+
+  /// For `inbox-poller tasks`.
+  [[nodiscard]] TaskQueue& tasks() { return tasks_; }
+
+ private:
+  MaildirOperations(const std::string& root, std::string actor, FileSystem& files, const Clock& clock,
+                    boost::asio::any_io_executor executor, TaskSettings settings);
+
+  struct Offer {
+    Mail mail;
+    NewMail::Open open;
+  };
+  Result<std::optional<HandOut>> offer(const Filter&);
+  Result<std::optional<HandOut>> offer_known(const Filter&);
+  Result<std::optional<HandOut>> offer(const Mail&);
+  Result<std::uint32_t> count_offer(const Mail&);
+  [[nodiscard]] std::string counter_of(const Mail&) const;
+  Status make_box();
+  void wake();
+
+  const MaildirRoot root_;
+  const std::string actor_;
+  NewMail mail_;
+  TaskQueue tasks_;
+  std::map<std::string, Offer> offers_;  // by ticket
+  unsigned long next_ticket_ = 0;
+  bool made_ = false;
+  std::optional<SteadyTime> looked_;
+  boost::asio::any_io_executor executor_;
+  std::list<boost::asio::steady_timer*> waiting_;
+  std::unique_ptr<FolderWatch> watch_;
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,209 @@
+#include "poller/mailbox/maildir/maildir_root.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <random>
+
+#include "schema/ids.hpp"
+
+namespace inbox_poller::poller {
+
+namespace {
+
+constexpr unsigned file_mode = 0600;
+constexpr unsigned folder_mode = 0700;
+constexpr std::string_view our_tmp = ".ip-";  // what we write before it gets its name
+constexpr std::string_view our_offer = ".offer-";
+constexpr std::int64_t a_day_ns = 24LL * 3600 * 1'000'000'000;
+
+std::string random_hex() {
+  static thread_local std::random_device source;
+  std::string text;
+  for (int i = 0; i < 4; ++i) {
+    std::array<char, 9> part;
+    std::snprintf(part.data(), part.size(), "%08x", static_cast<unsigned>(source()));
+    text += part.data();
+  }
+  return text;
+}
+
+bool is_message_name(std::string_view name) { return name.ends_with(".json") && !name.starts_with('.'); }
+
+}  // namespace
+
+bool MaildirRoot::is_actor(std::string_view name) {
+  return schema::is_valid_name(name) && name != "tmp" && name != "tasks";
+}
+
+Status MaildirRoot::require_actor(std::string_view name) {
+  if (is_actor(name)) return Done{};
+  return Error{"name.invalid", "\"" + std::string(name) +
+                                   "\" is no actor's name: A-Z a-z 0-9 _ -, at most 64, and neither \"tmp\" nor "
+                                   "\"tasks\", which are folders of the queue"};
+}
+
+Result<Directory> MaildirRoot::open() const {
+  Result<Directory> root = files_.open_dir(absolute, path_);
+  if (!root && is_errno(root.error(), ENOENT))
+    return Error{"root.missing", path_ + " is not there: mkdir -p " + path_ + ", or name another folder with --root"};
+  if (!root) return root;
+  if (Status trusted = require_trusted(root->stat, path_); !trusted.ok()) return trusted.error();
+  return root;
+}
+
+Result<Directory> MaildirRoot::descend(std::string_view below, bool make) const {
+  Result<Directory> at = open();
+  while (at && !below.empty()) {
+    const std::string name(below.substr(0, below.find('/')));
+    below.remove_prefix(std::min(below.size(), name.size() + 1));
+    Result<Directory> next = files_.open_dir(*at, name);
+    if (!next && make && is_errno(next.error(), ENOENT)) {
+      const Status made = files_.mkdir_at(*at, name, folder_mode);
+      if (!made.ok() && !is_errno(made.error(), EEXIST)) return made.error();
+      if (Status kept = files_.sync_dir(*at); !kept.ok()) return kept.error();
+      next = files_.open_dir(*at, name);
+    }
+    at = std::move(next);
+  }
+  return at;
+}
+
+Result<Directory> MaildirRoot::folder(std::string_view below) const { return descend(below, false); }
+Result<Directory> MaildirRoot::made_folder(std::string_view below) const { return descend(below, true); }
+
+Result<std::vector<std::string>> MaildirRoot::names(std::string_view below) const {
+  const Result<Directory> at = folder(below);
+  if (!at && is_errno(at.error(), ENOENT)) return std::vector<std::string>{};
+  if (!at) return at.error();
+  auto found = files_.list(*at);
+  if (!found) return found;
+  std::erase_if(*found, [](const std::string& name) { return !is_message_name(name); });
+  std::sort(found->begin(), found->end());
+  return found;
+}
+
+Result<std::vector<std::string>> MaildirRoot::actors() const {
+  const Result<Directory> root = open();
+  if (!root) return root.error();
+  auto found = files_.list(*root);
+  if (!found) return found;
+  std::erase_if(*found, [&](const std::string& name) {
+    if (!is_actor(name)) return true;
+    const Result<FileStat> stat = files_.stat_at(*root, name);
+    return !stat || stat->kind != FileKind::directory;
+  });
+  std::sort(found->begin(), found->end());
+  return found;
+}
+
+std::string MaildirRoot::Fresh::name() const {
+  std::array<char, 24> digits;
+  std::snprintf(digits.data(), digits.size(), "%020lld", ns);
+  return digits.data() + ("-" + id) + ".json";
+}
+
+MaildirRoot::Fresh MaildirRoot::fresh() const {
+  last_ns_ = std::max(clock_.system_ns(), last_ns_ + 1);
+  return {last_ns_, random_hex()};
+}
+
+Result<Letterfile> MaildirRoot::read(const Directory& at, const std::string& name) const {
+  const Result<File> file = files_.open_read(at, name);
+  if (!file) return file.error();
+  if (file->stat.size > most_bytes)
+    return Error{"envelope.too_large", file->path + " has " + std::to_string(file->stat.size) + " bytes, at most " +
+                                           std::to_string(most_bytes) + " are read"};
+  const Result<std::string> bytes = read_all(files_, *file);
+  if (!bytes) return bytes.error();
+  auto envelope = schema::Envelope::decode(*bytes);
+  if (!envelope) return in_context(file->path, envelope.error());
+  return Letterfile{*std::move(envelope), file->stat};
+}
+
+Result<std::string> MaildirRoot::stage(const Directory& tmp, const schema::Envelope& envelope) const {
+  const std::string bytes = envelope.encode();
+  if (bytes.size() > most_bytes)
+    return Error{"payload.too_large", "that makes " + std::to_string(bytes.size()) + " bytes, at most " +
+                                          std::to_string(most_bytes) +
+                                          " can be written; put it into a file and send "
+                                          "its path"};
+  const std::string name = std::string(our_tmp) + random_hex() + ".tmp";
+  if (Status written = create_durable(files_, tmp, name, bytes, file_mode); !written.ok()) return written.error();
+  return name;
+}
+
+Status MaildirRoot::put(const Directory& at, const std::string& name, const schema::Envelope& envelope) const {
+  const Result<Directory> tmp = made_folder("tmp");
+  if (!tmp) return tmp.error();
+  const Result<std::string> staged = stage(*tmp, envelope);
+  if (!staged) return staged.error();
+  Status moved = files_.move(*tmp, *staged, at, name, Onto::nothing);
+  if (!moved.ok()) {
+    (void)files_.unlink_at(*tmp, *staged);
+    return moved;
+  }
+  return files_.sync_dir(at);
+}
+
+Result<std::uint64_t> MaildirRoot::change(const Directory& at, const std::string& name, const Letterfile& was,
+                                          const schema::Envelope& envelope) const {
+  const Result<Directory> tmp = made_folder("tmp");
+  if (!tmp) return tmp.error();
+  const Result<std::string> staged = stage(*tmp, envelope);
+  if (!staged) return staged.error();
+  const auto ours = files_.stat_at(*tmp, *staged);
+  Status swapped = ours ? files_.swap(*tmp, *staged, at, name) : Status(ours.error());
+  if (swapped.ok()) {
+    const Result<FileStat> out = files_.stat_at(*tmp, *staged);
+    // A change by somebody else, who put his file there after we had read: his is the newer one.
+    if (out && (out->ino != was.stat.ino || out->mtime_ns != was.stat.mtime_ns)) {
+      (void)files_.swap(*tmp, *staged, at, name);
+      swapped = io_error(ENOENT, "changing", at.path + '/' + name);
+    }
+  } else if (is_errno(swapped.error(), EINVAL) || is_errno(swapped.error(), ENOSYS)) {
+    // No exchange on this file system: nearly as good.
+    const Result<FileStat> there = files_.stat_at(at, name);
+    swapped = there && there->ino == was.stat.ino ? files_.move(*tmp, *staged, at, name, Onto::anything)
+                                                  : Status(io_error(ENOENT, "changing", at.path + '/' + name));
+  }
+  (void)files_.unlink_at(*tmp, *staged);
+  if (swapped.ok()) swapped = files_.sync_dir(at);
+  if (!swapped.ok()) return swapped.error();
+  return ours->ino;
+}
+
+Status MaildirRoot::move(const Directory& from, const std::string& name, const Directory& to,
+                         const std::string& as) const {
+  Status moved = files_.move(from, name, to, as, Onto::nothing);
+  if (moved.ok()) moved = files_.sync_dir(to);
+  if (moved.ok()) moved = files_.sync_dir(from);
+  return moved;
+}
+
+Result<std::string> MaildirRoot::set_aside(const Directory& from, const std::string& name, const Directory& to,
+                                           const std::string& as) const {
+  Status moved = move(from, name, to, as);
+  if (moved.ok()) return as;
+  if (!is_errno(moved.error(), EEXIST) && !is_errno(moved.error(), ENAMETOOLONG)) return moved.error();
+  const std::string other = as.substr(0, std::min<std::size_t>(as.size() - 5, 150)) + '.' + random_hex() + ".json";
+  moved = move(from, name, to, other);
+  if (!moved.ok()) return moved.error();
+  return other;
+}
+
+void MaildirRoot::clean() const {
+  const Result<Directory> tmp = folder("tmp");
+  if (!tmp) return;
+  const auto names = files_.list(*tmp);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    if (!name.starts_with(our_tmp) && !name.starts_with(our_offer)) continue;
+    const Result<FileStat> stat = files_.stat_at(*tmp, name);
+    if (stat && stat->kind == FileKind::regular && clock_.system_ns() - stat->ctime_ns > a_day_ns)
+      (void)files_.unlink_at(*tmp, name);
+  }
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,111 @@
+#include "poller/mailbox/maildir/new_mail.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace inbox_poller::poller {
+
+Status NewMail::make() {
+  for (const char* below : {"/cur", "/new"}) {
+    const Result<Directory> folder = root_.made_folder(actor_ + below);
+    if (!folder) return folder.error();
+  }
+  return Done{};
+}
+
+Status NewMail::look() {
+  const auto names = root_.names(actor_ + "/new");
+  if (!names) return names.error();
+  const std::set<std::string> there(names->begin(), names->end());
+  const auto is_gone = [&](const auto& one) { return !there.contains(one.first); };
+  std::erase_if(order_, [&](const Mail& mail) { return !there.contains(mail.name); });
+  std::erase_if(known_, is_gone);
+  std::erase_if(unread_, is_gone);
+  std::erase_if(reasons_, is_gone);
+  if (there.empty()) return Done{};
+  const Result<Directory> folder = root_.folder(actor_ + "/new");
+  if (!folder) return folder.error();
+  for (const std::string& name : there)
+    if (!known_.contains(name)) read(*folder, name);
+  return Done{};
+}
+
+void NewMail::read(const Directory& folder, const std::string& name) {
+  const Result<FileStat> stat = root_.files().stat_at(folder, name);
+  if (!stat) return;
+  const Unread seen{stat->ino, stat->size, stat->mtime_ns};
+  if (const auto before = unread_.find(name); before != unread_.end() && before->second == seen) return;
+  const Result<Letterfile> file = root_.read(folder, name);
+  if (!file) {
+    if (is_errno(file.error(), ENOENT)) return;
+    const std::string& code = file.error().code;
+    // A fault of the disk may go by itself.
+    if (!code.starts_with("io.")) unread_[name] = seen;
+    reasons_[name] = file.error().message;
+    return;
+  }
+  const schema::Envelope& envelope = file->envelope;
+  known_[name] = order_
+                     .insert({envelope.number("ts").value_or(0), name, schema::identity_of(envelope),
+                              envelope.text("from"), envelope.text("type"), envelope.text("in_reply_to")})
+                     .first;
+  unread_.erase(name);
+  reasons_.erase(name);
+}
+
+void NewMail::forget(const std::string& name) {
+  const auto known = known_.find(name);
+  if (known == known_.end()) return;
+  order_.erase(known->second);
+  known_.erase(known);
+}
+
+Result<NewMail::Open> NewMail::open(const Mail& mail, bool hold) {
+  FileSystem& files = root_.files();
+  const Result<Directory> folder = root_.folder(actor_ + "/new");
+  if (!folder) return folder.error();
+  Result<File> file = files.open_read(*folder, mail.name);
+  if (!file) return file.error();
+  if (hold) {
+    const Status held = files.lock(file->fd, file->path);
+    // Where files cannot be held, two readers of one actor may be offered the same message; one of them takes it.
+    if (!held.ok() && is_errno(held.error(), EAGAIN)) return held.error();
+  }
+  const Result<FileStat> there = files.stat_at(*folder, mail.name);
+  if (!there) return there.error();
+  if (there->ino != file->stat.ino) return io_error(ENOENT, "opening", file->path);
+  const Result<std::string> bytes = read_all(files, *file);
+  if (!bytes) return bytes.error();
+  auto envelope = schema::Envelope::decode(*bytes);
+  if (!envelope || schema::identity_of(*envelope) != mail.id) {
+    forget(std::string(mail.name));  // another one by now: met again at the next look
+    return io_error(ENOENT, "opening", file->path);
+  }
+  return Open{*std::move(envelope), *std::move(file)};
+}
+
+Result<bool> NewMail::take(const Mail& mail, const Open& open) {
+  const Result<Directory> from = root_.folder(actor_ + "/new");
+  if (!from) return from.error();
+  const Result<Directory> to = root_.made_folder(actor_ + "/cur");
+  if (!to) return to.error();
+  const Result<FileStat> there = root_.files().stat_at(*from, mail.name);
+  bool ours = there && there->ino == open.file.stat.ino;
+  if (!there && !is_errno(there.error(), ENOENT)) return there.error();
+  if (ours) {
+    const Result<std::string> moved = root_.set_aside(*from, mail.name, *to, mail.name);
+    ours = moved.ok();
+    if (!ours && !is_errno(moved.error(), ENOENT)) return moved.error();
+    if (ours) taken_.add(mail.id, *moved);
+  }
+  forget(std::string(mail.name));  // `mail` may be what is forgotten
+  return ours;
+}
+
+Result<bool> NewMail::was_taken(const Mail& mail) {
+  const auto found = taken_.find(mail.id, mail.name);
+  if (!found) return found.error();
+  return found->has_value();
+}
+
+}  // namespace inbox_poller::poller

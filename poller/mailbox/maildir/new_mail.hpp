@@ -1,0 +1,75 @@
+// The unread messages of one actor: what stands in new/, in the order of its envelopes, and how one is taken. Who gets
+// a message and when is not decided here.
+// Invariants: identity is the envelope's id, order its `ts`, then the name; a message is taken by one rename to cur/
+// and is never deleted; a file that cannot be read stays where it is and is looked at again when it has changed.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "poller/mailbox/maildir/id_index.hpp"
+#include "poller/mailbox/maildir/maildir_root.hpp"
+
+namespace inbox_poller::poller {
+
+/// What is known of an unread message without its payload. The order is the order of reading.
+struct Mail {
+  double ts = 0;
+  std::string name;  // of its file
+  std::string id, from, type, reply_to;
+
+  bool operator<(const Mail& other) const { return std::tie(ts, name) < std::tie(other.ts, other.name); }
+};
+
+class NewMail {
+ public:
+  NewMail(const MaildirRoot& root, std::string actor)
+      : root_(root), actor_(std::move(actor)), taken_(root, actor_ + "/cur") {}
+
+  [[nodiscard]] const std::string& actor() const { return actor_; }
+  /// Where news come.
+  [[nodiscard]] std::string new_folder() const { return root_.path() + '/' + actor_ + "/new"; }
+  /// Makes new/ and cur/ where they are missing.
+  Status make();
+
+  /// Lists new/; opens what has come since.
+  Status look();
+  /// The oldest first. Valid until the next call of anything else.
+  [[nodiscard]] const std::set<Mail>& in_order() const { return order_; }
+  /// Files that cannot be read, and why, for people.
+  [[nodiscard]] const std::map<std::string, std::string>& unreadable() const { return reasons_; }
+
+  /// The message as it stands there now, when it is still that one; `hold`: as long as this file is open, nobody else
+  /// of us has it ("io.EAGAIN" when somebody has). "io.ENOENT": somebody has taken it.
+  struct Open {
+    schema::Envelope envelope;
+    File file;
+  };
+  Result<Open> open(const Mail&, bool hold);
+  /// Takes it: durably in cur/ when this returns. True when it was there to be taken.
+  Result<bool> take(const Mail&, const Open&);
+  /// True when a message of this id has been taken before: a peer has sent it twice.
+  Result<bool> was_taken(const Mail&);
+
+ private:
+  struct Unread {
+    std::uint64_t ino = 0;
+    std::uint64_t size = 0;
+    std::int64_t mtime_ns = 0;
+    bool operator==(const Unread&) const = default;
+  };
+  void read(const Directory& folder, const std::string& name);
+  void forget(const std::string& name);
+
+  const MaildirRoot& root_;
+  const std::string actor_;
+  std::set<Mail> order_;
+  std::map<std::string, std::set<Mail>::iterator> known_;  // by the file's name
+  std::map<std::string, Unread> unread_;                   // what cannot be read, as it was seen
+  std::map<std::string, std::string> reasons_;
+  IdIndex taken_;
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,291 @@
+#include "poller/mailbox/maildir/task_queue.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "handlers/task_lease.hpp"
+#include "poller/mailbox/maildir/task_files.hpp"
+
+namespace inbox_poller::poller {
+
+using schema::Envelope;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr int rounds = 5;  // of a change that another process of the same actor was faster with
+
+}  // namespace
+
+std::string TaskQueue::lease_end(milliseconds lease) const {
+  return schema::seconds_token(root_.clock().system_ns() +
+                               std::chrono::duration_cast<std::chrono::nanoseconds>(lease).count());
+}
+
+Result<Envelope> TaskQueue::post(const std::string& actor, const std::string& type, const boost::json::value& payload,
+                                 std::optional<double> priority) {
+  const Result<Directory> open = root_.made_folder(task_folder(TaskPlace::open));
+  if (!open) return open.error();
+  const MaildirRoot::Fresh fresh = root_.fresh();
+  Envelope task;
+  task.set("id", fresh.id).set("from", actor).set("type", type).set("payload", payload).set("status", "open");
+  task.set_raw("ts", schema::seconds_token(fresh.ns));
+  if (priority) task.set("priority", *priority);
+  if (Status put = root_.put(*open, fresh.name(), task); !put.ok()) return put.error();
+  return task;
+}
+
+// --- claim
+
+Result<std::vector<TaskQueue::Waiting>> TaskQueue::waiting() {
+  const auto names = root_.names(task_folder(TaskPlace::open));
+  if (!names) return names.error();
+  const std::set<std::string_view> there(names->begin(), names->end());
+  std::erase_if(waiting_, [&](const auto& one) { return !there.contains(one.first); });
+  std::vector<Waiting> order;
+  if (names->empty()) return order;
+  const Result<Directory> open = root_.folder(task_folder(TaskPlace::open));
+  if (!open) return open.error();
+  for (const std::string& name : *names) {
+    auto known = waiting_.find(name);
+    if (known == waiting_.end()) {
+      const Result<Letterfile> file = root_.read(*open, name);
+      if (!file) continue;  // looked at again; the sweep has a look at what stays so
+      const Envelope& task = file->envelope;
+      const Waiting one{task.number("priority").value_or(0), task.number("ts").value_or(0), name, task.text("type")};
+      known = waiting_.emplace(name, one).first;
+    }
+    order.push_back(known->second);
+  }
+  std::sort(order.begin(), order.end(), [](const Waiting& a, const Waiting& b) {
+    return std::tie(b.priority, a.ts, a.name) < std::tie(a.priority, b.ts, b.name);
+  });
+  return order;
+}
+
+Result<std::optional<Envelope>> TaskQueue::claim(const std::string& actor, const std::optional<std::string>& type,
+                                                 milliseconds lease) {
+  if (const Result<Directory> tmp = root_.folder("tmp"); tmp && has_begun()) {
+    std::vector<TaskFile> gone;  // nobody may sweep again: what we have begun should not wait for that
+    if (const Result<Directory> lock = locked_tasks(root_); lock) (void)end_begun(*tmp, gone);
+  }
+  const auto order = waiting();
+  if (!order) return order.error();
+  for (const Waiting& one : *order) {
+    if (type && one.type != *type) continue;
+    Result<std::optional<Envelope>> claimed = claim_one(actor, one.name, lease);
+    if (!claimed || claimed->has_value()) return claimed;
+  }
+  return std::optional<Envelope>();
+}
+
+Result<std::optional<Envelope>> TaskQueue::claim_one(const std::string& actor, const std::string& name,
+                                                     milliseconds lease) {
+  const Result<Directory> open = root_.folder(task_folder(TaskPlace::open));
+  if (!open) return open.error();
+  const Result<Directory> mine = root_.made_folder(claimed_folder(actor));
+  if (!mine) return mine.error();
+  const Status moved = root_.files().move(*open, name, *mine, name, Onto::nothing);
+  // Somebody else was faster, or another copy of it is held by us: the sweep settles that.
+  if (!moved.ok() && (is_errno(moved.error(), ENOENT) || is_errno(moved.error(), EEXIST)))
+    return std::optional<Envelope>();
+  if (!moved.ok()) return moved.error();
+  waiting_.erase(name);
+  for (int round = 0; round < rounds; ++round) {
+    const Result<Letterfile> file = root_.read(*mine, name);
+    if (!file && is_errno(file.error(), ENOENT)) return std::optional<Envelope>();
+    if (!file) return file.error();
+    const Result<bool> done = is_done(file->envelope, name);
+    if (!done) return done.error();
+    if (*done) {
+      (void)root_.files().unlink_at(*mine, name);
+      return std::optional<Envelope>();
+    }
+    Envelope task = file->envelope;
+    const std::string now = root_.seconds_now();
+    task.set("status", "claimed").set("owner", actor).set_raw("claimed_at", now).set_raw("counted_at", now);
+    task.set_raw("lease_expires_at", lease_end(lease));
+    task.set("attempts", handlers::attempts_so_far(task.number("attempts"), false));
+    const auto changed = root_.change(*mine, name, *file, task);
+    if (changed) {
+      if (Status kept = root_.files().sync_dir(*open); !kept.ok()) return kept.error();
+      return std::optional(std::move(task));
+    }
+    if (!is_errno(changed.error(), ENOENT)) return changed.error();
+  }
+  return std::optional<Envelope>();
+}
+
+Result<bool> TaskQueue::is_done(const Envelope& task, const std::string& name) {
+  const auto found = done_.find(schema::identity_of(task), name);
+  if (!found) return found.error();
+  return found->has_value();
+}
+
+// --- what a holder does
+
+Result<std::optional<TaskQueue::Held>> TaskQueue::held(const std::string& actor, const std::string& id) const {
+  const auto names = root_.names(claimed_folder(actor));
+  if (!names) return names.error();
+  if (names->empty()) return std::optional<Held>();
+  // The likely one first.
+  auto order = *names;
+  std::stable_partition(order.begin(), order.end(), [&](const auto& name) { return schema::id_hinted_by(name) == id; });
+  for (const std::string& name : order) {
+    Result<Directory> folder = root_.folder(claimed_folder(actor));
+    if (!folder) return folder.error();
+    Result<Letterfile> file = root_.read(*folder, name);
+    if (!file && !is_errno(file.error(), ENOENT) && file.error().code.starts_with("io.")) return file.error();
+    if (file && schema::identity_of(file->envelope) == id)
+      return std::optional(Held{*std::move(folder), name, *std::move(file)});
+  }
+  return std::optional<Held>();
+}
+
+Error TaskQueue::not_held(const std::string& actor, const std::string& id) const {
+  const Result<TaskFile> found = find(id);
+  if (!found) return found.error();
+  const Envelope& task = found->task;
+  switch (found->place) {
+    case TaskPlace::done: return {"task.done", "task " + id + " is done" + by(task.text("owner"))};
+    case TaskPlace::claimed:
+      if (found->holder == actor) break;
+      return {"task.not_held", "task " + id + " is held by " + found->holder + ", not by " + actor};
+    case TaskPlace::dead:
+      return {"task.not_held", "task " + id + " is among the dead letters: " + task.text("dead_reason")};
+    case TaskPlace::open:
+    case TaskPlace::given_back:
+      return {"task.not_held", "task " + id + " is not held by " + actor + " (any more): it can be claimed again"};
+  }
+  return {"task.not_held", "task " + id + " changed its holder at this moment; ask again"};
+}
+
+Result<Envelope> TaskQueue::heartbeat(const std::string& actor, const std::string& id, milliseconds lease) {
+  for (int round = 0; round < rounds; ++round) {
+    const auto mine = held(actor, id);
+    if (!mine) return mine.error();
+    if (!*mine) break;
+    Envelope task = (*mine)->file.envelope;
+    if (task.text("status") == "done") return Error{"task.done", "task " + id + " is done already"};
+    task.set_raw("lease_expires_at", lease_end(lease));
+    const auto changed = root_.change((*mine)->folder, (*mine)->name, (*mine)->file, task);
+    if (changed) return task;
+    if (!is_errno(changed.error(), ENOENT)) return changed.error();
+  }
+  return not_held(actor, id);
+}
+
+Result<Envelope> TaskQueue::complete(const std::string& actor, const std::string& id,
+                                     const boost::json::value& result) {
+  for (int round = 0; round < rounds; ++round) {
+    auto mine = held(actor, id);
+    if (!mine) return mine.error();
+    if (!*mine) break;
+    Envelope task = (*mine)->file.envelope;
+    const Result<bool> done = is_done(task, (*mine)->name);
+    if (!done) return done.error();
+    if (*done) {
+      const Error late = keep_late(actor, id, result);
+      if (late.code.starts_with("task.")) (void)root_.files().unlink_at((*mine)->folder, (*mine)->name);
+      return late;
+    }
+    task.set("status", "done").set("result", result).set_raw("completed_at", root_.seconds_now());
+    const auto ino = root_.change((*mine)->folder, (*mine)->name, (*mine)->file, task);
+    if (!ino && is_errno(ino.error(), ENOENT)) continue;
+    if (!ino) return ino.error();
+    (*mine)->file.envelope = task;
+    const Result<bool> finished = finish(**mine, actor, *ino);
+    if (!finished) return finished.error();
+    if (!*finished) break;
+    return task;
+  }
+  return keep_late(actor, id, result);
+}
+
+/// Moves what is written as done to done/. False when another result stands there (the first one is final), or when it
+/// was taken away from under us.
+Result<bool> TaskQueue::finish(const Held& mine, const std::string& actor, std::uint64_t ino) const {
+  const Result<Directory> done = root_.made_folder(task_folder(TaskPlace::done));
+  if (!done) return done.error();
+  const Result<std::string> moved = move_task(mine.folder, mine.name, *done, mine.name, mine.file.envelope);
+  if (moved) return true;
+  if (is_errno(moved.error(), EEXIST)) return false;
+  if (!is_errno(moved.error(), ENOENT)) return moved.error();
+  // A sweep took it a moment ago. It finishes what it finds done; or else we do.
+  const auto is_ours = [&](const Directory& at, const std::string& name) {
+    const Result<FileStat> stat = root_.files().stat_at(at, name);
+    return stat && stat->ino == ino;
+  };
+  if (is_ours(*done, mine.name)) return true;
+  const Result<Directory> tmp = root_.folder("tmp");
+  const std::string begun = begun_name(actor, mine.name);
+  if (tmp && is_ours(*tmp, begun) && root_.move(*tmp, begun, *done, mine.name).ok()) return true;
+  return is_ours(*done, mine.name);
+}
+
+Result<std::string> TaskQueue::move_task(const Directory& from, const std::string& name, const Directory& to,
+                                         const std::string& as, const Envelope& task) const {
+  const Status moved = root_.move(from, name, to, as);
+  if (moved.ok()) return as;
+  if (!is_errno(moved.error(), EEXIST)) return moved.error();
+  const Result<Letterfile> there = root_.read(to, as);
+  if (there && schema::identity_of(there->envelope) == schema::identity_of(task)) return moved.error();
+  return root_.set_aside(from, name, to, as);
+}
+
+/// What a holder did after it had lost the task is kept; the error says where, and who has the task.
+Error TaskQueue::keep_late(const std::string& actor, const std::string& id, const boost::json::value& result) {
+  Error error = not_held(actor, id);
+  const Result<TaskFile> found = find(id);
+  Envelope letter = found ? found->task : Envelope().set("id", id);
+  const MaildirRoot::Fresh fresh = root_.fresh();
+  const std::string name = "late-" + fresh.name();
+  letter.set("status", "late").set("result", result).set("completed_by", actor);
+  letter.set_raw("completed_at", root_.seconds_now()).set_raw("dead_at", root_.seconds_now());
+  letter.set("dead_reason", "a result of " + actor + " that came too late: " + error.message);
+  const Result<Directory> dead = root_.made_folder(task_folder(TaskPlace::dead));
+  if (Status put = dead ? root_.put(*dead, name, letter) : Status(dead.error()); !put.ok())
+    return {put.error().code, error.message + "; the result could NOT be kept: " + put.error().message};
+  error.message += "; the result is kept in " + dead->path + '/' + name;
+  return error;
+}
+
+Result<Envelope> TaskQueue::abandon(const std::string& actor, const std::string& id, const std::string& reason) {
+  for (int round = 0; round < rounds; ++round) {
+    const auto mine = held(actor, id);
+    if (!mine) return mine.error();
+    if (!*mine) break;
+    Envelope task = (*mine)->file.envelope;
+    if (task.text("status") == "done") return Error{"task.done", "task " + id + " is done already"};
+    task.set("abandoned_by", actor).set("abandoned_reason", reason).set_raw("abandoned_at", root_.seconds_now());
+    give_back(task, "abandoned by " + actor + ": " + reason, settings_.max_attempts, root_.seconds_now());
+    const auto changed = root_.change((*mine)->folder, (*mine)->name, (*mine)->file, task);
+    if (!changed && is_errno(changed.error(), ENOENT)) continue;
+    if (!changed) return changed.error();
+    const Result<TaskFile> gone = let_go((*mine)->folder, (*mine)->name, std::move(task));
+    if (gone) return gone->task;
+    if (!is_errno(gone.error(), ENOENT)) return gone.error();
+    break;
+  }
+  return not_held(actor, id);
+}
+
+/// Moves what give_back() has written to where it belongs.
+Result<TaskFile> TaskQueue::let_go(const Directory& folder, const std::string& name, Envelope task) const {
+  const TaskPlace place = task.text("status") == "dead" ? TaskPlace::dead : TaskPlace::open;
+  const std::string target = place == TaskPlace::open ? original_name(name) : "dead-" + original_name(name);
+  const Result<Directory> to = root_.made_folder(task_folder(place));
+  if (!to) return to.error();
+  Result<std::string> moved = move_task(folder, name, *to, target, task);
+  if (!moved && is_errno(moved.error(), EEXIST)) {  // a peer's sweep has put a copy there: one is enough
+    if (Status dropped = root_.files().unlink_at(folder, name); !dropped.ok()) return dropped.error();
+    moved = target;
+  }
+  if (!moved) return moved.error();
+  return TaskFile{place, {}, *std::move(moved), std::move(task)};
+}
+
+}  // namespace inbox_poller::poller

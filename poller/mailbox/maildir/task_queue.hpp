@@ -1,0 +1,120 @@
+// The task queue that agents share: who has which task, and what becomes of one that its holder does not finish.
+//   open/ --claim--> claimed/<actor>/ --complete--> done/      --abandon, sweep--> open/, or dead/ after some attempts
+// Invariants: a task stands in one place; who has it is decided by one rename; what a holder writes is written over the
+// claimed file as it was read, so that a holder who has lost it notices; what is in done/ is never done again by us;
+// a result that comes too late is kept in dead/. Peers do less (docs/mailboxes.md has what that costs), and their
+// half-done claims and completions are mended here.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "poller/mailbox/maildir/id_index.hpp"
+#include "poller/mailbox/maildir/maildir_root.hpp"
+
+namespace inbox_poller::poller {
+
+struct TaskSettings {
+  std::chrono::milliseconds default_lease = std::chrono::seconds(120);
+  unsigned max_attempts = 3;  // handed out so often and not done: dead
+};
+
+enum class TaskPlace { open, claimed, done, dead, given_back };  // given_back: on its way from claimed to open
+
+/// A task, and where it stands.
+struct TaskFile {
+  TaskPlace place = TaskPlace::open;
+  std::string holder;  // the folder of whoever has claimed it
+  std::string name;    // of its file
+  schema::Envelope task;
+};
+
+struct TaskCounts {
+  std::size_t open = 0, claimed = 0, done = 0, dead = 0;
+};
+
+class TaskQueue {
+ public:
+  using Task = schema::Envelope;
+
+  TaskQueue(const MaildirRoot& root, TaskSettings settings)
+      : root_(root), settings_(settings), done_(root, "tasks/done") {}
+
+  /// Higher priorities first, then the oldest.
+  Result<Task> post(const std::string& actor, const std::string& type, const boost::json::value& payload,
+                    std::optional<double> priority);
+  Result<std::optional<Task>> claim(const std::string& actor, const std::optional<std::string>& type,
+                                    std::chrono::milliseconds lease);
+  /// "task.done", "task.not_held", "task.unknown": the result is kept among the dead letters, and the text says where.
+  Result<Task> complete(const std::string& actor, const std::string& id, const boost::json::value& result);
+  Result<Task> heartbeat(const std::string& actor, const std::string& id, std::chrono::milliseconds lease);
+  Result<Task> abandon(const std::string& actor, const std::string& id, const std::string& reason);
+
+  /// One look: begins to give back what is over, ends what was begun two seconds ago or earlier. Those that it gave
+  /// back or put among the dead letters. Nothing while another process of ours is at it.
+  Result<std::vector<TaskFile>> sweep();
+  /// True when the last sweep left something begun.
+  [[nodiscard]] bool has_begun() const { return !begun_.empty(); }
+
+  Result<TaskCounts> counts() const;
+  /// The ids that this actor holds, at most so many.
+  Result<std::vector<std::string>> held_by(const std::string& actor, std::size_t most) const;
+  /// All that can be read, in order of place and name.
+  Result<std::vector<TaskFile>> all() const;
+  /// "task.unknown" when it stands nowhere.
+  Result<TaskFile> find(const std::string& id) const;
+  /// From the dead letters back to where it can be claimed.
+  Result<Task> requeue(const std::string& id);
+
+ private:
+  struct Waiting {  // an open task, without its payload
+    double priority = 0, ts = 0;
+    std::string name, type;
+  };
+  struct Held {
+    Directory folder;
+    std::string name;
+    Letterfile file;
+  };
+  struct FirstSeen {
+    std::uint64_t ino = 0;
+    std::int64_t mtime_ns = 0;
+    SteadyTime since{};
+  };
+
+  Result<std::vector<Waiting>> waiting();
+  Result<std::optional<Task>> claim_one(const std::string& actor, const std::string& name,
+                                        std::chrono::milliseconds lease);
+  [[nodiscard]] std::string lease_end(std::chrono::milliseconds lease) const;
+
+  Result<std::optional<Held>> held(const std::string& actor, const std::string& id) const;
+  [[nodiscard]] Error not_held(const std::string& actor, const std::string& id) const;
+  Error keep_late(const std::string& actor, const std::string& id, const boost::json::value& result);
+  Result<bool> finish(const Held&, const std::string& actor, std::uint64_t ino) const;
+  Result<TaskFile> let_go(const Directory& folder, const std::string& name, Task) const;
+
+  [[nodiscard]] bool is_over(const std::string& where, const Letterfile&);
+  Status end_begun(const Directory& tmp, std::vector<TaskFile>& gone);
+  Status end_one(const Directory& tmp, const std::string& name, std::vector<TaskFile>& gone);
+  Status begin(const Directory& tmp, const std::string& holder, const std::string& name);
+  Status bury_unreadable();
+  Result<bool> is_done(const Task&, const std::string& name);
+  /// Moves a task to where it belongs; where one of another id has its name, under another one. "io.EEXIST": a copy of
+  /// it stands there.
+  [[nodiscard]] Result<std::string> move_task(const Directory& from, const std::string& name, const Directory& to,
+                                              const std::string& as, const Task&) const;
+  /// Who has a folder for claims, sorted.
+  [[nodiscard]] Result<std::vector<std::string>> holders() const;
+
+  const MaildirRoot& root_;
+  const TaskSettings settings_;
+  IdIndex done_;
+  std::map<std::string, Waiting> waiting_;   // by name
+  std::map<std::string, FirstSeen> seen_;    // claims, by holder/name
+  std::map<std::string, SteadyTime> begun_;  // names in tmp/ of what is being given back, since when
+};
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,175 @@
+#include "schema/envelope.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "schema/ids.hpp"
+#include "schema/json_scan.hpp"
+#include "schema/utf8.hpp"
+
+namespace inbox_poller::schema {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::size_t most_levels = 1000;
+
+std::string unit_escape(std::uint32_t unit) {
+  std::array<char, 8> text;
+  std::snprintf(text.data(), text.size(), "\\u%04x", unit & 0xFFFFU);
+  return text.data();
+}
+
+/// As quote(), with what is not ASCII as escapes: the halves of a pair for what needs two.
+std::string ascii_quote(std::string_view value) {
+  const std::string quoted = quote(value);
+  std::string out;
+  for (std::size_t at = 0; at < quoted.size();) {
+    const CodePoint point = code_point_at(quoted, at);
+    if (point.value < 0x7F) {
+      out += quoted[at];
+    } else if (point.value < 0x10000) {
+      out += unit_escape(point.value);
+    } else {
+      out += unit_escape(0xD800 + ((point.value - 0x10000) >> 10));
+      out += unit_escape(0xDC00 + ((point.value - 0x10000) & 0x3FF));
+    }
+    at += point.length;
+  }
+  return out;
+}
+
+/// Always with a point or an exponent: a reader that tells 1 from 1.0 gets back what it was.
+std::string number_token(double number) {
+  if (!std::isfinite(number)) return number < 0 ? "-1e999" : "1e999";  // what the parser makes an infinity of
+  std::array<char, 40> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  std::string token(text.data(), end);
+  if (token.find_first_of(".e") == std::string::npos) token += ".0";
+  return token;
+}
+
+/// "[", the parts on lines of their own, "]".
+std::string enclosed(char open, const std::vector<std::string>& parts, char close, std::size_t level) {
+  std::string text(1, open);
+  for (const std::string& part : parts)
+    text += (text.size() > 1 ? ",\n" : "\n") + std::string(2 * (level + 1), ' ') + part;
+  if (!parts.empty()) text += '\n' + std::string(2 * level, ' ');
+  return text + close;
+}
+
+}  // namespace
+
+Result<Envelope> Envelope::decode(std::string_view bytes) {
+  if (bytes.starts_with("\xEF\xBB\xBF")) bytes.remove_prefix(3);
+  const auto members = scan_object(bytes);
+  if (!members) return Error{"envelope.syntax", members.error().message};
+  Envelope envelope;
+  for (const MemberSpan& member : *members)
+    envelope.members_[decode_string(member.key.of(bytes)).value_or("")] = member.value.of(bytes);
+  return envelope;
+}
+
+std::string Envelope::text(std::string_view key) const {
+  const auto found = members_.find(key);
+  return found == members_.end() ? std::string() : decode_string(found->second).value_or("");
+}
+
+std::optional<double> Envelope::number(std::string_view key) const {
+  const auto found = members_.find(key);
+  if (found == members_.end()) return std::nullopt;
+  const std::string& token = found->second;
+  double number = 0;
+  const auto [end, problem] = std::from_chars(token.data(), token.data() + token.size(), number);
+  if (problem != std::errc() || end != token.data() + token.size() || !std::isfinite(number)) return std::nullopt;
+  return number;
+}
+
+std::string_view Envelope::raw(std::string_view key) const {
+  const auto found = members_.find(key);
+  return found == members_.end() ? std::string_view() : found->second;
+}
+
+Envelope& Envelope::set(std::string_view key, const json::value& value) { return set_raw(key, pretty_ascii(value, 1)); }
+Envelope& Envelope::set(std::string_view key, std::string_view text) { return set_raw(key, ascii_quote(text)); }
+
+Envelope& Envelope::set_raw(std::string_view key, std::string token) {
+  members_.insert_or_assign(std::string(key), std::move(token));
+  return *this;
+}
+
+Envelope& Envelope::drop(std::string_view key) {
+  if (const auto found = members_.find(key); found != members_.end()) members_.erase(found);
+  return *this;
+}
+
+std::string Envelope::encode() const {
+  std::vector<std::string> parts;
+  for (const auto& [key, token] : members_) parts.push_back(ascii_quote(key) + ": " + token);
+  return enclosed('{', parts, '}', 0) + '\n';
+}
+
+json::object Envelope::object() const {
+  json::object object;
+  for (const auto& [key, token] : members_) {
+    Result<json::value> value = parse_value(token);
+    object[key] = value ? *std::move(value) : json::value(make_parsable(token));
+  }
+  return object;
+}
+
+std::string identity_of(const Envelope& envelope) {
+  std::string id = envelope.text("id");
+  return id.empty() ? "sha256:" + content_hash(envelope.encode()) : id;
+}
+
+std::string id_hinted_by(std::string_view file_name) {
+  if (!file_name.ends_with(".json")) return {};
+  file_name.remove_suffix(5);
+  if (file_name.starts_with("msg_")) return std::string(file_name.substr(4));
+  const std::size_t digits = file_name.find_first_not_of("0123456789");
+  const bool known = digits != std::string_view::npos && digits > 0 && file_name[digits] == '-';
+  return known ? std::string(file_name.substr(digits + 1)) : std::string();
+}
+
+std::string seconds_token(long long epoch_ns) {
+  std::array<char, 40> text;
+  const long long us = std::max(epoch_ns, 0LL) / 1000;
+  std::snprintf(text.data(), text.size(), "%lld.%06lld", us / 1'000'000, us % 1'000'000);
+  return text.data();
+}
+
+std::string pretty_ascii(const json::value& value, std::size_t level) {
+  std::vector<std::string> parts;
+  if (const auto* object = value.if_object()) {
+    std::map<std::string_view, const json::value*> sorted;
+    for (const auto& [key, member] : *object) sorted[key] = &member;
+    for (const auto& [key, member] : sorted)
+      parts.push_back(ascii_quote(key) + ": " + pretty_ascii(*member, level + 1));
+    return enclosed('{', parts, '}', level);
+  }
+  if (const auto* array = value.if_array()) {
+    for (const json::value& element : *array) parts.push_back(pretty_ascii(element, level + 1));
+    return enclosed('[', parts, ']', level);
+  }
+  if (const auto* text = value.if_string()) return ascii_quote(*text);
+  if (const auto* number = value.if_double()) return number_token(*number);
+  return json::serialize(value);
+}
+
+Result<json::value> parse_value(std::string_view text) {
+  json::parse_options options;
+  options.max_depth = most_levels;
+  boost::system::error_code problem;
+  json::value value = json::parse(make_parsable(text), problem, {}, options);
+  if (problem) return Error{"json.syntax", problem.message()};
+  return value;
+}
+
+}  // namespace inbox_poller::schema

@@ -1,0 +1,262 @@
+"""`inbox-poller mcp` for the actors of a folder, spoken to with raw lines: framing, calls side by side, and no message lost."""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+import time
+
+from daemon import alone, write_private
+from mailboxes import Mailboxes
+from mcp import MODERN, PROTOCOL, McpClient
+
+MIB = 1 << 20
+
+
+class Lines(Mailboxes):
+    def test_twenty_malformed_lines_are_answered_and_the_next_is_heard(self):
+        client = self.connect()
+        lines = [b"x", b"{", b"}", b'{"jsonrpc":"2.0"', b"\xff\xfe\xfd", b"\x00", b"nul\x00l", b"'a'", b"[", b"[1,2]", b"[]",
+                 b'[{"jsonrpc":"2.0","id":5,"method":"ping"}]', b"true", b'"ping"', b'{"jsonrpc":"2.0","id":{},"method":"ping"}',
+                 b'{"jsonrpc":"2.0","id":[],"method":"ping"}', b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
+                 b'{"jsonrpc":"2.0","id":1e400,"method":"ping"}', b'{"jsonrpc":"3.0","method":"ping"}', b'{"method":5}',
+                 b'{"jsonrpc":"2.0","id":false,"method":"tools/list"}', b"Content-Length: 20\r"]
+        for line in lines:
+            client.write(line + b"\n")
+        self.assertEqual(client.ask("ping")["result"], {})
+        self.assertEqual(len(client.unknown), len(lines))
+        self.assertEqual({answer["error"]["code"] for answer in client.unknown}, {-32700, -32600})
+        self.assertEqual(client.end()[0], 0)
+
+    def test_twenty_hostile_sizes_are_bounded_and_the_next_line_is_heard(self):
+        client = self.connect()
+        call = b'{"jsonrpc":"2.0","id":"%d","method":"tools/call","params":{"name":"%s","arguments":{"to":"bob","type":"%s","payload":%s}}}\n'
+        too_long = 0
+        for n, size in enumerate((4 * MIB - 200, 4 * MIB, 4 * MIB + 1, 5 * MIB, 16 * MIB)):
+            line = b'{"jsonrpc":"2.0","id":"s%d","method":"ping","params":{"p":"' % n
+            line += b"x" * (size - len(line) - 3) + b'"}}'
+            self.assertEqual(len(line), size)
+            client.write(line + b"\n")
+            if size > 4 * MIB:
+                too_long += 1
+                client.wait("it is left out", lambda: len(client.unknown) == too_long)
+                self.assertIn("longer than 4 MiB", client.unknown[-1]["error"]["message"])
+            else:
+                self.assertEqual(client.answer("s%d" % n)["result"], {})
+        for n, (name, type, payload) in enumerate([
+                (b"n" * MIB, b"t", b"1"), (b"send", b"t" * MIB, b"1"), (b"send", b"", b"1"), (b"send", b"t", b"[" * 100 + b"]" * 100),
+                (b"send", b"t", b"[" * 1000 + b"]" * 1000), (b"send", b"t", b"[" * MIB + b"]" * MIB), (b"send", b"t", b"[" * MIB),
+                (b"send", b"t", b'{"a":' * 1000 + b"1" + b"}" * 1000), (b"send", b"t", b"9" * MIB), (b"send", b"t", b"1e999"),
+                (b"send", b"t", b'"' + b"\\u0000" * 1000 + b'"'), (b"send", b"t", b'"' + b"\\ud800" * 1000 + b'"'),
+                (b"send", b"t", b'{' + b",".join(b'"k%d":0' % i for i in range(50000)) + b"}"),
+                (b"send", b"t", b"[" + b",".join([b"0"] * MIB) + b"]"), (b"../../x", b"t", b"1")]):
+            client.write(call % (n, name, type, payload))
+            self.assertEqual(client.ask("ping", seconds=60)["result"], {}, n)
+        client.write(b'{"jsonrpc":"2.0","id":"' + b"i" * MIB + b'","method":"ping"}\n')
+        client.write(b'{"jsonrpc":"2.0","id":7777,"method":"' + b"m" * MIB + b'"}\n')
+        self.assertLess(len(json.dumps(client.answer(7777))), 1000)
+        self.assertEqual(client.ask("ping")["result"], {})
+        self.assertEqual(client.end()[0], 0)
+
+    def test_ten_thousand_calls_are_bounded(self):
+        client = self.connect()
+        for n in range(10_000):
+            client.say("tools/call", "c%d" % n, name="recv", arguments={"timeout_s": 600})
+            if n % 100 == 0:
+                client.read()
+        self.assertEqual(client.ask("ping", seconds=60)["result"], {})
+        client.wait("those too many are refused", lambda: len(client.answers) == 10_000 - 256, 60)
+        self.assertIn("256 calls are open", client.answers["c9999"]["result"]["content"][0]["text"])
+        code, took = client.end()
+        self.assertEqual(code, 0)
+        self.assertLess(took, 2)
+
+    def test_a_client_that_reads_nothing_costs_a_bounded_lot_and_gets_every_answer(self):
+        client = self.connect()
+        os.set_blocking(client.process.stdin.fileno(), False)
+        line = (json.dumps({"jsonrpc": "2.0", "id": 0, "method": "tools/list"}) + "\n").encode()
+        sent = 0
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            try:
+                if client.process.stdin.write(line.replace(b": 0,", b": %d," % (1000 + sent))) is None:
+                    break  # nobody takes more
+                sent += 1
+            except BlockingIOError:
+                break
+        self.assertLess(sent, 20_000, "it reads on and on")
+        status = pathlib.Path("/proc/%d/status" % client.process.pid).read_text()
+        self.assertLess(int(status.split("VmRSS:")[1].split()[0]), 64 << 10)
+        os.set_blocking(client.process.stdin.fileno(), True)
+        client.wait("every answer", lambda: len(client.answers) >= sent - 1, 60)
+
+    def test_the_input_ends_and_so_does_it_whatever_waits(self):
+        for waiting in (0, 3):
+            client = self.connect()
+            for _ in range(waiting):
+                client.begin_tool("recv", timeout_s=600)
+            client.ask("ping")
+            code, took = client.end()
+            self.assertEqual(code, 0)
+            self.assertLess(took, 2)
+            self.assertEqual((client.answers, client.said()), ({}, ""))
+
+    def test_it_says_that_it_waits_every_five_seconds(self):
+        client = self.connect()
+        call = client.begin_tool("recv", {"progressToken": "mine"}, timeout_s=11)
+        self.assertEqual(client.result(call, 30)["structuredContent"], {"message": None})
+        said = [n["params"] for n in client.notifications if n["method"] == "notifications/progress"]
+        self.assertEqual([(s["progressToken"], s["progress"], s["total"]) for s in said], [("mine", 5, 11), ("mine", 10, 11)])
+
+    def test_three_revisions_from_one_process(self):
+        client = self.connect(start=False)
+        found = client.ask("server/discover", _meta=MODERN)["result"]
+        self.assertEqual((found["supportedVersions"], found["resultType"]), (["2026-07-28"], "complete"))
+        self.assertEqual(client.ask("tools/list", _meta=dict(MODERN, **{PROTOCOL: "2024-11-05"}))["error"]["code"], -32022)
+        for version in ("2025-06-18", "2025-11-25"):
+            self.assertEqual(client.start(version)["protocolVersion"], version)
+            self.assertNotIn("resultType", client.ask("tools/list")["result"])
+        self.assertEqual(client.ask("tools/list", _meta=MODERN)["result"]["cacheScope"], "private")
+
+    def test_who_and_where_come_from_the_environment_and_are_asked_for(self):
+        self.env.update(COLLAB_ROOT=str(self.root), COLLAB_ACTOR="bob")
+        client = McpClient(self.program, env=self.env)
+        self.stops.append(client.stop)
+        self.assertEqual(client.tool("inbox")["actor"], "bob")
+        for arguments, what in ((("--root", str(self.root)), "--actor"), (("--root", str(self.folder / "no"), "--actor", "a"), "no")):
+            done = subprocess.run([self.program, "mcp", *arguments], env=alone(self.folder), stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=20)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.stdout, "")
+            self.assertIn(what, done.stderr)
+
+
+class Taken(Mailboxes):
+    def test_a_message_is_taken_by_the_next_request_and_not_before(self):
+        client = self.connect()
+        self.post("alice", "one")
+        self.assertEqual(client.tool("recv", timeout_s=20)["message"]["payload"], "one")
+        self.assertEqual(len(self.unread()), 1)
+        client.ask("ping")
+        self.assertEqual(len(self.unread()), 0)
+        self.assertEqual(len(list((self.root / "alice/cur").iterdir())), 1)
+
+    def test_a_client_that_ends_has_it_and_one_that_is_killed_has_not(self):
+        self.post("alice", "one")
+        client = self.connect()
+        client.tool("recv", timeout_s=20)
+        client.end()
+        self.assertEqual(len(self.unread()), 0)
+        self.post("alice", "two")
+        client = self.connect()
+        client.tool("recv", timeout_s=20)
+        client.process.kill()
+        client.process.wait()
+        message = self.connect().tool("recv", timeout_s=20)["message"]
+        self.assertEqual((message["payload"], message["attempts"]), ("two", 2))
+
+    def test_two_assistants_talk_while_both_wait(self):
+        alice, bob = self.connect("alice"), self.connect("bob")
+        call = bob.begin_tool("recv", timeout_s=60, match_type="handoff")
+        alice.tool("send", to="bob", type="note", payload="not this one")
+        sent = alice.tool("send", to="bob", type="handoff", payload={"task": "parser"})["message"]
+        got = bob.result(call)["structuredContent"]["message"]
+        self.assertEqual((got["id"], got["from"], got["payload"]), (sent["id"], "alice", {"task": "parser"}))
+        wait = alice.begin_tool("recv", timeout_s=60)
+        bob.tool("send", to="alice", type="ack", payload=None, in_reply_to=got["id"])
+        self.assertEqual(alice.result(wait)["structuredContent"]["message"]["in_reply_to"], sent["id"])
+
+    def test_two_hundred_cancelled_recvs_lose_nothing(self):
+        client = self.connect()
+        chance = random.Random(7)
+        posted = []
+        for n in range(200):
+            call = client.begin_tool("recv", timeout_s=60)
+            if n % 2:
+                posted.append("message %d" % n)
+                self.post("alice", posted[-1])
+            if chance.random() < 0.5:
+                time.sleep(chance.random() * 0.004)
+            if chance.random() < 0.3:
+                client.say("ping", "p%d" % n)
+            client.say("notifications/cancelled", requestId=call)
+        got = []
+
+        def crossed():
+            """What was answered before its cancellation arrived: it comes again, unless a request between both took it."""
+            late = [i for i in client.answers if isinstance(i, int)]
+            got.extend(client.answers.pop(i)["result"]["structuredContent"]["message"] for i in late)
+
+        client.ask("ping")
+        crossed()
+        deadline = time.monotonic() + 60
+        while not set(posted) <= {m["payload"] for m in got}:
+            self.assertLess(time.monotonic(), deadline, "lost: %s" % sorted(set(posted) - {m["payload"] for m in got}))
+            call = client.begin_tool("recv", timeout_s=2)
+            message = client.result(call)["structuredContent"]["message"]
+            got += [message] if message else []
+            crossed()
+        self.labelled(got)
+        client.ask("ping")
+        self.assertEqual(self.unread(), [])
+
+
+class Install(Mailboxes):
+    def cli(self, *arguments, expect=0, cwd=None):
+        done = subprocess.run([self.program, *arguments], env=self.env, cwd=cwd or self.folder, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        return done
+
+    def test_a_server_is_put_into_each_scope_and_taken_out_to_the_last_byte(self):
+        home = pathlib.Path(self.env["HOME"])
+        here = str(self.folder.resolve())
+        text = '{\n  "numStartups": 9,\n  "odd": "\\ud83d",\n  "projects": {\n    "%s": {\n      "allowedTools": []\n    }\n  }\n}\n' % here
+        for scope, path in (("local", home / ".claude.json"), ("user", home / ".claude.json"), ("project", self.folder / ".mcp.json")):
+            for before in (text, None):
+                path.unlink(missing_ok=True)
+                if before:
+                    write_private(path, before)
+                refused = self.cli("mcp", "install", "--scope", scope, "--root", "mail", "--actor", "alice", expect=1)
+                self.assertIn("--yes writes without asking", refused.stderr)
+                self.assertEqual(path.read_text() if before else path.exists(), before or False)
+                shown = self.cli("mcp", "install", "--scope", scope, "--root", "mail", "--actor", "alice", "--yes").stdout
+                self.assertIn("mcp__inbox-poller__*", shown)
+                self.assertIn('+', shown)
+                settings = json.loads(path.read_text())
+                servers = (settings["projects"][here] if scope == "local" else settings)["mcpServers"]
+                server = servers["inbox-poller"]
+                self.assertEqual(server["args"], ["mcp", "--root", here + "/mail", "--actor", "alice"])
+                client = McpClient(server["command"], *server["args"][1:], env={"PATH": os.environ["PATH"]}, cwd="/")
+                self.stops.append(client.stop)
+                self.assertEqual(client.tool("inbox")["actor"], "alice")
+                again = self.cli("mcp", "install", "--scope", scope, "--root", "mail", "--actor", "alice", "--yes").stdout
+                self.assertIn("nothing to change", again)
+                self.cli("mcp", "uninstall", "--scope", scope, "--yes")
+                self.assertEqual(path.read_text() if path.exists() else None, before)
+
+    def test_what_cannot_be_installed_says_why(self):
+        self.assertIn("--actor", self.cli("mcp", "install", "--root", "mail", "--yes", expect=1).stderr)
+        self.assertIn("--root", self.cli("mcp", "install", "--actor", "alice", "--yes", expect=1).stderr)
+        self.assertIn("no folder", self.cli("mcp", "install", "--root", "nowhere", "--actor", "a", "--yes", expect=1).stderr)
+        write_private(self.folder / ".mcp.json", '{"mcpServers":{"inbox-poller":{"command":"/bin/other"}}}')
+        refused = self.cli("mcp", "install", "--scope", "project", "--team", "demo", "--yes", expect=1)
+        self.assertIn("--name", refused.stderr)
+        self.cli("mcp", "install", "--scope", "project", "--team", "demo", "--name", "mail", "--yes")
+        self.assertEqual(json.loads((self.folder / ".mcp.json").read_text())["mcpServers"]["mail"]["args"], ["mcp", "--team", "demo"])
+
+    def test_doctor_knows_a_server_whose_program_is_gone(self):
+        self.cli("mcp", "install", "--scope", "user", "--root", "mail", "--actor", "alice", "--yes")
+        path = pathlib.Path(self.env["HOME"]) / ".claude.json"
+
+        def findings():
+            done = subprocess.run([self.program, "doctor", "--json"], env=self.env, cwd=self.folder, capture_output=True, text=True,
+                                  timeout=60)
+            return [f for f in json.dumps(json.loads(done.stdout)).split("{") if '"mcp.program"' in f]
+
+        self.assertIn('"ok"', findings()[0])
+        path.write_text(path.read_text().replace(self.program, "/gone/inbox-poller"))
+        found = findings()
+        self.assertEqual(len(found), 1)
+        self.assertIn("points at a program that is gone: /gone/inbox-poller", found[0])
+        self.assertIn("mcp install --scope user", found[0])

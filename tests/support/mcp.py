@@ -1,0 +1,126 @@
+"""A client of `inbox-poller mcp` that speaks raw lines: exactly what a test says, and every line that comes back."""
+
+import json
+import os
+import select
+import subprocess
+import time
+
+from daemon import Missing
+
+PROTOCOL = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+MODERN = {PROTOCOL: "2026-07-28", CAPABILITIES: {}}
+
+
+class McpClient:
+    def __init__(self, program, *arguments, env=None, cwd=None):
+        self.errors = b""
+        self.process = subprocess.Popen([str(program), "mcp", *map(str, arguments)], env=env, cwd=cwd, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        self.bytes = b""
+        self.notifications = []
+        self.answers = {}
+        self.unknown = []  # answers whose request cannot be told
+        self.last_id = 0
+
+    def write(self, data):
+        self.process.stdin.write(data)
+
+    def say(self, method, id=None, **params):
+        message = {"jsonrpc": "2.0", "method": method, "params": params}
+        if id is not None:
+            message["id"] = id
+        self.write((json.dumps(message) + "\n").encode())
+
+    def read(self, seconds=0.0):
+        """Whatever has come; waits for the first of it. False when the output has ended."""
+        if not select.select([self.process.stdout], [], [], seconds)[0]:
+            return True
+        more = os.read(self.process.stdout.fileno(), 1 << 20)
+        self.bytes += more
+        *lines, self.bytes = self.bytes.split(b"\n")
+        for line in lines:
+            message = json.loads(line)  # nothing else is on the standard output, ever
+            assert message["jsonrpc"] == "2.0", message
+            if "method" in message:
+                assert "id" not in message, message
+                self.notifications.append(message)
+            elif isinstance(message["id"], (int, str)):
+                assert message["id"] not in self.answers, "answered twice: %s" % message
+                self.answers[message["id"]] = message
+            else:
+                self.unknown.append(message)
+        return bool(more)
+
+    def wait(self, what, condition, seconds=20.0):
+        deadline = time.monotonic() + seconds * float(os.environ.get("TEST_PATIENCE", "1"))
+        while not condition():
+            left = deadline - time.monotonic()
+            if left < 0 or not self.read(left):
+                raise Missing("%s: not seen; stderr: %s" % (what, self.said()))
+
+    def begin(self, method, **params):
+        self.last_id += 1
+        self.say(method, self.last_id, **params)
+        return self.last_id
+
+    def answer(self, id, seconds=20.0):
+        self.wait("an answer to %r" % id, lambda: id in self.answers, seconds)
+        return self.answers.pop(id)
+
+    def ask(self, method, seconds=20.0, **params):
+        return self.answer(self.begin(method, **params), seconds)
+
+    def start(self, version="2025-11-25", **capabilities):
+        result = self.ask("initialize", protocolVersion=version, capabilities=capabilities,
+                          clientInfo={"name": "test", "version": "1"})["result"]
+        self.say("notifications/initialized")
+        return result
+
+    def begin_tool(self, name, meta=None, **arguments):
+        return self.begin("tools/call", name=name, arguments=arguments, **({"_meta": meta} if meta else {}))
+
+    def tool(self, name, seconds=20.0, **arguments):
+        """What the tool gives; a refusal as an AssertionError."""
+        result = self.result(self.begin_tool(name, **arguments), seconds)
+        assert not result.get("isError"), result["content"][0]["text"]
+        return result["structuredContent"]
+
+    def refusal(self, name, seconds=20.0, **arguments):
+        result = self.result(self.begin_tool(name, **arguments), seconds)
+        assert result["isError"] is True and "structuredContent" not in result, result
+        return result["content"][0]["text"]
+
+    def result(self, id, seconds=20.0):
+        result = self.answer(id, seconds)["result"]
+        if not result.get("isError"):
+            assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+        return result
+
+    def said(self):
+        """What it wrote to the error output so far."""
+        while select.select([self.process.stderr], [], [], 0)[0]:
+            more = os.read(self.process.stderr.fileno(), 65536)
+            if not more:
+                break
+            self.errors += more
+        return self.errors.decode()
+
+    def end(self, seconds=20.0):
+        """Ends its input and returns the exit code, and how long that took."""
+        begun = time.monotonic()
+        self.process.stdin.close()
+        while self.read(seconds):
+            pass
+        return self.process.wait(seconds), time.monotonic() - begun
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            try:
+                stream.close()
+            except OSError:
+                pass

@@ -1,0 +1,110 @@
+// An actor's operations in memory: for tests of what stands on top of them.
+#pragma once
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json.hpp>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "poller/mailbox/operations.hpp"
+
+namespace inbox_poller::poller::testing {
+
+class MemoryOperations : public Operations {
+ public:
+  explicit MemoryOperations(boost::asio::io_context& loop)
+      : loop_(loop) {}
+
+  /// One comes in.
+  void arrive(boost::json::object message) {
+    queue_.push_back({std::move(message), 0});
+  }
+  std::vector<std::string> acknowledged;
+  int given_back = 0;
+  int waiting = 0;
+  bool acknowledges = true;
+  [[nodiscard]] std::size_t queued() const { return queue_.size(); }
+
+  [[nodiscard]] const std::string& actor() const override { return actor_; }
+  Result<Message> send(const Letter& letter) override {
+    if (letter.to == "nobody") return Error{"actor.unknown", "there is no actor called \"nobody\" here"};
+    return Message{{"id", "sent-1"}, {"from", actor_}, {"to", letter.to}, {"type", letter.type}, {"payload", letter.payload}};
+  }
+  boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter filter, std::chrono::milliseconds within) override {
+    const auto deadline = std::chrono::steady_clock::now() + within;
+    const struct Waits {
+      int& count;
+      explicit Waits(int& of) : count(of) { ++count; }
+      ~Waits() { --count; }
+    } waits(waiting);
+    for (;;) {
+      const auto found = std::find_if(queue_.begin(), queue_.end(), [&](const Queued& one) {
+        return !filter.type || one.message.at("type") == boost::json::value(*filter.type);
+      });
+      if (found != queue_.end()) co_return offer(found);
+      if (std::chrono::steady_clock::now() >= deadline) co_return std::optional<HandOut>();
+      boost::asio::steady_timer timer(loop_, std::min(deadline, std::chrono::steady_clock::now() + std::chrono::milliseconds(2)));
+      co_await timer.async_wait(boost::asio::use_awaitable);
+    }
+  }
+  Status acknowledge(const std::string& ticket) override {
+    if (!acknowledges) return Error{"io.enospc", "the disk is full"};
+    offered_.erase(ticket);
+    acknowledged.push_back(ticket);
+    return Done{};
+  }
+  void give_back(const std::string& ticket) override {
+    ++given_back;
+    const auto found = offered_.find(ticket);
+    if (found == offered_.end()) return;
+    queue_.push_front(std::move(found->second));
+    offered_.erase(found);
+  }
+  Result<Task> post(const std::string& type, const boost::json::value& payload) override {
+    return Task{{"id", "task-1"}, {"type", type}, {"payload", payload}, {"status", "open"}};
+  }
+  Result<std::optional<Task>> claim(const std::optional<std::string>&, std::chrono::milliseconds lease) override {
+    if (lease == std::chrono::seconds(1)) return std::optional<Task>();
+    return std::optional(Task{{"id", "task-1"}, {"payload", "p"}});
+  }
+  Result<Task> complete(const std::string& task, const boost::json::value& result) override {
+    if (task != "task-1") return Error{"task.unknown", "there is no task \"" + task + "\""};
+    return Task{{"id", task}, {"payload", "p"}, {"result", result}};
+  }
+  Result<Task> heartbeat(const std::string& task, std::chrono::milliseconds) override { return Task{{"id", task}}; }
+  Result<Task> abandon(const std::string& task, const std::string&) override { return Task{{"id", task}}; }
+  Result<std::vector<Task>> sweep() override { return std::vector<Task>{{{"id", "task-1"}}}; }
+  Result<boost::json::object> inbox() override {
+    return boost::json::object{{"actor", actor_}, {"unread", queue_.size()}, {"messages", boost::json::array()}};
+  }
+
+ private:
+  struct Queued {
+    Message message;
+    std::uint32_t attempts = 0;
+  };
+
+  HandOut offer(std::deque<Queued>::iterator found) {
+    Queued queued = std::move(*found);
+    queue_.erase(found);
+    ++queued.attempts;
+    HandOut out{queued.message, queued.attempts, "ticket-" + std::to_string(++tickets_)};
+    if (queued.attempts > 1) out.message["attempts"] = queued.attempts;
+    offered_[out.ticket] = std::move(queued);
+    return out;
+  }
+
+  boost::asio::io_context& loop_;
+  std::string actor_ = "alice";
+  std::deque<Queued> queue_;
+  std::map<std::string, Queued> offered_;
+  int tickets_ = 0;
+};
+
+}  // namespace inbox_poller::poller::testing

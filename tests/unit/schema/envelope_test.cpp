@@ -1,0 +1,98 @@
+#include "schema/envelope.hpp"
+
+#include <boost/json.hpp>
+
+#include "tests/support/catch.hpp"
+
+using namespace inbox_poller::schema;
+namespace json = boost::json;
+
+namespace {
+
+Envelope decoded(std::string_view bytes) {
+  auto envelope = Envelope::decode(bytes);
+  REQUIRE(envelope.ok());
+  return *std::move(envelope);
+}
+
+}  // namespace
+
+TEST_CASE("An envelope is written as the public stores write: sorted keys, two spaces, ASCII") {
+  Envelope message;
+  message.set("to", "bob").set("from", "ada").set("payload", json::parse(R"({"b":[1,2.5],"a":{},"ä":"\u2028😀"})"));
+  message.set_raw("ts", seconds_token(1'771'234'567'123'456'789));
+  CHECK(message.encode() ==
+        "{\n"
+        "  \"from\": \"ada\",\n"
+        "  \"payload\": {\n"
+        "    \"a\": {},\n"
+        "    \"b\": [\n"
+        "      1,\n"
+        "      2.5\n"
+        "    ],\n"
+        "    \"\\u00e4\": \"\\u2028\\ud83d\\ude00\"\n"
+        "  },\n"
+        "  \"to\": \"bob\",\n"
+        "  \"ts\": 1771234567.123456\n"
+        "}\n");
+  CHECK(decoded(message.encode()) == message);
+}
+
+TEST_CASE("What is not changed keeps its bytes, numbers and deep values that no parser of ours would take too") {
+  const std::string deep = std::string(5000, '[') + std::string(5000, ']');
+  Envelope task = decoded("\xEF\xBB\xBF{\"n\": 123456789012345678901234567890, \"x\":1e99999, \"d\": " + deep +
+                          ", \"s\": \"\\ud83d lone\", \"status\": \"open\", \"status\":\"later\"}");
+  CHECK(task.text("status") == "later");
+  task.set("status", "claimed").drop("absent");
+  CHECK(task.raw("n") == "123456789012345678901234567890");
+  CHECK(task.raw("x") == "1e99999");
+  CHECK(task.raw("d") == deep);
+  CHECK(task.raw("s") == "\"\\ud83d lone\"");
+  CHECK(decoded(task.encode()) == task);
+  const json::object shown = task.object();
+  CHECK(shown.at("d").as_string() == deep);
+  CHECK(shown.at("status").as_string() == "claimed");
+}
+
+TEST_CASE("Members of another type than expected are absent") {
+  const Envelope envelope = decoded(R"({"ts":"1.5","id":7,"at":null,"far":1e999,"ok":-2.5e1})");
+  CHECK_FALSE(envelope.number("ts"));
+  CHECK_FALSE(envelope.number("at"));
+  CHECK_FALSE(envelope.number("far"));
+  CHECK_FALSE(envelope.number("none"));
+  CHECK(envelope.number("ok") == -25);
+  CHECK(envelope.text("id").empty());
+  CHECK(envelope.raw("none").empty());
+}
+
+TEST_CASE("What is no object is an error that says where it breaks") {
+  for (const char* bytes : {"", "[]", "{\"a\": NaN}", "{\"a\":1", "nonsense"}) {
+    const auto envelope = Envelope::decode(bytes);
+    REQUIRE_FALSE(envelope.ok());
+    CHECK(envelope.error().code == "envelope.syntax");
+  }
+}
+
+TEST_CASE("A message is its id, however it is spelt; without one it is what it says") {
+  CHECK(identity_of(decoded(R"({"id":"7","a":1})")) == identity_of(decoded(R"({"b":2,"id":"7"})")));
+  CHECK(identity_of(decoded(R"({"a":1,"b":2})")) == identity_of(decoded(R"({"b":2,"a":1})")));
+  CHECK(identity_of(decoded(R"({"a":1})")) != identity_of(decoded(R"({"a":2})")));
+}
+
+TEST_CASE("A file's name hints at an id in the spelling of either store") {
+  CHECK(id_hinted_by("00001771234567123456-0a1b.json") == "0a1b");
+  CHECK(id_hinted_by("msg_4c0f-11.json") == "4c0f-11");
+  CHECK(id_hinted_by("whatever.json").empty());
+  CHECK(id_hinted_by("-x.json").empty());
+  CHECK(id_hinted_by("12-x.txt").empty());
+}
+
+TEST_CASE("A number that came as one goes as one") {
+  for (const char* token : {"1", "-7", "1.0", "1.5", "1e+30", "0.1", "18446744073709551615"}) {
+    const auto value = parse_value(token);
+    REQUIRE(value.ok());
+    CHECK(pretty_ascii(*value) == token);
+  }
+  CHECK(parse_value("1 2").error().code == "json.syntax");
+  CHECK(parse_value("\"\\ud800\"")->as_string() == "\xEF\xBF\xBD");
+}
