@@ -8,7 +8,6 @@ bool TeamSettings::claims(std::string_view team) const {
   return is_glob() ? wildcard_match(name, team) && !(name.starts_with('*') && team.starts_with('.')) : name == team;
 }
 
-
 std::string TeamSettings::team_folder(std::string_view team) const {
   return transport == Transport::jsonl ? folder : root + "/" + std::string(team);
 }

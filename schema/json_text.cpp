@@ -137,9 +137,19 @@ std::string make_parsable(std::string_view json) {
 }
 
 std::string quote(std::string_view value) {
+  if (plain_run(value, 0) == value.size() && value.find('"') == std::string_view::npos) {
+    std::string plain;
+    plain.reserve(value.size() + 2);
+    return plain.append(1, '"').append(value).append(1, '"');
+  }
   std::string repaired;
   repaired.reserve(value.size());
-  for (std::size_t position = 0; position < value.size();) position += append_repaired(repaired, value, position);
+  for (std::size_t position = 0; position < value.size();) {
+    const std::size_t run = plain_run(value, position);
+    repaired.append(value, position, run);
+    position += run;
+    if (position < value.size()) position += append_repaired(repaired, value, position);
+  }
   return boost::json::serialize(boost::json::string(repaired));
 }
 

@@ -1,9 +1,9 @@
 #include "schema/printable.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "schema/odd_characters.hpp"
+#include "schema/plain_run.hpp"
 #include "schema/utf8.hpp"
 
 namespace inbox_poller::schema {
@@ -36,12 +36,10 @@ template <class Spell>
 std::string replace(std::string_view text, Spell spell) {
   std::string out;
   out.reserve(text.size());
-  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };  // nobody spells that in another way
   for (std::size_t at = 0; at < text.size();) {
-    const auto* const odd = std::find_if_not(text.data() + at, text.data() + text.size(), is_plain);
-    const auto plain = static_cast<std::size_t>(odd - text.data()) - at;
-    out += text.substr(at, plain);
-    at += plain;
+    const std::size_t odd = end_of_printable(text, at);  // nobody spells what stands before it in another way
+    out.append(text, at, odd - at);
+    at = odd;
     if (at == text.size()) break;
     const CodePoint point = code_point_at(text, at);
     const std::string spelling = spell(point, text.substr(at, point.length));

@@ -5,6 +5,7 @@
 
 #include "schema/fold.hpp"
 #include "schema/odd_characters.hpp"
+#include "schema/plain_run.hpp"
 #include "schema/utf8.hpp"
 
 namespace inbox_poller::schema {
@@ -183,8 +184,9 @@ bool is_label_at(std::string_view text, std::size_t position) {
 }  // namespace
 
 std::string visible(std::string_view text) {
-  const auto is_plain = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\t'; };
-  if (std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  std::size_t plain = end_of_printable(text, 0);
+  while (plain < text.size() && (text[plain] == '\n' || text[plain] == '\t')) plain = end_of_printable(text, plain + 1);
+  if (plain == text.size()) return std::string(text);
   return respelled(text, text.size(), [](char32_t c, std::string_view itself) -> std::string_view {
     if (is_line_separator(c)) return "\n";
     return c == '\n' || c == '\t' || (!is_control(c) && !is_invisible(c)) ? itself : "";
@@ -196,9 +198,18 @@ std::string neutralise(std::string_view text) {
   std::string result;
   result.reserve(clean.size());
   bool at_line_start = true;
+  std::size_t printable_end = 0;  // as far as that is known
   for (std::size_t i = 0; i < clean.size();) {
     if (at_line_start && (is_turn_marker_at(clean, i) || is_label_at(clean, i))) result += "> ";
     at_line_start = clean[i] == '\n';
+    // Of printable ASCII only the bracket itself looks like one.
+    if (i >= printable_end) printable_end = end_of_printable(clean, i);
+    const std::string_view printable = std::string_view(clean).substr(i, printable_end - i);
+    if (const std::string_view plain = printable.substr(0, printable.find('<')); !plain.empty()) {
+      result += plain;
+      i += plain.size();
+      continue;
+    }
     const CodePoint point = code_point_at(clean, i);
     const std::size_t next = i + point.length;
     if (look(point.value) == '<' && is_tag_at(clean, next))

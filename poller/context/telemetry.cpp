@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 
 #include "poller/filesystem.hpp"
 #include "schema/ids.hpp"
@@ -142,21 +143,29 @@ std::string prepared(std::string_view value) {
 /// terminal, hides or turns the reading direction.
 std::string quoted(std::string_view text) { return schema::printable_json(schema::quote(text)); }
 
-std::string json_line(Event event, const Fields& fields) {
-  std::string line = "{\"ts\":\"" + schema::iso_timestamp(wall_ms()) + "\",\"level\":\"" +
-                     std::string(schema::name_of(event_level(event))) + "\",\"event\":\"" +
-                     std::string(event_name(event)) + "\"";
+/// Stands in a line as it is: short, nothing to escape, nothing that begins like a secret. Nearly every value.
+bool is_harmless(std::string_view value);
+
+std::string json_line(Event event, const Fields& fields, const std::string& time) {
+  std::string line;
+  line.reserve(256);
+  line.append("{\"ts\":\"").append(time).append("\",\"level\":\"").append(schema::name_of(event_level(event)));
+  line.append("\",\"event\":\"").append(event_name(event)).append("\"");
   for (const auto& [name, value] : fields) {
-    line += ",\"" + std::string(name) + "\":";
+    line.append(",\"").append(name).append("\":");
     const bool number = name.ends_with("_ms") || name == "count" || name == "bytes" || name == "attempts";
-    line += number ? value : quoted(prepared(value));
+    if (number)
+      line += value;
+    else if (is_harmless(value))
+      line.append("\"").append(value).append("\"");
+    else
+      line += quoted(prepared(value));
   }
   return line + "}";
 }
 
-std::string text_line(Event event, const Fields& fields, bool colour) {
+std::string text_line(Event event, const Fields& fields, bool colour, const std::string& time) {
   const auto level = event_level(event);
-  const auto time = schema::iso_timestamp(wall_ms());
   std::string_view on, off;
   if (colour && level != LogLevel::info) {
     on = level == LogLevel::debug ? "\x1b[2m" : level == LogLevel::warn ? "\x1b[33m" : "\x1b[31m";
@@ -217,6 +226,13 @@ constexpr auto second_bytes = [] {
 /// False only when none of the above begins at i; told by two bytes, as nearly every place of a text can be.
 bool may_begin(std::string_view text, std::size_t i) {
   return i + 1 < text.size() && (second_bytes[fold(text[i])] >> (fold(text[i + 1]) & 31U) & 1U) != 0;
+}
+
+bool is_harmless(std::string_view value) {
+  if (value.size() > max_field) return false;
+  for (std::size_t i = 0; i < value.size(); ++i)
+    if (value[i] < ' ' || value[i] > '~' || value[i] == '"' || value[i] == '\\' || may_begin(value, i)) return false;
+  return true;
 }
 
 /// The value of `password=…`, `"api_key": "…"`, `AWS_SECRET_ACCESS_KEY=…` or `--token …`, where such a name stands at
@@ -348,7 +364,27 @@ void Telemetry::set_level(config::LogLevel level) { logger_->set_level(to_spdlog
 void Telemetry::emit(Event event, const Fields& fields) {
   const auto level = to_spdlog(event_level(event));
   if (!logger_->should_log(level)) return;
-  logger_->log(level, spdlog::string_view_t(json_ ? json_line(event, fields) : text_line(event, fields, colour_)));
+  const auto time = schema::iso_timestamp(wall_ms());
+  logger_->log(level, spdlog::string_view_t(json_ ? json_line(event, fields, time)
+                                                  : text_line(event, fields, colour_, time)));
+}
+
+void Telemetry::emit(std::span<const LoggedEvent> events) {
+  constexpr std::size_t little = std::size_t{64} << 10;
+  const auto time = schema::iso_timestamp(wall_ms());
+  std::string lines;
+  const auto write = [&] {
+    // Each has passed by its own level already, and the pattern shows none.
+    if (!lines.empty()) logger_->log(spdlog::level::critical, spdlog::string_view_t(lines));
+    lines.clear();
+  };
+  for (const auto& [event, fields, _] : events) {
+    if (!logger_->should_log(to_spdlog(event_level(event)))) continue;
+    if (!lines.empty()) lines += '\n';
+    lines += json_ ? json_line(event, fields, time) : text_line(event, fields, colour_, time);
+    if (lines.size() >= little) write();
+  }
+  write();
 }
 
 HistoryRow history_line(Event event, const Fields& fields, EpochMs at_ms) {
@@ -380,8 +416,12 @@ Status EventBatch::write_history(Ledger& ledger, EpochMs now) const {
   return Done{};
 }
 
-void EventBatch::log(Telemetry& telemetry) const {
-  for (const auto& item : events_) telemetry.emit(item.event, item.fields);
+void EventBatch::add_recorded(EventBatch others) {
+  for (auto& event : others.events_) event.in_history = false;
+  events_.insert(events_.end(), std::make_move_iterator(others.events_.begin()),
+                 std::make_move_iterator(others.events_.end()));
 }
+
+void EventBatch::log(Telemetry& telemetry) const { telemetry.emit(events_); }
 
 }  // namespace inbox_poller::poller

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -108,6 +109,12 @@ config::LogLevel event_level(Event);
 /// by, rule, reason, latency_ms, …
 using Fields = std::vector<std::pair<std::string_view, std::string>>;
 
+struct LoggedEvent {
+  Event event;
+  Fields fields;
+  bool in_history = true;  // not only in the log
+};
+
 /// Replaces what looks like a credential (known token prefixes, `password=…`, bearer tokens) by "***".
 std::string mask_secrets(std::string_view text);
 
@@ -118,6 +125,8 @@ class Telemetry {
   ~Telemetry();
 
   void emit(Event, const Fields&);
+  /// All of them, a line each; as many in one write as are little.
+  void emit(std::span<const LoggedEvent>);
   void set_level(config::LogLevel);
 
  private:
@@ -135,6 +144,8 @@ HistoryRow history_line(Event, const Fields&, EpochMs at_ms);
 class EventBatch {
  public:
   void add(Event event, Fields fields) { events_.push_back({event, std::move(fields), true}); }
+  /// Those whose history is written already.
+  void add_recorded(EventBatch others);
   /// One that the row of its message tells of as well (message_life.hpp): it is logged, and has no line in the history.
   void add_told_by_row(Event event, Fields fields) { events_.push_back({event, std::move(fields), false}); }
   [[nodiscard]] bool empty() const { return events_.empty(); }
@@ -143,12 +154,7 @@ class EventBatch {
   void log(Telemetry&) const;
 
  private:
-  struct Item {
-    Event event;
-    Fields fields;
-    bool in_history;
-  };
-  std::vector<Item> events_;
+  std::vector<LoggedEvent> events_;
 };
 
 }  // namespace inbox_poller::poller

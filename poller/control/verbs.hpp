@@ -103,8 +103,9 @@ class Verbs {
   static void lend_to_hook(const TeamPtr& team, ControlSession& session, HookOffer offer);
   /// A hook that waits for the lead's messages; why not, where it may not.
   Status attach_hook(const TeamPtr& team, const Object& request, const SessionPtr& session);
-  /// `key`, and what its taker got before it over the same connection, was taken; also when that connection is gone.
-  Result<std::size_t> acknowledge_up_to(Team&, const std::string& key);
+  /// `key`, and what its taker got before it over the same connection, also when that connection is gone. None without
+  /// a key.
+  std::vector<std::string> taken_with(Team&, const Take&, const std::string& key) const;
 
   /// The lead's own tools ask: of the one team that it leads, in its name, and only where `lead.mcp_tools` allows it.
   /// Otherwise why not.

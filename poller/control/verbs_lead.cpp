@@ -118,14 +118,12 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
   const auto wait =
       milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_span.count()));
   const auto take = take_of(request, *session);
-  if (const auto taken = text(request, "acked"); !taken.empty()) {
-    // Several may follow: what one of them took says nothing of the others.
-    const auto acknowledged = take.way == config::Way::socket && !take.by_hand
-                                  ? acknowledge_up_to(*team, taken)
-                                  : team->delivery().acknowledge_up_to(take.sink, taken);
-    if (!acknowledged) co_return refuse(acknowledged.error());
-  }
   const bool waits = take.way == config::Way::hook && !take.by_hand;
+  auto taken = taken_with(*team, take, text(request, "acked"));
+  if (!taken.empty() && (session->closed || team->retired() || (waits && session->hook->replaced))) {
+    if (const auto noted = team->delivery().acknowledge(taken); !noted) co_return refuse(noted.error());
+    taken.clear();
+  }
   const WhileWaiting stands(team, take.way == config::Way::mcp);
   const auto deadline = services_.clock.steady() + wait;
   std::vector<Offered> messages;
@@ -138,7 +136,8 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
     if (waits && session->hook->replaced)
       co_return refuse("lead.attached", "a hook of the lead's newer session waits in its place");
     if (waits) hear_of_end(*team, *session->hook);
-    auto offered = team->delivery().offer(take);
+    // What was taken is noted with what is offered instead: one wait for the disk.
+    auto offered = team->delivery().offer(take, std::exchange(taken, {}));
     if (!offered) co_return refuse(offered.error());
     messages = std::move(*offered);
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
@@ -154,11 +153,13 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
   if (!held) co_return refuse(held.error());
   json::array list;
   for (const auto& message : messages) list.push_back(message_view(message));
-  co_return Object{{"ok", true},
-                   {"messages", std::move(list)},
-                   {"block", block(messages)},
-                   {"held", *held},
-                   {"lead_state", to_string(team->delivery().lead_state())}};
+  Object reply{{"ok", true},
+               {"messages", std::move(list)},
+               {"held", *held},
+               {"lead_state", to_string(team->delivery().lead_state())}};
+  const auto* wants_block = request.if_contains("block");
+  if (wants_block == nullptr || *wants_block != json::value(false)) reply["block"] = block(messages);
+  co_return reply;
 }
 
 void Verbs::lend(const TeamPtr& team, const SessionPtr& session, const std::vector<Offered>& messages) {
@@ -186,8 +187,11 @@ void Verbs::lend(const TeamPtr& team, const SessionPtr& session, const std::vect
   }
 }
 
-Result<std::size_t> Verbs::acknowledge_up_to(Team& team, const std::string& key) {
+std::vector<std::string> Verbs::taken_with(Team& team, const Take& take, const std::string& key) const {
   std::vector<std::string> keys;
+  if (key.empty()) return keys;
+  // Several may follow: what one of them took says nothing of the others.
+  if (take.way != config::Way::socket || take.by_hand) return team.delivery().taken_up_to(take.sink, key);
   for (const auto& lent : lent_) {
     if (lent->team.lock().get() != &team) continue;
     const auto& had = lent->messages;
@@ -197,7 +201,7 @@ Result<std::size_t> Verbs::acknowledge_up_to(Team& team, const std::string& key)
     for (auto one = had.begin(); one != found; ++one) keys.push_back(one->key.value);
   }
   keys.push_back(key);
-  return team.delivery().acknowledge(keys);
+  return keys;
 }
 
 json::object Verbs::acknowledge(const Object& request) {

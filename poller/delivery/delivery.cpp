@@ -176,42 +176,77 @@ Result<Delivery::Offerable> Delivery::offerable(const Take& take) const {
   return Offerable{*std::move(rows), digest_due};
 }
 
-Result<std::vector<Offered>> Delivery::offer(const Take& take) {
+Result<std::vector<Offered>> Delivery::offer(const Take& take, const std::vector<std::string>& taken) {
   std::vector<Offered> messages;
-  if (!take.by_hand && chosen() != take.way) return messages;
-  auto found = offerable(take);
-  if (!found) return found.error();
-  auto* const rows = &found->rows;
-  const bool digest_due = found->digest_due;
-  if (rows->empty() && !digest_due) return messages;
-  const auto now = context_.clock.wall_ms();
+  const bool its_turn = take.by_hand || chosen() == take.way;
+  if (taken.empty()) {  // and then most often there is nothing to commit
+    if (!its_turn) return messages;
+    auto found = offerable(take);
+    if (!found) return found.error();
+    if (found->rows.empty() && !found->digest_due) return messages;
+    const auto committed = context_.commit(
+        [&](EventBatch& events) { return lend_out(*std::move(found), take, events, messages); });
+    if (!committed) return committed.error();
+    note_lent(messages, take);
+    return messages;
+  }
+  Status offered = Done{};  // what failed of it undoes only itself
+  std::vector<long long> delivered;
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    if (digest_due) {
-      auto summed = digest(events);
-      if (!summed) return summed.error();
-      if (*summed) rows->push_back(std::move(**summed));
-    }
-    for (auto& row : *rows) {
-      ++row.attempts;  // this offer
-      messages.push_back(outgoing(row, context_.roster, context_.config.limits.message));
-      if (take.most_text && messages.size() > 1 && block(messages).size() > *take.most_text) {
-        messages.pop_back();
-        break;
-      }
-      row.sink = take.sink;
-      events.add_told_by_row(Event::delivery_offered, offered_fields(row));
-    }
-    return context_.ledger.deliveries().mark_offered(ids_of(messages), take.sink, now);
+    if (auto noted = note_taken(taken, Confirmation::acknowledged, {}, events, delivered); !noted) return noted;
+    if (!its_turn) return Done{};
+    EventBatch offers;
+    const auto lend = [&]() -> Status {
+      auto found = offerable(take);
+      if (!found) return found.error();
+      if (found->rows.empty() && !found->digest_due) return Done{};
+      if (auto done = lend_out(*std::move(found), take, offers, messages); !done) return done;
+      return offers.write_history(context_.ledger, context_.clock.wall_ms());
+    };
+    if (auto tried = context_.ledger.attempt(lend, offered); !tried) return tried;
+    if (offered) events.add_recorded(std::move(offers));
+    return Done{};
   });
   if (!committed) return committed.error();
+  forget_loans(delivered);
+  if (!offered) return offered.error();
+  if (!messages.empty()) note_lent(messages, take);
+  return messages;
+}
+
+Status Delivery::lend_out(Offerable found, const Take& take, EventBatch& events, std::vector<Offered>& messages) {
+  if (found.digest_due) {
+    auto summed = digest(events);
+    if (!summed) return summed.error();
+    if (*summed) found.rows.push_back(std::move(**summed));
+  }
+  for (auto& row : found.rows) {
+    ++row.attempts;  // this offer
+    row.sink = take.sink;
+    auto fields = offered_fields(row);
+    messages.push_back(outgoing(std::move(row), context_.roster, context_.config.limits.message));
+    if (take.most_text && messages.size() > 1 && block(messages).size() > *take.most_text) {
+      messages.pop_back();
+      break;
+    }
+    events.add_told_by_row(Event::delivery_offered, std::move(fields));
+  }
+  return context_.ledger.deliveries().mark_offered(ids_of(messages), take.sink, context_.clock.wall_ms());
+}
+
+void Delivery::note_lent(const std::vector<Offered>& messages, const Take& take) {
   std::optional<SteadyTime> until;
   if (take.lease) until = context_.clock.steady() + *take.lease;
-  for (const auto& message : messages) lent_[message.id] = {++handed_out_, message.key.value, take.sink, until};
+  forget_loans(ids_of(messages));
+  for (const auto& message : messages) {
+    const Loan loan{++handed_out_, message.key.value, message.from, message.received_ms, take.sink, until};
+    const auto at = lent_.emplace_hint(lent_.end(), message.id, loan);
+    lent_keys_.emplace(at->second.key, message.id);
+  }
   pointed_.reset();  // somebody read; what comes next is worth a line of its own
-  if (handlers::is_pushed(take.way) && !take.by_hand) return messages;  // whether it goes that way is not known yet
+  if (handlers::is_pushed(take.way) && !take.by_hand) return;  // whether it goes that way is not known yet
   if (!take.by_hand) tell_fall(take.way);
   last_sink_ = take.sink;
-  return messages;
 }
 
 bool Delivery::is_digest_due(bool taken_along) const {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "handlers/gate.hpp"
@@ -81,14 +82,15 @@ class Delivery {
   /// The way that the last batch went.
   [[nodiscard]] const std::string& last_sink() const { return last_sink_; }
 
-  /// Lends out at most `max` messages in the order in which they go; from a closed gate only what is overdue.
-  Result<std::vector<Offered>> offer(const Take&);
+  /// Lends out at most `max` messages in the order in which they go; from a closed gate only what is overdue. `taken`:
+  /// acknowledged in the same transaction, and also when the offer fails.
+  Result<std::vector<Offered>> offer(const Take&, const std::vector<std::string>& taken = {});
   /// The borrower has them. Unknown keys are skipped; returns how many were newly delivered.
   /// `proof`: how it is known, where nobody said so in words; kept as a line of each message's life.
   Result<std::size_t> acknowledge(const std::vector<std::string>& keys, Confirmation how = Confirmation::acknowledged,
                                   const std::string& proof = {});
-  /// The same for everything that was lent out by this sink with or before this message.
-  Result<std::size_t> acknowledge_up_to(const std::string& sink, const std::string& key);
+  /// That key, and those of everything that was lent out by this sink before it.
+  [[nodiscard]] std::vector<std::string> taken_up_to(const std::string& sink, const std::string& key) const;
   /// The borrower went away: those still offered are queued again.
   void give_back(const std::vector<Offered>&,
                  std::string_view reason = "the receiver went away without acknowledging");
@@ -136,6 +138,12 @@ class Delivery {
     bool digest_due = false;
   };
   [[nodiscard]] Result<Offerable> offerable(const Take&) const;
+  // The two halves of offer(), in the open transaction: what became of it is true once that is committed.
+  Status lend_out(Offerable, const Take&, EventBatch&, std::vector<Offered>&);
+  Status note_taken(const std::vector<std::string>& keys, Confirmation, const std::string& proof, EventBatch&,
+                    std::vector<long long>& delivered);
+  void note_lent(const std::vector<Offered>&, const Take&);
+  void forget_loans(const std::vector<long long>& ids);
   boost::asio::awaitable<bool> push_batch();
   /// Something waits, and could be pasted.
   boost::asio::awaitable<bool> may_paste(Take take);
@@ -152,6 +160,8 @@ class Delivery {
   struct Loan {
     long long order = 0;  // of handing out, which is not that of ids: urgent ones go first
     std::string key;
+    std::string from;
+    EpochMs received_ms = 0;
     std::string sink;
     std::optional<SteadyTime> until = {};  // when it comes back by itself
   };
@@ -178,6 +188,7 @@ class Delivery {
   std::optional<SteadyTime> recorded_at_;
   std::optional<SteadyTime> busy_until_;
   std::map<long long, Loan> lent_;  // by message id: what is offered
+  std::unordered_map<std::string_view, long long> lent_keys_;  // of the same, in lent_
   long long handed_out_ = 0;
   std::map<config::Way, int> attached_;
   std::map<config::Way, Backoff> backoff_;

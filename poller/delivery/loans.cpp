@@ -1,6 +1,7 @@
 // What was lent out: acknowledged, given back, taken back.
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "poller/context/message_life.hpp"
 #include "poller/delivery/batch.hpp"
@@ -25,41 +26,77 @@ Result<bool> Delivery::withdraw(const schema::MessageKey& key, std::string_view 
 
 Result<std::size_t> Delivery::acknowledge(const std::vector<std::string>& keys, Confirmation how,
                                          const std::string& proof) {
+  std::vector<long long> delivered;
+  const auto committed = context_.commit(
+      [&](EventBatch& events) { return note_taken(keys, how, proof, events, delivered); });
+  if (!committed) return committed.error();
+  forget_loans(delivered);
+  return delivered.size();
+}
+
+Status Delivery::note_taken(const std::vector<std::string>& keys, Confirmation how, const std::string& proof,
+                            EventBatch& events, std::vector<long long>& delivered) {
   const auto now = context_.clock.wall_ms();
+  std::vector<MessageRow> rows;  // what their events name; of what is lent that is known
   std::vector<long long> ids;
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    for (const auto& key : keys) {
+  for (const auto& key : keys) {
+    MessageRow row;
+    if (const auto known = lent_keys_.find(key); known != lent_keys_.end()) {
+      const auto& loan = lent_.at(known->second);
+      row.id = known->second;
+      row.team = context_.name;
+      row.key = {key};
+      row.sender = loan.from;
+      row.sink = loan.sink;
+      row.received_ms = loan.received_ms;
+    } else {
+      // It may have come back to the queue when its taker's connection broke; it was taken all the same.
       auto found = context_.ledger.messages().find({key});
       if (!found) return found.error();
       if (!*found || (*found)->team != context_.name) continue;
-      auto& row = **found;
-      if (row.delivery != DeliveryState::offered && row.delivery != DeliveryState::queued) continue;
-      ids.push_back(row.id);
-      row.confirmed = how;
-      row.delivered_ms = now;
-      auto fields = delivered_fields(row);
-      if (proof.empty()) {
-        events.add_told_by_row(Event::delivery_delivered, std::move(fields));
-      } else {
-        fields.emplace_back("reason", proof);
-        events.add(Event::delivery_delivered, std::move(fields));
-      }
+      row = *std::move(*found);
     }
-    return context_.ledger.deliveries().mark_delivered(ids, now, how);
-  });
-  if (!committed) return committed.error();
-  for (const auto id : ids) lent_.erase(id);
-  return ids.size();
+    row.confirmed = how;
+    row.delivered_ms = now;
+    ids.push_back(row.id);
+    rows.push_back(std::move(row));
+  }
+  auto moved = context_.ledger.deliveries().mark_delivered(ids, now, how);
+  if (!moved) return moved.error();
+  delivered = *std::move(moved);
+  std::sort(delivered.begin(), delivered.end());
+  std::set<long long> told;
+  for (const auto& row : rows) {
+    if (!std::binary_search(delivered.begin(), delivered.end(), row.id) || !told.insert(row.id).second) continue;
+    auto fields = delivered_fields(row);
+    if (proof.empty()) {
+      events.add_told_by_row(Event::delivery_delivered, std::move(fields));
+    } else {
+      fields.emplace_back("reason", proof);
+      events.add(Event::delivery_delivered, std::move(fields));
+    }
+  }
+  return Done{};
 }
 
-Result<std::size_t> Delivery::acknowledge_up_to(const std::string& sink, const std::string& key) {
-  // It may have come back to the queue when its taker's connection broke; it was taken all the same.
-  std::vector<std::string> keys{key};
-  const auto last = std::find_if(lent_.begin(), lent_.end(), [&](const auto& lent) { return lent.second.key == key; });
-  if (last != lent_.end())
-    for (const auto& [id, lent] : lent_)
-      if (lent.sink == sink && lent.order < last->second.order) keys.push_back(lent.key);
-  return acknowledge(keys);
+void Delivery::forget_loans(const std::vector<long long>& ids) {
+  for (const auto id : ids) {
+    const auto loan = lent_.find(id);
+    if (loan == lent_.end()) continue;
+    lent_keys_.erase(loan->second.key);
+    lent_.erase(loan);
+  }
+}
+
+std::vector<std::string> Delivery::taken_up_to(const std::string& sink, const std::string& key) const {
+  std::vector<std::string> keys;
+  if (const auto last = lent_keys_.find(key); last != lent_keys_.end()) {
+    const auto& order = lent_.at(last->second).order;
+    for (const auto& [id, loan] : lent_)
+      if (loan.sink == sink && loan.order < order) keys.push_back(loan.key);
+  }
+  keys.push_back(key);
+  return keys;
 }
 
 void Delivery::give_back(const std::vector<Offered>& messages, std::string_view reason) {
@@ -79,10 +116,9 @@ void Delivery::give_back(const std::vector<Offered>& messages, std::string_view 
     }
     return requeue(ids_of(back));
   });
-  for (const auto& message : back) {
-    if (committed) lent_.erase(message.id);
-    if (!committed) lent_[message.id].until = context_.clock.steady();  // tried again by settle()
-  }
+  if (committed) return forget_loans(ids_of(back));
+  for (const auto& message : back)  // tried again by settle()
+    if (const auto loan = lent_.find(message.id); loan != lent_.end()) loan->second.until = context_.clock.steady();
 }
 
 void Delivery::unoffer(const std::vector<Offered>& messages, std::string_view reason) {
@@ -100,7 +136,7 @@ void Delivery::unoffer(const std::vector<Offered>& messages, std::string_view re
     return context_.ledger.deliveries().unoffer(ids);
   });
   if (committed)
-    for (const auto id : ids) lent_.erase(id);
+    forget_loans(ids);
   else
     give_back(messages, reason);
 }
@@ -166,8 +202,7 @@ void Delivery::take_back(const std::vector<long long>& ids, std::string_view rea
                {{"team", context_.name}, {"count", std::to_string(ids.size())}, {"reason", std::string(reason)}});
     return requeue(ids);
   });
-  if (committed)
-    for (const auto id : ids) lent_.erase(id);
+  if (committed) forget_loans(ids);
 }
 
 /// In the open transaction. What the rows forget with it is kept as lines.

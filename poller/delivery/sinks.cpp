@@ -42,20 +42,20 @@ bool ends_inside_a_line(FileSystem& files, const std::string& path, const FileSt
 
 }  // namespace
 
-Offered outgoing(const MessageRow& row, const schema::Roster& roster, config::Bytes limit) {
+Offered outgoing(MessageRow row, const schema::Roster& roster, config::Bytes limit) {
   Offered message;
   message.id = row.id;
-  message.key = row.key;
-  message.from = row.sender;
-  message.timestamp = row.message.timestamp;
-  message.type = row.type;
+  message.key = std::move(row.key);
+  message.from = std::move(row.sender);
+  message.timestamp = std::move(row.message.timestamp);
   message.received_ms = row.received_ms;
   message.attempts = row.attempts;
-  if (row.type.ends_with("_ask")) message.request_id = row.request_id;
-  message.summary = row.message.summary;
-  message.text = row.message.text;
+  if (row.type.ends_with("_ask")) message.request_id = std::move(row.request_id);
+  message.type = std::move(row.type);
+  message.summary = std::move(row.message.summary);
+  message.text = std::move(row.message.text);
   message.cut = cut(message.text, static_cast<std::size_t>(limit.count));
-  if (const auto* member = roster.find(row.sender)) message.color = member->color;
+  if (const auto* member = roster.find(message.from)) message.color = member->color;
   return message;
 }
 

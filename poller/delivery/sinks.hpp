@@ -34,7 +34,7 @@ struct Offered {
 
 /// Reads a ledger row back into what is delivered. The colour is the roster's; the envelope's is what the sender
 /// claims.
-Offered outgoing(const MessageRow&, const schema::Roster&, config::Bytes limit);
+Offered outgoing(MessageRow, const schema::Roster&, config::Bytes limit);
 
 /// One JSON object, one line, no newline at the end: {message_key, from, color, summary, timestamp, type, text,
 /// received_ms, attempts}, with an ask also {request_id}. The line about a cut stands at the text's end. Harmless on a

@@ -106,12 +106,19 @@ Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::strin
       json_list(ids), sink, now);
 }
 
-Status DeliveryTable::mark_delivered(const std::vector<long long>& ids, EpochMs now, Confirmation confirmed) {
+Result<std::vector<long long>> DeliveryTable::mark_delivered(const std::vector<long long>& ids, EpochMs now,
+                                                             Confirmation confirmed) {
   // `queued` too: an acknowledgement may come after we gave up waiting for it, and is still true.
-  return database_.run(
+  Statement moved = database_.query(
       "UPDATE deliveries SET state = 'delivered', delivered_ms = ?2, confirmed = ?3 "
-      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state IN ('queued', 'offered')",
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state IN ('queued', 'offered') RETURNING message",
       json_list(ids), now, to_string(confirmed));
+  const auto id_of = [](const Database&, const Statement& row) -> Result<long long> {
+    long long id = 0;
+    row.get(0, id);
+    return id;
+  };
+  return all_rows<long long>(std::move(moved), id_of, database_);
 }
 
 Status DeliveryTable::mark_expired(const std::vector<long long>& ids, EpochMs now) {

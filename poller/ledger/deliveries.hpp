@@ -25,8 +25,9 @@ class DeliveryTable {
                                             std::optional<Overdue> overdue = std::nullopt, Owed owed = Owed::of_late);
   /// What is queued is lent to a sink. Here and below: ids that are not in the state a step starts from stay as they are.
   Status mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now);
-  Status mark_delivered(const std::vector<long long>& ids, EpochMs now,
-                        Confirmation confirmed = Confirmation::acknowledged);
+  /// Returns those that were not delivered before, in no order.
+  Result<std::vector<long long>> mark_delivered(const std::vector<long long>& ids, EpochMs now,
+                                                Confirmation confirmed = Confirmation::acknowledged);
   /// Given up: what is queued (or offered) becomes expired.
   Status mark_expired(const std::vector<long long>& ids, EpochMs now);
   /// Queued messages of any priority that were received at or before this moment, in no order.

@@ -9,7 +9,7 @@ namespace {
 
 // fullfsync is for macOS, where fsync alone does not reach the disk; elsewhere it changes nothing. Temporary tables
 // stay in memory so that a full disk cannot fail a read. The size limit cuts the log back after an operator's long read
-// held it up.
+// held it up. The cache (16 MiB) holds what a burst wrote until it is handed over; checkpoint_if_due() gives it back.
 constexpr const char* settings = R"sql(
 PRAGMA busy_timeout = 250;
 PRAGMA synchronous = FULL;
@@ -20,6 +20,7 @@ PRAGMA cell_size_check = ON;
 PRAGMA secure_delete = OFF;
 PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 16777216;
+PRAGMA cache_size = -16384;
 )sql";
 
 Status make_tables(Database& database) {

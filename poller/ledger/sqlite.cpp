@@ -54,6 +54,18 @@ void Statement::bind(int index, Blob blob) {
   check_bound(sqlite3_bind_blob64(statement_, index, bytes, blob.bytes.size(), SQLITE_TRANSIENT));
 }
 
+void Statement::bind_kept(int index, std::string_view text) {
+  if (statement_ == nullptr) return;
+  const char* bytes = text.data() == nullptr ? "" : text.data();
+  check_bound(sqlite3_bind_text64(statement_, index, bytes, text.size(), SQLITE_STATIC, SQLITE_UTF8));
+}
+
+void Statement::bind_kept(int index, Blob blob) {
+  if (statement_ == nullptr) return;
+  const char* bytes = blob.bytes.data() == nullptr ? "" : blob.bytes.data();
+  check_bound(sqlite3_bind_blob64(statement_, index, bytes, blob.bytes.size(), SQLITE_STATIC));
+}
+
 void Statement::get(int column, std::string& value) const {
   // column_blob hands out the stored bytes of TEXT and BLOB alike, without a conversion that could stop at a NUL.
   const void* bytes = sqlite3_column_blob(statement_, column);
@@ -68,6 +80,8 @@ void Statement::get(int column, std::string& value) const {
 // Database
 
 Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
+  // Nobody asks SQLite how much memory it uses, and to count it costs a lock for each allocation. Refused once it runs.
+  [[maybe_unused]] static const int uncounted = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   std::unique_ptr<Database> database(new Database(path));
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
   if (const int result = sqlite3_open_v2(path.c_str(), &database->handle_, flags, nullptr); result != SQLITE_OK) {
@@ -150,6 +164,8 @@ int Database::committed(void* database, sqlite3* /*handle*/, const char* /*schem
 
 void Database::checkpoint_if_due() {
   if (pages_in_log_ >= many_pages && !in_transaction_) checkpoint();
+  if (sqlite3_total_changes(handle_) == changes_before_ && !in_transaction_) sqlite3_db_release_memory(handle_);
+  changes_before_ = sqlite3_total_changes(handle_);
 }
 
 /// A failure leaves the log as it is: nothing is lost, and the next one will be tried.

@@ -8,11 +8,11 @@
 #include <sqlite3.h>
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "schema/error.hpp"
@@ -49,6 +49,9 @@ class Statement {
   void bind(int index, long long value);
   void bind(int index, std::string_view text);
   void bind(int index, Blob blob);
+  /// Likewise, without a copy: whoever binds it keeps the bytes until the statement has run.
+  void bind_kept(int index, std::string_view text);
+  void bind_kept(int index, Blob blob);
   /// A value that must not be bound: next() fails, "ledger.sql".
   void refuse(std::string_view why);
   [[nodiscard]] bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
@@ -117,7 +120,8 @@ class Database {
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
 
   /// Moves what stands in the write-ahead log into the database when that is much. Left alone, a commit does it when it
-  /// is four times as much, and whoever waits for that commit waits for it.
+  /// is four times as much, and whoever waits for that commit waits for it. Nothing written since the last call: the
+  /// pages that a burst left in memory go.
   void checkpoint_if_due();
 
   [[nodiscard]] int changes() const { return sqlite3_changes(handle_); }
@@ -145,7 +149,11 @@ class Database {
   sqlite3* handle_ = nullptr;
   bool in_transaction_ = false;
   int pages_in_log_ = 0;
-  std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> cache_;
+  int changes_before_ = 0;  // when checkpoint_if_due() was last called
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, Hash, std::equal_to<>> cache_;
 };
 
 /// All rows of a statement, each made by `read`: Result<T>(const Database&, const Statement&).

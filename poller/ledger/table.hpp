@@ -72,7 +72,7 @@ struct Cell<bool> : Cell<int> {
 template <>
 struct Cell<std::string> {
   static std::string declared(std::string_view) { return "TEXT NOT NULL"; }
-  static void bind(Statement& to, int index, std::string_view value) { to.bind(index, value); }
+  static void bind(Statement& to, int index, std::string_view value) { to.bind_kept(index, value); }  // the row lasts
   static bool read(const Statement& from, int column, std::string& value) {
     from.get(column, value);
     return true;
@@ -83,7 +83,7 @@ struct Cell<std::string> {
 /// Bytes of somebody else, which need not be text.
 struct BytesCell : Cell<std::string> {
   static std::string declared(std::string_view) { return "BLOB NOT NULL"; }
-  static void bind(Statement& to, int index, std::string_view value) { to.bind(index, Blob{value}); }
+  static void bind(Statement& to, int index, std::string_view value) { to.bind_kept(index, Blob{value}); }
 };
 
 /// The key of a message, or none.

@@ -101,7 +101,8 @@ void Consumer::line_came(std::string_view line, Nanoseconds at) {
   }
   const json::value* ok = object.if_contains("ok");
   if (!ok || !ok->is_bool() || !ok->as_bool()) give_up("the daemon answered " + std::string(line.substr(0, 300)));
-  json::object next{{"verb", "recv"}, {"team", team_}, {"max", 1000}, {"wait_ms", 3'600'000}, {"even_busy", true}};
+  json::object next{{"verb", "recv"}, {"team", team_}, {"max", 1000}, {"wait_ms", 3'600'000}, {"even_busy", true},
+                    {"block", false}};
   attached_ = true;
   if (const json::value* messages = object.if_contains("messages"); messages && !messages->as_array().empty()) {
     next["acked"] = messages->as_array().back().at("message_key");

@@ -139,6 +139,34 @@ TEST_CASE("what was not delivered within delivery.expire_after is given up, and 
   CHECK(world.receive().empty());
 }
 
+TEST_CASE("what was taken is noted with what is offered instead, and stays noted where that cannot be read") {
+  World world;
+  world.write_lead({World::entry("w1", "first", 1), World::entry("w1", "second", 2)});
+  world.poll();
+  Take one = World::by_hand();
+  one.max = 1;
+  auto& delivery = world.team->delivery();
+  const auto first = *delivery.offer(one);
+  REQUIRE(texts(first) == std::vector<std::string>{"first"});
+  sqlite3* other = nullptr;
+  REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &other) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, "UPDATE messages SET sum = sum + 1", nullptr, nullptr, nullptr) == SQLITE_OK);
+  const auto unreadable = delivery.offer(one, {first[0].key.value});
+  REQUIRE(sqlite3_exec(other, "UPDATE messages SET sum = sum - 1", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(other);
+  CHECK_FALSE(unreadable);
+  CHECK(state_of(world, first[0]) == DeliveryState::delivered);
+  CHECK_FALSE(delivery.is_lent(first[0].id));
+  CHECK(world.logged("delivery.delivered"));
+
+  const auto second = *delivery.offer(one, {first[0].key.value});  // said once more: nothing is delivered twice
+  REQUIRE(texts(second) == std::vector<std::string>{"second"});
+  CHECK(second[0].attempts == 1);
+  CHECK(delivery.offer(one, {second[0].key.value})->empty());
+  CHECK(world.ledger->deliveries().counts("t")->delivered == 2);
+  CHECK(world.ledger->deliveries().counts("t")->offered == 0);
+}
+
 TEST_CASE("a lead that has gone gets nothing, however long it waited and however urgent it is") {
   World world([](config::TeamConfig& config) {
     config.delivery.max_wait = std::chrono::seconds(1);

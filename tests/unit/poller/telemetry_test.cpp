@@ -72,6 +72,41 @@ TEST_CASE("on a terminal's format an event is one line too") {
   CHECK(lines[0].find("request.decided  team=t  reason=\"a b\\n\\u001b[2J c\"") != std::string::npos);
 }
 
+TEST_CASE("events of one transaction are a line each, as if they had come one by one") {
+  const test::ScratchDir folder;
+  const std::vector<std::pair<Event, Fields>> events{
+      {Event::message_accepted, {{"team", "t"}, {"from", "ann"}, {"reason", "a \"b\"\n\x1b[2J\\ \u00e4 \xff"}}},
+      {Event::message_refused, {{"team", "t"}, {"reason", "password=hunter2 and more"}, {"count", "2"}}},
+      {Event::delivery_offered, {{"team", "t"}, {"message_key", std::string(32, 'a')}, {"attempts", "1"}}},
+      {Event::message_bad, {{"team", "t"}, {"reason", std::string(5000, 'x')}}}};
+  for (const auto format : {config::LogFormat::json, config::LogFormat::text}) {
+    const auto alone = folder.path() / "alone";
+    const auto together = folder.path() / "together";
+    {
+      const auto one = Telemetry::open(settings(alone, format));
+      const auto all = Telemetry::open(settings(together, format));
+      REQUIRE((one && all));
+      (*all)->set_level(config::LogLevel::warn);
+      EventBatch batch;
+      for (const auto& [event, fields] : events) {
+        batch.add_told_by_row(event, fields);
+        if (event_level(event) == config::LogLevel::warn) (*one)->emit(event, fields);
+      }
+      for (int i = 0; i < 30; ++i) batch.add_told_by_row(events[3].first, events[3].second);  // more than one write
+      for (int i = 0; i < 30; ++i) (*one)->emit(events[3].first, events[3].second);
+      batch.log(**all);
+    }
+    const auto timeless = [](const std::string& line) { return line.substr(line.find("warn")); };
+    auto expected = lines_of(alone);
+    auto written = lines_of(together);
+    REQUIRE(written.size() == 32);
+    REQUIRE(expected.size() == written.size());
+    for (std::size_t i = 0; i < written.size(); ++i) CHECK(timeless(written[i]) == timeless(expected[i]));
+    std::filesystem::remove(alone);
+    std::filesystem::remove(together);
+  }
+}
+
 TEST_CASE("what looks like a credential is masked, the rest of the sentence stays") {
   CHECK(mask_secrets("git push https://x") == "git push https://x");
   CHECK(mask_secrets("curl -H 'Authorization: Bearer abcdef123456' x") == "curl -H 'Authorization: Bearer ***' x");

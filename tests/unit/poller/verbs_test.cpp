@@ -48,6 +48,17 @@ std::vector<std::string> strings(const json::value& list) { return json::value_t
 
 }  // namespace
 
+TEST_CASE("recv leaves out the block for who says that he needs none") {
+  Serving serving;
+  serving.world.write_lead({World::entry("w1", "one", 1), World::entry("w1", "two", 2)});
+  REQUIRE(serving.until([&] { return serving.world.ledger->deliveries().counts("t")->queued == 2; }));
+  const auto with = serving.ask("recv", {{"max", 1}, {"hold", true}});
+  CHECK(with.at("block").as_string().find("one") != std::string::npos);
+  const auto without = serving.ask("recv", {{"max", 1}, {"hold", true}, {"block", false}});
+  CHECK(without.at("messages").at(0).at("text") == "two");
+  CHECK_FALSE(without.contains("block"));
+}
+
 TEST_CASE("shutdown asks one worker or all, and tells whom it could not ask and why") {
   Serving serving;
   const auto first = serving.ask("shutdown", {{"member", "w1"}, {"reason", "done"}, {"force_after_ms", 60'000}});
