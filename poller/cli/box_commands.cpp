@@ -152,7 +152,7 @@ ExitCode inbox(Context& context, Box& box, const BoxOptions&) {
   std::vector<Row> rows;
   for (const json::object* one : objects_of(*found, "messages"))
     rows.push_back({text_of(*one, "id"), text_of(*one, "from"), text_of(*one, "type")});
-  text += table(rows, "  ");
+  text += context.console.table(rows, "  ");
   for (const json::object* one : objects_of(*found, "unreadable"))
     text += "  cannot be read: " + text_of(*one, "reason") + '\n';
   text += "tasks: " + count(tasks, "open") + " open, " + count(tasks, "claimed") + " claimed, " + count(tasks, "done") +
