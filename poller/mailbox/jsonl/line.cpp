@@ -63,7 +63,7 @@ std::string seconds_of(std::string_view timestamp) {
 std::string ascii(std::string_view value) {
   std::string out = "\"";
   const auto unit = [&](char32_t value_of_unit) {
-    std::array<char, 8> text{};
+    std::array<char, 16> text{};
     std::snprintf(text.data(), text.size(), "\\u%04x", static_cast<unsigned>(value_of_unit));
     out += text.data();
   };
