@@ -185,6 +185,7 @@ void InboxDocument::set_read(std::size_t index) {
   bytes_.replace(entry.read_value.begin - part_.offset, entry.read_value.size(), "true ");
   --entry.read_value.end;
   entry.read = ReadFlag::read;
+  entry.in_place = true;
 }
 
 std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes) const {
