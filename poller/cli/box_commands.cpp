@@ -35,14 +35,14 @@ struct BoxOptions {
 };
 
 /// One actor's operations, for one command.
-struct Box {
+struct ActorsBox {
   PosixFileSystem files;
   SystemClock clock;
   boost::asio::io_context loop{1};
   std::unique_ptr<MaildirOperations> operations;
 };
 
-using Act = ExitCode (*)(Context&, Box&, const BoxOptions&);
+using Act = ExitCode (*)(Context&, ActorsBox&, const BoxOptions&);
 
 /// Opens the box and does one thing in it.
 ExitCode in_box(Context& context, const BoxOptions& options, Act act) {
@@ -50,7 +50,7 @@ ExitCode in_box(Context& context, const BoxOptions& options, Act act) {
   if (!root) return fail_box(context, root.error());
   const auto who = options.place.who();
   if (!who) return fail_box(context, who.error());
-  Box box;
+  ActorsBox box;
   auto opened = MaildirOperations::open(*root, *who, box.files, box.clock, box.loop.get_executor());
   if (!opened) return fail_box(context, opened.error());
   box.operations = *std::move(opened);
@@ -83,7 +83,7 @@ ExitCode show_none(Context& context, std::string_view name, const std::string& w
 
 // --- mail
 
-ExitCode send(Context& context, Box& box, const BoxOptions& options) {
+ExitCode send(Context& context, ActorsBox& box, const BoxOptions& options) {
   auto payload = value_of(context, options);
   if (!payload) return fail_box(context, payload.error());
   return show_one(context, "message",
@@ -99,7 +99,7 @@ boost::asio::awaitable<void> receive(Operations& operations, Filter filter, mill
 }
 
 /// Out first, taken afterwards: whatever ends us in between, it comes again.
-ExitCode recv_within(Context& context, Box& box, const BoxOptions& options, milliseconds within) {
+ExitCode recv_within(Context& context, ActorsBox& box, const BoxOptions& options, milliseconds within) {
   Filter filter;
   if (!options.type.empty()) filter.type = options.type;
   if (!options.in_reply_to.empty()) filter.reply_to = options.in_reply_to;
@@ -128,15 +128,15 @@ ExitCode recv_within(Context& context, Box& box, const BoxOptions& options, mill
   return ExitCode::done;
 }
 
-ExitCode recv(Context& context, Box& box, const BoxOptions& options) {
+ExitCode recv(Context& context, ActorsBox& box, const BoxOptions& options) {
   return recv_within(context, box, options, options.timeout.value_or(longest_wait));
 }
 
-ExitCode try_recv(Context& context, Box& box, const BoxOptions& options) {
+ExitCode try_recv(Context& context, ActorsBox& box, const BoxOptions& options) {
   return recv_within(context, box, options, milliseconds(0));
 }
 
-ExitCode inbox(Context& context, Box& box, const BoxOptions&) {
+ExitCode inbox(Context& context, ActorsBox& box, const BoxOptions&) {
   auto found = box.operations->inbox();
   if (!found) return fail_box(context, found.error());
   if (context.json) {
@@ -162,36 +162,36 @@ ExitCode inbox(Context& context, Box& box, const BoxOptions&) {
 
 // --- tasks
 
-ExitCode post(Context& context, Box& box, const BoxOptions& options) {
+ExitCode post(Context& context, ActorsBox& box, const BoxOptions& options) {
   const auto payload = value_of(context, options);
   if (!payload) return fail_box(context, payload.error());
   return show_one(context, "task", box.operations->post(options.type, *payload, options.priority));
 }
 
-ExitCode claim(Context& context, Box& box, const BoxOptions& options) {
+ExitCode claim(Context& context, ActorsBox& box, const BoxOptions& options) {
   const auto type = options.type.empty() ? std::nullopt : std::optional(options.type);
   const auto claimed = box.operations->claim(type, options.lease.value_or(Operations::default_lease));
   if (claimed && !claimed->has_value()) return show_none(context, "task", "no open task");
   return show_one(context, "task", claimed ? Result<json::object>(**claimed) : Result<json::object>(claimed.error()));
 }
 
-ExitCode complete(Context& context, Box& box, const BoxOptions& options) {
+ExitCode complete(Context& context, ActorsBox& box, const BoxOptions& options) {
   const auto result = value_of(context, options);
   if (!result) return fail_box(context, result.error());
   return show_one(context, "task", box.operations->complete(options.id, *result));
 }
 
-ExitCode heartbeat(Context& context, Box& box, const BoxOptions& options) {
+ExitCode heartbeat(Context& context, ActorsBox& box, const BoxOptions& options) {
   return show_one(context, "task",
                   box.operations->heartbeat(options.id, options.lease.value_or(Operations::default_lease)));
 }
 
-ExitCode abandon(Context& context, Box& box, const BoxOptions& options) {
+ExitCode abandon(Context& context, ActorsBox& box, const BoxOptions& options) {
   return show_one(context, "task", box.operations->abandon(options.id, options.reason));
 }
 
 /// Looks until nothing is half given back, and for as long as it is told to.
-ExitCode sweep(Context& context, Box& box, const BoxOptions& options) {
+ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
   const SteadyTime until = box.clock.steady() + options.timeout.value_or(milliseconds(0));
   json::array all;
   std::string text;
