@@ -87,7 +87,7 @@ class Lines(Mailboxes):
                 break
         self.assertLess(sent, 20_000, "it reads on and on")
         status = pathlib.Path("/proc/%d/status" % client.process.pid).read_text()
-        self.assertLess(int(status.split("VmRSS:")[1].split()[0]), 64 << 10)
+        self.assertLess(int(status.split("VmRSS:")[1].split()[0]), 256 << 10)  # sanitizers take most of it
         os.set_blocking(client.process.stdin.fileno(), True)
         client.wait("every answer", lambda: len(client.answers) >= sent - 1, 60)
 
