@@ -6,6 +6,7 @@
 #include "tests/fuzz/fuzz.hpp"
 
 using namespace inbox_poller::schema;
+using namespace inbox_poller::poller;
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include "poller/mailbox/arrays/inbox_document.hpp"
 
 using namespace inbox_poller::schema;
+using namespace inbox_poller::poller;
 
 namespace {
 
