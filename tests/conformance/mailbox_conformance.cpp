@@ -553,6 +553,20 @@ std::string others_are_seen(System& system) {
               "that somebody consumed them is not told");
 }
 
+std::string taken_back_is_consumed_again(System& system) {
+  others_write(system, 3);
+  system.remember();
+  static_cast<void>(settle(system, take(system), Disposal::consume));
+  system.put_back();
+  others_write(system, 1, 3);
+  for (const bool held : {true, false, false}) {
+    system.hold(held);
+    const auto batch = take(system);
+    static_cast<void>(settle(system, batch, Disposal::consume));
+  }
+  return need(texts(system).empty(), "what somebody put back unread stays so");
+}
+
 const std::vector<Case> cases{
     {"what is posted is there as it was posted", {Defect::cuts_texts}, posted_is_there},
     {"the same key posted twice is there once, also after reopening", {Defect::posts_twice}, once_for_each_key},
@@ -598,6 +612,9 @@ const std::vector<Case> cases{
     {"only what may go is taken out", {Defect::trims_all}, trims_what_may_go},
     {"what stands in a box is held", {Defect::holds_nothing}, held_is_told},
     {"a box has news when something is in it that was not shown", {Defect::has_no_news}, news_are_told},
+    {"what was consumed and is put back unread is consumed again, however long the box is held",
+     {Defect::consumes_once},
+     taken_back_is_consumed_again},
     {"that somebody else consumes is seen", {Defect::sees_no_others}, others_are_seen},
 };
 

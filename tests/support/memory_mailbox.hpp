@@ -42,6 +42,7 @@ enum class Defect {
   holds_nothing,
   has_no_news,
   sees_no_others,
+  consumes_once,  // what was put back unread stays so
 };
 
 class MemoryMailbox final : public poller::Mailbox {
@@ -109,6 +110,7 @@ class MemoryMailbox final : public poller::Mailbox {
         continue;
       }
       look.settled.insert(look.shown[i]);
+      if (disposal == poller::Disposal::consume) look.owed.insert(look.shown[i]);
       const bool consumes = disposal == poller::Disposal::consume || defect_ == Defect::consumes_what_is_left;
       Entry* entry = find(boxes_[name], look.shown[i]);
       if (entry == nullptr || entry->read || !consumes || !may_consume || defect_ == Defect::consumes_nothing) continue;
@@ -116,6 +118,10 @@ class MemoryMailbox final : public poller::Mailbox {
       ++told.consumed;
       look.before[entry->key] = true;
     }
+    const auto obstacle = obstacles_.find(name);
+    const bool held = obstacle != obstacles_.end() && obstacle->second.put != poller::Put::done;
+    for (Entry& entry : boxes_[name])
+      if (may_consume && !held && look.owed.contains(entry.key) && defect_ == Defect::none) entry.read = true;
     if (defect_ == Defect::consumes_all)
       for (Entry& entry : boxes_[name]) entry.read = true;
     look.shown.clear();
@@ -231,6 +237,7 @@ class MemoryMailbox final : public poller::Mailbox {
   struct Look {
     std::optional<poller::Reader> reader;
     std::set<schema::MessageKey> settled;
+    std::set<schema::MessageKey> owed;   // to be consumed, however often somebody takes that back
     std::set<schema::MessageKey> again;  // until the look ends
     std::vector<schema::MessageKey> shown;
     std::map<schema::MessageKey, bool> before;  // whether it was read

@@ -199,7 +199,8 @@ bool ArraysMailbox::was_shown(const Box& box, const InboxEntry& entry) {
 }
 
 bool ArraysMailbox::is_owed(const Box& box, const InboxEntry& entry) {
-  return (entry.known && box.reader == Reader::owner) || box.owed.contains(entry.key);
+  const bool by_head = entry.known && box.reader == Reader::owner && !box.look->anew;
+  return by_head || box.owed.contains(entry.key);
 }
 
 void ArraysMailbox::show_some(Box& box, std::size_t most, Batch& batch) {
@@ -270,7 +271,8 @@ void ArraysMailbox::finish(Box& box, std::size_t known) {
   for (std::size_t i = 0; i < document.entries().size(); ++i) {
     const InboxEntry& entry = document.entries()[i];
     if (i >= known && was_shown(box, entry)) settled.push_back(fingerprint(entry.key));
-    if ((i >= known || box.reader == Reader::beside) && box.owed.contains(entry.key))
+    // What the head covered until somebody took our flag back is owed by itself from now on.
+    if ((i >= known || box.reader == Reader::beside) && is_owed(box, entry))
       owed.push_back(fingerprint(entry.key));
   }
   box.settled = KeySet(std::move(settled));
