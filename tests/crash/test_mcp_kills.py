@@ -31,7 +31,7 @@ class McpKills(Mailboxes):
                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # it may lose its server
             self.stops.append(lambda one=reader: one.poll() is None and one.kill())
             server = int(reader.stdout.readline())
-            for _ in range(min(60, total - posted)):
+            for _ in range(min(20, total - posted)):
                 posted += 1
                 self.post("alice", "message %d" % posted)
                 time.sleep(chance.random() * 0.004)

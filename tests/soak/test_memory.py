@@ -35,9 +35,9 @@ class Memory(ProcessTest):
         self.start_daemon(self.team, more, team_more='foreign_consumer = "ignore"')  # we tidy up behind its back
 
     def in_use(self):
-        """Bytes, once the daemon has come to rest: the least of a second."""
+        """Bytes, once the daemon has come to rest: the least of some polls. What a look read is held until the next poll."""
         told = []
-        for _ in range(10):
+        for _ in range(30):
             time.sleep(0.1)
             words = self.heap.read_text().split()
             if len(words) == 2:  # it may be being written
