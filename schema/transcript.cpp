@@ -12,7 +12,7 @@ namespace {
 
 bool is_visible(char c) { return c > ' ' && c <= '~'; }
 
-constexpr std::string_view interruption = "[Ask interrupted by user";
+constexpr std::string_view interruption = "[Request interrupted by user";
 
 /// The comparable text of all strings in a line at once. `\u003c` and its like are the character they stand for.
 std::string comparable_of_json(std::string_view json) {

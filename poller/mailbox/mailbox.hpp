@@ -109,7 +109,7 @@ struct Batch {
   std::vector<Taken> taken;  // in the box's order. With `torn`: what stands whole before the damage; not to be settled
   bool more = false;         // take() again, after settle(), for what follows
   std::vector<Sign> signs;   // with the first piece of a look
-  BoxSize size;
+  BoxSize size;              // likewise
   std::string_view damaged;         // with `torn`: all that is there
   std::uint32_t damaged_looks = 0;  // so many looks in a row found exactly this
 };

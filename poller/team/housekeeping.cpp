@@ -25,7 +25,12 @@ void Housekeeping::prune_now_and_then() {
   if (pruned_ && now - *pruned_ < prune_every) return;
   pruned_ = now;
   const auto cutoff = context_.clock.wall_ms() - context_.config.limits.retention.count();
-  const auto gone = context_.ledger.prune(context_.name, cutoff, mailbox_.held(context_.lead));
+  std::vector<std::function<bool(const schema::MessageKey&)>> boxes{mailbox_.held(context_.lead)};
+  for (const auto& alias : context_.config.team.aliases) boxes.push_back(mailbox_.held(alias));
+  const auto keep = [&](const schema::MessageKey& key) {
+    return std::any_of(boxes.begin(), boxes.end(), [&](const auto& held) { return held(key); });
+  };
+  const auto gone = context_.ledger.prune(context_.name, cutoff, keep);
   if (gone && *gone > 0)
     context_.telemetry.emit(Event::ledger_pruned, {{"team", context_.name}, {"count", std::to_string(*gone)}});
 }

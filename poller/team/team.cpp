@@ -136,9 +136,12 @@ const News* find_box(std::span<const News> boxes, const std::string& name) {
 }  // namespace
 
 asio::awaitable<void> Team::look_at_lead(Boxes boxes) {
+  if (std::exchange(lead_, context_.lead) != context_.lead) must_read_ = true;  // seen by the one before in passing
   const News* lead = boxes ? find_box(*boxes, context_.lead) : nullptr;
   if (boxes && lead == nullptr) {
     report(BoxState::missing, "");
+    watched_.waiting = 0;
+    watched_.oldest_waiting_ms = 0;
     intake_.missing();
     co_return;
   }
@@ -150,7 +153,7 @@ asio::awaitable<void> Team::look_at_lead(Boxes boxes) {
 
 asio::awaitable<void> Team::look_at_alias(std::string box, Boxes boxes) {
   const News* alias = boxes ? find_box(*boxes, box) : nullptr;
-  if (alias == nullptr || !alias->changed) co_return;
+  if (alias == nullptr || (alias_intakes_.contains(box) && !alias->changed)) co_return;
   auto& intake = alias_intakes_
                      .try_emplace(box, context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_,
                                   handlers::Place::alias)
@@ -216,7 +219,7 @@ asio::awaitable<bool> Team::settle(std::string box, std::vector<Disposal> dispos
   if (!settled.detail.empty() && settle_detail_ != settled.detail)
     services_.telemetry.emit(Event::inbox_lock_foreign,
                              {{"team", context_.name}, {"inbox", box}, {"reason", settled.detail}});
-  settle_detail_ = settled.detail;
+  if (!settled.detail.empty() || settled.consumed > 0) settle_detail_ = settled.detail;
   if (settled.consumed > 0)
     services_.telemetry.emit(Event::message_marked,
                              {{"team", context_.name}, {"inbox", box}, {"count", std::to_string(settled.consumed)}});

@@ -201,6 +201,7 @@ class Team {
   bool has_roster_ = false;
   bool roster_adopted_ = false;  // what the mailbox read last
   InboxReport report_;
+  std::string lead_;  // whose inbox it was that we looked at
   std::string settle_detail_;
   Watched watched_;
   Contention contention_;

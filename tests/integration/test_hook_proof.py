@@ -337,7 +337,7 @@ class Waking(ProofTest):
                                                                            CLAUDE_CODE_SESSION_ATTENDED="1"))
                 self.stops.append(lambda c=client: c.poll() is None and c.kill())
                 pid = int(wait_for("it runs", lambda: pid_file.exists() and pid_file.read_text().strip()))
-                self.assertTrue(wait_for("it waits", lambda: self.status()["delivery"]["via"][1]["available"]))
+                self.assertTrue(wait_for("it waits", lambda: {r["rung"]: r["available"] for r in self.status()["delivery"]["via"]}["hook"]))
                 client.kill()
                 client.wait()
                 wait_for("it has ended", lambda: not alive(pid))

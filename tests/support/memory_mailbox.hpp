@@ -50,7 +50,7 @@ class MemoryMailbox final : public poller::Mailbox {
     schema::MessageKey key;
     schema::Message message;
     bool read = false;
-    std::string bytes;  // of a bad one; empty: the message is what there is
+    std::string bytes{};  // of a bad one; empty: the message is what there is
   };
   using Box = std::vector<Entry>;
 

@@ -51,6 +51,8 @@ class ArrayInboxes {
   std::size_t remember(const std::string& inbox, ReadResult& reading, std::size_t window);
   /// What remember() covers.
   [[nodiscard]] const KnownEntries& known(const std::string& inbox) const;
+  /// Glances tell of a change, whatever was read last.
+  void see_as_changed(const std::string& inbox) { last_reads_.erase(inbox); }
   /// Whoever reads this inbox next has never seen it.
   void forget(const std::string& inbox);
 
@@ -97,7 +99,7 @@ class ArrayInboxes {
 
   Result<Directory> open_inboxes();
   Result<Directory> open_inboxes(const Directory& team);
-  /// As roster_changed() found it, once; opened now otherwise.
+  /// As open_by_name() found it, once; opened now otherwise.
   Result<Directory> take_inboxes();
   Result<Directory> open_or_make_inboxes();
   GlanceResult compare(const std::string& inbox, const Result<FileStat>& found);

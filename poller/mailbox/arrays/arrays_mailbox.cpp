@@ -68,6 +68,7 @@ void ArraysMailbox::tell_fates(const std::string& inbox, const ReadResult* readi
 
 PutResult ArraysMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
   const ReadResult reading = inboxes_.read(inbox, ReadMode::unlocked);
+  inboxes_.see_as_changed(inbox);  // what came into it since the look of this poll was not seen by anybody
   if (reading.outcome != ReadOutcome::document) return {Put::gone, reading.detail};
   std::vector<std::size_t> unread;
   const auto& entries = reading.document.entries();

@@ -80,6 +80,8 @@ class ArraysMailbox final : public Mailbox, public Members {
     bool anew = false;                 // nothing counts as shown before
     bool is_settled = true;            // the piece is
     bool is_over = false;              // the next one is of another look
+    std::size_t at_hand = 0;           // the window whose bytes the document has
+    bool leaves_some = false;          // something did not fit, or could not be marked
   };
   struct Box {
     std::optional<Reader> reader;
@@ -88,11 +90,11 @@ class ArraysMailbox final : public Mailbox, public Members {
     std::optional<Look> look;
     OtherConsumers others;
     std::map<std::string, SteadyTime> marked;  // beside another: what we marked of late, by key
-    bool rewound = false;
+    bool rewound = false;     // until a look has shown everything again
+    bool unfinished = false;  // something was not shown, did not fit or could not be marked
     std::optional<SteadyTime> replaced;  // when flags were last set by replacing the file
     std::size_t damage = 0;              // a hash of what does not parse
     std::uint32_t damaged_looks = 0;
-    std::vector<std::pair<SteadyTime, Fingerprint>> trimmed;  // within the last hours
   };
 
   /// Nobody has ever looked into it.
@@ -128,6 +130,7 @@ class ArraysMailbox final : public Mailbox, public Members {
   TeamFiles team_files_;
   std::map<std::string, PostedKeys> posted_;  // by inbox; what is followed
   std::map<std::string, Box> boxes_;          // by inbox
+  std::map<std::string, std::vector<std::pair<SteadyTime, Fingerprint>>> trimmed_;  // by inbox; of the last hours
   std::vector<News> news_;
 };
 

@@ -41,7 +41,12 @@ Result<std::span<const News>> ArraysMailbox::news() {
   const auto glances = inboxes_.glances();
   if (!glances) return glances.error();
   news_.clear();
-  for (const InboxGlance& one : *glances) news_.push_back({one.inbox, one.result.glance == Glance::changed});
+  for (const InboxGlance& one : *glances) {
+    const auto box = boxes_.find(one.inbox);
+    const bool unfinished = box != boxes_.end() && box->second.unfinished;
+    news_.push_back({one.inbox, unfinished || one.result.glance == Glance::changed});
+  }
+  for (auto& [inbox, box] : boxes_) box.look.reset();  // a poll begins: nobody holds a piece of it any more
   const auto is_listed = [&](const std::string& inbox) {
     return std::binary_search(news_.begin(), news_.end(), News{inbox},
                               [](const News& a, const News& b) { return a.box < b.box; });
@@ -67,6 +72,7 @@ void ArraysMailbox::rewind(const std::string& inbox) {
   box->second.settled.clear();
   box->second.owed.clear();
   box->second.rewound = true;
+  box->second.unfinished = true;
   if (auto& look = box->second.look) look->is_over = true;  // its bytes may be in somebody's hands
 }
 
@@ -84,7 +90,9 @@ asio::awaitable<Batch> ArraysMailbox::take(std::string inbox, Reader reader, std
     forget(inbox);
   Batch batch;
   if (auto& box = boxes_[inbox]; box.look && box.look->is_settled && !box.look->is_over) {
-    if (inboxes_.show(box.look->reading, box.look->window)) {
+    Look& look = *box.look;
+    if (look.window == look.at_hand || inboxes_.show(look.reading, look.window)) {
+      look.at_hand = look.window;
       show_some(box, most, batch);
     } else {
       box.look.reset();
@@ -93,6 +101,7 @@ asio::awaitable<Batch> ArraysMailbox::take(std::string inbox, Reader reader, std
     }
     co_return batch;
   }
+  boxes_[inbox].look.reset();
   auto reading = co_await read_patiently(inbox, reader);
   batch.state = state_of(reading.outcome);
   batch.detail = reading.detail;
@@ -101,7 +110,7 @@ asio::awaitable<Batch> ArraysMailbox::take(std::string inbox, Reader reader, std
   if (batch.state == BoxState::missing || batch.state == BoxState::not_regular) forget(inbox);
   auto& box = boxes_[inbox];
   box.reader = reader;
-  box.look.reset();
+  box.unfinished = reader != Reader::passer_by;  // who passes by looks again when something changes
   if (reader != Reader::passer_by) note_damage(box, reading, batch);
   if (batch.state != BoxState::open && batch.state != BoxState::torn) co_return batch;
   batch.size.entries = reading.skipped + reading.document.entries().size();
@@ -112,7 +121,7 @@ asio::awaitable<Batch> ArraysMailbox::take(std::string inbox, Reader reader, std
   if (batch.state == BoxState::open && reader != Reader::passer_by) look_for_others(box, reading, batch);
   box.look.emplace().reading = std::move(reading);
   if (batch.state == BoxState::open) {
-    box.look->anew = std::exchange(box.rewound, false);
+    box.look->anew = box.rewound;
     box.look->next = box.look->reading.windows.front().first;
     show_some(box, most, batch);
   } else {
@@ -178,7 +187,7 @@ void ArraysMailbox::overtaken(Box& box, const InboxDocument& document, const Oth
       std::any_of(entries.begin(), entries.end(), [](const auto& entry) { return entry.read != ReadFlag::read; });
   for (const auto& entry : entries) {
     const auto marked = box.marked.find(entry.key.value);
-    if (marked == box.marked.end() || document.is_marked_in_place(entry)) continue;
+    if (marked == box.marked.end() || entry.in_place) continue;
     const auto since = std::chrono::duration_cast<milliseconds>(now - marked->second);
     if (!may_have_other_reasons) batch.signs.push_back({Sign::What::consumed, entry.key, since});
     box.marked.erase(marked);
@@ -222,6 +231,7 @@ asio::awaitable<Settled> ArraysMailbox::settle(std::string inbox, std::vector<Di
   std::vector<Fingerprint> settled;
   std::vector<Fingerprint> owed;
   for (std::size_t i = 0; i < std::min(disposals.size(), look.shown.size()); ++i) {
+    look.leaves_some = look.leaves_some || disposals[i] == Disposal::again;
     if (disposals[i] == Disposal::again) continue;
     const InboxEntry& entry = document.entries()[look.shown[i]];
     settled.push_back(fingerprint(entry.key));
@@ -242,6 +252,7 @@ asio::awaitable<Settled> ArraysMailbox::settle(std::string inbox, std::vector<Di
     if (marked && box.reader == Reader::beside) box.marked[entry.key.value] = clock_.steady();
   }
   look.to_mark.clear();
+  look.leaves_some = look.leaves_some || !marked;
   Settled told{{put_of(result.outcome), result.detail}, result.marked};
   const std::size_t known = inboxes_.remember(inbox, look.reading, look.window);
   if (look.window + 1 == look.reading.windows.size()) {
@@ -266,6 +277,8 @@ void ArraysMailbox::finish(Box& box, std::size_t known) {
   // Beside another, what stands in the part that was left out is owed too, should somebody take our flag back.
   if (box.reader != Reader::beside || box.look->reading.skipped == 0) box.owed = KeySet(std::move(owed));
   box.others.leave_to_mailbox(document, known);
+  if (box.look->anew) box.rewound = false;
+  box.unfinished = box.look->leaves_some;
   box.look.reset();
 }
 
@@ -323,10 +336,12 @@ std::function<bool(const schema::MessageKey&)> ArraysMailbox::held(const std::st
   keys->identities = inboxes_.known(inbox).identities();
   if (const auto box = boxes_.find(inbox); box != boxes_.end()) {
     keys->settled = box->second.settled;
-    std::vector<Fingerprint> trimmed;
-    for (const auto& [when, key] : box->second.trimmed)
-      if (clock_.steady() - when <= trimmed_is_recent) trimmed.push_back(key);
-    keys->trimmed = KeySet(std::move(trimmed));
+  }
+  if (const auto gone = trimmed_.find(inbox); gone != trimmed_.end()) {
+    std::vector<Fingerprint> recent;
+    for (const auto& [when, key] : gone->second)
+      if (clock_.steady() - when <= trimmed_is_recent) recent.push_back(key);
+    keys->trimmed = KeySet(std::move(recent));
   }
   return [keys](const schema::MessageKey& key) {
     return keys->settled.contains(key) || keys->identities.contains(schema::with_occurrence(key, 0)) ||
@@ -384,11 +399,12 @@ ArraysMailbox::Round ArraysMailbox::trimmed(const std::string& inbox, const Inbo
   if (told.put != Put::done) return Round::gave_up;
   Box& box = boxes_[inbox];
   const auto now = clock_.steady();
-  std::erase_if(box.trimmed, [now](const auto& one) { return now - one.first > trimmed_is_recent; });
+  auto& trimmed = trimmed_[inbox];
+  std::erase_if(trimmed, [now](const auto& one) { return now - one.first > trimmed_is_recent; });
   for (const std::size_t index : leaving) {
     const InboxEntry& entry = document.entries()[index];
     told.bytes += entry.bytes.size();
-    box.trimmed.emplace_back(now, fingerprint(entry.key));
+    trimmed.emplace_back(now, fingerprint(entry.key));
     box.others.removed_by_us(entry.key);
   }
   told.entries = leaving.size();

@@ -57,6 +57,7 @@ InboxEntry read_entry(std::string_view bytes, std::size_t at, const schema::KeyS
     entry.read_value.begin = at + static_cast<std::size_t>(flag->data() - bytes.data());
     entry.read_value.end = entry.read_value.begin + flag->size();
     entry.read = *flag == "false" ? ReadFlag::unread : *flag == "true" ? ReadFlag::read : ReadFlag::invalid;
+    entry.in_place = entry.read == ReadFlag::read && bytes[entry.read_value.end - at] == ' ';  // "}" at the latest
   }
   std::string rooms[3];
   const auto from = schema::decode_string(find_member(bytes, *members, "from").value_or(""), rooms[0]);
@@ -184,10 +185,7 @@ void InboxDocument::set_read(std::size_t index) {
   bytes_.replace(entry.read_value.begin - part_.offset, entry.read_value.size(), "true ");
   --entry.read_value.end;
   entry.read = ReadFlag::read;
-}
-
-bool InboxDocument::is_marked_in_place(const InboxEntry& entry) const {
-  return entry.read == ReadFlag::read && bytes_[entry.read_value.end - part_.offset] == ' ';
+  entry.in_place = true;
 }
 
 std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes) const {

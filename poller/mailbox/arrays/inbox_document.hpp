@@ -30,6 +30,7 @@ struct InboxEntry {
   schema::MessageKey key;
   ReadFlag read = ReadFlag::absent;
   bool known = false;  // the reader knew it from an earlier reading of the file
+  bool in_place = false;     // read, and spelt as we mark in place: whoever writes the file next spells it in his own way
   schema::Span read_value;     // where in the file the `read` value lies; empty unless present
 };
 
@@ -97,8 +98,7 @@ class InboxDocument {
 
   /// Follows that edit, or with_marked_read(), once it was carried out in the file.
   void set_read(std::size_t index);
-  /// True for `true` in our spelling, which the next client that writes the file will re-spell.
-  [[nodiscard]] bool is_marked_in_place(const InboxEntry& entry) const;
+
 
   /// The bytes with these entries' flags set to true; inserts the member where it is absent. For entries that cannot be
   /// edited in place. An unread literal becomes `true ` here too, so that all other bytes stay where they are.

@@ -83,7 +83,7 @@ void KnownEntries::add(Head& head, const InboxDocument& document, std::span<cons
   const auto border = [&] { return Border{head.offset, whole_.last_begins, head.entries, head.hash.value()}; };
   identities_.reserve(identities_.size() + entries.size());
   for (const InboxEntry& entry : entries) {
-    if (settled && document.is_marked_in_place(entry)) {
+    if (settled && entry.in_place) {
       settled_ = border();
       settled = false;
     }

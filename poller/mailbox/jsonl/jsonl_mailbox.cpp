@@ -12,7 +12,7 @@ namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::string_view inbox_suffix = ".jsonl";
+constexpr std::string_view jsonl_suffix = ".jsonl";
 constexpr const char* roster_name = "config.json";
 constexpr const char* inbox_folder = "inbox";
 constexpr const char* request_folder = "requests";
@@ -22,7 +22,7 @@ constexpr int roster_rounds = 50;
 /// Whoever writes a task in place is through with it by then.
 constexpr std::int64_t task_rests_ns = 50'000'000;
 
-std::string jsonl_file(const std::string& box) { return box + std::string(inbox_suffix); }
+std::string jsonl_file(const std::string& box) { return box + std::string(jsonl_suffix); }
 
 bool is_missing(const Error& error) { return is_errno(error, ENOENT) || is_errno(error, ENOTDIR); }
 
@@ -104,11 +104,11 @@ Result<std::span<const News>> JsonlMailbox::news() {
   for (const std::string& name : posts_.files())  // some empty an inbox by taking it away
     if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
   posts_.look(*folder, [&](const std::string& file, std::string_view line) {
-    return key_in(file.substr(0, file.size() - inbox_suffix.size()))(line);
+    return key_in(file.substr(0, file.size() - jsonl_suffix.size()))(line);
   });
   for (const std::string& name : *names) {
-    if (!std::string_view(name).ends_with(inbox_suffix)) continue;
-    const std::string one = name.substr(0, name.size() - inbox_suffix.size());
+    if (!std::string_view(name).ends_with(jsonl_suffix)) continue;
+    const std::string one = name.substr(0, name.size() - jsonl_suffix.size());
     if (!schema::is_valid_name(one)) continue;
     // Reading a box in which a line of ours waits would look like its owner's reading.
     const bool changed = posts_.follows(name) ? posts_.decided(name) : box(one).has_news(*folder);

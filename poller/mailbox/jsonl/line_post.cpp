@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "poller/mailbox/jsonl/line.hpp"
@@ -116,40 +117,41 @@ PutResult LinePost::post(const Directory& folder, const std::string& file, const
   if (!first) judge(folder, file, posted_[file]);
   Box& box = watched(folder.path + "/" + file, file);
   if (first) box.events.clear();
+  std::optional<Hold> hold;
   const auto leave = [&](PutResult result) {
+    hold.reset();  // it has the box
     if (box.lines.empty()) posted_.erase(file);
     return result;
   };
   Posted posted{line, 0, Fate::waiting, box.watched >= 0};
   PutResult result;
-  {
-    Hold hold(*this, folder, file, box);
-    if (!hold.held() && !hold.impossible()) return leave(hold.result());
-    if (hold.held()) {
-      const auto bytes = hold.read();
-      if (!bytes) return leave(stopped_here(bytes.error()));
-      look_closer(hold.file(), box, *bytes);
-      const std::string body = line.substr(0, line.size() - 1);
-      std::optional<std::uint64_t> there;
-      each_line(*bytes, [&](std::size_t at, std::string_view one) {
-        if (one == body) there = hold.begins() + at;
-      });
-      const bool torn = !bytes->empty() && bytes->back() != '\n';
-      posted.begin = there.value_or(hold.file().stat.size + (torn ? 1 : 0));
-      if (there)
-        result.put = Put::already;
-      else
-        result = write(hold.file(), (torn ? "\n" : "") + line, posted);
-    }
-    if (hold.impossible()) {
-      posted.proven = false;
-      const auto open = files_.open_append(folder, file);
-      if (!open) return leave(stopped_here(open.error()));
-      posted.begin = open->stat.size;
-      const auto written = files_.append(*open, line);
-      result = written.ok() ? PutResult{} : stopped_here(written.error());
-    }
+  hold.emplace(*this, folder, file, box);
+  if (!hold->held() && !hold->impossible()) return leave(hold->result());
+  if (hold->held()) {
+    const auto bytes = hold->read();
+    if (!bytes) return leave(stopped_here(bytes.error()));
+    look_closer(hold->file(), box, *bytes);
+    const std::string body = line.substr(0, line.size() - 1);
+    std::optional<std::uint64_t> there;
+    each_line(*bytes, [&](std::size_t at, std::string_view one) {
+      if (one == body) there = hold->begins() + at;
+    });
+    const bool torn = !bytes->empty() && bytes->back() != '\n';
+    posted.begin = there.value_or(hold->file().stat.size + (torn ? 1 : 0));
+    if (there)
+      result.put = Put::already;
+    else
+      result = write(hold->file(), (torn ? "\n" : "") + line, posted);
   }
+  if (hold->impossible()) {
+    posted.proven = false;
+    const auto open = files_.open_append(folder, file);
+    if (!open) return leave(stopped_here(open.error()));
+    posted.begin = open->stat.size;
+    const auto written = files_.append(*open, line);
+    result = written.ok() ? PutResult{} : stopped_here(written.error());
+  }
+  hold.reset();
   if (result.put != Put::done && result.put != Put::already) return leave(std::move(result));
   if (const auto open = files_.open_update(folder, file); open && result.put == Put::done) {
     if (const auto synced = files_.sync(*open); !synced.ok()) result = stopped_here(synced.error());

@@ -157,7 +157,7 @@ TEST_CASE("a link, a pipe and a file of nobody are no transcripts, and nothing w
 
 TEST_CASE("an interruption counts once, and only when it is new") {
   Session session;
-  const std::string interrupted = "\"type\":\"user\",\"message\":{\"content\":\"[Ask interrupted by user]\"}";
+  const std::string interrupted = "\"type\":\"user\",\"message\":{\"content\":\"[Request interrupted by user]\"}";
   session.line(interrupted);
   session.offers.follow("s", session.path);
   CHECK_FALSE(session.offers.take_interruption());

@@ -170,3 +170,14 @@ TEST_CASE("a file that moves between two pieces of the scan gives nothing, or wh
     }
   }
 }
+
+TEST_CASE("how a flag is spelt is known of every window, whichever is at hand") {
+  WindowSetting at;
+  at.put(inbox_of({entry("a", "true "), entry("b", "true"), entry("c", "true "), entry("d", "false")}));
+  at.settle();
+  ReadResult reading = at.read_in(8);
+  REQUIRE(reading.windows.size() > 1);
+  std::vector<bool> in_place;
+  for (const auto& one : reading.document.entries()) in_place.push_back(one.in_place);
+  CHECK(in_place == std::vector<bool>{true, false, true, false});
+}

@@ -157,3 +157,30 @@ TEST_CASE("chat in an alias of the lead is the lead's, an ask there is refused")
   CHECK(world.inbox("w1").empty());
   CHECK(world.logged("message.refused"));
 }
+
+TEST_CASE("mail that stood in a box before a reload made it an alias of the lead is taken") {
+  World world;
+  write_worker(world, "leader", {World::entry("w1", "hello?", 1)});
+  world.poll();
+  world.clock.advance(std::chrono::minutes(1));
+  world.poll();
+  world.poll();  // old enough: the file is unchanged now
+  world.config.team.aliases = {"leader"};
+  world.team->reconfigure(world.config);
+  world.poll();
+  const auto received = world.receive();
+  REQUIRE(received.size() == 1);
+  CHECK(received[0].text == "hello?");
+  CHECK(world.inbox("leader").at(0).at("read").as_bool());
+}
+
+TEST_CASE("whoever watches a lead is told that nothing waits when the inbox is gone") {
+  World world([](config::TeamConfig& config) { config.team.role = config::Role::observer; });
+  world.write_lead({World::entry("w1", "hello", 1)});
+  world.poll();
+  CHECK(world.team->watched().waiting == 1);
+  std::filesystem::remove(world.inboxes() / "team-lead.json");
+  world.poll();
+  CHECK(world.team->watched().waiting == 0);
+  CHECK(world.team->watched().oldest_waiting_ms == 0);
+}

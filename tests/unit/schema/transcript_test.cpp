@@ -65,7 +65,7 @@ TEST_CASE("an answer is the model's own line") {
 TEST_CASE("a transcript tells the client's version and whether a person interrupted the turn") {
   const std::string user = R"({"type":"user","message":{"content":"go"},"version":"2.1.330"})";
   const std::string interrupted =
-      R"({"type":"user","message":{"role":"user","content":[{"type":"text","text":"[Ask interrupted by user]"}]},"version":"2.1.50"})";
+      R"({"type":"user","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user]"}]},"version":"2.1.50"})";
   const std::string answer = R"({"type":"assistant","message":{},"version":"2.1.330"})";
   auto signs = transcript_signs(user + "\n" + interrupted + "\n" + R"({"type":"mode"})" + "\n");
   CHECK(signs.version == "2.1.50");
@@ -73,11 +73,11 @@ TEST_CASE("a transcript tells the client's version and whether a person interrup
   CHECK(transcript_signs(interrupted + "\n" + user + "\n").interrupted == false);
   CHECK(transcript_signs(interrupted + "\n" + answer + "\n").interrupted == false);
   CHECK(transcript_signs(answer + "\n").interrupted == false);
-  CHECK(transcript_signs(R"({"type":"user","message":{"content":"[Ask interrupted by user for tool use]"}})")
+  CHECK(transcript_signs(R"({"type":"user","message":{"content":"[Request interrupted by user for tool use]"}})")
             .interrupted == true);
-  CHECK(transcript_signs(R"({"type":"user","message":{"content":"why [Ask interrupted by user]?"}})").interrupted ==
+  CHECK(transcript_signs(R"({"type":"user","message":{"content":"why [Request interrupted by user]?"}})").interrupted ==
         false);
-  CHECK_FALSE(transcript_signs(R"({"type":"system","content":"[Ask interrupted by user]"})").interrupted);
+  CHECK_FALSE(transcript_signs(R"({"type":"system","content":"[Request interrupted by user]"})").interrupted);
   CHECK(transcript_signs(R"({"version":"newest"})").version.empty());
   CHECK(transcript_signs(R"({"x":{"version":"9.9.9"}})").version.empty());
   CHECK(transcript_signs("\n\n{\n").version.empty());
