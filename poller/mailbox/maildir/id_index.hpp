@@ -18,8 +18,8 @@ class IdIndex {
 
   using Fits = std::function<bool(const schema::Envelope&)>;
 
-  /// The name of a file with that id that fits, too, when it matters which. The folder is listed at most once a second: what somebody else puts there under
-  /// another name than the likely one may be seen so much later.
+  /// The name of a file with that id that fits, too, when it matters which. The folder is listed at most once a second:
+  /// what somebody else puts there under another name than the likely one may be seen so much later.
   Result<std::optional<std::string>> find(const std::string& id, const std::string& likely_name,
                                           const Fits& fits = {});
   /// We have put it there ourselves.
