@@ -106,7 +106,10 @@ std::string text_of(const json::object& object, std::string_view name) { return 
 
 long long number_of(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
-  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+  if (value == nullptr || !(value->is_int64() || value->is_uint64())) return 0;
+  json::error_code too_large;
+  const auto number = value->to_number<long long>(too_large);
+  return too_large ? 0 : number;
 }
 
 bool flag_of(const json::object& object, std::string_view name) {

@@ -32,7 +32,7 @@ constexpr milliseconds fresh_for{100};
 
 Error lost_lease_advice(Error error) {
   if (error.code == "task.not_held" || error.code == "task.unknown")
-    error.message += ". Claim it again, or another one";
+    error.message += "; `box inbox` shows what you hold; `box claim` takes the next one";
   return error;
 }
 
@@ -184,8 +184,11 @@ Result<std::optional<HandOut>> MaildirOperations::offer_known(const Filter& filt
 Result<std::optional<HandOut>> MaildirOperations::offer(const Mail& mail) {
   Result<NewMail::Open> open = mail_.open(mail, true);
   if (!open && (is_errno(open.error(), ENOENT) || is_errno(open.error(), EAGAIN))) return std::optional<HandOut>();
-  if (!open) return open.error();
-  const Result<bool> known = mail_.was_taken(mail);
+  if (!open) {  // gone bad since it was met: it must not stand in the way of the others
+    mail_.pass_over(mail, open.error());
+    return std::optional<HandOut>();
+  }
+  const Result<bool> known = mail_.was_taken(mail, open->envelope);
   if (!known) return known.error();
   if (*known) {
     const Result<bool> taken = mail_.take(mail, *open);
@@ -251,15 +254,18 @@ Result<std::optional<json::object>> MaildirOperations::claim(const std::optional
 }
 
 Result<json::object> MaildirOperations::complete(const std::string& task, const json::value& result) {
-  return as_object(tasks_.complete(actor_, task, result));
+  const auto id = tasks_.whole_id(task, actor_);
+  return as_object(id ? tasks_.complete(actor_, *id, result) : Result<Envelope>(id.error()));
 }
 
 Result<json::object> MaildirOperations::heartbeat(const std::string& task, milliseconds lease) {
-  return as_object(tasks_.heartbeat(actor_, task, lease));
+  const auto id = tasks_.whole_id(task, actor_);
+  return as_object(id ? tasks_.heartbeat(actor_, *id, lease) : Result<Envelope>(id.error()));
 }
 
 Result<json::object> MaildirOperations::abandon(const std::string& task, const std::string& reason) {
-  return as_object(tasks_.abandon(actor_, task, reason));
+  const auto id = tasks_.whole_id(task, actor_);
+  return as_object(id ? tasks_.abandon(actor_, *id, reason) : Result<Envelope>(id.error()));
 }
 
 Result<std::vector<json::object>> MaildirOperations::sweep() {
