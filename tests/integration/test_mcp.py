@@ -154,8 +154,8 @@ class Taken(Mailboxes):
         client = self.connect()
         given_up = client.begin_tool("recv", timeout_s=600)
         call = client.begin_tool("recv", timeout_s=600)
-        client.ask("ping")
         for n in range(5):
+            client.ask("ping")  # the call has begun
             self.post("alice", n)
             self.assertEqual(client.result(call)["structuredContent"]["message"]["payload"], n)
             call = client.begin_tool("recv", timeout_s=600)
