@@ -39,6 +39,7 @@ class ArraysMailbox final : public Mailbox, public Members {
   ArrayInboxes& inboxes() { return inboxes_; }
 
   Result<std::span<const News>> news() override;
+  void rely_on_hints(bool rely) override { inboxes_.look_in_turn(rely ? settings_.poll_interval : SteadyTime::duration()); }
   boost::asio::awaitable<Batch> take(std::string inbox, Reader reader, std::size_t most) override;
   boost::asio::awaitable<Settled> settle(std::string inbox, std::vector<Disposal> disposals) override;
   void rewind(const std::string& inbox) override;
