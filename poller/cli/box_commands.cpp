@@ -2,7 +2,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/json.hpp>
+#include <cmath>
 #include <memory>
+#include <set>
 
 #include "poller/cli/box_place.hpp"
 #include "poller/cli/printable.hpp"
@@ -17,6 +19,9 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds longest_wait = std::chrono::hours(24 * 365);
+constexpr double most_priority = 1e9;
+constexpr milliseconds shortest_lease{1};
+constexpr milliseconds longest_lease = std::chrono::hours(24 * 30);
 constexpr milliseconds between_steps{2100};  // a sweep gives back what it took away two seconds ago
 
 struct BoxOptions {
@@ -113,7 +118,7 @@ ExitCode recv_within(Context& context, ActorsBox& box, const BoxOptions& options
   if (!(*received)->has_value()) return show_none(context, "message", "no message");
   const HandOut& message = ***received;
   Status written = context.console.write(
-      context.json ? printable_json(json::serialize(json::object{{"ok", true}, {"message", message.message}})) + '\n'
+      context.json ? printable_json(schema::strict_json(json::object{{"ok", true}, {"message", message.message}})) + '\n'
                    : box_text(message.message));
   if (written.ok()) written = context.console.sync();
   if (!written.ok()) {
@@ -195,6 +200,7 @@ ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
   const SteadyTime until = box.clock.steady() + options.timeout.value_or(milliseconds(0));
   json::array all;
   std::string text;
+  std::set<std::string> troubles;
   for (;;) {
     const auto gone = box.operations->tasks().sweep();
     if (!gone) return fail_box(context, gone.error());
@@ -204,11 +210,14 @@ ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
               (one.place == TaskPlace::dead ? " is dead: " : " is open again, was held by ") +
               printable(one.task.text(one.place == TaskPlace::dead ? "dead_reason" : "swept_from")) + '\n';
     }
+    for (const Error& trouble : box.operations->tasks().troubles()) troubles.insert(trouble.message);
     if (!box.operations->tasks().has_begun() && box.clock.steady() >= until) break;
     rest(between_steps);
   }
-  if (context.json) return context.print_json({{"ok", true}, {"tasks", std::move(all)}});
-  return context.print(text.empty() ? "nothing to give back\n" : text);
+  for (const std::string& trouble : troubles) context.console.complain("passed over: " + printable(trouble));
+  const ExitCode printed = context.json ? context.print_json({{"ok", troubles.empty()}, {"tasks", std::move(all)}})
+                                        : context.print(text.empty() ? "nothing to give back\n" : text);
+  return troubles.empty() ? printed : ExitCode::failed;
 }
 
 // --- options
@@ -227,11 +236,21 @@ void add_value(CLI::App& command, BoxOptions& options, const std::string& name, 
 }
 
 void add_task(CLI::App& command, BoxOptions& options) {
-  command.add_option("ID", options.id, "The task's id, as `claim` shows it")->required();
+  command.add_option("ID", options.id, "The task's id, as `claim` shows it, or how it begins")->required();
 }
 
 void add_lease(CLI::App& command, BoxOptions& options) {
-  add_duration(command, "--lease", options.lease, "Hold it for so long (default: 2min)");
+  command
+      .add_option_function<std::string>(
+          "--lease",
+          [&options](const std::string& text) {
+            const config::Duration lease = read_duration("--lease", text);
+            if (lease < shortest_lease || lease > longest_lease)
+              throw CLI::ValidationError("--lease is from 1ms to 30d, not \"" + text + '"');
+            options.lease = lease;
+          },
+          "Hold it for so long (default: 2min)")
+      ->type_name("DURATION");
 }
 
 void add_filter(CLI::App& command, BoxOptions& options) {
@@ -264,7 +283,8 @@ void declare_box_send(CLI::App& command, Context& context) {
   auto options = options_of(command, context, send);
   explain(command,
           "Writes a message into an actor's mailbox; it is on the disk when this ends. Prints it with its id,\n"
-          "under which an answer can be waited for. A name that nobody has is an error.\n\n"
+          "under which an answer can be waited for. Somebody is there as soon as he once called recv,\n"
+          "try-recv or send; any other name is an error, unless --anyway makes its mailbox.\n\n"
           "Examples:\n"
           "  inbox-poller box send bob '{\"task\": \"review\", \"branch\": \"x\"}' --type handoff\n"
           "  git log -1 | inbox-poller box send bob - --text\n"
@@ -273,7 +293,7 @@ void declare_box_send(CLI::App& command, Context& context) {
   add_value(command, *options, "PAYLOAD", "What it says");
   command.add_option("--type", options->type, "What kind of message it is (default: message)")->type_name("TYPE");
   command.add_option("--in-reply-to", options->in_reply_to, "The id of the message that this answers")->type_name("ID");
-  command.add_flag("--anyway", options->anyway, "Also to a name that nobody has yet");
+  command.add_flag("--anyway", options->anyway, "Also to one who was never here: it makes the mailbox");
 }
 
 void declare_box_recv(CLI::App& command, Context& context) {
@@ -305,7 +325,16 @@ void declare_box_post(CLI::App& command, Context& context) {
           "  inbox-poller box post 'update the changelog' --type docs --priority 5");
   add_value(command, *options, "PAYLOAD", "What is to be done");
   command.add_option("--type", options->type, "What kind of task it is (default: task)")->type_name("TYPE");
-  command.add_option("--priority", options->priority, "Higher ones are claimed first")->type_name("NUMBER");
+  command
+      .add_option_function<double>(
+          "--priority",
+          [options](double priority) {
+            if (!(std::abs(priority) <= most_priority))  // what is no number is not so either
+              throw CLI::ValidationError("--priority is a number from -1000000000 to 1000000000");
+            options->priority = priority;
+          },
+          "Higher ones are claimed first")
+      ->type_name("NUMBER");
 }
 
 void declare_box_claim(CLI::App& command, Context& context) {

@@ -11,6 +11,7 @@
 #include "config/units.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/clock.hpp"
+#include "schema/envelope.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -93,7 +94,7 @@ ExitCode Context::print(std::string_view text) const {
 }
 
 ExitCode Context::print_json(const json::object& object) const {
-  return print(printable_json(json::serialize(object)) + '\n');
+  return print(printable_json(schema::strict_json(object)) + '\n');
 }
 
 std::string raw_text_of(const json::object& object, std::string_view name) {
@@ -105,7 +106,10 @@ std::string text_of(const json::object& object, std::string_view name) { return 
 
 long long number_of(const json::object& object, std::string_view name) {
   const json::value* value = object.if_contains(name);
-  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+  if (value == nullptr || !(value->is_int64() || value->is_uint64())) return 0;
+  json::error_code too_large;
+  const auto number = value->to_number<long long>(too_large);
+  return too_large ? 0 : number;
 }
 
 bool flag_of(const json::object& object, std::string_view name) {

@@ -48,24 +48,6 @@ json::object view_of(const TaskFile& one) {
   return view;
 }
 
-/// The one task whose id begins so.
-Result<std::string> whole_id(const Queue& queue, const std::string& beginning) {
-  const auto all = queue.tasks.all();
-  if (!all) return all.error();
-  std::string found;
-  for (const TaskFile& one : *all) {
-    const std::string id = schema::identity_of(one.task);
-    if (id == beginning) return id;
-    if (!id.starts_with(beginning) || id == found) continue;
-    if (!found.empty())
-      return Error{"box.usage",
-                   "several tasks begin with " + beginning + ": " + found + ", " + id + "; say more of it"};
-    found = id;
-  }
-  if (found.empty()) return Error{"task.unknown", "there is no task " + beginning + " below " + queue.root.path()};
-  return found;
-}
-
 ExitCode list(Context& context, const TaskOptions& options) {
   const auto path = options.place.path();
   if (!path) return fail_box(context, path.error());
@@ -96,7 +78,7 @@ ExitCode show(Context& context, const TaskOptions& options) {
   const auto path = options.place.path();
   if (!path) return fail_box(context, path.error());
   const Queue queue(*path);
-  const auto id = whole_id(queue, options.id);
+  const auto id = queue.tasks.whole_id(options.id);
   if (!id) return fail_box(context, id.error());
   const auto all = queue.tasks.all();
   if (!all) return fail_box(context, all.error());
@@ -116,7 +98,7 @@ ExitCode requeue(Context& context, const TaskOptions& options) {
   const auto path = options.place.path();
   if (!path) return fail_box(context, path.error());
   Queue queue(*path);
-  const auto id = whole_id(queue, options.id);
+  const auto id = queue.tasks.whole_id(options.id);
   if (!id) return fail_box(context, id.error());
   const auto task = queue.tasks.requeue(*id);
   if (!task) return fail_box(context, task.error());

@@ -11,12 +11,12 @@ Status IdIndex::list() {
   if (!names) return names.error();
   for (const std::string& name : *names) {
     if (const std::string id = schema::id_hinted_by(name); !id.empty()) {
-      names_.try_emplace(id, name);
+      names_[id].insert(name);
     } else if (!foreign_.contains(name)) {
       const Result<Directory> folder = root_.folder(below_);
       const Result<Letterfile> file = folder ? root_.read(*folder, name) : Result<Letterfile>(folder.error());
       if (!file) continue;
-      names_.try_emplace(schema::identity_of(file->envelope), name);
+      names_[schema::identity_of(file->envelope)].insert(name);
       foreign_.insert(name);
     }
   }
@@ -24,24 +24,28 @@ Status IdIndex::list() {
   return Done{};
 }
 
-Result<bool> IdIndex::has(const std::string& id, const std::string& name) const {
+Result<bool> IdIndex::has(const std::string& id, const std::string& name, const Fits& fits) const {
   const Result<Directory> folder = root_.folder(below_);
   const Result<Letterfile> file = folder ? root_.read(*folder, name) : Result<Letterfile>(folder.error());
-  if (file) return schema::identity_of(file->envelope) == id;
+  if (file) return schema::identity_of(file->envelope) == id && (!fits || fits(file->envelope));
   const bool told = is_errno(file.error(), ENOENT) || !file.error().code.starts_with("io.");
   return told ? Result<bool>(false) : Result<bool>(file.error());
 }
 
-Result<std::optional<std::string>> IdIndex::find(const std::string& id, const std::string& likely_name) {
-  const Result<bool> likely = has(id, likely_name);
+Result<std::optional<std::string>> IdIndex::find(const std::string& id, const std::string& likely_name,
+                                                 const Fits& fits) {
+  const Result<bool> likely = has(id, likely_name, fits);
   if (!likely) return likely.error();
   if (*likely) return std::optional(likely_name);
   if (Status listed = list(); !listed.ok()) return listed.error();
   const auto found = names_.find(id);
   if (found == names_.end()) return std::optional<std::string>();
-  const Result<bool> there = has(id, found->second);
-  if (!there) return there.error();
-  return *there ? std::optional(found->second) : std::nullopt;
+  for (const std::string& name : found->second) {  // a name may lie, and several may have one id
+    const Result<bool> there = has(id, name, fits);
+    if (!there) return there.error();
+    if (*there) return std::optional(name);
+  }
+  return std::optional<std::string>();
 }
 
 }  // namespace inbox_poller::poller

@@ -17,6 +17,7 @@ constexpr unsigned folder_mode = 0700;
 constexpr std::string_view our_tmp = ".ip-";  // what we write before it gets its name
 constexpr std::string_view our_offer = ".offer-";
 constexpr std::int64_t a_day_ns = 24LL * 3600 * 1'000'000'000;
+constexpr std::int64_t an_offer_ns = 30 * a_day_ns;  // its message may still stand there, and is a repeat then
 
 std::string random_hex() {
   static thread_local std::random_device source;
@@ -109,12 +110,16 @@ MaildirRoot::Fresh MaildirRoot::fresh() const {
   return {last_ns_, random_hex()};
 }
 
+Status MaildirRoot::require_size(const File& file) {
+  if (file.stat.size <= most_bytes) return Done{};
+  return Error{"envelope.too_large", file.path + " has " + std::to_string(file.stat.size) + " bytes, at most " +
+                                         std::to_string(most_bytes) + " are read"};
+}
+
 Result<Letterfile> MaildirRoot::read(const Directory& at, const std::string& name) const {
   const Result<File> file = files_.open_read(at, name);
   if (!file) return file.error();
-  if (file->stat.size > most_bytes)
-    return Error{"envelope.too_large", file->path + " has " + std::to_string(file->stat.size) + " bytes, at most " +
-                                           std::to_string(most_bytes) + " are read"};
+  if (Status fits = require_size(*file); !fits.ok()) return fits.error();
   const Result<std::string> bytes = read_all(files_, *file);
   if (!bytes) return bytes.error();
   auto envelope = schema::Envelope::decode(*bytes);
@@ -158,9 +163,14 @@ Result<std::uint64_t> MaildirRoot::change(const Directory& at, const std::string
   if (swapped.ok()) {
     const Result<FileStat> out = files_.stat_at(*tmp, *staged);
     // A change by somebody else, who put his file there after we had read: his is the newer one.
-    if (out && (out->ino != was.stat.ino || out->mtime_ns != was.stat.mtime_ns)) {
+    if (!out || out->ino != was.stat.ino || out->mtime_ns != was.stat.mtime_ns) {
+      swapped = out ? Status(io_error(ENOENT, "changing", at.path + '/' + name)) : Status(out.error());
       (void)files_.swap(*tmp, *staged, at, name);
-      swapped = io_error(ENOENT, "changing", at.path + '/' + name);
+      const Result<FileStat> back = files_.stat_at(*tmp, *staged);
+      if (!back || back->ino != ours->ino) {
+        keep_strange(*tmp, *staged, name, out && back);
+        return swapped.error();
+      }
     }
   } else if (is_errno(swapped.error(), EINVAL) || is_errno(swapped.error(), ENOSYS)) {
     // No exchange on this file system: nearly as good.
@@ -193,6 +203,15 @@ Result<std::string> MaildirRoot::set_aside(const Directory& from, const std::str
   return other;
 }
 
+/// What came out of an exchange and is not ours: the name moved on before it could go back. Nobody else has it. When
+/// that is not certain (the disk does not tell) it is no dead letter, which people could requeue, but kept all the same.
+void MaildirRoot::keep_strange(const Directory& tmp, const std::string& staged, const std::string& name,
+                               bool certain) const {
+  const Result<Directory> dead = certain ? made_folder("tasks/dead") : io_error(EIO, "keeping", name);
+  if (dead && set_aside(tmp, staged, *dead, "dead-" + name).ok()) return;
+  (void)files_.move(tmp, staged, tmp, "strange-" + random_hex() + ".json", Onto::nothing);  // never cleaned away
+}
+
 void MaildirRoot::clean() const {
   const Result<Directory> tmp = folder("tmp");
   if (!tmp) return;
@@ -201,7 +220,8 @@ void MaildirRoot::clean() const {
   for (const std::string& name : *names) {
     if (!name.starts_with(our_tmp) && !name.starts_with(our_offer)) continue;
     const Result<FileStat> stat = files_.stat_at(*tmp, name);
-    if (stat && stat->kind == FileKind::regular && clock_.system_ns() - stat->ctime_ns > a_day_ns)
+    const std::int64_t kept_ns = name.starts_with(our_offer) ? an_offer_ns : a_day_ns;
+    if (stat && stat->kind == FileKind::regular && clock_.system_ns() - stat->ctime_ns > kept_ns)
       (void)files_.unlink_at(*tmp, name);
   }
 }

@@ -59,6 +59,8 @@ class MaildirRoot {
   [[nodiscard]] Fresh fresh() const;
   [[nodiscard]] std::string seconds_now() const { return schema::seconds_token(clock_.system_ns()); }
 
+  /// "envelope.too_large" for what is not read.
+  static Status require_size(const File&);
   /// The file; "io.ENOENT", "file.not_regular", "envelope.syntax", "envelope.too_large".
   [[nodiscard]] Result<Letterfile> read(const Directory& at, const std::string& name) const;
   /// A new file, durable when this returns. "io.EEXIST" when something has that name.
@@ -74,11 +76,13 @@ class MaildirRoot {
   [[nodiscard]] Status move(const Directory& from, const std::string& name, const Directory& to,
                             const std::string& as) const;
 
-  /// Removes what a process of ours left in tmp/ and nobody has touched for a day.
+  /// Removes what a process of ours left in tmp/ and nobody has touched for a day; how often a message was offered,
+  /// after 30 days.
   void clean() const;
 
  private:
   [[nodiscard]] Result<Directory> descend(std::string_view below, bool make) const;
+  void keep_strange(const Directory& tmp, const std::string& staged, const std::string& name, bool certain) const;
   [[nodiscard]] Result<std::string> stage(const Directory& tmp, const schema::Envelope&) const;
 
   FileSystem& files_;

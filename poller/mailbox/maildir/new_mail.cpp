@@ -3,7 +3,19 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "schema/ids.hpp"
+
 namespace inbox_poller::poller {
+
+namespace {
+
+/// Without an id nothing says that two files are one message.
+std::string identity_of_mail(const schema::Envelope& envelope, const std::string& name) {
+  const std::string id = schema::identity_of(envelope);
+  return envelope.text("id").empty() ? "sha256:" + schema::content_hash(name + '\n' + id) : id;
+}
+
+}  // namespace
 
 Status NewMail::make() {
   for (const char* below : {"/cur", "/new"}) {
@@ -46,7 +58,7 @@ void NewMail::read(const Directory& folder, const std::string& name) {
   }
   const schema::Envelope& envelope = file->envelope;
   known_[name] = order_
-                     .insert({envelope.number("ts").value_or(0), name, schema::identity_of(envelope),
+                     .insert({envelope.number("ts").value_or(0), name, identity_of_mail(envelope, name),
                               envelope.text("from"), envelope.text("type"), envelope.text("in_reply_to")})
                      .first;
   unread_.erase(name);
@@ -58,6 +70,12 @@ void NewMail::forget(const std::string& name) {
   if (known == known_.end()) return;
   order_.erase(known->second);
   known_.erase(known);
+}
+
+void NewMail::pass_over(const Mail& mail, const Error& error) {
+  const std::string name = mail.name;  // `mail` may be what is forgotten
+  forget(name);
+  reasons_[name] = error.message;
 }
 
 Result<NewMail::Open> NewMail::open(const Mail& mail, bool hold) {
@@ -74,10 +92,11 @@ Result<NewMail::Open> NewMail::open(const Mail& mail, bool hold) {
   const Result<FileStat> there = files.stat_at(*folder, mail.name);
   if (!there) return there.error();
   if (there->ino != file->stat.ino) return io_error(ENOENT, "opening", file->path);
+  if (Status fits = MaildirRoot::require_size(*file); !fits.ok()) return fits.error();
   const Result<std::string> bytes = read_all(files, *file);
   if (!bytes) return bytes.error();
   auto envelope = schema::Envelope::decode(*bytes);
-  if (!envelope || schema::identity_of(*envelope) != mail.id) {
+  if (!envelope || identity_of_mail(*envelope, mail.name) != mail.id) {
     forget(std::string(mail.name));  // another one by now: met again at the next look
     return io_error(ENOENT, "opening", file->path);
   }
@@ -102,8 +121,14 @@ Result<bool> NewMail::take(const Mail& mail, const Open& open) {
   return ours;
 }
 
-Result<bool> NewMail::was_taken(const Mail& mail) {
-  const auto found = taken_.find(mail.id, mail.name);
+Result<bool> NewMail::was_taken(const Mail& mail, const schema::Envelope& envelope) {
+  const auto found = taken_.find(mail.id, mail.name, [&](const schema::Envelope& taken) {
+    for (const char* field : {"from", "type"})
+      if (taken.text(field) != envelope.text(field)) return false;
+    const boost::json::object before = taken.object(), now = envelope.object();
+    const boost::json::value *one = before.if_contains("payload"), *other = now.if_contains("payload");
+    return one == nullptr || other == nullptr ? one == other : *one == *other;
+  });
   if (!found) return found.error();
   return found->has_value();
 }

@@ -1,6 +1,6 @@
 // The unread messages of one actor: what stands in new/, in the order of its envelopes, and how one is taken. Who gets
 // a message and when is not decided here.
-// Invariants: identity is the envelope's id, order its `ts`, then the name; a message is taken by one rename to cur/
+// Invariants: identity is the envelope's id (without one, the file), order its `ts`, then the name; a message is taken by one rename to cur/
 // and is never deleted; a file that cannot be read stays where it is and is looked at again when it has changed.
 #pragma once
 
@@ -48,10 +48,12 @@ class NewMail {
     File file;
   };
   Result<Open> open(const Mail&, bool hold);
+  /// It has gone bad since it was met: among what cannot be read, until a look can read it again.
+  void pass_over(const Mail&, const Error&);
   /// Takes it: durably in cur/ when this returns. True when it was there to be taken.
   Result<bool> take(const Mail&, const Open&);
-  /// True when a message of this id has been taken before: a peer has sent it twice.
-  Result<bool> was_taken(const Mail&);
+  /// True when this message has been taken before: a peer has sent it twice. Another one of the same id is another.
+  Result<bool> was_taken(const Mail&, const schema::Envelope&);
 
  private:
   struct Unread {

@@ -180,10 +180,12 @@ Result<Envelope> TaskQueue::heartbeat(const std::string& actor, const std::strin
 
 Result<Envelope> TaskQueue::complete(const std::string& actor, const std::string& id,
                                      const boost::json::value& result) {
+  bool known = false;
   for (int round = 0; round < rounds; ++round) {
     auto mine = held(actor, id);
     if (!mine) return mine.error();
     if (!*mine) break;
+    known = true;
     Envelope task = (*mine)->file.envelope;
     const Result<bool> done = is_done(task, (*mine)->name);
     if (!done) return done.error();
@@ -192,38 +194,60 @@ Result<Envelope> TaskQueue::complete(const std::string& actor, const std::string
       if (late.code.starts_with("task.")) (void)root_.files().unlink_at((*mine)->folder, (*mine)->name);
       return late;
     }
-    task.set("status", "done").set("result", result).set_raw("completed_at", root_.seconds_now());
-    const auto ino = root_.change((*mine)->folder, (*mine)->name, (*mine)->file, task);
-    if (!ino && is_errno(ino.error(), ENOENT)) continue;
-    if (!ino) return ino.error();
-    (*mine)->file.envelope = task;
-    const Result<bool> finished = finish(**mine, actor, *ino);
+    // Written as done by another process of this actor, or by one of us that died before the move: that one is first.
+    const bool written = task.text("status") == "done";
+    std::uint64_t ino = (*mine)->file.stat.ino;
+    if (!written) {
+      task.set("status", "done").set("result", result).set_raw("completed_at", root_.seconds_now());
+      const auto changed = root_.change((*mine)->folder, (*mine)->name, (*mine)->file, task);
+      if (!changed && is_errno(changed.error(), ENOENT)) continue;
+      if (!changed) return changed.error();
+      ino = *changed;
+      (*mine)->file.envelope = task;
+    }
+    const Result<Finished> finished = finish(**mine, actor, ino);
     if (!finished) return finished.error();
-    if (!*finished) break;
-    return task;
+    if (*finished == Finished::not_yet) continue;
+    if (*finished == Finished::lost) break;
+    const boost::json::object first = task.object();
+    const boost::json::value* has = first.if_contains("result");
+    if (!written || (has != nullptr && *has == result)) return task;
+    break;
   }
+  if (!known)
+    if (const Result<TaskFile> found = find(id); !found && found.error().code == "task.unknown") return found.error();
   return keep_late(actor, id, result);
 }
 
-/// Moves what is written as done to done/. False when another result stands there (the first one is final), or when it
-/// was taken away from under us.
-Result<bool> TaskQueue::finish(const Held& mine, const std::string& actor, std::uint64_t ino) const {
+/// Moves what is written as done to done/. Lost when another result stands there (the first one is final), or when it
+/// was taken away from under us; not yet when what was moved turned out to be no result, and is put back.
+Result<TaskQueue::Finished> TaskQueue::finish(const Held& mine, const std::string& actor, std::uint64_t ino) const {
   const Result<Directory> done = root_.made_folder(task_folder(TaskPlace::done));
   if (!done) return done.error();
-  const Result<std::string> moved = move_task(mine.folder, mine.name, *done, mine.name, mine.file.envelope);
-  if (moved) return true;
-  if (is_errno(moved.error(), EEXIST)) return false;
-  if (!is_errno(moved.error(), ENOENT)) return moved.error();
-  // A sweep took it a moment ago. It finishes what it finds done; or else we do.
   const auto is_ours = [&](const Directory& at, const std::string& name) {
     const Result<FileStat> stat = root_.files().stat_at(at, name);
     return stat && stat->ino == ino;
   };
-  if (is_ours(*done, mine.name)) return true;
+  const Result<std::string> moved = move_task(mine.folder, mine.name, *done, mine.name, mine.file.envelope);
+  if (moved) {
+    // A name was moved: somebody may have put another file under it since it was written.
+    const Result<FileStat> stat = root_.files().stat_at(*done, *moved);
+    if (!stat && !is_errno(stat.error(), ENOENT)) return stat.error();
+    if (stat && stat->ino == ino) return Finished::yes;
+    const Result<Letterfile> other = root_.read(*done, *moved);
+    if (other && other->envelope.text("status") != "done" &&
+        root_.move(*done, *moved, mine.folder, mine.name).ok())
+      return Finished::not_yet;
+    return Finished::lost;
+  }
+  if (is_errno(moved.error(), EEXIST)) return Finished::lost;
+  if (!is_errno(moved.error(), ENOENT)) return moved.error();
+  // A sweep took it a moment ago. It finishes what it finds done; or else we do.
+  if (is_ours(*done, mine.name)) return Finished::yes;
   const Result<Directory> tmp = root_.folder("tmp");
   const std::string begun = begun_name(actor, mine.name);
-  if (tmp && is_ours(*tmp, begun) && root_.move(*tmp, begun, *done, mine.name).ok()) return true;
-  return is_ours(*done, mine.name);
+  if (tmp && is_ours(*tmp, begun) && root_.move(*tmp, begun, *done, mine.name).ok()) return Finished::yes;
+  return is_ours(*done, mine.name) ? Finished::yes : Finished::lost;
 }
 
 Result<std::string> TaskQueue::move_task(const Directory& from, const std::string& name, const Directory& to,

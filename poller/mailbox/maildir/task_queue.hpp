@@ -48,7 +48,8 @@ class TaskQueue {
                     std::optional<double> priority);
   Result<std::optional<Task>> claim(const std::string& actor, const std::optional<std::string>& type,
                                     std::chrono::milliseconds lease);
-  /// "task.done", "task.not_held", "task.unknown": the result is kept among the dead letters, and the text says where.
+  /// "task.done", "task.not_held": the result is kept among the dead letters, and the text says where. "task.unknown":
+  /// no task ever had that id, and nothing is kept.
   Result<Task> complete(const std::string& actor, const std::string& id, const boost::json::value& result);
   Result<Task> heartbeat(const std::string& actor, const std::string& id, std::chrono::milliseconds lease);
   Result<Task> abandon(const std::string& actor, const std::string& id, const std::string& reason);
@@ -56,6 +57,8 @@ class TaskQueue {
   /// One look: begins to give back what is over, ends what was begun two seconds ago or earlier. Those that it gave
   /// back or put among the dead letters. Nothing while another process of ours is at it.
   Result<std::vector<TaskFile>> sweep();
+  /// What the last sweep could not look at, file by file; the others went on.
+  [[nodiscard]] const std::vector<Error>& troubles() const { return troubles_; }
   /// True when the last sweep left something begun.
   [[nodiscard]] bool has_begun() const { return !begun_.empty(); }
 
@@ -66,6 +69,11 @@ class TaskQueue {
   Result<std::vector<TaskFile>> all() const;
   /// "task.unknown" when it stands nowhere.
   Result<TaskFile> find(const std::string& id) const;
+  /// The id that begins so, of the one task that it can mean; late results count only when no task does. "box.usage"
+  /// when there are several or nothing is said, "task.unknown".
+  Result<std::string> whole_id(const std::string& beginning) const;
+  /// The same for what an actor says of a task: what it holds under just this id is meant.
+  Result<std::string> whole_id(const std::string& beginning, const std::string& actor) const;
   /// From the dead letters back to where it can be claimed.
   Result<Task> requeue(const std::string& id);
 
@@ -93,7 +101,8 @@ class TaskQueue {
   Result<std::optional<Held>> held(const std::string& actor, const std::string& id) const;
   [[nodiscard]] Error not_held(const std::string& actor, const std::string& id) const;
   Error keep_late(const std::string& actor, const std::string& id, const boost::json::value& result);
-  Result<bool> finish(const Held&, const std::string& actor, std::uint64_t ino) const;
+  enum class Finished { yes, lost, not_yet };
+  Result<Finished> finish(const Held&, const std::string& actor, std::uint64_t ino) const;
   Result<TaskFile> let_go(const Directory& folder, const std::string& name, Task) const;
 
   [[nodiscard]] bool is_over(const std::string& where, const Letterfile&);
@@ -114,6 +123,7 @@ class TaskQueue {
   IdIndex done_;
   std::map<std::string, Waiting> waiting_;   // by name
   std::map<std::string, FirstSeen> seen_;    // claims, by holder/name
+  std::vector<Error> troubles_;
   std::map<std::string, SteadyTime> begun_;  // names in tmp/ of what is being given back, since when
 };
 

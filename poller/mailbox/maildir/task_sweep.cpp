@@ -55,7 +55,8 @@ Result<std::vector<TaskFile>> TaskQueue::sweep() {
     if (!names) return names.error();
     for (const std::string& name : *names) {
       met.insert(holder + '/' + name);
-      if (Status one = begin(*tmp, holder, name); !one.ok() && !is_missing(one.error())) return one.error();
+      if (Status one = begin(*tmp, holder, name); !one.ok() && !is_missing(one.error()))
+        troubles_.push_back(one.error());
     }
   }
   std::erase_if(seen_, [&](const auto& one) { return !met.contains(one.first); });
@@ -104,6 +105,7 @@ Status TaskQueue::begin(const Directory& tmp, const std::string& holder, const s
 
 /// The second step, for all that lies there long enough; what an earlier process has begun lies there since we saw it.
 Status TaskQueue::end_begun(const Directory& tmp, std::vector<TaskFile>& gone) {
+  troubles_.clear();
   const auto names = root_.files().list(tmp);
   if (!names) return names.error();
   const SteadyTime now = root_.clock().steady();
@@ -116,7 +118,8 @@ Status TaskQueue::end_begun(const Directory& tmp, std::vector<TaskFile>& gone) {
   begun_ = begun;
   for (const auto& [name, since] : begun) {
     if (now - since < settles) continue;
-    if (Status ended = end_one(tmp, name, gone); !ended.ok() && !is_missing(ended.error())) return ended;
+    if (Status ended = end_one(tmp, name, gone); !ended.ok() && !is_missing(ended.error()))
+      troubles_.push_back(ended.error());  // its neighbours go on; it is begun anew at the next look
     begun_.erase(name);
   }
   return Done{};
@@ -266,12 +269,41 @@ Result<TaskFile> TaskQueue::find(const std::string& id) const {
   return *best;
 }
 
+Result<std::string> TaskQueue::whole_id(const std::string& beginning) const {
+  if (beginning.empty()) return Error{"box.usage", "which task? Name its id, or how that begins"};
+  const auto tasks = all();
+  if (!tasks) return tasks.error();
+  for (const bool late : {false, true}) {
+    std::set<std::string> found;
+    for (const TaskFile& one : *tasks)
+      if (const std::string id = schema::identity_of(one.task);
+          id.starts_with(beginning) && (one.task.text("status") == "late") == late)
+        found.insert(id);
+    if (found.contains(beginning) || found.size() == 1) return *found.begin();  // the shortest is the first
+    if (found.size() > 1)
+      return Error{"box.usage", "several tasks begin with " + beginning + ": " + *found.begin() + ", " +
+                                    *std::next(found.begin()) + "; say more of it"};
+  }
+  return Error{"task.unknown", "there is no task " + beginning + " below " + root_.path() + "/tasks"};
+}
+
+Result<std::string> TaskQueue::whole_id(const std::string& beginning, const std::string& actor) const {
+  if (!beginning.empty())
+    if (const auto mine = held(actor, beginning); mine && mine->has_value()) return beginning;
+  Result<std::string> id = whole_id(beginning);
+  // On its way between two folders it is met in neither: looked for twice.
+  return id || id.error().code != "task.unknown" ? id : whole_id(beginning);
+}
+
 Result<Envelope> TaskQueue::requeue(const std::string& id) {
   const Result<TaskFile> found = find(id);
   if (!found) return found.error();
   if (found->place != TaskPlace::dead || found->task.text("status") == "late")
     return Error{"task.not_dead", "task " + id + " is not among the dead letters that can be claimed again" +
                                       (found->task.text("status") == "late" ? ": that is a late result" : "")};
+  if (found->task.text("id").empty() && !found->task.raw("file").empty())
+    return Error{"task.not_dead", "that is no task but the reason why tasks/dead/" + found->task.text("file") +
+                                      " stands there; mend that file and move it to tasks/open"};
   const Result<Directory> dead = root_.folder(task_folder(TaskPlace::dead));
   if (!dead) return dead.error();
   const Result<Letterfile> file = root_.read(*dead, found->name);

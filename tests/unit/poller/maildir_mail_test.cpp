@@ -191,6 +191,45 @@ TEST_CASE("What a peer sends twice arrives once, and both copies are kept") {
   CHECK(setting.drain(*again) == std::vector<std::string>{"8"});
 }
 
+TEST_CASE("Two messages with one id are two messages, and so are two equal ones without an id") {
+  MaildirSetting setting;
+  auto bob = setting.actor("bob");
+  setting.put("bob/new/1.json", foreign("7", 1, "1"));
+  setting.put("bob/new/2.json", foreign("7", 2, "2"));
+  setting.put("bob/new/3.json", foreign("7", 3, "1"));
+  setting.put("bob/new/4.json", R"({"payload": 4, "ts": 4})");
+  setting.put("bob/new/5.json", R"({"payload": 4, "ts": 4})");
+  CHECK(setting.drain(*bob) == std::vector<std::string>{"1", "2", "4", "4"});
+  setting.put("bob/new/6.json", foreign("7", 6, "2"));  // either is known by another process too
+  setting.put("bob/new/7.json", foreign("7", 7, "1"));
+  CHECK(setting.drain(*setting.actor("bob")).empty());
+  CHECK(setting.names("bob/cur").size() == 7);
+}
+
+TEST_CASE("A name that lies does not hide what is known under another") {
+  MaildirSetting setting;
+  setting.put("bob/cur/1-8.json", foreign("other", 1, "0"));
+  setting.put("bob/cur/taken.json", foreign("8", 1, "8"));
+  setting.put("bob/new/2-8.json", foreign("8", 1, "8"));
+  CHECK(setting.drain(*setting.actor("bob")).empty());
+}
+
+TEST_CASE("A message that goes bad after it was met stands in nobody's way") {
+  MaildirSetting setting;
+  auto bob = setting.actor("bob");
+  for (const char* n : {"1", "2", "3"}) setting.put(std::string("bob/new/") + n + ".json", foreign(n, std::stoi(n), n));
+  const auto met = setting.recv(*bob, {"nothing", {}});
+  REQUIRE(met.ok());
+  setting.put("bob/new/1.json", foreign("1", 1, "1") + std::string(MaildirRoot::most_bytes, ' '));
+  std::filesystem::remove(setting.scratch.path("bob/new/2.json"));
+  std::filesystem::create_symlink("3.json", setting.scratch.path("bob/new/2.json"));
+  CHECK(setting.drain(*bob) == std::vector<std::string>{"3"});
+  CHECK(bob->inbox()->at("unreadable").as_array().size() >= 1);
+  CHECK(setting.names("bob/new") == std::vector<std::string>{"1.json", "2.json"});
+  setting.put("bob/new/1.json", foreign("1", 1, "1"));
+  CHECK(setting.drain(*bob) == std::vector<std::string>{"1"});
+}
+
 TEST_CASE("Another reader of the same actor takes it first: there is nothing to acknowledge") {
   MaildirSetting setting;
   auto bob = setting.actor("bob");
@@ -271,6 +310,36 @@ TEST_CASE("Whoever waits is woken by the kernel, also by a file that is copied i
   const SteadyTime before = std::chrono::steady_clock::now();
   CHECK_FALSE(setting.recv(*bob, {}, milliseconds(50))->has_value());
   CHECK(std::chrono::steady_clock::now() - before >= milliseconds(50));
+}
+
+TEST_CASE("Who began to wait last is served first, and who waits for something else holds nobody up") {
+  MaildirSetting setting;
+  auto bob = setting.actor("bob");
+  std::vector<std::optional<Result<std::optional<HandOut>>>> got(3);
+  const auto has = [&](std::size_t n) { return got[n] && got[n]->ok() && (*got[n])->has_value(); };
+  const auto wait = [&](std::size_t n, Filter filter, milliseconds within) {
+    asio::co_spawn(setting.io, keep_result(bob->recv(std::move(filter), within), got[n]), [](std::exception_ptr) {});
+    setting.io.restart();
+    setting.io.poll();
+  };
+  const auto run = [&](auto until) {
+    for (int i = 0; i < 400 && !until(); ++i) {
+      setting.io.restart();
+      setting.io.run_for(milliseconds(10));
+    }
+  };
+  wait(0, {}, std::chrono::seconds(30));
+  wait(1, {}, std::chrono::seconds(30));
+  wait(2, {"answer", {}}, milliseconds(1500));
+  setting.put("bob/new/1-one.json", foreign("c", 1, "1"));
+  run([&] { return has(0) || has(1); });
+  CHECK(has(1));
+  CHECK_FALSE(has(0));
+  run([&] { return got[2].has_value(); });  // its time is over, with nothing: the one that is left looks on
+  CHECK_FALSE(has(0));
+  setting.put("bob/new/2-two.json", foreign("d", 2, "2"));
+  run([&] { return has(0); });
+  CHECK(has(0));
 }
 
 TEST_CASE("A wait that is cancelled has taken nothing") {
@@ -379,6 +448,9 @@ TEST_CASE("What a killed process left in tmp goes after a day, what others left 
   REQUIRE(ada->sweep().ok());
   CHECK(setting.names("tmp").size() == 4);
   setting.clock.advance(std::chrono::hours(25));
+  REQUIRE(ada->sweep().ok());
+  CHECK(setting.names("tmp") == std::vector<std::string>{".3.tmp", ".offer-2", "peer.json"});  // its message may stand
+  setting.clock.advance(std::chrono::hours(30 * 24));
   REQUIRE(ada->sweep().ok());
   CHECK(setting.names("tmp") == std::vector<std::string>{".3.tmp", "peer.json"});
 }

@@ -250,10 +250,103 @@ TEST_CASE("A result that comes too late is refused in words and kept") {
   CHECK(held.error().message.find("held by bob") != std::string::npos);
   REQUIRE(bob->complete(id, "result").ok());
   CHECK(ada->complete(id, "third").error().code == "task.done");
-  CHECK(ada->complete("nonsense", "fourth").error().code == "task.unknown");
-  CHECK(setting.names("tasks/dead").size() == 4);
+  CHECK(setting.names("tasks/dead").size() == 3);
   CHECK(traces_of(*ada, id).late == 3);
   CHECK(setting.only("tasks/done").at("result") == json::value("result"));
+}
+
+TEST_CASE("An id that no task ever had leaves nothing behind; the beginning of one is enough") {
+  MaildirSetting setting;
+  auto ada = setting.actor("ada");
+  for (const char* id : {"a1", "a2", "b", "bc"})
+    setting.put(std::string("tasks/open/1-") + id + ".json", std::string(R"({"id": ")") + id + R"(", "status": "open"})");
+  for (int i = 0; i < 4; ++i) claimed_id(*ada);
+  for (int again = 0; again < 2; ++again) {
+    CHECK(ada->complete("nonsense", 1).error().code == "task.unknown");
+    CHECK(ada->complete("", 1).error().code == "box.usage");
+    CHECK(ada->complete("a", 1).error().message.find("a1, a2") != std::string::npos);
+    CHECK(ada->heartbeat("", lease).error().code == "box.usage");
+  }
+  CHECK(setting.names("tasks/dead").empty());
+  CHECK(ada->heartbeat("b", lease)->at("id") == json::value("b"));
+  CHECK(ada->complete("b", 1).ok());
+  setting.put("tasks/dead/late-1.json", R"({"id": "bcd", "status": "late"})");
+  CHECK(ada->abandon("bc", "why").ok());
+  CHECK(claimed_id(*ada) == "bc");
+  setting.put("tasks/open/2-long.json", R"({"id": "0123456789abcdef"})");
+  CHECK(claimed_id(*ada) == "0123456789abcdef");
+  setting.put("tasks/dead/late-2.json", R"({"id": "0123456789abffff", "status": "late"})");
+  CHECK(ada->heartbeat("0123456789ab", lease).ok());
+  CHECK(ada->complete("0123456789ab", 1).ok());
+}
+
+TEST_CASE("What was exchanged out and cannot go back is set aside, not deleted") {
+  MaildirSetting setting;
+  auto ada = setting.actor("ada");
+  const std::string id = id_of(ada->post("task", 1));
+  CHECK(claimed_id(*ada) == id);
+  const std::string name = name_of(setting, "tasks/claimed/ada");
+  const std::string there = "tasks/claimed/ada/" + name;
+  setting.files.once_before(Call::swap, name, [&] {
+    setting.put("other", R"({"id": ")" + id + R"(", "status": "done", "result": "theirs"})");
+    std::filesystem::rename(setting.scratch.path("other"), setting.scratch.path(there));
+    setting.files.once_before(Call::stat_at, ".tmp", [&] {  // the look at what came out
+      std::filesystem::create_directories(setting.scratch.path("tasks/done"));
+      std::filesystem::rename(setting.scratch.path(there), setting.scratch.path("tasks/done/" + name));
+    });
+  });
+  CHECK_FALSE(ada->complete(id, "ours").ok());
+  std::string kept;
+  for (const std::string& one : setting.names("tasks/dead")) kept += setting.bytes("tasks/dead/" + one);
+  CHECK(kept.find("theirs") != std::string::npos);
+  CHECK(kept.find("ours") != std::string::npos);
+}
+
+TEST_CASE("Another file under the name between our write and our move: a result is first, a beat is not") {
+  for (const bool is_result : {true, false}) {
+    MaildirSetting setting;
+    auto ada = setting.actor("ada");
+    const std::string id = id_of(ada->post("task", 1));
+    CHECK(claimed_id(*ada) == id);
+    const std::string name = name_of(setting, "tasks/claimed/ada");
+    setting.files.once_before(Call::move, "done/" + name, [&] {
+      setting.put("other", R"({"id": ")" + id + (is_result ? R"(", "status": "done", "result": "theirs"})"
+                                                           : R"(", "status": "claimed", "owner": "ada"})"));
+      std::filesystem::rename(setting.scratch.path("other"), setting.scratch.path("tasks/claimed/ada/" + name));
+    });
+    const auto done = ada->complete(id, "ours");
+    CHECK(done.ok() != is_result);
+    CHECK(setting.only("tasks/done").at("result") == json::value(is_result ? "theirs" : "ours"));
+    CHECK(traces_of(*ada, id).late == (is_result ? 1 : 0));
+    CHECK(traces_of(*ada, id).tasks() == 1);
+  }
+}
+
+TEST_CASE("What its holder has written as done is done: the same result again is no error, another is late") {
+  MaildirSetting setting;
+  auto ada = setting.actor("ada");
+  for (const char* id : {"1", "2"})
+    setting.put(std::string("tasks/claimed/ada/") + id + ".json",
+                std::string(R"({"id": ")") + id + R"(", "status": "done", "owner": "ada", "result": {"n": [1]}})");
+  CHECK(ada->complete("1", json::parse(R"({"n": [1]})")).ok());
+  CHECK(setting.names("tasks/dead").empty());
+  CHECK(ada->complete("2", "another").error().code == "task.done");
+  CHECK(traces_of(*ada, "2").late == 1);
+  CHECK(setting.names("tasks/done") == std::vector<std::string>{"1.json", "2.json"});
+  CHECK(setting.bytes("tasks/done/2.json").find("another") == std::string::npos);
+}
+
+TEST_CASE("The reason why something is no task is no task either") {
+  MaildirSetting setting;
+  auto ada = setting.actor("ada");
+  setting.put("tasks/open/x.json", "no task");
+  setting.clock.advance(hours(25));
+  REQUIRE(ada->sweep().ok());
+  const auto all = ada->tasks().all();
+  REQUIRE(all->size() == 1);
+  const auto refused = ada->tasks().requeue(schema::identity_of(all->front().task));
+  CHECK(refused.error().message.find("tasks/dead/dead-x.json") != std::string::npos);
+  CHECK(setting.names("tasks/open").empty());
 }
 
 TEST_CASE("Done is done: a copy of it that a peer left elsewhere is dropped and never claimed") {
