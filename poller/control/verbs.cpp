@@ -87,6 +87,7 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
       {.name = "rules", .work = &Verbs::rules},
       {.name = "reload", .work = &Verbs::reload},
       {.name = "resume", .work = &Verbs::resume},
+      {.name = "wait", .work = &Verbs::wait},
       {.name = "quarantine", .work = &Verbs::quarantine, .list = "entries"},
   };
   const auto* found =
