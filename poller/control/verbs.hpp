@@ -96,6 +96,8 @@ class Verbs {
   Object allow(Team&, const Object& request);
   Object revoke(Team&, const Object& request);
   Object rules(Team&, const Object& request);
+  Object try_rules(Team&, const Object& request);
+  Object suggest(Team&, const Object& request);
   Object resume(Team&, const Object& request);
 
   /// Remembers what was handed out, until it is acknowledged or the connection closes.
