@@ -86,8 +86,11 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
       {.name = "allow", .work = &Verbs::allow, .deed = {handlers::Right::keep_rules, "allowing something"}},
       {.name = "revoke", .work = &Verbs::revoke},
       {.name = "rules", .work = &Verbs::rules},
+      {.name = "try", .work = &Verbs::try_rules},
+      {.name = "suggest", .work = &Verbs::suggest},
       {.name = "reload", .work = &Verbs::reload},
       {.name = "resume", .work = &Verbs::resume},
+      {.name = "wait", .work = &Verbs::wait},
       {.name = "quarantine", .work = &Verbs::quarantine, .list = "entries"},
   };
   const auto* found =
