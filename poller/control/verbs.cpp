@@ -85,8 +85,11 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
       {.name = "allow", .work = &Verbs::allow, .deed = {handlers::Right::keep_rules, "allowing something"}},
       {.name = "revoke", .work = &Verbs::revoke},
       {.name = "rules", .work = &Verbs::rules},
+      {.name = "try", .work = &Verbs::try_rules},
+      {.name = "suggest", .work = &Verbs::suggest},
       {.name = "reload", .work = &Verbs::reload},
       {.name = "resume", .work = &Verbs::resume},
+      {.name = "wait", .work = &Verbs::wait},
       {.name = "quarantine", .work = &Verbs::quarantine, .list = "entries"},
   };
   const auto* found =
@@ -223,10 +226,8 @@ json::object Verbs::status(const Object& request) {
 json::object Verbs::pending(const Object& request) {
   json::array asks;
   for (const auto& team : all_served(text(request, "team")))
-    for (const auto& ask : team->asks().open()) {
-      asks.push_back(request_view(team->context().name, ask));
-      add_worth(asks.back().as_object(), team->context().worth(ask.asker));
-    }
+    for (const auto& ask : team->asks().open())
+      asks.push_back(open_ask_view(*team, ask));
   return {{"ok", true}, {"asks", std::move(asks)}};
 }
 

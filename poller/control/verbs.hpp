@@ -63,6 +63,7 @@ class Verbs {
   boost::asio::awaitable<Object> receive(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> attach(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> judge(TeamPtr team, Object request, SessionPtr session);
+  boost::asio::awaitable<Object> wait(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> shut_down(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> worker_call(Object request, SessionPtr session);
 
@@ -95,6 +96,8 @@ class Verbs {
   Object allow(Team&, const Object& request);
   Object revoke(Team&, const Object& request);
   Object rules(Team&, const Object& request);
+  Object try_rules(Team&, const Object& request);
+  Object suggest(Team&, const Object& request);
   Object resume(Team&, const Object& request);
 
   /// Remembers what was handed out, until it is acknowledged or the connection closes.

@@ -4,7 +4,8 @@
 #include <boost/json/array.hpp>
 #include <tuple>
 
-#include "handlers/worker_state.hpp"
+#include "handlers/permission.hpp"
+#include "handlers/subject.hpp"
 #include "poller/context/message_life.hpp"
 #include "schema/json_scan.hpp"
 
@@ -46,9 +47,37 @@ json::object order_view(const OrderRow& row) {
 
 }  // namespace
 
+handlers::WorkerState worker_state(Team& team, const MemberRow& member, EpochMs now) {
+  auto& context = team.context();
+  const auto* listed = context.roster.find(member.name);
+  const auto told = context.told.find(member.name);
+  handlers::WorkerSigns signs;
+  signs.present = member.present && (listed == nullptr || listed->status != schema::ended_status);
+  signs.active = listed == nullptr || listed->is_active;
+  signs.last_report = member.state;
+  signs.open_asks = team.asks().pending_of(member.name);
+  signs.last_seen_ms = std::max<EpochMs>(member.last_seen_ms, listed == nullptr ? 0 : listed->joined_at_ms);
+  signs.told_ms = told == context.told.end() ? 0 : told->second;
+  return handlers::state_of(signs, context.config.team.silent_after, now);
+}
+
 void add_worth(json::object& view, const handlers::AnswerWorth& worth) {
   view["answers"] = handlers::to_string(worth.answers);
   view["answers_reason"] = clean(worth.reason);
+}
+
+json::object open_ask_view(Team& team, const handlers::Ask& ask) {
+  auto& context = team.context();
+  auto view = request_view(context.name, ask);
+  add_worth(view, context.worth(ask.asker));
+  const auto folder = team.asks().folder_of(ask);
+  view["folder"] = clean(folder);
+  json::array parts;
+  for (const auto& part : handlers::parts_of(ask, folder, context.view()))
+    parts.push_back(
+        json::object{{"part", clean(part.part)}, {"rule", clean(part.rule)}, {"missing", clean(part.missing)}});
+  view["parts"] = std::move(parts);
+  return view;
 }
 
 namespace {
@@ -59,23 +88,16 @@ json::array members_view(Team& team, EpochMs now_ms) {
   for (const auto& [name, member] : context.members) {
     if (name == context.lead) continue;
     const auto* listed = context.roster.find(name);
-    const auto pending = team.asks().pending_of(name);
-    handlers::WorkerSigns signs;
-    signs.present = member.present && (listed == nullptr || listed->status != schema::ended_status);
-    signs.active = listed == nullptr || listed->is_active;
-    signs.last_report = member.state;
-    signs.open_asks = pending;
-    signs.last_seen_ms = std::max<EpochMs>(member.last_seen_ms, listed == nullptr ? 0 : listed->joined_at_ms);
     members.push_back(json::object{
         {"name", name},
         {"present", member.present},
-        {"doing", handlers::to_string(handlers::state_of(signs, context.config.team.silent_after, now_ms))},
+        {"doing", handlers::to_string(worker_state(team, member, now_ms))},
         {"state", clean(member.state)},
         {"detail", clean(member.detail)},
         {"task", clean(member.task)},
         {"mode", listed == nullptr ? std::string() : clean(listed->mode)},
         {"last_seen_ms", member.last_seen_ms},
-        {"pending", pending}});
+        {"pending", team.asks().pending_of(name)}});
     if (listed != nullptr) add_worth(members.back().as_object(), context.worth(name));
   }
   return members;
@@ -220,7 +242,8 @@ Result<json::object> team_view(Team& team, Services& services) {
                              {"compacted_ms", compacted.last_ms}}},
       {"roster", json::object{{"state", roster.state}, {"detail", clean(roster.detail)}}},
       {"members", members_view(team, services.clock.wall_ms())},
-      {"asks", json::object{{"pending", open.size()}, {"oldest_ms", open.empty() ? 0 : open.front().asked_ms}}},
+      {"asks", json::object{{"pending", open.size()}, {"oldest_ms", open.empty() ? 0 : open.front().asked_ms},
+                            {"oldest_subject", open.empty() ? "" : clean(handlers::subject_of(open.front()))}}},
       {"chat", json::object{{"queued", counts->queued},
                             {"offered", counts->offered},
                             {"delivered", counts->delivered},
