@@ -66,6 +66,7 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
       {.name = "pending", .work = &Verbs::pending, .list = "asks"},
       {.name = "approve", .work = &Verbs::approve, .has_kind = true},
       {.name = "deny", .work = &Verbs::deny, .has_kind = true},
+      {.name = "which", .work = &Verbs::which, .has_kind = true},
       {.name = "send", .work = &Verbs::send, .deed = writing, .field = body},
       {.name = "broadcast", .work = &Verbs::broadcast, .deed = writing, .field = body},
       {.name = "lead", .work = &Verbs::lead},

@@ -80,6 +80,12 @@ class Verbs {
   Object answer(const Object& request, bool approve);
   /// The ask that `id` (a request id, or the key of its message), `team`, `kind` and `message_key` mean, with its team.
   Result<std::pair<std::string, handlers::Ask>> ask_of(const Object& request);
+  /// The open asks that `ids` mean, or those that are like `like`; nothing of it when one is not certain.
+  Object which(const Object& request);
+  /// Asks whose id or key begins so and goes on: open ones, and with `decided_too` those decided within the hour, which
+  /// a person who gives the beginning may still mean.
+  Result<std::vector<std::pair<std::string, handlers::Ask>>> asks_beginning(const std::string& id,
+                                                                            const Object& request, bool decided_too);
   Object acknowledge(const Object& request);
   Object decisions(const Object& request);
   Object trace(const Object& request);
