@@ -142,7 +142,7 @@ struct TeamReader {
     }
     team.choice("role", to.role);
     team.choice("transport", to.transport);
-    read_jsonl_team(team, to);
+    read_one_folder(team, to);
     if (to.role == Role::front) to.poll_interval = Duration(100);  // there is a lead to be ahead of
     team.duration("poll_interval", to.poll_interval, Duration(50), minutes(1));
     team.flag("watch", to.watch);
@@ -157,23 +157,39 @@ struct TeamReader {
     team.finish();
   }
 
-  /// A JSONL team is one folder, and has a roster of its own or the one that is written here.
-  void read_jsonl_team(Section& team, TeamSettings& to) {
+  /// A JSONL team and a maildir are one folder, and have a roster of their own or the one that is written here.
+  void read_one_folder(Section& team, TeamSettings& to) {
     team.path("folder", to.folder, environment.home);
-    team.list("members", to.members, sender_name);
-    const bool jsonl = to.transport == Transport::jsonl;
+    if (!team.is_written("members") || team.is_list("members")) {
+      team.list("members", to.members, sender_name);
+    } else {
+      to.members = {""};
+      team.text("members", to.members.front());
+      if (to.members.front() != TeamSettings::anybody)
+        team.reject("members", "is a list of names, or \"*\" for whoever has an inbox or writes to the lead");
+    }
+    const bool lines = to.transport == Transport::jsonl;
     for (const char* key : {"folder", "members"})
-      if (!jsonl && team.is_written(key)) team.reject(key, "is for transport = \"jsonl\" only");
-    if (!jsonl) return;
+      if (to.transport == Transport::claude && team.is_written(key))
+        team.reject(key, "is for transport = \"jsonl\" or \"maildir\" only");
+    if (to.transport == Transport::claude) return;
+    const std::string kind = lines ? "JSONL team" : "maildir";
     while (to.folder.size() > 1 && to.folder.back() == '/') to.folder.pop_back();
     if (to.folder.empty())
-      team.reject("folder", "is missing; write the folder of the JSONL team, such as \"/project/.team\"");
+      team.reject("folder", "is missing; write the folder of the " + kind + ", such as " +
+                                toml_text(lines ? "/project/.team" : "/project/scratch/coordination"));
     if (to.name.find('*') != std::string::npos)
-      team.reject("name", "stands for many teams, but a JSONL team is one folder; give it a name of its own");
+      team.reject("name", "stands for many teams, but a " + kind + " is one folder; give it a name of its own");
+    if (lines) return;
+    if (!schema::is_valid_name(to.lead) || to.lead == "tmp" || to.lead == "tasks")
+      team.reject("lead", "must name the actor whose mail is delivered: in a maildir nobody leads by himself");
+    if (to.role == Role::front)
+      team.reject("role", "is \"front\", but a maildir has no asks that a rule could answer; use \"observer\"");
   }
 
   /// What is set and cannot be carried by the lines of a JSONL team.
   void tell_what_lines_cannot() {
+    if (out.config.team.transport == Transport::maildir) return tell_what_letters_cannot();
     if (out.config.team.transport != Transport::jsonl) return;
     if (out.config.modes.on_join || !out.config.modes.members.empty())
       section("modes").reject("on_join", "cannot be carried out: JSONL teams (team.transport) know no modes; leave it out");
@@ -185,6 +201,18 @@ struct TeamReader {
            "and nothing of theirs can be ended");
     if (!section("compaction").keys().empty())
       warn("[compaction] has no effect with team.transport = \"jsonl\": an inbox is empty when it has been read");
+  }
+
+  /// The same for a maildir: letters and nothing else.
+  void tell_what_letters_cannot() {
+    if (out.config.modes.on_join || !out.config.modes.members.empty())
+      section("modes").reject("on_join", "cannot be carried out: a maildir (team.transport) knows no modes; leave it out");
+    for (const char* name : {"modes", "permissions", "sandbox", "plans", "shutdown"})
+      if (!section(name).keys().empty())
+        warn("[" + std::string(name) + "] has no effect with team.transport = \"maildir\": its actors write letters, they "
+             "ask for nothing and obey nobody");
+    if (!section("compaction").keys().empty())
+      warn("[compaction] has no effect with team.transport = \"maildir\": what was taken stays in cur/");
   }
 
   /// [permissions] and [sandbox] have the same keys; only what a rule is differs, and which may stand under `allow`.

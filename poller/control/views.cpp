@@ -66,6 +66,7 @@ json::array members_view(Team& team, EpochMs now_ms) {
     signs.last_report = member.state;
     signs.open_asks = pending;
     signs.last_seen_ms = std::max<EpochMs>(member.last_seen_ms, listed == nullptr ? 0 : listed->joined_at_ms);
+    const EpochMs unread = member.present ? team.outbox().unread_since(schema::inbox_name(name)) : 0;
     members.push_back(json::object{
         {"name", name},
         {"present", member.present},
@@ -75,6 +76,7 @@ json::array members_view(Team& team, EpochMs now_ms) {
         {"task", clean(member.task)},
         {"mode", listed == nullptr ? std::string() : clean(listed->mode)},
         {"last_seen_ms", member.last_seen_ms},
+        {"unread_ms", unread > 0 && now_ms - unread > context.config.team.silent_after.count() ? unread : 0},
         {"pending", pending}});
     if (listed != nullptr) add_worth(members.back().as_object(), context.worth(name));
   }

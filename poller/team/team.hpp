@@ -115,6 +115,7 @@ class Team {
   Orders& orders() { return orders_; }
   WorkerCalls& worker_calls() { return worker_calls_; }
   [[nodiscard]] const WorkerBoxes& worker_boxes() const { return worker_boxes_; }
+  [[nodiscard]] const Outbox& outbox() const { return outbox_; }
   [[nodiscard]] const Watched& watched() const { return watched_; }
   [[nodiscard]] const handlers::Standing& standing() const { return context_.standing; }
   /// Back to the configured role after a foreign consumer stopped us. A lead that lives is not heeded any more.

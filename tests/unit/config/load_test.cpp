@@ -437,7 +437,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "4:15: shutdown.close_panes is a text; write true or false, without quotes"},
       {"[team]\nname = \"a\"\n[shutdown]\ntmux = []",
        "4:8: shutdown.tmux names no program; write how tmux is called, such as [\"tmux\", \"-L\", \"team\"]"},
-      {"[team]\nname = \"a\"\ntransport = \"redis\"", "3:13: team.transport is \"redis\"; it must be \"claude\" or \"jsonl\""},
+      {"[team]\nname = \"a\"\ntransport = \"redis\"", "3:13: team.transport is \"redis\"; it must be \"claude\", \"jsonl\" or \"maildir\""},
       {"[team]\nname = \"a\"\npoll_interval = 500",
        "3:17: team.poll_interval is the number 500; write it with a unit, in quotes, such as \"500ms\""},
       {"[team]\nname = \"a\"\npoll_interval = \"5m\"",
@@ -811,7 +811,7 @@ TEST_CASE("the examples that are shipped load without problems") {
     CHECK(joined(problems).empty());
     CHECK(joined(warnings).empty());
   }
-  CHECK(seen == 8);
+  CHECK(seen == 9);
 }
 
 }  // namespace
