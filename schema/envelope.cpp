@@ -65,6 +65,41 @@ std::string enclosed(char open, const std::vector<std::string>& parts, char clos
   return text + close;
 }
 
+bool all_finite(const json::value& value);
+
+bool all_finite(const json::object& object) {
+  return std::all_of(object.begin(), object.end(), [](const auto& member) { return all_finite(member.value()); });
+}
+
+bool all_finite(const json::value& value) {
+  if (const auto* object = value.if_object()) return all_finite(*object);
+  if (const auto* array = value.if_array())
+    return std::all_of(array->begin(), array->end(), [](const json::value& one) { return all_finite(one); });
+  return !value.is_double() || std::isfinite(value.get_double());
+}
+
+void make_finite(json::value& value);
+
+void make_finite(json::object& object) {
+  for (auto& member : object) make_finite(member.value());
+}
+
+void make_finite(json::value& value) {
+  if (auto* object = value.if_object()) return make_finite(*object);
+  if (auto* array = value.if_array())
+    for (json::value& one : *array) make_finite(one);
+  if (const auto* number = value.if_double(); number != nullptr && !std::isfinite(*number))
+    value = std::isnan(*number) ? "0.0" : std::signbit(*number) ? "-1e999" : "1e999";
+}
+
+template <class Json>
+std::string strictly(const Json& json) {
+  if (all_finite(json)) return json::serialize(json);
+  Json mended = json;
+  make_finite(mended);
+  return json::serialize(mended);
+}
+
 }  // namespace
 
 Result<Envelope> Envelope::decode(std::string_view bytes) {
@@ -165,6 +200,9 @@ std::string pretty_ascii(const json::value& value, std::size_t level) {
   if (const auto* number = value.if_double()) return number_token(*number);
   return json::serialize(value);
 }
+
+std::string strict_json(const json::value& value) { return strictly(value); }
+std::string strict_json(const json::object& object) { return strictly(object); }
 
 Result<json::value> parse_value(std::string_view text) {
   json::parse_options options;

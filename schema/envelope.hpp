@@ -59,6 +59,11 @@ std::string seconds_token(long long epoch_ns);
 /// JSON in ASCII with sorted keys, two spaces a level; the first line begins where it is put.
 std::string pretty_ascii(const boost::json::value& value, std::size_t level = 0);
 
+/// Serialised for any reader. What Boost.JSON reads as an infinite number (1e999) and writes as `Infinity`, which is no
+/// JSON, becomes the string "1e999"; every other value is what json::serialize makes of it.
+std::string strict_json(const boost::json::value& value);
+std::string strict_json(const boost::json::object& object);
+
 /// The value of a text that may be JSON of any depth up to 1,000 levels. Errors: "json.syntax".
 Result<boost::json::value> parse_value(std::string_view text);
 

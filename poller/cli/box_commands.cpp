@@ -118,7 +118,7 @@ ExitCode recv_within(Context& context, ActorsBox& box, const BoxOptions& options
   if (!(*received)->has_value()) return show_none(context, "message", "no message");
   const HandOut& message = ***received;
   Status written = context.console.write(
-      context.json ? printable_json(json::serialize(json::object{{"ok", true}, {"message", message.message}})) + '\n'
+      context.json ? printable_json(schema::strict_json(json::object{{"ok", true}, {"message", message.message}})) + '\n'
                    : box_text(message.message));
   if (written.ok()) written = context.console.sync();
   if (!written.ok()) {

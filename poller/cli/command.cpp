@@ -11,6 +11,7 @@
 #include "config/units.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/clock.hpp"
+#include "schema/envelope.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -93,7 +94,7 @@ ExitCode Context::print(std::string_view text) const {
 }
 
 ExitCode Context::print_json(const json::object& object) const {
-  return print(printable_json(json::serialize(object)) + '\n');
+  return print(printable_json(schema::strict_json(object)) + '\n');
 }
 
 std::string raw_text_of(const json::object& object, std::string_view name) {

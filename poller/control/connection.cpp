@@ -13,6 +13,7 @@
 #include <boost/json.hpp>
 #include <utility>
 
+#include "schema/envelope.hpp"
 #include "schema/printable.hpp"
 
 namespace inbox_poller::poller {
@@ -48,7 +49,7 @@ namespace {
 constexpr std::size_t short_answer = 64 * 1024;
 
 std::string as_line(const boost::json::object& answer) {
-  std::string line = schema::printable_json(boost::json::serialize(answer));  // whoever prints or cuts it at line ends
+  std::string line = schema::printable_json(schema::strict_json(answer));  // whoever prints or cuts it at line ends
   if (line.size() > max_answer_bytes)
     line = boost::json::serialize(refusal("answer.too_long", "the answer is longer than 16 MiB: ask for less"));
   return line;

@@ -124,10 +124,18 @@ class Lines(Mailboxes):
         client = McpClient(self.program, env=self.env)
         self.stops.append(client.stop)
         self.assertEqual(client.tool("inbox")["actor"], "bob")
-        for arguments, what in ((("--root", str(self.root)), "--actor"), (("--root", str(self.folder / "no"), "--actor", "a"), "no")):
+        client = McpClient(self.program, "--root", "mail", "--actor", "alice", env=alone(self.folder), cwd=self.folder)
+        self.stops.append(client.stop)
+        self.assertEqual(client.tool("inbox")["actor"], "alice")
+        root = str(self.root)
+        for arguments, what, code in (
+                (("--root", root), "--actor", 2), (("--root", str(self.folder / "no"), "--actor", "a"), "no", 1),
+                (("--actor", "bob"), "--root", 2), (("--root", root, "--actor", "bob", "--team", "t"), "--team", 2),
+                (("--team", "t", "--actor", "bob"), "--root", 2), (("--root", root, "--actor", "../x"), "../x", 2),
+                (("--root", root, "--actor", "bob", "--channel"), "--channel", 2)):
             done = subprocess.run([self.program, "mcp", *arguments], env=alone(self.folder), stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, timeout=20)
-            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.returncode, code, done.stderr)
             self.assertEqual(done.stdout, "")
             self.assertIn(what, done.stderr)
 
@@ -141,6 +149,53 @@ class Taken(Mailboxes):
         client.ask("ping")
         self.assertEqual(len(self.unread()), 0)
         self.assertEqual(len(list((self.root / "alice/cur").iterdir())), 1)
+
+    def test_a_recv_that_its_client_gave_up_silently_comes_after_the_one_it_calls_now(self):
+        client = self.connect()
+        given_up = client.begin_tool("recv", timeout_s=600)
+        call = client.begin_tool("recv", timeout_s=600)
+        for n in range(5):
+            client.ask("ping")  # the call has begun
+            self.post("alice", n)
+            self.assertEqual(client.result(call)["structuredContent"]["message"]["payload"], n)
+            call = client.begin_tool("recv", timeout_s=600)
+        self.assertNotIn(given_up, client.answers)
+
+    def test_a_client_that_is_killed_behind_a_wrapper_takes_nothing_along(self):
+        self.post("alice", "one")
+        ours, theirs = os.pipe()
+        wrapper = subprocess.Popen(["/bin/sh", "-c", '"$0" mcp --root "$1" --actor alice; exit 0', self.program, str(self.root)],
+                                   env=self.env, stdin=subprocess.PIPE, stdout=theirs)
+        self.stops.append(wrapper.stdin.close)
+        os.close(theirs)
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recv", "arguments": {}}}
+        wrapper.stdin.write((json.dumps(call) + "\n").encode())
+        wrapper.stdin.flush()
+        self.assertIn(b'"one"', os.read(ours, 65536))
+        wrapper.stdin.close()  # what a killed client leaves: both its ends closed, and the wrapper alive
+        os.close(ours)
+        self.assertEqual(wrapper.wait(60), 0)
+        message = self.connect().tool("recv", timeout_s=20)["message"]
+        self.assertEqual((message["payload"], message["attempts"]), ("one", 2))
+
+    def test_a_number_that_json_has_no_word_for_breaks_no_line(self):
+        (self.root / "alice/new/1.json").write_text('{"from":"bob","id":"1","payload":[1e999,{"a":-1e999}],"to":"alice","ts":1,"type":"t"}')
+
+        def strict(text):
+            return json.loads(text, parse_constant=self.fail)
+
+        for arguments in (("mcp",), ("box", "try-recv", "--json")):
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "try_recv", "arguments": {}}}
+            done = subprocess.run([self.program, *arguments, "--root", str(self.root), "--actor", "alice"], env=self.env,
+                                  input=json.dumps(call) + "\n", capture_output=True, text=True, timeout=60)
+            answer = strict(done.stdout)
+            if "result" in answer:
+                answer = answer["result"]
+                self.assertEqual(strict(answer["content"][0]["text"]), answer["structuredContent"])
+                answer = answer["structuredContent"]
+            self.assertEqual(answer["message"]["payload"], ["1e999", {"a": "-1e999"}])
+            for taken in (self.root / "alice/cur").iterdir():
+                os.rename(taken, self.root / "alice/new" / taken.name)
 
     def test_a_client_that_ends_has_it_and_one_that_is_killed_has_not(self):
         self.post("alice", "one")
@@ -238,6 +293,10 @@ class Install(Mailboxes):
     def test_what_cannot_be_installed_says_why(self):
         self.assertIn("--actor", self.cli("mcp", "install", "--root", "mail", "--yes", expect=1).stderr)
         self.assertIn("--root", self.cli("mcp", "install", "--actor", "alice", "--yes", expect=1).stderr)
+        for wrong in (("--actor", "../../x"), ("--actor", "alice", "--channel"), ("--actor", "alice", "--team", "demo")):
+            refused = self.cli("mcp", "install", "--root", "mail", "--scope", "project", *wrong, "--yes", expect=1)
+            self.assertIn("nothing was written", refused.stderr)
+            self.assertFalse((self.folder / ".mcp.json").exists())
         self.assertIn("no folder", self.cli("mcp", "install", "--root", "nowhere", "--actor", "a", "--yes", expect=1).stderr)
         write_private(self.folder / ".mcp.json", '{"mcpServers":{"inbox-poller":{"command":"/bin/other"}}}')
         refused = self.cli("mcp", "install", "--scope", "project", "--team", "demo", "--yes", expect=1)

@@ -2,10 +2,11 @@
 
 import json
 import os
+import socket
 import time
 
 from case import ProcessTest
-from daemon import team_toml, wait_for
+from daemon import alone, team_toml, wait_for
 from mcp import McpClient
 
 LEAD_TOOLS = ["pending", "approve", "deny", "shutdown", "status"]
@@ -51,6 +52,20 @@ class McpLead(LeadTest):
         self.daemon.cli("lead", "busy")
         self.team.say("ada", "now")
         self.assertEqual(self.client.tool("recv", timeout_s=30)["message"]["payload"], "now")
+
+    def test_a_daemon_that_hangs_holds_up_neither_the_list_nor_a_recv_whose_time_is_over(self):
+        with socket.socket(socket.AF_UNIX) as silent:
+            path = self.folder / "silent.sock"
+            silent.bind(str(path))
+            silent.listen(64)
+            client = McpClient(os.environ["INBOX_POLLER"], "--socket", path, env=alone(self.folder))
+            self.stops.append(client.stop)
+            client.start()
+            begun = time.monotonic()
+            self.assertIn("recv", [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]])
+            self.assertLess(time.monotonic() - begun, 4)
+            self.assertIn("the daemon answers nothing", client.refusal("recv", timeout_s=1))
+            self.assertLess(time.monotonic() - begun, 12)
 
     def test_what_a_dead_server_had_comes_again_and_says_so(self):
         self.start()

@@ -22,6 +22,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
+  /// A list of tools is asked for: whatever has to be found out for it.
+  virtual void before_list() {}
   /// Whether a client is shown this tool.
   virtual bool shows(const Tool&) = 0;
   /// What a model is told about all of them.

@@ -26,17 +26,13 @@ struct McpInstallOptions {
 /// What a client may not hand on is written down: who it is, where, and which daemon.
 Result<std::vector<std::string>> arguments_of(const Context& context, const McpInstallOptions& options) {
   std::vector<std::string> words{"mcp"};
-  const std::string root = options.root.empty() && context.team.empty() ? environment_text("COLLAB_ROOT") : options.root;
-  if (!root.empty()) {
-    const std::string actor = options.actor.empty() ? environment_text("COLLAB_ACTOR") : options.actor;
+  const auto whom = mcp_whom(options.root, options.actor, context.team, options.channel);
+  if (!whom) return Error{"settings.unusable", "nothing was written: " + whom.error().message};
+  if (!whom->root.empty()) {
     std::error_code problem;
-    const fs::path folder = fs::absolute(root, problem).lexically_normal();
-    if (problem || !fs::is_directory(folder, problem))
-      return Error{"settings.unusable", "nothing was written: there is no folder " + root};
-    if (actor.empty()) return Error{"settings.unusable", "nothing was written: say with --actor whose mailbox it is"};
-    words.insert(words.end(), {"--root", folder.string(), "--actor", actor});
-  } else if (!options.actor.empty()) {
-    return Error{"settings.unusable", "nothing was written: an actor has a mailbox below a folder; name it with --root"};
+    if (!fs::is_directory(whom->root, problem))
+      return Error{"settings.unusable", "nothing was written: there is no folder " + whom->root};
+    words.insert(words.end(), {"--root", whom->root, "--actor", whom->actor});
   }
   if (!context.socket.empty()) {
     auto socket = context.socket_path();

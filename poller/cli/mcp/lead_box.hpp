@@ -4,6 +4,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,8 +21,9 @@ struct LeadPlace {
   std::string team;
 };
 
-/// One request over a connection of its own, waited for here; a refusal comes as an error.
-Result<boost::json::object> ask_daemon(const LeadPlace&, std::string_view verb, boost::json::object request);
+/// One request over a connection of its own, waited for here, `most` for the answer; a refusal comes as an error.
+Result<boost::json::object> ask_daemon(const LeadPlace&, std::string_view verb, boost::json::object request,
+                                       std::chrono::milliseconds most = std::chrono::seconds(10));
 
 class LeadBox : public Operations {
  public:
@@ -45,6 +47,8 @@ class LeadBox : public Operations {
   static Error no_tasks();
   /// Until there is a message, the time is over, or the daemon does not serve us.
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv_once(std::chrono::milliseconds within);
+  boost::asio::awaitable<Result<std::optional<HandOut>>> recv_over(ControlClient client,
+                                                                 std::chrono::milliseconds within);
   boost::json::object shown(const boost::json::object& message) const;
 
   boost::asio::io_context& loop_;
@@ -62,6 +66,7 @@ class LeadBackend : public ActorBackend {
   /// Events go to the session too; it has a tool to acknowledge them.
   void push_over(Channel& channel) { channel_ = &channel; }
 
+  void before_list() override;
   bool shows(const Tool&) override;
   [[nodiscard]] std::string instructions() const override;
   boost::asio::awaitable<Result<Given>> call(const Tool&, boost::json::object arguments) override;
@@ -71,6 +76,7 @@ class LeadBackend : public ActorBackend {
   boost::asio::io_context& loop_;
   LeadPlace place_;
   Channel* channel_ = nullptr;
+  bool has_lead_tools_ = true;
 };
 
 }  // namespace inbox_poller::poller::cli::mcp

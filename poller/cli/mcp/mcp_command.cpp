@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "poller/cli/box_place.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/mcp/lead_box.hpp"
 #include "poller/cli/mcp/channel.hpp"
@@ -42,30 +43,23 @@ ExitCode serve_lead(Context& context, const mcp::Server::Settings& settings) {
 }
 
 /// The mailbox of one actor: no daemon.
-ExitCode serve_actor(Context& context, const McpOptions& options, const mcp::Server::Settings& settings) {
-  if (options.actor.empty()) {
-    context.console.complain("say with --actor or COLLAB_ACTOR whose mailbox it is");
-    return ExitCode::usage;
-  }
+ExitCode serve_actor(Context& context, const McpWhom& whom, const mcp::Server::Settings& settings) {
   PosixFileSystem files;
   const SystemClock clock;
   boost::asio::io_context loop{1};
-  auto box = MaildirOperations::open(options.root, options.actor, files, clock, loop.get_executor());
+  auto box = MaildirOperations::open(whom.root, whom.actor, files, clock, loop.get_executor());
   if (!box) return context.fail(box.error());
-  mcp::ActorBackend backend(**box, options.root);
+  mcp::ActorBackend backend(**box, whom.root);
   return mcp::serve(context, loop, backend, settings);
 }
 
-ExitCode run_mcp(Context& context, McpOptions options) {
-  if (options.root.empty() && context.team.empty()) options.root = environment_text("COLLAB_ROOT");
-  if (options.actor.empty()) options.actor = environment_text("COLLAB_ACTOR");
+ExitCode run_mcp(Context& context, const McpOptions& options) {
+  const auto whom = mcp_whom(options.root, options.actor, context.team, options.channel);
+  if (!whom) return fail_box(context, whom.error());
   mcp::Server::Settings settings;
   if (options.ack_within) settings.ack_within = *options.ack_within;
   settings.channel = options.channel;
-  if (options.root.empty()) return serve_lead(context, settings);
-  if (!settings.channel) return serve_actor(context, options, settings);
-  context.console.complain("--channel is for the lead of a team that a daemon serves: leave it out with --root");
-  return ExitCode::usage;
+  return whom->root.empty() ? serve_lead(context, settings) : serve_actor(context, *whom, settings);
 }
 
 }  // namespace
@@ -78,7 +72,7 @@ void declare_mcp(CLI::App& command, Context& context) {
           "it the lead of a team that a daemon serves. A message that recv returned is taken when the client asks for\n"
           "something else; a call that is cancelled, a client or a server that dies takes nothing along.\n\n"
           "Examples:\n"
-          "  inbox-poller mcp --root scratch/coordination --actor alice\n"
+          "  inbox-poller mcp --root ~/project/coordination --actor alice\n"
           "  inbox-poller mcp --team demo");
   command.add_option("--actor", options->actor, "Whose mailbox it is (default: COLLAB_ACTOR)")->type_name("NAME");
   command.add_option("--root", options->root, "The folder of the mailboxes (default: COLLAB_ROOT)")->type_name("DIR");

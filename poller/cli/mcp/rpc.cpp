@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "schema/envelope.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/printable.hpp"
 
@@ -25,15 +26,15 @@ json::value parse(std::string_view line, boost::system::error_code& problem) {
   return json::parse(mended, problem, {}, options);
 }
 
-bool is_id(const json::value& id) {
-  return id.is_int64() || id.is_uint64() || (id.is_string() && id.get_string().size() <= longest_id);
-}
-
 std::string line_of(json::object message) {
-  return schema::printable_json(schema::make_parsable(json::serialize(message))) + '\n';
+  return schema::printable_json(schema::make_parsable(schema::strict_json(message))) + '\n';
 }
 
 }  // namespace
+
+bool is_id(const json::value& id) {
+  return id.is_int64() || id.is_uint64() || (id.is_string() && id.get_string().size() <= longest_id);
+}
 
 Incoming read_line(std::string_view line) {
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return Nothing{};

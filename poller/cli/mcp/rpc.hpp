@@ -45,6 +45,9 @@ struct Faulty {
 struct Nothing {};
 using Incoming = std::variant<Nothing, Request, Notification, Faulty>;
 
+/// A whole number or a text of at most `longest_id`: an id, or a token of progress.
+bool is_id(const boost::json::value&);
+
 /// Total. `line` without its newline.
 Incoming read_line(std::string_view line);
 /// For a line that was left out because of its length.

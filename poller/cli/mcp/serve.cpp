@@ -94,6 +94,13 @@ class Process : private Wire {
     return sent_ - std::min<std::uint64_t>(sent_, unread);
   }
 
+  [[nodiscard]] bool is_full() const override { return out_.size() - out_sent_ >= most_unwritten; }
+
+  [[nodiscard]] bool has_reader() const {
+    pollfd other_end{.fd = context_.console.out(), .events = 0, .revents = 0};
+    return ::poll(&other_end, 1, 0) == 0 || (other_end.revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
+  }
+
   [[nodiscard]] bool takes_more() const {
     pollfd room{.fd = context_.console.out(), .events = POLLOUT, .revents = 0};
     return ::poll(&room, 1, 0) > 0;
@@ -114,7 +121,7 @@ class Process : private Wire {
       if (out_sent_ > most_unwritten) out_.erase(0, std::exchange(out_sent_, 0));
       writable_.await();
     }
-    if (rests_ && out_.size() - out_sent_ < most_unwritten) {
+    if (rests_ && !is_full()) {
       rests_ = false;
       input_.await();
     }
@@ -136,7 +143,7 @@ class Process : private Wire {
     });
     tell_left_out();
     if (ending_) return;
-    if (out_.size() - out_sent_ < most_unwritten) return input_.await();
+    if (!is_full()) return input_.await();
     rests_ = true;
     if (!std::exchange(watches_input_, true)) input_gone_.await();
   }
@@ -159,12 +166,13 @@ class Process : private Wire {
   }
 
   /// What works is finished and what is said is written out, for a second. A client that dies looks like one that ends
-  /// the conversation, but it is our parent, and not there any more a moment later.
+  /// the conversation, but it is our parent, and not there any more a moment later; behind a wrapper that outlives it, at
+  /// least nobody is at the other end of our output.
   void finish() {
     const auto passed = steady_clock::now() - ended_at_;
     const bool all_said = server_.idle() && out_.empty();
     if ((all_said || passed > last_calls) && (!server_.holds() || passed > death_shows))
-      return end(ExitCode::done, ::getppid() == parent_);
+      return end(ExitCode::done, has_reader() && ::getppid() == parent_);
     timer_.expires_after(look);
     timer_.async_wait([this](const boost::system::error_code& problem) {
       if (!problem) finish();
@@ -174,7 +182,7 @@ class Process : private Wire {
   /// Nobody is at the other end of our output.
   void reader_is_gone() {
     broken_ = broken_ || !out_.empty();
-    if (ending_) return end(ExitCode::done, !broken_ && ::getppid() == parent_);
+    if (ending_) return end(ExitCode::done, false);
     input_ended();
   }
 

@@ -7,6 +7,8 @@
 #include <boost/json.hpp>
 #include <utility>
 
+#include "schema/envelope.hpp"
+
 namespace inbox_poller::poller::cli::mcp {
 
 namespace asio = boost::asio;
@@ -141,6 +143,7 @@ void Server::discover(const Request& request) {
 
 void Server::list(const Request& request, Era era) {
   json::array list;
+  backend_.before_list();
   for (const Tool& tool : tools())
     if (backend_.shows(tool)) list.push_back(described(tool));
   json::object result{{"tools", std::move(list)}};
@@ -169,7 +172,7 @@ void Server::begin(Request& request, Era era) {
   call->tool = tool;
   call->total = seconds_in(arguments, "timeout_s", default_wait_s);
   if (const json::object* const meta = object_in(request.params, "_meta"))
-    if (const json::value* const token = meta->if_contains("progressToken"); token != nullptr && !token->is_structured())
+    if (const json::value* const token = meta->if_contains("progressToken"); token != nullptr && is_id(*token))
       call->progress_token = *token;
   open_[id] = call;
   ++running_;
@@ -204,7 +207,7 @@ void Server::over(const CallPtr& call, Result<Given> given) {
   open_.erase(id);
   if (!given) return answer_error(call->id, call->era, given.error().message);
   clip(given->answer, call->tool->answer, backend_.whole(*call->tool));
-  std::string text = json::serialize(given->answer);
+  std::string text = schema::strict_json(given->answer);
   answer(call->id, call->era,
          {{"content", json::array{json::object{{"type", "text"}, {"text", std::move(text)}}}},
           {"structuredContent", std::move(given->answer)},
@@ -219,6 +222,7 @@ void Server::progress(const CallPtr& call, int beats) {
   call->timer.expires_at(call->begun + beats * settings_.progress_every);
   call->timer.async_wait([this, call, beats](const boost::system::error_code& problem) {
     if (problem || call->cancelled) return;
+    if (wire_.is_full()) return progress(call, beats + 1);  // it reads nothing: this would only heap up
     const std::chrono::duration<double> passed = beats * settings_.progress_every;
     notify("notifications/progress", {{"progressToken", call->progress_token},
                                       {"progress", passed.count()},

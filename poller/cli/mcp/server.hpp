@@ -27,6 +27,8 @@ class Wire {
   virtual void write(std::string line) = 0;
   /// How many bytes of all that was written the client has read, as far as that can be known.
   [[nodiscard]] virtual std::uint64_t read_by_client() = 0;
+  /// So much waits to be written that only answers should be added.
+  [[nodiscard]] virtual bool is_full() const = 0;
 
  protected:
   ~Wire() = default;

@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 
+#include "poller/cli/box_place.hpp"
 #include "poller/control/client.hpp"
+#include "poller/mailbox/maildir/maildir_root.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -11,6 +13,24 @@ namespace fs = std::filesystem;
 std::string environment_text(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+Result<McpWhom> mcp_whom(const std::string& root, const std::string& actor, const std::string& team, bool channel) {
+  const auto wrong = [](const char* what) { return Error{"box.usage", what}; };
+  if (!root.empty() && !team.empty())
+    return wrong("--root is for an actor below a folder, --team for the lead of a team: leave one of them out");
+  const BoxPlace place{root.empty() && team.empty() ? environment_text("COLLAB_ROOT") : root, actor};
+  if (place.root.empty()) {
+    if (actor.empty()) return McpWhom{};
+    return wrong("--actor has a mailbox below a folder: name that with --root, or leave --actor out for the lead of a team");
+  }
+  if (channel) return wrong("--channel is for the lead of a team that a daemon serves: leave it out with --root");
+  auto path = place.path();
+  if (!path) return path.error();
+  auto who = place.who();
+  if (!who) return who.error();
+  if (Status named = MaildirRoot::require_actor(*who); !named.ok()) return named.error();
+  return McpWhom{*std::move(path), *std::move(who)};
 }
 
 Result<McpPlace> mcp_place(const std::string& scope) {

@@ -1,6 +1,7 @@
 #include "poller/mailbox/maildir/maildir_operations.hpp"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -98,8 +99,10 @@ Result<json::object> MaildirOperations::send(const Letter& letter) {
   return message.object();
 }
 
+/// Who began to wait last looks first: a client that gave a call up without a word, and calls again, has that one in its
+/// place.
 void MaildirOperations::wake() {
-  for (asio::steady_timer* one : waiting_) one->cancel();
+  for (auto one = waiting_.rbegin(); one != waiting_.rend(); ++one) (*one)->cancel();
 }
 
 asio::awaitable<Result<std::optional<HandOut>>> MaildirOperations::recv(Filter filter, milliseconds within) {
@@ -117,23 +120,32 @@ asio::awaitable<Result<std::optional<HandOut>>> MaildirOperations::recv(Filter f
     Waits(const Waits&) = delete;
     Waits& operator=(const Waits&) = delete;
     ~Waits() {
+      const bool was_last = is_last();
       list.erase(place);
       if (list.empty()) watch.forget(folder);
+      if (!list.empty() && was_last) list.back()->cancel();  // it looks from time to time now, for all
     }
+    [[nodiscard]] bool is_last() const { return list.back() == &timer; }
   };
   if (Status made = make_box(); !made.ok()) co_return made.error();
   Waits waits(waiting_, *watch_, mail_.new_folder(), executor_);
   const auto wake_all = [this] { wake(); };
   const SteadyTime until = std::chrono::steady_clock::now() + within;
-  for (;;) {
+  for (bool for_all = false;;) {
     // Watched first: what comes while we look is seen by one of both.
     const bool hinted = within.count() > 0 && watch_->watch(waits.folder, wake_all).ok();
     auto offered = offer(filter);
     const SteadyTime now = std::chrono::steady_clock::now();
     if (!offered || offered->has_value() || now >= until) co_return offered;
-    waits.timer.expires_at(std::min(until, now + (hinted ? watched_pause : unwatched_pause)));
+    if (for_all) wake();
+    waits.timer.expires_at(waits.is_last() ? std::min(until, now + (hinted ? watched_pause : unwatched_pause)) : until);
     boost::system::error_code woken;
     co_await waits.timer.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    for_all = !woken && waits.is_last();
+    if (!woken && !for_all) {  // its time is over: those that began later look before it does so once more
+      wake();
+      co_await asio::post(executor_, asio::redirect_error(asio::use_awaitable, woken));
+    }
     const asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
     if (state.cancelled() != asio::cancellation_type::none) co_return std::optional<HandOut>();
   }

@@ -26,6 +26,8 @@ struct Client : Wire {
     lines.push_back(std::move(line));
   }
   std::uint64_t read_by_client() override { return read; }
+  bool full = false;
+  [[nodiscard]] bool is_full() const override { return full; }
 };
 
 struct Talk {
@@ -396,10 +398,38 @@ TEST_CASE("a call that waits says so again and again, where its client wants to 
     CHECK(said.at("params").at("total") == 60.0);
     before = said.at("params").at("progress").to_number<double>();
   }
+  talk.client.full = true;  // it reads nothing: progress would only heap up
+  talk.client.lines.clear();
+  talk.run();
+  CHECK(talk.client.lines.empty());
+  talk.client.full = false;
+  talk.run();
+  CHECK_FALSE(talk.client.lines.empty());
   talk.say(cancelled("1"));
   talk.client.lines.clear();
   talk.run();
   CHECK(talk.client.lines.empty());
+}
+
+TEST_CASE("a token of progress is a whole number or a short text: others are passed over") {
+  Server::Settings settings;
+  settings.progress_every = milliseconds(2);
+  for (const auto& [token, heard] : std::vector<std::pair<std::string, bool>>{
+           {"7", true}, {'"' + std::string(256, 't') + '"', true}, {'"' + std::string(257, 't') + '"', false},
+           {"1e999", false}, {"true", false}, {"[1]", false}}) {
+    CAPTURE(token);
+    Talk talk(settings);
+    talk.say(recv(1, R"(,"_meta":{"progressToken":)" + token + "}"));
+    talk.run();
+    CHECK(talk.client.lines.empty() != heard);
+  }
+}
+
+TEST_CASE("a number that JSON has no word for is a text in what we write") {
+  Talk talk;
+  talk.box.arrive({{"id", "m-1"}, {"from", "bob"}, {"type", "note"}, {"payload", json::parse("[1e999,{\"a\":-1e999},1.5]")}});
+  const auto answer = talk.call("try_recv", {});
+  CHECK(content(answer).at("message").at("payload") == json::parse(R"(["1e999",{"a":"-1e999"},1.5])"));
 }
 
 TEST_CASE("so many calls are open and no more, and an id is used by one of them") {

@@ -312,6 +312,36 @@ TEST_CASE("Whoever waits is woken by the kernel, also by a file that is copied i
   CHECK(std::chrono::steady_clock::now() - before >= milliseconds(50));
 }
 
+TEST_CASE("Who began to wait last is served first, and who waits for something else holds nobody up") {
+  MaildirSetting setting;
+  auto bob = setting.actor("bob");
+  std::vector<std::optional<Result<std::optional<HandOut>>>> got(3);
+  const auto has = [&](std::size_t n) { return got[n] && got[n]->ok() && (*got[n])->has_value(); };
+  const auto wait = [&](std::size_t n, Filter filter, milliseconds within) {
+    asio::co_spawn(setting.io, keep_result(bob->recv(std::move(filter), within), got[n]), [](std::exception_ptr) {});
+    setting.io.restart();
+    setting.io.poll();
+  };
+  const auto run = [&](auto until) {
+    for (int i = 0; i < 400 && !until(); ++i) {
+      setting.io.restart();
+      setting.io.run_for(milliseconds(10));
+    }
+  };
+  wait(0, {}, std::chrono::seconds(30));
+  wait(1, {}, std::chrono::seconds(30));
+  wait(2, {"answer", {}}, milliseconds(1500));
+  setting.put("bob/new/1-one.json", foreign("c", 1, "1"));
+  run([&] { return has(0) || has(1); });
+  CHECK(has(1));
+  CHECK_FALSE(has(0));
+  run([&] { return got[2].has_value(); });  // its time is over, with nothing: the one that is left looks on
+  CHECK_FALSE(has(0));
+  setting.put("bob/new/2-two.json", foreign("d", 2, "2"));
+  run([&] { return has(0); });
+  CHECK(has(0));
+}
+
 TEST_CASE("A wait that is cancelled has taken nothing") {
   MaildirSetting setting;
   auto bob = setting.actor("bob");

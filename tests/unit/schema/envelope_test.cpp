@@ -1,6 +1,8 @@
 #include "schema/envelope.hpp"
 
 #include <boost/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "tests/support/catch.hpp"
 
@@ -98,4 +100,13 @@ TEST_CASE("A number that came as one goes as one") {
   CHECK(pretty_ascii(decoded(R"({"ts": 1771234567.123457})").object()) == "{\n  \"ts\": 1771234567.123457\n}");
   CHECK(parse_value("1 2").error().code == "json.syntax");
   CHECK(parse_value("\"\\ud800\"")->as_string() == "\xEF\xBF\xBD");
+}
+
+TEST_CASE("Serialised strictly, no number is a word that JSON does not have") {
+  for (const auto& [text, written] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"a":[1e999,-1e999,1.5,7],"b":{"c":1e400}})", R"({"a":["1e999","-1e999",1.5E0,7],"b":{"c":"1e999"}})"},
+           {R"(["Infinity",null,true])", R"(["Infinity",null,true])"},
+           {"1e999", R"("1e999")"}}) {
+    CHECK(strict_json(json::parse(text)) == written);
+  }
 }
