@@ -142,6 +142,14 @@ struct PersonSettings {
   bool operator==(const PersonSettings&) const = default;
 };
 
+/// The task queue of a maildir, which we keep in order.
+struct TaskQueueSettings {
+  std::uint32_t max_attempts = 3;    // handed out so often and not done: a dead letter
+  std::vector<std::string> on_done;  // a program that gets each finished task as JSON on its standard input; no shell
+  Duration on_done_timeout{std::chrono::seconds(30)};
+  bool operator==(const TaskQueueSettings&) const = default;
+};
+
 /// The lead's own session.
 struct LeadSettings {
   bool permissions = false;  // answer the lead's own permission prompts by [permissions] too
@@ -216,6 +224,7 @@ struct TeamConfig {
   ShutdownSettings shutdown;
   DeliverySettings delivery;
   PersonSettings person;
+  TaskQueueSettings tasks;
   LeadSettings lead;
   CompactionSettings compaction;
   Limits limits;

@@ -84,11 +84,12 @@ struct TeamReader {
     read_shutdown();
     read_delivery();
     read_person();
+    read_tasks();
     read_lead();
     read_compaction();
     read_limits();
     tell_what_lines_cannot();
-    section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "person", "lead",
+    section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "person", "tasks", "lead",
                         "compaction", "limits"});
   }
 
@@ -175,9 +176,7 @@ struct TeamReader {
     if (to.transport == Transport::claude) return;
     const std::string kind = lines ? "JSONL team" : "maildir";
     while (to.folder.size() > 1 && to.folder.back() == '/') to.folder.pop_back();
-    if (to.folder.empty())
-      team.reject("folder", "is missing; write the folder of the " + kind + ", such as " +
-                                toml_text(lines ? "/project/.team" : "/project/scratch/coordination"));
+    if (to.folder.empty()) team.reject("folder", "is missing; write the folder of the " + kind);
     if (to.name.find('*') != std::string::npos)
       team.reject("name", "stands for many teams, but a " + kind + " is one folder; give it a name of its own");
     if (lines) return;
@@ -209,8 +208,7 @@ struct TeamReader {
       section("modes").reject("on_join", "cannot be carried out: a maildir (team.transport) knows no modes; leave it out");
     for (const char* name : {"modes", "permissions", "sandbox", "plans", "shutdown"})
       if (!section(name).keys().empty())
-        warn("[" + std::string(name) + "] has no effect with team.transport = \"maildir\": its actors write letters, they "
-             "ask for nothing and obey nobody");
+        warn("[" + std::string(name) + "] has no effect with team.transport = \"maildir\": nobody there asks or obeys");
     if (!section("compaction").keys().empty())
       warn("[compaction] has no effect with team.transport = \"maildir\": what was taken stays in cur/");
   }
@@ -435,6 +433,18 @@ struct TeamReader {
     read_program(person, "notify", to.notify);
     person.duration("notify_timeout", to.notify_timeout, shortest_wait, hours(1));
     person.finish();
+  }
+
+  void read_tasks() {
+    Section tasks = section("tasks");
+    TaskQueueSettings& to = out.config.tasks;
+    if (!tasks.keys().empty() && out.config.team.transport != Transport::maildir)
+      warn("[tasks] has no effect: only a maildir (team.transport) has a task queue that we keep in order");
+    only_a_leader(!tasks.keys().empty(), "[tasks]");
+    tasks.count("max_attempts", to.max_attempts, 1, 1000);
+    read_program(tasks, "on_done", to.on_done);
+    tasks.duration("on_done_timeout", to.on_done_timeout, shortest_wait, hours(1));
+    tasks.finish();
   }
 
   void read_lead() {

@@ -5,6 +5,7 @@
 
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/mailbox/jsonl/jsonl_mailbox.hpp"
+#include "poller/mailbox/maildir/maildir_coordination.hpp"
 #include "poller/mailbox/maildir/maildir_mailbox.hpp"
 
 namespace inbox_poller::poller {
@@ -108,7 +109,9 @@ class Maildir final : public MailboxSystem {
     settings.writes = config.team.role != config::Role::observer;
     settings.torn_looks = config.limits.torn_polls;
     auto maildir = std::make_shared<MaildirMailbox>(files, clock, std::move(settings));
-    return {maildir, maildir};
+    poller::TaskSettings tasks;
+    tasks.max_attempts = config.tasks.max_attempts;
+    return {maildir, maildir, std::make_shared<MaildirCoordination>(files, clock, config.team.folder, tasks)};
   }
 };
 

@@ -28,6 +28,7 @@
 #include "poller/team/quarantine.hpp"
 #include "poller/team/shutdowns.hpp"
 #include "poller/team/stops.hpp"
+#include "poller/team/task_keeper.hpp"
 #include "poller/team/worker_boxes.hpp"
 #include "poller/team/worker_calls.hpp"
 
@@ -83,10 +84,10 @@ class Team {
   /// Pushes queued chat to the configured sinks while the gate is open.
   boost::asio::awaitable<void> deliver() { return delivery_.push(); }
 
-  /// Runs the next program that is due beside the polls (person.notify), until `given_up`. True when another may be due
+  /// Runs the next program that is due beside the polls (person.notify, tasks.on_done), until `given_up`. True when another may be due
   /// at once.
   boost::asio::awaitable<bool> errands(std::function<bool()> given_up) {
-    return notifier_.tell_next(std::move(given_up));
+    return run_errands(std::move(given_up));
   }
 
   /// Waits for the poll interval, or until somebody pokes or hints.
@@ -134,6 +135,7 @@ class Team {
   [[nodiscard]] const Contention& contention() const { return contention_; }
 
  private:
+  boost::asio::awaitable<bool> run_errands(std::function<bool()> given_up);
   /// Why a poll goes no further: no team, or a roster that cannot be read yet; empty when it does.
   std::optional<Polled> look_at_roster();
   /// What was read last is in the ledger, or will be within a second: for the next process.
@@ -183,6 +185,7 @@ class Team {
   Stops stops_;
   Orders orders_;
   PlanReminders plan_reminders_;
+  TaskKeeper task_keeper_;
   WorkerBoxes worker_boxes_;
   Housekeeping housekeeping_;
   std::vector<SteadyTime> foreign_signs_;

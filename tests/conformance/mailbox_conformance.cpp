@@ -252,15 +252,12 @@ class Maildir final : public System {
         files_, clock_, poller::MaildirSettings{scratch_.path("root").string(), "team", "team-lead", {}, false, 6});
   }
   std::vector<schema::Message> unread() override {
-    std::multimap<double, schema::Message> found;
+    std::vector<schema::Message> found;  // the public store reads by name
     for (const auto& file : files()) {
       const auto letter = schema::Envelope::decode(test::slurp(file));
-      if (letter && !letter->text("from").empty())
-        found.emplace(*letter->number("ts"), poller::own_message_of(*letter));
+      if (letter && !letter->text("from").empty()) found.push_back(poller::own_message_of(*letter));
     }
-    std::vector<schema::Message> all;
-    for (auto& [at, one] : found) all.push_back(std::move(one));
-    return all;
+    return found;
   }
   void owner_marks_all() override { owner_removes_all(); }
   void owner_removes_all() override {
@@ -329,7 +326,7 @@ class Maildir final : public System {
   }
   void write(const std::string& bytes) {
     std::filesystem::create_directories(folder("new"));
-    test::spill(folder("new") / ("msg_" + std::to_string(1000 + ++written_) + ".json"), bytes);
+    test::spill(folder("new") / ("0000000000000000" + std::to_string(1000 + ++written_) + "-x.json"), bytes);
   }
 
   test::ScratchDir scratch_;

@@ -95,8 +95,34 @@ class Team(ProcessTest):
         self.assertIn("[plans] has no effect", check.stdout + check.stderr)
         self.team.put("tasks/claimed/9.json", "{}")
         doctor = self.daemon.cli("doctor", "--config", self.daemon.configs[0], expect=None)
-        for word in ("actor.name", "task.astray"):
+        for word in ("a name that is not served", "where nobody looks for tasks"):
             self.assertIn(word, doctor.stdout)
+
+    def test_the_daemon_keeps_the_queue_in_order_and_tells_of_each_finished_task_once(self):
+        told, failing = self.folder / "told", self.folder / "failing"
+        program = self.folder / "merge"
+        program.write_text("#!/bin/sh\ntest ! -e %s || exit 3\ncat >> %s\n" % (failing, told))
+        program.chmod(0o700)
+        failing.touch()
+        self.serve(more='[tasks]\non_done = ["%s"]\n' % program)
+        task = self.ada.post("work")
+        name, _ = self.bob.claim(0.01)
+        wait_for("the claim is given back", lambda: self.daemon.log("task.given_back", request_id=task["id"], new="open"), 30)
+        self.assertEqual(len(self.team.files("tasks/open")), 1)
+        name, claimed = self.bob.claim(60)
+        self.assertTrue(self.bob.complete(name, {"branch": "x"}))
+        wait_for("the program fails", lambda: self.daemon.log("task.tell_failed", request_id=task["id"]), 30)
+        failing.unlink()
+        wait_for("it is told", lambda: self.daemon.log("task.told", request_id=task["id"]), 30)
+        self.daemon.stop()
+        self.daemon.start()
+        second = self.ada.post("more")
+        name, _ = self.bob.claim(60)
+        self.bob.complete(name, "fine")
+        wait_for("the next one is told", lambda: self.daemon.log("task.told", request_id=second["id"]), 30)
+        lines = [json.loads(line) for line in told.read_text("utf-8").splitlines()]
+        self.assertEqual([(line["event"], line["team"], line["task"]["id"], line["task"]["result"]) for line in lines],
+                         [("done", "pair", task["id"], {"branch": "x"}), ("done", "pair", second["id"], "fine")])
 
     def test_an_observer_moves_nothing(self):
         self.ada.send("boss", "message", "seen")
@@ -134,7 +160,7 @@ class Team(ProcessTest):
         self.assertTrue(all(len(found) == 1 for found in keys.values()))
         for name in stores:
             order = [int(m["text"].split()[1]) for m in self.heard if m["from"] == name]
-            first_met = list(dict.fromkeys(order))
+            first_met = list(dict.fromkeys(order))  # a kill shows some again
             self.assertEqual(first_met, sorted(first_met))
         wait_for("new is empty", lambda: not self.team.files("boss/new"))
 

@@ -797,6 +797,26 @@ TEST_CASE("a JSONL team is one folder with a name, and what its lines cannot car
   CHECK(parse(whole).team.config.team.inbox_folder("crew") == "/p/.mailboxes");
 }
 
+TEST_CASE("a maildir is one folder and one actor's mail, and what its letters cannot carry is told") {
+  const std::string maildir = "[team]\nname = \"pair\"\ntransport = \"maildir\"\nfolder = \"/p/root\"\n";
+  const std::string whole = maildir + "lead = \"boss\"\n";
+  const Parsed good = parse(whole + "[tasks]\non_done = [\"/bin/true\"]\nmax_attempts = 5");
+  CHECK(good.problems.empty());
+  CHECK(good.warnings.empty());
+  CHECK(good.team.config.team.inbox_folder("pair") == "/p/root/boss/new");
+  CHECK(good.team.config.tasks.max_attempts == 5);
+  CHECK_FALSE(good.team.config.team.takes_anybody());
+  CHECK(parse(whole + "members = \"*\"").team.config.team.takes_anybody());
+  CHECK(parse(whole + "members = \"all\"").problems.size() == 1);
+  CHECK(parse(maildir).problems.size() == 1);
+  CHECK(parse(maildir + "lead = \"tmp\"").problems.size() == 1);
+  CHECK(parse(whole + "role = \"front\"").problems.size() == 1);
+  CHECK(parse(whole + "[modes]\non_join = \"plan\"").problems.size() == 1);
+  CHECK(parse(whole + "[plans]\ndecision = \"ask\"\n[shutdown]\ntimeout = \"1min\"\n[compaction]\nentries = 5")
+            .warnings.size() == 3);
+  CHECK(parse("[team]\nname = \"a\"\n[tasks]\nmax_attempts = 5").warnings.size() == 1);
+}
+
 TEST_CASE("the examples that are shipped load without problems") {
   const fs::path examples = fs::path(INBOX_POLLER_SOURCE) / "deploy/examples";
   int seen = 0;

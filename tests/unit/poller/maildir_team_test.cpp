@@ -4,6 +4,7 @@
 #include "poller/mailbox/maildir/maildir_coordination.hpp"
 #include "poller/mailbox/maildir/maildir_mailbox.hpp"
 #include "schema/codec.hpp"
+#include "schema/json_scan.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/faulty_filesystem.hpp"
 #include "tests/support/scratch.hpp"
