@@ -115,16 +115,6 @@ bool might_restrict(const PermissionRule& rule, const ToolCall& call, Met argume
 
 // --- grants ---
 
-struct Grant {
-  std::string rule;     // all rules that were needed
-  std::string missing;  // not empty: what no rule covers
-};
-
-void add_rule(Grant& grant, const PermissionRule& rule) {
-  if (grant.rule.find(rule.text) != std::string::npos) return;
-  grant.rule += (grant.rule.empty() ? "" : ", ") + rule.text;
-}
-
 bool grants_file(const PermissionRule& rule, const FileUse& use, const RuleContext& context) {
   if (rule.tool != (use.writes ? "Edit" : "Read") || !rule.specifier || !use.doubt.empty()) return false;
   if (use.writes && !may_write(*rule.specifier, use.path)) return false;
@@ -148,17 +138,18 @@ bool grants_call(const PermissionRule& rule, const ToolCall& call, const RuleCon
 
 /// A command is granted when each part is, and each file it redirects to or from. A bare "Bash" is the operator's word
 /// for everything that can be split with certainty.
-Grant grant_call(const std::vector<PermissionRule>& rules, const ToolCall& call, const RuleContext& context) {
-  Grant grant;
-  const auto need = [&](auto covers, const std::string& what) {
+std::vector<PartVerdict> grant_call(const std::vector<PermissionRule>& rules, const ToolCall& call,
+                                    const RuleContext& context) {
+  std::vector<PartVerdict> granted;
+  const auto need = [&](auto covers, const std::string& part, const std::string& what) {
     const auto found = std::ranges::find_if(rules, covers);
-    if (found != rules.end()) return add_rule(grant, *found);
-    if (grant.missing.empty()) grant.missing = what;
+    const bool none = found == rules.end();
+    granted.push_back({part, none ? std::string() : found->text, none ? what : std::string()});
   };
   const auto whole_call = [&](const PermissionRule& rule) { return grants_call(rule, call, context); };
   if (!call.command || std::ranges::any_of(rules, whole_call)) {
-    need(whole_call, "no allow rule covers it");
-    return grant;
+    need(whole_call, call.primary, "no allow rule covers it");
+    return granted;
   }
   const auto& parts = call.command->line.parts;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -173,15 +164,28 @@ Grant grant_call(const std::vector<PermissionRule>& rules, const ToolCall& call,
     const bool but_for_surprises = !surprises.empty() && std::ranges::any_of(rules, [&](const PermissionRule& rule) {
       return rule.tool == "Bash" && grants(*rule.specifier, parts[i], arguments, {});
     });
-    need(covers, but_for_surprises ? "no allow rule spells out " + surprises.front().why
-                                   : "no allow rule covers the command \"" + parts[i].text + "\"");
+    need(covers, parts[i].text,
+         but_for_surprises ? "no allow rule spells out " + surprises.front().why
+                           : "no allow rule covers the command \"" + parts[i].text + "\"");
   }
   for (const FileUse& use : call.files) {
     need([&](const PermissionRule& rule) { return grants_file(rule, use, context); },
+         (use.writes ? "> " : "< ") + use.path,
          "no " + std::string(use.writes ? "Edit" : "Read") + " rule allows the redirection's file" +
              (use.doubt.empty() ? " \"" + use.path + "\"" : ", which " + use.doubt));
   }
-  return grant;
+  return granted;
+}
+
+/// All rules that were needed; empty where something is not covered, and then `missing` says what.
+std::string all_rules(const std::vector<PartVerdict>& granted, std::string& missing) {
+  std::string rules;
+  for (const PartVerdict& part : granted) {
+    if (missing.empty()) missing = part.missing;
+    if (part.rule.empty() || rules.find(part.rule) != std::string::npos) continue;
+    rules += (rules.empty() ? "" : ", ") + part.rule;
+  }
+  return missing.empty() ? rules : std::string();
 }
 
 /// `default = "allow"` is no word for tools that are not known here, for redirections, for what decides what runs
@@ -246,11 +250,20 @@ Verdict judge_tool(const PermissionRules& rules, std::string_view tool_name, std
         return {careful, rule.text, "what this rule is about may be met, but cannot be seen"};
     }
   }
-  Grant grant = grant_call(rules.allow, call, context);
-  if (grant.missing.empty()) return {Action::allow, std::move(grant.rule), "allowed by rule"};
-  if (default_action != Action::allow) return {default_action, "", grant.missing};
+  std::string missing;
+  std::string granted = all_rules(grant_call(rules.allow, call, context), missing);
+  if (missing.empty()) return {Action::allow, std::move(granted), "allowed by rule"};
+  if (default_action != Action::allow) return {default_action, "", missing};
   if (!default_may_allow(call)) return {Action::ask, "", "only a rule that names what it runs or changes allows it"};
-  return {Action::allow, "", "allowed by the default, because " + grant.missing};
+  return {Action::allow, "", "allowed by the default, because " + missing};
+}
+
+std::vector<PartVerdict> judge_parts(const PermissionRules& rules, std::string_view tool_name,
+                                     std::string_view input_json, const RuleContext& given) {
+  const RuleContext context = trusted(given);
+  const ToolCall call = read_tool_call(tool_name, input_json, context);
+  if (!call.command || !call.doubt.empty()) return {};
+  return grant_call(rules.allow, call, context);
 }
 
 std::optional<std::string> rule_for_call(std::string_view tool_name, std::string_view input_json,

@@ -65,6 +65,18 @@ struct RuleContext {
 Verdict judge_tool(const PermissionRules&, std::string_view tool_name, std::string_view input_json, const RuleContext&,
                    Action default_action);
 
+/// What the allow rules say of one part of a command line, or of one file that it redirects to or from.
+struct PartVerdict {
+  std::string part;     // as written
+  std::string rule;     // that covers it; empty when none does
+  std::string missing;  // a sentence: why none does
+};
+
+/// Every part of a command line, in order, also those behind the first that no rule covers. Empty for a call that is no
+/// command, or one that cannot be split with certainty: its verdict says why.
+std::vector<PartVerdict> judge_parts(const PermissionRules&, std::string_view tool_name, std::string_view input_json,
+                                     const RuleContext&);
+
 /// The narrowest allow rule that covers exactly this call, for `approve --always`; empty when there is no safe one (for
 /// example a command that is ask because it cannot be split).
 std::optional<std::string> rule_for_call(std::string_view tool_name, std::string_view input_json, const RuleContext&);

@@ -1,6 +1,7 @@
 #include "handlers/permission.hpp"
 
 #include "handlers/ask.hpp"
+#include "handlers/change.hpp"
 #include "handlers/outgoing.hpp"
 #include "schema/codec.hpp"
 #include "schema/json_scan.hpp"
@@ -44,19 +45,6 @@ config::Verdict judge_moved(config::Verdict verdict, const Call& call, const Tea
 
 std::string decoded(std::string_view json) { return schema::decode_string(json).value_or(std::string(json)); }
 
-/// A tool's input, member by member as it was written: nothing is left out and no value is spelled anew.
-std::string input_text(const std::string& input, std::string_view before) {
-  const auto members = schema::scan_object(input);
-  if (!members) return schema::printable_block(input, before);
-  const std::string deeper = std::string(before) + "    ";
-  std::string text;
-  for (const schema::MemberSpan& member : *members) {
-    text += std::string(before) + schema::printable(decoded(member.key.of(input)) + ":") + "\n";
-    text += schema::printable_block(decoded(member.value.of(input)), deeper);
-  }
-  return text.empty() ? std::string(before) + "(no input)\n" : text;
-}
-
 }  // namespace
 
 Ask draft_of(const schema::PermissionRequest& ask) {
@@ -78,8 +66,8 @@ config::Verdict judge(const schema::PermissionRequest& ask, std::string_view ask
   return config::judge_tool(view.rules, ask.tool_name, ask.input, context, view.config.permissions.default_action);
 }
 
-std::optional<Ask> judge(const Call& call, std::string_view request_id, std::string_view asker,
-                             const TeamView& view, EpochMs now_ms) {
+std::optional<Ask> judge(const Call& call, std::string_view request_id, std::string_view asker, const TeamView& view,
+                         EpochMs now_ms) {
   const schema::Member* member = view.roster.find(asker);
   const std::string begun_in = member != nullptr ? member->cwd : std::string();
   config::Verdict verdict = judge_from(begun_in, call, view);
@@ -117,8 +105,42 @@ bool is_sendable_input(std::string_view input) {
   return std::holds_alternative<schema::PermissionResponse>(read_back);
 }
 
+std::string input_text(std::string_view tool, std::string_view input, std::string_view before,
+                       std::string_view before_value) {
+  const auto members = schema::scan_object(input);
+  if (!members) return schema::printable_block(input, before_value);
+  // Write's content is all new, and reads better without signs. The edits of MultiEdit say more than their texts.
+  const auto changes = tool == "Write" ? std::nullopt : changes_of(tool, input);
+  std::string text;
+  for (const schema::MemberSpan& member : *members) {
+    const std::string name = decoded(member.key.of(input));
+    if (changes && tool == "Edit" && (name == "new_string" || name == "old_string")) continue;
+    text += std::string(before) + schema::printable(name) + ":\n";
+    text += schema::printable_block(decoded(member.value.of(input)), before_value);
+  }
+  for (const Replacement& change : changes.value_or(std::vector<Replacement>()))
+    text += std::string(before) + "the change, line by line (\"-\" goes, \"+\" comes):\n" +
+            change_text(change, before_value);
+  return text.empty() ? std::string(before) + "(no input)\n" : text;
+}
+
 std::string permission_card(const Ask& request, std::string_view before) {
-  return std::string(before) + schema::printable(request.subject) + "\n" + input_text(request.body, before);
+  return std::string(before) + schema::printable(request.subject) + "\n" +
+         input_text(request.subject, request.body, before, std::string(before) + "    ");
+}
+
+std::vector<config::PartVerdict> parts_of(const Ask& request, std::string_view cwd, const TeamView& view) {
+  if (request.kind != AskKind::permission) return {};
+  return config::judge_parts(view.rules, request.subject, request.body, {std::string(cwd), std::string(view.home)});
+}
+
+std::string parts_text(const std::vector<config::PartVerdict>& parts, std::string_view before) {
+  if (parts.size() < 2) return {};  // the reason has said it
+  std::string text;
+  for (const config::PartVerdict& part : parts)
+    text += std::string(before) + (part.missing.empty() ? "covered      " : "NOT COVERED  ") +
+            schema::printable(part.part) + (part.missing.empty() ? "  by " + schema::printable(part.rule) : "") + "\n";
+  return text;
 }
 
 RuleOfAnswer permission_rule(const Ask& request, const Answer& answer, bool always, const TeamView& view) {

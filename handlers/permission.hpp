@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "handlers/ask_kind.hpp"
 
@@ -37,6 +38,16 @@ std::optional<Ask> judge(const Call&, std::string_view request_id, std::string_v
 
 /// The payload of the answer; `input` is what an approval lets run.
 std::string permission_answer(const Ask& decided, std::string_view input);
+
+/// A tool's input, member by member as it was written: nothing is left out and no value is spelled anew. Of an edit, the
+/// lines that go and come in place of the two texts. Names stand behind `before`, values behind `before_value`.
+std::string input_text(std::string_view tool, std::string_view input, std::string_view before,
+                       std::string_view before_value);
+
+/// What the rules say of each part of a command that is asked about in this folder; empty for everything else.
+std::vector<config::PartVerdict> parts_of(const Ask&, std::string_view cwd, const TeamView&);
+/// A line each, those marked that no rule covers; nothing for a command of one part.
+std::string parts_text(const std::vector<config::PartVerdict>&, std::string_view before);
 
 /// Tool and input, member by member as it was written.
 std::string permission_card(const Ask&, std::string_view before);

@@ -4,17 +4,18 @@
 
 namespace inbox_poller::handlers {
 
+std::string_view beginning(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return text;
+  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0) == 0x80) --limit;
+  return text.substr(0, limit);
+}
+
 std::string one_line(std::string_view text, std::size_t limit) {
-  std::size_t end = text.size();
-  if (end > limit) {
-    end = limit;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  }
-  std::string line(text.substr(0, end));
+  std::string line(beginning(text, limit));
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < 0x20 || c == '\x7F') c = ' ';
   }
-  if (end < text.size()) line += "…";
+  if (line.size() < text.size()) line += "…";
   return line;
 }
 

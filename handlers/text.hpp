@@ -7,6 +7,9 @@
 
 namespace inbox_poller::handlers {
 
+/// At most so many bytes of it, and no half character.
+std::string_view beginning(std::string_view text, std::size_t limit);
+
 /// Control characters become spaces, and more than `limit` bytes are cut at a character and end in "…".
 std::string one_line(std::string_view text, std::size_t limit = 200);
 

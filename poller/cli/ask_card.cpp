@@ -1,9 +1,9 @@
 #include "poller/cli/ask_card.hpp"
 
 #include "handlers/answers_count.hpp"
+#include "handlers/permission.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
-#include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -11,18 +11,9 @@ namespace json = boost::json;
 
 namespace {
 
-/// A tool's input, member by member as it was written: nothing is left out and no value is spelled anew.
-std::string input_text(const std::string& body) {
-  const auto members = schema::scan_object(body);
-  if (!members) return printable_block(body, "    | ");
-  std::string text;
-  for (const schema::MemberSpan& member : *members) {
-    const std::string_view value = member.value.of(body);
-    const std::string name = schema::decode_string(member.key.of(body)).value_or("");
-    text += "    " + printable(name) + ":\n";
-    text += printable_block(schema::decode_string(value).value_or(std::string(value)), "    | ");
-  }
-  return text.empty() ? "    (empty)\n" : text;
+/// The tool's name, or the plan's file; an older daemon has both in the subject.
+std::string named(const json::object& ask, std::string_view field) {
+  return ask.contains(field) ? text_of(ask, field) : text_of(ask, "subject");
 }
 
 std::string claim(std::string_view title, const std::string& text) {
@@ -31,35 +22,52 @@ std::string claim(std::string_view title, const std::string& text) {
 
 std::string what_is_asked(const json::object& ask, const std::string& asker) {
   const std::string kind = raw_text_of(ask, "kind");
-  const std::string subject = text_of(ask, "subject");
   const std::string body = raw_text_of(ask, "body");
-  if (kind == "permission") return "  " + asker + " asks to use " + subject + " with\n" + input_text(body);
+  if (kind == "permission") {
+    const std::string folder = text_of(ask, "folder");
+    return "  " + asker + " asks to use " + named(ask, "tool") + " with\n" +
+           handlers::input_text(named(ask, "tool"), body, "    ", "    | ") +
+           (folder.empty() ? "" : "  its folder: " + folder + '\n');
+  }
   if (kind == "sandbox")
-    return "  " + asker + " asks to reach the host\n" + printable_block(body.empty() ? subject : body, "    | ");
+    return "  " + asker + " asks to reach the host\n" +
+           printable_block(body.empty() ? raw_text_of(ask, "subject") : body, "    | ");
   if (kind == "stop")
     return "  " + asker + " asks to stop; approving ends its process and takes it out of the team\n" +
            claim("its reason", body);
-  return "  " + asker + " asks for approval of a plan" + (subject.empty() ? "" : " (" + subject + ")") + "\n" +
+  const std::string file = named(ask, "file");
+  return "  " + asker + " asks for approval of a plan" + (file.empty() ? "" : " (" + file + ")") + "\n" +
          printable_block(body, "    | ");
+}
+
+/// Each part of a command, those marked that no rule covers.
+std::string parts_of(const json::object& ask) {
+  std::vector<config::PartVerdict> parts;
+  for (const json::object* part : objects_of(ask, "parts"))
+    parts.push_back({raw_text_of(*part, "part"), raw_text_of(*part, "rule"), raw_text_of(*part, "missing")});
+  return handlers::parts_text(parts, "    ");
 }
 
 }  // namespace
 
 std::string ask_name(const json::object& ask) { return text_of(ask, "kind") + ' ' + text_of(ask, "request_id"); }
 
-std::string ask_text(const json::object& ask, const std::string& when) {
+std::string ask_content(const json::object& ask) {
   const std::string asker = text_of(ask, "asker");
-  std::string reason = text_of(ask, "reason");
-  const std::string cannot = text_of(ask, "answers_reason");
-  // What the daemon put behind it is said below.
-  const std::string said = "; " + handlers::verifies(asker, {{}, cannot});
-  if (!can_be_answered(ask) && reason.ends_with(said)) reason.resize(reason.size() - said.size());
   std::string suggestions = raw_text_of(ask, "suggestions");
   if (suggestions == "[]" || suggestions == "null") suggestions.clear();
   return "  team " + text_of(ask, "team") + '\n' + what_is_asked(ask, asker) +
          claim(asker + "'s description, not checked by anybody", raw_text_of(ask, "description")) +
-         claim(asker + "'s suggestions, not applied by an approval", suggestions) +
-         (reason.empty() ? "" : "  why you are asked: " + reason + '\n') +
+         claim(asker + "'s suggestions, not applied by an approval", suggestions);
+}
+
+std::string ask_text(const json::object& ask, const std::string& when) {
+  std::string reason = text_of(ask, "reason");
+  const std::string cannot = text_of(ask, "answers_reason");
+  // What the daemon put behind it is said below.
+  const std::string said = "; " + handlers::verifies(text_of(ask, "asker"), {{}, cannot});
+  if (!can_be_answered(ask) && reason.ends_with(said)) reason.resize(reason.size() - said.size());
+  return ask_content(ask) + (reason.empty() ? "" : "  why you are asked: " + reason + '\n') + parts_of(ask) +
          (can_be_answered(ask) ? "" : "  it cannot be answered from here: " + cannot + '\n') + "  asked " + when;
 }
 

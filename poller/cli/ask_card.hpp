@@ -8,6 +8,8 @@ namespace inbox_poller::poller::cli {
 
 /// "permission perm-17".
 std::string ask_name(const boost::json::object& ask);
+/// What is asked: the team and everything that is approved by approving it, as lines.
+std::string ask_content(const boost::json::object& ask);
 /// What stands behind its name: the team, everything that is approved by approving it, as lines, and when it was asked.
 /// The asker's own words are marked as such and stand behind a margin.
 std::string ask_text(const boost::json::object& ask, const std::string& when);

@@ -92,6 +92,11 @@ std::string_view fitting_end(std::string_view text, int columns) {
   return text;
 }
 
+std::string cut(std::string_view text, int columns) {
+  if (cells(text) <= columns) return std::string(text);
+  return std::string(fitting(text, columns - 1)) + "…";
+}
+
 std::vector<std::string> wrapped(std::string_view text, int columns, std::string_view margin) {
   std::vector<std::string> lines;
   while (!text.empty()) {

@@ -16,6 +16,9 @@ std::string_view fitting(std::string_view text, int columns);
 /// The end of the text that fits.
 std::string_view fitting_end(std::string_view text, int columns);
 
+/// All of it, or what fits with "…" behind it.
+std::string cut(std::string_view text, int columns);
+
 /// How a line of ours goes on below itself: none begins so otherwise, and what agents wrote cannot pass for one.
 inline constexpr std::string_view goes_on = "    : ";
 

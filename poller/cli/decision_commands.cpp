@@ -3,7 +3,9 @@
 #include <memory>
 #include <optional>
 
+#include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
+#include "poller/cli/explain.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -15,7 +17,10 @@ struct DecisionsOptions {
   int limit = 50;
   std::optional<config::Duration> since;
   std::string asker;
+  bool full = false;
 };
+
+constexpr int subject_cells = 60;
 
 /// Oldest first: the newest stands where a terminal's reader looks, at the end.
 std::string decisions_text(const Console& console, std::vector<const json::object*> list) {
@@ -24,11 +29,20 @@ std::string decisions_text(const Console& console, std::vector<const json::objec
     const json::object& one = **at;
     const long long decided = number_of(one, "decided_ms");
     rows.push_back({time_text(decided), text_of(one, "team"), text_of(one, "kind"), text_of(one, "request_id"),
-                    text_of(one, "asker"), or_dash(text_of(one, "subject")), text_of(one, "state"),
+                    text_of(one, "asker"), or_dash(cut(text_of(one, "subject"), subject_cells)), text_of(one, "state"),
                     or_dash(text_of(one, "decided_by")), or_dash(text_of(one, "rule")),
                     span_text(decided - number_of(one, "asked_ms"))});
   }
   return console.table(rows, "");
+}
+
+/// All of what was asked, and what became of it.
+std::string decisions_in_full(const Console& console, std::vector<const json::object*> list) {
+  std::string text;
+  for (auto at = list.rbegin(); at != list.rend(); ++at)
+    text += (text.empty() ? "" : "\n") + console.bold(ask_name(**at)) + ask_content(**at) + "  asked " +
+            time_text(number_of(**at, "asked_ms")) + "\n  it " + request_sentence(**at) + '\n';
+  return console.fit(text);
 }
 
 ExitCode decisions(Context& context, const DecisionsOptions& options) {
@@ -40,6 +54,7 @@ ExitCode decisions(Context& context, const DecisionsOptions& options) {
   const auto list = objects_of(*answer, "decisions");
   const ExitCode printed = context.json   ? context.print_json(*answer)
                            : list.empty() ? ExitCode::done
+                           : options.full ? context.print(decisions_in_full(context.console, list))
                                           : context.print(decisions_text(context.console, list));
   if (printed != ExitCode::done || !list.empty()) return printed;
   if (!context.json) context.console.complain("no decision is in the ledger that fits");
@@ -53,8 +68,10 @@ void declare_decisions(CLI::App& command, Context& context) {
   explain(command,
           "One line for each ask that was decided, oldest first, so that the newest stands last. BY is a person's\n"
           "name, the lead's, or rule, deadline and the like; RULE is the rule that decided. TOOK is the time from\n"
-          "the ask to the decision. `inbox-poller trace ID` has the reason and everything that followed. --json\n"
-          "gives the whole asks, the newest first.\n\n"
+          "the ask to the decision. SUBJECT is the first line of the command, the file and how much of it changed,\n"
+          "the host, the plan's title; what looks like a secret in it is masked. --full shows all of what was asked,\n"
+          "unmasked. `inbox-poller trace ID` has everything that followed. --json gives the whole asks, the newest\n"
+          "first.\n\n"
           "Examples:\n"
           "  inbox-poller decisions --since 1h\n"
           "  inbox-poller decisions --asker alice --limit 5\n"
@@ -63,6 +80,7 @@ void declare_decisions(CLI::App& command, Context& context) {
       ->type_name("N")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000).description(""));
+  command.add_flag("--full", options->full, "All of what was asked, and why it was decided so");
   add_duration(command, "--since", options->since, "Only those of the last so long, such as 2h");
   command.add_option("--asker", options->asker, "Only those of this worker")->type_name("NAME");
   command.callback([options, &context] { context.exit_code = decisions(context, *options); });

@@ -15,6 +15,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::size_t line_length = 100;  // bytes of a text in the table
+constexpr int line_cells = 100;
 
 struct HistoryOptions {
   std::string key;
@@ -32,6 +33,7 @@ std::string fate(const json::object& message) {
 }
 
 std::string first_line(const json::object& message) {
+  if (const std::string subject = text_of(message, "subject"); !subject.empty()) return cut(subject, line_cells);
   const std::string text = raw_text_of(message, "text");
   const std::size_t end = text.find('\n');
   const bool more = end != std::string::npos || flag_of(message, "is_cut");
@@ -88,7 +90,8 @@ void declare_history(CLI::App& command, Context& context) {
           "One line for each message that the ledger has, oldest first, so that the newest stands last. Messages\n"
           "that are read and old are taken out of the inbox file ([compaction] in the team's file); here they are\n"
           "shown until limits.retention. STATE is queued, offered, delivered or expired for what goes to the lead,\n"
-          "else what it was: control, status, refused, duplicate or bad. With a key, or its beginning, the whole\n"
+          "else what it was: control, status, refused, duplicate or bad. TEXT is its first line, or the subject of\n"
+          "an ask (see `inbox-poller decisions --help`). With a key, or its beginning, the whole\n"
           "text is printed; with --full that of each. `inbox-poller trace KEY` tells what happened to one.\n\n"
           "Examples:\n"
           "  inbox-poller history --since 2d --from alice\n"

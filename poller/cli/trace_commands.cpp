@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 #include <memory>
 
+#include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
 #include "poller/cli/printable.hpp"
@@ -35,7 +36,7 @@ json::object waiting_team(const Context& context, const json::object& answer) {
   return {};
 }
 
-std::string trace_text(const Console& console, const json::object& answer, const json::object& team) {
+std::string trace_text(const Console& console, const json::object& answer, const json::object& team, bool full) {
   std::string text;
   for (const json::object* message : objects_of(answer, "messages")) {
     const std::string type = text_of(*message, "type");
@@ -46,10 +47,10 @@ std::string trace_text(const Console& console, const json::object& answer, const
             message_sentence(*message, is_of(*message, team) ? team : json::object()) + '\n';
   }
   for (const json::object* request : objects_of(answer, "requests")) {
-    text += console.bold(text_of(*request, "kind") + ' ' + text_of(*request, "request_id")) + "\n  " +
-            text_of(*request, "asker") + ", team " + text_of(*request, "team") + ", about " +
-            text_of(*request, "subject") + "\n  it " + request_sentence(*request) + '\n';
-    text += effects_text(*request);
+    const std::string what = "\n  " + text_of(*request, "asker") + ", team " + text_of(*request, "team") + ", about " +
+                             text_of(*request, "subject") + '\n';
+    text += console.bold(ask_name(*request)) + (full ? ask_content(*request) : what) + "  it " +
+            request_sentence(*request) + '\n' + effects_text(*request);
   }
   for (const json::object* shutdown : objects_of(answer, "shutdowns")) {
     const std::string reason = text_of(*shutdown, "reason");
@@ -68,11 +69,11 @@ std::string trace_text(const Console& console, const json::object& answer, const
   return console.fit(text) + (rows.empty() ? "" : "\n" + console.table(rows, "  "));
 }
 
-ExitCode trace(Context& context, const std::string& id, const std::string& kind) {
+ExitCode trace(Context& context, const std::string& id, const std::string& kind, bool full) {
   json::object request{{"id", id}};
   if (!kind.empty()) request["kind"] = kind;
   return context.show("trace", std::move(request), [&](const json::object& answer) -> std::string {
-    return trace_text(context.console, answer, waiting_team(context, answer));
+    return trace_text(context.console, answer, waiting_team(context, answer), full);
   });
 }
 
@@ -106,7 +107,7 @@ void declare_trace(CLI::App& command, Context& context) {
   explain(command,
           "Where it is now and why, what to do about it, and everything that happened to it, in order. Takes\n"
           "a message key (also of a message that we wrote), the beginning of one, or the id of an ask or of a\n"
-          "shutdown.\n\n"
+          "shutdown. Of an ask its subject is shown, masked; --full shows all of what was asked.\n\n"
           "Examples:\n"
           "  inbox-poller trace perm-17\n"
           "  inbox-poller trace shutdown-1770477646348@alice\n"
@@ -114,7 +115,9 @@ void declare_trace(CLI::App& command, Context& context) {
   command.add_option("ID", *id, "A message key, the beginning of one, or the id of an ask or a shutdown")->required();
   command.add_option("--kind", *kind, "Of asks only those of this kind: permission, sandbox, plan, stop")
       ->type_name("KIND");
-  command.callback([id, kind, &context] { context.exit_code = trace(context, *id, *kind); });
+  auto full = std::make_shared<bool>(false);
+  command.add_flag("--full", *full, "All of what was asked");
+  command.callback([id, kind, full, &context] { context.exit_code = trace(context, *id, *kind, *full); });
 }
 
 void declare_quarantine(CLI::App& command, Context& context) {

@@ -28,7 +28,7 @@ constexpr std::string_view prompt_title = "reason (Enter denies, Escape cancels)
 std::string identity(const json::object& ask) {
   std::string all;
   for (const char* name :
-       {"team", "kind", "request_id", "asker", "message_key", "subject", "body", "description", "suggestions"})
+       {"team", "kind", "request_id", "asker", "message_key", "subject", "tool", "file", "body", "description", "suggestions"})
     all += json::serialize(json::string(raw_text_of(ask, name))) + ' ';
   return all;
 }

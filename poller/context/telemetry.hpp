@@ -118,9 +118,6 @@ struct LoggedEvent {
   bool in_history = true;  // not only in the log
 };
 
-/// Replaces what looks like a credential (known token prefixes, `password=…`, bearer tokens) by "***".
-std::string mask_secrets(std::string_view text);
-
 class Telemetry {
  public:
   /// Errors when the log file cannot be opened safely (a link, somebody else's file).

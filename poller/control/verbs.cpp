@@ -223,10 +223,8 @@ json::object Verbs::status(const Object& request) {
 json::object Verbs::pending(const Object& request) {
   json::array asks;
   for (const auto& team : all_served(text(request, "team")))
-    for (const auto& ask : team->asks().open()) {
-      asks.push_back(request_view(team->context().name, ask));
-      add_worth(asks.back().as_object(), team->context().worth(ask.asker));
-    }
+    for (const auto& ask : team->asks().open())
+      asks.push_back(open_ask_view(*team, ask));
   return {{"ok", true}, {"asks", std::move(asks)}};
 }
 

@@ -1,8 +1,10 @@
 // The verbs `approve` and `deny`: which ask is meant, and a person's answer to it.
 #include <algorithm>
 
+#include "handlers/subject.hpp"
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
+#include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller {
 namespace json = boost::json;
@@ -94,7 +96,7 @@ json::object Verbs::answer(const Object& request, bool approve) {
                {"request_id", taken.request.request_id},
                {"state", to_string(taken.request.state)},
                {"asker", taken.request.asker},
-               {"subject", taken.request.subject}};
+               {"subject", schema::make_parsable(handlers::subject_of(taken.request))}};
   if (!taken.rule_added.empty()) reply["rule_added"] = taken.rule_added;
   return reply;
 }

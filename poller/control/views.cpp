@@ -4,6 +4,8 @@
 #include <boost/json/array.hpp>
 #include <tuple>
 
+#include "handlers/permission.hpp"
+#include "handlers/subject.hpp"
 #include "handlers/worker_state.hpp"
 #include "poller/context/message_life.hpp"
 #include "schema/json_scan.hpp"
@@ -49,6 +51,20 @@ json::object order_view(const OrderRow& row) {
 void add_worth(json::object& view, const handlers::AnswerWorth& worth) {
   view["answers"] = handlers::to_string(worth.answers);
   view["answers_reason"] = clean(worth.reason);
+}
+
+json::object open_ask_view(Team& team, const handlers::Ask& ask) {
+  auto& context = team.context();
+  auto view = request_view(context.name, ask);
+  add_worth(view, context.worth(ask.asker));
+  const auto folder = team.asks().folder_of(ask);
+  view["folder"] = clean(folder);
+  json::array parts;
+  for (const auto& part : handlers::parts_of(ask, folder, context.view()))
+    parts.push_back(
+        json::object{{"part", clean(part.part)}, {"rule", clean(part.rule)}, {"missing", clean(part.missing)}});
+  view["parts"] = std::move(parts);
+  return view;
 }
 
 namespace {
@@ -222,7 +238,8 @@ Result<json::object> team_view(Team& team, Services& services) {
                              {"compacted_ms", compacted.last_ms}}},
       {"roster", json::object{{"state", roster.state}, {"detail", clean(roster.detail)}}},
       {"members", members_view(team, services.clock.wall_ms())},
-      {"asks", json::object{{"pending", open.size()}, {"oldest_ms", open.empty() ? 0 : open.front().asked_ms}}},
+      {"asks", json::object{{"pending", open.size()}, {"oldest_ms", open.empty() ? 0 : open.front().asked_ms},
+                            {"oldest_subject", open.empty() ? "" : clean(handlers::subject_of(open.front()))}}},
       {"chat", json::object{{"queued", counts->queued},
                             {"offered", counts->offered},
                             {"delivered", counts->delivered},

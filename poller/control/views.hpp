@@ -18,6 +18,8 @@ boost::json::object delivery_view(Team&);
 boost::json::object shutdown_view(std::string_view team, const handlers::Shutdown&);
 /// `answers`, `answers_reason`: whether the worker takes answers of ours.
 void add_worth(boost::json::object& view, const handlers::AnswerWorth&);
+/// An ask that waits, with where it would run, what the rules say of each part, and whether our answer counts.
+boost::json::object open_ask_view(Team&, const handlers::Ask&);
 boost::json::object session_rule_view(const SessionRule&);
 Result<boost::json::object> team_view(Team&, Services&);
 /// Everything the ledger has on a message key (or the beginning of one) or a request id: messages, asks, shutdowns,

@@ -104,9 +104,6 @@ class Delivery {
   void heard(const schema::HookEvent&, bool counts = true);
   HookOffers& hook_offers() { return hooks_; }
 
-  /// Pointless now (an ask that was decided): expires when it was not handed over yet. True when it was.
-  Result<bool> withdraw(const schema::MessageKey& key, std::string_view reason);
-
   /// Takes back everything that is lent out for a time: the team is no longer served.
   void recall();
 

@@ -9,21 +9,6 @@
 
 namespace inbox_poller::poller {
 
-Result<bool> Delivery::withdraw(const schema::MessageKey& key, std::string_view reason) {
-  const auto row = context_.ledger.messages().find(key);
-  if (!row) return row.error();
-  if (!*row) return false;
-  if ((*row)->delivery != DeliveryState::queued) return (*row)->delivery != DeliveryState::expired;
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    auto fields = fields_of(context_, key, (*row)->sender, (*row)->sink);
-    fields.emplace_back("reason", std::string(reason));
-    events.add(Event::delivery_expired, std::move(fields));
-    return context_.ledger.deliveries().mark_expired({(*row)->id}, context_.clock.wall_ms());
-  });
-  if (!committed) return committed.error();
-  return (*row)->attempts > 0;  // once lent out, it may have been read
-}
-
 Result<std::size_t> Delivery::acknowledge(const std::vector<std::string>& keys, Confirmation how,
                                          const std::string& proof) {
   std::vector<long long> delivered;

@@ -162,6 +162,9 @@ class Mailbox {
   /// All boxes, by name; opens nothing. Valid until the next call. The first call also clears away what a killed
   /// predecessor left half done.
   virtual Result<std::span<const News>> news() = 0;
+  /// Whether somebody tells of changes: news() then need not look at every box every time. Until it is called, and after
+  /// each doubt, it does. Source: docs/adr/0031-looks-in-turn.md.
+  virtual void rely_on_hints(bool) {}
   /// What is new in a box, at most so many. What was not settled
   /// before is shown again.
   virtual boost::asio::awaitable<Batch> take(std::string box, Reader, std::size_t most) = 0;

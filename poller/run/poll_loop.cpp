@@ -238,23 +238,25 @@ asio::awaitable<void> PollLoop::run_errands(std::shared_ptr<Team> team) {
 bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
   const auto& name = team->context().name;
   const auto folder = hints_of(*team);
+  team->hears_changes(false);
   if (!team->context().config.team.watch) {
     watch_->forget(folder);
     return true;
   }
   const auto watched = watch_->watch(folder, [team] { team->hint(); });
   if (watched && *watched == Watching::no_folder) return false;  // nobody has written to anybody yet
-  const auto [told, first] = unwatched_.try_emplace(name);
   std::string reason;
   if (!watched) {
     reason = watched.error().message;
-  } else if (const auto kind = first ? network_file_system(folder) : std::string(); !kind.empty()) {
+  } else if (const auto kind = network_file_system(folder); !kind.empty()) {
     reason = folder + " lies on " + kind + ", where only changes made on this machine are told at once";
   }
-  if (!reason.empty() && reason != told->second)
+  auto& told = unwatched_[name];
+  if (!reason.empty() && reason != told)
     services_.telemetry.emit(Event::daemon_warning,
                              {{"team", name}, {"reason", reason + "; all others are seen at the next poll_interval"}});
-  told->second = reason;
+  team->hears_changes(reason.empty());
+  told = std::move(reason);
   return true;
 }
 

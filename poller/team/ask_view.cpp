@@ -2,17 +2,21 @@
 
 #include <string>
 
+#include "handlers/subject.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller {
 
 boost::json::object request_view(std::string_view team, const handlers::Ask& request) {
   const auto clean = [](std::string_view bytes) { return schema::make_parsable(bytes); };
+  const bool is_call = request.kind == handlers::AskKind::permission;
   return {{"team", team},
           {"kind", handlers::to_string(request.kind)},
           {"request_id", request.request_id},
           {"asker", clean(request.asker)},
-          {"subject", clean(request.subject)},
+          {"subject", clean(handlers::subject_of(request))},
+          {"tool", is_call ? clean(request.subject) : std::string()},
+          {"file", request.kind == handlers::AskKind::plan ? clean(request.subject) : std::string()},
           {"body", clean(request.body)},
           {"description", clean(request.description)},
           {"suggestions", clean(request.suggestions)},

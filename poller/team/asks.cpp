@@ -5,6 +5,7 @@
 #include "handlers/ask_block.hpp"
 #include "handlers/ask_kind.hpp"
 #include "handlers/ask_route.hpp"
+#include "handlers/subject.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -25,11 +26,13 @@ Status Asks::restore() {
   return Done{};
 }
 
-void Asks::opened(const handlers::Ask& request) {
+void Asks::opened(const handlers::Ask& request, const std::string& folder) {
   if (request.deadline_ms == 0) {  // somebody else's to answer; we only say when nobody does
     const auto asked_for = std::chrono::milliseconds(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms));
     const auto patience = handlers::traits_of(request.kind).timeout(context_.config);
-    open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + patience - asked_for};
+    open_[{request.kind, request.request_id}] = {.request = request,
+                                                 .deadline = context_.clock.steady() + patience - asked_for,
+                                                 .folder = folder};
     return;
   }
   // A wall clock that jumped while we were down may neither shorten a deadline below now nor stretch it beyond the
@@ -37,7 +40,15 @@ void Asks::opened(const handlers::Ask& request) {
   const auto left = std::chrono::milliseconds(request.deadline_ms - context_.clock.wall_ms());
   const auto whole = std::chrono::milliseconds(request.deadline_ms - request.asked_ms);
   const auto bounded = std::clamp(left, std::chrono::milliseconds(0), whole);
-  open_[{request.kind, request.request_id}] = {request, context_.clock.steady() + bounded};
+  open_[{request.kind, request.request_id}] = {
+      .request = request, .deadline = context_.clock.steady() + bounded, .folder = folder};
+}
+
+std::string Asks::folder_of(const handlers::Ask& request) const {
+  const auto found = open_.find({request.kind, request.request_id});
+  if (request.asker == context_.lead) return found == open_.end() ? std::string() : found->second.folder;
+  const auto* member = context_.roster.find(request.asker);
+  return member != nullptr ? member->cwd : std::string();
 }
 
 void Asks::settle() {
@@ -161,7 +172,7 @@ void Asks::tell_unanswered(const handlers::Ask& request) {
                 {"message_key", request.message.value},
                 {"type", std::string(handlers::to_string(request.kind))},
                 {"from", request.asker},
-                {"subject", request.subject},
+                {"subject", handlers::subject_of(request)},
                 {"latency_ms", std::to_string(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms))},
                 {"reason", "the worker's own lead has not answered; the worker still waits"}});
     return Done{};
@@ -202,6 +213,7 @@ std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Ask& reque
                                         {"message_key", decided.request.message.value},
                                         {"type", std::string(handlers::to_string(decided.request.kind))},
                                         {"from", decided.request.asker},
+                                        {"subject", handlers::subject_of(decided.request)},
                                         {"old", std::string(handlers::to_string(request.state))},
                                         {"new", std::string(handlers::to_string(decided.request.state))},
                                         {"by", decided.request.decided_by},

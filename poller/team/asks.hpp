@@ -27,8 +27,10 @@ class Asks {
   /// Queues an ask for the lead session, where the lead is asked and it is not queued yet; in the open transaction.
   Status put_before_lead(const handlers::Ask& pending, EventBatch&);
 
-  /// Notes an ask that was committed as pending.
-  void opened(const handlers::Ask&);
+  /// Notes an ask that was committed as pending. `folder`: where the lead's own session stands.
+  void opened(const handlers::Ask&, const std::string& folder = {});
+  /// Where a command of this open ask would run: for a worker's, where its session began; empty when nobody knows.
+  [[nodiscard]] std::string folder_of(const handlers::Ask&) const;
 
   /// This worker has ended: whatever it asked until this moment is withdrawn.
   void ended(const std::string& asker, EpochMs at_ms, const std::string& why);
@@ -65,6 +67,7 @@ class Asks {
     bool person_knows = false;  // or will, when its turn comes
     bool not_ours = false;      // its asker would refuse our answer
     SteadyTime look_again{};    // when it is not ours: whether that has changed
+    std::string folder = {};
   };
 
   /// True when no answer of ours may be written; found out when one would be, and then looked at now and then.

@@ -10,6 +10,7 @@
 #include "handlers/answers_count.hpp"
 #include "handlers/ask_kind.hpp"
 #include "handlers/dispatch.hpp"
+#include "handlers/subject.hpp"
 #include "poller/context/message_life.hpp"
 #include "schema/codec.hpp"
 
@@ -256,7 +257,7 @@ Status Intake::apply(const handlers::Asked& asked, const Taken& taken, MessageRo
                 {"message_key", row.key.value},
                 {"type", std::string(handlers::to_string(request.kind))},
                 {"from", request.asker},
-                {"subject", request.subject},
+                {"subject", handlers::subject_of(request)},
                 {"old", "received"},
                 {"new", std::string(handlers::to_string(request.state))},
                 {"by", request.decided_by},

@@ -4,6 +4,7 @@
 #include "handlers/lead_permission.hpp"
 #include "handlers/outgoing.hpp"
 #include "handlers/permission.hpp"
+#include "handlers/subject.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -86,7 +87,7 @@ Result<Ask> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict) {
                                         {"request_id", request.request_id},
                                         {"type", std::string(handlers::to_string(request.kind))},
                                         {"from", request.asker},
-                                        {"subject", request.subject},
+                                        {"subject", handlers::subject_of(request)},
                                         {"old", "received"},
                                         {"new", "pending"},
                                         {"rule", request.rule},
@@ -95,7 +96,7 @@ Result<Ask> LeadAsks::open(const LeadCall& call, const LeadVerdict& verdict) {
     return context_.ledger.asks().put(context_.name, request);
   });
   if (!committed) return committed.error();
-  asks_.opened(request);
+  asks_.opened(request, call.cwd);
   return request;
 }
 

@@ -21,6 +21,7 @@ constexpr std::size_t taken_at_once = 500;  // entries in one transaction
 // hints no busy loop, and what is written during a poll does not wait for long behind it.
 constexpr milliseconds shortest_hinted_interval{1};
 constexpr milliseconds longest_hinted_interval{50};
+constexpr std::chrono::minutes all_at_first{1};  // every box at every poll: who trusts the hints has seen them come
 
 }  // namespace
 
@@ -67,6 +68,9 @@ Status Team::restore() {
 
 asio::awaitable<Team::Polled> Team::poll() {
   if (const auto end = look_at_roster()) co_return *end;
+  const bool settled_in = services_.clock.steady() - began_ >= all_at_first;
+  const bool all = std::exchange(look_at_all_, false) || !hears_changes_ || !settled_in;
+  mailbox_.rely_on_hints(!all);
   const auto boxes = mailbox_.news();
   if (context_.may(Right::read_inbox)) co_await look_at_lead(boxes);
   if (boxes) co_await look_at_workers(*boxes);  // otherwise the lead's inbox tells why
@@ -310,6 +314,7 @@ void Team::poke() {
 
 void Team::hint() {
   hinted_ = true;
+  look_at_all_ = true;
   timer_.cancel();
 }
 

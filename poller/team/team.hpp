@@ -97,6 +97,8 @@ class Team {
   /// Something may have changed in the inboxes: poll soon. However many hints come, polls stay a few milliseconds
   /// apart.
   void hint();
+  /// Whether hint() is called for every change, as far as anybody knows.
+  void hears_changes(bool hears) { hears_changes_ = hears; }
 
   /// Raised when there may be something new for the lead to take or an errand to run, or the team is left. What comes
   /// due by time alone raises nothing.
@@ -193,6 +195,9 @@ class Team {
   boost::asio::steady_timer timer_;
   bool poked_ = false;
   bool hinted_ = false;
+  bool hears_changes_ = false;
+  bool look_at_all_ = true;  // a hint came, or nobody watches
+  SteadyTime began_ = services_.clock.steady();
   boost::asio::steady_timer::time_point polled_at_;  // when the poll under way or the last one began
   Signal chat_;
   long long changes_ = -1;  // the ledger's, when we last raised it

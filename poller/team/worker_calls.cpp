@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "handlers/subject.hpp"
 #include "schema/hook_settings.hpp"
 #include "schema/ids.hpp"
 
@@ -107,7 +108,7 @@ Result<std::optional<handlers::Ask>> WorkerCalls::decide(const std::string& work
                                           {"request_id", id},
                                           {"type", std::string(handlers::to_string(decided->kind))},
                                           {"from", worker},
-                                          {"subject", decided->subject},
+                                          {"subject", handlers::subject_of(*decided)},
                                           {"old", "received"},
                                           {"new", std::string(handlers::to_string(decided->state))},
                                           {"by", decided->decided_by},

@@ -96,7 +96,7 @@ class Person(ProcessTest):
         self.assertEqual(watching.end(), 0)
         self.assertTrue(watching.is_restored())
         listed = self.daemon.cli("decisions").stdout
-        self.assertRegex(listed, r"demo +permission +%s +ada +Bash +approved +carol" % ask)
+        self.assertRegex(listed, r"demo +permission +%s +ada +Bash: make deploy +approved +carol" % ask)
         self.daemon.cli("decisions", "--asker", "nobody", expect=4)
 
     def test_always_adds_a_rule_and_says_which(self):
@@ -187,13 +187,16 @@ class Person(ProcessTest):
         watching.type("a")
         watching.shows("not all of it was shown: s")
         self.assertTrue(self.is_open(ask))
-        for _ in range(10):
-            if "| dd if=/dev/zero" in watching.screen():
+        pages = ""
+        for _ in range(20):
+            pages += watching.screen()
+            if "  asked " in watching.screen():
                 break
             before = watching.screen()
             watching.type("s")
             wait_for("another page", lambda: watching.screen() != before)
-        watching.shows("| dd if=/dev/zero")
+        self.assertIn("| dd if=/dev/zero", pages)
+        self.assertIn("NOT COVERED  dd if=/dev/zero", pages)
         watching.type("a")
         watching.shows("is approved by you")
 

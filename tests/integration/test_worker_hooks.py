@@ -93,8 +93,8 @@ class WorkerHooks(ProcessTest):
         self.assertEqual(self.asks(), [])
         denied, allowed = self.decisions()
         self.assertEqual([(d["asker"], d["subject"], d["state"], d["decided_by"], d["rule"], d["request_id"]) for d in (allowed, denied)],
-                         [("ada", "Bash", "approved", "hook", "Bash(git status:*)", "hook-toolu_01"),
-                          ("ada", "Bash", "denied", "hook", "Bash(rm:*)", "hook-toolu_02")])
+                         [("ada", "Bash: " + STATUS["command"], "approved", "hook", "Bash(git status:*)", "hook-toolu_01"),
+                          ("ada", "Bash: " + REMOVE["command"], "denied", "hook", "Bash(rm:*)", "hook-toolu_02")])
         self.assertEqual(json.loads(denied["body"]), REMOVE)
         self.assertIn(" hook ", self.daemon.cli("decisions").stdout)
         self.assertIn("by hook (Bash(rm:*))", self.daemon.cli("trace", "hook-toolu_02").stdout)

@@ -111,8 +111,8 @@ MUTATIONS = [
     # --- deciding ---
     Mutation("every-part", "a command is allowed only if every part of it is",
              "config/judge_tool.cpp",
-             "    if (grant.missing.empty()) grant.missing = what;",
-             "    if (grant.missing.empty() && grant.rule.empty()) grant.missing = what;",
+             "    if (missing.empty()) missing = part.missing;",
+             "    if (missing.empty() && rules.empty()) missing = part.missing;",
              Unit("config", "every row of the conformance table is decided as it says")),
     Mutation("doubt", "what cannot be read with certainty is not allowed",
              "config/judge_tool.cpp",

@@ -15,6 +15,7 @@ constexpr std::size_t keys_in_receipt = 32;
 // What one hold of the lock may cost: a few system calls for each flag, and the comparing of whole entries.
 constexpr std::size_t flips_per_hold = 64;
 constexpr std::size_t bytes_per_hold = 256 * 1024;
+constexpr SteadyTime::duration once_around = std::chrono::seconds(5);
 constexpr std::size_t widest_gap = 4096;  // bytes between two entries that are set with one write
 
 std::string file_name(const std::string& inbox) { return inbox + std::string(inbox_suffix); }
@@ -448,9 +449,21 @@ Result<std::span<const InboxGlance>> ArrayInboxes::glances() {
     if (const Status listed = list(*folder); !listed.ok()) return listed.error();
     listed_ = LastRead{version, is_settled(version, wall_before), {}};
   }
-  for (InboxGlance& glance : glances_)
+  const std::size_t turn = std::exchange(next_look_, next_look_ + looks_a_turn());
+  if (next_look_ >= glances_.size()) next_look_ = 0;
+  for (std::size_t i = 0; i < glances_.size(); ++i) {
+    InboxGlance& glance = glances_[i];
+    const bool rests = glance.result.glance == Glance::unchanged && last_reads_.contains(glance.inbox);
+    const bool has_turn = between_looks_ == SteadyTime::duration() || (i >= turn && i - turn < looks_a_turn());
+    if (rests && !has_turn) continue;
     glance.result = compare(glance.inbox, files_.stat_at(*folder, file_name(glance.inbox)));
+  }
   return std::span<const InboxGlance>(glances_);
+}
+
+std::size_t ArrayInboxes::looks_a_turn() const {
+  const auto turns = once_around / std::max<SteadyTime::duration>(between_looks_, std::chrono::milliseconds(1));
+  return glances_.size() / static_cast<std::size_t>(std::max<std::int64_t>(turns, 1)) + 1;
 }
 
 std::uint64_t ArrayInboxes::size_of(const std::string& inbox) const {

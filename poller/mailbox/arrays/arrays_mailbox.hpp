@@ -39,6 +39,7 @@ class ArraysMailbox final : public Mailbox, public Members {
   ArrayInboxes& inboxes() { return inboxes_; }
 
   Result<std::span<const News>> news() override;
+  void rely_on_hints(bool rely) override { inboxes_.look_in_turn(rely ? settings_.poll_interval : SteadyTime::duration()); }
   boost::asio::awaitable<Batch> take(std::string inbox, Reader reader, std::size_t most) override;
   boost::asio::awaitable<Settled> settle(std::string inbox, std::vector<Disposal> disposals) override;
   void rewind(const std::string& inbox) override;
@@ -77,6 +78,7 @@ class ArraysMailbox final : public Mailbox, public Members {
     std::size_t next = 0;              // the first entry that has not been looked at
     std::vector<std::size_t> shown;    // of the piece that take() gave last
     std::vector<std::size_t> to_mark;  // of the window
+    std::vector<Fingerprint> to_replace;  // of all windows so far: what can only be marked by replacing the file
     bool anew = false;                 // nothing counts as shown before
     bool is_settled = true;            // the piece is
     bool is_over = false;              // the next one is of another look
@@ -113,7 +115,12 @@ class ArraysMailbox final : public Mailbox, public Members {
   [[nodiscard]] static bool is_owed(const Box& box, const InboxEntry& entry);
   /// The whole inbox was shown; the mailbox knows the first so many entries of the document.
   static void finish(Box& box, std::size_t known);
+  /// Of the window that was settled, what can be marked in place; the rest is noted for the end of the look.
   boost::asio::awaitable<WriteResult> mark(std::string inbox, Box& box);
+  /// The rest, of all windows: the file is replaced once.
+  boost::asio::awaitable<WriteResult> mark_by_replacement(std::string inbox, Box& box);
+  /// We have marked it, not another one.
+  void note_mark(Box& box, const schema::MessageKey& key) const;
   boost::asio::awaitable<WriteResult> mark_some(const std::string& inbox, const InboxDocument& document,
                                                 std::span<const std::size_t> indexes);
   enum class Round { done, nothing_to_gain, try_again, gave_up };

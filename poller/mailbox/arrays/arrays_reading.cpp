@@ -24,6 +24,14 @@ constexpr std::size_t marks_at_once = 64;
 constexpr std::chrono::seconds overtaken_within{10};  // a lead polls every second, and a lock is stale after ten
 constexpr std::chrono::hours trimmed_is_recent{2};    // a peer may put an older copy of the file back
 
+/// What came of two changes one after the other.
+WriteResult with_marks_of(const WriteResult& before, WriteResult then) {
+  if (then.outcome == WriteOutcome::already_there) then.outcome = WriteOutcome::done;
+  then.marked += before.marked;
+  if (then.detail.empty()) then.detail = before.detail;
+  return then;
+}
+
 bool may_pass_by_itself(ReadOutcome outcome) {
   return outcome == ReadOutcome::torn || outcome == ReadOutcome::empty || outcome == ReadOutcome::lock_held;
 }
@@ -245,18 +253,14 @@ asio::awaitable<Settled> ArraysMailbox::settle(std::string inbox, std::vector<Di
   look.shown.clear();
   if (look.next < look.reading.windows[look.window].last) co_return Settled{};
 
-  const WriteResult result = co_await mark(inbox, box);
-  const bool marked = put_of(result.outcome) == Put::done;
-  for (const std::size_t index : look.to_mark) {
-    const InboxEntry& entry = document.entries()[index];
-    if (marked || entry.read == ReadFlag::read) box.others.marked_by_us(entry.key);
-    if (marked && box.reader == Reader::beside) box.marked[entry.key.value] = clock_.steady();
-  }
-  look.to_mark.clear();
-  look.leaves_some = look.leaves_some || !marked;
+  const bool is_last = look.window + 1 == look.reading.windows.size();
+  WriteResult result = co_await mark(inbox, box);
+  if (is_last && result.outcome == WriteOutcome::done && !look.to_replace.empty())
+    result = with_marks_of(result, co_await mark_by_replacement(inbox, box));
+  look.leaves_some = look.leaves_some || put_of(result.outcome) != Put::done;
   Settled told{{put_of(result.outcome), result.detail}, result.marked};
   const std::size_t known = inboxes_.remember(inbox, look.reading, look.window);
-  if (look.window + 1 == look.reading.windows.size()) {
+  if (is_last) {
     finish(box, known);
     co_return told;
   }
@@ -284,37 +288,75 @@ void ArraysMailbox::finish(Box& box, std::size_t known) {
   box.look.reset();
 }
 
+void ArraysMailbox::note_mark(Box& box, const schema::MessageKey& key) const {
+  box.others.marked_by_us(key);
+  if (box.reader == Reader::beside) box.marked[key.value] = clock_.steady();
+}
+
 asio::awaitable<WriteResult> ArraysMailbox::mark(std::string inbox, Box& box) {
   InboxDocument& document = box.look->reading.document;
-  auto& indexes = box.look->to_mark;
-  std::sort(indexes.begin(), indexes.end());
-  // What cannot be marked in place comes last and all at once: the file is replaced for it.
-  const auto others = std::stable_partition(indexes.begin(), indexes.end(),
-                                            [&](std::size_t index) { return document.can_mark_in_place(index); });
-  auto in_place = static_cast<std::size_t>(others - indexes.begin());
+  std::vector<std::size_t> in_place;
+  for (const std::size_t index : std::exchange(box.look->to_mark, {})) {
+    if (document.entries()[index].read == ReadFlag::read)
+      box.others.marked_by_us(document.entries()[index].key);
+    else if (document.can_mark_in_place(index))
+      in_place.push_back(index);
+    else
+      box.look->to_replace.push_back(fingerprint(document.entries()[index].key));
+  }
+  std::sort(in_place.begin(), in_place.end());
   WriteResult all;
-  for (std::span<const std::size_t> rest(indexes); !rest.empty();) {
-    // To put a file in the place of another may undo what a peer without a lock writes at that very moment. However
-    // often such a one wakes us, it happens no more often than the timer would have it.
-    if (in_place == 0) {
-      const auto now = clock_.steady();
-      all.outcome = WriteOutcome::changed;
-      if (box.replaced && now - *box.replaced < settings_.poll_interval) break;
-      box.replaced = now;
-    }
+  for (std::span<const std::size_t> rest(in_place); !rest.empty() && all.outcome == WriteOutcome::done;) {
     // A few at a time, with a pause between, so that writers who wait for the lock get their turn.
-    const auto some = rest.first(in_place > 0 ? std::min(in_place, marks_at_once) : rest.size());
+    const auto some = rest.first(std::min(rest.size(), marks_at_once));
     rest = rest.subspan(some.size());
-    in_place -= std::min(in_place, some.size());
-    const WriteResult result = co_await mark_some(inbox, document, some);
-    all.outcome = result.outcome == WriteOutcome::already_there ? WriteOutcome::done : result.outcome;
-    all.marked += result.marked;
-    if (!result.detail.empty()) all.detail = result.detail;
+    all = with_marks_of(all, co_await mark_some(inbox, document, some));
     if (all.outcome != WriteOutcome::done) break;
-    for (const auto index : some) document.set_read(index);
+    for (const auto index : some) {
+      document.set_read(index);
+      note_mark(box, document.entries()[index].key);
+    }
     if (!rest.empty()) co_await pause_jittered(milliseconds(0), milliseconds(1));
   }
   co_return all;
+}
+
+asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbox, Box& box) {
+  WriteResult result;
+  result.outcome = WriteOutcome::changed;
+  // To put a file in the place of another may undo what a peer without a lock writes at that very moment. However often
+  // such a one wakes us, it happens no more often than the timer would have it.
+  const auto now = clock_.steady();
+  if (box.replaced && now - *box.replaced < settings_.poll_interval) co_return result;
+  box.replaced = now;
+  const KeySet wanted(std::move(box.look->to_replace));
+  std::vector<schema::MessageKey> keys;
+  auto work = [&] {
+    const ReadResult all = inboxes_.read(inbox, ReadMode::unlocked);
+    inboxes_.see_as_changed(inbox);  // what has come since this look was not seen by anybody
+    if (all.outcome != ReadOutcome::document) return stopped(WriteOutcome::changed, all.detail);
+    std::vector<std::size_t> indexes;
+    keys.clear();
+    for (std::size_t i = 0; i < all.document.entries().size(); ++i) {
+      const InboxEntry& entry = all.document.entries()[i];
+      if (!wanted.contains(entry.key) || !can_be_marked(all.document, entry)) continue;
+      indexes.push_back(i);
+      keys.push_back(entry.key);
+    }
+    return inboxes_.mark_read(inbox, all.document, indexes);
+  };
+  const bool is_big = settings_.pool != nullptr && inboxes_.size_of(inbox) >= big_rewrite;
+  for (int round = 0; round < lock_rounds; ++round) {
+    if (round > 0) co_await pause_jittered(milliseconds(3), milliseconds(25));
+    if (is_big)
+      result = co_await offload(*settings_.pool, work);
+    else
+      result = work();
+    if (result.outcome != WriteOutcome::lock_held) break;
+  }
+  if (put_of(result.outcome) == Put::done)
+    for (const auto& key : keys) note_mark(box, key);
+  co_return result;
 }
 
 asio::awaitable<WriteResult> ArraysMailbox::mark_some(const std::string& inbox, const InboxDocument& document,

@@ -45,11 +45,6 @@ void OtherConsumers::leave_to_mailbox(const InboxDocument& document, std::size_t
   before_.rehash(0);
 }
 
-void OtherConsumers::forget() {
-  before_.clear();
-  looked_ = false;
-}
-
 void OtherConsumers::marked_by_us(const schema::MessageKey& key) {
   if (const auto found = before_.find(key.value); found != before_.end()) found->second.read = true;
 }

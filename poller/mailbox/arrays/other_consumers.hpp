@@ -33,8 +33,6 @@ class OtherConsumers {
   Sighting look(const InboxDocument&, EpochMs now_ms, Recognised = {0, 0});
   /// The mailbox knows the first so many entries of the document now, all read, and tells them from new ones.
   void leave_to_mailbox(const InboxDocument&, std::size_t entries);
-  /// The file itself has gone or is none any more: no client consumes like that, so what follows is a first reading.
-  void forget();
   /// We have marked these read; their going is no surprise.
   void marked_by_us(const schema::MessageKey&);
   /// We have taken it out of the file.

@@ -297,4 +297,18 @@ TEST_CASE("whatever is allowed, a cruder splitter finds every part of it allowed
 }
 
 }  // namespace
+
+TEST_CASE("each part of a command is said, with the rule that covers it or why none does") {
+  const auto rules = allowing({"Bash(git *)", "Bash(ls)"});
+  const auto parts = judge_parts(rules, "Bash", input_of("Bash", "git add x && rm y; ls | wc > out"), at_work);
+  std::vector<std::string> lines;
+  for (const auto& part : parts) lines.push_back(part.part + "|" + part.rule + "|" + (part.missing.empty() ? "" : "missing"));
+  CHECK(lines == std::vector<std::string>{"git add x|Bash(git *)|", "rm y||missing", "ls|Bash(ls)|", "wc||missing",
+                                          "> /work/app/out||missing"});
+  CHECK(parts[1].missing == "no allow rule covers the command \"rm y\"");
+  CHECK(judge_parts(allowing({"Bash"}), "Bash", input_of("Bash", "a && b"), at_work).size() == 1);
+  CHECK(judge_parts(rules, "Bash", input_of("Bash", "echo 'unfinished"), at_work).empty());
+  CHECK(judge_parts(rules, "Read", input_of("Read", "/work/x"), at_work).empty());
+}
+
 }  // namespace inbox_poller::config

@@ -327,6 +327,49 @@ TEST_CASE("a folder that is at rest is not listed again") {
   CHECK(lists == 1);
 }
 
+TEST_CASE("where hints are relied on, inboxes at rest are looked at in turn, all of them once in five seconds") {
+  NewsSetting at;
+  const std::vector<std::string> names{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"};
+  const auto file = [&](const std::string& name) { return at.folder() / (name + ".json"); };
+  for (const auto& name : names) test::spill(file(name), inbox_of({entry("one")}));
+  at.settle();
+  for (const auto& name : names) REQUIRE(at.mailbox.read(name, ReadMode::unlocked).outcome == ReadOutcome::document);
+  const auto changed = [&] {
+    std::vector<std::string> found;
+    for (const auto& glance : *at.mailbox.glances())
+      if (glance.result.glance == Glance::changed) found.push_back(glance.inbox);
+    return found;
+  };
+  REQUIRE(changed().empty());
+  at.mailbox.look_in_turn(std::chrono::milliseconds(500));
+  int looks = 0;
+  at.files.before(test::Call::stat_at, [&](const std::string& name) { looks += name.ends_with(".json") ? 1 : 0; });
+  for (int poll = 0; poll < 10; ++poll) {
+    CHECK(changed().empty());
+    CHECK(looks <= 2);
+    looks = 0;
+  }
+
+  // In place, and without a lock, which changes the folder.
+  for (const auto& name : names) {
+    CAPTURE(name);
+    test::spill(file(name), inbox_of({entry("one"), entry("two")}));
+    int polls = 0;
+    while (changed().empty() && polls < 12) ++polls;
+    CHECK(polls < 10);
+    CHECK(changed() == std::vector<std::string>{name});  // until it is read
+    at.settle();
+    static_cast<void>(at.mailbox.read(name, ReadMode::unlocked));
+  }
+  test::spill(file("b"), inbox_of({}));
+  test::spill(file("j"), inbox_of({}));
+  test::spill(file("new"), inbox_of({}));
+  CHECK(changed() == std::vector<std::string>{"b", "j", "new"});
+  test::spill(file("c"), inbox_of({}));
+  at.mailbox.look_in_turn({});
+  CHECK(changed() == std::vector<std::string>{"b", "c", "j", "new"});
+}
+
 TEST_CASE("a roster counts as changed until one that is at rest was read") {
   NewsSetting at;
   const std::string roster = R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"team-lead"}]})";

@@ -8,6 +8,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/contains.hpp"
 #include "tests/support/mailbox_setting.hpp"
+#include "tests/unit/poller/run_awaitable.hpp"
 
 using namespace inbox_poller;
 using namespace inbox_poller::poller;
@@ -368,4 +369,22 @@ TEST_CASE("temporary files of dead processes are removed at the start, everythin
     CAPTURE(name);
     CHECK(fs::exists(at.folder() / name));
   }
+}
+
+TEST_CASE("a file that was taken away was consumed by nobody: what follows is a first reading") {
+  MailboxSetting at;
+  const auto look = [&] {
+    auto batch = test::run_awaitable(at.port.take(at.lead, Reader::observer, 100));
+    std::vector<Disposal> left(batch.taken.size(), Disposal::leave);
+    static_cast<void>(test::run_awaitable(at.port.settle(at.lead, std::move(left))));
+    return batch;
+  };
+  at.put(inbox_of({entry("a", "true"), entry("b")}));
+  look();
+  std::filesystem::remove(at.inbox());
+  CHECK(look().state == BoxState::missing);
+  at.put(inbox_of({entry("c", "true"), entry("b", "true")}));
+  const auto batch = look();
+  CHECK(batch.taken.size() == 2);
+  CHECK(batch.signs.empty());
 }

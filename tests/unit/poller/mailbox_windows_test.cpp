@@ -5,6 +5,7 @@
 #include "poller/mailbox/arrays/inbox_reading.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/mailbox_setting.hpp"
+#include "tests/unit/poller/run_awaitable.hpp"
 
 using namespace inbox_poller;
 using namespace inbox_poller::poller;
@@ -180,4 +181,26 @@ TEST_CASE("how a flag is spelt is known of every window, whichever is at hand") 
   std::vector<bool> in_place;
   for (const auto& one : reading.document.entries()) in_place.push_back(one.in_place);
   CHECK(in_place == std::vector<bool>{true, false, true, false});
+}
+
+TEST_CASE("a look at an inbox of several windows ends with all of it marked, and replaces the file once at most") {
+  WindowSetting at;
+  std::vector<std::string> entries;
+  const std::size_t size = window_size / 512;  // some flags lie across a sector's end, in every window
+  for (std::size_t i = 0; i < 1200; ++i) entries.push_back(entry(std::to_string(i) + std::string(size, 'x')));
+  at.put(inbox_of(entries));
+  std::size_t consumed = 0;
+  int replaced = 0;
+  at.files.before(test::Call::exchange_at, [&](const std::string&) { ++replaced; });
+  for (bool more = true; more;) {
+    const Batch batch = test::run_awaitable(at.port.take(at.lead, Reader::owner, 500));
+    REQUIRE(batch.state == BoxState::open);
+    more = batch.more;
+    CHECK(replaced == 0);
+    std::vector<Disposal> disposals(batch.taken.size(), Disposal::consume);
+    consumed += test::run_awaitable(at.port.settle(at.lead, std::move(disposals))).consumed;
+  }
+  CHECK(consumed == entries.size());
+  CHECK(replaced == 1);
+  CHECK(at.bytes().find("\"read\": false") == std::string::npos);
 }

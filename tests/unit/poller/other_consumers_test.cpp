@@ -80,16 +80,6 @@ TEST_CASE("what we removed ourselves is missed by nobody, and what somebody else
   SECTION("a part, and somebody the rest") { CHECK(witness.look(inbox({{"c"}}), 1500).swept); }
 }
 
-TEST_CASE("a file that was taken away was consumed by nobody: what follows is a first reading") {
-  OtherConsumers witness;
-  static_cast<void>(witness.look(inbox({{"a", true}, {"b"}}), 1000));
-  witness.forget();
-  const auto sighting = witness.look(inbox({{"c", true}}), 2000);
-  CHECK(sighting.flipped.empty());
-  CHECK(sighting.consumed.empty());
-  CHECK_FALSE(sighting.swept);
-}
-
 TEST_CASE("what the mailbox knows and left out is there, read, and nothing new") {
   OtherConsumers witness;
   const auto first = inbox({{"a", true}, {"b", true}});
@@ -109,8 +99,4 @@ TEST_CASE("of what the mailbox knew, all of it going at once is noticed, and a p
   witness.leave_to_mailbox(first, 2);
   SECTION("all") { CHECK(witness.look(inbox({{"c"}}), 1500, {2, 0}).swept); }
   SECTION("a part") { CHECK_FALSE(witness.look(inbox({{"c"}}), 1500, {2, 1}).swept); }
-  SECTION("all, while the file itself was away") {
-    witness.forget();
-    CHECK_FALSE(witness.look(inbox({{"c"}}), 1500, {2, 0}).swept);
-  }
 }
