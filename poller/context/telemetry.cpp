@@ -96,6 +96,7 @@ constexpr std::array events{
     EventInfo{Event::shutdown_nudged, "shutdown.nudged", LogLevel::info},
     EventInfo{Event::shutdown_signalled, "shutdown.signalled", LogLevel::warn},
     EventInfo{Event::shutdown_stuck, "shutdown.stuck", LogLevel::warn},
+    EventInfo{Event::task_assigned, "task.assigned", LogLevel::info},
     EventInfo{Event::task_given_back, "task.given_back", LogLevel::info},
     EventInfo{Event::task_told, "task.told", LogLevel::info},
     EventInfo{Event::task_tell_failed, "task.tell_failed", LogLevel::warn},

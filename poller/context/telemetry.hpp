@@ -87,6 +87,7 @@ enum class Event {
   shutdown_nudged,
   shutdown_signalled,
   shutdown_stuck,
+  task_assigned,
   task_given_back,
   task_told,
   task_tell_failed,

@@ -107,6 +107,9 @@ class Team {
   /// Puts a message of ours into a member's inbox by way of the ledger. The recipient must be a member.
   Result<schema::MessageKey> send(const std::string& to, const std::string& text, const std::string& summary);
 
+  /// Makes a worker the owner of a task on the team's board and tells it so. The task as it was.
+  Result<schema::Task> assign(const std::string& task, const std::string& to, const std::string& by);
+
   /// What somebody else than the worker itself (a hook) tells of it. Empty `task`: the one that is known. Nothing
   /// happens when it is no worker of the team.
   Status heard_of(const std::string& member, const std::string& state, const std::string& task);

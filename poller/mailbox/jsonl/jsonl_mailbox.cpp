@@ -347,18 +347,43 @@ PutResult JsonlMailbox::release_task(const Directory& tasks, const std::string& 
   if (!rests) return busy;
   const auto wanted = released_jsonl(*bytes);
   if (!wanted) return {Put::refused, open->path + ": " + wanted.error().message};
+  const PutResult put = replace_task(tasks, *open, file, *wanted);
+  if (put.put == Put::done) released.push_back(*std::move(task));
+  return put;
+}
+
+TaskAssigned JsonlMailbox::assign_task(const std::string& id, const std::string& name,
+                                       const std::function<bool(const std::string& owner)>& is_there) {
+  const std::string file = "task_" + id + ".json";
+  const auto tasks = open_dir_below(files_, tasks_folder());
+  const auto open = tasks && is_jsonl_task(file) ? files_.open_read(*tasks, file)
+                                                 : Result<File>(tasks ? io_error(ENOENT, "opening", file) : tasks.error());
+  if (!open) return {stopped_at(open.error()), {}};
+  const auto bytes = read_all(files_, *open);
+  if (!bytes) return {stopped_at(bytes.error()), {}};
+  const bool rests = clock_.system_ms() * 1'000'000 - open->stat.mtime_ns >= task_rests_ns;
+  const auto task = decode_jsonl_task(*bytes);
+  if (!task && rests) return {{Put::refused, open->path + ": " + task.error().message}, {}};
+  if (!task || !rests) return {{Put::busy, open->path + " is being written"}, {}};
+  if (PutResult may = may_assign(*task, name, is_there); may.put != Put::done) return {may, *task};
+  const auto wanted = assigned_jsonl(*bytes, name);
+  if (!wanted) return {{Put::refused, open->path + ": " + wanted.error().message}, *task};
+  return {replace_task(*tasks, *open, file, *wanted), *task};
+}
+
+PutResult JsonlMailbox::replace_task(const Directory& tasks, const File& read, const std::string& file,
+                                     const std::string& wanted) {
   const std::string fresh = "." + file + ".inbox-poller";
   static_cast<void>(files_.unlink_at(tasks, fresh));
-  Status done = create_durable(files_, tasks, fresh, *wanted, open->stat.mode);
+  Status done = create_durable(files_, tasks, fresh, wanted, read.stat.mode);
   const auto now = files_.stat_at(tasks, file);
-  const bool same = now && now->ino == open->stat.ino && now->size == open->stat.size &&
-                    now->mtime_ns == open->stat.mtime_ns;
+  const bool same = now && now->ino == read.stat.ino && now->size == read.stat.size &&
+                    now->mtime_ns == read.stat.mtime_ns;
   if (done.ok() && same) done = files_.rename_at(tasks, fresh, file);
   if (!done.ok() || !same) static_cast<void>(files_.unlink_at(tasks, fresh));
   if (done.ok() && same) done = files_.sync_dir(tasks);
   if (!done.ok()) return stopped_at(done.error());
-  if (!same) return busy;
-  released.push_back(*std::move(task));
+  if (!same) return {Put::busy, read.path + " is being written"};
   return {};
 }
 

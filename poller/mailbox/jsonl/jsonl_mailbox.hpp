@@ -58,6 +58,8 @@ class JsonlMailbox final : public Mailbox, public Members {
   PutResult mend_roster(const std::vector<std::string>& without) override;
   PutResult remove_member(const std::string& name) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
+  TaskAssigned assign_task(const std::string& task, const std::string& name,
+                           const std::function<bool(const std::string& owner)>& is_there) override;
 
   [[nodiscard]] JsonlGeneration generation() const { return generation_; }
 
@@ -75,6 +77,7 @@ class JsonlMailbox final : public Mailbox, public Members {
   void hear_senders(const Directory& folder);
   PutResult release_task(const Directory& tasks, const std::string& file, const std::string& name,
                          std::vector<schema::Task>& released);
+  PutResult replace_task(const Directory& tasks, const File& read, const std::string& file, const std::string& wanted);
 
   FileSystem& files_;
   const Clock& clock_;

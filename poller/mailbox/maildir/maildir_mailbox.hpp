@@ -55,6 +55,8 @@ class MaildirMailbox final : public Mailbox, public Members {
   PutResult mend_roster(const std::vector<std::string>& without) override;
   PutResult remove_member(const std::string& name) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
+  TaskAssigned assign_task(const std::string& task, const std::string& name,
+                           const std::function<bool(const std::string& owner)>& is_there) override;
 
  private:
   /// A folder as it was seen, and since when it looks so. What came within one tick of the file system's clock changes

@@ -77,4 +77,9 @@ TasksReleased MaildirMailbox::release_tasks(const std::string&, const std::strin
   return nothing;
 }
 
+TaskAssigned MaildirMailbox::assign_task(const std::string&, const std::string&,
+                                         const std::function<bool(const std::string& owner)>&) {
+  return {{Put::refused, "the tasks of a maildir are claimed by whoever wants them: inbox-poller box claim"}, {}};
+}
+
 }  // namespace inbox_poller::poller

@@ -376,7 +376,7 @@ retention = "30d"
   CHECK(says("modes.members.scout = \"plan\" (t.toml:41)"));
   CHECK(says("shutdown.close_panes = false (t.toml:48)"));
   CHECK(says("limits.inbox_file = \"10MB\" (t.toml:91)"));
-  CHECK(parsed.team.settings.size() == 78);
+  CHECK(parsed.team.settings.size() == 81);
 }
 
 TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as unset") {
@@ -451,13 +451,13 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "\"i_understand\""},
       {"[team]\nname = \"a\"\n[permision]\n",
        "3:2: permision is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"lead\", \"compaction\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\" or \"limits\""},
       {"[team]\nname = \"a\"\n[log]\nlevel = \"info\"",
        "3:2: log is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"lead\", \"compaction\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\" or \"limits\""},
       {"[team]\nname = \"a\"\n[zebra]\n",
        "3:2: zebra is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"lead\", \"compaction\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\" or \"limits\""},
       {"permissions = 1\n[team]\nname = \"a\"",
        "1:15: permissions is the number 1; write it as a section, [permissions]"},
       {"[team]\nname = \"a\"\n[permissions]\nallow = \"Bash\"",
