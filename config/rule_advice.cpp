@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "config/command_rules.hpp"
 #include "config/path_pattern.hpp"
@@ -106,10 +107,18 @@ std::vector<std::string> advice_on(const PermissionRule& rule, Action list, cons
   std::vector<std::string> told;
   const auto no_tool = why_no_such_tool(rule.tool);
   if (no_tool) told.push_back(*no_tool);
+  const auto same = [&](const PermissionRule& other) {
+    return other.tool == rule.tool && other.specifier == rule.specifier;
+  };
+  if (list == Action::ask && std::ranges::any_of(rules.deny, same))
+    told.emplace_back("never asks about anything: it stands under deny too");
   if (list != Action::allow) return told;
-  const auto deny = std::ranges::find_if(rules.deny, [&](const auto& other) { return covers(other, rule); });
-  if (deny != rules.deny.end())
-    told.push_back("never allows anything: the deny rule " + deny->text + " covers all of it");
+  for (const auto& [name, restrictions] : {std::pair{"deny", &rules.deny}, std::pair{"ask", &rules.ask}}) {
+    const auto found = std::ranges::find_if(*restrictions, [&](const auto& other) { return covers(other, rule); });
+    if (found == restrictions->end()) continue;
+    told.push_back("never allows anything: the " + std::string(name) + " rule " + found->text + " covers all of it");
+    break;
+  }
   if (const std::string bounds = without_bounds(rule); !no_tool && !bounds.empty()) told.push_back(bounds);
   return told;
 }

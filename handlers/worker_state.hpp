@@ -12,7 +12,7 @@ namespace inbox_poller::handlers {
 
 enum class WorkerState {
   idle,     // its last turn ended
-  busy,     // has a task, or wrote since it was last idle
+  busy,     // has a task, wrote since it was last idle, or was sent a text since it wrote
   waiting,  // an ask of its own is open
   failed,   // its last turn ended badly
   silent,   // busy, and not heard of for longer than team.silent_after
@@ -27,6 +27,7 @@ struct WorkerSigns {
   std::string_view last_report;  // WorkerStatus::state of the last status message; empty: none yet
   std::uint32_t open_asks = 0;
   EpochMs last_seen_ms = 0;  // last message of any kind, or when it joined
+  EpochMs told_ms = 0;       // when it was last sent a text; 0: not by us
 };
 WorkerState state_of(const WorkerSigns&, config::Duration silent_after, EpochMs now_ms);
 

@@ -10,7 +10,8 @@ namespace asio = boost::asio;
 
 asio::steady_timer::time_point in_step(std::chrono::milliseconds duration) {
   const auto due = asio::steady_timer::clock_type::now() + duration;
-  return due - due.time_since_epoch() % std::chrono::nanoseconds(std::max(duration, std::chrono::milliseconds(1)) / 10);
+  const std::chrono::nanoseconds step = std::max(duration, std::chrono::milliseconds(1));
+  return due - due.time_since_epoch() % (step / 10);
 }
 
 asio::awaitable<void> pause(std::chrono::milliseconds duration) {

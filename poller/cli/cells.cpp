@@ -151,4 +151,37 @@ std::string table(const std::vector<Row>& rows, std::string_view margin, int col
   return out;
 }
 
+std::string list(const std::vector<Row>& rows, int columns) {
+  auto widths = widths_of(rows, 0);
+  if (widths.empty()) return {};
+  constexpr int of_last = 24;
+  constexpr int of_others = 5;
+  auto over = std::accumulate(widths.begin(), widths.end(), gap * (static_cast<int>(widths.size()) - 1)) - columns;
+  const auto shrink = [&](int& width, int least) {
+    const int less = std::clamp(width - least, 0, std::max(over, 0));
+    width -= less;
+    over -= less;
+  };
+  if (columns > 0) {
+    shrink(widths.back(), of_last);
+    while (over > 0 && widths.size() > 2) {
+      const auto widest = std::max_element(widths.begin() + 1, widths.end() - 1);
+      if (*widest <= of_others) break;
+      shrink(*widest, *widest - 1);
+    }
+    shrink(widths.back(), 1);
+  }
+  std::string out;
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string cell = cut(row[i], widths[i]);
+      line += cell + std::string(static_cast<std::size_t>(std::max(0, widths[i] - cells(cell) + gap)), ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += (columns > 0 ? cut(line, columns) : line) + '\n';
+  }
+  return out;
+}
+
 }  // namespace inbox_poller::poller::cli

@@ -34,4 +34,8 @@ using Row = std::vector<std::string>;
 /// than `columns` (0: no matter how wide), the widest columns become narrower, and their cells have several lines.
 std::string table(const std::vector<Row>& rows, std::string_view margin, int columns = 0);
 
+/// The same with one line a row, whatever does not fit cut: first the end of the last column, which keeps 24 cells if
+/// it can, then the others but the first.
+std::string list(const std::vector<Row>& rows, int columns = 0);
+
 }  // namespace inbox_poller::poller::cli

@@ -20,7 +20,7 @@ Declare declare_ack, declare_allow, declare_approve, declare_assign, declare_box
     declare_lead, declare_lead_run, declare_mcp, declare_mcp_install, declare_mcp_uninstall, declare_mode,
     declare_pending, declare_quarantine, declare_recv, declare_reload, declare_resume, declare_revoke, declare_rules,
     declare_run, declare_send, declare_shutdown, declare_shutdowns, declare_status, declare_tasks,
-    declare_tasks_requeue, declare_tasks_show, declare_trace;
+    declare_tasks_requeue, declare_tasks_show, declare_trace, declare_wait, declare_metrics;
 
 namespace {
 
@@ -34,11 +34,13 @@ constexpr Command all_commands[] = {
     {"rules", Group::answer, "Show the rules in force, and who was told of them", declare_rules},
 
     {"status", Group::look, "Show the teams, their workers, and what is waiting", declare_status},
+    {"wait", Group::look, "Wait until the workers are idle or gone, mail has come, or no ask is open", declare_wait},
     {"trace", Group::look, "Tell the whole life of a message, an ask or a shutdown", declare_trace},
     {"decisions", Group::look, "Show who decided which ask, when, and by which rule", declare_decisions},
     {"history", Group::look, "Show received messages, also those that have left the lead's inbox", declare_history},
     {"quarantine", Group::look, "Show what was refused or could not be read, why, and where the bytes are", declare_quarantine},
     {"shutdowns", Group::look, "Show who was asked to end, and how far that is", declare_shutdowns},
+    {"metrics", Group::look, "Print what is going on as OpenMetrics text, for Prometheus", declare_metrics},
     {"doctor", Group::look, "Examine the whole installation, and say what mends it", declare_doctor},
 
     {"send", Group::act, "Send a message to one worker", declare_send},

@@ -8,6 +8,7 @@
 #include "poller/cli/command.hpp"
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/status_text.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -15,12 +16,15 @@ namespace json = boost::json;
 
 namespace {
 
+constexpr std::chrono::milliseconds quick_patience{5000};
+
 constexpr const char* help =
     "Looks at everything at once and changes nothing: configuration, owners and modes, disk, daemon\n"
     "and ledger; hooks in settings files that a client in PATH does not take; and of each team the roster\n"
     "against panes and processes, locks and their age, torn, oversized and phantom inboxes, what nobody reads, and other consumers.\n\n"
     "Examples:\n"
     "  inbox-poller doctor\n"
+    "  inbox-poller doctor --quick      # a container's health check: 2 when no daemon answers or no commit works\n"
     "  inbox-poller doctor --team demo --json | jq '.sections[].findings[] | select(.severity == \"error\")'\n\n"
     "Exit codes:\n"
     "  0  nothing to do (notes at most)\n"
@@ -105,13 +109,38 @@ ExitCode doctor(Context& context, const config::Sources& sources) {
   return static_cast<ExitCode>(errors > 0 ? 2 : warnings > 0 ? 1 : 0);
 }
 
+/// For a container's health check: one question to the daemon, one line, no file touched.
+ExitCode quick_doctor(Context& context) {
+  Result<ControlClient> client = context.connect();
+  const Result<json::object> answer = client ? context.ask(*client, "status", {}, quick_patience) : client.error();
+  std::string errors, warnings;
+  const auto add = [](std::string& to, const std::string& one) { to += (to.empty() ? "" : ", ") + one; };
+  if (!answer) add(errors, printable(answer.error().message));
+  for (const json::object* team : answer ? objects_of(*answer, "teams") : std::vector<const json::object*>()) {
+    const bool fails = !raw_text_of(*team, "ledger_fault").empty();
+    for (const std::string& word : team_line(*team).trouble)
+      add(fails ? errors : warnings, text_of(*team, "team") + ": " + word);
+  }
+  const bool good = errors.empty() && warnings.empty();
+  const ExitCode printed =
+      context.json
+          ? context.print_json({{"ok", true}, {"errors", errors}, {"warnings", warnings}})
+          : context.print(good ? "ok\n" : errors + (errors.empty() || warnings.empty() ? "" : "; ") + warnings + '\n');
+  if (printed != ExitCode::done) return printed;
+  return static_cast<ExitCode>(!errors.empty() ? 2 : !warnings.empty() ? 1 : 0);
+}
+
 }  // namespace
 
 void declare_doctor(CLI::App& command, Context& context) {
   auto sources = std::make_shared<config::Sources>();
   command.footer(std::string("\n") + help);
   add_sources(command, *sources);
-  command.callback([&context, sources] { context.exit_code = doctor(context, *sources); });
+  auto is_quick = std::make_shared<bool>(false);
+  command.add_flag("--quick", *is_quick, "Only ask the daemon, for a health check: a line, and the same codes");
+  command.callback([&context, sources, is_quick] {
+    context.exit_code = *is_quick ? quick_doctor(context) : doctor(context, *sources);
+  });
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -1,4 +1,4 @@
-// `mode`, `allow`, `revoke` and `rules`: what workers may do, and what they are told of it.
+// `mode`, `allow` and `revoke`: what workers may do, and what they are told of it.
 #include <boost/json.hpp>
 #include <memory>
 
@@ -80,29 +80,6 @@ ExitCode revoke(Context& context, const RuleOptions& options) {
                       });
 }
 
-/// Who was told of a rule, and why nobody else is.
-std::string told_of(const json::object& rule) {
-  const std::string told = names_of(rule, "told");
-  const std::string why = text_of(rule, "not_told");
-  if (why.empty()) return told;
-  return (told.empty() ? "nobody" : told + ", now nobody") + (" because of " + why);
-}
-
-ExitCode rules(Context& context) {
-  return context.show("rules", {}, [&](const json::object& answer) -> std::string {
-    std::vector<Row> rows{{"ACTION", "KIND", "RULE", "FROM", "TOLD"}};
-    const std::string source = text_of(answer, "source");
-    for (const json::object* rule : objects_of(answer, "session"))
-      rows.push_back({text_of(*rule, "action"), text_of(*rule, "kind"), text_of(*rule, "rule"),
-                      text_of(*rule, "by") + ' ' + ago(number_of(*rule, "at_ms")), told_of(*rule)});
-    for (const json::object* rule : objects_of(answer, "configured"))
-      rows.push_back({text_of(*rule, "action"), text_of(*rule, "kind"), text_of(*rule, "rule"), source, ""});
-    if (rows.size() == 1) return "no rules; every ask goes to a person (" + source + ")\n";
-    return context.console.table(rows, "") +
-           context.console.fit("deny goes before ask, ask before allow, whatever their order here\n");
-  });
-}
-
 struct AssignOptions {
   std::string task, member;
 };
@@ -169,15 +146,6 @@ void declare_revoke(CLI::App& command, Context& context) {
           "  inbox-poller revoke 'Bash(make test:*)'");
   command.add_option("RULE", options->rule, "The rule as `inbox-poller rules` shows it")->required();
   command.callback([options, &context] { context.exit_code = revoke(context, *options); });
-}
-
-void declare_rules(CLI::App& command, Context& context) {
-  explain(command,
-          "Rules of this session first, with who gave them; then those of the configuration file.\n\n"
-          "Examples:\n"
-          "  inbox-poller rules\n"
-          "  inbox-poller rules --json | jq '.session[].rule'");
-  command.callback([&context] { context.exit_code = rules(context); });
 }
 
 }  // namespace inbox_poller::poller::cli

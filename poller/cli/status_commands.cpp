@@ -11,6 +11,7 @@
 #include "poller/cli/explain.hpp"
 #include "poller/cli/loop.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/status_text.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -18,147 +19,52 @@ namespace json = boost::json;
 
 namespace {
 
-std::string count(const json::object& object, std::string_view name) { return std::to_string(number_of(object, name)); }
+constexpr std::chrono::milliseconds short_patience{2000};  // a prompt waits for it
 
-std::string inbox_text(const Console& console, const json::object& inbox) {
-  const std::string state = text_of(inbox, "state");
-  const std::string detail = text_of(inbox, "detail");
-  const std::string compacted = number_of(inbox, "compacted") == 0
-                                    ? ""
-                                    : "; " + count(inbox, "compacted") + " read messages left it, the last " +
-                                          ago(number_of(inbox, "compacted_ms")) + ": inbox-poller history";
-  return (state == "ok" ? state : console.loud(state)) + "  " + text_of(inbox, "path") +
-         (detail.empty() ? "" : "  (" + detail + ")") + compacted;
+struct StatusOptions {
+  bool watches = false;
+  config::Duration every = std::chrono::seconds(2);
+  bool is_long = false;
+  bool is_short = false;
+};
+
+std::vector<TeamLine> lines_of(const json::object& answer) {
+  std::vector<TeamLine> lines;
+  for (const json::object* team : objects_of(answer, "teams")) lines.push_back(team_line(*team));
+  return lines;
 }
 
-/// ", 3 expired"; empty for none.
-std::string some(const json::object& object, std::string_view name, std::string_view words) {
-  return number_of(object, name) == 0 ? "" : ", " + count(object, name) + ' ' + std::string(words);
-}
-
-std::string chat_text(const json::object& chat) {
-  const long long oldest = number_of(chat, "oldest_queued_ms");
-  return count(chat, "queued") + " queued" + (oldest == 0 ? "" : " (the oldest " + ago(oldest) + ")") + ", " +
-         count(chat, "offered") + " handed out, " + count(chat, "delivered") + " delivered" +
-         some(chat, "assumed", "of them without an acknowledgement") + some(chat, "expired", "given up") +
-         some(chat, "digest", "to be summed up");
-}
-
-/// The way on which messages go to the lead, and below it one line for each better one that is not available.
-std::vector<Row> delivery_rows(const Console& console, const json::object& delivery) {
-  const std::string last = text_of(delivery, "last_sink");
-  std::vector<Row> rows{{"delivery", console.loud("nothing is available")}};
-  for (const json::object* way : objects_of(delivery, "via")) {
-    if (flag_of(*way, "chosen")) {
-      rows.front()[1] = text_of(*way, "rung");
-      break;
-    }
-    rows.push_back({"", "not " + text_of(*way, "rung") + ": " + text_of(*way, "reason")});
-  }
-  if (!last.empty()) rows.front()[1] += "; the last messages went through " + last;
-  return rows;
-}
-
-std::string locks_text(const json::object& locks) {
-  return count(locks, "acquired") + " taken (held " + count(locks, "median_us") + " us at the median, " +
-         count(locks, "p99_us") + " us at 99 %), " + count(locks, "refused") + " refused, " +
-         count(locks, "stale_taken") + " stale ones taken over";
-}
-
-std::string members_text(const Console& console, const std::vector<const json::object*>& members) {
-  if (members.empty()) return "  no workers yet\n";
-  std::vector<Row> rows{{"NAME", "DOING", "TASK", "ASKS", "ANSWERS", "MODE", "LAST SEEN", "DETAIL"}};
-  for (const json::object* member : members) {
-    rows.push_back({text_of(*member, "name"), or_dash(text_of(*member, "doing")), or_dash(text_of(*member, "task")),
-                    count(*member, "pending"), or_dash(text_of(*member, "answers")), or_dash(text_of(*member, "mode")),
-                    ago(number_of(*member, "last_seen_ms")), text_of(*member, "detail")});
-  }
-  return '\n' + console.table(rows, "  ");
-}
-
-/// What somebody else takes from the inbox that we only look at.
-std::string seen_text(const json::object& seen) {
-  std::string text = count(seen, "consumed") + " taken by the lead";
-  if (const long long longest = number_of(seen, "longest_ms"); longest != 0)
-    text += " (the slowest after " + span_text(longest) + ')';
-  text += ", " + count(seen, "waiting") + " waiting";
-  if (const long long oldest = number_of(seen, "oldest_waiting_ms"); oldest != 0)
-    text += " (the oldest for " + span_text(now_ms() - oldest) + ')';
-  return text;
-}
-
-/// Lines for what is not as it usually is.
-void add_oddities(const Console& console, const json::object& team, std::vector<Row>& rows) {
-  if (const std::string fault = text_of(team, "ledger_fault"); !fault.empty())
-    rows.push_back(
-        {"ledger", console.loud("its last commit failed, nothing is accepted until one works") + ": " + fault});
-  if (const json::object& roster = object_of(team, "roster"); !text_of(roster, "detail").empty())
-    rows.push_back({"roster", console.loud(text_of(roster, "state")) + ": " + text_of(roster, "detail")});
-  if (const json::object& seen = object_of(team, "seen"); !seen.empty()) rows.push_back({"seen", seen_text(seen)});
-  for (const json::object* shutdown : objects_of(team, "shutdowns"))
-    rows.push_back({"shutdown", text_of(*shutdown, "member") + ' ' + shutdown_sentence(*shutdown)});
-  for (const json::object* order : objects_of(team, "not_adopted"))
-    rows.push_back({"mode", console.loud(text_of(*order, "member") + " has not adopted " + text_of(*order, "mode")) +
-                                ", sent " + ago(number_of(*order, "sent_ms")) +
-                                "; newest clients ignore it: set it in the worker's session"});
-  for (const json::object* member : objects_of(team, "members"))
-    if (const std::string answers = raw_text_of(*member, "answers"); !answers.empty() && answers != "count")
-      rows.push_back({"answers", console.loud(text_of(*member, "name") + " takes answers from its own lead only") +
-                                     ": " + text_of(*member, "answers_reason")});
-  for (const json::object* member : objects_of(team, "members"))
-    if (const long long since = number_of(*member, "unread_ms"); since != 0)
-      rows.push_back({"unread", console.loud("nobody reads the inbox of " + text_of(*member, "name")) + ": what we wrote " +
-                                    ago(since) + " stands there"});
-  for (const json::object* member : objects_of(team, "unserved"))
-    rows.push_back({"nobody", console.loud(text_of(*member, "name") + " is in the roster and cannot be answered") +
-                                  ": " + text_of(*member, "reason") + "; start it anew under another name"});
-  for (const json::object* phantom : objects_of(team, "phantoms"))
-    rows.push_back({"phantom", console.loud(text_of(*phantom, "inbox")) + " is an inbox of nobody with " +
-                                   count(*phantom, "entries") + " entries, " + count(*phantom, "unread") +
-                                   " unread; if it means the lead, name it in team.aliases"});
-}
-
-std::string team_text(const Console& console, const json::object& team) {
-  const json::object& asks = object_of(team, "asks");
-  const long long pending = number_of(asks, "pending");
-  std::string asks_text = std::to_string(pending) + " pending";
-  if (pending > 0)
-    asks_text =
-        console.loud(asks_text) + " (the oldest " + ago(number_of(asks, "oldest_ms")) + "): inbox-poller pending";
-  const long long quarantined = number_of(team, "quarantined");
-  const std::string role = text_of(team, "role");
-  const std::string role_reason = text_of(team, "role_reason");
-  std::vector<Row> rows{
-      {"role",
-       (role == "leader" ? role : console.loud(or_dash(role))) + (role_reason.empty() ? "" : ": " + role_reason)},
-      {"lead", lead_sentence(object_of(team, "lead"))},
-      {"inbox", inbox_text(console, object_of(team, "inbox"))},
-      {"asks", asks_text},
-      {"chat", chat_text(object_of(team, "chat"))},
-      {"replies", count(team, "effects_owed") + " still to be written"},
-      {"refused", quarantined == 0 ? "0" : console.loud(std::to_string(quarantined)) + ": inbox-poller quarantine"},
-      {"locks", locks_text(object_of(team, "locks"))}};
-  if (const json::object& delivery = object_of(team, "delivery"); !delivery.empty()) {
-    const auto more = delivery_rows(console, delivery);
-    rows.insert(rows.begin() + 2, more.begin(), more.end());
-  }
-  add_oddities(console, team, rows);
-  for (const json::object* rule : objects_of(team, "rules"))
-    rows.push_back({"rule", text_of(*rule, "action") + ' ' + text_of(*rule, "kind") + ' ' + text_of(*rule, "rule") +
-                                ", by " + text_of(*rule, "by") + ' ' + ago(number_of(*rule, "at_ms"))});
-  rows.push_back({"settings", text_of(team, "source")});
-  return console.bold("team " + text_of(team, "team")) + '\n' + console.table(rows, "  ") +
-         members_text(console, objects_of(team, "members"));
-}
-
-std::string status_text(const Context& context, const json::object& answer) {
-  std::string text = "inbox-poller " + text_of(answer, "version") + ", process " + count(answer, "pid") +
-                     ", running for " + span_text(now_ms() - number_of(answer, "started_ms")) + "\nledger " +
-                     text_of(answer, "ledger") + '\n';
+std::string status_text(const Context& context, const json::object& answer, bool is_long) {
+  std::string text = "inbox-poller " + text_of(answer, "version") + ", process " +
+                     std::to_string(number_of(answer, "pid")) + ", running for " +
+                     span_text(now_ms() - number_of(answer, "started_ms")) + '\n';
   const auto teams = objects_of(answer, "teams");
-  if (teams.empty()) text += "\nno team is there yet\n";
-  for (const json::object* team : teams) text += '\n' + team_text(context.console, *team);
+  const bool listed = teams.size() > 1 && !is_long;
+  if (!listed) text += "ledger " + text_of(answer, "ledger") + '\n';
+  if (teams.empty()) return text + "\nno team is there yet\n";
+  if (listed) return text + '\n' + teams_text(context.console, lines_of(answer), is_long);
+  if (teams.size() > 1) text += '\n' + teams_text(context.console, lines_of(answer), is_long);
+  for (const json::object* team : teams) text += '\n' + team_text(context.console, *team, is_long);
   return text;
+}
+
+/// For a prompt: one line at most, and never a long wait.
+ExitCode status_in_short(Context& context) {
+  Result<ControlClient> client = context.connect();
+  const Result<json::object> answer = client ? context.ask(*client, "status", {}, short_patience) : client.error();
+  if (!answer) {
+    if (context.json) return context.fail(answer.error());
+    const bool is_gone = answer.error().code == code::no_daemon;
+    const bool is_late = answer.error().code == code::timeout;
+    if (!is_gone && !is_late) return context.fail(answer.error());
+    const ExitCode printed = context.print(is_gone ? "no daemon\n" : "the daemon does not answer\n");
+    return printed != ExitCode::done ? printed : is_gone ? ExitCode::no_daemon : ExitCode::failed;
+  }
+  const Short sum = short_of(lines_of(*answer));
+  const ExitCode printed = context.json   ? context.print_json({{"ok", true}, {"waits", sum.waits}, {"line", sum.line}})
+                           : sum.waits ? context.print(sum.line + '\n')
+                                       : ExitCode::done;
+  return printed != ExitCode::done ? printed : sum.waits ? ExitCode::done : ExitCode::nothing;
 }
 
 /// What makes two answers different for one who reads them one below the other: ages go on by themselves, and locks are
@@ -170,7 +76,7 @@ std::string substance(json::object answer) {
   return json::serialize(answer);
 }
 
-ExitCode watch(Context& context, config::Duration every) {
+ExitCode watch(Context& context, const StatusOptions& options) {
   constexpr std::string_view redraw = "\x1b[H\x1b[2J";
   bool interrupted = false;
   boost::asio::io_context loop{1};
@@ -187,24 +93,22 @@ ExitCode watch(Context& context, config::Duration every) {
       const ExitCode printed =
           context.json ? context.print_json(*answer)
           : screen
-              ? context.print(std::string(redraw) + status_text(context, *answer))
-              : context.print((shown.empty() ? "" : "\n") + time_text(now_ms()) + '\n' + status_text(context, *answer));
+              ? context.print(std::string(redraw) + status_text(context, *answer, options.is_long))
+              : context.print((shown.empty() ? "" : "\n") + time_text(now_ms()) + '\n' +
+                              status_text(context, *answer, options.is_long));
       if (printed != ExitCode::done) return printed;
     }
     shown = std::move(now);
-    loop.run_one_for(every);
+    loop.run_one_for(options.every);
   }
   return ExitCode::done;
 }
 
-struct StatusOptions {
-  bool watches = false;
-  config::Duration every = std::chrono::seconds(2);
-};
-
 ExitCode status(Context& context, const StatusOptions& options) {
-  if (options.watches) return watch(context, options.every);
-  return context.show("status", {}, [&](const json::object& answer) { return status_text(context, answer); });
+  if (options.is_short) return status_in_short(context);
+  if (options.watches) return watch(context, options);
+  return context.show("status", {},
+                      [&](const json::object& answer) { return status_text(context, answer, options.is_long); });
 }
 
 struct LeadOptions {
@@ -233,17 +137,21 @@ ExitCode lead(Context& context, const LeadOptions& options) {
 void declare_status(CLI::App& command, Context& context) {
   auto options = std::make_shared<StatusOptions>();
   explain(command,
-          "For each team: our role, whether the lead is busy and what told so, the way on which messages go to it\n"
-          "and why the better ones are not available, what each worker is doing, asks that wait for a person,\n"
-          "messages that wait for the lead, replies still to be written, entries that were refused, open shutdowns,\n"
-          "modes that were not adopted, inboxes of nobody, and how the inbox locks behave.\n"
-          "DOING is idle, busy, waiting (an ask of it is open), failed, silent (busy, but not heard of for\n"
+          "Several teams: a line each, with the asks that wait for a person and the age of the oldest, the chat that\n"
+          "waits for the lead, how many workers do what, and what is wrong, in a word. One team (the only one, or\n"
+          "--team): whether the lead is busy and what told so, the way on which messages go to it, what each worker is\n"
+          "doing, and whatever is not as usual; with --long also what is nothing or as usual, and why better ways to\n"
+          "the lead are not used.\n"
+          "A worker is idle, busy, waiting (an ask of it is open), failed, silent (busy, but not heard of for\n"
           "team.silent_after) or gone. With --watch a terminal is drawn anew; a file or pipe gets one block for each\n"
-          "change. Ctrl-C ends it with 0.\n\n"
+          "change. Ctrl-C ends it with 0.\n"
+          "--short is for a prompt or a status bar: one line with what waits, such as \"2 asks 3m, 5 chat 40s,\n"
+          "1 silent, beta: stopped\", and 0; nothing, and 4, when nothing waits; \"no daemon\", and 3.\n\n"
           "Examples:\n"
           "  inbox-poller status\n"
-          "  inbox-poller status --watch\n"
+          "  inbox-poller status --team demo --long\n"
           "  inbox-poller status --watch=10s >> team.log\n"
+          "  set -g status-right '#(inbox-poller status --short)'        # in ~/.tmux.conf\n"
           "  inbox-poller status --json | jq '.teams[].members[] | select(.doing == \"silent\").name'");
   command
       .add_option_function<std::string>(
@@ -257,6 +165,10 @@ void declare_status(CLI::App& command, Context& context) {
           "Go on showing it, looking again every 2s or so often")
       ->type_name("[=DURATION]")
       ->expected(0, 1);
+  CLI::Option* is_long = command.add_flag("--long", options->is_long, "Each team, with all that can be said of it");
+  command.add_flag("--short", options->is_short, "One line for a prompt; nothing when nothing waits")
+      ->excludes(is_long)
+      ->excludes("--watch");
   command.callback([options, &context] { context.exit_code = status(context, *options); });
 }
 

@@ -45,6 +45,7 @@ class TeamContext {
   schema::Roster roster;
   std::string lead;
   std::map<std::string, MemberRow> members;  // every name that was ever in the roster, with what is known of it
+  std::map<std::string, EpochMs> told;       // when we last sent it a text; a restart forgets that
   WorkerProcesses* workers = nullptr;        // where it can be told whose answers a worker takes
 
   [[nodiscard]] bool may(handlers::Right right) const { return standing.may(right); }

@@ -66,6 +66,7 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
       {.name = "pending", .work = &Verbs::pending, .list = "asks"},
       {.name = "approve", .work = &Verbs::approve, .has_kind = true},
       {.name = "deny", .work = &Verbs::deny, .has_kind = true},
+      {.name = "which", .work = &Verbs::which, .has_kind = true},
       {.name = "send", .work = &Verbs::send, .deed = writing, .field = body},
       {.name = "broadcast", .work = &Verbs::broadcast, .deed = writing, .field = body},
       {.name = "lead", .work = &Verbs::lead},
@@ -86,8 +87,11 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
       {.name = "allow", .work = &Verbs::allow, .deed = {handlers::Right::keep_rules, "allowing something"}},
       {.name = "revoke", .work = &Verbs::revoke},
       {.name = "rules", .work = &Verbs::rules},
+      {.name = "try", .work = &Verbs::try_rules},
+      {.name = "suggest", .work = &Verbs::suggest},
       {.name = "reload", .work = &Verbs::reload},
       {.name = "resume", .work = &Verbs::resume},
+      {.name = "wait", .work = &Verbs::wait},
       {.name = "quarantine", .work = &Verbs::quarantine, .list = "entries"},
   };
   const auto* found =

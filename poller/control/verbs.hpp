@@ -63,6 +63,7 @@ class Verbs {
   boost::asio::awaitable<Object> receive(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> attach(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> judge(TeamPtr team, Object request, SessionPtr session);
+  boost::asio::awaitable<Object> wait(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> shut_down(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> worker_call(Object request, SessionPtr session);
 
@@ -79,6 +80,12 @@ class Verbs {
   Object answer(const Object& request, bool approve);
   /// The ask that `id` (a request id, or the key of its message), `team`, `kind` and `message_key` mean, with its team.
   Result<std::pair<std::string, handlers::Ask>> ask_of(const Object& request);
+  /// The open asks that `ids` mean, or those that are like `like`; nothing of it when one is not certain.
+  Object which(const Object& request);
+  /// Asks whose id or key begins so and goes on: open ones, and with `decided_too` those decided within the hour, which
+  /// a person who gives the beginning may still mean.
+  Result<std::vector<std::pair<std::string, handlers::Ask>>> asks_beginning(const std::string& id,
+                                                                            const Object& request, bool decided_too);
   Object acknowledge(const Object& request);
   Object decisions(const Object& request);
   Object trace(const Object& request);
@@ -96,6 +103,8 @@ class Verbs {
   Object allow(Team&, const Object& request);
   Object revoke(Team&, const Object& request);
   Object rules(Team&, const Object& request);
+  Object try_rules(Team&, const Object& request);
+  Object suggest(Team&, const Object& request);
   Object resume(Team&, const Object& request);
 
   /// Remembers what was handed out, until it is acknowledged or the connection closes.

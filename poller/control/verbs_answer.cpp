@@ -1,15 +1,23 @@
 // The verbs `approve` and `deny`: which ask is meant, and a person's answer to it.
 #include <algorithm>
+#include <boost/json/array.hpp>
+#include <set>
+#include <tuple>
 
+#include "handlers/like.hpp"
 #include "handlers/subject.hpp"
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
+#include "poller/control/views.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller {
 namespace json = boost::json;
 namespace {
 
+constexpr std::size_t shortest_beginning = 4;  // of an id
+constexpr EpochMs remembered_ms = 3'600'000;   // how long somebody may have a list before them
+constexpr int most_remembered = 1000;
 constexpr int most_alike = 50;  // messages of which the same identity was repeated
 
 using Found = std::vector<std::pair<std::string, handlers::Ask>>;
@@ -37,6 +45,26 @@ void prefer_open(Found& found) {
 
 }  // namespace
 
+Result<Found> Verbs::asks_beginning(const std::string& id, const Object& request, bool decided_too) {
+  Found found;
+  if (id.size() < shortest_beginning) return found;
+  const auto wanted = text(request, "team");
+  const auto kind = text(request, "kind");
+  const auto add = [&](const std::string& team, const handlers::Ask& ask) {
+    const bool begins = (ask.request_id != id && ask.request_id.starts_with(id)) ||
+                        (ask.message.value != id && ask.message.value.starts_with(id));
+    if (begins && (kind.empty() || kind == to_string(ask.kind))) found.emplace_back(team, ask);
+  };
+  for (const auto& team : all_served(wanted))
+    for (const auto& ask : team->asks().open()) add(team->context().name, ask);
+  if (!decided_too) return found;
+  const auto decided =
+      services_.ledger.asks().decisions(wanted, services_.clock.wall_ms() - remembered_ms, most_remembered);
+  if (!decided) return decided.error();
+  for (const auto& [team, ask] : *decided) add(team, ask);
+  return found;
+}
+
 Result<std::pair<std::string, handlers::Ask>> Verbs::ask_of(const Object& request) {
   const auto id = text(request, "id");
   const auto wanted = text(request, "team");
@@ -52,6 +80,12 @@ Result<std::pair<std::string, handlers::Ask>> Verbs::ask_of(const Object& reques
   if (id_of_key != id) std::erase_if(*found, [&](const auto& item) { return item.second.message.value != id; });
   std::erase_if(*found, [&](const auto& item) { return !wanted.empty() && item.first != wanted; });
   std::erase_if(*found, [&](const auto& item) { return !kind.empty() && to_string(item.second.kind) != kind; });
+  const bool by_key = !text(request, "message_key").empty();
+  auto longer = by_key ? Result<Found>(Found{}) : asks_beginning(id, request, found->empty());
+  if (!longer) return longer.error();
+  if (found->empty() && longer->size() == 1) return std::move(longer->front());
+  if (found->empty() && longer->size() > 1)
+    return Error{"request.ambiguous", "several asks begin with \"" + id + "\"; give more of it: " + described(*longer)};
   if (found->empty())
     return Error{"request.unknown", "no " + (kind.empty() ? "" : kind + " ") + "ask with the id \"" + id +
                                         "\" was ever received; `inbox-poller pending` shows the open ones"};
@@ -66,7 +100,51 @@ Result<std::pair<std::string, handlers::Ask>> Verbs::ask_of(const Object& reques
                  "several asks have this id; say which with --kind and --team, or give its key "
                  "instead of the id: " +
                      described(*found)};
+  // Whoever chose this id may have seen the beginning of another, older ask's in a list.
+  for (auto& [team, ask] : *longer)
+    if (handlers::is_open(ask.state) && ask.asked_ms < found->front().second.asked_ms)
+      found->emplace_back(team, std::move(ask));
+  if (found->size() > 1)
+    return Error{"request.ambiguous", "\"" + id +
+                                          "\" is one ask's id and the beginning of an older one's; give the "
+                                          "key of the one that is meant: " +
+                                          described(*found)};
   return std::move(found->front());
+}
+
+json::object Verbs::which(const Object& request) {
+  const auto one_of = [&](std::string_view id) {
+    return ask_of({{"id", id}, {"team", text(request, "team")}, {"kind", text(request, "kind")}});
+  };
+  json::array asks;
+  if (const auto id = text(request, "like"); !id.empty()) {
+    const auto like = one_of(id);
+    if (!like) return refuse(like.error());
+    const auto team = served(like->first);
+    if (!team) return refuse("team.unknown", "team \"" + like->first + "\" is not served now");
+    const auto view = team->context().view();
+    const auto made = handlers::rule_like(like->second, view);
+    if (const auto* none = std::get_if<handlers::NotTaken>(&made)) return refuse(error_of(*none));
+    const auto& rule = std::get<handlers::NewRule>(made);
+    for (const auto& ask : team->asks().open())
+      if (ask.kind == like->second.kind && handlers::covers(rule, ask, team->asks().folder_of(ask), view))
+        asks.push_back(open_ask_view(*team, ask));
+    return {{"ok", true}, {"rule", schema::make_parsable(rule.text)}, {"asks", std::move(asks)}};
+  }
+  std::set<std::tuple<std::string, handlers::AskKind, std::string>> taken;  // one that is named twice is one
+  const auto* ids = request.if_contains("ids");
+  if (ids == nullptr || !ids->is_array()) return refuse("request.invalid", "`ids` must be a list, or `like` an id");
+  for (const auto& id : ids->get_array()) {
+    const auto found = one_of(id.is_string() ? std::string_view(id.get_string()) : std::string_view());
+    if (!found) return refuse(found.error());
+    const auto& [name, ask] = *found;
+    const auto team = served(name);
+    if (!team || !handlers::is_open(ask.state))
+      return refuse("request.already_decided", std::string(to_string(ask.kind)) + " request " + ask.request_id +
+                                                   " of " + ask.asker + " is not open any more: nothing was answered");
+    if (taken.emplace(name, ask.kind, ask.request_id).second) asks.push_back(open_ask_view(*team, ask));
+  }
+  return {{"ok", true}, {"asks", std::move(asks)}};
 }
 
 json::object Verbs::answer(const Object& request, bool approve) {

@@ -6,7 +6,6 @@
 
 #include "handlers/permission.hpp"
 #include "handlers/subject.hpp"
-#include "handlers/worker_state.hpp"
 #include "poller/context/message_life.hpp"
 #include "schema/json_scan.hpp"
 
@@ -48,6 +47,20 @@ json::object order_view(const OrderRow& row) {
 
 }  // namespace
 
+handlers::WorkerState worker_state(Team& team, const MemberRow& member, EpochMs now) {
+  auto& context = team.context();
+  const auto* listed = context.roster.find(member.name);
+  const auto told = context.told.find(member.name);
+  handlers::WorkerSigns signs;
+  signs.present = member.present && (listed == nullptr || listed->status != schema::ended_status);
+  signs.active = listed == nullptr || listed->is_active;
+  signs.last_report = member.state;
+  signs.open_asks = team.asks().pending_of(member.name);
+  signs.last_seen_ms = std::max<EpochMs>(member.last_seen_ms, listed == nullptr ? 0 : listed->joined_at_ms);
+  signs.told_ms = told == context.told.end() ? 0 : told->second;
+  return handlers::state_of(signs, context.config.team.silent_after, now);
+}
+
 void add_worth(json::object& view, const handlers::AnswerWorth& worth) {
   view["answers"] = handlers::to_string(worth.answers);
   view["answers_reason"] = clean(worth.reason);
@@ -75,25 +88,18 @@ json::array members_view(Team& team, EpochMs now_ms) {
   for (const auto& [name, member] : context.members) {
     if (name == context.lead) continue;
     const auto* listed = context.roster.find(name);
-    const auto pending = team.asks().pending_of(name);
-    handlers::WorkerSigns signs;
-    signs.present = member.present && (listed == nullptr || listed->status != schema::ended_status);
-    signs.active = listed == nullptr || listed->is_active;
-    signs.last_report = member.state;
-    signs.open_asks = pending;
-    signs.last_seen_ms = std::max<EpochMs>(member.last_seen_ms, listed == nullptr ? 0 : listed->joined_at_ms);
     const EpochMs unread = member.present ? team.outbox().unread_since(schema::inbox_name(name)) : 0;
     members.push_back(json::object{
         {"name", name},
         {"present", member.present},
-        {"doing", handlers::to_string(handlers::state_of(signs, context.config.team.silent_after, now_ms))},
+        {"doing", handlers::to_string(worker_state(team, member, now_ms))},
         {"state", clean(member.state)},
         {"detail", clean(member.detail)},
         {"task", clean(member.task)},
         {"mode", listed == nullptr ? std::string() : clean(listed->mode)},
         {"last_seen_ms", member.last_seen_ms},
         {"unread_ms", unread > 0 && now_ms - unread > context.config.team.silent_after.count() ? unread : 0},
-        {"pending", pending}});
+        {"pending", team.asks().pending_of(name)}});
     if (listed != nullptr) add_worth(members.back().as_object(), context.worth(name));
   }
   return members;

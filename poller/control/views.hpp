@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "handlers/worker_state.hpp"
 #include "poller/team/ask_view.hpp"
 #include "poller/team/team.hpp"
 #include "schema/error.hpp"
@@ -16,6 +17,8 @@ boost::json::object message_view(const MessageRow&);
 boost::json::object lead_view(Team&);
 boost::json::object delivery_view(Team&);
 boost::json::object shutdown_view(std::string_view team, const handlers::Shutdown&);
+/// What a worker is doing now.
+handlers::WorkerState worker_state(Team&, const MemberRow&, EpochMs now);
 /// `answers`, `answers_reason`: whether the worker takes answers of ours.
 void add_worth(boost::json::object& view, const handlers::AnswerWorth&);
 /// An ask that waits, with where it would run, what the rules say of each part, and whether our answer counts.

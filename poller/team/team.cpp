@@ -351,6 +351,7 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
     return services_.ledger.outbox().enqueue(row);
   });
   if (!committed) return committed.error();
+  context_.told[to] = now;
   poke();
   return row.key;
 }

@@ -159,7 +159,9 @@ class Choice(LadderTest):
                             ("socket", "recv --follow"), ("exec", ""), ("tmux", "no pane of the lead is known"), ("file", "")):
             self.assertIn(words, self.reason(rung))
             self.assertEqual(bool(words), bool(self.reason(rung)), rung)
-        shown = self.daemon.cli("status").stdout
+        self.assertRegex(self.daemon.cli("status").stdout,
+                         r"delivery +exec, as nobody is at stdin, hook, socket \(--long says more\); the last messages went through exec\n")
+        shown = self.daemon.cli("status", "--long").stdout
         self.assertRegex(shown, r"delivery +exec; the last messages went through exec\n")
         for rung in ("stdin", "hook", "socket"):
             self.assertRegex(shown, r"\n +not %s: %s" % (rung, self.reason(rung)))

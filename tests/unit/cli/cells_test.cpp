@@ -91,3 +91,22 @@ TEST_CASE("a colour that goes on over several lines colours nothing else") {
   }
   CHECK(widest(without(without(shown, "\x1b[1;33m"), "\x1b[0m")) <= 24);
 }
+
+TEST_CASE("a list has one line a row that fits, its first column whole and something of the last") {
+  const std::vector<Row> rows{{"ID", "AGE", "TEAM", "ASKER", "KIND", "SUBJECT"},
+                              {"3f9a1c02", "59m 12s", "a-team-with-a-long-name", "星星星星星星星星", "permission",
+                               "Bash: 目标目标 " + std::string(200, 'x')},
+                              {"77b0e4d1", "1s", "b", "ada", "stop", "to stop"}};
+  for (const int columns : {40, 60, 80, 200}) {
+    INFO(columns);
+    const auto lines = lines_of(list(rows, columns));
+    REQUIRE(lines.size() == 3);
+    for (const auto& line : lines) CHECK(cells(line) <= columns);
+    CHECK(lines[1].starts_with("3f9a1c02  "));
+    CHECK((lines[1].find("Bash: 目") != std::string::npos) == (columns >= 60));
+    CHECK(lines[1].ends_with("…"));
+  }
+  CHECK(lines_of(list(rows))[1].ends_with("xxx"));
+  CHECK(cut("目标", 3) == "目…");
+  CHECK(cut("目标", 4) == "目标");
+}

@@ -23,7 +23,8 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 const Words every_command = {"run",        "check-config", "status",    "pending",   "approve", "deny",
                              "send",       "broadcast",    "lead",      "recv",      "ack",     "trace",
                              "quarantine", "shutdown",     "shutdowns", "mode",      "allow",   "revoke",
-                             "rules",      "reload",       "resume",    "decisions", "history"};
+                             "rules",      "reload",       "resume",    "decisions", "history", "wait",
+                             "metrics"};
 
 json::object one_message(const std::string& key = "k1") {
   return {{"messages",
@@ -87,6 +88,9 @@ TEST_CASE("a wrong command line is told on the error output and leaves with 2") 
                                     {"revoke"},
                                     {"status", "--watch=never"},
                                     {"status", "--watch=1ms"},
+                                    {"status", "--short", "--long"},
+                                    {"wait"},
+                                    {"wait", "--idle", "--for", "soon"},
                                     {"run", "--once", "--polls", "3"},
                                     {"run", "--log-level", "loud"},
                                     {"status", "--socket", "/tmp/" + std::string(200, 'x')}};
@@ -114,7 +118,8 @@ TEST_CASE("without a daemon every command that needs one leaves with 3 and says 
                                        {"rules"},          {"reload"},
                                        {"resume"},         {"status", "--watch"},
                                        {"decisions"},      {"recv", "--follow"},
-                                       {"history"}};
+                                       {"history"},        {"wait", "--idle"},
+                                       {"metrics"}};
   for (Words words : commands) {
     words.insert(words.end(), {"--socket", dir / "none.sock"});
     const Outcome outcome = run_cli(dir, words);

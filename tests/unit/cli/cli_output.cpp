@@ -163,7 +163,7 @@ TEST_CASE("status tells the lead, the workers and what waits - a field that is m
       {"effects_owed", 4},
       {"quarantined", 5},
       {"locks", {{"acquired", 100}, {"refused", 1}, {"stale_taken", 0}, {"median_us", 160}, {"p99_us", 700}}}};
-  const std::string text = shown({"status"}, {{"version", "1.2.3"},
+  const std::string text = shown({"status", "--long"}, {{"version", "1.2.3"},
                                               {"pid", 42},
                                               {"started_ms", now - 7'200'000},
                                               {"ledger", "/l"},
@@ -336,10 +336,12 @@ TEST_CASE("status tells on which way messages go to the lead, why not on a bette
       {"delivery", {{"via", json::array{hook, exec}}, {"last_sink", "hook"}}}};
   const auto status = [&] { return shown({"status"}, {{"teams", json::array{team}}}); };
   CHECK(has(status(), "lead      team-lead is idle for 5s (its turn ended)\n"));
-  CHECK(has(status(),
+  CHECK(has(status(), "delivery  exec, as nobody is at hook (--long says more); the last messages went through hook\n"));
+  CHECK_FALSE(has(status(), "was heard"));
+  CHECK(has(shown({"status", "--long"}, {{"teams", json::array{team}}}),
             "delivery  exec; the last messages went through hook\n            not hook: no hook\\x1b was heard\n"));
   CHECK(has(status(),
-            "1 queued, 0 handed out, 9 delivered, 2 of them without an acknowledgement, 3 given up, 4 to be "
+            "1 queued, 9 delivered, 2 of them without an acknowledgement, 3 given up, 4 to be "
             "summed up\n"));
   team["delivery"] = json::object{{"via", json::array{hook}}, {"last_sink", ""}};
   CHECK(has(status(), "delivery  nothing is available\n            not hook: no hook\\x1b was heard\n"));

@@ -628,6 +628,21 @@ TEST_CASE("rules that are most likely a slip stand, and are told with their line
   CHECK(parsed.warnings == expected);
 }
 
+TEST_CASE("a rule that another list takes everything from is told, under the list where it can do nothing") {
+  const Parsed parsed = parse(
+      "[team]\nname = \"a\"\n[permissions]\nallow = [\"Bash(git push origin *)\", \"Bash(npm test)\"]\n"
+      "ask = [\"Bash(git push *)\", \"Bash(rm *)\"]\n"
+      "deny = [\"Bash(rm *)\", \"Bash(npm test)\"]\n");
+  CHECK(joined(parsed.problems).empty());
+  const std::vector<std::string> expected = {
+      "t.toml:4: permissions.allow holds \"Bash(git push origin *)\": never allows anything: the ask rule "
+      "Bash(git push *) covers all of it",
+      "t.toml:4: permissions.allow holds \"Bash(npm test)\": never allows anything: the deny rule Bash(npm test) "
+      "covers all of it",
+      "t.toml:5: permissions.ask holds \"Bash(rm *)\": never asks about anything: it stands under deny too"};
+  CHECK(parsed.warnings == expected);
+}
+
 TEST_CASE("durations and sizes are shown in the unit that fits") {
   const auto shown = [](const char* key, const char* value) {
     const Parsed parsed = parse(minimal + "[limits]\n" + key + " = \"" + value + "\"\n");

@@ -53,4 +53,17 @@ TEST_CASE("an open ask goes before what was reported, and absence before everyth
   CHECK(state_of(signs, ten_minutes, noon) == WorkerState::gone);
 }
 
+TEST_CASE("who was sent a text works until he is heard of, whatever he reported before") {
+  for (const char* report : {"idle", "failed", ""}) {
+    WorkerSigns signs{.active = false, .last_report = report, .last_seen_ms = noon - 5'000, .told_ms = noon - 1'000};
+    CHECK(state_of(signs, ten_minutes, noon) == WorkerState::busy);
+    signs.told_ms = signs.last_seen_ms;
+    CHECK(state_of(signs, ten_minutes, noon) != WorkerState::busy);
+    signs.last_seen_ms = noon - 2 * ten_minutes.count();
+    signs.told_ms = noon - ten_minutes.count();
+    CHECK(state_of(signs, ten_minutes, noon) == WorkerState::busy);  // counted from what we sent
+    CHECK(state_of(signs, ten_minutes, noon + 1) == WorkerState::silent);
+  }
+}
+
 }  // namespace inbox_poller::handlers

@@ -1,0 +1,29 @@
+#include "handlers/like.hpp"
+
+namespace inbox_poller::handlers {
+
+std::variant<NewRule, NotTaken> rule_like(const Ask& ask, const TeamView& view) {
+  const auto& kind = traits_of(ask.kind);
+  Answer answer;
+  answer.event = AskEvent::person_approves;
+  if (kind.rule != nullptr) {
+    auto made = kind.rule(ask, answer, true, view);
+    if (auto* refused = std::get_if<NotTaken>(&made)) return *std::move(refused);
+    if (auto& rule = std::get<std::optional<NewRule>>(made)) return *std::move(rule);
+  }
+  return NotTaken{"rule.none_safe", "no rule can be made from a " + std::string(to_string(ask.kind)) +
+                                        " request, so none is like it: answer each by its id"};
+}
+
+bool covers(const NewRule& rule, const Ask& ask, std::string_view cwd, const TeamView& view) {
+  if (ask.kind == AskKind::sandbox) return rule.kind == "host" && ask.subject == rule.text;
+  if (ask.kind != AskKind::permission || rule.kind != "permission") return false;
+  auto parsed = config::parse_permission_rule(rule.text);
+  if (!parsed) return false;
+  const config::PermissionRules alone{{}, {}, {*std::move(parsed)}};
+  const config::RuleContext context{std::string(cwd), std::string(view.home)};
+  return config::judge_tool(alone, ask.subject, ask.body, context, config::Action::deny).action ==
+         config::Action::allow;
+}
+
+}  // namespace inbox_poller::handlers

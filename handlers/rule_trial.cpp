@@ -1,0 +1,113 @@
+#include "handlers/rule_trial.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "handlers/ask_kind.hpp"
+#include "handlers/permission.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::handlers {
+
+namespace {
+
+std::string folder_of(const std::optional<std::string>& worker, const TeamView& view) {
+  std::set<std::string> folders;
+  for (const schema::Member& member : view.roster.members)
+    if (worker ? member.name == *worker : member.name != view.lead) folders.insert(member.cwd);
+  return folders.size() == 1 ? *folders.begin() : std::string();
+}
+
+TriedPart tried(const config::PartVerdict& part, const config::Verdict& alone, config::Action fallback) {
+  const bool restricted = !alone.rule.empty() && alone.action != config::Action::allow;
+  if (restricted) return {part.part, alone.action, alone.rule, alone.reason};
+  if (part.missing.empty()) return {part.part, config::Action::allow, part.rule, ""};
+  return {part.part, fallback, "", part.missing};
+}
+
+bool by_person(const Ask& ask, const TeamView& view) {
+  static constexpr std::string_view others[] = {"rule", "hook", "deadline", "limit", "roster", ""};
+  return ask.decided_by != view.lead && std::ranges::find(others, ask.decided_by) == std::end(others);
+}
+
+/// Kind and text of the rule for exactly this ask.
+std::optional<std::pair<std::string, std::string>> rule_of(const Ask& ask, const TeamView& view) {
+  const auto make = traits_of(ask.kind).rule;
+  if (make == nullptr) return std::nullopt;
+  const Answer approval{.event = AskEvent::person_approves, .by = ask.decided_by, .reason = {}, .updated_input = {},
+                        .mode = {}};
+  const RuleOfAnswer made = make(ask, approval, true, view);
+  const auto* rule = std::get_if<std::optional<NewRule>>(&made);
+  if (rule == nullptr || !*rule) return std::nullopt;
+  return std::pair{std::string((*rule)->kind), (*rule)->text};
+}
+
+config::RuleContext context_of(const Ask& ask, const TeamView& view) {
+  const schema::Member* member = view.roster.find(ask.asker);
+  return {member != nullptr ? member->cwd : std::string(), std::string(view.home)};
+}
+
+/// What would come of it with these rules, the settings' defaults aside.
+config::Action judged(const Ask& ask, const config::PermissionRules& rules, const config::HostRules& hosts,
+                      const TeamView& view) {
+  if (ask.kind == AskKind::sandbox) return config::judge_host(hosts, ask.body, config::Action::ask).action;
+  return config::judge_tool(rules, ask.subject, ask.body, context_of(ask, view), config::Action::ask).action;
+}
+
+/// Nothing covers it yet, and with the rule it would be allowed.
+bool would_help(const Ask& ask, const std::pair<std::string, std::string>& rule, const TeamView& view) {
+  if (judged(ask, view.rules, view.hosts, view) != config::Action::ask) return false;
+  config::PermissionRules rules = view.rules;
+  config::HostRules hosts = view.hosts;
+  if (ask.kind == AskKind::sandbox) {
+    auto pattern = config::parse_host_pattern(rule.second);
+    if (!pattern) return false;
+    hosts.allow.push_back(*std::move(pattern));
+  } else {
+    auto parsed = config::parse_permission_rule(rule.second);
+    if (!parsed) return false;
+    rules.allow.push_back(*std::move(parsed));
+  }
+  return judged(ask, rules, hosts, view) == config::Action::allow;
+}
+
+}  // namespace
+
+Trial try_rules(std::string_view tool, std::string_view input, const std::optional<std::string>& worker,
+                const TeamView& view) {
+  const config::RuleContext context{folder_of(worker, view), std::string(view.home)};
+  const config::Action fallback = view.config.permissions.default_action;
+  Trial trial{config::judge_tool(view.rules, tool, input, context, fallback), context.cwd, {}};
+  for (const auto& part : config::judge_parts(view.rules, tool, input, context)) {
+    const std::string alone = R"({"command":)" + schema::quote(part.part) + '}';
+    trial.parts.push_back(tried(part, config::judge_tool(view.rules, tool, alone, context, fallback), fallback));
+  }
+  return trial;
+}
+
+std::vector<Suggestion> suggest_rules(std::span<const Ask> decided, const TeamView& view) {
+  std::map<std::pair<std::string, std::string>, Suggestion> found;
+  std::set<std::pair<std::string, std::string>> refused;
+  for (const Ask& ask : decided) {
+    const auto rule = rule_of(ask, view);
+    if (!rule) continue;
+    if (ask.state == AskState::denied || ask.state == AskState::expired) refused.insert(*rule);
+    if (ask.state != AskState::approved || !by_person(ask, view) || !would_help(ask, *rule, view)) continue;
+    Suggestion& suggestion = found[*rule];
+    suggestion.kind = rule->first;
+    suggestion.rule = rule->second;
+    ++suggestion.asks;
+    suggestion.last_ms = std::max(suggestion.last_ms, ask.decided_ms);
+    if (std::ranges::find(suggestion.askers, ask.asker) == suggestion.askers.end())
+      suggestion.askers.push_back(ask.asker);
+  }
+  std::vector<Suggestion> list;
+  for (auto& [rule, suggestion] : found)
+    if (!refused.contains(rule)) list.push_back(std::move(suggestion));
+  std::ranges::stable_sort(list, [](const auto& a, const auto& b) { return a.asks > b.asks; });
+  return list;
+}
+
+}  // namespace inbox_poller::handlers

@@ -1,0 +1,44 @@
+// What somebody can wait for a team to come to (the verb `wait`).
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "handlers/worker_state.hpp"
+#include "schema/names.hpp"
+
+namespace inbox_poller::handlers {
+
+enum class TeamPoint {
+  idle,      // no worker works: each is idle, has failed or is gone. With no worker that is so at once
+  closed,    // no worker is left, and no shutdown is under way
+  mail,      // a message for the lead waits to be taken
+  answered,  // no ask is open
+};
+BOOST_DESCRIBE_ENUM(TeamPoint, idle, closed, mail, answered)
+inline std::string_view to_string(TeamPoint point) { return schema::name_of(point); }
+
+struct TeamCounts {
+  std::size_t present = 0;  // workers
+  std::size_t working = 0;  // those of them that are busy, wait for an answer, or are silent
+  std::size_t shutdowns = 0;
+  std::size_t asks = 0;
+  std::size_t mail = 0;
+};
+
+/// Whether this worker keeps a team from being idle.
+constexpr bool is_working(WorkerState state) {
+  return state == WorkerState::busy || state == WorkerState::waiting || state == WorkerState::silent;
+}
+
+constexpr bool is_at(TeamPoint point, const TeamCounts& counts) {
+  switch (point) {
+    case TeamPoint::idle: return counts.working == 0;
+    case TeamPoint::closed: return counts.present == 0 && counts.shutdowns == 0;
+    case TeamPoint::mail: return counts.mail > 0;
+    case TeamPoint::answered: break;
+  }
+  return counts.asks == 0;
+}
+
+}  // namespace inbox_poller::handlers

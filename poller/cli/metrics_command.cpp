@@ -1,0 +1,175 @@
+// `metrics`: what `status` tells, as OpenMetrics text. All gauges, so that readers of the older text format take it too.
+// Labels are teams, states and roles; never a worker, an id or a path. More than 200 teams share one label.
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/status_text.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::size_t most_teams = 200;
+constexpr std::chrono::milliseconds scrape_patience{5000};
+constexpr const char* worker_states[] = {"idle", "busy", "waiting", "failed", "silent"};
+constexpr const char* lead_states[] = {"idle", "busy", "gone"};
+constexpr const char* roles[] = {"leader", "front", "observer", "stopped"};
+
+struct Family {
+  const char* name;  // without the prefix
+  const char* help;
+};
+
+constexpr Family families[] = {
+    {"build_info", "The daemon's version; always 1"},
+    {"start_time_seconds", "When the daemon was started, since the Unix epoch"},
+    {"teams", "Teams that are served"},
+    {"asks_open", "Asks that wait for an answer"},
+    {"asks_oldest_age_seconds", "How long the oldest open ask has waited; 0 when none is open"},
+    {"chat_queued", "Messages that wait for the lead"},
+    {"chat_oldest_age_seconds", "How long the oldest of them has waited; 0 when none waits"},
+    {"chat_offered", "Messages handed out and not acknowledged"},
+    {"chat_given_up", "Messages given up that the ledger still keeps"},
+    {"workers", "Workers by what they do"},
+    {"lead_state", "1 for the lead's state, 0 for the others"},
+    {"role", "1 for our role in the team, 0 for the others"},
+    {"way_available", "1 when there is a way to the lead, 0 when there is none"},
+    {"replies_owed", "Answers and orders still to be written"},
+    {"refused", "Entries refused or not readable that the ledger still keeps"},
+    {"ledger_fault", "1 when the last commit failed: nothing is accepted then"},
+    {"inbox_readable", "1 when the lead's inbox could be read at the last poll, or is not there yet"},
+    {"roster_readable", "1 when the roster could be read at the last poll"},
+    {"shutdowns_open", "Workers that were asked to end and have not"},
+    {"lock_held_p99_seconds", "How long inbox locks were held by us, at 99 %"},
+    {"inboxes_of_nobody", "Inboxes that belong to no member"},
+    {"unserved_members", "Members that cannot be answered"}};
+
+/// Samples by family and labels. Samples with the same labels are added up, or the greater counts.
+class Samples {
+ public:
+  enum class Same { sum, most, least };
+  void put(const std::string& family, const std::string& labels, double value, Same same = Same::sum) {
+    const auto [at, is_new] = samples_[family].emplace(labels, value);
+    if (is_new) return;
+    at->second = same == Same::sum    ? at->second + value
+                 : same == Same::most ? std::max(at->second, value)
+                                      : std::min(at->second, value);
+  }
+  [[nodiscard]] std::string text() const {
+    std::string out;
+    for (const Family& family : families) {
+      const std::string name = std::string("inbox_poller_") + family.name;
+      out += "# HELP " + name + ' ' + family.help + "\n# TYPE " + name + " gauge\n";
+      const auto found = samples_.find(family.name);
+      if (found == samples_.end()) continue;
+      for (const auto& [labels, value] : found->second) {
+        std::array<char, 40> number{};
+        std::snprintf(number.data(), number.size(), "%.15g", value);
+        out += name + (labels.empty() ? "" : '{' + labels + '}') + ' ' + number.data() + '\n';
+      }
+    }
+    return out + "# EOF\n";
+  }
+
+ private:
+  std::map<std::string, std::map<std::string, double>> samples_;
+};
+
+std::string label(std::string_view name, std::string_view value) {
+  std::string text = std::string(name) + "=\"";
+  for (const char byte : schema::make_parsable(value)) {
+    if (byte == '\\' || byte == '"') text += '\\';
+    text += byte == '\n' ? std::string("\\n") : std::string(1, byte);
+  }
+  return text + '"';
+}
+
+double age_of(long long since_ms) {
+  return since_ms == 0 ? 0 : static_cast<double>(std::max(now_ms() - since_ms, 0LL)) / 1000;
+}
+
+double count_of(const json::object& object, std::string_view name) {
+  return static_cast<double>(number_of(object, name));
+}
+
+template <std::size_t N>
+void put_states(Samples& to, const char* family, const std::string& team, const char* name,
+                const char* const (&states)[N], const std::string& now) {
+  for (const char* state : states) to.put(family, team + ',' + label(name, state), state == now ? 1 : 0);
+}
+
+void add_team(Samples& to, const std::string& team, const json::object& view) {
+  using Same = Samples::Same;
+  const json::object& asks = object_of(view, "asks");
+  const json::object& chat = object_of(view, "chat");
+  to.put("asks_open", team, count_of(asks, "pending"));
+  to.put("asks_oldest_age_seconds", team, age_of(number_of(asks, "oldest_ms")), Same::most);
+  to.put("chat_queued", team, count_of(chat, "queued"));
+  to.put("chat_oldest_age_seconds", team, age_of(number_of(chat, "oldest_queued_ms")), Same::most);
+  to.put("chat_offered", team, count_of(chat, "offered"));
+  to.put("chat_given_up", team, count_of(chat, "expired"));
+  const TeamLine line = team_line(view);
+  for (const char* state : worker_states)
+    to.put("workers", team + ',' + label("state", state), static_cast<double>(line.doing(state)));
+  put_states(to, "lead_state", team, "state", lead_states, raw_text_of(object_of(view, "lead"), "state"));
+  put_states(to, "role", team, "role", roles, raw_text_of(view, "role"));
+  const auto ways = objects_of(object_of(view, "delivery"), "via");
+  const bool has_way = std::ranges::any_of(ways, [](const auto* way) { return flag_of(*way, "chosen"); });
+  to.put("way_available", team, has_way ? 1 : 0, Same::least);
+  to.put("replies_owed", team, count_of(view, "effects_owed"));
+  to.put("refused", team, count_of(view, "quarantined"));
+  to.put("ledger_fault", team, raw_text_of(view, "ledger_fault").empty() ? 0 : 1, Same::most);
+  const std::string inbox = raw_text_of(object_of(view, "inbox"), "state");
+  to.put("inbox_readable", team, inbox == "ok" || inbox == "missing" || inbox == "empty" ? 1 : 0, Same::least);
+  to.put("roster_readable", team, raw_text_of(object_of(view, "roster"), "state") == "ok" ? 1 : 0, Same::least);
+  to.put("shutdowns_open", team, static_cast<double>(objects_of(view, "shutdowns").size()));
+  to.put("lock_held_p99_seconds", team, count_of(object_of(view, "locks"), "p99_us") / 1e6, Same::most);
+  to.put("inboxes_of_nobody", team, static_cast<double>(objects_of(view, "phantoms").size()));
+  to.put("unserved_members", team, static_cast<double>(objects_of(view, "unserved").size()));
+}
+
+std::string metrics_text(const json::object& answer) {
+  Samples samples;
+  const auto teams = objects_of(answer, "teams");
+  samples.put("build_info", label("version", raw_text_of(answer, "version")), 1);
+  samples.put("start_time_seconds", "", count_of(answer, "started_ms") / 1000);
+  samples.put("teams", "", static_cast<double>(teams.size()));
+  for (std::size_t i = 0; i < teams.size(); ++i)
+    add_team(samples, label("team", i < most_teams ? raw_text_of(*teams[i], "team") : "other"), *teams[i]);
+  return samples.text();
+}
+
+ExitCode metrics(Context& context) {
+  Result<ControlClient> client = context.connect();
+  const Result<json::object> answer = client ? context.ask(*client, "status", {}, scrape_patience) : client.error();
+  if (!answer) return context.fail(answer.error());
+  const std::string text = metrics_text(*answer);
+  return context.json ? context.print_json({{"ok", true}, {"text", text}}) : context.print(text);
+}
+
+}  // namespace
+
+void declare_metrics(CLI::App& command, Context& context) {
+  explain(command,
+          "What `status` tells, as OpenMetrics text, for Prometheus: asks and the age of the oldest, chat, workers,\n"
+          "the lead, our role, and what is wrong. Labels are team, state, role and version only; from the 201st team\n"
+          "on they are told together, as team \"other\". Nothing is printed when no daemon answers, so that a file\n"
+          "written from it grows old instead of lying. Alert rules and a dashboard: deploy/metrics.\n\n"
+          "Examples:\n"
+          "  inbox-poller metrics\n"
+          "  inbox-poller metrics > x.tmp && mv x.tmp /var/lib/node_exporter/inbox-poller.prom   # from a timer");
+  command.callback([&context] { context.exit_code = metrics(context); });
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,166 @@
+// `rules`: those in force, what they say of a call, and which new ones the answers of people would have spared them.
+#include <boost/json.hpp>
+#include <memory>
+#include <optional>
+
+#include "config/rule_advice.hpp"
+#include "poller/cli/command.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+struct RulesOptions {
+  std::optional<std::string> call;  // --try
+  std::string tool = "Bash";
+  std::string as;
+  bool suggests = false;
+  std::optional<config::Duration> since;
+};
+
+/// Who was told of a rule, and why nobody else is.
+std::string told_of(const json::object& rule) {
+  const std::string told = names_of(rule, "told");
+  const std::string why = text_of(rule, "not_told");
+  if (why.empty()) return told;
+  return (told.empty() ? "nobody" : told + ", now nobody") + (" because of " + why);
+}
+
+ExitCode show_rules(Context& context) {
+  return context.show("rules", {}, [&](const json::object& answer) -> std::string {
+    std::vector<Row> rows{{"ACTION", "KIND", "RULE", "FROM", "TOLD"}};
+    const std::string source = text_of(answer, "source");
+    for (const json::object* rule : objects_of(answer, "session"))
+      rows.push_back({text_of(*rule, "action"), text_of(*rule, "kind"), text_of(*rule, "rule"),
+                      text_of(*rule, "by") + ' ' + ago(number_of(*rule, "at_ms")), told_of(*rule)});
+    for (const json::object* rule : objects_of(answer, "configured"))
+      rows.push_back({text_of(*rule, "action"), text_of(*rule, "kind"), text_of(*rule, "rule"), source, ""});
+    if (rows.size() == 1) return "no rules; every ask goes to a person (" + source + ")\n";
+    return context.console.table(rows, "") +
+           context.console.fit("deny goes before ask, ask before allow, whatever their order here\n");
+  });
+}
+
+/// The input of a call to this tool that is about `text`: which member that is.
+std::string input_of(const std::string& tool, const std::string& text) {
+  if (text.starts_with('{')) return text;
+  static constexpr std::pair<std::string_view, std::string_view> fields[] = {
+      {"Bash", "command"},        {"Read", "file_path"},           {"Edit", "file_path"}, {"Write", "file_path"},
+      {"MultiEdit", "file_path"}, {"NotebookEdit", "notebook_path"}, {"Grep", "path"},      {"Glob", "path"},
+      {"LS", "path"},             {"WebFetch", "url"},             {"WebSearch", "query"}, {"Agent", "subagent_type"},
+      {"Task", "subagent_type"}};
+  for (const auto& [name, field] : fields)
+    if (name == tool) return json::serialize(json::object{{field, text}});
+  return json::serialize(json::object{{"input", text}});
+}
+
+std::string outcome_of(const json::object& one) {
+  const std::string decision = raw_text_of(one, "decision").empty() ? raw_text_of(one, "action")
+                                                                    : raw_text_of(one, "decision");
+  const std::string rule = text_of(one, "rule");
+  const std::string reason = text_of(one, "reason");
+  if (decision == "allow") return "allowed" + (rule.empty() ? ": " + reason : " by " + rule);
+  const std::string why = rule.empty() ? ": " + reason : " by " + rule + (reason.empty() ? "" : ": " + reason);
+  return (decision == "deny" ? "denied" : "asked") + why;
+}
+
+std::string tried_text(const Console& console, const json::object& answer) {
+  const std::string as = text_of(answer, "as");
+  const std::string folder = text_of(answer, "folder");
+  std::string text = "team " + text_of(answer, "team") + (as.empty() ? "" : ", as " + as) +
+                     (folder.empty() ? "; no folder is known, so relative paths never allow" : ", in " + folder) + '\n';
+  std::vector<Row> rows;
+  for (const json::object* part : objects_of(answer, "parts")) {
+    const bool allowed = raw_text_of(*part, "action") == "allow";
+    rows.push_back({text_of(*part, "part"), allowed ? outcome_of(*part) : console.loud(outcome_of(*part))});
+  }
+  if (rows.size() > 1) text += console.table(rows, "  ");
+  text += console.bold(outcome_of(answer)) + '\n';
+  const std::string decision = raw_text_of(answer, "decision");
+  const std::string answerer = raw_text_of(answer, "answerer");
+  if (decision == "ask")
+    text += answerer == "lead"   ? "the lead would be asked\n"
+            : answerer == "both" ? "the lead and you would be asked\n"
+                                 : "you would be asked (inbox-poller pending)\n";
+  if (const std::string role = text_of(answer, "role"); role == "observer" || role == "stopped")
+    text += "our role is " + role + ": nothing is answered by us\n";
+  return text + "nothing was decided by this\n";
+}
+
+ExitCode try_rules(Context& context, const RulesOptions& options) {
+  if (const auto advice = config::why_no_such_tool(options.tool); advice && !context.json)
+    context.console.explain("WARNING: " + printable(*advice) + '\n');
+  json::object request{{"tool", options.tool}, {"input", input_of(options.tool, *options.call)}};
+  if (!options.as.empty()) request["as"] = options.as;
+  return context.show("try", std::move(request), [&](const json::object& answer) {
+    return context.console.fit(tried_text(context.console, answer));
+  });
+}
+
+/// Lines for a team's file. What stands behind # is ours, and cannot end the line.
+std::string list_text(const std::vector<const json::object*>& suggestions, std::string_view kind,
+                      std::string_view section) {
+  std::string text;
+  for (const json::object* one : suggestions) {
+    if (raw_text_of(*one, "kind") != kind) continue;
+    const long long asks = number_of(*one, "asks");
+    text += "    " + printable(json::serialize(json::string(raw_text_of(*one, "rule")))) + ",  # " +
+            std::to_string(asks) + (asks == 1 ? " ask" : " asks") + " of " + names_of(*one, "askers") + ", the last " +
+            ago(number_of(*one, "last_ms")) + '\n';
+  }
+  return text.empty() ? text : '[' + std::string(section) + "]\nallow = [\n" + text + "]\n";
+}
+
+ExitCode suggest(Context& context, const RulesOptions& options) {
+  json::object request;
+  if (options.since) request["since_ms"] = now_ms() - options.since->count();
+  return context.show("suggest", std::move(request), [&](const json::object& answer) -> std::string {
+    const auto suggestions = objects_of(answer, "suggestions");
+    const std::string looked = std::to_string(number_of(answer, "looked_at")) + " decisions";
+    if (suggestions.empty()) return "# " + looked + ": none that a rule would have spared you\n";
+    long long asks = 0;
+    for (const json::object* one : suggestions) asks += number_of(*one, "asks");
+    return "# " + looked + ": " + std::to_string(asks) + " approvals of yours would be " +
+           std::to_string(suggestions.size()) + (suggestions.size() == 1 ? " rule" : " rules") +
+           ", each for exactly what you approved.\n# To be merged into " + text_of(answer, "source") +
+           ", then: inbox-poller check-config && inbox-poller reload\n" +
+           list_text(suggestions, "permission", "permissions") + list_text(suggestions, "host", "sandbox");
+  });
+}
+
+ExitCode rules(Context& context, const RulesOptions& options) {
+  if (options.call) return try_rules(context, options);
+  return options.suggests ? suggest(context, options) : show_rules(context);
+}
+
+}  // namespace
+
+void declare_rules(CLI::App& command, Context& context) {
+  auto options = std::make_shared<RulesOptions>();
+  explain(command,
+          "Rules of this session first, with who gave them; then those of the configuration file.\n"
+          "--try says what they make of a call that nobody makes: for each part of a command which rule allows,\n"
+          "asks about or denies it, and what would come of it. Nothing is decided by it. TEXT is the command; of\n"
+          "other tools the path, address or kind of agent; or the whole input as a JSON object.\n"
+          "--suggest prints the rules that your approvals would have been, each for exactly what was approved,\n"
+          "as lines for the team's file. What was denied or ran out once is not among them.\n\n"
+          "Examples:\n"
+          "  inbox-poller rules\n"
+          "  inbox-poller rules --try 'git add . && git push origin main'\n"
+          "  inbox-poller rules --try ./src/main.c --tool Edit --as ada\n"
+          "  inbox-poller rules --suggest --since 7d\n"
+          "  inbox-poller rules --json | jq '.session[].rule'");
+  CLI::Option* call = command.add_option("--try", options->call, "Say what comes of this call")->type_name("TEXT");
+  command.add_option("--tool", options->tool, "Its tool, when it is not Bash")->type_name("TOOL")->needs(call);
+  command.add_option("--as", options->as, "The worker that would ask")->type_name("NAME")->needs(call);
+  CLI::Option* suggests =
+      command.add_flag("--suggest", options->suggests, "Print rules for what was approved again and again");
+  suggests->excludes(call);
+  add_duration(command, "--since", options->since, "Look at the decisions of so long")->needs(suggests);
+  command.callback([options, &context] { context.exit_code = rules(context, *options); });
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,155 @@
+// `status` of many teams: a line each, and one for all.
+#include <algorithm>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/status_text.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr const char* in_view[] = {"idle", "busy", "waiting", "failed", "silent"};
+constexpr std::size_t named_teams = 3;  // with trouble, in the line for a prompt
+
+bool is_one_of(const std::string& state, std::initializer_list<const char*> states) {
+  return std::find(states.begin(), states.end(), state) != states.end();
+}
+
+std::string counted(long long count, std::string_view one, std::string_view many) {
+  return std::to_string(count) + ' ' + std::string(count == 1 ? one : many);
+}
+
+/// Why messages that wait for the lead cannot go.
+std::string no_way(const json::object& team) {
+  if (raw_text_of(object_of(team, "lead"), "state") == "gone") return "the lead is gone";
+  const auto ways = objects_of(object_of(team, "delivery"), "via");
+  const bool chosen = std::any_of(ways.begin(), ways.end(), [](const auto* way) { return flag_of(*way, "chosen"); });
+  return ways.empty() || chosen ? "" : "no way to the lead";
+}
+
+std::vector<std::string> trouble_of(const json::object& team, long long chat) {
+  std::vector<std::string> trouble;
+  if (raw_text_of(team, "role") == "stopped") trouble.emplace_back("stopped");
+  if (!raw_text_of(team, "ledger_fault").empty()) trouble.emplace_back("ledger fails");
+  if (const std::string roster = raw_text_of(object_of(team, "roster"), "state");
+      is_one_of(roster, {"empty", "unreadable"}))
+    trouble.push_back("roster " + roster);
+  if (const std::string inbox = raw_text_of(object_of(team, "inbox"), "state");
+      is_one_of(inbox, {"torn", "not_regular", "too_large", "locked", "fault"}))
+    trouble.push_back("inbox " + inbox);
+  if (const std::string why = no_way(team); chat > 0 && !why.empty()) trouble.push_back(why);
+  if (const auto unserved = objects_of(team, "unserved").size(); unserved > 0)
+    trouble.push_back(std::to_string(unserved) + " cannot be answered");
+  if (!objects_of(team, "phantoms").empty()) trouble.emplace_back("an inbox of nobody");
+  if (!objects_of(team, "not_adopted").empty()) trouble.emplace_back("mode not adopted");
+  if (const long long refused = number_of(team, "quarantined"); refused > 0)
+    trouble.push_back(std::to_string(refused) + " refused");
+  return trouble;
+}
+
+std::string aged(long long count, long long oldest_ms) {
+  if (count == 0) return "-";
+  return std::to_string(count) + (oldest_ms == 0 ? "" : " (" + span_text(now_ms() - oldest_ms) + ')');
+}
+
+/// "3 idle, 1 busy"
+std::string workers_text(const Console& console, const TeamLine& line, bool is_long) {
+  std::string text;
+  const auto add = [&](const char* what, bool loud) {
+    if (line.doing(what) == 0) return;
+    const std::string part = std::to_string(line.doing(what)) + ' ' + what;
+    text += (text.empty() ? "" : ", ") + (loud ? console.loud(part) : part);
+  };
+  for (const char* what : in_view) add(what, is_one_of(what, {"failed", "silent"}));
+  if (is_long) add("gone", false);
+  return or_dash(text);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+/// "2 asks 3m, 5 chat 40s, 1 failed, 1 silent": what waits in all of them.
+std::string waiting_text(const std::vector<TeamLine>& lines) {
+  long long asks = 0, chat = 0, failed = 0, silent = 0, oldest_ask = 0, oldest_chat = 0;
+  const auto older = [](long long& oldest, long long one) {
+    if (one != 0 && (oldest == 0 || one < oldest)) oldest = one;
+  };
+  for (const TeamLine& line : lines) {
+    asks += line.asks;
+    chat += line.chat;
+    failed += line.doing("failed");
+    silent += line.doing("silent");
+    older(oldest_ask, line.oldest_ask_ms);
+    older(oldest_chat, line.oldest_chat_ms);
+  }
+  const auto age = [](long long ms) { return ms == 0 ? "" : ' ' + span_text(now_ms() - ms); };
+  std::vector<std::string> parts;
+  if (asks > 0) parts.push_back(counted(asks, "ask", "asks") + age(oldest_ask));
+  if (chat > 0) parts.push_back(std::to_string(chat) + " chat" + age(oldest_chat));
+  if (failed > 0) parts.push_back(std::to_string(failed) + " failed");
+  if (silent > 0) parts.push_back(std::to_string(silent) + " silent");
+  return joined(parts);
+}
+
+}  // namespace
+
+long long TeamLine::doing(std::string_view what) const {
+  const auto found = workers.find(what);
+  return found == workers.end() ? 0 : found->second;
+}
+
+TeamLine team_line(const json::object& team) {
+  const json::object& asks = object_of(team, "asks");
+  const json::object& chat = object_of(team, "chat");
+  const std::string role = text_of(team, "role");
+  TeamLine line{text_of(team, "team"),
+                role == "leader" ? "" : role,
+                number_of(asks, "pending"),
+                number_of(asks, "oldest_ms"),
+                number_of(chat, "queued"),
+                number_of(chat, "oldest_queued_ms"),
+                {},
+                trouble_of(team, number_of(chat, "queued"))};
+  for (const json::object* member : objects_of(team, "members")) ++line.workers[raw_text_of(*member, "doing")];
+  return line;
+}
+
+std::string teams_text(const Console& console, const std::vector<TeamLine>& lines, bool is_long) {
+  std::vector<Row> rows{{"TEAM", "ROLE", "ASKS", "CHAT", "WORKERS", "TROUBLE"}};
+  long long troubled = 0;
+  bool all_lead = true;
+  for (const TeamLine& line : lines) {
+    const std::string asks = aged(line.asks, line.oldest_ask_ms);
+    const std::string trouble = joined(line.trouble);
+    troubled += line.trouble.empty() ? 0 : 1;
+    all_lead = all_lead && line.role.empty();
+    rows.push_back({line.team, line.role.empty() ? "leader" : line.role, line.asks > 0 ? console.loud(asks) : asks,
+                    aged(line.chat, line.oldest_chat_ms), workers_text(console, line, is_long),
+                    trouble.empty() ? "-" : console.loud(trouble)});
+  }
+  if (all_lead && !is_long)
+    for (Row& row : rows) row.erase(row.begin() + 1);
+  const std::string waits = waiting_text(lines);
+  std::string sum = counted(static_cast<long long>(lines.size()), "team", "teams") + ": " +
+                    (waits.empty() ? "nothing waits" : waits);
+  if (troubled > 0) sum += ", trouble in " + std::to_string(troubled);
+  return console.table(rows, "") + console.fit(sum + "; more of one: inbox-poller status --team NAME\n");
+}
+
+Short short_of(const std::vector<TeamLine>& lines) {
+  std::vector<std::string> parts;
+  if (std::string waits = waiting_text(lines); !waits.empty()) parts.push_back(std::move(waits));
+  std::size_t troubled = 0;
+  for (const TeamLine& line : lines)
+    if (!line.trouble.empty() && ++troubled <= named_teams)
+      parts.push_back(line.team + ": " + line.trouble.front());
+  if (troubled > named_teams) parts.push_back("trouble in " + std::to_string(troubled - named_teams) + " more");
+  return {!parts.empty(), joined(parts)};
+}
+
+}  // namespace inbox_poller::poller::cli

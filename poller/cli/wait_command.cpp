@@ -1,0 +1,150 @@
+// `wait`: until a team has come to a point, for hooks and scripts.
+#include <algorithm>
+#include <boost/json.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+using std::chrono::milliseconds;
+using WaitClock = std::chrono::steady_clock;
+
+constexpr milliseconds one_request = std::chrono::minutes(5);  // then the same again: a daemon that hangs is noticed
+constexpr milliseconds answer_patience = std::chrono::seconds(30);
+
+struct WaitOptions {
+  bool idle = false, closed = false, mail = false, answered = false;
+  bool all = false;
+  bool quiet = false;
+  std::optional<config::Duration> limit;  // none: for ever
+};
+
+json::array points_of(const WaitOptions& options) {
+  json::array points;
+  for (const auto& [wanted, name] : {std::pair{options.idle, "idle"}, std::pair{options.closed, "closed"},
+                                     std::pair{options.mail, "mail"}, std::pair{options.answered, "answered"}})
+    if (wanted) points.emplace_back(name);
+  return points;
+}
+
+std::string sentence_of(const std::string& point, const json::object& answer) {
+  if (point == "idle") return number_of(answer, "present") == 0 ? "there is no worker" : "no worker is working";
+  if (point == "closed") return "no worker is left";
+  if (point == "answered") return "no ask is open";
+  const long long mail = number_of(answer, "mail");
+  return std::to_string(mail) + (mail == 1 ? " message waits" : " messages wait") + " for the lead";
+}
+
+/// What was waited for and has come.
+std::string met_text(const json::object& answer) {
+  std::string text;
+  if (const json::value* met = answer.if_contains("met"); met != nullptr && met->is_array())
+    for (const json::value& point : met->get_array())
+      if (point.is_string())
+        text += (text.empty() ? "" : ", ") + sentence_of(std::string(point.get_string()), answer);
+  return text;
+}
+
+/// How it stands when the time is over.
+std::string open_text(const json::object& answer) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  for (const json::object* worker : objects_of(answer, "working"))
+    add(text_of(*worker, "name") + " is " + text_of(*worker, "doing"));
+  if (const long long asks = number_of(answer, "asks"); asks > 0)
+    add(std::to_string(asks) + (asks == 1 ? " ask is open" : " asks are open"));
+  if (const long long open = number_of(answer, "shutdowns"); open > 0)
+    add(std::to_string(open) + (open == 1 ? " shutdown is under way" : " shutdowns are under way"));
+  if (number_of(answer, "mail") == 0) add("no message waits for the lead");
+  return text;
+}
+
+/// The last answer: the point is reached, or the time is over.
+Result<json::object> answer_of(const Context& context, const WaitOptions& options) {
+  const auto begun = WaitClock::now();
+  Result<ControlClient> client = context.connect();
+  if (!client) return client.error();
+  for (;;) {
+    milliseconds span = one_request;
+    if (options.limit) {
+      const auto passed = std::chrono::floor<milliseconds>(WaitClock::now() - begun);
+      span = std::clamp(milliseconds(*options.limit) - passed, milliseconds(0), one_request);
+    }
+    json::object request{{"until", points_of(options)}, {"all", options.all}, {"wait_ms", span.count()}};
+    Result<json::object> answer = context.ask(*client, "wait", std::move(request), span + answer_patience);
+    if (!answer || flag_of(*answer, "is_met")) return answer;
+    if (options.limit && WaitClock::now() - begun >= *options.limit) return answer;
+  }
+}
+
+bool is_gone(const Error& error) {
+  return error.code == code::no_daemon || error.code == code::broken || error.code == code::timeout ||
+         error.code == "control.closed";
+}
+
+ExitCode wait(Context& context, const WaitOptions& options) {
+  if (points_of(options).empty()) {
+    context.console.complain("say what to wait for: --idle, --closed, --mail, --answered, or several of them");
+    return ExitCode::usage;
+  }
+  const Result<json::object> answer = answer_of(context, options);
+  if (!answer) {
+    const ExitCode told = context.fail(answer.error());
+    return is_gone(answer.error()) ? ExitCode::no_daemon : told;
+  }
+  const ExitCode code = flag_of(*answer, "is_met") ? ExitCode::done : ExitCode::nothing;
+  if (options.quiet) return code;
+  ExitCode printed = ExitCode::done;
+  if (context.json)
+    printed = context.print_json(*answer);
+  else if (code == ExitCode::done)
+    printed = context.print(met_text(*answer) + '\n');
+  else
+    context.console.complain("the time is over: " + open_text(*answer));
+  return printed != ExitCode::done ? printed : code;
+}
+
+}  // namespace
+
+void declare_wait(CLI::App& command, Context& context) {
+  auto options = std::make_shared<WaitOptions>();
+  command.footer(
+      "\nWaits until a team has come so far, and says what was met. Of several conditions the first that is met ends\n"
+      "it; with --all, when all of them are. What is so already is met at once.\n"
+      "  --idle      no worker works: each is idle, has failed or is gone; also with no worker at all. One that was\n"
+      "              sent a text (send, broadcast) works until it is heard of. A silent one still works\n"
+      "  --closed    no worker is left, and no shutdown is under way\n"
+      "  --mail      a message waits for the lead\n"
+      "  --answered  no ask is open\n\n"
+      "Examples:\n"
+      "  inbox-poller send ada 'fix the tests' && inbox-poller wait --idle --for 30min\n"
+      "  inbox-poller shutdown --all && inbox-poller wait --closed --for 5min\n"
+      "  inbox-poller wait --mail --for 1h && inbox-poller recv\n"
+      "  # a headless lead's Stop hook: its turn ends only when nobody works and no mail has come\n"
+      "  inbox-poller wait --idle --mail --for 10min --quiet; exec inbox-poller hook\n\n"
+      "Exit codes:\n"
+      "  0  met\n"
+      "  1  refused by the daemon, or a fault\n"
+      "  2  the command line is wrong\n"
+      "  3  no daemon answers, or it ended while we waited\n"
+      "  4  the time is over\n");
+  command.add_flag("--idle", options->idle, "Until no worker works");
+  command.add_flag("--closed", options->closed, "Until no worker is left");
+  command.add_flag("--mail", options->mail, "Until a message waits for the lead");
+  command.add_flag("--answered", options->answered, "Until no ask is open");
+  command.add_flag("--all", options->all, "Until all of these are met, not the first");
+  add_duration(command, "--for", options->limit, "Wait at most so long (without it: for ever)");
+  command.add_flag("--quiet", options->quiet, "Print nothing; the exit code tells");
+  command.callback([options, &context] { context.exit_code = wait(context, *options); });
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,95 @@
+// The verbs `try` and `suggest`: rules before they matter. Neither decides or changes anything.
+#include <boost/json/array.hpp>
+
+#include "handlers/rule_trial.hpp"
+#include "poller/control/request.hpp"
+#include "poller/control/verbs.hpp"
+#include "schema/codec.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::poller {
+namespace json = boost::json;
+namespace {
+
+constexpr int decisions_looked_at = 2'000;
+
+/// True when the answer that was written lets exactly that run which was asked for: a person may replace the input.
+/// What is not known any more is not.
+Result<bool> ran_as_asked(Ledger& ledger, const std::string& team, const handlers::Ask& ask) {
+  if (ask.kind != handlers::AskKind::permission) return true;
+  const auto rows = ledger.outbox().of_request(team, ask.request_id);
+  if (!rows) return rows.error();
+  for (const auto& row : *rows) {
+    const auto payload = schema::decode_payload(row.message.text);
+    const auto* answer = std::get_if<schema::PermissionResponse>(&payload);
+    if (answer != nullptr && answer->allowed) return answer->updated_input == ask.body;
+  }
+  return false;
+}
+
+json::object part_view(const handlers::TriedPart& part) {
+  return {{"part", schema::make_parsable(part.text)},
+          {"action", config::to_string(part.action)},
+          {"rule", part.rule},
+          {"reason", schema::make_parsable(part.reason)}};
+}
+
+}  // namespace
+
+json::object Verbs::try_rules(Team& team, const Object& request) {
+  auto& context = team.context();
+  const auto tool = text(request, "tool");
+  const auto input = text(request, "input");
+  const auto worker = text(request, "as");
+  if (tool.empty() || !schema::scan_object(input))
+    return refuse("request.invalid", "`tool` must be a tool's name, and `input` the text of a JSON object");
+  if (!worker.empty() && context.roster.find(worker) == nullptr)
+    return refuse("member.unknown", "team " + context.name + " has no member called \"" + worker + '"');
+  const auto trial =
+      handlers::try_rules(tool, input, worker.empty() ? std::nullopt : std::optional(worker), context.view());
+  json::array parts;
+  for (const auto& part : trial.parts) parts.push_back(part_view(part));
+  return {{"ok", true},
+          {"team", context.name},
+          {"tool", tool},
+          {"input", schema::make_parsable(input)},
+          {"as", worker},
+          {"folder", schema::make_parsable(trial.folder)},
+          {"decision", config::to_string(trial.verdict.action)},
+          {"rule", trial.verdict.rule},
+          {"reason", schema::make_parsable(trial.verdict.reason)},
+          {"parts", std::move(parts)},
+          {"answerer", config::to_string(context.config.permissions.ask)},
+          {"role", to_string(team.standing().stance)},
+          {"source", context.config.source}};
+}
+
+json::object Verbs::suggest(Team& team, const Object& request) {
+  auto& context = team.context();
+  const auto since = number(request, "since_ms").value_or(0);
+  const auto rows = services_.ledger.asks().decisions(context.name, since, limit_of(request, decisions_looked_at));
+  if (!rows) return refuse(rows.error());
+  std::vector<handlers::Ask> decided;
+  for (const auto& [name, ask] : *rows) {
+    const auto as_asked = ask.state == handlers::AskState::approved ? ran_as_asked(services_.ledger, name, ask) : true;
+    if (!as_asked) return refuse(as_asked.error());
+    if (*as_asked) decided.push_back(ask);
+  }
+  json::array list;
+  for (const auto& one : handlers::suggest_rules(decided, context.view())) {
+    json::array askers;
+    for (const auto& name : one.askers) askers.emplace_back(schema::make_parsable(name));
+    list.push_back(Object{{"kind", one.kind},
+                          {"rule", schema::make_parsable(one.rule)},
+                          {"asks", one.asks},
+                          {"askers", std::move(askers)},
+                          {"last_ms", one.last_ms}});
+  }
+  return {{"ok", true},
+          {"team", context.name},
+          {"looked_at", rows->size()},
+          {"suggestions", std::move(list)},
+          {"source", context.config.source}};
+}
+
+}  // namespace inbox_poller::poller

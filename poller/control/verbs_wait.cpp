@@ -1,0 +1,98 @@
+// The verb `wait`: answers once a team has come to a point that somebody waits for, such as all its workers being idle.
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <chrono>
+
+#include "handlers/team_point.hpp"
+#include "poller/control/request.hpp"
+#include "poller/control/verbs.hpp"
+#include "poller/control/views.hpp"
+#include "poller/pause.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace json = boost::json;
+namespace {
+
+using handlers::TeamPoint;
+using std::chrono::milliseconds;
+
+constexpr milliseconds point_look{500};  // what only the roster or the time tells raises no signal
+constexpr milliseconds longest_wait = std::chrono::hours(24);
+
+/// The points that a request names; none when one of them is not known.
+std::vector<TeamPoint> points_of(const json::object& request) {
+  std::vector<TeamPoint> points;
+  const auto* names = request.if_contains("until");
+  if (names == nullptr || !names->is_array()) return points;
+  for (const auto& name : names->get_array()) {
+    const auto point = name.is_string() ? schema::parse<TeamPoint>(name.get_string()) : std::nullopt;
+    if (!point) return {};
+    points.push_back(*point);
+  }
+  return points;
+}
+
+Result<handlers::TeamCounts> counts_of(Team& team, Services& services) {
+  auto& context = team.context();
+  handlers::TeamCounts counts;
+  const auto now = services.clock.wall_ms();
+  for (const auto& [name, member] : context.members) {
+    const auto state = worker_state(team, member, now);
+    counts.present += name != context.lead && state != handlers::WorkerState::gone ? 1 : 0;
+    counts.working += name != context.lead && handlers::is_working(state) ? 1 : 0;
+  }
+  counts.shutdowns = team.shutdowns().open().size();
+  counts.asks = team.asks().open().size();
+  const auto mail = services.ledger.deliveries().queued_count(context.name);
+  if (!mail) return mail.error();
+  counts.mail = static_cast<std::size_t>(*mail);
+  return counts;
+}
+
+/// Who keeps the team from being idle, and what each does.
+json::array working_view(Team& team, EpochMs now) {
+  json::array list;
+  for (const auto& [name, member] : team.context().members)
+    if (const auto state = worker_state(team, member, now); name != team.context().lead && handlers::is_working(state))
+      list.push_back(json::object{{"name", name}, {"doing", handlers::to_string(state)}});
+  return list;
+}
+
+}  // namespace
+
+asio::awaitable<json::object> Verbs::wait(TeamPtr team, Object request, SessionPtr session) {
+  const auto points = points_of(request);
+  if (points.empty())
+    co_return refuse("request.invalid", "`until` must be a list of what to wait for: idle, closed, mail, answered");
+  const bool needs_all = flag(request, "all");
+  const auto limit =
+      milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_wait.count()));
+  const auto deadline = services_.clock.steady() + limit;
+  for (;;) {
+    if (session->closed) co_return refuse("control.closed", "the daemon is ending, or who waited went away");
+    if (team->retired())
+      co_return refuse("team.unknown", "team \"" + team->context().name + "\" is no longer served");
+    const auto seen = team->chat().count();
+    const auto counts = counts_of(*team, services_);
+    if (!counts) co_return refuse(counts.error());
+    json::array met;
+    for (const auto point : points)
+      if (handlers::is_at(point, *counts)) met.emplace_back(handlers::to_string(point));
+    const bool is_over = needs_all ? met.size() == points.size() : !met.empty();
+    if (is_over || services_.clock.steady() >= deadline) {
+      Object answer{{"ok", true}, {"team", team->context().name}, {"is_met", is_over}, {"met", std::move(met)}};
+      answer["working"] = working_view(*team, services_.clock.wall_ms());
+      answer["present"] = counts->present;
+      answer["asks"] = counts->asks;
+      answer["mail"] = counts->mail;
+      answer["shutdowns"] = counts->shutdowns;
+      co_return answer;
+    }
+    const auto left = std::chrono::ceil<milliseconds>(deadline - services_.clock.steady());
+    const auto next = std::clamp<milliseconds>(left, milliseconds(1), point_look);
+    co_await team->chat().wait(seen, next);
+  }
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,161 @@
+"""Three hundred asks: listed in one line each at any width, chosen, and answered by one command."""
+
+import fcntl
+import json
+import os
+import pty
+import select
+import struct
+import subprocess
+import termios
+import unicodedata
+import unittest
+
+import team as wire
+from case import ProcessTest
+from daemon import wait_for
+
+SECRET = "ghp_0123456789abcdef0123456789abcdef0123"
+
+
+def cells(line):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+class Bulk(ProcessTest):
+    def begin(self, members=("ada", "bob"), limit=400):
+        self.team = self.make_team(members=list(members))
+        self.start_daemon(self.team, '[limits]\npending_per_worker = %d\n' % limit)
+
+    def say(self, asker, command, number):
+        """One ask; nobody has to wait for its answer."""
+        ask = wire.permission_request(asker, "Bash", {"command": command}, request_id="perm-%d-%s" % (number, asker if asker.isascii() else "x"))
+        self.team.say(asker, ask if isinstance(ask, str) else json.dumps(ask))
+
+    def pending(self, count):
+        return wait_for("%d asks" % count, lambda: (lambda asks: asks if len(asks) == count else None)(
+            self.daemon.ask("pending")["asks"]), 60)
+
+    def states(self):
+        return {d["request_id"]: (d["state"], d["decided_by"]) for d in self.daemon.ask("decisions", limit=1000)["decisions"]}
+
+    def on_terminal(self, columns, *arguments, answer=None):
+        """What a command writes on a terminal of that width, and its exit code."""
+        outer, inner = pty.openpty()
+        self.addCleanup(os.close, outer)
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        process = subprocess.Popen([self.daemon.program, *arguments, "--socket", self.daemon.socket],
+                                   env=dict(self.daemon.env, USER="carol", NO_COLOR="1"), stdin=inner, stdout=inner, stderr=inner)
+        os.close(inner)
+        written = b""
+        while True:
+            if answer and answer[0].encode() in written:
+                os.write(outer, answer[1].encode())
+                answer = None
+            select.select([outer], [], [], 30)
+            try:
+                part = os.read(outer, 65536)
+            except OSError:  # the other end is closed
+                part = b""
+            if not part:
+                return written.decode().replace("\r\n", "\n"), process.wait()
+            written += part
+
+    def test_three_hundred_fit_every_width_and_are_answered_by_one_command(self):
+        self.begin(members=("ada", "bob", "星星星星星星"))
+        names = ("ada", "bob", "星星星星星星")
+        for number in range(300):
+            self.say(names[number % 3], "make 目标%d # GH=%s \x1b[2J\u202e %s" % (number, SECRET, "x" * (number % 90)), number)
+        self.pending(300)
+        for columns in (60, 80, 200):
+            with self.subTest(columns=columns):
+                shown, code = self.on_terminal(columns, "pending", "--list")
+                lines = shown.splitlines()
+                self.assertEqual((code, len(lines)), (0, 301))
+                self.assertEqual([line for line in lines if cells(line) > columns], [])
+                self.assertNotIn("\x1b", shown)
+                self.assertNotIn("\u202e", shown)
+                self.assertNotIn(SECRET[:12], shown)
+                self.assertEqual(sum("Bash: make 目标" in line for line in lines), 300)
+        piped = self.daemon.cli("pending", "--list").stdout
+        self.assertIn("GH=", piped)
+        self.assertNotIn(SECRET, piped)
+        ids = [line.split()[0] for line in piped.splitlines()[1:]]
+        self.assertEqual(len(set(ids)), 300)
+        done = self.daemon.cli("approve", *ids, seconds=120)
+        self.assertTrue(done.stdout.endswith("300 of 300 answered\n"), done.stdout[-200:])
+        self.assertEqual(set(state for state, _ in self.states().values()), {"approved"})
+        self.assertEqual(len(self.states()), 300)
+        self.assertEqual(self.daemon.cli("pending", "--list").stdout, "nothing is waiting for an answer\n")
+
+    def test_conditions_choose_and_the_oldest_stands_first(self):
+        self.begin()
+        for number, asker in enumerate(("bob", "ada", "bob")):
+            self.say(asker, "make %d" % number, number)
+            self.pending(number + 1)
+        lines = self.daemon.cli("pending", "--list").stdout.splitlines()
+        self.assertEqual([line.split("Bash: ")[1] for line in lines[1:]], ["make 0", "make 1", "make 2"])
+        only = json.loads(self.daemon.cli("pending", "--list", "--asker", "bob", "--since", "1h", "--json").stdout)["asks"]
+        self.assertEqual([a["subject"] for a in only], ["Bash: make 0", "Bash: make 2"])
+        self.assertTrue(all(a["message_key"].startswith(a["short_id"]) for a in only))
+        self.assertEqual(self.daemon.cli("pending", "--kind", "plan").stdout, "no open ask fits; without conditions 3 do\n")
+        self.daemon.cli("pending", "--kind", "wish", expect=2)
+
+    def test_one_uncertain_id_answers_nothing(self):
+        self.begin()
+        for number in (17, 18):
+            self.say("ada", "make %d" % number, number)
+        first, second = self.pending(2)
+        done = self.daemon.cli("approve", "perm-1", expect=1)
+        self.assertIn(first["message_key"], done.stderr)
+        self.assertIn(second["message_key"], done.stderr)
+        self.daemon.cli("deny", second["message_key"][:8], "perm-1", "--reason", "no", expect=1)
+        self.daemon.cli("deny", second["message_key"][:8], "perm-99", "--reason", "no", expect=4)
+        self.daemon.cli("approve", second["message_key"][:3], expect=4)
+        self.daemon.cli("approve", expect=2)
+        self.daemon.cli("approve", "perm-17-ada", "perm-18-ada", "--input", "{}", expect=2)
+        self.assertEqual(self.states(), {})
+        self.daemon.cli("approve", "perm-17")
+        self.assertEqual(list(self.states()), ["perm-17-ada"])
+        # The beginning stays that of the decided one: who gives it may have meant that.
+        self.say("ada", "make again", 171)
+        self.pending(2)
+        self.assertIn("several asks begin with", self.daemon.cli("approve", "perm-17", expect=1).stderr)
+        self.assertEqual(list(self.states()), ["perm-17-ada"])
+
+    def test_an_id_that_is_the_beginning_of_an_older_ones_is_not_taken(self):
+        self.begin()
+        self.say("ada", "make x", 1)
+        older = self.pending(1)[0]
+        ask = wire.permission_request("bob", "Bash", {"command": "evil"}, request_id=older["message_key"][:8])
+        self.team.say("bob", ask if isinstance(ask, str) else json.dumps(ask))
+        self.pending(2)
+        done = self.daemon.cli("approve", older["message_key"][:8], expect=1)
+        self.assertIn(older["message_key"], done.stderr)
+        self.assertEqual(self.states(), {})
+
+    def test_like_shows_what_the_rule_covers_asks_and_answers_that(self):
+        self.begin()
+        for number in range(6):
+            self.say("ada" if number % 2 else "bob", "make check" if number < 4 else "make other", number)
+        self.pending(6)
+        refused = self.daemon.cli("approve", "--like", "perm-0-bob", expect=2)
+        self.assertIn("4 open asks are covered by Bash(make check)", refused.stdout)
+        self.assertIn("--yes", refused.stderr)
+        self.assertEqual(self.states(), {})
+        shown, code = self.on_terminal(80, "approve", "--like", "perm-0-bob", answer=("approve these 4? [y/N] ", "n\n"))
+        self.assertEqual((code, self.states()), (2, {}), shown)
+        shown, code = self.on_terminal(80, "approve", "--like", "perm-0-bob", answer=("approve these 4? [y/N] ", "y\n"))
+        self.assertEqual(code, 0, shown)
+        self.assertEqual(set(self.states().values()), {("approved", "carol")})
+        self.assertEqual(len(self.pending(2)), 2)
+        self.daemon.cli("approve", "--like", "perm-4-bob", "--always", expect=2)
+        told = json.loads(self.daemon.cli("deny", "--like", "perm-4-bob", "--reason", "no", "--yes", "--json").stdout)
+        self.assertEqual([a["state"] for a in told["answers"]], ["denied", "denied"])
+        self.team.say("ada", wire.plan_request("ada", self.team, "# Plan", request_id="plan-1"))
+        self.pending(1)
+        self.daemon.cli("approve", "--like", "plan-1", "--yes", expect=1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,84 @@
+"""`metrics`: well-formed text with bounded labels; the alert rules and the dashboard name only what is in it. `doctor --quick`."""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import team as wire
+from case import ProcessTest
+from daemon import wait_for
+
+DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "metrics"
+NAME = re.compile(r"\binbox_poller_[a-z0-9_]+")
+SAMPLE = re.compile(r'(inbox_poller_[a-z0-9_]+)(?:\{((?:[a-z]+="(?:[^"\\\n]|\\.)*",?)+)\})? (-?[0-9.e+-]+)$')
+
+
+def read(text):
+    """{(name, labels): value}; whatever is no OpenMetrics text is an error."""
+    lines = text.split("\n")
+    assert lines[-2:] == ["# EOF", ""], lines[-2:]
+    samples, typed = {}, None
+    for line in lines[:-2]:
+        if line.startswith("# TYPE "):
+            typed = line.split()[2]
+        elif not line.startswith("# HELP "):
+            name, labels, value = SAMPLE.match(line).groups()
+            assert name == typed and (name, labels) not in samples, line
+            samples[name, labels or ""] = float(value)
+    return samples
+
+
+class Metrics(ProcessTest):
+    def promtool(self, *arguments, **options):
+        if not shutil.which("promtool"):
+            print("SKIPPED: no promtool in PATH (Debian: prometheus): %s was not checked by it" % arguments[1], file=sys.stderr)
+            return
+        done = subprocess.run(["promtool", *arguments], capture_output=True, text=True, **options)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_what_waits_is_counted_and_every_label_is_one_that_is_bounded(self):
+        team = self.make_team()
+        self.start_daemon(team)
+        team.say("ada", wire.stringify(wire.permission_request("ada", "Bash", {"command": "make secret"}, "perm-1")))
+        team.say("bob", "hello")
+        wait_for("both came", lambda: self.status()["asks"]["pending"] and self.status()["chat"]["queued"])
+        text = self.daemon.cli("metrics").stdout
+        samples = read(text)
+        mine = lambda name, more="": samples["inbox_poller_" + name, 'team="demo"' + more]  # noqa: E731
+        self.assertEqual((mine("asks_open"), mine("chat_queued"), mine("ledger_fault"), mine("inbox_readable")), (1, 1, 0, 1))
+        self.assertEqual((mine("workers", ',state="waiting"'), mine("workers", ',state="busy"')), (1, 1))
+        self.assertEqual((mine("role", ',role="leader"'), mine("role", ',role="stopped"')), (1, 0))
+        self.assertEqual(samples["inbox_poller_teams", ""], 1)
+        for _, labels in samples:
+            self.assertLessEqual(set(re.findall(r'(\w+)="', labels)), {"team", "state", "role", "version"})
+        for never in ('"ada"', '"bob"', "perm-1", "secret", str(self.folder)):
+            self.assertNotIn(never, text)
+        self.promtool("check", "metrics", input=text)
+
+        there = {name for name, _ in samples}
+        for file in ("rules.yml", "dashboard.json"):
+            named = set(NAME.findall((DEPLOY / file).read_text("utf-8")))
+            self.assertGreater(len(named), 6)
+            self.assertEqual(named - there, set(), file)
+        self.assertEqual(len(json.loads((DEPLOY / "dashboard.json").read_text("utf-8"))["panels"]), 8)
+        self.promtool("check", "rules", str(DEPLOY / "rules.yml"))
+
+    def test_a_health_check_asks_the_daemon_only(self):
+        team = self.make_team()
+        self.start_daemon(team)
+        wait_for("the team is polled", lambda: self.status()["inbox"]["state"] == "missing")
+        self.assertEqual(self.daemon.cli("doctor", "--quick").stdout, "ok\n")
+        team.say("mallory", wire.stringify(wire.permission_request("mallory", "Bash", {"command": "x"}, "perm-2")))
+        self.quarantined()
+        self.assertEqual(self.daemon.cli("doctor", "--quick", expect=1).stdout, "demo: 1 refused\n")
+        self.daemon.stop()
+        self.assertIn("control.sock", self.daemon.cli("doctor", "--quick", expect=2).stdout)
+        self.assertEqual(self.daemon.cli("metrics", expect=3).stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()

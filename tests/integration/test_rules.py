@@ -1,0 +1,67 @@
+"""`rules --try` says what rules make of a call that nobody makes; `rules --suggest` which ones a person's approvals would have been."""
+
+import json
+import re
+import unittest
+
+import team as wire
+from case import ProcessTest
+from daemon import wait_for
+
+
+class Rules(ProcessTest):
+    def setUp(self):
+        super().setUp()
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        wait_for("the workers are known", lambda: len(self.status()["members"]) == 2)
+
+    def decided(self, command, *answer):
+        ask = self.start_worker(self.team, "ada").ask("permission", tool="Bash", input={"command": command})
+        self.pending_id(ask)
+        self.daemon.cli(*answer[:1], ask, *answer[1:])
+        wait_for("it is decided", lambda: any(a["request_id"] == ask for a in self.daemon.ask("decisions")["decisions"]))
+
+    def test_a_call_is_tried_and_nothing_is_decided(self):
+        shown = self.daemon.cli("rules", "--try", "git status -s && git push x; rm -f y\x1b").stdout
+        self.assertIn("nothing was decided", shown)
+        shown = self.daemon.cli("rules", "--try", "git status -s && git push x", "--as", "ada").stdout
+        self.assertRegex(shown, r"(?m)^team demo, as ada, in /work$")
+        self.assertRegex(shown, r"(?m)^  git status -s +allowed by Bash\(git status:\*\)$")
+        self.assertRegex(shown, r'(?m)^  git push x +asked: no allow rule covers the command "git push x"$')
+        self.assertRegex(shown, r"(?m)^asked: .*\nyou would be asked \(inbox-poller pending\)\nnothing was decided by this$")
+        self.assertRegex(self.daemon.cli("rules", "--try", "rm -rf x").stdout, r"(?m)^denied by Bash\(rm:\*\)")
+        self.assertRegex(self.daemon.cli("rules", "--try", "echo x").stdout, r"(?m)^allowed by Bash\(echo:\*\)$")
+        self.assertIn("asked", self.daemon.cli("rules", "--try", "/work/x", "--tool", "Edit").stdout)
+        slip = self.daemon.cli("rules", "--try", "x", "--tool", "Bahs")
+        self.assertIn('did you mean "Bash"?', slip.stderr)
+        told = json.loads(self.daemon.cli("rules", "--try", "echo x", "--json").stdout)
+        self.assertEqual((told["decision"], told["rule"]), ("allow", "Bash(echo:*)"))
+        self.daemon.cli("rules", "--try", "x", "--as", "mallory", expect=1)
+        self.daemon.cli("rules", "--as", "ada", expect=2)
+        self.assertEqual(self.daemon.ask("pending")["asks"], [])
+        self.assertEqual(self.daemon.ask("decisions")["decisions"], [])
+
+    def test_what_was_approved_again_and_again_is_one_rule_that_a_file_takes(self):
+        self.assertIn("none that a rule", self.daemon.cli("rules", "--suggest").stdout)
+        for _ in range(3):
+            self.decided('make "all of it"', "approve")
+        self.decided("make clean", "deny", "--reason", "no")
+        self.decided("make clean", "approve")
+        self.decided("make danger", "approve", "--input", '{"command": "make harmless"}')
+        shown = self.daemon.cli("rules", "--suggest", "--since", "1d").stdout
+        self.assertIn("3 approvals of yours would be 1 rule,", shown)
+        self.assertRegex(shown, r'(?m)^    "Bash\(make \\"all of it\\"\)",  # 3 asks of ada, the last \d+s ago$')
+        for never in ("clean", "danger", "harmless"):
+            self.assertNotIn(never, shown)
+        lines = re.search(r"(?s)allow = \[.*?\n\]\n", shown).group()
+        config = self.folder / "more.toml"
+        config.write_text('[team]\nname = "demo"\n[permissions]\n' + lines)
+        config.chmod(0o600)
+        self.daemon.cli("check-config", "--config", str(config), "--daemon-config", self.daemon.daemon_file)
+        self.daemon.cli("allow", 'Bash(make "all of it")')
+        self.assertIn("none that a rule", self.daemon.cli("rules", "--suggest").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,140 @@
+"""`wait`: until the workers are idle or gone, mail has come, or no ask is open; with which exit code it ends, and what a headless
+lead makes of it.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import time
+import unittest
+
+import team as wire
+from case import ProcessTest
+from daemon import team_toml, wait_for
+
+PATIENCE = float(os.environ.get("TEST_PATIENCE", "1"))
+
+
+class Wait(ProcessTest):
+    def setUp(self):
+        super().setUp()
+        self.team = self.make_team()
+        self.make_daemon(team_toml(self.team), extra=["--log-level", "debug"]).start()
+        wait_for("the workers are known", lambda: len(self.status()["members"]) == 2)
+
+    def begin(self, *arguments):
+        """A `wait` that is under way: the daemon has its request."""
+        before = len(self.daemon.log("control.command", type="wait"))
+        process = subprocess.Popen([self.daemon.program, "wait", *arguments, "--socket", self.daemon.socket], env=self.daemon.env,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.stops.append(lambda: (process.poll() is None and process.kill(), process.stdout.close(), process.stderr.close()))
+        wait_for("it waits", lambda: len(self.daemon.log("control.command", type="wait")) > before)
+        return process
+
+    def ends(self, process, code=0):
+        self.assertEqual(process.wait(20 * PATIENCE), code)
+        return process.stdout.read() + process.stderr.read()
+
+    def idle(self, *names):
+        for name in names:
+            self.team.say(name, wire.stringify(wire.idle_notification(name)))
+        for name in names:
+            wait_for(name + " is idle", lambda name=name: self.doing(name) == "idle")
+
+    def doing(self, name):
+        return next(m["doing"] for m in self.status()["members"] if m["name"] == name)
+
+    def test_until_all_are_idle_also_after_a_text_was_sent(self):
+        waiting = self.begin("--idle")
+        self.idle("ada")
+        self.assertIsNone(waiting.poll(), "bob still works")
+        self.team.say("bob", wire.stringify(wire.idle_notification("bob")))
+        self.assertEqual(self.ends(waiting), "no worker is working\n")
+        self.assertEqual(self.daemon.cli("wait", "--idle").stdout, "no worker is working\n")  # met at once
+
+        self.daemon.cli("send", "ada", "fix the tests")
+        self.assertEqual(self.doing("ada"), "busy")
+        over = self.daemon.cli("wait", "--idle", "--for", "100ms", expect=4)
+        self.assertEqual((over.stdout, over.stderr), ("", "inbox-poller: the time is over: ada is busy, no message waits for the lead\n"))
+        waiting = self.begin("--idle")
+        self.team.say("ada", wire.stringify(wire.idle_notification("ada")))
+        self.ends(waiting)
+
+    def test_until_mail_has_come_or_all_of_several(self):
+        either, both = self.begin("--mail", "--idle"), self.begin("--mail", "--idle", "--all")
+        self.team.say("ada", "done")
+        self.assertEqual(self.ends(either), "1 message waits for the lead\n")
+        self.idle("ada")
+        self.assertIsNone(both.poll(), "bob still works")
+        self.team.say("bob", wire.stringify(wire.idle_notification("bob")))
+        self.assertEqual(self.ends(both), "no worker is working, 1 message waits for the lead\n")
+        self.daemon.cli("recv")
+        self.assertEqual(self.daemon.cli("wait", "--mail", "--for", "0s", "--quiet", expect=4).stderr, "")
+
+    def test_until_no_ask_is_open(self):
+        self.team.say("ada", wire.stringify(wire.permission_request("ada", "Bash", {"command": "make"}, "perm-1")))
+        self.pending_id("perm-1")
+        waiting = self.begin("--answered", "--json")
+        self.daemon.cli("approve", "perm-1")
+        told = json.loads(self.ends(waiting))
+        self.assertEqual((told["is_met"], told["met"], told["asks"]), (True, ["answered"], 0))
+
+    def test_until_no_worker_is_left(self):
+        waiting = self.begin("--closed")
+        for name in ("ada", "bob"):
+            self.assertIsNone(waiting.poll())
+            self.team.remove_member(name)
+        self.assertEqual(self.ends(waiting), "no worker is left\n")
+        self.assertEqual(self.daemon.cli("wait", "--idle").stdout, "there is no worker\n")
+
+    def test_a_daemon_that_ends_or_dies_ends_the_wait(self):
+        for end in (self.daemon.stop, self.daemon.kill):
+            waiting = self.begin("--closed", "--for", "1h")
+            end()
+            self.ends(waiting, 3)
+            self.assertEqual(self.daemon.cli("wait", "--idle", "--quiet", expect=3).stdout, "")
+            self.daemon.start()
+
+    def test_a_wait_costs_the_daemon_nothing_that_a_clock_shows(self):
+        waiting = [self.begin("--closed") for _ in range(20)]
+        stat = pathlib.Path("/proc/%d/stat" % self.daemon.process.pid)
+        if not stat.exists():
+            self.skipTest("no /proc to see its time in")
+        used = lambda: sum(map(int, stat.read_text().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")  # noqa: E731
+        begun, before = time.monotonic(), used()
+        time.sleep(3)
+        share = (used() - before) / (time.monotonic() - begun)
+        print("figures: 20 waits cost the daemon %.1f %% of a core, its polls included" % (100 * share))
+        self.assertLess(share, 0.5)
+        for process in waiting:
+            self.assertIsNone(process.poll())
+
+    def test_a_stop_hook_that_waits_first_goes_on_with_the_mail(self):
+        script = '"%s" wait --idle --mail --for 1min --quiet --socket "%s"; exec "%s" hook --socket "%s"' % (
+            (self.daemon.program, self.daemon.socket) * 2)
+        stop = wire.stringify({"session_id": self.team.roster()["leadSessionId"], "hook_event_name": "Stop", "cwd": "/work",
+                               "stop_hook_active": False})
+        before = len(self.daemon.log("control.command", type="wait"))
+        hook = subprocess.Popen(["sh", "-c", script], env=self.daemon.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+        self.stops.append(lambda: (hook.poll() is None and hook.kill(), hook.communicate()))
+        hook.stdin.write(stop)
+        hook.stdin.close()
+        hook.stdin = None
+        wait_for("it waits", lambda: len(self.daemon.log("control.command", type="wait")) > before)
+        self.team.say("ada", "the tests are green")
+        self.assertIn("the tests are green", self.ends(hook))
+
+    def test_what_is_waited_for_has_to_be_said_and_be_known(self):
+        self.assertIn("--idle", self.daemon.cli("wait", expect=2).stderr)
+        self.daemon.cli("wait", "--idle", "--for", "soon", expect=2)
+        for until in ([], ["tea"], "idle", None):
+            self.assertEqual(self.daemon.ask("wait", until=until)["code"], "request.invalid")
+        for limit in (0, 1, 3, 12):
+            self.assertFalse(self.daemon.ask("wait", until=["closed"], wait_ms=limit)["is_met"])
+        self.assertEqual(self.daemon.ask("wait", until=["idle"], team="nobody")["code"], "team.unknown")
+
+
+if __name__ == "__main__":
+    unittest.main()
