@@ -25,10 +25,14 @@ constexpr std::chrono::minutes all_at_first{1};  // every box at every poll: who
 
 }  // namespace
 
-Team::Team(Services& services, const config::TeamConfig& config, std::string name)
+Team::Team(Services& services, const config::TeamConfig& config, const std::string& name)
+    : Team(services, config, name,
+           system_of(config).open(services.files, services.clock, services.pool, config, name, services.state_dir)) {}
+
+Team::Team(Services& services, const config::TeamConfig& config, std::string name, OpenTeam boxes)
     : services_(services),
       context_(name, config, services.home, services.ledger, services.telemetry, services.clock),
-      boxes_(system_of(config).open(services.files, services.clock, services.pool, config, name, services.state_dir)),
+      boxes_(std::move(boxes)),
       mailbox_(*boxes_.mailbox),
       members_(*boxes_.members),
       notifier_(context_),

@@ -72,7 +72,9 @@ struct RosterReport {
 
 class Team {
  public:
-  Team(Services& services, const config::TeamConfig& config, std::string name);
+  Team(Services& services, const config::TeamConfig& config, const std::string& name);
+  /// With these boxes instead of those that the configuration names.
+  Team(Services& services, const config::TeamConfig& config, std::string name, OpenTeam boxes);
 
   /// Picks up everything that was open before a restart.
   Status restore();

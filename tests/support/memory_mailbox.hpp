@@ -61,9 +61,11 @@ class MemoryMailbox final : public poller::Mailbox {
     news_.clear();
     for (const auto& [name, entries] : boxes_) {
       const bool all_shown = std::all_of(entries.begin(), entries.end(), [&, box = name](const Entry& entry) {
-        return looks_[box].settled.contains(entry.key);
+        const Look& look = looks_[box];
+        return look.settled.contains(entry.key) && (entry.read || !look.owed.contains(entry.key));
       });
-      news_.push_back({name, !all_shown && defect_ != Defect::has_no_news});
+      const bool as_seen = flags_of(entries) == looks_[name].seen;
+      news_.push_back({name, !(all_shown && as_seen) && defect_ != Defect::has_no_news});
     }
     return std::span<const poller::News>(news_);
   }
@@ -77,6 +79,7 @@ class MemoryMailbox final : public poller::Mailbox {
     Box& box = boxes_[name];
     if (defect_ == Defect::shows_newest_first) std::reverse(box.begin(), box.end());
     batch.state = poller::BoxState::open;
+    this->look(name);
     if (!look.goes_on) tell_of_others(box, look, batch);
     if (defect_ == Defect::gives_all_at_once) most = box.size();
     look.shown.clear();
@@ -97,6 +100,7 @@ class MemoryMailbox final : public poller::Mailbox {
     look.goes_on = batch.more;
     if (!batch.more) look.again.clear();
     batch.size.entries = box.size();
+    look.seen = flags_of(box);
     co_return batch;
   }
   boost::asio::awaitable<poller::Settled> settle(std::string name, std::vector<poller::Disposal> disposals) override {
@@ -110,18 +114,20 @@ class MemoryMailbox final : public poller::Mailbox {
         continue;
       }
       look.settled.insert(look.shown[i]);
-      if (disposal == poller::Disposal::consume) look.owed.insert(look.shown[i]);
-      const bool consumes = disposal == poller::Disposal::consume || defect_ == Defect::consumes_what_is_left;
-      Entry* entry = find(boxes_[name], look.shown[i]);
-      if (entry == nullptr || entry->read || !consumes || !may_consume || defect_ == Defect::consumes_nothing) continue;
-      entry->read = true;
-      ++told.consumed;
-      look.before[entry->key] = true;
+      if (disposal == poller::Disposal::consume || defect_ == Defect::consumes_what_is_left)
+        look.owed.insert(look.shown[i]);
     }
     const auto obstacle = obstacles_.find(name);
     const bool held = obstacle != obstacles_.end() && obstacle->second.put != poller::Put::done;
-    for (Entry& entry : boxes_[name])
-      if (may_consume && !held && look.owed.contains(entry.key) && defect_ == Defect::none) entry.read = true;
+    if (held) told.put = obstacle->second.put;
+    for (Entry& entry : boxes_[name]) {
+      if (held || entry.read || !may_consume || !look.owed.contains(entry.key)) continue;
+      if (defect_ == Defect::consumes_nothing) continue;
+      entry.read = true;
+      ++told.consumed;
+      look.before[entry.key] = true;
+    }
+    if (defect_ == Defect::consumes_once) look.owed.clear();
     if (defect_ == Defect::consumes_all)
       for (Entry& entry : boxes_[name]) entry.read = true;
     look.shown.clear();
@@ -241,6 +247,7 @@ class MemoryMailbox final : public poller::Mailbox {
     std::set<schema::MessageKey> again;  // until the look ends
     std::vector<schema::MessageKey> shown;
     std::map<schema::MessageKey, bool> before;  // whether it was read
+    std::vector<std::pair<schema::MessageKey, bool>> seen;  // the box at the last look, with what was read
     bool goes_on = false;
   };
 
@@ -252,6 +259,11 @@ class MemoryMailbox final : public poller::Mailbox {
         batch.signs.push_back({poller::Sign::What::consumed, entry.key, {}});
       look.before[entry.key] = entry.read;
     }
+  }
+  static std::vector<std::pair<schema::MessageKey, bool>> flags_of(const Box& box) {
+    std::vector<std::pair<schema::MessageKey, bool>> flags;
+    for (const Entry& entry : box) flags.emplace_back(entry.key, entry.read);
+    return flags;
   }
   static std::string spelt(const schema::Message& one) {
     return boost::json::serialize(boost::json::object{{"from", one.from},

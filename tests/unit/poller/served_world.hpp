@@ -21,7 +21,7 @@ inline config::TeamConfig with(config::TeamConfig config, const std::function<vo
 
 /// A loop that serves the World's folder of teams.
 struct Served {
-  World world{poll_often};
+  FileWorld world{poll_often};
   SystemManager manager;
   PollLoop loop;
   bool ended = false;

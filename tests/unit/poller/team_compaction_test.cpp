@@ -13,9 +13,9 @@ using std::chrono::minutes;
 
 namespace {
 
-struct Talk : World {
+struct Talk : FileWorld {
   explicit Talk(const std::function<void(config::TeamConfig&)>& adapt = [](config::TeamConfig&) {})
-      : World([&](config::TeamConfig& settings) {
+      : FileWorld([&](config::TeamConfig& settings) {
           settings.compaction.entries = 20;
           adapt(settings);
         }) {}

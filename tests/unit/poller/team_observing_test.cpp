@@ -3,16 +3,11 @@
 
 using namespace inbox_poller;
 using namespace inbox_poller::poller;
+using test::FileWorld;
 using test::World;
 namespace json = boost::json;
 
 namespace {
-
-void write_worker(World& world, const std::string& inbox, const std::vector<std::string>& entries) {
-  std::string bytes = "[";
-  for (const auto& entry : entries) bytes += (bytes.size() > 1 ? ",\n  " : "\n  ") + entry;
-  test::spill(world.inboxes() / (inbox + ".json"), bytes + "\n]");
-}
 
 handlers::AskState state_of(World& world, const std::string& id) {
   return (*world.ledger->asks().find("t", handlers::AskKind::permission, id))->state;
@@ -37,8 +32,7 @@ TEST_CASE(
   World world;
   ask(world);
   const auto open = world.team->asks().open().front();
-  write_worker(
-      world, "w1",
+  world.write("w1",
       {World::entry("team-lead", R"({"type":"permission_response","request_id":"perm-1","subtype":"success"})", 2)});
   world.poll();
   CHECK(world.team->asks().open().empty());
@@ -60,7 +54,7 @@ TEST_CASE("an answer of a shape that no worker understands closes nothing and is
     CAPTURE(text);
     World world;
     ask(world);
-    write_worker(world, "w1", {World::entry("team-lead", text, 2)});
+    world.write("w1", {World::entry("team-lead", text, 2)});
     world.poll();
     world.poll();
     CHECK(times(world.log(), "\"answer.malformed\"") == 1);
@@ -79,7 +73,7 @@ TEST_CASE("an answer of a shape that no worker understands closes nothing and is
 TEST_CASE("an answer that another worker wrote is a forgery: told, and the ask stays open") {
   World world;
   ask(world);
-  write_worker(world, "w1",
+  world.write("w1",
                {World::entry("w2", R"({"type":"permission_response","request_id":"perm-1","subtype":"success"})", 2)});
   world.poll();
   CHECK(world.logged("answer.forged"));
@@ -89,15 +83,14 @@ TEST_CASE("an answer that another worker wrote is a forgery: told, and the ask s
 TEST_CASE("an answer for somebody else's ask closes nothing") {
   World world;
   ask(world);
-  write_worker(
-      world, "w2",
+  world.write("w2",
       {World::entry("team-lead", R"({"type":"permission_response","request_id":"perm-1","subtype":"success"})", 2)});
   world.poll();
   CHECK(world.team->asks().open().size() == 1);
 }
 
 TEST_CASE("our own answer is no foreign one, and its consumption is seen with both kinds of reader") {
-  World world;
+  FileWorld world;
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
   world.poll();
   world.poll();
@@ -115,10 +108,10 @@ TEST_CASE("our own answer is no foreign one, and its consumption is seen with bo
 }
 
 TEST_CASE("an unread answer that vanishes from an inbox whose owner only marks is written again with the same bytes") {
-  World world;
+  FileWorld world;
   auto older = World::entry("team-lead", "older", 9);
   older.replace(older.rfind("false"), 5, "true");
-  write_worker(world, "w1", {older});
+  world.write("w1", {older});
   const auto before = test::slurp(world.inboxes() / "w1.json");
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
   world.poll();
@@ -134,7 +127,7 @@ TEST_CASE("an unread answer that vanishes from an inbox whose owner only marks i
 
 TEST_CASE("an inbox of nobody is told of once, when it has lasted a while") {
   World world;
-  write_worker(world, "team_lead", {World::entry("w1", "hello?", 1)});
+  world.write("team_lead", {World::entry("w1", "hello?", 1)});
   world.poll();
   CHECK_FALSE(world.logged("inbox.phantom"));
   world.clock.advance(std::chrono::seconds(6));
@@ -147,7 +140,7 @@ TEST_CASE("an inbox of nobody is told of once, when it has lasted a while") {
 
 TEST_CASE("chat in an alias of the lead is the lead's, an ask there is refused") {
   World world([](config::TeamConfig& config) { config.team.aliases = {"lead"}; });
-  write_worker(world, "lead",
+  world.write("lead",
                {World::entry("w1", "hello?", 1), World::entry("w1", World::ask("perm-1", "git status"), 2)});
   world.poll();
   const auto received = world.receive();
@@ -160,7 +153,7 @@ TEST_CASE("chat in an alias of the lead is the lead's, an ask there is refused")
 
 TEST_CASE("mail that stood in a box before a reload made it an alias of the lead is taken") {
   World world;
-  write_worker(world, "leader", {World::entry("w1", "hello?", 1)});
+  world.write("leader", {World::entry("w1", "hello?", 1)});
   world.poll();
   world.clock.advance(std::chrono::minutes(1));
   world.poll();
@@ -175,7 +168,7 @@ TEST_CASE("mail that stood in a box before a reload made it an alias of the lead
 }
 
 TEST_CASE("whoever watches a lead is told that nothing waits when the inbox is gone") {
-  World world([](config::TeamConfig& config) { config.team.role = config::Role::observer; });
+  FileWorld world([](config::TeamConfig& config) { config.team.role = config::Role::observer; });
   world.write_lead({World::entry("w1", "hello", 1)});
   world.poll();
   CHECK(world.team->watched().waiting == 1);

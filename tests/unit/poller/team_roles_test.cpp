@@ -7,6 +7,7 @@
 
 using namespace inbox_poller;
 using namespace inbox_poller::poller;
+using test::FileWorld;
 using test::World;
 namespace fs = std::filesystem;
 namespace json = boost::json;
@@ -39,7 +40,7 @@ std::string answer(const std::string& id) {
 }  // namespace
 
 TEST_CASE("a front answers what a rule decides, marks exactly that, and leaves every other byte alone") {
-  World world(as(config::Role::front));
+  FileWorld world(as(config::Role::front));
   world.write_lead({World::entry("w1", "good morning", 1), World::entry("w1", World::ask("perm-1", "git status"), 2),
                     World::entry("w1", World::ask("perm-2", "make install"), 3), World::entry("w2", idle("w2"), 4)});
   const auto before = test::slurp(world.inboxes() / "team-lead.json");
@@ -74,13 +75,13 @@ TEST_CASE("a front that was restarted before it could mark marks what it answere
 }
 
 TEST_CASE("an ask that the lead takes between our answer and our mark is told as such, and only such a one") {
-  World world(as(config::Role::front));
+  FileWorld world(as(config::Role::front));
   world.write_lead({World::entry("w1", "good morning", 1), World::entry("w1", World::ask("perm-1", "git status"), 2)});
-  fs::create_directory(world.inboxes() / "team-lead.json.lock");
+  world.hold("team-lead");
   world.poll();
   CHECK(world.inbox("w1").size() == 1);  // the answer does not wait for the lead's inbox
   world.write_lead({});
-  fs::remove(world.inboxes() / "team-lead.json.lock");
+  world.hold("team-lead", false);
   world.poll();
   const auto log = world.log();
   const auto lost = log.find("request.lost_race");
@@ -100,7 +101,7 @@ TEST_CASE("an ask that the lead had read before us is the lead's, and the lost r
 }
 
 TEST_CASE("an observer writes nothing, tells what the lead took, and sees whose answer it was") {
-  World world(as(config::Role::observer));
+  FileWorld world(as(config::Role::observer));
   const auto chat = World::entry("w1", "good morning", 1);
   const auto ask = World::entry("w1", World::ask("perm-1", "git status"), 2);
   world.write_lead({chat, ask});
@@ -154,7 +155,7 @@ TEST_CASE("a worker whose turn ended waits for no permission any more, whoever a
 }
 
 TEST_CASE("a leader stops at the second sign of another consumer, and goes on when told so") {
-  World world(leader(config::ForeignConsumer::stop));
+  FileWorld world(leader(config::ForeignConsumer::stop));
   world.write_lead({});
   world.poll();
   const auto first = read(World::entry("w1", "one", 1));
@@ -203,7 +204,7 @@ const auto far_future = std::numeric_limits<long long>::max() / 2;
 }  // namespace
 
 TEST_CASE("beside a lead that lives a leader takes nothing from its first poll on") {
-  World world;
+  FileWorld world;
   world.write_lead({World::entry("w1", "good morning", 1), World::entry("w1", World::ask("perm-1", "git status"), 2)});
   const auto before = test::slurp(world.inboxes() / "team-lead.json");
   claim(world, process(::getpid()));
@@ -299,7 +300,7 @@ TEST_CASE("two signs far apart are no other consumer") {
 }
 
 TEST_CASE("entries that vanish as a deleting client leaves it are a sign as well") {
-  World world(leader(config::ForeignConsumer::stop));
+  FileWorld world(leader(config::ForeignConsumer::stop));
   for (int round = 0; round < 2; ++round) {
     world.write_lead({World::entry("w1", "message " + std::to_string(round), 1 + round)});
     world.poll();
@@ -312,7 +313,7 @@ TEST_CASE("entries that vanish as a deleting client leaves it are a sign as well
 }
 
 TEST_CASE("a leader that shall observe takes over what the other consumer left, once it is told to lead again") {
-  World world(leader(config::ForeignConsumer::observe));
+  FileWorld world(leader(config::ForeignConsumer::observe));
   world.write_lead({});
   world.poll();
   const auto first = read(World::entry("w1", "one", 1));
@@ -341,7 +342,7 @@ TEST_CASE("a leader that shall observe takes over what the other consumer left, 
 }
 
 TEST_CASE("a leader that shall ignore it only says so") {
-  World world(leader(config::ForeignConsumer::ignore));
+  FileWorld world(leader(config::ForeignConsumer::ignore));
   world.write_lead({});
   world.poll();
   std::vector<std::string> entries;

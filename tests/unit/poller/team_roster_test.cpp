@@ -112,8 +112,8 @@ TEST_CASE("a team that has gone is forgotten: what comes later under its name is
 
 namespace {
 
-struct Planned : World {
-  Planned() : World([](config::TeamConfig& settings) { settings.plans.decision = config::Action::allow; }) {
+struct Planned : FileWorld {
+  Planned() : FileWorld([](config::TeamConfig& settings) { settings.plans.decision = config::Action::allow; }) {
     write_lead({plan()});
     poll();
     REQUIRE(inbox("w1").size() == 1);
@@ -125,7 +125,7 @@ struct Planned : World {
                  1);
   }
   void consumes() {
-    spill(inboxes() / "w1.json", "[]");
+    write("w1", {});
     poll();
   }
   void says(const std::string& text) {
@@ -158,7 +158,7 @@ TEST_CASE("a worker that took its approval and says nothing is reminded once") {
   world.pass(std::chrono::seconds(10));
   CHECK(world.reminders() == 1);
   CHECK(world.logged("request.nudged"));
-  spill(world.inboxes() / "w1.json", "[]");
+  world.write("w1", {});
   if (GENERATE(false, true)) world.restart();
   world.pass(std::chrono::seconds(700));
   CHECK(world.reminders() == 0);
@@ -198,7 +198,7 @@ TEST_CASE("who waited longer for the answer began a turn with it, and is not rem
   answer.by = "ann";
   static_cast<void>(world.team->asks().answer(asks[0], answer, false));
   world.poll();
-  spill(world.inboxes() / "w1.json", "[]");
+  world.write("w1", {});
   for (int i = 0; i < 60; ++i) {
     world.clock.advance(std::chrono::seconds(5));
     world.poll();

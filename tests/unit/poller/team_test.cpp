@@ -21,6 +21,7 @@ using namespace inbox_poller::poller;
 namespace json = boost::json;
 namespace fs = std::filesystem;
 using test::kRoster;
+using test::FileWorld;
 using test::World;
 
 namespace {
@@ -90,7 +91,7 @@ TEST_CASE("a busy report runs out on the monotonic clock") {
 }
 
 TEST_CASE("nothing is marked, answered or offered when the ledger cannot commit - all of it happens once it can") {
-  World world;
+  FileWorld world;
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w1", "hello", 2)});
   const auto before = test::slurp(world.inboxes() / "team-lead.json");
   // Somebody with a transaction of their own on our file; and a fault when all is judged and nearly all is written.
@@ -131,7 +132,7 @@ TEST_CASE("the same ask under a new time stamp gets the same bytes - with other 
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});
   world.poll();
   const auto first = world.inbox("w1").at(0);
-  test::spill(world.inboxes() / "w1.json", "[]");  // consumed by a reader that deletes
+  world.write("w1", {});  // consumed by a reader that deletes
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 2),
                     World::entry("w1", World::ask("perm-1", "rm -rf /"), 3)});
   world.clock.advance(std::chrono::seconds(1));
@@ -244,7 +245,7 @@ TEST_CASE("a folder that loses its roster is no team any more") {
 }
 
 TEST_CASE("the same sender, time and text twice is one message, and both entries are marked") {
-  World world;
+  FileWorld world;
   world.write_lead({World::entry("w1", "hello", 1), World::entry("w1", "hello", 1), World::entry("w1", "hello", 2)});
   world.poll();
   CHECK(world.all_read());
@@ -278,7 +279,7 @@ TEST_CASE("one bad entry hides none of its neighbours and is kept with its bytes
 }
 
 TEST_CASE("a file that stays damaged is copied aside once, untouched, and what stands before the damage is taken in") {
-  World world;
+  FileWorld world;
   const std::string torn = "[\n  " + World::entry("w1", "whole", 1) + ",\n  {\"from\": \"w1\", \"te";
   test::spill(world.inboxes() / "team-lead.json", torn);
   for (std::uint32_t i = 0; i < world.config.limits.torn_polls + 3; ++i) {
@@ -299,7 +300,7 @@ TEST_CASE("a file that stays damaged is copied aside once, untouched, and what s
 }
 
 TEST_CASE("ever new damage fills no disk, and what stands whole before it still comes in") {
-  World world([](config::TeamConfig& config) { config.limits.torn_polls = 1; });
+  FileWorld world([](config::TeamConfig& config) { config.limits.torn_polls = 1; });
   for (int i = 0; i < 40; ++i) {
     const std::string text = "whole " + std::to_string(i);
     test::spill(world.inboxes() / "team-lead.json",
@@ -316,12 +317,12 @@ TEST_CASE("ever new damage fills no disk, and what stands whole before it still 
 
 TEST_CASE("control effects of a batch are on the disk before its chat is offered") {
   World world;
-  fs::create_directory(world.inboxes() / "w1.json.lock");  // a peer holds the worker's inbox
+  world.hold("w1");  // a peer holds the worker's inbox
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w1", "after the ask", 2)});
   world.poll();
   CHECK(world.inbox("w1").empty());
   CHECK(world.receive().empty());
-  fs::remove(world.inboxes() / "w1.json.lock");
+  world.hold("w1", false);
   world.clock.advance(std::chrono::seconds(2));
   world.poll();
   CHECK(world.inbox("w1").size() == 1);
@@ -330,7 +331,7 @@ TEST_CASE("control effects of a batch are on the disk before its chat is offered
 
 TEST_CASE("what was written is recorded before the wait for an inbox that somebody else holds") {
   World world;
-  fs::create_directory(world.inboxes() / "w1.json.lock");
+  world.hold("w1");
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1),
                     World::entry("w2", World::ask("perm-2", "git status", "w2"), 2)});
   bool ended = false;
@@ -345,20 +346,20 @@ TEST_CASE("what was written is recorded before the wait for an inbox that somebo
 
 TEST_CASE("after a long time out of service an answer still goes before the chat of its batch") {
   World world;
-  fs::create_directory(world.inboxes() / "w1.json.lock");
+  world.hold("w1");
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w1", "after the ask", 2)});
   world.poll();
   world.clock.advance(std::chrono::hours(1));
   world.restart();
   CHECK(world.receive().empty());
-  SECTION("it is written now") { fs::remove(world.inboxes() / "w1.json.lock"); }
+  SECTION("it is written now") { world.hold("w1", false); }
   SECTION("it cannot be written, and has had its time once more") { world.clock.advance(std::chrono::seconds(31)); }
   world.poll();
   CHECK(world.receive().size() == 1);
 }
 
 TEST_CASE("a worker's inbox that stays blocked does not silence the lead for good") {
-  World world;
+  FileWorld world;
   fs::create_directory(world.inboxes() / "w1.json");
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1), World::entry("w2", "hello", 2)});
   world.poll();
@@ -429,7 +430,7 @@ TEST_CASE("a sender who has its share of the queue waits in the inbox, and the o
 }
 
 TEST_CASE("a reply that a peer's unlocked write ate is written again with the same bytes") {
-  World world;
+  FileWorld world;
   test::spill(world.inboxes() / "w1.json", "[\n  " + World::entry("team-lead", "older", 9) + "\n]");
   const auto older = test::slurp(world.inboxes() / "w1.json");
   world.write_lead({World::entry("w1", World::ask("perm-1", "git status"), 1)});

@@ -6,6 +6,7 @@ using namespace inbox_poller;
 using namespace inbox_poller::poller;
 using handlers::AskEvent;
 using test::Contains;
+using test::FileWorld;
 using test::World;
 using namespace std::chrono_literals;
 
@@ -160,7 +161,7 @@ TEST_CASE("an answer that is still to be written is not, once its worker would r
   world.poll();
   const auto row_now = [&] { return world.ledger->outbox().of_request("t", "perm-1")->at(0); };
   REQUIRE(world.ledger->outbox().set(row_now().id, EffectState::pending, 1, 0, "written over"));
-  test::spill(world.inboxes() / "w1.json", "[]");
+  world.write("w1", {});
   sign(world);
   world.restart();
   world.poll();
@@ -210,7 +211,7 @@ TEST_CASE("a repeated ask gets its answer again, and nothing else that went out 
   const auto first = World::entry("w1", World::ask("perm-1", "git status"), 1);
   world.write_lead({first});
   world.poll();
-  test::spill(world.inboxes() / "w1.json", "[]");  // it has read it
+  world.write("w1", {});  // it has read it
   world.write_lead({first, World::entry("w1", World::ask("perm-1", "git status"), 2)});
   world.poll();
   REQUIRE(world.inbox("w1").size() == 1);

@@ -1,4 +1,5 @@
-// One team's whole service in one process: real files, a real ledger, a clock that moves when told to.
+// One team's whole service in one process: a real ledger, a roster, a clock that moves when told to, and boxes in memory,
+// or files where these are the subject.
 #pragma once
 
 #include <boost/asio/co_spawn.hpp>
@@ -13,8 +14,10 @@
 
 #include "poller/team/team.hpp"
 #include "poller/mailbox/arrays/array_entry.hpp"
+#include "poller/mailbox/transport.hpp"
 #include "schema/json_scan.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/memory_mailbox.hpp"
 #include "tests/support/scratch.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
 
@@ -38,6 +41,8 @@ inline config::TeamConfig make_config(const ScratchDir& scratch) {
   return config;
 }
 
+enum class Boxes { in_memory, in_files };
+
 struct World {
   ScratchDir scratch;
   config::TeamConfig config = make_config(scratch);
@@ -51,12 +56,14 @@ struct World {
   boost::asio::thread_pool pool{1};
   std::unique_ptr<GroupCommit> commits;
   std::unique_ptr<Services> services;
+  std::shared_ptr<MemoryMailbox> memory;  // null: in files
   std::unique_ptr<Team> team;
 
   World() : World([](config::TeamConfig&) {}) {}
   /// With another configuration than the usual one.
-  explicit World(const std::function<void(config::TeamConfig&)>& adapt) {
+  explicit World(const std::function<void(config::TeamConfig&)>& adapt, Boxes boxes = Boxes::in_memory) {
     adapt(config);
+    if (boxes == Boxes::in_memory) memory = std::make_shared<MemoryMailbox>();
     fs::create_directories(inboxes());
     spill(scratch.path("teams/t/config.json"), kRoster);
     config::LogSettings log;
@@ -71,7 +78,12 @@ struct World {
   [[nodiscard]] fs::path inboxes() const { return scratch.path("teams/t/inboxes"); }
 
   void restart() {
-    team = std::make_unique<Team>(*services, config, "t");
+    auto boxes = system_of(config).open(files, clock, pool, config, "t", {});
+    if (memory) {
+      memory->reopen();
+      boxes.mailbox = memory;
+    }
+    team = std::make_unique<Team>(*services, config, "t", std::move(boxes));
     REQUIRE(team->restore());
   }
 
@@ -89,10 +101,28 @@ struct World {
 
   void poll() { REQUIRE(run(team->poll()) == Team::Polled::served); }
 
-  void write_lead(const std::vector<std::string>& entries) {
+  void write_lead(const std::vector<std::string>& entries) { write("team-lead", entries); }
+  /// What stands in the box from now on.
+  void write(const std::string& name, const std::vector<std::string>& entries) {
+    if (memory) {
+      auto& box = memory->box(name);
+      box.clear();
+      for (const auto& entry : entries) box.push_back(boxed(name, entry));
+      return;
+    }
     std::string bytes = "[";
     for (const auto& entry : entries) bytes += (bytes.size() > 1 ? ",\n  " : "\n  ") + entry;
-    spill(inboxes() / "team-lead.json", bytes + "\n]");
+    spill(inboxes() / (name + ".json"), bytes + "\n]");
+  }
+  /// A peer is at the box.
+  void hold(const std::string& name, bool held = true) {
+    if (memory) {
+      memory->obstruct(name, {held ? Put::busy : Put::done, held ? "held by a peer" : ""});
+    } else if (held) {
+      fs::create_directory(inboxes() / (name + ".json.lock"));
+    } else {
+      fs::remove(inboxes() / (name + ".json.lock"));
+    }
   }
 
   static std::string entry(const std::string& from, const std::string& text, int second = 1) {
@@ -106,8 +136,26 @@ struct World {
   }
 
   json::array inbox(const std::string& name) const {
+    if (memory) return listed(memory->box(name));
     const auto path = inboxes() / (name + ".json");
     return fs::exists(path) ? json::parse(slurp(path)).as_array() : json::array();
+  }
+  /// As an array inbox would show it.
+  static json::array listed(const MemoryMailbox::Box& box) {
+    json::array entries;
+    for (const auto& one : box) {
+      auto entry = json::parse(one.bytes.empty() ? poller::encode_entry(one.message) : one.bytes).as_object();
+      entry["read"] = one.read;
+      entries.push_back(std::move(entry));
+    }
+    return entries;
+  }
+  static MemoryMailbox::Entry boxed(const std::string& name, const std::string& entry) {
+    const auto message = poller::decode_entry(entry);
+    if (!message) return {MemoryMailbox::key_of(name, {"", entry, "", "", "", ""}), {}, false, entry};
+    const auto value = json::parse(entry);
+    const auto* read = value.as_object().if_contains("read");
+    return {MemoryMailbox::key_of(name, *message), *message, read != nullptr && read->as_bool()};
   }
   json::object payload(const std::string& name, std::size_t index) const {
     return json::parse(json::value_to<std::string>(inbox(name).at(index).at("text"))).as_object();
@@ -129,6 +177,12 @@ struct World {
     take.by_hand = true;
     return take;
   }
+};
+
+/// Where the files are the subject.
+struct FileWorld : World {
+  explicit FileWorld(const std::function<void(config::TeamConfig&)>& adapt = [](config::TeamConfig&) {})
+      : World(adapt, Boxes::in_files) {}
 };
 
 }  // namespace inbox_poller::test
