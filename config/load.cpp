@@ -56,13 +56,17 @@ std::optional<std::string> read_file(const std::string& path, std::vector<std::s
   return text;
 }
 
+bool is_team_file(const std::filesystem::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".toml") && !name.starts_with('.');
+}
+
 /// The TOML files of a folder, by name; anything else in it is no business of ours.
 std::vector<std::string> files_of(const std::string& folder, std::vector<std::string>& problems) {
   std::vector<std::string> files;
   std::error_code failure;
   for (std::filesystem::directory_iterator it(folder, failure), end; !failure && it != end; it.increment(failure)) {
-    const std::string name = it->path().filename().string();
-    if (name.ends_with(".toml") && !name.starts_with('.')) files.push_back(it->path().string());
+    if (is_team_file(it->path())) files.push_back(it->path().string());
   }
   if (failure) {
     problems.push_back(folder + ": cannot be listed: " + failure.message() +
@@ -144,7 +148,30 @@ void find_double_claims(Loaded& loaded) {
   }
 }
 
+/// Every team of the default root, only looked at.
+void observe_all(const std::string& folder, const Environment& environment, Loaded& loaded) {
+  loaded.unconfigured = true;
+  loaded.teams.push_back(parse_team("[team]\nname = \"*\"\nrole = \"observer\"\n", folder, environment, loaded.problems,
+                                    loaded.warnings));
+  loaded.warnings.push_back("nothing is configured: every team below " + loaded.teams.back().config.team.root +
+                            " is observed, and nothing is written to any; `inbox-poller init` writes a team file into " +
+                            folder);
+}
+
 }  // namespace
+
+std::string team_folder(const Environment& environment) {
+  const std::string base = default_folder(environment);
+  return base.empty() ? "" : base + "/teams.d";
+}
+
+bool is_unconfigured(const Sources& sources, const Environment& environment) {
+  if (!sources.files.empty() || !sources.dir.empty()) return false;
+  std::error_code failure;
+  const std::filesystem::directory_iterator files(team_folder(environment), failure);
+  if (failure) return failure == std::errc::no_such_file_or_directory;  // what cannot be read is for load() to tell
+  return std::none_of(begin(files), end(files), [](const auto& file) { return is_team_file(file.path()); });
+}
 
 Environment Environment::from_process() {
   const auto get = [](const char* name) {
@@ -165,9 +192,10 @@ Loaded load(const Sources& sources, const Environment& environment) {
           "no configuration is named, and neither XDG_CONFIG_HOME nor HOME is set; use --config FILE");
       return loaded;
     }
-    dir = base + "/teams.d";
+    dir = team_folder(environment);
   }
-  if (!dir.empty()) {
+  const bool unconfigured = is_unconfigured(sources, environment);
+  if (!dir.empty() && !unconfigured) {
     const auto found = files_of(dir, loaded.problems);
     files.insert(files.end(), found.begin(), found.end());
   }
@@ -178,6 +206,7 @@ Loaded load(const Sources& sources, const Environment& environment) {
     const auto text = read_file(file, loaded.problems);
     if (text) loaded.teams.push_back(parse_team(*text, file, environment, loaded.problems, loaded.warnings));
   }
+  if (unconfigured) observe_all(dir, environment, loaded);
   find_double_claims(loaded);
   return loaded;
 }

@@ -40,10 +40,12 @@ struct Loaded {
   std::vector<LoadedTeam> teams;
   std::vector<std::string> warnings;  // loud start-up lines, e.g. for an acknowledged dangerous setting
   std::vector<std::string> problems;  // not empty: nothing above may be used
+  bool unconfigured = false;          // no team file is named, and there is none: one team, which stands for all
 };
 
 /// What the command line named. With no files and no folder, the default folder `$XDG_CONFIG_HOME/inbox-poller/teams.d`
-/// is read; with no daemon file, `$XDG_CONFIG_HOME/inbox-poller/daemon.toml` if present.
+/// is read; with no daemon file, `$XDG_CONFIG_HOME/inbox-poller/daemon.toml` if present. Where that folder holds no team
+/// file, every team below the default root is observed, which writes nothing into any.
 struct Sources {
   std::vector<std::string> files;
   std::string dir;
@@ -51,6 +53,12 @@ struct Sources {
 };
 
 Loaded load(const Sources&, const Environment&);
+
+/// The default folder of team files; empty when the environment names no place.
+std::string team_folder(const Environment&);
+
+/// True when neither the command line nor the default folder names a team file.
+bool is_unconfigured(const Sources&, const Environment&);
 
 /// Only the daemon's own settings, as load() reads them without Sources; for a client that looks for the socket. No
 /// team file is touched.

@@ -11,9 +11,11 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 
 #include "poller/context/message_life.hpp"
+#include "poller/control/known_socket.hpp"
 #include "poller/control/server.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/ledger/ledger.hpp"
@@ -91,6 +93,7 @@ class Daemon {
          Telemetry& telemetry, Ledger& ledger)
       : config_(config),
         written_(loaded.daemon),
+        unconfigured_(loaded.unconfigured),
         options_(options),
         telemetry_(telemetry),
         quarantine_(files_, config.state_dir + "/quarantine"),
@@ -118,6 +121,7 @@ class Daemon {
           "a command on the control socket threw: " + problem.message;  // ours, and unforeseen: leave in good order
       stop();
     };
+    known_at_.emplace(config_);
     auto server = ControlServer::bind(context_.get_executor(), config_.socket, std::move(handler), std::move(report));
     if (!server) return server.error();
     server_ = std::move(*server);
@@ -183,10 +187,14 @@ class Daemon {
   Result<ReloadReport> reload() {
     auto loaded = config::load(options_.sources, config::Environment::from_process());
     if (loaded.problems.empty() && loaded.teams.empty()) loaded.problems.emplace_back(no_team);
+    if (loaded.unconfigured && !unconfigured_)  // whose teams have been served is not let go of because files are gone
+      loaded.problems.push_back(config::team_folder(config::Environment::from_process()) +
+                                ": holds no team file any more; to watch all teams instead, start anew");
     for (const auto& problem : loaded.problems) telemetry_.emit(Event::daemon_reload_refused, {{"reason", problem}});
     if (!loaded.problems.empty()) return Error{"config.refused", joined(loaded.problems, "\n")};
 
     for (const auto& warning : loaded.warnings) telemetry_.emit(Event::daemon_warning, {{"reason", warning}});
+    unconfigured_ = loaded.unconfigured;
     if (!options_.log_level) telemetry_.set_level(loaded.daemon.log.level);
     auto report = loop_.reload(teams_of(loaded));
     report.restart = fixed_settings_changed(written_, loaded.daemon);
@@ -203,6 +211,7 @@ class Daemon {
 
   const config::DaemonConfig& config_;
   const config::DaemonConfig& written_;
+  bool unconfigured_;
   const RunOptions& options_;
   Telemetry& telemetry_;
   asio::io_context context_{1};
@@ -220,6 +229,7 @@ class Daemon {
   asio::signal_set stop_signals_;
   asio::signal_set reload_signals_;
   std::unique_ptr<ControlServer> server_;
+  std::optional<KnownSocket> known_at_;
   std::string failure_;
 };
 

@@ -11,4 +11,7 @@ namespace inbox_poller::schema {
 /// swapped; case is no matter), or that goes on behind it; empty when none is near: a third of its letters at most.
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
 
+/// The same as the end of a sentence: `; did you mean "demo"?`, or nothing.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
+
 }  // namespace inbox_poller::schema

@@ -10,6 +10,7 @@
 
 #include "config/units.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/control/known_socket.hpp"
 #include "poller/clock.hpp"
 #include "schema/envelope.hpp"
 
@@ -36,7 +37,7 @@ Result<std::string> Context::socket_path() const {
     return path.lexically_normal().string();
   }
   const config::Loaded loaded = config::load_daemon_settings(config::Environment::from_process());
-  if (loaded.problems.empty()) return loaded.daemon.socket;
+  if (loaded.problems.empty()) return reachable_socket(loaded.daemon);
   std::string all;
   for (const std::string& problem : loaded.problems) all += (all.empty() ? "" : "\n") + problem;
   return Error{"config.invalid", all};

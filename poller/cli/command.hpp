@@ -109,11 +109,22 @@ struct Command {
 };
 std::span<const Command> commands();
 
+/// What `--version` tells: version, commit, and the libraries that it was built with.
+std::string version_text();
+
 /// The parser with everything that the commands declare.
 std::unique_ptr<CLI::App> command_line(Context&);
 
+/// The command of this name below this one, or null.
+const CLI::App* command_below(const CLI::App& above, const std::string& name);
+
+/// Prints what may stand in the place of the last of these words, one a line, with what it is behind a tab.
+ExitCode complete(Context&, const CLI::App& line, const std::vector<std::string>& words);
+
 /// A command's help that teaches: a paragraph, then examples.
 void explain(CLI::App& command, const std::string& help);
+/// Of a command with exit codes of its own, which `help` tells.
+void explain_alone(CLI::App& command, const std::string& help);
 
 /// An option that takes a duration such as 20s; anything else is a wrong command line.
 CLI::Option* add_duration(CLI::App& command, const std::string& name, std::optional<config::Duration>& into,
@@ -123,6 +134,9 @@ config::Duration read_duration(const std::string& option, const std::string& tex
 
 /// Who commands, for the record; not a proof of anything.
 std::string user_name();
+
+/// What `doctor` does.
+ExitCode examine_all(Context&, const config::Sources&);
 
 /// The options that say where the configuration is.
 void add_sources(CLI::App& command, config::Sources& sources);

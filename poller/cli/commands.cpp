@@ -13,11 +13,11 @@ namespace inbox_poller::poller::cli {
 using Declare = void(CLI::App&, Context&);
 Declare declare_ack, declare_allow, declare_approve, declare_assign, declare_box, declare_box_abandon, declare_box_claim,
     declare_box_complete, declare_box_heartbeat, declare_box_inbox, declare_box_post, declare_box_recv,
-    declare_box_send, declare_box_sweep, declare_box_try_recv, declare_broadcast, declare_check_config,
+    declare_box_send, declare_box_sweep, declare_box_try_recv, declare_broadcast, declare_check_config, declare_completion,
     declare_decisions, declare_deny, declare_doctor, declare_history, declare_hook, declare_hook_install,
-    declare_hook_uninstall, declare_hook_wait, declare_hook_worker, declare_inbox, declare_inbox_clear,
+    declare_help, declare_hook_uninstall, declare_hook_wait, declare_hook_worker, declare_inbox, declare_init, declare_inbox_clear,
     declare_inbox_list, declare_inbox_mark_read, declare_inbox_send, declare_inbox_show, declare_inbox_unread,
-    declare_lead, declare_lead_run, declare_mcp, declare_mcp_install, declare_mcp_uninstall, declare_mode,
+    declare_lead, declare_lead_run, declare_manual, declare_mcp, declare_mcp_install, declare_mcp_uninstall, declare_mode,
     declare_pending, declare_quarantine, declare_recv, declare_reload, declare_resume, declare_revoke, declare_rules,
     declare_run, declare_send, declare_shutdown, declare_shutdowns, declare_status, declare_tasks,
     declare_tasks_requeue, declare_tasks_show, declare_trace, declare_wait, declare_metrics;
@@ -86,9 +86,13 @@ constexpr Command all_commands[] = {
     {"mcp install", Group::deliver, "Put this server into the settings of a client", declare_mcp_install},
     {"mcp uninstall", Group::deliver, "Take it out again", declare_mcp_uninstall},
 
+    {"init", Group::set_up, "Look at what is there, and write the first team file", declare_init},
     {"run", Group::set_up, "Run the daemon", declare_run},
     {"check-config", Group::set_up, "Check the configuration and print what is in effect", declare_check_config},
     {"reload", Group::set_up, "Read the configuration again, without a break", declare_reload},
+    {"completion", Group::set_up, "Print what a shell needs to complete our words", declare_completion},
+    {"manual", Group::set_up, "Write the manual pages", declare_manual},
+    {"help", Group::set_up, "Explain a command: help COMMAND", declare_help},
 };
 // clang-format on
 
@@ -103,6 +107,9 @@ constexpr const char* exit_codes =
     "  2  the command line or the configuration is wrong (a command line with `hook`: 1)\n"
     "  3  no daemon answers on the control socket\n"
     "  4  there is nothing: no message to receive, no such id\n";
+
+constexpr const char* every_commands_options =
+    "Options of every command, before or behind it: --socket PATH, --team NAME, --json, -h, --help\n\n";
 
 constexpr const char* example =
     "\nA daemon, and a person who answers:\n"
@@ -146,7 +153,30 @@ std::string unknown_command(const CLI::App& line) {
 
 std::span<const Command> commands() { return all_commands; }
 
-void explain(CLI::App& command, const std::string& help) { command.footer("\n" + help + "\n\n" + exit_codes); }
+const CLI::App* command_below(const CLI::App& above, const std::string& name) {
+  for (const CLI::App* one : above.get_subcommands([](const CLI::App*) { return true; }))
+    if (one->get_name() == name) return one;
+  return nullptr;
+}
+
+void explain(CLI::App& command, const std::string& help) {
+  command.footer("\n" + help + "\n\n" + every_commands_options + exit_codes);
+}
+
+void explain_alone(CLI::App& command, const std::string& help) {
+  command.footer("\n" + help + '\n' + every_commands_options);
+}
+
+/// Reached with nothing behind it only: run_command_line() makes `COMMAND --help` of the words.
+void declare_help(CLI::App& command, Context& context) {
+  explain(command,
+          "The same as `COMMAND --help`; without a command, as `--help`.\n\n"
+          "Example:\n"
+          "  inbox-poller help hook install");
+  auto words = std::make_shared<std::vector<std::string>>();
+  command.add_option("COMMAND", *words, "The command's words");
+  command.callback([words, &command, &context] { context.exit_code = context.print(command.get_parent()->help()); });
+}
 
 std::unique_ptr<CLI::App> command_line(Context& context) {
   auto line = std::make_unique<CLI::App>(about, "inbox-poller");
@@ -154,7 +184,7 @@ std::unique_ptr<CLI::App> command_line(Context& context) {
   line->get_formatter()->column_width(28);
   line->require_subcommand(1);
   line->fallthrough();  // global options may stand behind the command too
-  line->set_version_flag("--version", "inbox-poller " INBOX_POLLER_VERSION);
+  line->set_version_flag("-V,--version", version_text());
   line->add_option("--socket", context.socket, "The daemon's control socket (default: as configured)")
       ->type_name("PATH");
   line->add_option("--team", context.team, "The team; may be left out where there is only one")->type_name("NAME");
@@ -181,6 +211,14 @@ int run_command_line(std::vector<std::string> arguments, Console& console, RunDa
   // `args` starts us without any.
   const bool may_be_hook =
       arguments.empty() || std::find(arguments.begin(), arguments.end(), "hook") != arguments.end();
+  if (!arguments.empty() && arguments.front() == "__complete")
+    return static_cast<int>(complete(context, *line, {arguments.begin() + 1, arguments.end()}));
+  if (!arguments.empty() && arguments.front() == "help" && (arguments.size() == 1 || !arguments[1].starts_with('-'))) {
+    arguments.erase(arguments.begin());
+    const CLI::App* here = line.get();
+    for (const std::string& word : arguments) here = here == nullptr ? nullptr : command_below(*here, word);
+    if (here != nullptr) arguments.emplace_back("--help");  // otherwise it is said which word is none
+  }
   std::reverse(arguments.begin(), arguments.end());  // the order CLI11 takes a vector in
   try {
     line->parse(std::move(arguments));

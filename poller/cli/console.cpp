@@ -93,12 +93,20 @@ Result<std::string> Console::read_all(std::size_t most) {
   }
 }
 
+Result<std::string> Console::read_line() {
+  char line[256];
+  ssize_t count = 0;
+  do count = ::read(in_, line, sizeof line);
+  while (count < 0 && errno == EINTR);
+  if (count <= 0) return Error{"input.ended", "the input ended"};
+  return std::string(line, std::find(line, line + count, '\n'));
+}
+
 bool Console::confirm(std::string_view question) {
   if (::isatty(in_) == 0) return false;
   explain(std::string(question) + " [y/N] ");
-  char answer[64];  // a terminal gives one line at a time
-  const ssize_t count = ::read(in_, answer, sizeof answer);
-  return count > 0 && (answer[0] == 'y' || answer[0] == 'Y');
+  const auto answer = read_line();
+  return answer && (answer->starts_with('y') || answer->starts_with('Y'));
 }
 
 int Console::columns() const {

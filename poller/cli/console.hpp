@@ -29,6 +29,9 @@ class Console {
   /// All of the input; an error when it is longer than `most`.
   [[nodiscard]] Result<std::string> read_all(std::size_t most);
 
+  /// A line of the input without its end, as a terminal gives one at a time; an error at the end of the input.
+  [[nodiscard]] Result<std::string> read_line();
+
   struct Beginning {
     std::string text;
     bool is_cut = false;

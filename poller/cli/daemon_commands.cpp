@@ -1,4 +1,5 @@
 // `run`, `check-config`, `reload` and `resume`: the daemon itself.
+#include <algorithm>
 #include <boost/json.hpp>
 #include <map>
 #include <memory>
@@ -6,7 +7,9 @@
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/survey.hpp"
+#include "poller/cli/team_files.hpp"
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
+#include "schema/nearest.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -85,11 +88,41 @@ json::object loaded_json(const config::Loaded& loaded, WorkerProcesses& processe
           {"problems", strings(loaded.problems)}};
 }
 
+/// What is watched where nothing is configured, and what to do for more.
+void tell_unconfigured(const Context& context) {
+  const auto environment = config::Environment::from_process();
+  PosixFileSystem files;
+  const config::TeamConfig any = any_team("", environment);
+  const auto teams = look_around(files, SystemClock(), any);
+  static_cast<void>(context.print(context.console.fit(unconfigured_text(any, teams, config::team_folder(environment)))));
+}
+
+/// Teams that are not there, each with what its name may be a slip of.
+std::string unmatched(const config::Loaded& loaded) {
+  PosixFileSystem files;
+  std::string text;
+  for (const config::LoadedTeam& team : loaded.teams) {
+    const config::TeamSettings& wanted = team.config.team;
+    if (wanted.is_glob() || wanted.transport != config::Transport::claude) continue;
+    config::TeamConfig any = team.config;
+    any.team.name = "*";
+    const auto places = find_teams(files, any);
+    std::vector<std::string> names;
+    if (places)
+      for (const TeamPlace& place : *places) names.push_back(place.name);
+    if (std::find(names.begin(), names.end(), wanted.name) != names.end()) continue;
+    text += team.config.source + ": there is no team \"" + wanted.name + "\" below " + wanted.root + " yet" +
+            schema::did_you_mean(wanted.name, names) + '\n';
+  }
+  return text;
+}
+
 ExitCode check_config(Context& context, const config::Sources& sources) {
   const config::Loaded loaded = config::load(sources, config::Environment::from_process());
   const bool good = loaded.problems.empty();
   for (const std::string& problem : loaded.problems) context.console.explain(printable(problem) + '\n');
   for (const std::string& warning : loaded.warnings) context.console.explain("WARNING: " + printable(warning) + '\n');
+  if (good) context.console.explain(printable_block(unmatched(loaded), ""));
   ExitCode printed = ExitCode::done;
   SystemProcesses system;
   const SystemClock clock;
@@ -141,7 +174,8 @@ void declare_run(CLI::App& command, Context& context) {
   explain(command,
           "Polls the inboxes of the configured teams until SIGTERM or SIGINT. It stays in the foreground;\n"
           "a service manager may start it (it reports readiness to systemd). One daemon serves any\n"
-          "number of teams, and a second one on the same state folder refuses to start.\n\n"
+          "number of teams, and a second one on the same state folder refuses to start. Where nothing is\n"
+          "configured it watches every team, writes nothing to any, and says what leads on.\n\n"
           "Examples:\n"
           "  inbox-poller run\n"
           "  inbox-poller run --config my-team.toml --log-format text\n"
@@ -176,6 +210,7 @@ void declare_run(CLI::App& command, Context& context) {
       }
       options->socket = *path;
     }
+    if (config::is_unconfigured(options->sources, config::Environment::from_process())) tell_unconfigured(context);
     context.exit_code = static_cast<ExitCode>(context.run_daemon(*options));
   });
 }

@@ -9,6 +9,7 @@
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/status_text.hpp"
+#include "poller/control/known_socket.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -45,9 +46,9 @@ Result<std::vector<Pane>> list_panes(const std::vector<std::string>& tmux, Proce
 
 Installation installation(const Context& context, const config::Sources& sources) {
   Installation at{config::Environment::from_process(), {}, false, "", Error{std::string(code::no_daemon), ""}};
-  at.unconfigured = is_unconfigured(sources, at.environment);
+  at.unconfigured = config::is_unconfigured(sources, at.environment);
   at.loaded = at.unconfigured ? config::load_daemon_settings(at.environment) : config::load(sources, at.environment);
-  at.socket = at.loaded.daemon.socket;
+  at.socket = reachable_socket(at.loaded.daemon);
   if (!context.socket.empty())
     if (const Result<std::string> path = context.socket_path()) at.socket = *path;
   Result<ControlClient> client = ControlClient::connect(at.socket);
@@ -76,7 +77,9 @@ std::string section_text(const Console& console, const Section& section) {
   return text + '\n';
 }
 
-ExitCode doctor(Context& context, const config::Sources& sources) {
+}  // namespace
+
+ExitCode examine_all(Context& context, const config::Sources& sources) {
   PosixFileSystem files;
   const SystemClock clock;
   SystemProcesses processes;
@@ -109,6 +112,8 @@ ExitCode doctor(Context& context, const config::Sources& sources) {
   return static_cast<ExitCode>(errors > 0 ? 2 : warnings > 0 ? 1 : 0);
 }
 
+namespace {
+
 /// For a container's health check: one question to the daemon, one line, no file touched.
 ExitCode quick_doctor(Context& context) {
   Result<ControlClient> client = context.connect();
@@ -134,12 +139,12 @@ ExitCode quick_doctor(Context& context) {
 
 void declare_doctor(CLI::App& command, Context& context) {
   auto sources = std::make_shared<config::Sources>();
-  command.footer(std::string("\n") + help);
+  explain_alone(command, help);
   add_sources(command, *sources);
   auto is_quick = std::make_shared<bool>(false);
   command.add_flag("--quick", *is_quick, "Only ask the daemon, for a health check: a line, and the same codes");
   command.callback([&context, sources, is_quick] {
-    context.exit_code = *is_quick ? quick_doctor(context) : doctor(context, *sources);
+    context.exit_code = *is_quick ? quick_doctor(context) : examine_all(context, *sources);
   });
 }
 

@@ -50,7 +50,7 @@ ExitCode fail(const Context& context, const Error& error) {
 Result<std::vector<TeamPlace>> teams_in_question(const InboxOptions& options, FileSystem& files, std::string& looked) {
   const auto environment = config::Environment::from_process();
   std::vector<config::TeamConfig> configs;
-  if (!options.root.empty() || is_unconfigured(options.sources, environment)) {
+  if (!options.root.empty() || config::is_unconfigured(options.sources, environment)) {
     const std::string root =
         options.root.empty() ? "" : std::filesystem::absolute(options.root).lexically_normal().string();
     configs.push_back(any_team(root, environment));

@@ -147,8 +147,9 @@ void add_oddities(const Console& console, const json::object& team, std::vector<
 std::string asks_text(const Console& console, const json::object& asks) {
   const long long pending = number_of(asks, "pending");
   if (pending == 0) return "none is open";
+  const std::string subject = cut(text_of(asks, "oldest_subject"), 60);
   return console.loud(std::to_string(pending) + " pending") + " (the oldest " + ago(number_of(asks, "oldest_ms")) +
-         "): inbox-poller pending";
+         (subject.empty() ? "" : ", " + subject) + "): inbox-poller pending";
 }
 
 }  // namespace

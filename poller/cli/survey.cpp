@@ -5,7 +5,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/mailbox/arrays/array_entry.hpp"
@@ -37,16 +36,6 @@ void count_entries(const InboxDocument& document, InboxSight& sight) {
 void wait_here(std::chrono::milliseconds duration) {
   boost::asio::io_context context;
   boost::asio::steady_timer(context, duration).wait();
-}
-
-bool is_unconfigured(const config::Sources& sources, const config::Environment& environment) {
-  if (!sources.files.empty() || !sources.dir.empty()) return false;
-  const bool named = environment.xdg_config_home.starts_with('/');
-  const std::string base = named ? environment.xdg_config_home : environment.home + "/.config";
-  std::error_code failure;
-  std::filesystem::directory_iterator files(base + "/inbox-poller/teams.d", failure);
-  if (failure) return failure == std::errc::no_such_file_or_directory;  // what cannot be read is for load() to tell
-  return std::none_of(begin(files), end(files), [](const auto& file) { return file.path().extension() == ".toml"; });
 }
 
 config::TeamConfig any_team(std::string root, const config::Environment& environment) {

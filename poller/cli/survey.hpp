@@ -31,9 +31,6 @@ struct TeamPlace {
   [[nodiscard]] std::string folder() const { return config.team.root + "/" + name; }
 };
 
-/// True when neither the command line nor the default folder names a team file.
-bool is_unconfigured(const config::Sources&, const config::Environment&);
-
 /// Every team below `root` (empty: the default one), as a file would have it that says nothing else.
 config::TeamConfig any_team(std::string root, const config::Environment&);
 

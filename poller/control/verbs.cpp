@@ -9,6 +9,7 @@
 
 #include "poller/control/request.hpp"
 #include "poller/control/views.hpp"
+#include "schema/nearest.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -195,8 +196,10 @@ Verbs::TeamPtr Verbs::team_of(const Object& request, Object& problem) const {
   } else if (teams.size() == 1) {
     return teams.front();
   }
+  std::vector<std::string> known;
+  for (const auto& team : teams) known.push_back(team->context().name);
   std::string names;
-  for (const auto& team : teams) names += (names.empty() ? "" : ", ") + team->context().name;
+  for (const auto& one : known) names += (names.empty() ? "" : ", ") + one;
   if (names.empty()) {
     std::string waited;
     for (const auto& config : loop_.configs())
@@ -205,7 +208,8 @@ Verbs::TeamPtr Verbs::team_of(const Object& request, Object& problem) const {
   } else if (name.empty()) {
     problem = refuse("team.ambiguous", "several teams are served; say which with --team: " + names);
   } else {
-    problem = refuse("team.unknown", "no team called \"" + name + "\" is served; served: " + names);
+    problem = refuse("team.unknown", "no team called \"" + name + "\" is served; served: " + names +
+                                         schema::did_you_mean(name, known));
   }
   return nullptr;
 }

@@ -17,6 +17,7 @@ boost::json::object reply(const LeadVerdict& verdict) {
                              {"decision", config::to_string(verdict.decision)},
                              {"rule", verdict.rule},
                              {"reason", verdict.reason}};
+  if (verdict.by_person) answer["by_person"] = true;
   if (!verdict.updated_input.empty()) answer["updated_input"] = verdict.updated_input;
   return answer;
 }
@@ -25,9 +26,15 @@ boost::json::object reply(const LeadVerdict& verdict) {
 
 asio::awaitable<boost::json::object> Verbs::judge(TeamPtr team, Object request, SessionPtr session) {
   LeadAsks asks(team->context(), team->asks());
-  const LeadCall call{text(request, "id"), text(request, "tool"), text(request, "input"), text(request, "cwd")};
+  const bool preview = flag(request, "preview");
+  LeadCall call{text(request, "id"), text(request, "tool"), text(request, "input"), text(request, "cwd")};
+  if (preview) call.tool += " (a preview)";  // the name of no tool: no rule is made of it, and none is for it
   if (const auto problem = LeadAsks::problem_of(call)) co_return refuse(*problem);
   const bool may_wait = flag(request, "wait") && asks.may_open();
+  if (preview && !may_wait)
+    co_return refuse("request.not_applicable", "the prompts of team " + team->context().name +
+                                                   "'s lead are not put before a person here: that needs "
+                                                   "`permissions = true` under [lead], and a role that answers asks");
   std::optional<handlers::Ask> ask;
   if (may_wait) {  // asked before, by somebody whose connection broke: the ask stands, or its decision
     auto known = asks.find(call);
@@ -35,7 +42,7 @@ asio::awaitable<boost::json::object> Verbs::judge(TeamPtr team, Object request, 
     ask = std::move(*known);
   }
   if (!ask) {
-    const auto verdict = asks.judge(call);
+    const auto verdict = preview ? Result<LeadVerdict>(LeadAsks::of_preview()) : asks.judge(call);
     if (!verdict) co_return refuse(verdict.error());
     if (verdict->decision != config::Action::ask || !may_wait) co_return reply(*verdict);
     auto opened = asks.open(call, *verdict);

@@ -8,6 +8,7 @@
 #include "poller/memory.hpp"
 #include "poller/pause.hpp"
 #include "schema/ids.hpp"
+#include "schema/nearest.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -107,6 +108,7 @@ ReloadReport PollLoop::reload(std::vector<config::TeamConfig> configs) {
     }
   }
   configs_ = std::move(configs);
+  looked_for_.clear();
   timer_.cancel();
   return report;
 }
@@ -146,7 +148,7 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
     return warn_once("\"" + name + "\" below " + config.team.root + " is not a name a team can have: left alone");
   const auto is_there = system_of(config).is_team(services_.files, config, name);
   if (!is_there) return warn_once(is_there.error().message);
-  if (!*is_there) return;
+  if (!*is_there) return tell_neighbour(config, name);
 
   auto team = std::make_shared<Team>(services_, config, name);
   if (auto restored = team->restore(); !restored) {
@@ -258,6 +260,16 @@ bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
   team->hears_changes(reason.empty());
   told = std::move(reason);
   return true;
+}
+
+/// Whoever mistyped the name of his team waits for one that never comes.
+void PollLoop::tell_neighbour(const config::TeamConfig& config, const std::string& name) {
+  if (config.team.is_glob() || !looked_for_.insert(name).second) return;
+  const auto there = system_of(config).list(services_.files, config);
+  if (!there || std::find(there->begin(), there->end(), name) != there->end()) return;
+  if (const auto meant = schema::did_you_mean(name, *there); !meant.empty())
+    services_.telemetry.emit(Event::daemon_warning, {{"reason", "there is no team \"" + name + "\" below " +
+                                                                    config.team.root + " yet" + meant}});
 }
 
 void PollLoop::warn_once(const std::string& text) {

@@ -57,6 +57,7 @@ class PollLoop {
   void ended_beside(const std::string& name);
   /// Ends the service of this team after its poll under way.
   void let_go(const std::string& name);
+  void tell_neighbour(const config::TeamConfig& config, const std::string& name);
   /// For what every look at the teams finds again.
   void warn_once(const std::string& text);
 
@@ -73,6 +74,7 @@ class PollLoop {
                                         // of it has ended
   std::set<std::string> warned_;        // what was wrong at the last look at the teams
   std::set<std::string> wrong_;         // what is wrong at this one
+  std::set<std::string> looked_for_;    // teams that were not there, and whose neighbours were looked at
   bool started_ = false;                // the first look is over
   bool stopping_ = false;
 };

@@ -31,6 +31,10 @@ std::optional<Error> LeadAsks::problem_of(const LeadCall& call) {
   return std::nullopt;
 }
 
+LeadVerdict LeadAsks::of_preview() {
+  return {config::Action::ask, "", "only the beginning of it is known, which no rule can judge", {}};
+}
+
 Result<LeadVerdict> LeadAsks::judge(const LeadCall& call) {
   auto verdict = handlers::judge_lead(call.tool, call.input, call.cwd, context_.view());
   const auto committed = context_.commit([&](EventBatch& events) -> Status {
@@ -118,8 +122,9 @@ Result<std::optional<LeadVerdict>> LeadAsks::decision(const Ask& request) {
   if (decided.state == AskState::withdrawn)
     return std::optional(LeadVerdict{config::Action::ask, decided.rule, decided.reason, {}});
   if (decided.state != AskState::approved)
-    return std::optional(LeadVerdict{config::Action::deny, decided.rule, decided.reason, {}});
-  LeadVerdict allowed{config::Action::allow, decided.rule, decided.reason, {}};
+    return std::optional(LeadVerdict{
+        config::Action::deny, decided.rule, decided.reason, {}, decided.state == AskState::denied});
+  LeadVerdict allowed{config::Action::allow, decided.rule, decided.reason, {}, true};
   // Approved with another input: that is what the row holds now (Asks::decide).
   if (handlers::digest_of({decided.subject, decided.body}) != decided.content_hash)
     allowed.updated_input = decided.body;

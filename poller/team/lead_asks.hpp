@@ -24,6 +24,7 @@ struct LeadVerdict {
   std::string rule;
   std::string reason;
   std::string updated_input;  // with an approval: what is to run instead; empty: as it was asked
+  bool by_person = false;     // said in so many words, and not by a rule or a deadline
 };
 
 class LeadAsks {
@@ -33,6 +34,8 @@ class LeadAsks {
   /// Why nobody could judge this call; empty when it can be.
   [[nodiscard]] static std::optional<Error> problem_of(const LeadCall&);
 
+  /// What is said of a call of which only the beginning is known: it is for a person.
+  [[nodiscard]] static LeadVerdict of_preview();
   /// What the rules say, recorded.
   Result<LeadVerdict> judge(const LeadCall&);
 

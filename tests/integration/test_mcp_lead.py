@@ -7,6 +7,7 @@ import time
 
 from case import ProcessTest
 from daemon import alone, team_toml, wait_for
+from jsonl_team import JsonlTeam, Worker as JsonlWorker
 from mcp import McpClient
 
 LEAD_TOOLS = ["pending", "approve", "deny", "shutdown", "status"]
@@ -110,6 +111,13 @@ class McpLead(LeadTest):
             self.assertIn("would obey", self.client.refusal("send", to="ada", type="t", payload=payload))
         self.assertIn("its workers are: ada, bob", self.client.refusal("send", to="nobody", type="t", payload="x"))
         self.assertIn("in_reply_to", self.client.refusal("send", to="ada", type="t", payload="x", in_reply_to="m"))
+        self.team.say("ada", "which branch?\nI have two")
+        asked = self.client.tool("recv", timeout_s=30)["message"]["id"]
+        self.assertIn("came from ada", self.client.refusal("send", to="bob", type="t", payload="x", in_reply_to=asked))
+        answer = self.client.tool("send", to="ada", type="t", payload="main", in_reply_to=asked)["message"]
+        self.assertEqual(answer["in_reply_to"], asked)
+        wait_for("ada sees what is answered", lambda: 'In answer to your message "which branch?":\nmain' in [
+            e["text"] for e in json.loads(self.team.inbox("ada").read_text())])
         self.assertIn("match_type", self.client.refusal("recv", match_type="t"))
         self.assertIn("no tasks", self.client.refusal("claim"))
         self.assertEqual(self.client.tool("inbox")["unread"], 0)
@@ -185,6 +193,37 @@ class McpLead(LeadTest):
         self.assertLess(time.monotonic() - begun, 2)
 
 
+class McpLeadOfLines(LeadTest):
+    """A lead whose team has JSONL inboxes: the same tools over the same daemon."""
+
+    def test_every_tool_does_what_it_does_elsewhere_or_says_why_not(self):
+        team = JsonlTeam(self.folder)
+        self.make_daemon(team.toml(more="[lead]\nmcp_tools = true\n")).start()
+        alice = JsonlWorker(team, "alice", "approve", 0.02)
+        self.stops.append(alice.stop)
+        self.client = self.connect()
+        names = [tool["name"] for tool in self.client.ask("tools/list")["result"]["tools"]]
+        self.assertEqual(names, ["send", "recv", "try_recv", "inbox", *LEAD_TOOLS])
+        team.say("alice", "which branch?")
+        message = self.client.tool("recv", timeout_s=30)["message"]
+        self.assertEqual((message["from"], message["payload"]), ("alice", "which branch?"))
+        self.client.tool("send", to="alice", type="t", payload="main", in_reply_to=message["id"])
+        wait_for("alice has it", lambda: [m for m in alice.find("message") if m["content"].endswith('which branch?":\nmain')])
+        self.assertEqual(self.client.tool("try_recv"), {"message": None})
+        self.assertEqual(self.client.tool("inbox")["unread"], 0)
+        team.say("alice", "Plan", "plan_approval", request_id="00000009", plan="rebase")
+        asks = wait_for("the plan waits", lambda: self.client.tool("pending")["asks"])
+        self.assertIn("rebase", json.dumps(asks))
+        self.assertIn("for a person", self.client.refusal("approve", id="00000009", key=asks[0]["message_key"]))
+        self.daemon.cli("approve", "00000009")
+        wait_for("it is approved", lambda: [m for m in alice.find("plan_approval_response") if m["approve"] is True])
+        self.assertEqual(self.client.tool("status")["teams"][0]["team"], "crew")
+        self.assertEqual(self.client.tool("shutdown", member="alice", reason="done")["shutdowns"][0]["by"], "lead")
+        for name, arguments in (("post", {"payload": 1}), ("claim", {}), ("complete", {"task_id": "1", "result": 1}),
+                                ("heartbeat", {"task_id": "1"}), ("abandon", {"task_id": "1", "reason": "r"}), ("sweep", {})):
+            self.assertIn("no tasks", self.client.refusal(name, **arguments))
+
+
 class Channel(LeadTest):
     VIA = '[delivery]\nvia = ["channel", "file"]\nfile = "%s"\n'
 
@@ -213,6 +252,42 @@ class Channel(LeadTest):
         self.assertEqual(self.client.tool("ack", key=event["meta"]["key"]), {"acknowledged": 1})
         self.chat(delivered=1, assumed=0)
         self.assertEqual(self.client.tool("ack", key="unknown"), {"acknowledged": 0})
+
+    def test_a_prompt_of_the_session_is_put_before_a_person_and_never_before_a_rule(self):
+        self.out = self.folder / "out.jsonl"
+        self.start((self.VIA % self.out) + "[lead]\npermissions = true\nmcp_tools = true\n", "--channel")
+        wait_for("the channel stands", lambda: self.rung("channel")["available"])
+
+        def ask(id, tool="Bash", preview="git status"):  # a rule of this team allows that
+            self.client.say("notifications/claude/channel/permission_request", request_id=id, tool_name=tool,
+                            description="look", input_preview=preview)
+            return wait_for("it is open", lambda: [a for a in self.daemon.ask("pending")["asks"] if a["request_id"].endswith(id)])[0]
+
+        def answers():
+            return [n["params"] for n in self.client.notifications if n["method"] == "notifications/claude/channel/permission"]
+
+        first = ask("abcde")
+        self.assertEqual(first["asker"], "team-lead")
+        self.assertRegex(first["subject"], r"^Bash \(a preview\)")
+        self.assertIn("git status", self.daemon.cli("pending").stdout)
+        self.assertEqual(self.daemon.ask("approve", id=first["request_id"], tools=True)["code"], "answer.not_asked")
+        self.assertEqual(self.daemon.ask("approve", id=first["request_id"], always=True, by="carol")["code"], "rule.none_safe")
+        self.assertTrue(self.daemon.ask("approve", id=first["request_id"], by="carol")["ok"])
+        self.client.wait("the word goes back", lambda: answers() == [{"request_id": "abcde", "behavior": "allow"}])
+        second = ask("bcdef", preview="rm -rf /")  # and a rule denies that
+        self.daemon.ask("deny", id=second["request_id"], by="carol", reason="no")
+        self.client.wait("that one too", lambda: answers()[1:] == [{"request_id": "bcdef", "behavior": "deny"}])
+        third = ask("cdefg")
+        self.daemon.ask("approve", id=third["request_id"], by="carol", input='{"command":"true"}')
+        wait_for("it says so", lambda: "another input" in self.client.said())
+        for id in ("ab", "abcdl", "ABCDE"):
+            self.client.say("notifications/claude/channel/permission_request", request_id=id, tool_name="Bash")
+        fourth = ask("defgh")
+        self.assertEqual(len(self.daemon.ask("pending")["asks"]), 1)
+        self.client.process.kill()
+        wait_for("nobody waits for it any more", lambda: not self.daemon.ask("pending")["asks"])
+        self.assertEqual(self.daemon.ask("trace", id=fourth["request_id"])["requests"][0]["state"], "withdrawn")
+        self.assertEqual(len(answers()), 2)
 
     def test_a_way_that_is_not_named_pushes_nothing_and_says_why(self):
         self.start("", "--channel")

@@ -27,6 +27,7 @@ class Subjects(ProcessTest):
         printed = "Bash: GH_TOKEN=*** git push \\x1b[2Jx (+1 lines)"
         self.assertEqual(self.pending_id(ask)["subject"], subject)
         self.assertEqual(self.status()["asks"]["oldest_subject"], subject)
+        self.assertIn("GH_TOKEN=*** git push \\x1b[2Jx", self.daemon.cli("status").stdout)
         self.assertIn("(%s)" % printed, self.daemon.cli("approve", ask).stdout)
         self.answer(self.worker, ask)
         for command in (("decisions",), ("trace", ask), ("history",)):

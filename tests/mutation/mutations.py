@@ -544,7 +544,7 @@ MUTATIONS = [
              Script("tests/integration/test_mcp_lead.py", "McpLead.test_without_the_setting_the_tools_are_not_shown_and_refuse")),
     Mutation("orders-as-messages", "a tool's message is never an order or an answer to a worker",
              "poller/cli/mcp/lead_box.cpp",
-             "  if (is_obeyed(text))\n",
-             "  if (false && is_obeyed(text))\n",
+             "  if (is_obeyed(*text))\n",
+             "  if (false && is_obeyed(*text))\n",
              Script("tests/integration/test_mcp_lead.py", "McpLead.test_send_reaches_the_worker_and_an_order_is_no_message")),
 ]

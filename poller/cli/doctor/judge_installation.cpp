@@ -26,8 +26,8 @@ std::string octal(unsigned mode) {
 
 Findings judge_configuration(const config::Loaded& loaded, bool unconfigured) {
   if (unconfigured && loaded.problems.empty())
-    return {{Severity::note, "config.none", "no team is configured: teams are looked for in the default folder", "",
-             "inbox-poller run --help"}};
+    return {{Severity::note, "config.none", "no team is configured: `inbox-poller run` would only watch what is there", "",
+             "inbox-poller init"}};
   Findings findings;
   for (const std::string& problem : loaded.problems)
     findings.push_back({Severity::error, "config.problem", problem, "", "inbox-poller check-config"});

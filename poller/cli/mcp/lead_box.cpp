@@ -11,6 +11,7 @@
 #include "poller/pause.hpp"
 #include "schema/codec.hpp"
 #include "schema/envelope.hpp"
+#include "schema/printable.hpp"
 #include "schema/teammate_message.hpp"
 
 namespace inbox_poller::poller::cli::mcp {
@@ -22,6 +23,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
+constexpr std::size_t most_quoted = 80;  // bytes of a message that is answered
 constexpr milliseconds connecting{1000};
 constexpr milliseconds answering_a_list{1000};  // the client waits for it before it does anything
 constexpr milliseconds late{2000};              // behind the end of a wait: the daemon hangs
@@ -63,25 +65,54 @@ Result<std::optional<LeadBox::Task>> LeadBox::claim(const std::optional<std::str
 }
 
 Result<LeadBox::Message> LeadBox::send(const Letter& letter) {
-  if (!letter.in_reply_to.empty())
-    return Error{"box.unsupported", "a message to a worker cannot say what it answers: leave in_reply_to out, and say it "
-                                    "in the payload"};
-  const std::string text =
-      letter.payload.is_string() ? std::string(letter.payload.get_string()) : schema::strict_json(letter.payload);
-  if (is_obeyed(text))
+  auto text = answered_line(letter);
+  if (!text) return text.error();
+  *text += letter.payload.is_string() ? std::string(letter.payload.get_string()) : schema::strict_json(letter.payload);
+  if (is_obeyed(*text))
     return Error{"payload.invalid",
                  "a worker would obey this payload as an order or an answer: those are given with approve, deny and "
                  "shutdown. Send words, or leave \"type\" out of the payload"};
-  json::object request{{"to", letter.to}, {"text", text}};
+  json::object request{{"to", letter.to}, {"text", *text}};
   if (letter.type != "message") request["summary"] = letter.type;
   auto answer = ask_daemon(place_, "send", std::move(request));
   if (!answer) return answer.error();
-  return Message{{"id", raw_text_of(*answer, "message_key")},
-                 {"from", actor_},
-                 {"to", letter.to},
-                 {"type", letter.type},
-                 {"payload", letter.payload},
-                 {"ts", static_cast<double>(now_ms()) / 1000}};
+  Message message{{"id", raw_text_of(*answer, "message_key")},
+                  {"from", actor_},
+                  {"to", letter.to},
+                  {"type", letter.type},
+                  {"payload", letter.payload},
+                  {"ts", static_cast<double>(now_ms()) / 1000}};
+  if (!letter.in_reply_to.empty()) message["in_reply_to"] = letter.in_reply_to;
+  return message;
+}
+
+Result<std::string> LeadBox::answered_line(const Letter& letter) const {
+  if (letter.in_reply_to.empty()) return std::string();
+  const auto known = heard_.find(letter.in_reply_to);
+  if (known == heard_.end())
+    return Error{"request.unknown", "this session was handed no message \"" + letter.in_reply_to +
+                                        "\": leave in_reply_to out, or give the id of one that recv returned"};
+  if (known->second.from != letter.to)
+    return Error{"request.unknown", "message " + letter.in_reply_to + " came from " + known->second.from +
+                                        ": an answer goes to whom it answers, or leave in_reply_to out"};
+  return "In answer to your message \"" + known->second.beginning + "\":\n";
+}
+
+void LeadBox::remember(const std::string& key, const json::object& message) {
+  const std::string summary = raw_text_of(message, "summary");
+  std::string text = summary.empty() ? raw_text_of(message, "text") : summary;
+  text.resize(std::min(text.find('\n'), text.size()));
+  if (text.size() > most_quoted) {
+    text.resize(most_quoted);
+    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U) text.pop_back();
+    if (!text.empty()) text.pop_back();  // the first byte of that character
+    text += "…";
+  }
+  if (heard_.insert_or_assign(key, Heard{raw_text_of(message, "from"), schema::printable(text)}).second)
+    remembered_.push_back(key);
+  if (remembered_.size() <= most_remembered) return;
+  heard_.erase(remembered_.front());
+  remembered_.pop_front();
 }
 
 /// What a worker wrote is made as safe as in a block: a model reads it.
@@ -146,6 +177,7 @@ asio::awaitable<Result<std::optional<HandOut>>> LeadBox::recv_over(ControlClient
   out.message = shown(*messages.front());
   out.attempts = static_cast<std::uint32_t>(std::max(1LL, number_of(*messages.front(), "attempts")));
   out.ticket = raw_text_of(*messages.front(), "message_key");
+  remember(out.ticket, *messages.front());
   lent_.insert_or_assign(out.ticket, std::move(client));
   co_return std::optional(std::move(out));
 }

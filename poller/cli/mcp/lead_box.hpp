@@ -5,6 +5,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,6 +46,9 @@ class LeadBox : public Operations {
 
  private:
   static Error no_tasks();
+  /// The line that says to a worker, in whose inbox there is no field for it, which message of his is answered.
+  Result<std::string> answered_line(const Letter&) const;
+  void remember(const std::string& key, const boost::json::object& message);
   /// Until there is a message, the time is over, or the daemon does not serve us.
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv_once(std::chrono::milliseconds within);
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv_over(ControlClient client,
@@ -54,6 +58,13 @@ class LeadBox : public Operations {
   boost::asio::io_context& loop_;
   LeadPlace place_;
   std::string actor_ = "lead";
+  struct Heard {
+    std::string from;
+    std::string beginning;  // what its sender recognizes it by
+  };
+  static constexpr std::size_t most_remembered = 1000;
+  std::map<std::string, Heard> heard_;  // by message key: what was handed out
+  std::deque<std::string> remembered_;  // those keys, the oldest first
   std::map<std::string, ControlClient> lent_;  // by message key: the connection that has it
 };
 

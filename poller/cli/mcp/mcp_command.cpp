@@ -8,11 +8,14 @@
 #include "poller/cli/command.hpp"
 #include "poller/cli/mcp/lead_box.hpp"
 #include "poller/cli/mcp/channel.hpp"
+#include "poller/cli/mcp/relay.hpp"
 #include "poller/cli/mcp/serve.hpp"
 #include "poller/cli/mcp/servers.hpp"
 #include "poller/mailbox/maildir/maildir_operations.hpp"
 
 namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
 
 namespace {
 
@@ -33,12 +36,17 @@ ExitCode serve_lead(Context& context, const mcp::Server::Settings& settings) {
   mcp::LeadBackend backend(loop, box, place);
   if (!settings.channel) return mcp::serve(context, loop, backend, settings);
   mcp::Server* server = nullptr;
-  const auto push = [&](boost::json::object params) { server->notify("notifications/claude/channel", std::move(params)); };
+  const auto push = [&](json::object params) { server->notify("notifications/claude/channel", std::move(params)); };
   mcp::Channel channel(loop, {*socket, context.team, "channel", false, {}}, push, complain);
   backend.push_over(channel);
+  const auto answer = [&](json::object params) {
+    server->notify("notifications/claude/channel/permission", std::move(params));
+  };
+  mcp::Relay relay(loop, place, answer, complain);
   return mcp::serve(context, loop, backend, settings, [&](mcp::Server& began) {
     server = &began;
     began.client_is_ready = [&channel] { channel.start(); };
+    began.client_asks = [&relay](const json::object& params) { relay.asked(params); };
   });
 }
 

@@ -93,6 +93,8 @@ void Server::hear(std::string_view line) {
 
 void Server::hear(const Notification& said) {
   if (said.method == "notifications/initialized") return client_is_ready();
+  if (settings_.channel && said.method == "notifications/claude/channel/permission_request")
+    return client_asks(said.params);
   if (said.method != "notifications/cancelled") return;
   if (const json::value* const id = said.params.if_contains("requestId")) cancel(json::serialize(*id));
 }
@@ -125,7 +127,8 @@ void Server::initialize(const Request& request) {
   const bool known =
       wanted != nullptr && std::any_of(std::begin(legacy), std::end(legacy), [&](auto one) { return is(*wanted, one); });
   json::object capabilities{{"tools", json::object()}};
-  if (settings_.channel) capabilities["experimental"] = json::object{{"claude/channel", json::object()}};
+  if (settings_.channel) capabilities["experimental"] = json::object{{"claude/channel", json::object()},
+                                               {"claude/channel/permission", json::object()}};
   answer(request.id, Era::legacy,
          {{"protocolVersion", known ? *wanted : json::value(*std::rbegin(legacy))},
           {"capabilities", std::move(capabilities)},

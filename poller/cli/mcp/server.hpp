@@ -54,6 +54,8 @@ class Server {
   void notify(std::string_view method, boost::json::object params);
   /// Called once the client has said that it is ready to hear such things.
   std::function<void()> client_is_ready = [] {};
+  /// Called with what the client says of a permission prompt of its own, where there is a channel.
+  std::function<void(const boost::json::object&)> client_asks = [](const boost::json::object&) {};
 
   /// The client says nothing more: who waits is ended, what works goes on.
   void input_ended();

@@ -23,8 +23,8 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 const Words every_command = {"run",        "check-config", "status",    "pending",   "approve", "deny",
                              "send",       "broadcast",    "lead",      "recv",      "ack",     "trace",
                              "quarantine", "shutdown",     "shutdowns", "mode",      "allow",   "revoke",
-                             "rules",      "reload",       "resume",    "decisions", "history", "wait",
-                             "metrics"};
+                             "rules",      "reload",       "resume",    "decisions", "history", "init",       "help",
+                             "completion", "manual",     "wait",      "metrics"};
 
 json::object one_message(const std::string& key = "k1") {
   return {{"messages",
@@ -51,7 +51,13 @@ TEST_CASE("every command has a help with an example and the exit codes") {
   }
   for (const char* command : {"install", "uninstall", "wait", "worker"})
     CHECK(has(run_cli(dir, {"hook", command, "--help"}).out, "(a command line with `hook`: 1)"));
-  CHECK(run_cli(dir, {"--version"}).out == "inbox-poller " INBOX_POLLER_VERSION "\n");
+  const std::string version = run_cli(dir, {"--version"}).out;
+  CHECK(version.starts_with("inbox-poller " INBOX_POLLER_VERSION "\ncommit "));
+  for (const char* library : {"Boost 1.", "SQLite 3.", "OpenSSL 3.", "spdlog 1.", "toml++ 3.", "CLI11 2."})
+    CHECK(has(version, library));
+  CHECK(run_cli(dir, {"-V"}).out == version);
+  CHECK(run_cli(dir, {"help"}).out == all.out);
+  CHECK(run_cli(dir, {"help", "run"}).out == run_cli(dir, {"run", "--help"}).out);
 }
 
 TEST_CASE("a wrong command line is told on the error output and leaves with 2") {

@@ -781,6 +781,37 @@ TEST_CASE("what is no readable file is named, and the other files are still chec
         std::string::npos);
 }
 
+TEST_CASE("where no team file is named and none is there, every team is observed and none is written to") {
+  const Folder folder;
+  Environment environment = ann;
+  environment.xdg_config_home = folder / "";
+  while (environment.xdg_config_home.ends_with('/')) environment.xdg_config_home.pop_back();
+  const std::string files = environment.xdg_config_home + "/inbox-poller/teams.d";
+  CHECK(team_folder(environment) == files);
+  const auto is_observed = [&] {
+    const Loaded loaded = load({}, environment);
+    CHECK(loaded.unconfigured == is_unconfigured({}, environment));
+    if (!loaded.unconfigured) return false;
+    REQUIRE(loaded.teams.size() == 1);
+    CHECK(loaded.problems.empty());
+    CHECK(loaded.teams[0].config.team.role == Role::observer);
+    CHECK(loaded.teams[0].config.team.claims("any"));
+    CHECK(joined(loaded.warnings).find("nothing is configured") != std::string::npos);
+    return true;
+  };
+  CHECK(is_observed());
+  fs::create_directories(files);
+  CHECK(is_observed());
+  std::ofstream(files + "/.hidden.toml") << "x";
+  std::ofstream(files + "/notes.txt") << "x";
+  CHECK(is_observed());
+  std::ofstream(files + "/broken.toml") << "x";  // somebody has configured something: a mistake is told, not passed over
+  CHECK_FALSE(is_observed());
+  CHECK_FALSE(load({}, environment).problems.empty());
+  CHECK_FALSE(is_unconfigured({{"a.toml"}, "", ""}, environment));
+  CHECK_FALSE(is_unconfigured({{}, "/nowhere", ""}, environment));  // what is named has to be there
+}
+
 TEST_CASE("two files for one team are a problem, also when a glob covers a name") {
   const Folder folder;
   folder.write("a.toml", "[team]\nname = \"session-*\"\n");

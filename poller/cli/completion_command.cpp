@@ -1,0 +1,181 @@
+// `completion`: what a shell offers behind TAB, out of the table of commands and the options that those declare. The
+// shells' scripts only call `inbox-poller __complete WORDS…`; what is open right now (asks, workers, teams) comes from
+// the daemon.
+#include <boost/json.hpp>
+#include <memory>
+#include <utility>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+constexpr std::chrono::milliseconds most_for_values{300};  // a person has pressed a key
+
+constexpr std::string_view bash_script = R"(_inbox_poller() {
+  local IFS=$'\n'
+  COMPREPLY=($(inbox-poller __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
+  [ "${#COMPREPLY[@]}" -gt 0 ] || compopt -o default
+}
+complete -F _inbox_poller inbox-poller
+)";
+constexpr std::string_view zsh_script = R"(#compdef inbox-poller
+_inbox_poller() {
+  local -a found
+  found=("${(@f)$(inbox-poller __complete "${(@)words[2,CURRENT]}" 2>/dev/null | sed 's/:/\\:/g; s/\t/:/')}")
+  if [[ -n "$found" ]]; then _describe inbox-poller found; else _files; fi
+}
+compdef _inbox_poller inbox-poller
+)";
+constexpr std::string_view fish_script =
+    "complete -c inbox-poller -f -a '(inbox-poller __complete (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'\n";
+
+struct Offer {
+  std::string word;
+  std::string what;
+};
+using Offers = std::vector<Offer>;
+
+void each_of(const Context& context, std::string_view verb, std::string_view list,
+             const std::function<void(const json::object&)>& take) {
+  const auto socket = context.socket_path();
+  auto client = socket ? ControlClient::connect(*socket, most_for_values) : Result<ControlClient>(socket.error());
+  if (!client) return;
+  const auto answer = context.ask(*client, verb, {}, most_for_values);
+  if (!answer) return;
+  for (const json::object* one : objects_of(*answer, list)) take(*one);
+}
+
+Offers asks(const Context& context) {
+  Offers offers;
+  each_of(context, "pending", "asks", [&](const json::object& ask) {
+    offers.push_back({raw_text_of(ask, "request_id"), raw_text_of(ask, "asker") + ": " + raw_text_of(ask, "subject")});
+  });
+  return offers;
+}
+
+Offers teams(const Context& context) {
+  Offers offers;
+  each_of(context, "status", "teams",
+          [&](const json::object& team) { offers.push_back({raw_text_of(team, "team"), raw_text_of(team, "role")}); });
+  return offers;
+}
+
+Offers workers(const Context& context) {
+  Offers offers;
+  each_of(context, "status", "teams", [&](const json::object& team) {
+    for (const json::object* worker : objects_of(team, "members"))
+      offers.push_back({raw_text_of(*worker, "name"), "in team " + raw_text_of(team, "team")});
+  });
+  return offers;
+}
+
+Offers commands_of(const CLI::App& app) {
+  Offers offers;
+  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (!one->get_group().empty()) offers.push_back({one->get_name(), one->get_description()});
+  return offers;
+}
+
+/// What an argument of this command may be now; by what the argument is called.
+Offers arguments_of(const Context& context, const CLI::App& command, const std::string& argument) {
+  const std::string& name = command.get_name();
+  if (argument == "ID" && (name == "approve" || name == "deny" || name == "trace")) return asks(context);
+  if (argument == "TO" || argument == "MEMBER") return workers(context);
+  if (name != "help" && name != "completion") return {};
+  if (name == "completion") return {{"bash", ""}, {"zsh", ""}, {"fish", ""}};
+  return commands_of(*command.get_parent());
+}
+
+/// Longest name first: "--team" and not "-t".
+std::string long_name(const CLI::Option& option) {
+  const auto& names = option.get_lnames();
+  if (!names.empty()) return "--" + names.front();
+  return option.get_snames().empty() ? "" : '-' + option.get_snames().front();
+}
+
+const CLI::Option* find_option(const CLI::App& app, const std::string& word) {
+  for (const CLI::App* here = &app; here != nullptr; here = here->get_parent())
+    if (const CLI::Option* option = here->get_option_no_throw(word)) return option;
+  return nullptr;
+}
+
+bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
+
+Offers options_of(const CLI::App& app) {
+  Offers offers;
+  for (const CLI::App* here = &app; here != nullptr; here = here->get_parent())
+    for (const CLI::Option* option : here->get_options())
+      if (!option->get_positional() && !long_name(*option).empty() && !option->get_group().empty())
+        offers.push_back({long_name(*option), option->get_description()});
+  return offers;
+}
+
+/// What may stand in the place of the last of these words.
+Offers offers_for(const Context& context, const CLI::App& line, std::vector<std::string> words) {
+  const std::string last = words.empty() ? "" : words.back();
+  if (!words.empty()) words.pop_back();
+  const CLI::App* here = &line;
+  const CLI::Option* wants = nullptr;
+  std::size_t positions = 0;
+  for (const std::string& word : words) {
+    if (wants != nullptr) {
+      wants = nullptr;
+    } else if (word.starts_with('-')) {
+      const CLI::Option* const option = find_option(*here, word);
+      wants = option != nullptr && takes_value(*option) ? option : nullptr;
+    } else if (const CLI::App* const below = command_below(*here, word)) {
+      here = below;
+    } else {
+      ++positions;
+    }
+  }
+  if (wants != nullptr) return long_name(*wants) == "--team" ? teams(context) : Offers();
+  if (last.starts_with('-')) return options_of(*here);
+  Offers offers = positions == 0 ? commands_of(*here) : Offers();
+  std::size_t place = 0;
+  for (const CLI::Option* option : here->get_options()) {
+    if (!option->get_positional()) continue;
+    const bool repeats = option->get_items_expected_max() > 1;
+    if (place++ != positions && !repeats) continue;
+    const Offers more = arguments_of(context, *here, option->get_name(true));
+    offers.insert(offers.end(), more.begin(), more.end());
+  }
+  return offers;
+}
+
+}  // namespace
+
+ExitCode complete(Context& context, const CLI::App& line, const std::vector<std::string>& words) {
+  const std::string last = words.empty() ? "" : words.back();
+  std::string text;
+  for (const Offer& offer : offers_for(context, line, words)) {
+    // A word that would need quoting, or has odd characters, is not typed for anybody.
+    if (offer.word.empty() || !offer.word.starts_with(last) || shell_word(offer.word) != offer.word) continue;
+    text += offer.word + '\t' + printable(offer.what) + '\n';
+  }
+  return context.print(text);
+}
+
+void declare_completion(CLI::App& command, Context& context) {
+  auto shell = std::make_shared<std::string>();
+  explain(command,
+          "Prints what the shell needs for TAB to complete commands, options, and what is there right now: open asks\n"
+          "with what they are, workers, teams. A package puts these into their places; by hand:\n\n"
+          "Examples:\n"
+          "  inbox-poller completion bash > ~/.local/share/bash-completion/completions/inbox-poller\n"
+          "  inbox-poller completion zsh > ~/.zfunc/_inbox-poller\n"
+          "  inbox-poller completion fish > ~/.config/fish/completions/inbox-poller.fish");
+  command.add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}).description(""));
+  command.callback([shell, &context] {
+    context.exit_code = context.print(*shell == "bash" ? bash_script : *shell == "zsh" ? zsh_script : fish_script);
+  });
+}
+
+}  // namespace inbox_poller::poller::cli

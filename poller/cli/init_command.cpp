@@ -1,0 +1,249 @@
+// `init`: looks at what is there, asks at most five questions, shows the team file and writes it.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "poller/cli/clients.hpp"
+#include "poller/cli/command.hpp"
+#include "poller/cli/printable.hpp"
+#include "poller/cli/settings_change.hpp"
+#include "poller/cli/team_files.hpp"
+#include "schema/hook_settings.hpp"
+#include "schema/nearest.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace {
+
+struct InitOptions {
+  std::string role;
+  std::string allow;
+  std::string way;
+  bool yes = false;
+};
+
+/// What lies around, as init tells it and takes its suggestions from.
+struct Surroundings {
+  config::Environment environment;
+  config::TeamConfig any;
+  std::string folder;  // of team files
+  std::vector<SeenTeam> teams;
+  std::vector<Client> clients;
+  bool in_tmux = false;
+  std::string settings;  // the client's, of this user
+  bool has_hooks = false;
+  bool has_daemon = false;
+};
+
+bool has_our_hooks(FileSystem& files, const std::string& path) {
+  const auto settings = read_settings(files, path);
+  if (!settings || !settings->text) return false;
+  const auto hooks = schema::hooks_in(*settings->text);
+  return hooks && std::any_of(hooks->begin(), hooks->end(), [](const auto& one) { return one.ours.has_value(); });
+}
+
+Result<Surroundings> look_around_us(const Context& context) {
+  Surroundings at;
+  at.environment = config::Environment::from_process();
+  at.folder = config::team_folder(at.environment);
+  if (at.folder.empty())
+    return Error{std::string(code::bad_path), "neither XDG_CONFIG_HOME nor HOME names a folder, as an absolute path"};
+  at.any = any_team("", at.environment);
+  PosixFileSystem files;
+  auto teams = look_around(files, SystemClock(), at.any);
+  if (!teams) return teams.error();
+  at.teams = *std::move(teams);
+  at.clients = find_clients();
+  const char* const tmux = std::getenv("TMUX");
+  at.in_tmux = tmux != nullptr && *tmux != '\0';
+  if (const auto path = settings_path("user")) {
+    at.settings = path->string();
+    at.has_hooks = has_our_hooks(files, at.settings);
+  }
+  const auto socket = context.socket_path();
+  at.has_daemon = socket && ControlClient::connect(*socket).ok();
+  return at;
+}
+
+std::string surroundings_text(const Surroundings& at) {
+  std::string text = "Teams below " + printable(at.any.team.root) + ":\n";
+  text += at.teams.empty() ? "  none yet\n" : seen_text(at.teams);
+  std::string clients;
+  for (const Client& client : at.clients) clients += (clients.empty() ? "" : ", ") + printable(to_string(client));
+  text += "Clients in PATH: " + (clients.empty() ? "none" : clients) + '\n';
+  if (!at.settings.empty())
+    text += "Our hooks in " + printable(at.settings) + ": " + (at.has_hooks ? "yes" : "no") + '\n';
+  return text + "This terminal is " + (at.in_tmux ? "" : "not ") + "in tmux. " +
+         (at.has_daemon ? "A daemon runs.\n" : "No daemon runs.\n");
+}
+
+struct Possible {
+  std::string value;
+  std::string words;
+};
+
+/// Asks a person, where there is one.
+class Questions {
+ public:
+  Questions(Context& context, bool may_ask) : context_(context), may_ask_(may_ask) {}
+
+  /// The answer by its number; what is suggested for an empty line, and where nobody can be asked.
+  std::string ask(const std::string& question, const std::vector<Possible>& possible, const std::string& suggested) {
+    if (!may_ask_) return suggested;
+    std::string text = '\n' + question + '\n';
+    std::size_t usual = 0;
+    for (std::size_t i = 0; i < possible.size(); ++i) {
+      if (possible[i].value == suggested) usual = i;
+      text += "  " + std::to_string(i + 1) + "  " + possible[i].words + '\n';
+    }
+    for (;;) {
+      context_.console.explain(text + "Number [" + std::to_string(usual + 1) + "]: ");
+      const auto line = context_.console.read_line();
+      if (!line || line->empty()) return suggested;
+      const long number = std::strtol(line->c_str(), nullptr, 10);
+      if (number >= 1 && number <= static_cast<long>(possible.size()))
+        return possible[static_cast<std::size_t>(number) - 1].value;
+      text = "That is none of them.\n";
+    }
+  }
+
+ private:
+  Context& context_;
+  bool may_ask_;
+};
+
+std::string asked_team(Questions& questions, const Surroundings& at) {
+  std::vector<Possible> possible;
+  std::size_t sessions = 0;
+  for (const SeenTeam& team : at.teams) {
+    possible.push_back({team.place.name, printable(team.place.name)});
+    if (team.place.name.starts_with("session-")) ++sessions;
+  }
+  if (sessions > 0) possible.push_back({"session-*", "session-*: each that a client makes for a session"});
+  possible.push_back({"*", "every team, also those that come"});
+  if (possible.size() == 1) return possible.front().value;
+  const bool only_sessions = sessions == at.teams.size();
+  return questions.ask("Which team is it about?", possible, only_sessions ? "session-*" : possible.front().value);
+}
+
+TeamChoice choose(Questions questions, const InitOptions& options, const std::string& team, const Surroundings& at) {
+  const auto given_or = [](const std::string& given, auto asked) { return given.empty() ? asked() : given; };
+  const bool lead_lives =
+      std::any_of(at.teams.begin(), at.teams.end(), [](const SeenTeam& one) { return one.has_lead_process; });
+  TeamChoice choice;
+  choice.team = given_or(team, [&] { return asked_team(questions, at); });
+  choice.role = given_or(options.role, [&] {
+    return questions.ask("Who reads the lead's inbox?",
+                         {{"leader", "nobody else: asks are answered here, and the lead's mail is kept for it"},
+                          {"front", "a client that leads: your rules answer before it does, all else stays its"},
+                          {"observer", "somebody; only watch, and write nothing"}},
+                         lead_lives ? "front" : "leader");
+  });
+  if (choice.role == "observer") return choice;
+  choice.may_look = given_or(options.allow, [&] {
+                      return questions.ask("What may workers do without asking you?",
+                                           {{"nothing", "nothing"},
+                                            {"looking", "look: git status, diff, log, ls; read in their own folder"}},
+                                           "nothing");
+                    }) == "looking";
+  if (choice.role == "front") return choice;
+  choice.way = given_or(options.way, [&] {
+    return questions.ask("How does the lead get its mail?",
+                         {{"any", "by the first way that is there"},
+                          {"hook", "an interactive client, by its hooks"},
+                          {"stdin", "a headless client, started by `inbox-poller lead run`"},
+                          {"socket", "a program of yours, which asks for it"}},
+                         "any");
+  });
+  if (choice.way == "any") choice.way.clear();
+  return choice;
+}
+
+/// Why this team cannot get a file of its own; empty when it can.
+std::string conflict(const config::TeamSettings& wanted, const Surroundings& at) {
+  const config::Loaded loaded = config::load({}, at.environment);
+  if (loaded.unconfigured) return {};
+  for (const config::LoadedTeam& team : loaded.teams)
+    if (team.config.team.root == wanted.root && (team.config.team.claims(wanted.name) || wanted.claims(team.config.team.name)))
+      return team.config.source + " speaks about such a team already: change that file, or move it away";
+  return {};
+}
+
+std::string next_text(const TeamChoice& choice, const Surroundings& at) {
+  std::string text = "Next:\n";
+  text += at.has_daemon ? "    inbox-poller reload\n" : "    inbox-poller run\n";
+  const bool by_hook = choice.role == "leader" && (choice.way.empty() || choice.way == "hook");
+  if (by_hook && !at.has_hooks && !at.clients.empty()) text += "    inbox-poller hook install\n";
+  if (choice.way == "stdin")
+    text += "    inbox-poller lead run -- claude -p --input-format stream-json --output-format stream-json\n";
+  if (choice.way == "socket") text += "    inbox-poller recv --follow --acks\n";
+  if (choice.role != "observer") text += "    inbox-poller pending --watch\n";
+  return text;
+}
+
+ExitCode init(Context& context, const InitOptions& options) {
+  const auto found = look_around_us(context);
+  if (!found) return context.fail(found.error());
+  const Surroundings& at = *found;
+  if (!context.json) {
+    const ExitCode told = context.print(context.console.fit(surroundings_text(at)));
+    if (told != ExitCode::done) return told;
+  }
+  const bool may_ask = !options.yes && !context.json && ::isatty(context.console.in()) != 0;
+  const TeamChoice choice = choose(Questions(context, may_ask), options, context.team, at);
+  const std::string path = at.folder + '/' + team_file_name(choice.team);
+  const std::string text = team_file_text(choice);
+  std::vector<std::string> problems;
+  std::vector<std::string> warnings;
+  const config::TeamSettings wanted =
+      config::parse_team(text, path, at.environment, problems, warnings).config.team;
+  if (!problems.empty()) return context.fail({"config.invalid", problems.front()});
+  if (const std::string why = conflict(wanted, at); !why.empty()) return context.fail({"config.claimed", why});
+  const auto names = team_names(at.teams);
+  if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return wanted.claims(name); }) && !wanted.is_glob())
+    context.console.complain(printable("there is no team \"" + wanted.name + "\" below " + wanted.root + " yet" +
+                                       schema::did_you_mean(wanted.name, names)));
+  ::umask(077);  // whoever may write a team file may widen its rules
+  SettingsChange change;
+  change.file = path;
+  change.yes = options.yes;
+  change.change = [&](const Settings& there) -> Result<std::optional<std::string>> {
+    if (there.text) return Error{"config.claimed", "is there already: change it, or move it away"};
+    return std::optional(text);
+  };
+  const ExitCode written = change_settings(context, change);
+  if (written != ExitCode::done || context.json) return written;
+  static_cast<void>(context.print("\n"));
+  static_cast<void>(examine_all(context, {}));  // to be read; the file is written whatever it says
+  return context.print('\n' + next_text(choice, at));
+}
+
+}  // namespace
+
+void declare_init(CLI::App& command, Context& context) {
+  auto options = std::make_shared<InitOptions>();
+  explain(command,
+          "Looks at the teams, the clients, tmux and hooks of this machine, and asks at most five questions: which\n"
+          "team, who reads its lead's inbox, what workers may do unasked, how the lead gets its mail, and whether\n"
+          "to write the file, which it shows. Then it runs `doctor`. Options answer before anything is asked;\n"
+          "with --yes nothing is, and what no option says is as suggested.\n\n"
+          "Examples:\n"
+          "  inbox-poller init\n"
+          "  inbox-poller init --team demo --role front --allow looking --yes");
+  const auto one_of = [&](const char* name, std::string& into, const char* line, std::set<std::string> words) {
+    command.add_option(name, into, line)->type_name("WORD")->check(CLI::IsMember(std::move(words)).description(""));
+  };
+  one_of("--role", options->role, "leader, front or observer", {"leader", "front", "observer"});
+  one_of("--allow", options->allow, "nothing; or looking: git status, diff, log, ls, reading", {"nothing", "looking"});
+  one_of("--via", options->way, "any, hook, stdin or socket: how the lead gets its mail",
+         {"any", "hook", "stdin", "socket"});
+  command.add_flag("--yes", options->yes, "Write without asking");
+  command.callback([options, &context] { context.exit_code = init(context, *options); });
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,242 @@
+"""The way in for somebody who has configured nothing: `run` that only watches, `init`, help, and a socket that is found."""
+
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import unittest
+
+import team as wire
+from case import ProcessTest
+from daemon import alone, wait_for, write_private
+
+
+class Newcomer(ProcessTest):
+    """Teams below ~/.claude/teams, and no file of ours anywhere."""
+
+    def setUp(self):
+        super().setUp()
+        self.program = os.environ["INBOX_POLLER"]
+        self.env = dict(alone(self.folder), PATH="/usr/bin:/bin", LC_ALL="C.UTF-8")
+        self.env.pop("TMUX", None)
+        home = self.folder / "home"
+        self.teams = home / ".claude" / "teams"
+        self.files = home / "config" / "inbox-poller" / "teams.d"
+        self.out = self.folder / "out"
+        self.team = wire.Team(self.teams, "demo", ("ada", "bob"))
+        wire.Team(self.teams, "second", ("carl",))
+
+    def start(self, env=None):
+        with open(self.out, "ab") as out, open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen([self.program, "run", "--log-format", "json"], env=env or self.env,
+                                            stdin=subprocess.DEVNULL, stdout=out, stderr=log)
+        self.stops.append(self.stop)
+        wait_for("it serves", lambda: self.cli("status", expect=None, env=env).returncode == 0)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+    def cli(self, *arguments, expect=0, env=None):
+        done = subprocess.run([self.program, *arguments], env=env or self.env, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=60)
+        if expect is not None:
+            self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
+        return done
+
+    def configure(self, name, text):
+        self.files.mkdir(parents=True, mode=0o700, exist_ok=True)
+        os.chmod(self.files.parent, 0o700)
+        return write_private(self.files / (name + ".toml"), text)
+
+
+class WithoutConfiguration(Newcomer):
+    def contents(self):
+        return {path: path.read_bytes() for path in sorted(self.teams.rglob("*")) if path.is_file()}
+
+    def test_run_watches_every_team_writes_to_none_and_says_the_two_lines_that_lead_on(self):
+        self.team.say("ada", wire.permission_request("ada", "Bash", {"command": "make"}))
+        self.team.say("bob", "hello")
+        before = self.contents()
+        self.start()
+        self.assertIn("observer", self.cli("status").stdout)
+        wait_for("it has seen what is there", lambda: "hello" in self.cli("history").stdout)
+        self.assertEqual(self.contents(), before)
+        told = self.out.read_text()
+        self.assertIn("demo: lead team-lead, workers ada, bob; 2 messages for the lead, 2 unread", told)
+        self.assertIn("second: lead team-lead, workers carl", told)
+        self.assertIn(str(self.files / "demo.toml"), told)
+        self.assertIn('  [team]\n  name = "demo"\n', told)
+        self.assertIn("inbox-poller init", told)
+        self.assertIn("role observer", self.cli("send", "ada", "hi", "--team", "demo", expect=1).stderr)
+        wire.Team(self.teams, "third", ("dora",))
+        wait_for("one that comes is seen", lambda: "third" in self.cli("status").stdout)
+        # What it said to do is what works.
+        path = self.configure("demo", '[team]\nname = "demo"\n')
+        self.cli("reload")
+        self.team.say("ada", wire.permission_request("ada", "Bash", {"command": "make again"}))
+        wait_for("the ask waits for a person", lambda: "make again" in self.cli("pending").stdout)
+        # A file that is lost is no reason to let go of a team whose asks we answer.
+        os.unlink(path)
+        self.assertIn("holds no team file", self.cli("reload", expect=1).stderr)
+        self.assertIn("make again", self.cli("pending").stdout)
+        self.assertEqual(self.stop(), 0)
+
+    def test_check_config_and_doctor_say_that_nothing_is_configured(self):
+        done = self.cli("check-config")
+        self.assertIn("nothing is configured", done.stderr)
+        self.assertIn("inbox-poller init", done.stderr)
+        self.assertIn("observer", done.stdout)
+        self.assertIn("inbox-poller init", self.cli("doctor", expect=None).stdout)
+
+    def test_a_name_that_matches_nothing_is_told_with_its_nearest_neighbour(self):
+        self.configure("demo", '[team]\nname = "demmo"\n')
+        self.assertIn('did you mean "demo"?', self.cli("check-config").stderr)
+        self.start()
+        wait_for("the log tells", lambda: 'did you mean \\"demo\\"?' in (self.folder / "log").read_text())
+        self.configure("demo", '[team]\nname = "demo"\n')
+        self.cli("reload")
+        wait_for("it is served", lambda: "demo" in self.cli("status").stdout)
+        self.assertIn('did you mean "demo"?', self.cli("send", "ada", "hi", "--team", "demp", expect=1).stderr)
+
+
+class Init(Newcomer):
+    def file(self, name="demo"):
+        return (self.files / (name + ".toml")).read_text()
+
+    def test_options_answer_everything_and_the_file_is_what_the_daemon_takes(self):
+        done = self.cli("init", "--team", "demo", "--role", "leader", "--allow", "looking", "--via", "socket", "--yes")
+        self.assertIn("workers ada, bob", done.stdout)
+        self.assertIn("errors, ", done.stdout, "doctor has looked")
+        self.assertIn("    inbox-poller run\n", done.stdout)
+        self.assertIn('name = "demo"', self.file())
+        self.assertIn('via = ["socket"]', self.file())
+        self.assertEqual((self.files / "demo.toml").stat().st_mode & 0o777, 0o600)
+        self.start()
+        worker = self.start_worker(self.team, "ada")
+        ask = worker.ask("permission", tool="Bash", input={"command": "git status --short"})
+        self.assertEqual(self.answer(worker, ask)["event"], "ran")
+        self.assertIn("demo.toml", self.cli("init", "--team", "demo", "--yes", expect=1).stderr)
+        self.assertIn("demo.toml", self.cli("init", "--team", "*", "--yes", expect=1).stderr, "it would claim it too")
+
+    def test_without_a_terminal_and_without_yes_nothing_is_written(self):
+        self.assertIn("--yes", self.cli("init", expect=1).stderr)
+        self.assertFalse(self.files.exists() and list(self.files.iterdir()))
+
+    def test_a_name_of_no_team_is_told_and_written_all_the_same(self):
+        self.assertIn('did you mean "demo"?', self.cli("init", "--team", "dmo", "--yes").stderr)
+        self.assertIn('name = "dmo"', self.file("dmo"))
+
+    def test_five_questions_on_a_terminal(self):
+        outer, inner = pty.openpty()
+        process = subprocess.Popen([self.program, "init"], env=dict(self.env, TERM="dumb"), stdin=inner, stdout=inner, stderr=inner,
+                                   start_new_session=True, preexec_fn=lambda: os.umask(0o002))
+        self.stops.append(lambda: (process.kill(), process.wait(), os.close(outer), os.close(inner)))
+        said = []
+
+        def text():
+            while select.select([outer], [], [], 0)[0]:
+                said.append(os.read(outer, 65536))
+            return b"".join(said).decode()
+
+        for question, answer in (("Which team", "1"), ("Who reads", "2"), ("may workers do", "9"), ("none of them", ""),
+                                 ("Write this", "y")):
+            wait_for(question, lambda: question in text())
+            os.write(outer, answer.encode() + b"\n")
+        wait_for("it has ended", lambda: text() and process.poll() is not None, 60)
+        self.assertEqual(process.returncode, 0, text())
+        self.assertIn("inbox-poller run", text())
+        self.assertEqual(self.file(), '[team]\nname = "demo"\nrole = "front"\n')
+        self.cli("check-config")  # also with a umask that lets a group write: such a file would be refused
+
+
+class Manners(Newcomer):
+    def test_help_and_version_are_found_whatever_somebody_types(self):
+        for words in (("help",), ("-h",), ("--help",)):
+            self.assertIn("Answer asks", self.cli(*words).stdout)
+        self.assertEqual(self.cli("help", "hook", "install").stdout, self.cli("hook", "install", "--help").stdout)
+        self.assertEqual(self.cli("-V").stdout, self.cli("--version").stdout)
+        for words, meant in ((("statsu",), '"status"'), (("help", "statsu"), '"status"'), (("hook", "instal"), '"hook install"')):
+            self.assertIn("did you mean " + meant, self.cli(*words, expect=None).stderr)
+        self.cli("help", "statsu", expect=2)
+        for command in ("approve", "doctor", "run"):
+            self.assertIn("--socket PATH", self.cli(command, "--help").stdout, "what every command takes is in every help")
+
+    def test_the_socket_is_found_whatever_the_runtime_folder_is_called_on_one_side(self):
+        elsewhere = dict(self.env, XDG_RUNTIME_DIR=str(self.folder / "elsewhere"))
+        nowhere = {name: value for name, value in self.env.items() if name != "XDG_RUNTIME_DIR"}
+        for daemon in (self.env, nowhere):
+            self.start(daemon)
+            for env in (self.env, elsewhere, nowhere):
+                self.assertIn("demo", self.cli("status", env=env).stdout)
+            self.assertEqual(self.stop(), 0)
+            for env in (self.env, elsewhere, nowhere):
+                self.assertIn("inbox-poller run", self.cli("status", env=env, expect=3).stderr)
+        for daemon, others in ((self.env, (nowhere,)), (elsewhere, (self.env, nowhere)), (nowhere, (self.env, elsewhere))):
+            self.start(daemon)  # what the one before left is in nobody's way
+            for env in others:
+                self.assertIn("demo", self.cli("status", env=env).stdout)
+            self.process.kill()
+            self.process.wait()
+
+
+class Completion(Newcomer):
+    """By the words of a command line, and by the shell that is there."""
+
+    def offers(self, *words):
+        return dict(line.split("\t") for line in self.cli("__complete", *words).stdout.splitlines())
+
+    def test_commands_options_and_what_is_there_right_now(self):
+        self.assertIn("status", self.offers(""))
+        self.assertEqual(list(self.offers("hook", "inst")), ["install"])
+        self.assertEqual(list(self.offers("help", "stat")), ["status"])
+        self.assertIn("--reason", self.offers("deny", "x", "--"))
+        self.assertIn("--socket", self.offers("deny", "--so"))
+        self.assertEqual(self.offers("approve", ""), {}, "without a daemon there is nothing, and no complaint")
+        self.configure("demo", '[team]\nname = "demo"\n')
+        self.start()
+        wait_for("the team is there", lambda: self.offers("--team", "d") == {"demo": "leader"})
+        self.assertEqual(self.offers("send", ""), {"ada": "in team demo", "bob": "in team demo"})
+        self.assertEqual(self.offers("send", "ada", ""), {})
+        ask = wire.permission_request("ada", "Bash", {"command": "make"})
+        odd = dict(wire.permission_request("ada", "Bash", {"command": "make"}), request_id="$(reboot)")
+        for one in (ask, odd):
+            self.team.say("ada", one)
+        wait_for("the ask is offered", lambda: [*self.offers("approve", "")] == [ask["request_id"]])
+        self.assertRegex(self.offers("deny", "")[ask["request_id"]], "ada: Bash.*make")
+        self.assertEqual(self.offers("approve", "--note", ""), {})
+
+    def test_bash_completes_a_word(self):
+        script = self.cli("completion", "bash").stdout
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "inbox-poller").symlink_to(os.path.abspath(self.program))
+        ask = 'COMP_WORDS=(inbox-poller hook inst); COMP_CWORD=2; _inbox_poller; printf "%s\\n" "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", script + ask], env=dict(self.env, PATH="%s:/usr/bin:/bin" % (self.folder / "bin")),
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.stdout, done.stderr), ("install\n", ""))
+        for shell in ("zsh", "fish"):
+            self.assertIn("inbox-poller __complete", self.cli("completion", shell).stdout)
+            if shutil.which(shell):
+                subprocess.run([shell, "-n"], input=self.cli("completion", shell).stdout, text=True, check=True, timeout=60)
+
+    def test_every_command_has_a_manual_page(self):
+        folder = self.folder / "man1"
+        self.cli("manual", str(folder))
+        program = (folder / "inbox-poller.1").read_text()
+        for page in sorted(folder.iterdir()):
+            text = page.read_text()
+            self.assertRegex(text, r"\.SH NAME\n.+ \\- .+\n\.SH SYNOPSIS\n")
+            self.assertIn(page.stem.replace("-", "\\-"), program)
+        self.assertIn("\\-\\-reason", (folder / "inbox-poller-deny.1").read_text())
+        self.assertGreater(len(list(folder.iterdir())), 50)
+        if shutil.which("groff"):
+            said = subprocess.run(["groff", "-Kutf8", "-man", "-Tutf8", "-ww", "-z", *map(str, sorted(folder.iterdir()))], capture_output=True,
+                                  text=True, timeout=120)
+            self.assertEqual((said.returncode, said.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
