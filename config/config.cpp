@@ -9,17 +9,19 @@ bool TeamSettings::claims(std::string_view team) const {
 }
 
 std::string TeamSettings::team_folder(std::string_view team) const {
-  return transport == Transport::jsonl ? folder : root + "/" + std::string(team);
+  return transport == Transport::claude ? root + "/" + std::string(team) : folder;
 }
 
 std::string TeamSettings::inbox_folder(std::string_view team) const {
   if (transport == Transport::jsonl) return folder.ends_with("/.mailboxes") ? folder : folder + "/inbox";
+  if (transport == Transport::maildir) return folder + "/" + lead + "/new";
   return team_folder(team) + "/inboxes";
 }
 
 std::string TeamSettings::task_folder(std::string_view team) const {
   if (!tasks.empty()) return tasks;
   if (transport == Transport::jsonl) return folder.substr(0, folder.rfind('/')) + "/.tasks";
+  if (transport == Transport::maildir) return folder + "/tasks";
   const std::string all = tasks_root.empty() ? root.substr(0, root.rfind('/')) + "/tasks" : tasks_root;
   return all + "/" + std::string(team);
 }

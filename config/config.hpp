@@ -38,7 +38,7 @@ inline std::string_view to_string(Role role) { return schema::name_of(role); }
 
 /// What a leader does when somebody else turns out to consume the same inbox.
 BOOST_DEFINE_ENUM_CLASS(ForeignConsumer, stop, observe, ignore)
-BOOST_DEFINE_ENUM_CLASS(Transport, claude, jsonl)
+BOOST_DEFINE_ENUM_CLASS(Transport, claude, jsonl, maildir)
 inline std::string_view to_string(Transport transport) { return schema::name_of(transport); }
 
 /// Who is asked what no rule decides.
@@ -59,8 +59,9 @@ struct TeamSettings {
   std::string name;        // a team name or a glob such as "session-*"
   std::string root;        // absolute, links followed; the folder that holds the team folders
   std::string tasks_root;  // absolute; the folder that holds the task folders; empty: <root>/../tasks
-  std::string folder;      // absolute; transport jsonl: the team's one folder; empty elsewhere
-  std::vector<std::string> members;  // of a JSONL team that keeps no roster
+  std::string folder;      // absolute; transport jsonl or maildir: the team's one folder; empty elsewhere
+  std::vector<std::string> members;  // of a team that keeps no roster; `anybody`: whoever has a box there or writes
+  static constexpr std::string_view anybody = "*";
   std::string lead;        // the lead's member name; empty: from the roster's leadAgentId
   Role role = Role::leader;
   Transport transport = Transport::claude;
@@ -70,6 +71,7 @@ struct TeamSettings {
   std::string tasks;                 // absolute; the team's task folder; empty: <tasks_root>/<team>
   ForeignConsumer foreign_consumer = ForeignConsumer::stop;
   Duration silent_after{std::chrono::minutes(10)};  // a worker that said nothing for so long is shown as silent
+  [[nodiscard]] bool takes_anybody() const { return members.size() == 1 && members.front() == anybody; }
   /// The folder of the team of this name.
   [[nodiscard]] std::string team_folder(std::string_view team) const;
   /// The folder in which its inboxes change.
@@ -138,6 +140,14 @@ struct PersonSettings {
   std::vector<std::string> notify;  // a program that gets the ask as JSON on its standard input; empty: none; no shell
   Duration notify_timeout{std::chrono::seconds(30)};
   bool operator==(const PersonSettings&) const = default;
+};
+
+/// The task queue of a maildir, which we keep in order.
+struct TaskQueueSettings {
+  std::uint32_t max_attempts = 3;    // handed out so often and not done: a dead letter
+  std::vector<std::string> on_done;  // a program that gets each finished task as JSON on its standard input; no shell
+  Duration on_done_timeout{std::chrono::seconds(30)};
+  bool operator==(const TaskQueueSettings&) const = default;
 };
 
 /// The lead's own session.
@@ -214,6 +224,7 @@ struct TeamConfig {
   ShutdownSettings shutdown;
   DeliverySettings delivery;
   PersonSettings person;
+  TaskQueueSettings tasks;
   LeadSettings lead;
   CompactionSettings compaction;
   Limits limits;

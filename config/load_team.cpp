@@ -84,11 +84,12 @@ struct TeamReader {
     read_shutdown();
     read_delivery();
     read_person();
+    read_tasks();
     read_lead();
     read_compaction();
     read_limits();
     tell_what_lines_cannot();
-    section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "person", "lead",
+    section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "person", "tasks", "lead",
                         "compaction", "limits"});
   }
 
@@ -142,7 +143,7 @@ struct TeamReader {
     }
     team.choice("role", to.role);
     team.choice("transport", to.transport);
-    read_jsonl_team(team, to);
+    read_one_folder(team, to);
     if (to.role == Role::front) to.poll_interval = Duration(100);  // there is a lead to be ahead of
     team.duration("poll_interval", to.poll_interval, Duration(50), minutes(1));
     team.flag("watch", to.watch);
@@ -157,23 +158,37 @@ struct TeamReader {
     team.finish();
   }
 
-  /// A JSONL team is one folder, and has a roster of its own or the one that is written here.
-  void read_jsonl_team(Section& team, TeamSettings& to) {
+  /// A JSONL team and a maildir are one folder, and have a roster of their own or the one that is written here.
+  void read_one_folder(Section& team, TeamSettings& to) {
     team.path("folder", to.folder, environment.home);
-    team.list("members", to.members, sender_name);
-    const bool jsonl = to.transport == Transport::jsonl;
+    if (!team.is_written("members") || team.is_list("members")) {
+      team.list("members", to.members, sender_name);
+    } else {
+      to.members = {""};
+      team.text("members", to.members.front());
+      if (to.members.front() != TeamSettings::anybody)
+        team.reject("members", "is a list of names, or \"*\" for whoever has an inbox or writes to the lead");
+    }
+    const bool lines = to.transport == Transport::jsonl;
     for (const char* key : {"folder", "members"})
-      if (!jsonl && team.is_written(key)) team.reject(key, "is for transport = \"jsonl\" only");
-    if (!jsonl) return;
+      if (to.transport == Transport::claude && team.is_written(key))
+        team.reject(key, "is for transport = \"jsonl\" or \"maildir\" only");
+    if (to.transport == Transport::claude) return;
+    const std::string kind = lines ? "JSONL team" : "maildir";
     while (to.folder.size() > 1 && to.folder.back() == '/') to.folder.pop_back();
-    if (to.folder.empty())
-      team.reject("folder", "is missing; write the folder of the JSONL team, such as \"/project/.team\"");
+    if (to.folder.empty()) team.reject("folder", "is missing; write the folder of the " + kind);
     if (to.name.find('*') != std::string::npos)
-      team.reject("name", "stands for many teams, but a JSONL team is one folder; give it a name of its own");
+      team.reject("name", "stands for many teams, but a " + kind + " is one folder; give it a name of its own");
+    if (lines) return;
+    if (!schema::is_valid_name(to.lead) || to.lead == "tmp" || to.lead == "tasks")
+      team.reject("lead", "must name the actor whose mail is delivered: in a maildir nobody leads by himself");
+    if (to.role == Role::front)
+      team.reject("role", "is \"front\", but a maildir has no asks that a rule could answer; use \"observer\"");
   }
 
   /// What is set and cannot be carried by the lines of a JSONL team.
   void tell_what_lines_cannot() {
+    if (out.config.team.transport == Transport::maildir) return tell_what_letters_cannot();
     if (out.config.team.transport != Transport::jsonl) return;
     if (out.config.modes.on_join || !out.config.modes.members.empty())
       section("modes").reject("on_join", "cannot be carried out: JSONL teams (team.transport) know no modes; leave it out");
@@ -185,6 +200,17 @@ struct TeamReader {
            "and nothing of theirs can be ended");
     if (!section("compaction").keys().empty())
       warn("[compaction] has no effect with team.transport = \"jsonl\": an inbox is empty when it has been read");
+  }
+
+  /// The same for a maildir: letters and nothing else.
+  void tell_what_letters_cannot() {
+    if (out.config.modes.on_join || !out.config.modes.members.empty())
+      section("modes").reject("on_join", "cannot be carried out: a maildir (team.transport) knows no modes; leave it out");
+    for (const char* name : {"modes", "permissions", "sandbox", "plans", "shutdown"})
+      if (!section(name).keys().empty())
+        warn("[" + std::string(name) + "] has no effect with team.transport = \"maildir\": nobody there asks or obeys");
+    if (!section("compaction").keys().empty())
+      warn("[compaction] has no effect with team.transport = \"maildir\": what was taken stays in cur/");
   }
 
   /// [permissions] and [sandbox] have the same keys; only what a rule is differs, and which may stand under `allow`.
@@ -407,6 +433,18 @@ struct TeamReader {
     read_program(person, "notify", to.notify);
     person.duration("notify_timeout", to.notify_timeout, shortest_wait, hours(1));
     person.finish();
+  }
+
+  void read_tasks() {
+    Section tasks = section("tasks");
+    TaskQueueSettings& to = out.config.tasks;
+    if (!tasks.keys().empty() && out.config.team.transport != Transport::maildir)
+      warn("[tasks] has no effect: only a maildir (team.transport) has a task queue that we keep in order");
+    only_a_leader(!tasks.keys().empty(), "[tasks]");
+    tasks.count("max_attempts", to.max_attempts, 1, 1000);
+    read_program(tasks, "on_done", to.on_done);
+    tasks.duration("on_done_timeout", to.on_done_timeout, shortest_wait, hours(1));
+    tasks.finish();
   }
 
   void read_lead() {

@@ -57,16 +57,14 @@ std::optional<NotTaken> why_no_worker(std::string_view member, const TeamView& v
   return std::nullopt;
 }
 
-namespace {
-
-/// What lines cannot say.
 std::optional<NotTaken> why_not_carried(std::string_view what, const TeamView& view) {
-  if (view.config.team.transport != config::Transport::jsonl) return std::nullopt;
-  return NotTaken{"order.not_carried", "the team " + std::string(view.team) + " is a JSONL team (team.transport), and " +
-                                           std::string(what) + " do not exist there: its workers would not obey"};
+  const auto transport = view.config.team.transport;
+  if (transport == config::Transport::claude) return std::nullopt;
+  const std::string_view kind = transport == config::Transport::jsonl ? "JSONL team" : "maildir";
+  return NotTaken{"order.not_carried", "the team " + std::string(view.team) + " is a " + std::string(kind) +
+                                           " (team.transport), and " + std::string(what) +
+                                           " do not exist there: its workers would not obey"};
 }
-
-}  // namespace
 
 std::variant<Post, NotTaken> set_mode(std::string_view member, config::PermissionMode mode,
                                              std::string_view origin, const TeamView& view, EpochMs now_ms) {

@@ -21,6 +21,9 @@ Post order_to(std::string_view member, std::string_view text, std::string_view o
 /// Why nothing is sent to this name: no member has it, or it is the lead's own. Empty: it is a worker.
 std::optional<NotTaken> why_no_worker(std::string_view member, const TeamView&);
 
+/// What this team's mailbox system has no words for. Empty: it has.
+std::optional<NotTaken> why_not_carried(std::string_view what, const TeamView&);
+
 /// A mode_set_request, or why not: above modes.ceiling, no such member, the lead itself.
 std::variant<Post, NotTaken> set_mode(std::string_view member, config::PermissionMode, std::string_view origin,
                                              const TeamView&, EpochMs now_ms);

@@ -128,6 +128,7 @@ NextStep next_step(const Shutdown& shutdown, const ShutdownSight& sight, const c
 
 std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order, const TeamView& view, EpochMs now_ms) {
   if (auto problem = why_no_worker(order.member, view)) return *std::move(problem);
+  if (view.config.team.transport == config::Transport::maildir) return *why_not_carried("orders to end", view);
   const auto after = [now_ms](config::Duration span) { return now_ms + span.count(); };
   Shutdown shutdown;
   shutdown.request_id = "shutdown-" + std::to_string(now_ms) + "@" + schema::inbox_name(order.member);

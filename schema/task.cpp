@@ -23,7 +23,7 @@ Result<Task> decode_task(std::string_view bytes) {
   Task task;
   task.id = fields.required_string("id");
   task.status = fields.required_string("status");
-  fields.strings({{"subject", task.subject}, {"owner", task.owner}});
+  fields.strings({{"subject", task.subject}, {"owner", task.owner}, {"description", task.description}});
   task.internal = find_member(fields.token("metadata").value_or("null"), "_internal") == "true";
   if (fields.problem()) return Error{"task.field", *fields.problem()};
   return task;
@@ -45,6 +45,14 @@ Result<std::string> released(std::string_view bytes) {
     result.replace(static_cast<std::size_t>(status->data() - result.data()), status->size(), pending);
   }
   return result;
+}
+
+Result<std::string> assigned(std::string_view bytes, std::string_view owner) {
+  auto result = released(bytes);
+  if (!result) return result;
+  const auto members = scan_object(*result);
+  if (!members) return members.error();
+  return result->insert(members->back().value.end, ",\n  \"owner\": " + quote(owner));
 }
 
 }  // namespace inbox_poller::schema

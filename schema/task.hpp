@@ -12,6 +12,7 @@ namespace inbox_poller::schema {
 struct Task {
   std::string id, subject, status;  // status: pending | in_progress | completed | deleted, or something newer
   std::string owner;                // bare name or agent id; empty: nobody
+  std::string description;
   bool internal = false;            // metadata._internal: a tracker that the client keeps for itself
 
   /// True while somebody still has to do it.
@@ -22,6 +23,9 @@ struct Task {
 
 /// Errors ("task.…") name the field, what was found, what was expected.
 Result<Task> decode_task(std::string_view bytes);
+
+/// The file with this owner and the status "pending", every other byte unchanged.
+Result<std::string> assigned(std::string_view bytes, std::string_view owner);
 
 /// The file without `owner` and with the status "pending"; every other byte unchanged.
 Result<std::string> released(std::string_view bytes);

@@ -19,6 +19,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "support"))
 import team as wire  # noqa: E402
 from daemon import Daemon, Missing, wait_for, write_private  # noqa: E402
+from jsonl_team import JsonlTeam, Worker  # noqa: E402
+from maildir_team import MaildirTeam  # noqa: E402
 from stream_lead import LeadRun  # noqa: E402
 from tmux import PaneWorker, Tmux  # noqa: E402
 from worker import WorkerProcess  # noqa: E402
@@ -87,6 +89,8 @@ class Demo:
         self.ada = WorkerProcess(self.team, "ada", wire.ERA2, poll=0.1)
         self.bob = WorkerProcess(self.team, "bob", wire.ERA1, poll=0.1, on_shutdown="reject")
         self.lead = None
+        self.other = None  # the daemon of another system's chapter
+        self.stops = []
         for name in ("ada", "bob"):
             self.team.change_member(name, tmuxPaneId="in-process", backendType="in-process")
 
@@ -374,6 +378,74 @@ class Demo:
         wait_for("the lead is gone", lambda: self.daemon.ask("lead")["state"] == "gone")
         s.seen("who decided what is on record; the lead's session has ended, and the daemon knows")
 
+    def beside(self, name, make, **options):
+        """A team of another system, in a folder of its own, with a daemon of its own for this chapter."""
+        folder = self.folder / name
+        folder.mkdir(mode=0o700)
+        team = make(folder)
+        self.other = Daemon(self.daemon.program, folder, team.toml(**options)).start()
+        return team
+
+    def other_command(self, *arguments):
+        self.story.says("$", self.story.paint("1", "inbox-poller " + " ".join(shlex.quote(a) for a in arguments)))
+        done = self.other.cli(*arguments)
+        self.story.shows(done.stdout + done.stderr, limit=6)
+        return done.stdout
+
+    def hears(self, what, text):
+        def heard():
+            with self.other.connect() as control:
+                messages = control.ask("recv", max=100)["messages"]
+                control.ask("ack", keys=[m["message_key"] for m in messages])
+            return [m["text"] for m in messages if text in m["text"]]
+        return wait_for(what, heard)[0]
+
+    def lines(self):
+        s = self.story
+        s.chapter("A team whose inboxes are JSON lines, threads of one program: the same daemon leads it")
+        team = self.beside("lines", JsonlTeam)
+        worker = Worker(team, "alice")
+        self.stops.append(worker.stop)
+        team.say("alice", "The parser is done.")
+        s.says("alice", "The parser is done.   (a line in lead.jsonl)")
+        self.hears("the lead hears alice", "parser")
+        wait_for("the line is taken out", lambda: team.path("lead").stat().st_size == 0)
+        s.seen("the lead has it, and the inbox was emptied while nobody had it open")
+        team.say("alice", "Plan", "plan_approval", request_id="0a1b2c3d", plan="rewrite the lexer")
+        wait_for("the plan waits", lambda: self.other.ask("pending")["asks"])
+        self.other_command("approve", "0a1b2c3d")
+        wait_for("alice is told", lambda: [m for m in worker.find("plan_approval_response") if m["approve"]])
+        s.seen("her plan was put before a person, and her own program read the answer as its lead's")
+        self.other_command("shutdown", "alice", "--reason", "all done")
+        wait_for("alice has ended", lambda: self.other.log("shutdown.state", new="cleaned"))
+        s.seen("she agreed and ended; the roster of her program says so")
+        self.expect(self.other.stop() == 0, "the daemon did not leave with 0")
+
+    def maildir(self):
+        s = self.story
+        s.chapter("Two assistants that share a folder: letters for one of us, and a queue that loses no task")
+        program = self.folder / "merge"
+        program.write_text("#!/bin/sh\ncat > %s/merged\n" % self.folder)
+        program.chmod(0o700)
+        team = self.beside("maildir", MaildirTeam, more='[tasks]\non_done = ["%s"]\n' % program)
+        ada, bob = team.stores["ada"], team.stores["bob"]
+        ada.send("boss", "handoff", {"task": "review", "branch": "x"})
+        s.shows(self.hears("the lead hears ada", "review"), prefix="      boss | ")
+        self.other_command("send", "ada", "Two remarks are in the diff.")
+        answer = wait_for("ada has the answer", ada.try_recv)
+        s.seen("ada, another maker's program, took %r from her mailbox" % answer["payload"])
+        task = ada.post("update the changelog")
+        bob.claim(0.01)
+        s.says("bob", "takes a task, and dies over it")
+        wait_for("it is given back", lambda: self.other.log("task.given_back", request_id=task["id"]), 20)
+        name, claimed = ada.claim(60)
+        self.expect(claimed["id"] == task["id"], "another task was claimed")
+        ada.complete(name, {"branch": "changelog"})
+        wait_for("the program is told", lambda: self.other.log("task.told", request_id=task["id"]), 20)
+        self.expect("changelog" in (self.folder / "merged").read_text("utf-8"), "the program read something else")
+        s.seen("the daemon gave it back, ada finished it, and the program that merges was told once")
+        self.expect(self.other.stop() == 0, "the daemon did not leave with 0")
+
     def ends(self, an_ask):
         s = self.story
         s.chapter("Anybody can ask what became of a message")
@@ -394,15 +466,20 @@ class Demo:
         an_ask = self.crash()
         self.leads()
         self.answers()
+        self.lines()
+        self.maildir()
         self.ends(an_ask)
 
     def stop(self):
         for process in (self.ada, self.bob, self.lead):
             if process:
                 process.stop()
+        for stop in self.stops:
+            stop()
         self.tmux.stop()
-        if self.daemon.running():
-            self.daemon.kill()
+        for daemon in (self.daemon, self.other):
+            if daemon and daemon.running():
+                daemon.kill()
 
 
 def main():

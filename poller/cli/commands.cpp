@@ -11,7 +11,7 @@
 namespace inbox_poller::poller::cli {
 
 using Declare = void(CLI::App&, Context&);
-Declare declare_ack, declare_allow, declare_approve, declare_box, declare_box_abandon, declare_box_claim,
+Declare declare_ack, declare_allow, declare_approve, declare_assign, declare_box, declare_box_abandon, declare_box_claim,
     declare_box_complete, declare_box_heartbeat, declare_box_inbox, declare_box_post, declare_box_recv,
     declare_box_send, declare_box_sweep, declare_box_try_recv, declare_broadcast, declare_check_config, declare_completion,
     declare_decisions, declare_deny, declare_doctor, declare_history, declare_hook, declare_hook_install,
@@ -45,6 +45,7 @@ constexpr Command all_commands[] = {
 
     {"send", Group::act, "Send a message to one worker", declare_send},
     {"broadcast", Group::act, "Send a message to every worker", declare_broadcast},
+    {"assign", Group::act, "Give a task of the team's board to a worker", declare_assign},
     {"mode", Group::act, "Set the permission mode of a worker, or of all", declare_mode},
     {"shutdown", Group::act, "Ask a worker to end, and clean up after it", declare_shutdown},
     {"resume", Group::act, "Lead again after somebody else was found reading the lead's inbox", declare_resume},

@@ -80,7 +80,29 @@ ExitCode revoke(Context& context, const RuleOptions& options) {
                       });
 }
 
+struct AssignOptions {
+  std::string task, member;
+};
+
 }  // namespace
+
+void declare_assign(CLI::App& command, Context& context) {
+  auto options = std::make_shared<AssignOptions>();
+  explain(command,
+          "Makes the worker the task's owner in the team's task list and tells it so, as its own lead would. Not when\n"
+          "the task is finished, or somebody who is still there has it. Agents that share a folder claim their tasks\n"
+          "themselves: inbox-poller box claim.\n\n"
+          "Example: inbox-poller assign 12 alice");
+  command.add_option("TASK", options->task, "The task's id, as its file is called")->required();
+  command.add_option("WORKER", options->member, "The worker's name")->required();
+  command.callback([options, &context] {
+    context.exit_code = context.show(
+        "assign", {{"task", options->task}, {"member", options->member}, {"by", user_name()}},
+        [](const json::object& answer) -> std::string {
+          return "task " + text_of(answer, "task") + " (" + text_of(answer, "subject") + ") is " + text_of(answer, "member") + "'s\n";
+        });
+  });
+}
 
 void declare_mode(CLI::App& command, Context& context) {
   auto options = std::make_shared<ModeOptions>();

@@ -131,6 +131,10 @@ void add_oddities(const Console& console, const json::object& team, std::vector<
     if (const std::string answers = raw_text_of(*member, "answers"); !answers.empty() && answers != "count")
       rows.push_back({"answers", console.loud(text_of(*member, "name") + " takes answers from its own lead only") +
                                      ": " + text_of(*member, "answers_reason")});
+  for (const json::object* member : objects_of(team, "members"))
+    if (const long long since = number_of(*member, "unread_ms"); since != 0)
+      rows.push_back({"unread", console.loud("nobody reads the inbox of " + text_of(*member, "name")) + ": what we wrote " +
+                                    ago(since) + " stands there"});
   for (const json::object* member : objects_of(team, "unserved"))
     rows.push_back({"nobody", console.loud(text_of(*member, "name") + " is in the roster and cannot be answered") +
                                   ": " + text_of(*member, "reason") + "; start it anew under another name"});

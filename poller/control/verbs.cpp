@@ -84,6 +84,7 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
       {.name = "shutdown", .work = &Verbs::shut_down, .deed = {handlers::Right::shut_down, "ending a worker"}},
       {.name = "shutdowns", .work = &Verbs::shutdowns, .list = "shutdowns"},
       {.name = "mode", .work = &Verbs::mode, .deed = {handlers::Right::order, "setting a mode"}},
+      {.name = "assign", .work = &Verbs::assign, .deed = {handlers::Right::order, "assigning a task"}},
       {.name = "allow", .work = &Verbs::allow, .deed = {handlers::Right::keep_rules, "allowing something"}},
       {.name = "revoke", .work = &Verbs::revoke},
       {.name = "rules", .work = &Verbs::rules},

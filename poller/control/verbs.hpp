@@ -99,6 +99,7 @@ class Verbs {
   Object broadcast(Team&, const Object& request);
   Object lead(Team&, const Object& request);
   Object mode(Team&, const Object& request);
+  Object assign(Team&, const Object& request);
   Object allow(Team&, const Object& request);
   Object revoke(Team&, const Object& request);
   Object rules(Team&, const Object& request);

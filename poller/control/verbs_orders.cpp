@@ -6,6 +6,7 @@
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
+#include "schema/printable.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -119,6 +120,13 @@ json::object Verbs::mode(Team& team, const Object& request) {
   json::array sent;
   for (const auto& row : *rows) sent.push_back(Object{{"to", row.member}, {"mode", row.subject}});
   return {{"ok", true}, {"sent", std::move(sent)}};
+}
+
+json::object Verbs::assign(Team& team, const Object& request) {
+  const auto to = text(request, "member");
+  const auto task = team.assign(text(request, "task"), to, text(request, "by"));
+  if (!task) return refuse(task.error());
+  return {{"ok", true}, {"task", task->id}, {"subject", schema::printable(task->subject)}, {"member", to}};
 }
 
 json::object Verbs::allow(Team& team, const Object& request) {

@@ -88,6 +88,7 @@ json::array members_view(Team& team, EpochMs now_ms) {
   for (const auto& [name, member] : context.members) {
     if (name == context.lead) continue;
     const auto* listed = context.roster.find(name);
+    const EpochMs unread = member.present ? team.outbox().unread_since(schema::inbox_name(name)) : 0;
     members.push_back(json::object{
         {"name", name},
         {"present", member.present},
@@ -97,6 +98,7 @@ json::array members_view(Team& team, EpochMs now_ms) {
         {"task", clean(member.task)},
         {"mode", listed == nullptr ? std::string() : clean(listed->mode)},
         {"last_seen_ms", member.last_seen_ms},
+        {"unread_ms", unread > 0 && now_ms - unread > context.config.team.silent_after.count() ? unread : 0},
         {"pending", team.asks().pending_of(name)}});
     if (listed != nullptr) add_worth(members.back().as_object(), context.worth(name));
   }

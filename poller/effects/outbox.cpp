@@ -208,6 +208,15 @@ void Outbox::owed_again(const std::string& request_id) {
   std::erase_if(watched_, [](const auto& inbox) { return inbox.second.empty(); });
 }
 
+EpochMs Outbox::unread_since(const std::string& inbox) const {
+  const auto watched = watched_.find(inbox);
+  EpochMs oldest = 0;
+  if (watched == watched_.end()) return oldest;
+  for (const auto& one : watched->second)
+    oldest = oldest == 0 ? one.row.created_ms : std::min(oldest, one.row.created_ms);
+  return oldest;
+}
+
 void Outbox::abandon(const std::string& inbox) {
   const auto watched = watched_.find(inbox);
   if (watched == watched_.end()) return;

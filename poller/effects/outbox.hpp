@@ -31,6 +31,8 @@ class Outbox {
   /// The answers to this ask are owed once more, as the ledger has them: what became of the earlier writing does not
   /// matter now.
   void owed_again(const std::string& request_id);
+  /// When the oldest message of ours was made that stands in this inbox unread; 0: none does.
+  [[nodiscard]] EpochMs unread_since(const std::string& inbox) const;
   /// Nobody reads this inbox any more: its owner has left.
   void abandon(const std::string& inbox);
 

@@ -21,6 +21,20 @@ struct TasksReleased : PutResult {  // `gone`: there is no task list
   std::vector<schema::Task> tasks;  // given back by this call
 };
 
+struct TaskAssigned : PutResult {  // `refused`: as `detail` says; `already`: it is this member's
+  schema::Task task;
+};
+
+/// Why this task is not given to this member now; `done` when it can be.
+inline PutResult may_assign(const schema::Task& task, const std::string& name,
+                            const std::function<bool(const std::string& owner)>& is_there) {
+  if (!task.is_unfinished()) return {Put::refused, "task " + task.id + " is " + task.status};
+  if (task.owner == name) return {Put::already, {}};
+  if (!task.owner.empty() && is_there(task.owner))
+    return {Put::refused, "task " + task.id + " is " + task.owner + "'s, who is there"};
+  return {};
+}
+
 class Members {
  public:
   virtual ~Members() = default;
@@ -45,6 +59,9 @@ class Members {
   virtual PutResult remove_member(const std::string& name) = 0;
   /// Gives back every unfinished task of this member; tells which. What is no task is passed over.
   virtual TasksReleased release_tasks(const std::string& name, const std::string& agent_id) = 0;
+  /// Makes this member the owner of an unfinished task, unless somebody who is there has it. `gone`: no such task.
+  virtual TaskAssigned assign_task(const std::string& task, const std::string& name,
+                                   const std::function<bool(const std::string& owner)>& is_there) = 0;
 };
 
 }  // namespace inbox_poller::poller

@@ -5,6 +5,8 @@
 
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/mailbox/jsonl/jsonl_mailbox.hpp"
+#include "poller/mailbox/maildir/maildir_coordination.hpp"
+#include "poller/mailbox/maildir/maildir_mailbox.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -71,11 +73,45 @@ class Jsonl final : public MailboxSystem {
     settings.tasks = config.team.task_folder(name);
     settings.team = name;
     if (!config.team.lead.empty()) settings.lead = config.team.lead;
-    settings.members = config.team.members;
+    settings.anybody = config.team.takes_anybody();
+    if (!settings.anybody) settings.members = config.team.members;
     settings.records = state_dir + "/jsonl/" + name + ".json";
     settings.size_limit = config.limits.inbox_file.count;
     auto jsonl = std::make_shared<JsonlMailbox>(files, clock, std::move(settings));
     return {jsonl, jsonl};
+  }
+};
+
+/// One configuration is one folder, read as the mail of one actor.
+class Maildir final : public MailboxSystem {
+ public:
+  Result<std::vector<std::string>> list(FileSystem&, const config::TeamConfig& config) const override {
+    return std::vector<std::string>{config.team.name};
+  }
+  Result<bool> is_team(FileSystem& files, const config::TeamConfig& config, const std::string& name) const override {
+    const auto folder = open_dir_below(files, config.team.folder);
+    if (!folder && is_errno(folder.error(), ENOENT)) return false;
+    auto way = folder ? require_trusted_above(folder->path) : Status(folder.error());
+    if (!way) return Error{way.error().code, "team \"" + name + "\" is not served: " + way.error().message};
+    return true;
+  }
+  std::string place_of(const config::TeamConfig& config, const std::string&) const override { return config.team.folder; }
+  std::string hints_of(const config::TeamConfig& config, const std::string& name) const override {
+    return config.team.inbox_folder(name);
+  }
+  OpenTeam open(FileSystem& files, const Clock& clock, boost::asio::thread_pool&, const config::TeamConfig& config,
+                const std::string& name, const std::string&) const override {
+    MaildirSettings settings;
+    settings.root = config.team.folder;
+    settings.team = name;
+    settings.lead = config.team.lead;
+    if (!config.team.takes_anybody()) settings.members = config.team.members;
+    settings.writes = config.team.role != config::Role::observer;
+    settings.torn_looks = config.limits.torn_polls;
+    auto maildir = std::make_shared<MaildirMailbox>(files, clock, std::move(settings));
+    poller::TaskSettings tasks;
+    tasks.max_attempts = config.tasks.max_attempts;
+    return {maildir, maildir, std::make_shared<MaildirCoordination>(files, clock, config.team.folder, tasks)};
   }
 };
 
@@ -84,8 +120,10 @@ class Jsonl final : public MailboxSystem {
 const MailboxSystem& system_of(const config::TeamConfig& config) {
   static const Arrays arrays;
   static const Jsonl jsonl;
+  static const Maildir maildir;
   switch (config.team.transport) {
     case config::Transport::jsonl: return jsonl;
+    case config::Transport::maildir: return maildir;
     case config::Transport::claude: break;
   }
   return arrays;

@@ -9,6 +9,7 @@
 #include "config/config.hpp"
 #include "poller/clock.hpp"
 #include "poller/filesystem.hpp"
+#include "poller/mailbox/coordination.hpp"
 #include "poller/mailbox/mailbox.hpp"
 #include "poller/mailbox/members.hpp"
 
@@ -18,6 +19,7 @@ namespace inbox_poller::poller {
 struct OpenTeam {
   std::shared_ptr<Mailbox> mailbox;
   std::shared_ptr<Members> members;
+  std::shared_ptr<Coordination> tasks = {};  // null: nobody needs to keep them in order
 };
 
 /// A mailbox system. Stateless: there is one object for each, for ever.

@@ -48,6 +48,7 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       stops_(context_, asks_, shutdowns_),
       orders_(context_),
       plan_reminders_(context_),
+      task_keeper_(context_, boxes_.tasks.get()),
       worker_boxes_(context_, mailbox_, asks_, outbox_),
       housekeeping_(context_, mailbox_, asks_, shutdowns_, services.executor),
       timer_(services.executor) {
@@ -91,7 +92,10 @@ asio::awaitable<Team::Polled> Team::poll() {
     for (const auto& one : shutdowns_.take_ended())
       asks_.ended(one.member, one.changed_ms, one.member + " was ended (" + one.request_id + ")");
   }
-  if (context_.may(Right::write)) co_await outbox_.run();
+  if (context_.may(Right::write)) {
+    task_keeper_.settle();
+    co_await outbox_.run();
+  }
   // What waited for the effects of its batch, or for what was decided. Nobody's row changed: no reason to look.
   if (std::exchange(changes_, services_.ledger.changes()) != services_.ledger.changes()) chat_.raise();
   contention_ = mailbox_.contention();
@@ -103,6 +107,12 @@ asio::awaitable<Team::Polled> Team::poll() {
     must_read_ = must_read_ || looked;
   }
   co_return Polled::served;
+}
+
+asio::awaitable<bool> Team::run_errands(std::function<bool()> given_up) {
+  const bool asks = co_await notifier_.tell_next(given_up);
+  const bool tasks = co_await task_keeper_.tell_next(std::move(given_up));
+  co_return asks || tasks;
 }
 
 std::optional<Team::Polled> Team::look_at_roster() {

@@ -28,6 +28,7 @@
 #include "poller/team/quarantine.hpp"
 #include "poller/team/shutdowns.hpp"
 #include "poller/team/stops.hpp"
+#include "poller/team/task_keeper.hpp"
 #include "poller/team/worker_boxes.hpp"
 #include "poller/team/worker_calls.hpp"
 
@@ -85,10 +86,10 @@ class Team {
   /// Pushes queued chat to the configured sinks while the gate is open.
   boost::asio::awaitable<void> deliver() { return delivery_.push(); }
 
-  /// Runs the next program that is due beside the polls (person.notify), until `given_up`. True when another may be due
+  /// Runs the next program that is due beside the polls (person.notify, tasks.on_done), until `given_up`. True when another may be due
   /// at once.
   boost::asio::awaitable<bool> errands(std::function<bool()> given_up) {
-    return notifier_.tell_next(std::move(given_up));
+    return run_errands(std::move(given_up));
   }
 
   /// Waits for the poll interval, or until somebody pokes or hints.
@@ -108,6 +109,9 @@ class Team {
   /// Puts a message of ours into a member's inbox by way of the ledger. The recipient must be a member.
   Result<schema::MessageKey> send(const std::string& to, const std::string& text, const std::string& summary);
 
+  /// Makes a worker the owner of a task on the team's board and tells it so. The task as it was.
+  Result<schema::Task> assign(const std::string& task, const std::string& to, const std::string& by);
+
   /// What somebody else than the worker itself (a hook) tells of it. Empty `task`: the one that is known. Nothing
   /// happens when it is no worker of the team.
   Status heard_of(const std::string& member, const std::string& state, const std::string& task);
@@ -119,6 +123,7 @@ class Team {
   Orders& orders() { return orders_; }
   WorkerCalls& worker_calls() { return worker_calls_; }
   [[nodiscard]] const WorkerBoxes& worker_boxes() const { return worker_boxes_; }
+  [[nodiscard]] const Outbox& outbox() const { return outbox_; }
   [[nodiscard]] const Watched& watched() const { return watched_; }
   [[nodiscard]] const handlers::Standing& standing() const { return context_.standing; }
   /// Back to the configured role after a foreign consumer stopped us. A lead that lives is not heeded any more.
@@ -137,6 +142,7 @@ class Team {
   [[nodiscard]] const Contention& contention() const { return contention_; }
 
  private:
+  boost::asio::awaitable<bool> run_errands(std::function<bool()> given_up);
   /// Why a poll goes no further: no team, or a roster that cannot be read yet; empty when it does.
   std::optional<Polled> look_at_roster();
   /// What was read last is in the ledger, or will be within a second: for the next process.
@@ -186,6 +192,7 @@ class Team {
   Stops stops_;
   Orders orders_;
   PlanReminders plan_reminders_;
+  TaskKeeper task_keeper_;
   WorkerBoxes worker_boxes_;
   Housekeeping housekeeping_;
   std::vector<SteadyTime> foreign_signs_;

@@ -8,7 +8,10 @@
 #include <memory>
 
 #include "poller/mailbox/arrays/array_entry.hpp"
+#include "poller/mailbox/float_seconds.hpp"
 #include "poller/mailbox/jsonl/jsonl_mailbox.hpp"
+#include "poller/mailbox/maildir/letter.hpp"
+#include "poller/mailbox/maildir/maildir_mailbox.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/mailbox_setting.hpp"
 #include "tests/support/memory_mailbox.hpp"
@@ -234,6 +237,104 @@ class Jsonl final : public System {
   std::unique_ptr<poller::JsonlMailbox> mailbox_;
   std::string before_;
   int held_ = -1;
+};
+
+/// Its owner takes a letter by a rename; a file in new/ is unread.
+class Maildir final : public System {
+ public:
+  Maildir() {
+    std::filesystem::create_directories(scratch_.path("root"));
+    reopen();
+  }
+  poller::Mailbox& mailbox() override { return *mailbox_; }
+  void reopen() override {
+    mailbox_ = std::make_unique<poller::MaildirMailbox>(
+        files_, clock_, poller::MaildirSettings{scratch_.path("root").string(), "team", "team-lead", {}, false, 6});
+  }
+  std::vector<schema::Message> unread() override {
+    std::vector<schema::Message> found;  // the public store reads by name
+    for (const auto& file : files()) {
+      const auto letter = schema::Envelope::decode(test::slurp(file));
+      if (letter && !letter->text("from").empty()) found.push_back(poller::own_message_of(*letter));
+    }
+    return found;
+  }
+  void owner_marks_all() override { owner_removes_all(); }
+  void owner_removes_all() override {
+    std::filesystem::create_directories(folder("cur"));
+    for (const auto& file : files()) std::filesystem::rename(file, folder("cur") / file.filename());
+  }
+  void other_writes(const schema::Message& message) override {
+    schema::Envelope letter;
+    letter.set("id", schema::content_hash(message.text).substr(0, 32)).set("from", message.from).set("type", "message");
+    letter.set("payload", message.text).set_raw("ts", poller::seconds_of_timestamp(message.timestamp));
+    write(letter.encode());
+  }
+  void remember() override {
+    before_.clear();
+    for (const auto& file : files()) before_[file.filename().string()] = test::slurp(file);
+  }
+  void put_back() override {
+    std::filesystem::remove_all(folder("new"));
+    for (const auto& [name, bytes] : before_) {
+      std::filesystem::create_directories(folder("new"));
+      test::spill(folder("new") / name, bytes);
+    }
+  }
+  void hold(bool) override {}
+  void block(bool blocked) override {
+    if (blocked) {
+      std::filesystem::rename(folder("new"), folder("aside"));
+      std::filesystem::create_symlink("aside", folder("new"));
+    } else {
+      std::filesystem::remove(folder("new"));
+      std::filesystem::rename(folder("aside"), folder("new"));
+    }
+  }
+  void look() override {
+    rest();
+    static_cast<void>(mailbox_->news());
+    static_cast<void>(test::run_awaitable(mailbox_->take(box, Reader::passer_by, 100)));
+  }
+  void other_writes_nonsense() override { write("{\"from\": 1}"); }
+  void other_rewrites() override {
+    for (const auto& file : files()) {
+      const auto anew = boost::json::serialize(boost::json::parse(test::slurp(file)));
+      std::filesystem::remove(file);
+      write(anew);
+    }
+    other_writes({"worker-3", "in front", "", "2026-02-07T15:20:01.000Z", "", "f"});
+  }
+  void rest() override { clock_.advance(std::chrono::seconds(1)); }
+  [[nodiscard]] schema::Message carried(schema::Message message) const override {
+    return {message.from, message.text, "", message.timestamp, "", ""};
+  }
+  [[nodiscard]] std::string excused(std::string_view name) const override {
+    if (name.starts_with("a box that somebody holds")) return "nobody holds a folder: who writes and who takes do not meet";
+    if (name.starts_with("only what may go")) return "what is consumed stands in cur/, which is its owner's";
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::filesystem::path folder(const std::string& name) const { return scratch_.path("root/" + box + "/" + name); }
+  [[nodiscard]] std::vector<std::filesystem::path> files() const {
+    std::vector<std::filesystem::path> found;
+    if (!std::filesystem::is_directory(folder("new"))) return found;
+    for (const auto& one : std::filesystem::directory_iterator(folder("new"))) found.push_back(one.path());
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+  void write(const std::string& bytes) {
+    std::filesystem::create_directories(folder("new"));
+    test::spill(folder("new") / ("0000000000000000" + std::to_string(1000 + ++written_) + "-x.json"), bytes);
+  }
+
+  test::ScratchDir scratch_;
+  poller::PosixFileSystem files_;
+  test::ManualClock clock_;
+  std::unique_ptr<poller::MaildirMailbox> mailbox_;
+  std::map<std::string, std::string> before_;
+  int written_ = 0;
 };
 
 schema::Message message(const std::string& text, int second = 10, const std::string& from = "team-lead") {
@@ -465,8 +566,13 @@ std::string bad_hides_nobody(System& system) {
   system.other_writes_nonsense();
   system.other_writes(message("behind", 30, "worker-2"));
   const auto batch = take(system);
-  if (texts(system, batch) != Texts{"text 0", "?", "behind"}) return "a neighbour is hidden, or the bad one is";
-  return need(batch.taken[1].bytes == R"({"from": 1})", "its bytes are others");
+  auto found = texts(system, batch);  // where it stands that says no time of its own is the system's matter
+  const auto bad = std::find(found.begin(), found.end(), "?");
+  if (bad == found.end()) return "the bad one is hidden";
+  const bool is_whole = batch.taken[static_cast<std::size_t>(bad - found.begin())].bytes == R"({"from": 1})";
+  found.erase(bad);
+  if (found != Texts{"text 0", "behind"}) return "a neighbour is hidden";
+  return need(is_whole, "its bytes are others");
 }
 
 std::string again_comes_at_the_next_look(System& system) {
@@ -625,6 +731,7 @@ TEST_CASE("every mailbox system keeps the port") {
       {"memory", [] { return std::make_unique<Memory>(Defect::none); }},
       {"arrays", [] { return std::make_unique<Arrays>(); }},
       {"jsonl", [] { return std::make_unique<Jsonl>(); }},
+      {"maildir", [] { return std::make_unique<Maildir>(); }},
   };
   for (const auto& [name, make] : systems) {
     for (const Case& one : cases) {

@@ -171,7 +171,7 @@ class Ending(JsonlTest):
     def test_a_request_that_nobody_read_ends_no_successor(self):
         self.serve(JsonlTeam(self.folder), toml_more='[shutdown]\nnudge_after = "0s"\n')
         request = self.order("alice")
-        wait_for("it stands there", lambda: "shutdown_request" in self.team.path("alice").read_text())
+        wait_for("it stands there", lambda: self.team.path("alice").exists() and "shutdown_request" in self.team.path("alice").read_text())
         self.team.set_status("alice", "shutdown")  # its thread ended before it looked
         self.ends(request, "cleaned")
         self.assertNotIn("shutdown_request", [m["type"] for m in drain(self.team.path("alice"))])

@@ -37,6 +37,8 @@ struct Installation {
 
 /// One JSONL team.
 Section examine_jsonl(const World& world, const config::TeamConfig& config);
+/// One folder that agents share.
+Section examine_maildir(const World& world, const config::TeamConfig& config);
 
 /// The installation first, then each team that is there.
 std::vector<Section> examine(const World&, const Installation&);

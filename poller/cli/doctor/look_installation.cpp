@@ -73,8 +73,9 @@ std::vector<Section> examine(const World& world, const Installation& at) {
   std::error_code problem;
   std::set<std::string> folders{std::filesystem::current_path(problem).string()};  // where clients work
   for (const config::TeamConfig& config : configs) {
-    if (config.team.transport == config::Transport::jsonl) {
-      sections.push_back(examine_jsonl(world, config));
+    if (config.team.transport != config::Transport::claude) {
+      const bool lines = config.team.transport == config::Transport::jsonl;
+      sections.push_back(lines ? examine_jsonl(world, config) : examine_maildir(world, config));
       continue;
     }
     if (roots.insert(config.team.root).second) look_at_root(world, config, findings);

@@ -110,6 +110,14 @@ PutResult ArraysMailbox::remove_member(const std::string& name) {
   return told(team ? roster_.remove_member(*team, name) : stopped_by(team.error()));
 }
 
+TaskAssigned ArraysMailbox::assign_task(const std::string& task, const std::string& name,
+                                        const std::function<bool(const std::string& owner)>& is_there) {
+  if (settings_.tasks_dir.empty()) return {{Put::gone, {}}, {}};
+  const Result<Directory> tasks = open_dir_below(files_, settings_.tasks_dir);
+  if (tasks) return team_files_.assign_task(*tasks, task, name, is_there);
+  return {told(stopped_by(tasks.error())), {}};
+}
+
 TasksReleased ArraysMailbox::release_tasks(const std::string& name, const std::string& agent_id) {
   if (settings_.tasks_dir.empty()) return {{Put::gone, {}}, {}};
   const Result<Directory> tasks = open_dir_below(files_, settings_.tasks_dir);

@@ -63,6 +63,8 @@ class ArraysMailbox final : public Mailbox, public Members {
   PutResult mend_roster(const std::vector<std::string>& without) override;
   PutResult remove_member(const std::string& name) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
+  TaskAssigned assign_task(const std::string& task, const std::string& name,
+                           const std::function<bool(const std::string& owner)>& is_there) override;
 
  private:
   struct Posted {

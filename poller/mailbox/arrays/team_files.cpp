@@ -44,6 +44,35 @@ TasksReleased TeamFiles::release_tasks(const Directory& tasks, const std::string
   return end(stopped(WriteOutcome::changed, "there are more tasks than are given back at once"));
 }
 
+TaskAssigned TeamFiles::assign_task(const Directory& tasks, const std::string& task, const std::string& name,
+                                    const std::function<bool(const std::string& owner)>& is_there) {
+  TaskAssigned result;
+  const auto end = [&](const PutResult& how) {
+    static_cast<PutResult&>(result) = how;
+    return std::move(result);
+  };
+  const std::string file = task + ".json";
+  if (!is_task_file(file)) return end({Put::gone, {}});
+  Snapshot snapshot = take_snapshot(files_, clock_, tasks, file, size_limit_);
+  if (snapshot.outcome == ReadOutcome::missing) return end({Put::gone, {}});
+  Result<schema::Task> found = schema::decode_task(snapshot.bytes);
+  if (snapshot.outcome == ReadOutcome::torn || (!found && !snapshot.settled))
+    return end({Put::busy, "task " + task + " is being written by somebody"});
+  if (snapshot.outcome != ReadOutcome::document) return end({Put::refused, snapshot.detail});
+  if (!found) return end({Put::refused, found.error().message});
+  result.task = *found;
+  if (PutResult may = may_assign(*found, name, is_there); may.put != Put::done) return end(may);
+  Result<std::string> wanted = schema::assigned(snapshot.bytes, name);
+  if (!wanted) return end({Put::refused, wanted.error().message});
+  std::vector<Held> held;
+  held.push_back({file, std::move(snapshot), *std::move(found), *std::move(wanted)});
+  std::vector<schema::Task> done;
+  const WriteResult how = release(tasks, held, done);
+  if (how.outcome != WriteOutcome::done) return end({put_of(how.outcome), how.detail});
+  const Status synced = files_.sync_dir(tasks);
+  return synced.ok() ? end({Put::done, how.detail}) : end({Put::fault, synced.error().message});
+}
+
 Result<TeamFiles::Look> TeamFiles::look_for_tasks(const Directory& tasks, const std::string& name,
                                                   const std::string& agent_id) {
   Result<std::vector<std::string>> names = files_.list(tasks);

@@ -18,6 +18,8 @@ class TeamFiles {
       : files_(files), clock_(clock), size_limit_(size_limit), locks_(files, clock) {}
 
   TasksReleased release_tasks(const Directory& tasks, const std::string& name, const std::string& agent_id);
+  TaskAssigned assign_task(const Directory& tasks, const std::string& task, const std::string& name,
+                           const std::function<bool(const std::string& owner)>& is_there);
 
  private:
   /// A task to be given back.

@@ -19,6 +19,7 @@ constexpr const char* request_folder = "requests";
 constexpr const char* task_lock_name = ".lock";
 /// A roster is written in place, hundreds of times a second at worst, and is torn for a moment each time.
 constexpr int roster_rounds = 50;
+constexpr std::size_t most_senders = 500;
 /// Whoever writes a task in place is through with it by then.
 constexpr std::int64_t task_rests_ns = 50'000'000;
 
@@ -232,6 +233,7 @@ PutResult JsonlMailbox::retract(const std::string& inbox, std::span<const schema
 
 bool JsonlMailbox::roster_changed() {
   if (!roster_read_) return true;
+  if (settings_.anybody) return there_ != anybody();
   if (!settings_.members.empty()) return false;
   const auto now = files_.stat_at(absolute, settings_.folder + "/" + roster_name);
   return !now || now->ino != roster_read_->ino || now->size != roster_read_->size ||
@@ -248,9 +250,10 @@ Result<schema::Roster> JsonlMailbox::roster() {
       roster.own_lead_only = "programs of this generation (g4) hold its answers against what their own lead remembers";
     return roster;
   };
-  if (!settings_.members.empty()) {
+  if (settings_.anybody || !settings_.members.empty()) {
     roster_read_ = team->stat;
-    return with_generation(jsonl_roster_of(settings_.team, settings_.members));
+    if (settings_.anybody) there_ = anybody();
+    return with_generation(jsonl_roster_of(settings_.team, settings_.anybody ? there_ : settings_.members));
   }
   Error problem{"roster.empty", settings_.folder + "/" + roster_name + " holds nothing"};
   for (int round = 0; round < roster_rounds; ++round) {
@@ -274,6 +277,34 @@ Result<schema::Roster> JsonlMailbox::roster() {
   auto last = decode_jsonl_roster(copy_.bytes);
   if (last) return with_generation(*std::move(last));
   return problem;
+}
+
+std::vector<std::string> JsonlMailbox::anybody() {
+  const auto folder = open_boxes();
+  const auto names = folder ? files_.list(*folder) : Result<std::vector<std::string>>(folder.error());
+  if (!names) return there_;
+  hear_senders(*folder);
+  std::set<std::string> all = senders_;
+  for (const std::string& name : *names)
+    if (std::string_view(name).ends_with(jsonl_suffix)) all.insert(name.substr(0, name.size() - jsonl_suffix.size()));
+  all.erase(settings_.lead);
+  return {all.begin(), all.end()};
+}
+
+/// Who is new must be a member before his first line is taken.
+void JsonlMailbox::hear_senders(const Directory& folder) {
+  const auto file = files_.open_read(folder, jsonl_file(settings_.lead));
+  if (!file || file->stat.size > 4 * settings_.size_limit) return;
+  const FileStat& now = file->stat;
+  if (now.ino == heard_.ino && now.size == heard_.size && now.mtime_ns == heard_.mtime_ns) return;
+  const auto bytes = read_all(files_, *file);
+  if (!bytes) return;
+  heard_ = now;
+  for (std::size_t at = 0; at < bytes->size() && senders_.size() < most_senders;) {
+    const std::size_t end = std::min(bytes->find('\n', at), bytes->size());
+    if (const auto line = decode_own_jsonl(std::string_view(*bytes).substr(at, end - at))) senders_.insert(line->from);
+    at = end + 1;
+  }
 }
 
 PutResult JsonlMailbox::mend_roster(const std::vector<std::string>&) {
@@ -316,18 +347,43 @@ PutResult JsonlMailbox::release_task(const Directory& tasks, const std::string& 
   if (!rests) return busy;
   const auto wanted = released_jsonl(*bytes);
   if (!wanted) return {Put::refused, open->path + ": " + wanted.error().message};
+  const PutResult put = replace_task(tasks, *open, file, *wanted);
+  if (put.put == Put::done) released.push_back(*std::move(task));
+  return put;
+}
+
+TaskAssigned JsonlMailbox::assign_task(const std::string& id, const std::string& name,
+                                       const std::function<bool(const std::string& owner)>& is_there) {
+  const std::string file = "task_" + id + ".json";
+  const auto tasks = open_dir_below(files_, tasks_folder());
+  const auto open = tasks && is_jsonl_task(file) ? files_.open_read(*tasks, file)
+                                                 : Result<File>(tasks ? io_error(ENOENT, "opening", file) : tasks.error());
+  if (!open) return {stopped_at(open.error()), {}};
+  const auto bytes = read_all(files_, *open);
+  if (!bytes) return {stopped_at(bytes.error()), {}};
+  const bool rests = clock_.system_ms() * 1'000'000 - open->stat.mtime_ns >= task_rests_ns;
+  const auto task = decode_jsonl_task(*bytes);
+  if (!task && rests) return {{Put::refused, open->path + ": " + task.error().message}, {}};
+  if (!task || !rests) return {{Put::busy, open->path + " is being written"}, {}};
+  if (PutResult may = may_assign(*task, name, is_there); may.put != Put::done) return {may, *task};
+  const auto wanted = assigned_jsonl(*bytes, name);
+  if (!wanted) return {{Put::refused, open->path + ": " + wanted.error().message}, *task};
+  return {replace_task(*tasks, *open, file, *wanted), *task};
+}
+
+PutResult JsonlMailbox::replace_task(const Directory& tasks, const File& read, const std::string& file,
+                                     const std::string& wanted) {
   const std::string fresh = "." + file + ".inbox-poller";
   static_cast<void>(files_.unlink_at(tasks, fresh));
-  Status done = create_durable(files_, tasks, fresh, *wanted, open->stat.mode);
+  Status done = create_durable(files_, tasks, fresh, wanted, read.stat.mode);
   const auto now = files_.stat_at(tasks, file);
-  const bool same = now && now->ino == open->stat.ino && now->size == open->stat.size &&
-                    now->mtime_ns == open->stat.mtime_ns;
+  const bool same = now && now->ino == read.stat.ino && now->size == read.stat.size &&
+                    now->mtime_ns == read.stat.mtime_ns;
   if (done.ok() && same) done = files_.rename_at(tasks, fresh, file);
   if (!done.ok() || !same) static_cast<void>(files_.unlink_at(tasks, fresh));
   if (done.ok() && same) done = files_.sync_dir(tasks);
   if (!done.ok()) return stopped_at(done.error());
-  if (!same) return busy;
-  released.push_back(*std::move(task));
+  if (!same) return {Put::busy, read.path + " is being written"};
   return {};
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct JsonlSettings {
   std::vector<std::string> members;  // of a team that keeps no roster
   std::string records;               // absolute; a file of ours
   std::uint64_t size_limit = 0;      // bytes
+  bool anybody = false;              // the members are those who have an inbox, or write to the lead
 };
 
 class JsonlMailbox final : public Mailbox, public Members {
@@ -56,6 +58,8 @@ class JsonlMailbox final : public Mailbox, public Members {
   PutResult mend_roster(const std::vector<std::string>& without) override;
   PutResult remove_member(const std::string& name) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
+  TaskAssigned assign_task(const std::string& task, const std::string& name,
+                           const std::function<bool(const std::string& owner)>& is_there) override;
 
   [[nodiscard]] JsonlGeneration generation() const { return generation_; }
 
@@ -68,8 +72,12 @@ class JsonlMailbox final : public Mailbox, public Members {
   [[nodiscard]] LinePost::KeyOf key_in(const std::string& inbox) const;
   /// The record of a request, before whoever it is for may look it up.
   Status keep_request(const schema::Message& message, const std::string& to);
+  /// Of a team without a roster of which everybody is: who is there now.
+  [[nodiscard]] std::vector<std::string> anybody();
+  void hear_senders(const Directory& folder);
   PutResult release_task(const Directory& tasks, const std::string& file, const std::string& name,
                          std::vector<schema::Task>& released);
+  PutResult replace_task(const Directory& tasks, const File& read, const std::string& file, const std::string& wanted);
 
   FileSystem& files_;
   const Clock& clock_;
@@ -85,6 +93,9 @@ class JsonlMailbox final : public Mailbox, public Members {
   RosterCopy copy_;
   schema::Roster roster_;
   std::optional<FileStat> roster_read_;  // what roster() returned, when it was read whole
+  std::set<std::string> senders_;        // who wrote to the lead
+  FileStat heard_;                       // the lead's inbox, as it was when they were read from it
+  std::vector<std::string> there_;       // as roster() returned them
   std::string record_problem_;           // told with the first look
 };
 

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <chrono>
 #include <cstdio>
 #include <set>
 
+#include "poller/mailbox/float_seconds.hpp"
 #include "schema/codec.hpp"
 #include "schema/field_reader.hpp"
 #include "schema/ids.hpp"
@@ -19,45 +18,6 @@ using namespace schema;
 namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
-constexpr std::size_t fraction_at = 20;  // in `2026-02-07T15:20:46.348Z`
-
-bool is_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-/// Float seconds as a timestamp of ours; all digits behind the point stay. Anything else as it is written.
-std::string timestamp_of(std::string_view token) {
-  if (const auto text = decode_string(token)) return *text;
-  const std::size_t point = std::min(token.find('.'), token.size());
-  const std::string_view seconds = token.substr(0, point);
-  const std::string_view fraction = token.substr(std::min(point + 1, token.size()));
-  long long whole = 0;
-  if (!is_digits(seconds) || seconds.size() > 11 || (point < token.size() && (!is_digits(fraction) || fraction.size() > 9)))
-    return std::string(token);
-  std::from_chars(seconds.data(), seconds.data() + seconds.size(), whole);
-  std::string text = iso_timestamp(whole * 1000);
-  std::string digits(fraction);
-  if (digits.size() < 3) digits.resize(3, '0');
-  return text.replace(fraction_at, 3, digits);
-}
-
-/// The same moment as Python writes a float; 0.0 for what is no timestamp of ours.
-std::string seconds_of(std::string_view timestamp) {
-  std::array<unsigned, 6> part{};
-  const std::string text(timestamp.substr(0, fraction_at));
-  const std::string_view fraction =
-      timestamp.size() > fraction_at ? timestamp.substr(fraction_at, timestamp.size() - fraction_at - 1) : "";
-  const int read = std::sscanf(text.c_str(), "%4u-%2u-%2uT%2u:%2u:%2u.", &part[0], &part[1], &part[2], &part[3],
-                               &part[4], &part[5]);
-  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(part[0])), std::chrono::month(part[1]),
-                                         std::chrono::day(part[2])};
-  if (read != 6 || !date.ok() || !is_digits(fraction) || !timestamp.ends_with('Z')) return "0.0";
-  const auto days = std::chrono::sys_days(date).time_since_epoch();
-  const long long seconds = std::chrono::duration_cast<std::chrono::seconds>(days).count() + part[3] * 3600LL +
-                            part[4] * 60LL + part[5];
-  const std::size_t last = fraction.find_last_not_of('0');
-  return std::to_string(seconds) + "." + (last == std::string_view::npos ? "0" : std::string(fraction.substr(0, last + 1)));
-}
 
 /// A JSON string of ASCII only: every reader has one line of it, whatever it calls a line's end.
 std::string ascii(std::string_view value) {
@@ -216,14 +176,14 @@ Result<JsonlEntry> decode_jsonl(std::string_view bytes) {
   if (message.from.empty()) return Error{"line.field", "from: expected a name, found nothing"};
   message.id = line.text("id");
   const std::string_view at = line.token("timestamp").value_or(line.token("ts").value_or(""));
-  message.timestamp = at.empty() ? "" : timestamp_of(at);
+  message.timestamp = at.empty() ? "" : timestamp_of_seconds(at);
   const std::string type = line.token("type") ? line.text("type") : "message";
   auto text = text_of(bytes, line, type, message);
   if (!text) return text.error();
   message.text = *std::move(text);
   const auto content = line.token("content");
   entry.says_all = line.is_plain() && type == "message" && content && decode_string(*content) == message.text &&
-                   seconds_of(message.timestamp) == at && message.text.find(replacement) == std::string::npos &&
+                   seconds_of_timestamp(message.timestamp) == at && message.text.find(replacement) == std::string::npos &&
                    message.from.find(replacement) == std::string::npos;
   return entry;
 }
@@ -236,7 +196,7 @@ std::optional<Message> decode_own_jsonl(std::string_view bytes) {
   if (line.text("type") != ShutdownRequest::type) return std::nullopt;
   Message message;
   message.from = line.text("from");
-  message.timestamp = timestamp_of(line.token("timestamp").value_or(line.token("ts").value_or("0.0")));
+  message.timestamp = timestamp_of_seconds(line.token("timestamp").value_or(line.token("ts").value_or("0.0")));
   message.text = encode(ShutdownRequest{line.text("request_id"), message.from, line.text("content"), message.timestamp});
   return message;
 }
@@ -283,7 +243,7 @@ Result<std::string> encode_jsonl(const Message& message, std::string_view to, Js
     return Error{"line.not_carried", "JSONL inboxes carry no " + std::string(type_name(payload)) +
                                          ": modes, rules, and permission and sandbox answers do not exist there"};
   }
-  const std::string seconds = seconds_of(message.timestamp);
+  const std::string seconds = seconds_of_timestamp(message.timestamp);
   if (generation == JsonlGeneration::g1 || generation == JsonlGeneration::g2)
     return "{\"type\": " + ascii(type) + field("from", ascii(message.from)) + field("content", ascii(content)) +
            field("timestamp", seconds) + fields + "}\n";

@@ -95,6 +95,10 @@ Result<std::string> released_jsonl(std::string_view bytes) {
   return with_members(bytes, {{"status", "\"pending\""}, {"owner", "null"}});
 }
 
+Result<std::string> assigned_jsonl(std::string_view bytes, std::string_view owner) {
+  return with_members(bytes, {{"status", "\"pending\""}, {"owner", schema::quote(owner)}});
+}
+
 Result<std::string> with_members(std::string_view object,
                                  const std::vector<std::pair<std::string, std::string>>& wanted) {
   const auto members = schema::scan_object(object);

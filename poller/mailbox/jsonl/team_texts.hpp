@@ -29,6 +29,8 @@ bool is_hex_task(std::string_view file);
 Result<schema::Task> decode_jsonl_task(std::string_view bytes);
 /// The file with `owner` null and the status "pending"; every other byte unchanged.
 Result<std::string> released_jsonl(std::string_view bytes);
+/// The same with this owner.
+Result<std::string> assigned_jsonl(std::string_view bytes, std::string_view owner);
 
 /// The object with these members set to these tokens, in their places where they are there and behind the others where
 /// not; everything else as it is written.

@@ -100,10 +100,10 @@ Result<NewMail::Open> NewMail::open(const Mail& mail, bool hold) {
     forget(std::string(mail.name));  // another one by now: met again at the next look
     return io_error(ENOENT, "opening", file->path);
   }
-  return Open{*std::move(envelope), *std::move(file)};
+  return Open{*std::move(envelope), *std::move(file), *bytes};
 }
 
-Result<bool> NewMail::take(const Mail& mail, const Open& open) {
+Result<bool> NewMail::take(const Mail& mail, const Open& open, Durable durable) {
   const Result<Directory> from = root_.folder(actor_ + "/new");
   if (!from) return from.error();
   const Result<Directory> to = root_.made_folder(actor_ + "/cur");
@@ -112,7 +112,9 @@ Result<bool> NewMail::take(const Mail& mail, const Open& open) {
   bool ours = there && there->ino == open.file.stat.ino;
   if (!there && !is_errno(there.error(), ENOENT)) return there.error();
   if (ours) {
-    const Result<std::string> moved = root_.set_aside(*from, mail.name, *to, mail.name);
+    Result<std::string> moved = mail.name;
+    if (durable == Durable::yes || !root_.files().move(*from, mail.name, *to, mail.name, Onto::nothing).ok())
+      moved = root_.set_aside(*from, mail.name, *to, mail.name);
     ours = moved.ok();
     if (!ours && !is_errno(moved.error(), ENOENT)) return moved.error();
     if (ours) taken_.add(mail.id, *moved);

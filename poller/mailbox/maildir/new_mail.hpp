@@ -1,7 +1,8 @@
 // The unread messages of one actor: what stands in new/, in the order of its envelopes, and how one is taken. Who gets
 // a message and when is not decided here.
-// Invariants: identity is the envelope's id (without one, the file), order its `ts`, then the name; a message is taken by one rename to cur/
-// and is never deleted; a file that cannot be read stays where it is and is looked at again when it has changed.
+// Invariants: identity is the envelope's id (without one, the file), order its `ts`, then the name; a message is taken by
+// one rename to cur/ and is never deleted; a file that cannot be read stays where it is and is looked at again when it
+// has changed.
 #pragma once
 
 #include <map>
@@ -46,12 +47,14 @@ class NewMail {
   struct Open {
     schema::Envelope envelope;
     File file;
+    std::string bytes;  // as they stand there
   };
   Result<Open> open(const Mail&, bool hold);
   /// It has gone bad since it was met: among what cannot be read, until a look can read it again.
   void pass_over(const Mail&, const Error&);
-  /// Takes it: durably in cur/ when this returns. True when it was there to be taken.
-  Result<bool> take(const Mail&, const Open&);
+  enum class Durable { yes, no };
+  /// Takes it: in cur/ when this returns, durably unless who has it knows it again. True when it was there to be taken.
+  Result<bool> take(const Mail&, const Open&, Durable = Durable::yes);
   /// True when this message has been taken before: a peer has sent it twice. Another one of the same id is another.
   Result<bool> was_taken(const Mail&, const schema::Envelope&);
 

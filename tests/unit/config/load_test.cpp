@@ -376,7 +376,7 @@ retention = "30d"
   CHECK(says("modes.members.scout = \"plan\" (t.toml:41)"));
   CHECK(says("shutdown.close_panes = false (t.toml:48)"));
   CHECK(says("limits.inbox_file = \"10MB\" (t.toml:91)"));
-  CHECK(parsed.team.settings.size() == 78);
+  CHECK(parsed.team.settings.size() == 81);
 }
 
 TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as unset") {
@@ -437,7 +437,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "4:15: shutdown.close_panes is a text; write true or false, without quotes"},
       {"[team]\nname = \"a\"\n[shutdown]\ntmux = []",
        "4:8: shutdown.tmux names no program; write how tmux is called, such as [\"tmux\", \"-L\", \"team\"]"},
-      {"[team]\nname = \"a\"\ntransport = \"redis\"", "3:13: team.transport is \"redis\"; it must be \"claude\" or \"jsonl\""},
+      {"[team]\nname = \"a\"\ntransport = \"redis\"", "3:13: team.transport is \"redis\"; it must be \"claude\", \"jsonl\" or \"maildir\""},
       {"[team]\nname = \"a\"\npoll_interval = 500",
        "3:17: team.poll_interval is the number 500; write it with a unit, in quotes, such as \"500ms\""},
       {"[team]\nname = \"a\"\npoll_interval = \"5m\"",
@@ -451,13 +451,13 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "\"i_understand\""},
       {"[team]\nname = \"a\"\n[permision]\n",
        "3:2: permision is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"lead\", \"compaction\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\" or \"limits\""},
       {"[team]\nname = \"a\"\n[log]\nlevel = \"info\"",
        "3:2: log is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"lead\", \"compaction\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\" or \"limits\""},
       {"[team]\nname = \"a\"\n[zebra]\n",
        "3:2: zebra is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"lead\", \"compaction\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\" or \"limits\""},
       {"permissions = 1\n[team]\nname = \"a\"",
        "1:15: permissions is the number 1; write it as a section, [permissions]"},
       {"[team]\nname = \"a\"\n[permissions]\nallow = \"Bash\"",
@@ -843,6 +843,26 @@ TEST_CASE("a JSONL team is one folder with a name, and what its lines cannot car
   CHECK(parse(whole).team.config.team.inbox_folder("crew") == "/p/.mailboxes");
 }
 
+TEST_CASE("a maildir is one folder and one actor's mail, and what its letters cannot carry is told") {
+  const std::string maildir = "[team]\nname = \"pair\"\ntransport = \"maildir\"\nfolder = \"/p/root\"\n";
+  const std::string whole = maildir + "lead = \"boss\"\n";
+  const Parsed good = parse(whole + "[tasks]\non_done = [\"/bin/true\"]\nmax_attempts = 5");
+  CHECK(good.problems.empty());
+  CHECK(good.warnings.empty());
+  CHECK(good.team.config.team.inbox_folder("pair") == "/p/root/boss/new");
+  CHECK(good.team.config.tasks.max_attempts == 5);
+  CHECK_FALSE(good.team.config.team.takes_anybody());
+  CHECK(parse(whole + "members = \"*\"").team.config.team.takes_anybody());
+  CHECK(parse(whole + "members = \"all\"").problems.size() == 1);
+  CHECK(parse(maildir).problems.size() == 1);
+  CHECK(parse(maildir + "lead = \"tmp\"").problems.size() == 1);
+  CHECK(parse(whole + "role = \"front\"").problems.size() == 1);
+  CHECK(parse(whole + "[modes]\non_join = \"plan\"").problems.size() == 1);
+  CHECK(parse(whole + "[plans]\ndecision = \"ask\"\n[shutdown]\ntimeout = \"1min\"\n[compaction]\nentries = 5")
+            .warnings.size() == 3);
+  CHECK(parse("[team]\nname = \"a\"\n[tasks]\nmax_attempts = 5").warnings.size() == 1);
+}
+
 TEST_CASE("the examples that are shipped load without problems") {
   const fs::path examples = fs::path(INBOX_POLLER_SOURCE) / "deploy/examples";
   int seen = 0;
@@ -857,7 +877,7 @@ TEST_CASE("the examples that are shipped load without problems") {
     CHECK(joined(problems).empty());
     CHECK(joined(warnings).empty());
   }
-  CHECK(seen == 8);
+  CHECK(seen == 9);
 }
 
 }  // namespace

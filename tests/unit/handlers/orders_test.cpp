@@ -61,9 +61,9 @@ TEST_CASE("a mode is set in the shape that workers take") {
         R"({"type":"mode_set_request","mode":"acceptEdits","from":"team-lead"})");
 }
 
-TEST_CASE("lines of a JSONL team carry neither modes nor rules, and that is said") {
+TEST_CASE("JSONL teams and maildirs carry neither modes nor rules, and that is said") {
   Team team;
-  team.config.team.transport = config::Transport::jsonl;
+  team.config.team.transport = GENERATE(config::Transport::jsonl, config::Transport::maildir);
   const auto mode = refusal(set_mode("w1", config::PermissionMode::plan, "test", team.view(), noon));
   CHECK(mode.code == "order.not_carried");
   CHECK(mode.reason.find("modes do not exist there") != std::string::npos);

@@ -222,6 +222,14 @@ TEST_CASE("a worker of a JSONL team is asked under an id as its program has them
   CHECK(draft(team, order_for("w2")).shutdown.request_id != drafted.request_id);
 }
 
+TEST_CASE("nobody of a maildir is asked to end, and that is said") {
+  Team team;
+  team.config.team.transport = config::Transport::maildir;
+  const auto drafted = draft_shutdown(order_for("w1"), team.view(), 1'000);
+  REQUIRE(std::holds_alternative<NotTaken>(drafted));
+  CHECK(std::get<NotTaken>(drafted).code == "order.not_carried");
+}
+
 TEST_CASE("who is forced is signalled at once") {
   Case forced(State::forced);
   CHECK(forced.at(0) == "terminate");

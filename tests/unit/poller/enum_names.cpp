@@ -74,7 +74,7 @@ TEST_CASE("the names in configurations, in the ledger and on screens are what th
   CHECK(all<PermissionMode>() == "plan default acceptEdits auto dontAsk bypassPermissions");
   CHECK(all<Role>() == "leader front observer");
   CHECK(all<ForeignConsumer>() == "stop observe ignore");
-  CHECK(all<Transport>() == "claude jsonl");
+  CHECK(all<Transport>() == "claude jsonl maildir");
   CHECK(all<Answerer>() == "person lead both");
   CHECK(all<Way>() == "mcp stdin hook channel socket exec file tmux");
   CHECK(all<IdlePolicy>() == "state digest all");

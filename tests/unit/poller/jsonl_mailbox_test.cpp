@@ -217,3 +217,32 @@ TEST_CASE("members are set where they stand, or put behind the others") {
   CHECK(*with_members(R"({"a":0,"c":[1]})", {{"a", "1"}, {"b", "2"}}) == R"({"a":1,"c":[1], "b": 2})");
   CHECK_FALSE(with_members("[]", {}).ok());
 }
+
+TEST_CASE("of a JSONL team without a roster whoever has an inbox or writes to the lead can be a member") {
+  JsonlSetting at(".mailboxes", {"nobody"});
+  poller::JsonlSettings settings{at.scratch.path(".mailboxes").string(), "", "team", "lead", {},
+                                 at.scratch.path("state/jsonl/team.json").string(), 1 << 20};
+  settings.anybody = true;
+  poller::JsonlMailbox mailbox(at.files, at.clock, settings);
+  const auto people = [&] {
+    std::string all;
+    const auto roster = mailbox.roster();
+    for (const auto& member : roster->members) all += member.name + " ";
+    for (const auto& member : roster->unserved) all += "!" + member.name + " ";
+    return all;
+  };
+  CHECK(people().empty());
+  const auto spill = [&](const std::string& name, const std::string& bytes) {
+    test::spill(at.scratch.path(".mailboxes/" + name), bytes);
+  };
+  spill("ada.jsonl", "");
+  CHECK(mailbox.roster_changed());
+  CHECK(people() == "ada ");
+  CHECK_FALSE(mailbox.roster_changed());
+  spill("lead.jsonl", "{\"type\": \"message\", \"from\": \"bob\", \"content\": \"hi\", \"timestamp\": 1.5}\nnonsense\n"
+                      "{\"type\": \"message\", \"from\": \"foo.bar\", \"content\": \"hi\", \"timestamp\": 1.5}\n");
+  CHECK(mailbox.roster_changed());
+  CHECK(people() == "ada bob !foo.bar ");
+  spill("lead.jsonl", "");
+  CHECK_FALSE(mailbox.roster_changed());
+}

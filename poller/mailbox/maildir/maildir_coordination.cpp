@@ -1,0 +1,45 @@
+#include "poller/mailbox/maildir/maildir_coordination.hpp"
+
+#include <cerrno>
+
+namespace inbox_poller::poller {
+
+Result<std::vector<GivenBack>> MaildirCoordination::sweep() {
+  const auto gone = tasks_.sweep();
+  if (!gone) return gone.error();
+  std::vector<GivenBack> told;
+  for (const TaskFile& one : *gone)
+    told.push_back({schema::identity_of(one.task), one.task.text("swept_from"),
+                    one.place == TaskPlace::dead ? one.task.text("dead_reason") : std::string()});
+  return told;
+}
+
+std::vector<std::string> MaildirCoordination::troubles() const {
+  std::vector<std::string> told;
+  for (const Error& trouble : tasks_.troubles()) told.push_back(trouble.message);
+  return told;
+}
+
+Result<std::vector<FinishedTask>> MaildirCoordination::finished(long long since_ns) {
+  const auto names = root_.names("tasks/done");
+  if (!names) return names.error();
+  const std::set<std::string> there(names->begin(), names->end());
+  std::erase_if(seen_, [&](const std::string& name) { return !there.contains(name); });
+  std::vector<FinishedTask> found;
+  const auto folder = root_.folder("tasks/done");
+  if (!folder) return is_errno(folder.error(), ENOENT) ? Result<std::vector<FinishedTask>>(found) : folder.error();
+  for (const std::string& name : there) {
+    if (seen_.contains(name)) continue;
+    // When it came there, by the kernel: what is written in it is its holder's word.
+    const auto stat = root_.files().stat_at(*folder, name);
+    if (stat && stat->ctime_ns < since_ns) seen_.insert(name);
+    if (!stat || stat->ctime_ns < since_ns) continue;
+    const auto file = root_.read(*folder, name);
+    if (!file) continue;  // perhaps it is being written
+    seen_.insert(name);
+    found.push_back({schema::identity_of(file->envelope), file->envelope.object()});
+  }
+  return found;
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,343 @@
+#include "poller/mailbox/maildir/maildir_mailbox.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "poller/mailbox/maildir/letter.hpp"
+#include "schema/ids.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+using schema::MessageKey;
+
+namespace {
+
+constexpr std::size_t held_at_once = 64;  // each is an open file until it is settled
+constexpr std::chrono::milliseconds one_tick{50};  // of any file system's clock, and some more
+constexpr std::chrono::hours resent_within{1};     // peers send again what was not answered
+constexpr std::size_t most_bad_bytes = 64 << 10;
+
+bool is_gone(const Error& error) { return is_errno(error, ENOENT) || error.code == "root.missing"; }
+
+PutResult why_not(const Error& error) {
+  if (is_gone(error)) return {Put::gone, error.message};
+  const bool in_the_way = error.code == code::untrusted || is_errno(error, ENOTDIR) || is_errno(error, ELOOP) ||
+                          is_errno(error, EACCES) || is_errno(error, EPERM);
+  return {in_the_way ? Put::blocked : Put::fault, error.message};
+}
+
+}  // namespace
+
+MaildirMailbox::MaildirMailbox(FileSystem& files, const Clock& clock, MaildirSettings settings)
+    : root_(files, clock, settings.root), settings_(std::move(settings)) {}
+
+MaildirMailbox::Box& MaildirMailbox::box(const std::string& name) {
+  return boxes_.try_emplace(name, root_, name).first->second;
+}
+
+std::string MaildirMailbox::place_of(const std::string& name) const { return root_.path() + "/" + name + "/new"; }
+
+// --- reading
+
+/// Whether everything that stands there now has been shown; false when the box is missing.
+Result<bool> MaildirMailbox::see(const std::string& name, Box& box) {
+  const auto root = root_.open();
+  if (!root) return root.error();
+  const auto now = root_.files().stat_at(*root, name + "/new");
+  if (!now) return now.error();
+  if (now->ino != box.seen.ino || now->mtime_ns != box.seen.mtime_ns)
+    box.seen = {now->ino, now->mtime_ns, root_.clock().steady(), false};
+  return box.seen.all && !box.goes_on && !box.left_out;
+}
+
+Result<std::span<const News>> MaildirMailbox::news() {
+  news_.clear();
+  if (!std::exchange(tidied_, true) && settings_.writes) {
+    root_.clean();
+    if (Status made = box(settings_.lead).mail.make(); !made.ok() && !is_gone(made.error())) {
+      tidied_ = false;
+      return made.error();
+    }
+  }
+  const auto actors = root_.actors();
+  if (!actors && is_gone(actors.error())) return std::span<const News>{};
+  if (!actors) return actors.error();
+  for (const std::string& name : *actors)
+    if (const auto seen = see(name, box(name)); seen || !is_gone(seen.error())) news_.push_back({name, !seen || !*seen});
+  return std::span<const News>(news_);
+}
+
+asio::awaitable<Batch> MaildirMailbox::take(std::string name, Reader reader, std::size_t most) {
+  Batch batch;
+  Box& one = box(name);
+  if ((one.reader == Reader::passer_by) != (reader == Reader::passer_by)) {
+    one.settled.clear();
+    one.known.clear();
+    one.goes_on = false;
+  }
+  one.reader = reader;
+  one.shown.clear();
+  one.bytes.clear();
+  const auto seen = see(name, one);
+  if (!seen) {
+    batch.state = is_gone(seen.error()) ? BoxState::missing : BoxState::fault;
+    batch.detail = seen.error().message;
+    co_return batch;
+  }
+  if (!one.goes_on) begin_look(one, batch);
+  if (batch.state == BoxState::fault) co_return batch;
+  batch.state = BoxState::open;
+  most = std::min(most, held_at_once);
+  const std::set<Mail>& order = one.mail.in_order();
+  for (auto next = order.begin(); next != order.end() && !batch.more;) {
+    const Mail mail = *next;
+    if (!one.settled.contains(mail.name) && !one.again.contains(mail.name)) {
+      batch.more = one.shown.size() == most;
+      if (!batch.more) show(name, one, mail, batch);
+    }
+    next = order.upper_bound(mail);  // it may be gone from there
+  }
+  if (!batch.more) show_bad(name, one, most, batch);
+  one.goes_on = batch.more;
+  if (reader == Reader::passer_by) look_after(name, one);
+  co_return batch;
+}
+
+void MaildirMailbox::begin_look(Box& one, Batch& batch) {
+  const auto now = one.looked = root_.clock().steady();
+  one.left_out = false;
+  one.again.clear();
+  if (Status looked = one.mail.look(); !looked.ok()) {
+    batch.state = BoxState::fault;
+    batch.detail = looked.error().message;
+    return;
+  }
+  std::set<std::string> there;
+  for (const Mail& mail : one.mail.in_order()) there.insert(mail.name);
+  const bool watches = one.reader == Reader::observer || one.reader == Reader::beside;
+  for (const auto& [file, known] : one.known)
+    if (watches && !there.contains(file))
+      batch.signs.push_back({Sign::What::consumed, known.key,
+                             std::chrono::duration_cast<std::chrono::milliseconds>(now - known.since)});
+  const auto& bad = one.mail.unreadable();
+  std::erase_if(one.known, [&](const auto& known) { return !there.contains(known.first); });
+  std::erase_if(one.bad_looks, [&](const auto& looks) { return !bad.contains(looks.first); });
+  std::erase_if(one.bad_told, [&](const auto& file) { return !bad.contains(file); });
+  std::erase_if(one.settled, [&](const auto& file) { return !there.contains(file); });
+  std::erase_if(one.first_ms, [&](const auto& first) { return !there.contains(first.first); });
+  std::erase_if(one.taken, [&](const auto& taken) { return now - taken.second > resent_within; });
+  for (const std::string& file : there) one.first_ms.try_emplace(file, root_.clock().wall_ms());
+  for (const auto& [file, reason] : bad) ++one.bad_looks[file];
+  batch.size.entries = batch.size.unread = there.size();
+  for (const auto& [file, first] : one.first_ms)
+    batch.size.oldest_unread_ms = batch.size.oldest_unread_ms == 0 ? first : std::min(batch.size.oldest_unread_ms, first);
+}
+
+void MaildirMailbox::show(const std::string& name, Box& one, const Mail& mail, Batch& batch) {
+  const bool owns = one.reader == Reader::owner || one.reader == Reader::beside;
+  Result<NewMail::Open> open = one.mail.open(mail, owns);
+  if (!open) {  // taken, offered by another process of this actor, or gone bad since it was met
+    one.left_out = true;
+    if (!is_errno(open.error(), ENOENT) && !is_errno(open.error(), EAGAIN)) one.mail.pass_over(mail, open.error());
+    return;
+  }
+  const MessageKey key = key_of(name, mail, open->envelope);
+  one.known.try_emplace(mail.name, Known{key, root_.clock().steady()});
+  batch.taken.push_back({key, one.bytes.emplace_back(std::move(open->bytes)), false});
+  one.shown.push_back({mail, key, owns ? std::optional(*std::move(open)) : std::nullopt, false});
+}
+
+/// What cannot be read is told once, as a bad letter, and stays where it is.
+void MaildirMailbox::show_bad(const std::string& name, Box& one, std::size_t most, Batch& batch) {
+  for (const auto& [file, reason] : one.mail.unreadable()) {
+    one.left_out = true;  // looked at again: it may have been mended
+    const bool due = one.bad_looks[file] >= settings_.torn_looks && one.reader != Reader::passer_by;
+    if (!due || one.bad_told.contains(file) || one.shown.size() >= most) continue;
+    const auto folder = root_.folder(name + "/new");
+    const auto opened = folder ? root_.files().open_read(*folder, file) : Result<File>(folder.error());
+    if (!opened) continue;
+    std::string bytes(std::min<std::uint64_t>(opened->stat.size, most_bad_bytes), '\0');
+    const auto read = root_.files().read_at(*opened, bytes.data(), bytes.size(), 0);
+    if (!read) continue;
+    bytes.resize(*read);
+    const MessageKey key = schema::make_bad_entry_key({settings_.team, name}, file + '\n' + bytes, 0);
+    batch.taken.push_back({key, one.bytes.emplace_back(std::move(bytes)), false});
+    one.shown.push_back({Mail{0, file, {}, {}, {}, {}}, key, std::nullopt, true});
+  }
+}
+
+asio::awaitable<Settled> MaildirMailbox::settle(std::string name, std::vector<Disposal> disposals) {
+  Settled result;
+  const auto found = boxes_.find(name);
+  if (found == boxes_.end()) co_return result;
+  Box& one = found->second;
+  bool all = disposals.size() >= one.shown.size();
+  for (std::size_t i = 0; i < std::min(disposals.size(), one.shown.size()); ++i) {
+    const Shown& shown = one.shown[i];
+    if (disposals[i] == Disposal::again) {
+      one.again.insert(shown.mail.name);
+      one.left_out = true;
+    } else if (disposals[i] == Disposal::leave || !shown.open) {
+      (shown.is_bad ? one.bad_told : one.settled).insert(shown.mail.name);
+    } else {
+      all = consume(one, shown, result) && all;
+    }
+  }
+  one.shown.clear();
+  one.left_out = one.left_out || !all;
+  if (one.goes_on) co_return result;
+  one.again.clear();
+  one.seen.all = one.looked - one.seen.since >= one_tick;
+  co_return result;
+}
+
+bool MaildirMailbox::consume(Box& one, const Shown& shown, Settled& result) {
+  // Not synced: what a power cut brings back is known to the ledger and taken again.
+  const Result<bool> taken = one.mail.take(shown.mail, *shown.open, NewMail::Durable::no);
+  if (!taken) {
+    result.put = Put::fault;
+    result.detail = taken.error().message;
+    return false;
+  }
+  one.known.erase(shown.mail.name);
+  one.taken[shown.key] = root_.clock().steady();
+  result.consumed += *taken ? 1 : 0;
+  return true;
+}
+
+void MaildirMailbox::rewind(const std::string& name) {
+  const auto found = boxes_.find(name);
+  if (found == boxes_.end()) return;
+  found->second.settled.clear();
+  found->second.goes_on = false;
+  found->second.seen.all = false;
+}
+
+Result<Decoded> MaildirMailbox::decode(std::string_view bytes) const {
+  const auto letter = schema::Envelope::decode(bytes);
+  if (!letter) return letter.error();
+  auto message = message_of(*letter, settings_.lead);
+  if (!message) return message.error();
+  return Decoded{*std::move(message), false};
+}
+
+MessageKey MaildirMailbox::key_of(const std::string& name, const Mail& mail, const schema::Envelope& letter) const {
+  const schema::KeyScope scope{settings_.team, name};
+  if (mail.from == settings_.lead) {
+    const schema::Message ours = own_message_of(letter);
+    MessageKey key = schema::make_message_key(scope, ours.from, ours.timestamp, ours.text, 0);
+    if (key.value == mail.id) return key;
+  }
+  // The same id with something else to say is another message.
+  const auto payload = schema::parse_value(letter.raw("payload"));
+  const std::string says = payload ? schema::pretty_ascii(*payload) : std::string(letter.raw("payload"));
+  return schema::make_message_key(scope, mail.from, mail.id, mail.type + '\n' + says, 0);
+}
+
+std::function<bool(const MessageKey&)> MaildirMailbox::held(const std::string& name) const {
+  auto keys = std::make_shared<std::set<MessageKey>>();
+  if (const auto found = boxes_.find(name); found != boxes_.end()) {
+    for (const auto& [file, known] : found->second.known) keys->insert(known.key);
+    for (const auto& [key, since] : found->second.taken) keys->insert(key);
+  }
+  return [keys](const MessageKey& key) { return keys->contains(key); };
+}
+
+asio::awaitable<Trimmed> MaildirMailbox::trim(std::string, Choose) {
+  Trimmed nothing;  // what is consumed stands in cur/, which is the agents' own
+  nothing.put = Put::already;
+  co_return nothing;
+}
+
+// --- writing
+
+std::set<std::string> MaildirMailbox::ids_in(const std::string& actor, std::initializer_list<const char*> folders) const {
+  std::set<std::string> ids;
+  for (const char* folder : folders)
+    if (const auto names = root_.names(actor + folder))
+      for (const std::string& name : *names) ids.insert(schema::id_hinted_by(name));
+  return ids;
+}
+
+PutResult MaildirMailbox::post(const std::string& inbox, const schema::Message& message) {
+  if (!MaildirRoot::is_actor(inbox) || inbox == settings_.lead)
+    return {Put::refused, "'" + inbox + "' is no actor's name that we write to (A-Z a-z 0-9 _ -, at most 64)"};
+  const MessageKey key = schema::make_message_key({settings_.team, inbox}, message.from, message.timestamp, message.text, 0);
+  const auto letter = letter_of(message, inbox, key.value);
+  if (!letter) return {Put::refused, letter.error().message};
+  Outgoing& out = outgoing_[inbox];
+  // Nobody else writes our ids: what stood there when we came is all that there can be. In the order in which it moves.
+  if (!out.written) out.written = ids_in(inbox, {"/new", "/processing", "/expired", "/dead", "/cur"});
+  if (out.written->contains(key.value)) {
+    out.followed.try_emplace(key, Fate::waiting);
+    return {Put::already, {}};
+  }
+  const auto folder = root_.made_folder(inbox + "/new");
+  if (!folder) return why_not(folder.error());
+  MaildirRoot::Fresh name = root_.fresh();
+  name.id = key.value;
+  if (Status put = root_.put(*folder, name.name(), *letter); !put.ok()) return why_not(put.error());
+  out.written->insert(key.value);
+  out.followed[key] = Fate::waiting;
+  return {};
+}
+
+void MaildirMailbox::follow(const std::string& inbox, const MessageKey& key) {
+  outgoing_[inbox].followed.try_emplace(key, Fate::waiting);
+}
+
+Fate MaildirMailbox::fate(const std::string& inbox, const MessageKey& key) const {
+  const auto out = outgoing_.find(inbox);
+  if (out == outgoing_.end()) return Fate::waiting;
+  const auto followed = out->second.followed.find(key);
+  return followed == out->second.followed.end() ? Fate::waiting : followed->second;
+}
+
+void MaildirMailbox::let_go(const std::string& inbox, const MessageKey& key) {
+  if (const auto out = outgoing_.find(inbox); out != outgoing_.end()) {
+    out->second.followed.erase(key);
+    out->second.rewritten.erase(key.value);
+  }
+}
+
+/// Gone from new/ is read when it stands where its owner puts what he has taken. Some delete it instead: what vanished
+/// without a trace is written again once, and who makes it vanish a second time has read it.
+void MaildirMailbox::look_after(const std::string& name, const Box& one) {
+  const auto found = outgoing_.find(name);
+  if (found == outgoing_.end()) return;
+  Outgoing& out = found->second;
+  std::set<std::string> unread;
+  for (const Mail& mail : one.mail.in_order()) unread.insert(mail.id);
+  std::optional<std::set<std::string>> taken;
+  for (auto& [key, fate] : out.followed) {
+    if (fate != Fate::waiting || unread.contains(key.value)) continue;
+    if (!taken) taken = ids_in(name, {"/processing", "/expired", "/dead", "/cur"});
+    const bool was_read = taken->contains(key.value);
+    if (!was_read && out.rewritten.contains(key.value)) out.deletes = true;
+    fate = was_read || out.deletes ? Fate::consumed : Fate::lost;
+    if (fate != Fate::lost) continue;
+    out.rewritten.insert(key.value);
+    if (out.written) out.written->erase(key.value);
+  }
+}
+
+PutResult MaildirMailbox::retract(const std::string& inbox, std::span<const MessageKey> keys) {
+  const auto folder = root_.folder(inbox + "/new");
+  const auto names = folder ? root_.files().list(*folder) : Result<std::vector<std::string>>(folder.error());
+  if (!names) return why_not(names.error());
+  for (const std::string& name : *names) {
+    const std::string id = schema::id_hinted_by(name);
+    if (std::none_of(keys.begin(), keys.end(), [&](const MessageKey& key) { return key.value == id; })) continue;
+    const auto letter = root_.read(*folder, name);
+    if (!letter || letter->envelope.text("id") != id || letter->envelope.text("from") != settings_.lead) continue;
+    const auto dead = root_.made_folder(inbox + "/dead");
+    const auto moved = dead ? root_.set_aside(*folder, name, *dead, name) : Result<std::string>(dead.error());
+    if (!moved && !is_gone(moved.error())) return why_not(moved.error());
+  }
+  return {};
+}
+
+}  // namespace inbox_poller::poller

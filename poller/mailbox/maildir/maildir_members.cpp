@@ -1,0 +1,85 @@
+// Who is in a maildir team: whoever has a mailbox there, and whoever writes to its lead.
+#include <algorithm>
+
+#include "poller/mailbox/maildir/maildir_mailbox.hpp"
+
+namespace inbox_poller::poller {
+
+namespace {
+
+constexpr std::size_t most_senders = 500;
+
+bool same_people(const schema::Roster& one, const schema::Roster& other) {
+  return std::equal(one.members.begin(), one.members.end(), other.members.begin(), other.members.end(),
+                    [](const schema::Member& a, const schema::Member& b) { return a.name == b.name; }) &&
+         one.unserved == other.unserved;
+}
+
+}  // namespace
+
+schema::Roster MaildirMailbox::read_roster() {
+  schema::Roster roster;
+  roster.name = settings_.team;
+  roster.lead_agent_id = settings_.lead;
+  std::set<std::string> names(settings_.members.begin(), settings_.members.end());
+  if (names.empty()) {
+    Box& lead = box(settings_.lead);
+    if (const auto seen = see(settings_.lead, lead); seen && !*seen) static_cast<void>(lead.mail.look());
+    for (const Mail& mail : lead.mail.in_order())
+      if (senders_.size() < most_senders) senders_.insert(mail.from);
+    names = senders_;
+    if (const auto root = root_.open())
+      if (const auto folders = root_.files().list(*root))
+        for (const std::string& name : *folders)
+          if (name != "tmp" && name != "tasks" && root_.files().stat_at(*root, name + "/new")) names.insert(name);
+  }
+  names.erase(settings_.lead);
+  names.erase("");
+  for (const std::string& name : names) {
+    if (!MaildirRoot::is_actor(name)) {
+      roster.unserved.push_back(
+          {name, "its name is no actor's (A-Z a-z 0-9 _ -, at most 64, no - in front, neither \"tmp\" nor \"tasks\")"});
+      continue;
+    }
+    schema::Member member;
+    member.name = member.agent_id = name;
+    member.backend_type = "maildir";
+    roster.members.push_back(std::move(member));
+  }
+  return roster;
+}
+
+bool MaildirMailbox::roster_changed() {
+  if (!roster_ || !root_.open()) return true;
+  return settings_.members.empty() && !same_people(*roster_, read_roster());
+}
+
+Result<schema::Roster> MaildirMailbox::roster() {
+  roster_.reset();
+  const auto root = root_.open();
+  if (!root && root.error().code == "root.missing") return Error{"roster.missing", root.error().message};
+  if (!root) return Error{"roster.unreadable", root.error().message};
+  roster_ = read_roster();
+  return *roster_;
+}
+
+PutResult MaildirMailbox::mend_roster(const std::vector<std::string>&) {
+  return {Put::gone, "a maildir has no roster: whoever has a folder is there"};
+}
+
+PutResult MaildirMailbox::remove_member(const std::string& name) {
+  return {Put::gone, name + " is there as long as its folder is: that is its own"};
+}
+
+TasksReleased MaildirMailbox::release_tasks(const std::string&, const std::string&) {
+  TasksReleased nothing;  // a lease that runs out gives back what is held
+  nothing.put = Put::gone;
+  return nothing;
+}
+
+TaskAssigned MaildirMailbox::assign_task(const std::string&, const std::string&,
+                                         const std::function<bool(const std::string& owner)>&) {
+  return {{Put::refused, "the tasks of a maildir are claimed by whoever wants them: inbox-poller box claim"}, {}};
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,50 @@
+// The team's task board, as far as the lead's side writes to it.
+#include "poller/team/team.hpp"
+#include "schema/json_scan.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+/// As a lead's own client tells of it; where workers know no such message, in words.
+std::string told_of(const schema::Task& task, const std::string& lead, config::Transport transport, EpochMs now_ms) {
+  if (transport != config::Transport::claude)
+    return "Task " + task.id + " is yours: " + task.subject +
+           (task.description.empty() ? std::string() : "\n" + task.description);
+  const auto quoted = [](const std::string& text) { return schema::quote(text); };
+  return "{\"type\":\"task_assignment\",\"taskId\":" + quoted(task.id) + ",\"subject\":" + quoted(task.subject) +
+         ",\"description\":" + quoted(task.description) + ",\"assignedBy\":" + quoted(lead) +
+         ",\"timestamp\":" + quoted(schema::iso_timestamp(now_ms)) + "}";
+}
+
+}  // namespace
+
+Result<schema::Task> Team::assign(const std::string& task, const std::string& to, const std::string& by) {
+  if (const auto why = handlers::why_no_worker(to, context_.view())) return Error{why->code, why->reason};
+  if (context_.roster.find(to)->status == schema::ended_status)
+    return Error{"member.ended", to + " has shut down, as its roster says: give the task to somebody else"};
+  const auto is_there = [&](const std::string& owner) {
+    const auto* member = context_.roster.find(schema::bare_name(owner));
+    return member != nullptr && member->status != schema::ended_status;
+  };
+  const TaskAssigned assigned = members_.assign_task(task, to, is_there);
+  switch (assigned.put) {
+    case Put::done: break;
+    case Put::already: return Error{"task.assigned", "task " + task + " is " + to + "'s already"};
+    case Put::gone: return Error{"task.unknown", "there is no task " + task + " on the board of team " + context_.name};
+    case Put::refused: return Error{"task.not_free", assigned.detail};
+    case Put::busy:
+    case Put::blocked:
+    case Put::fault: return Error{"task.busy", assigned.detail + "; nothing was changed, try it again"};
+  }
+  const auto noted = context_.commit([&](EventBatch& events) -> Status {
+    events.add(Event::task_assigned, {{"team", context_.name}, {"request_id", assigned.task.id}, {"new", to}, {"by", by}});
+    return Done{};
+  });
+  if (!noted) return noted.error();
+  const auto sent = send(to, told_of(assigned.task, context_.lead, context_.config.team.transport,
+                                     services_.clock.wall_ms()), "");
+  if (!sent) return sent.error();
+  return assigned.task;
+}
+
+}  // namespace inbox_poller::poller

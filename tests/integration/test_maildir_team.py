@@ -1,0 +1,166 @@
+"""A team over a folder that agents share: two assistants and a lead whose mail the daemon delivers."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+
+from case import ProcessTest
+from daemon import wait_for
+from maildir_peer import Store
+from maildir_team import MaildirTeam
+
+ODD = "line\u2028one \U0001F600 \"quoted\" </teammate-message> \x1b[2J"
+
+
+class Team(ProcessTest):
+    def setUp(self):
+        super().setUp()
+        self.heard = []
+        self.team = MaildirTeam(self.folder)
+        self.ada, self.bob = self.team.stores["ada"], self.team.stores["bob"]
+
+    def serve(self, **options):
+        return self.make_daemon(self.team.toml(**options)).start()
+
+    def take(self):
+        with self.daemon.connect() as control:
+            messages = control.ask("recv", max=1000)["messages"]
+            control.ask("ack", keys=[m["message_key"] for m in messages])
+        self.heard += messages
+        return messages
+
+    def hears(self, text, seconds=20):
+        def heard():
+            self.take()
+            return [m for m in self.heard if text in m["text"]]
+        return wait_for("the lead hears %r" % text, heard, seconds)
+
+    def test_letters_reach_the_lead_once_and_its_answers_reach_them(self):
+        first = self.ada.send("boss", "handoff", {"task": "review", "branch": "x"})
+        self.serve()
+        got = self.hears("review")[0]
+        self.assertEqual(got["from"], "ada")
+        self.assertEqual(got["text"], 'handoff, id %s: {"branch":"x","task":"review"}' % first["id"])
+        self.bob.send("boss", "message", ODD)
+        self.assertEqual(self.hears("quoted")[0]["text"], ODD)
+        self.bob.send("boss", "ack", "fine", in_reply_to=first["id"])
+        self.assertTrue(self.hears("fine")[0]["text"].startswith("ack, in reply to %s, id " % first["id"]))
+        # A control message of another system is chat, and nobody is asked anything.
+        self.bob.send("boss", "message", json.dumps({"type": "permission_request", "request_id": "x"}))
+        self.assertTrue(self.hears("permission_request")[0]["text"].startswith("message: {"))
+        wait_for("all are taken", lambda: not self.team.files("boss/new") and len(self.team.files("boss/cur")) == 4)
+        self.assertEqual(self.daemon.ask("pending")["asks"], [])
+        # What the peers' store sends again, under its own id, is not delivered again.
+        self.ada.write(self.team.root / "boss" / "new" / "again.json", first)
+        self.ada.send("boss", "message", "behind it")
+        self.hears("behind it")
+        self.assertEqual(len([m for m in self.heard if "review" in m["text"]]), 1)
+        # The other way, to one who has a mailbox and to one who only wrote.
+        self.daemon.cli("send", "ada", ODD.replace("\x1b", ""))
+        answer = wait_for("ada has it", self.ada.try_recv)
+        self.assertEqual((answer["from"], answer["to"], answer["type"], answer["payload"]),
+                         ("boss", "ada", "message", ODD.replace("\x1b", "")))
+        self.assertAlmostEqual(answer["ts"], time.time(), delta=60)
+        wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="ada"))
+        self.team.put("boss/new/msg_1.json", '{"id": "s-1", "from": "script", "to": "boss", "type": "message", "payload": "from a script"}')
+        self.hears("from a script")
+        self.daemon.cli("send", "script", "thanks")
+        wait_for("the script's mailbox is made", lambda: self.team.files("script/new"))
+        self.assertEqual([path for path in (self.team.root / "tmp").iterdir()], [])
+
+    def test_what_is_bad_hides_nobody_and_what_cannot_be_carried_is_told(self):
+        torn = self.team.put("boss/new/0-torn.json", '{"id": "1", "from": "ada", "payl')
+        self.team.put("boss/new/1-nobody.json", '{"id": "2", "type": "message", "payload": "from nobody"}')
+        (self.team.root / "foo.bar" / "new").mkdir(parents=True)
+        self.team.put("boss/new/2.json", '{"id": "3", "from": "Zo\u00eb", "type": "message", "payload": "let me in"}')
+        self.ada.send("boss", "message", "behind them")
+        self.serve(more="[plans]\ndecision = \"approve\"\n")
+        self.hears("behind them")
+        entries = self.quarantined(3)
+        self.assertEqual(len(entries), 3)
+        self.assertTrue(torn.exists())
+        torn.write_text('{"id": "1", "from": "ada", "type": "message", "payload": "mended"}', "utf-8")
+        self.hears("mended")
+        status = self.daemon.cli("status").stdout
+        for name in ("foo.bar", "Zo\u00eb"):
+            self.assertIn(name, status)
+        for command in (("mode", "ada", "plan"), ("shutdown", "ada"), ("shutdown", "ada", "--force")):
+            said = self.daemon.cli(*command, expect=None)
+            self.assertNotEqual(said.returncode, 0, command)
+        self.assertIn("maildir", self.daemon.cli("shutdown", "ada", expect=None).stderr)
+        check = subprocess.run([self.daemon.program, "check-config", "--config", self.daemon.configs[0]], env=self.daemon.env,
+                               capture_output=True, text=True)
+        self.assertIn("[plans] has no effect", check.stdout + check.stderr)
+        self.team.put("tasks/claimed/9.json", "{}")
+        doctor = self.daemon.cli("doctor", "--config", self.daemon.configs[0], expect=None)
+        for word in ("a name that is not served", "where nobody looks for tasks"):
+            self.assertIn(word, doctor.stdout)
+
+    def test_the_daemon_keeps_the_queue_in_order_and_tells_of_each_finished_task_once(self):
+        told, failing = self.folder / "told", self.folder / "failing"
+        program = self.folder / "merge"
+        program.write_text("#!/bin/sh\ntest ! -e %s || exit 3\ncat >> %s\n" % (failing, told))
+        program.chmod(0o700)
+        failing.touch()
+        self.serve(more='[tasks]\non_done = ["%s"]\n' % program)
+        task = self.ada.post("work")
+        name, _ = self.bob.claim(0.01)
+        wait_for("the claim is given back", lambda: self.daemon.log("task.given_back", request_id=task["id"], new="open"), 30)
+        self.assertEqual(len(self.team.files("tasks/open")), 1)
+        name, claimed = self.bob.claim(60)
+        self.assertTrue(self.bob.complete(name, {"branch": "x"}))
+        wait_for("the program fails", lambda: self.daemon.log("task.tell_failed", request_id=task["id"]), 30)
+        failing.unlink()
+        wait_for("it is told", lambda: self.daemon.log("task.told", request_id=task["id"]), 30)
+        self.daemon.stop()
+        self.daemon.start()
+        second = self.ada.post("more")
+        name, _ = self.bob.claim(60)
+        self.bob.complete(name, "fine")
+        wait_for("the next one is told", lambda: self.daemon.log("task.told", request_id=second["id"]), 30)
+        lines = [json.loads(line) for line in told.read_text("utf-8").splitlines()]
+        self.assertEqual([(line["event"], line["team"], line["task"]["id"], line["task"]["result"]) for line in lines],
+                         [("done", "pair", task["id"], {"branch": "x"}), ("done", "pair", second["id"], "fine")])
+
+    def test_an_observer_moves_nothing(self):
+        self.ada.send("boss", "message", "seen")
+        self.serve(team_more='role = "observer"')
+        wait_for("it is seen", lambda: self.daemon.log("message.left", inbox="boss"))
+        before = sorted(str(path) for path in self.team.root.rglob("*"))
+        self.ada.send("bob", "message", "between them")
+        wait_for("some polls", lambda: self.daemon.ask("status")["ok"])
+        self.assertEqual(len(self.team.files("boss/new")), 1)
+        self.assertEqual([p for p in before if not os.path.exists(p)], [])
+
+    def test_kills_of_the_daemon_lose_nothing_and_double_nothing(self):
+        each, writers = 150, 4
+        self.serve()
+
+        def write(store, name):
+            for number in range(each):
+                store.send("boss", "message", "%s %d" % (name, number))
+
+        stores = {"w%d" % i: Store(self.team.root, "w%d" % i) for i in range(writers)}
+        threads = [threading.Thread(target=write, args=(store, name)) for name, store in stores.items()]
+        for thread in threads:
+            thread.start()
+        for _ in range(3):
+            seen = len(self.heard)
+            wait_for("some more came", lambda: self.take() or len(self.heard) > seen or not any(t.is_alive() for t in threads))
+            self.daemon.kill()
+            self.daemon.start()
+        for thread in threads:
+            thread.join()
+        wait_for("all came", lambda: (self.take(), len({m["text"] for m in self.heard}) == each * writers)[1], 60)
+        keys = {}
+        for message in self.heard:
+            keys.setdefault(message["text"], set()).add(message["message_key"])
+        self.assertTrue(all(len(found) == 1 for found in keys.values()))
+        for name in stores:
+            order = [int(m["text"].split()[1]) for m in self.heard if m["from"] == name]
+            first_met = list(dict.fromkeys(order))  # a kill shows some again
+            self.assertEqual(first_met, sorted(first_met))
+        wait_for("new is empty", lambda: not self.team.files("boss/new"))
+

@@ -1,0 +1,217 @@
+// A folder that agents share as a team: who is in it, what a letter says, what becomes of what we write and of what
+// cannot be read.
+#include "poller/mailbox/maildir/letter.hpp"
+#include "poller/mailbox/maildir/maildir_coordination.hpp"
+#include "poller/mailbox/maildir/maildir_mailbox.hpp"
+#include "schema/codec.hpp"
+#include "schema/json_scan.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/faulty_filesystem.hpp"
+#include "tests/support/scratch.hpp"
+#include "tests/unit/poller/run_awaitable.hpp"
+
+using namespace inbox_poller;
+using poller::Disposal;
+using poller::Fate;
+using poller::Put;
+using poller::Reader;
+
+namespace {
+
+struct SharedFolder {
+  test::ScratchDir scratch;
+  poller::PosixFileSystem real;
+  test::FaultyFileSystem files{real};
+  test::ManualClock clock;
+  std::vector<std::string> members;
+  std::unique_ptr<poller::MaildirMailbox> mailbox;
+
+  SharedFolder() {
+    std::filesystem::create_directories(scratch.path("root"));
+    reopen();
+  }
+  void reopen() {
+    mailbox = std::make_unique<poller::MaildirMailbox>(
+        files, clock, poller::MaildirSettings{scratch.path("root").string(), "team", "boss", members, true, 3});
+  }
+  void put(const std::string& below, const std::string& bytes) {
+    const auto path = scratch.path("root/" + below);
+    std::filesystem::create_directories(path.parent_path());
+    test::spill(path, bytes);
+  }
+  poller::Batch take(const std::string& box = "boss", Reader reader = Reader::owner) {
+    clock.advance(std::chrono::seconds(1));
+    return test::run_awaitable(mailbox->take(box, reader, 100));
+  }
+  /// What the lead is shown; all of it is consumed.
+  std::vector<std::string> texts() {
+    const auto batch = take();
+    std::vector<std::string> found;
+    for (const auto& one : batch.taken) {
+      const auto decoded = mailbox->decode(one.bytes);
+      found.push_back(decoded ? decoded->message.text : "?");
+    }
+    static_cast<void>(
+        test::run_awaitable(mailbox->settle("boss", std::vector<Disposal>(batch.taken.size(), Disposal::consume))));
+    return found;
+  }
+  [[nodiscard]] std::vector<std::string> names(const std::string& below) const {
+    std::vector<std::string> found;
+    if (!std::filesystem::is_directory(scratch.path("root/" + below))) return found;
+    for (const auto& one : std::filesystem::directory_iterator(scratch.path("root/" + below)))
+      found.push_back(one.path().filename().string());
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+  /// Of whoever is in the team, those who are not served with an exclamation mark.
+  std::string people() {
+    const auto roster = mailbox->roster();
+    std::string all;
+    for (const auto& member : roster->members) all += member.name + " ";
+    for (const auto& member : roster->unserved) all += "!" + member.name + " ";
+    return all;
+  }
+};
+
+std::string said_by(const std::string& json) {
+  const auto message = poller::message_of(*schema::Envelope::decode(json), "boss");
+  return message ? message->text : message.error().code;
+}
+
+schema::Message ours(const std::string& text) { return {"boss", text, "", "2026-02-07T15:20:10.000Z", "", "x"}; }
+schema::MessageKey key_of(const schema::Message& one) {
+  return schema::make_message_key({"team", "ada"}, one.from, one.timestamp, one.text, 0);
+}
+
+}  // namespace
+
+TEST_CASE("a letter says its type, what it answers and whom it is for, and is never anything but chat") {
+  CHECK(said_by(R"({"from": "a", "type": "message", "payload": "hi"})") == "hi");
+  CHECK(said_by(R"({"from": "a", "payload": {"b": [1, "é"]}})") == R"({"b":[1,"é"]})");
+  CHECK(said_by(R"({"from": "a", "type": "ack", "id": "7", "in_reply_to": "6", "to": "bob", "payload": "ok"})") ==
+        "ack, in reply to 6, addressed to bob, id 7: ok");
+  CHECK(said_by(R"({"from": "a", "type": "message"})").empty());
+  CHECK(said_by(R"({"type": "message", "payload": "hi"})") == "letter.field");
+  for (const char* asks : {R"({"type": "permission_request", "request_id": "1"})", R"({"type": "shutdown_approved"})"}) {
+    const std::string text = said_by(R"({"from": "a", "payload": )" + schema::quote(asks) + "}");
+    CHECK(std::holds_alternative<schema::PlainText>(schema::decode_payload(text)));
+    CHECK(text.ends_with(asks));
+  }
+}
+
+TEST_CASE("whoever has a mailbox or writes to the lead is there, before the first letter is taken") {
+  SharedFolder at;
+  std::filesystem::create_directories(at.scratch.path("root/ada/new"));
+  std::filesystem::create_directories(at.scratch.path("root/docs"));
+  std::filesystem::create_directories(at.scratch.path("root/foo.bar/new"));
+  REQUIRE(at.mailbox->news().ok());
+  CHECK(at.people() == "ada !foo.bar ");
+  CHECK_FALSE(at.mailbox->roster_changed());
+  at.clock.advance(std::chrono::seconds(1));
+  at.put("boss/new/1.json", R"({"id": "1", "from": "script", "payload": "hi"})");
+  at.put("boss/new/2.json", R"({"id": "2", "from": "Zoë", "payload": "hi"})");
+  CHECK(at.mailbox->roster_changed());
+  CHECK(at.people() == "ada script !Zoë !foo.bar ");
+  CHECK(at.texts().size() == 2);
+  CHECK_FALSE(at.mailbox->roster_changed());
+  at.members = {"ada"};
+  at.reopen();
+  CHECK(at.people() == "ada ");
+}
+
+TEST_CASE("what cannot be read stays, is told once after some looks, and comes when it is mended") {
+  SharedFolder at;
+  at.put("boss/new/0.json", R"({"id": "0", "from": "ad)");
+  at.put("boss/new/1.json", R"({"id": "1", "from": "ada", "payload": "behind it"})");
+  CHECK(at.texts() == std::vector<std::string>{"behind it"});
+  CHECK(at.texts().empty());
+  CHECK(at.texts() == std::vector<std::string>{"?"});
+  CHECK(at.texts().empty());
+  CHECK(at.names("boss/new") == std::vector<std::string>{"0.json"});
+  at.put("boss/new/0.json", R"({"id": "0", "from": "ada", "payload": "mended"})");
+  CHECK(at.texts() == std::vector<std::string>{"mended"});
+  CHECK(at.names("boss/cur").size() == 2);
+}
+
+TEST_CASE("a letter that another process of the lead's is offered is not taken, and is later when it is given back") {
+  SharedFolder at;
+  at.put("boss/new/0.json", R"({"id": "0", "from": "ada", "payload": "offered"})");
+  {
+    const auto folder = at.real.open_dir(poller::absolute, at.scratch.path("root/boss/new").string());
+    const auto file = at.real.open_read(*folder, "0.json");
+    REQUIRE(at.real.lock(file->fd, file->path).ok());
+    CHECK(at.texts().empty());
+    CHECK(at.mailbox->news()->front().changed);
+  }
+  CHECK(at.texts() == std::vector<std::string>{"offered"});
+}
+
+TEST_CASE("what is sent again is known by its key, another letter under its id is another") {
+  SharedFolder at;
+  at.put("boss/new/0.json", R"({"id": "0", "from": "ada", "type": "t", "payload": {"a": 1, "b": 2}})");
+  at.put("boss/new/1.json", R"({"ts": 5, "payload": {"b": 2, "a": 1}, "type": "t", "from": "ada", "id": "0"})");
+  at.put("boss/new/2.json", R"({"id": "0", "from": "ada", "type": "t", "payload": {"a": 1, "b": 3}})");
+  at.put("boss/new/3.json", R"({"from": "ada", "type": "t", "payload": 1})");
+  at.put("boss/new/4.json", R"({"from": "ada", "type": "t", "payload": 1})");
+  const auto batch = at.take();
+  REQUIRE(batch.taken.size() == 5);
+  std::set<schema::MessageKey> keys;
+  for (const auto& one : batch.taken) keys.insert(one.key);
+  CHECK(keys.size() == 4);
+}
+
+TEST_CASE("what vanished without a trace is written again once; who makes it vanish twice reads so") {
+  SharedFolder at;
+  const auto fate_after_removal = [&](const schema::Message& one) {
+    REQUIRE(at.mailbox->post("ada", one).put == Put::done);
+    static_cast<void>(at.take("ada", Reader::passer_by));
+    CHECK(at.mailbox->fate("ada", key_of(one)) == Fate::waiting);
+    for (const auto& name : at.names("ada/new")) std::filesystem::remove(at.scratch.path("root/ada/new/" + name));
+    static_cast<void>(at.take("ada", Reader::passer_by));
+    return at.mailbox->fate("ada", key_of(one));
+  };
+  CHECK(fate_after_removal(ours("one")) == Fate::lost);
+  CHECK(fate_after_removal(ours("one")) == Fate::consumed);
+  at.mailbox->let_go("ada", key_of(ours("one")));
+  CHECK(fate_after_removal(ours("two")) == Fate::consumed);
+  for (const char* where : {"processing", "expired", "cur"}) {
+    SharedFolder other;
+    REQUIRE(other.mailbox->post("ada", ours("one")).put == Put::done);
+    std::filesystem::create_directories(other.scratch.path("root/ada"));
+    std::filesystem::rename(other.scratch.path("root/ada/new"), other.scratch.path(std::string("root/ada/") + where));
+    std::filesystem::create_directories(other.scratch.path("root/ada/new"));
+    static_cast<void>(other.take("ada", Reader::passer_by));
+    CHECK(other.mailbox->fate("ada", key_of(ours("one"))) == Fate::consumed);
+    other.reopen();
+    CHECK(other.mailbox->post("ada", ours("one")).put == Put::already);
+  }
+}
+
+TEST_CASE("orders, odd names and the lead's own box are refused; what is taken back is kept") {
+  SharedFolder at;
+  CHECK(at.mailbox->post("ada", ours(schema::encode(schema::ModeSetRequest{"plan", "boss"}))).put == Put::refused);
+  for (const char* name : {"boss", "tmp", "tasks", "../x", ""}) CHECK(at.mailbox->post(name, ours("x")).put == Put::refused);
+  REQUIRE(at.mailbox->post("ada", ours("x")).put == Put::done);
+  const std::vector<schema::MessageKey> keys{key_of(ours("x"))};
+  CHECK(at.mailbox->retract("ada", keys).put == Put::done);
+  CHECK(at.names("ada/new").empty());
+  CHECK(at.names("ada/dead").size() == 1);
+}
+
+TEST_CASE("what was finished is told once by its keeper, what was finished long ago not at all") {
+  SharedFolder at;
+  poller::SystemClock clock;
+  poller::MaildirCoordination tasks(at.files, clock, at.scratch.path("root").string(), {});
+  REQUIRE(tasks.finished(0).ok());
+  at.put("tasks/done/1.json", R"({"id": "a", "status": "done", "result": 5})");
+  at.put("tasks/done/2.json", R"({"id": )");
+  CHECK(tasks.finished(clock.system_ns() + 1'000'000'000)->empty());
+  poller::MaildirCoordination later(at.files, clock, at.scratch.path("root").string(), {});
+  const auto found = later.finished(0);
+  REQUIRE(found->size() == 1);
+  CHECK(found->front().id == "a");
+  CHECK(found->front().task.at("result") == 5);
+  at.put("tasks/done/2.json", R"({"id": "b", "status": "done"})");
+  CHECK(later.finished(0)->size() == 1);
+  CHECK(later.finished(0)->empty());
+}
