@@ -100,6 +100,7 @@ class MemoryMailbox final : public poller::Mailbox {
     look.goes_on = batch.more;
     if (!batch.more) look.again.clear();
     batch.size.entries = box.size();
+    for (const Entry& entry : box) batch.size.unread += entry.read ? 0 : 1;
     look.seen = flags_of(box);
     co_return batch;
   }

@@ -336,7 +336,8 @@ TEST_CASE("where hints are relied on, inboxes at rest are looked at in turn, all
   for (const auto& name : names) REQUIRE(at.mailbox.read(name, ReadMode::unlocked).outcome == ReadOutcome::document);
   const auto changed = [&] {
     std::vector<std::string> found;
-    for (const auto& glance : *at.mailbox.glances())
+    const auto glances = at.mailbox.glances();
+    for (const auto& glance : *glances)
       if (glance.result.glance == Glance::changed) found.push_back(glance.inbox);
     return found;
   };
