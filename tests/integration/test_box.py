@@ -249,9 +249,7 @@ class Box(ProcessTest):
         tasks = {store.post(i)["id"] for i in range(60)}
         kept, done_by_us, late = collections.Counter(), collections.Counter(), collections.Counter()
         stop, lock, chance = threading.Event(), threading.Lock(), random.Random(3)
-        peers = [subprocess.Popen([sys.executable, "-B", str(PEER), str(self.root), "peer%d" % n, "claimer", "0.005"],
-                                  stdout=subprocess.DEVNULL) for n in range(4)]
-        peers.append(subprocess.Popen([sys.executable, "-B", str(PEER), str(self.root), "peersweeper", "sweeper"]))
+        peers = []
         self.stops.append(lambda: [p.kill() or p.wait() for p in peers])
 
         def ours(n):
@@ -283,6 +281,11 @@ class Box(ProcessTest):
         for thread in threads:
             thread.start()
         try:
+            # The peers would have done all of it before a program under sanitizers has begun.
+            wait_for("one is done by us", lambda: done_by_us, 30)
+            peers += [subprocess.Popen([sys.executable, "-B", str(PEER), str(self.root), "peer%d" % n, "claimer", "0.005"],
+                                       stdout=subprocess.DEVNULL) for n in range(4)]
+            peers.append(subprocess.Popen([sys.executable, "-B", str(PEER), str(self.root), "peersweeper", "sweeper"]))
             end = time.monotonic() + 20  # a claim of a killed peer comes back after four minutes: not waited for
             while time.monotonic() < end:
                 states = {t["id"]: t for t in self.tasks()["tasks"] if t["place"] == "done"}
