@@ -122,7 +122,8 @@ ExitCode check_config(Context& context, const config::Sources& sources) {
   const bool good = loaded.problems.empty();
   for (const std::string& problem : loaded.problems) context.console.explain(printable(problem) + '\n');
   for (const std::string& warning : loaded.warnings) context.console.explain("WARNING: " + printable(warning) + '\n');
-  if (good) context.console.explain(printable_block(unmatched(loaded), ""));
+  if (const std::string absent = good ? unmatched(loaded) : std::string(); !absent.empty())
+    context.console.explain(printable_block(absent, ""));
   ExitCode printed = ExitCode::done;
   SystemProcesses system;
   const SystemClock clock;
