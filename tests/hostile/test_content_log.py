@@ -40,7 +40,7 @@ def spoil(a):
         a.say("other worker", "ada", dict(ask, request_id="other-%d" % n, agent_id=text), attack.refused("sender.disagrees"))
         a.say("id", "ada", dict(ask, request_id="x " + text), attack.refused("payload.malformed"))
         a.say("host", "ada", wire.sandbox_request("ada", "demo", text, "host-%d" % n), ("control", "denied"))
-        a.say("plan", "ada", wire.plan_request("ada", "demo", MARK + text, "plan-%d" % n), ("control", "pending"))
+        a.say("plan", "ada", wire.plan_request("ada", "demo", "# plan %s\n\n%s" % (text, MARK), "plan-%d" % n), ("control", "pending"))
         a.say("type", "ada", {"type": "t" + text, "n": n, "x": MARK}, attack.CHAT)
         a.say("sender", text, "chat %d %s" % (n, MARK), attack.refused("sender.stranger"))
         a.say("chat", "ada", "%d %s %s" % (n, MARK, text), attack.CHAT, summary=text, color=text)

@@ -273,11 +273,16 @@ class SocketAttacks(ProcessTest):
         ask = wire.permission_request("ada", "Bash", {"command": "make"}, "perm-1-whole")
         self.team.say("ada", ask)
         self.pending_id(ask["request_id"])
+        self.team.say("ada", dict(ask, request_id="perm-1-other"))
+        self.pending_id("perm-1-other")
         for verb in ("", "APPROVE", "approve ", "exec", "eval", "shutdown\n", "../approve", "allow_all", "\u0000approve"):
             answer = self.daemon.ask(verb, id=ask["request_id"], by="x", rule="Bash(*)")
             self.assertEqual((answer["ok"], answer["code"]), (False, "verb.unknown"), verb)
         for verb in ("approve", "deny"):
-            for part in ("", "perm-1", "perm-1-whol", "perm-1-whole ", "PERM-1-WHOLE", "%", "perm%", "*", "perm-1-whole\u0000x"):
+            for part in ("perm", "perm-1", "perm-1-"):  # of two open asks
+                answer = self.daemon.ask(verb, id=part, by="x", reason="x")
+                self.assertEqual((answer["ok"], answer["code"]), (False, "request.ambiguous"), part)
+            for part in ("", "per", "perm-1-whole ", "PERM-1-WHOLE", "%", "perm%", "*", "perm-1-whole\u0000x"):
                 answer = self.daemon.ask(verb, id=part, by="x", reason="x")
                 self.assertEqual((answer["ok"], answer["code"]), (False, "request.unknown"), part)
             done = self.daemon.cli(verb, "perm-1", *(["--reason", "x"] if verb == "deny" else []), expect=None)
