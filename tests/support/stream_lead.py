@@ -93,15 +93,18 @@ class Lead:
 
     def read(self):
         """Runs beside the turns: answers to asks come in the middle of one."""
-        for raw in sys.stdin.buffer:
-            line = json.loads(raw)
-            if line["type"] == "user":
-                assert line["message"]["role"] == "user" and line.get("origin", {}).get("kind") != "human", line
-                self.tell(line, "queued")
-                self.lines.put(line)
-            elif line["type"] == "control_response":
-                self.log("answer", line=line)
-                self.answers[line["response"]["request_id"]] = line["response"]
+        try:
+            for raw in sys.stdin.buffer:
+                line = json.loads(raw)
+                if line["type"] == "user":
+                    assert line["message"]["role"] == "user" and line.get("origin", {}).get("kind") != "human", line
+                    self.tell(line, "queued")
+                    self.lines.put(line)
+                elif line["type"] == "control_response":
+                    self.log("answer", line=line)
+                    self.answers[line["response"]["request_id"]] = line["response"]
+        except BrokenPipeError:
+            pass  # nobody hears it any more: it ends as with its input
         self.lines.put(None)
 
     def order(self, name):
@@ -171,7 +174,7 @@ class Lead:
             while (line := self.lines.get()) is not None:
                 self.run_turn(line)
         except BrokenPipeError:
-            pass  # nobody hears it any more
+            pass
         self.log("left")
         os._exit(0)  # the interpreter's own end waits for who reads
 
