@@ -22,7 +22,7 @@ std::string in_team(const TeamPlace& team, const std::string& command, const std
 }
 
 /// Where a line of [team] goes, for a person.
-std::string team_line(const TeamPlace& team, const std::string& line) {
+std::string about_team(const TeamPlace& team, const std::string& line) {
   return "write `" + line + "` under [team] in " +
          (team.config.source.empty() ? "a team file" : printable(team.config.source));
 }
@@ -107,7 +107,7 @@ Findings judge_roster(const TeamPlace& team, const TeamSight& sight) {
     findings.push_back({Severity::warning, "roster.lead",
                         "the roster's lead is " + sight.roster->lead_name() + ", the team file says " + configured +
                             ": workers ignore answers in another name than the lead's",
-                        path, team_line(team, "lead = \"" + sight.roster->lead_name() + "\"")});
+                        path, about_team(team, "lead = \"" + sight.roster->lead_name() + "\"")});
   for (const schema::Unserved& member : sight.roster->unserved)
     findings.push_back({Severity::error, "roster.unserved",
                         member.name + " cannot be answered: " + member.reason + ". Whatever it asks, it waits for ever",
@@ -143,7 +143,7 @@ Findings judge_inbox(const TeamPlace& team, const InboxSight& inbox, EpochMs now
   if (inbox.whose == Whose::nobody) {
     add(Severity::warning, "inbox.phantom",
         "belongs to nobody: a misspelt name, most of the time (" + std::to_string(inbox.unread) + " unread entries)",
-        "if they were meant for the lead: " + team_line(team, "aliases = [\"" + inbox.name + "\"]"));
+        "if they were meant for the lead: " + about_team(team, "aliases = [\"" + inbox.name + "\"]"));
   } else if (inbox.oldest_unread_ms != 0 && now - inbox.oldest_unread_ms > unread_too_long_ms) {
     add(Severity::warning, "inbox.unread",
         std::to_string(inbox.unread) + " entries of " + inbox.name + " are unread, the oldest for " +
@@ -227,15 +227,15 @@ Findings judge_lead_process(const TeamPlace& team, const schema::LeadProcess& le
              process + "is not to be seen from here (" + printable(lead.pid_space) +
                  "): if it lives, it reads the lead's "
                  "inbox too",
-             path, "look where it runs; if it lives: " + team_line(team, "role = \"observer\"")}};
+             path, "look where it runs; if it lives: " + about_team(team, "role = \"observer\"")}};
   if (state == LeadProcessState::lives && leads)
     return {{Severity::warning, "lead.alive",
              process + "lives: it reads the lead's inbox itself, so a leader beside it stops (foreign_consumer)", path,
-             "end it, then " + in_team(team, "resume") + "; or " + team_line(team, "role = \"observer\"") +
+             "end it, then " + in_team(team, "resume") + "; or " + about_team(team, "role = \"observer\"") +
                  " (\"front\" where the workers' answers count)"}};
   if (state == LeadProcessState::gone && !leads)
     return {{Severity::warning, "lead.gone", process + "has ended: nobody takes the messages for the lead", path,
-             "start the lead again, or " + team_line(team, "role = \"leader\"")}};
+             "start the lead again, or " + about_team(team, "role = \"leader\"")}};
   return {};
 }
 

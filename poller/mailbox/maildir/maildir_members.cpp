@@ -7,7 +7,7 @@ namespace inbox_poller::poller {
 
 namespace {
 
-constexpr std::size_t most_senders = 500;
+constexpr std::size_t most_names = 500;
 
 bool same_people(const schema::Roster& one, const schema::Roster& other) {
   return std::equal(one.members.begin(), one.members.end(), other.members.begin(), other.members.end(),
@@ -26,7 +26,7 @@ schema::Roster MaildirMailbox::read_roster() {
     Box& lead = box(settings_.lead);
     if (const auto seen = see(settings_.lead, lead); seen && !*seen) static_cast<void>(lead.mail.look());
     for (const Mail& mail : lead.mail.in_order())
-      if (senders_.size() < most_senders) senders_.insert(mail.from);
+      if (senders_.size() < most_names) senders_.insert(mail.from);
     names = senders_;
     if (const auto root = root_.open())
       if (const auto folders = root_.files().list(*root))

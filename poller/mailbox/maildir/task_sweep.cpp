@@ -21,7 +21,7 @@ namespace {
 constexpr std::chrono::seconds settles{2};
 constexpr std::int64_t unreadable_for_ns = 24LL * 3600 * 1'000'000'000;
 
-bool is_missing(const Error& error) { return is_errno(error, ENOENT); }
+bool was_taken(const Error& error) { return is_errno(error, ENOENT); }
 
 double in_seconds(SteadyTime::duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -41,7 +41,7 @@ bool TaskQueue::is_over(const std::string& where, const Letterfile& file) {
 Result<std::vector<TaskFile>> TaskQueue::sweep() {
   std::vector<TaskFile> gone;
   const Result<Directory> lock = locked_tasks(root_);
-  if (!lock && (is_missing(lock.error()) || is_errno(lock.error(), EAGAIN))) return gone;
+  if (!lock && (was_taken(lock.error()) || is_errno(lock.error(), EAGAIN))) return gone;
   if (!lock) return lock.error();
   const Result<Directory> tmp = root_.made_folder("tmp");
   if (!tmp) return tmp.error();
@@ -55,7 +55,7 @@ Result<std::vector<TaskFile>> TaskQueue::sweep() {
     if (!names) return names.error();
     for (const std::string& name : *names) {
       met.insert(holder + '/' + name);
-      if (Status one = begin(*tmp, holder, name); !one.ok() && !is_missing(one.error()))
+      if (Status one = begin(*tmp, holder, name); !one.ok() && !was_taken(one.error()))
         troubles_.push_back(one.error());
     }
   }
@@ -67,7 +67,7 @@ Result<std::vector<TaskFile>> TaskQueue::sweep() {
 
 Result<std::vector<std::string>> TaskQueue::holders() const {
   const Result<Directory> claimed = root_.folder(task_folder(TaskPlace::claimed));
-  if (!claimed && is_missing(claimed.error())) return std::vector<std::string>{};
+  if (!claimed && was_taken(claimed.error())) return std::vector<std::string>{};
   if (!claimed) return claimed.error();
   auto found = root_.files().list(*claimed);
   if (!found) return found;
@@ -118,7 +118,7 @@ Status TaskQueue::end_begun(const Directory& tmp, std::vector<TaskFile>& gone) {
   begun_ = begun;
   for (const auto& [name, since] : begun) {
     if (now - since < settles) continue;
-    if (Status ended = end_one(tmp, name, gone); !ended.ok() && !is_missing(ended.error()))
+    if (Status ended = end_one(tmp, name, gone); !ended.ok() && !was_taken(ended.error()))
       troubles_.push_back(ended.error());  // its neighbours go on; it is begun anew at the next look
     begun_.erase(name);
   }
@@ -129,7 +129,7 @@ Status TaskQueue::end_one(const Directory& tmp, const std::string& name, std::ve
   const auto [holder, original] = parts_of_begun(name);
   const Result<Letterfile> file = root_.read(tmp, name);
   if (!file) {
-    if (is_missing(file.error()) || file.error().code.starts_with("io.")) return file.error();
+    if (was_taken(file.error()) || file.error().code.starts_with("io.")) return file.error();
     const Result<Directory> dead = root_.made_folder(task_folder(TaskPlace::dead));
     if (!dead) return dead.error();
     const auto moved = root_.set_aside(tmp, name, *dead, "dead-" + original);
@@ -141,7 +141,7 @@ Status TaskQueue::end_one(const Directory& tmp, const std::string& name, std::ve
   for (const std::string& one : *whose) {
     const Result<Directory> folder = root_.folder(claimed_folder(one));
     const auto again = folder ? root_.read(*folder, original) : Result<Letterfile>(folder.error());
-    if (!again && !is_missing(again.error()) && again.error().code.starts_with("io.")) return again.error();
+    if (!again && !was_taken(again.error()) && again.error().code.starts_with("io.")) return again.error();
     if (again && schema::identity_of(again->envelope) == schema::identity_of(file->envelope))
       return root_.files().unlink_at(tmp, name);
   }
@@ -227,7 +227,7 @@ Result<std::vector<TaskFile>> TaskQueue::all() const {
   std::vector<TaskFile> tasks;
   const auto add = [&](TaskPlace place, const std::string& below, const std::string& holder) -> Status {
     const Result<Directory> folder = root_.folder(below);
-    if (!folder && is_missing(folder.error())) return Done{};
+    if (!folder && was_taken(folder.error())) return Done{};
     if (!folder) return folder.error();
     auto names = root_.files().list(*folder);
     if (!names) return names.error();
