@@ -21,7 +21,7 @@ json::object one_line(const std::string& line) {
   return value.get_object();
 }
 
-bool is_id(const json::value& id) { return id.is_int64() || id.is_uint64() || id.is_string(); }
+bool may_be_id(const json::value& id) { return id.is_int64() || id.is_uint64() || id.is_string(); }
 
 void check_call(const json::object& arguments) {
   for (const Tool& tool : tools()) {
@@ -48,12 +48,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text = as_text(data, size);
   const Incoming incoming = read_line(text.substr(0, text.find('\n')));
   if (const auto* const faulty = std::get_if<Faulty>(&incoming)) {
-    EXPECT(faulty->id.is_null() || is_id(faulty->id));
+    EXPECT(faulty->id.is_null() || may_be_id(faulty->id));
     const auto answer = one_line(error_line(*faulty, {{"data", "x"}}));
     EXPECT(answer.at("id") == faulty->id && answer.at("error").as_object().at("code").is_int64());
   }
   if (const auto* const request = std::get_if<Request>(&incoming)) {
-    EXPECT(is_id(request->id));
+    EXPECT(may_be_id(request->id));
     EXPECT(one_line(result_line(request->id, request->params)).at("id") == request->id);
     check_call(request->params);
     if (const auto* const arguments = request->params.if_contains("arguments"); arguments && arguments->is_object())
