@@ -37,7 +37,7 @@ class Story(unittest.TestCase):
             heard += prompt.end()
             pauses += 1
             if "ends it" in prompt[0]:
-                command = re.search(r"\$ +(\S.* approve \S+)", re.sub(r"\x1b\[[0-9;]*m", "", said))[1]
+                command = re.findall(r"\$ +(/\S+ --socket .* approve \S+)", re.sub(r"\x1b\[[0-9;]*m", "", said))[-1]
                 played = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
             os.write(outer, b"\n")
         self.assertEqual(process.wait(60), 0, said[-3000:])

@@ -123,7 +123,8 @@ class Ways(World):
 
     def test_own(self):
         self.way("own")
-        self.assertIn("how far you are", self.team.inbox("ada").read_text("utf-8"))
+        inbox = self.team.inbox("ada")
+        wait_for("ada is told", lambda: inbox.exists() and "how far you are" in inbox.read_text("utf-8"), 30)
         self.team.say("ada", "The build is green.")
         wait_for("the lead reads it", lambda: "The build is green." in self.got.read_text("utf-8"), 60)
 
