@@ -2,7 +2,6 @@
 
 import pathlib
 import re
-import signal
 import socket
 import stat
 import unittest
@@ -64,7 +63,6 @@ class Web(ProcessTest):
         file = pathlib.Path(page.env["XDG_RUNTIME_DIR"]) / ("inbox-poller-web-%d.link" % page.port)
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
         self.assertEqual(file.read_text("utf-8").split(), [link])
-        page.process.send_signal(signal.SIGTERM)
         self.assertEqual(page.stop(), 0)
         self.assertFalse(file.exists())
         again = self.page(port=page.port)

@@ -108,7 +108,7 @@ class InABrowser(ProcessTest):
         # By keys alone: denied with a reason, and always with the rule's text.
         second, third = self.ask(worker, "make second"), self.ask(worker, "make third")
         b.sees("Bash: make third")
-        b.do("await page.setViewportSize({ width: 1000, height: 700 }); await page.getByText('Put away').click()")
+        b.do("await page.setViewportSize({ width: 1000, height: 700 }); await page.getByText('Put away').click(); await page.getByText('Put away').waitFor({ state: 'detached' })")
         b.do("await page.keyboard.press('j'); await page.keyboard.press('Enter'); await page.locator('button.yes[aria-disabled=false]').waitFor()")
         b.do("await page.keyboard.press('d'); await page.keyboard.type('not on a Friday'); await page.keyboard.press('Enter')")
         b.sees("It is denied by carol")
