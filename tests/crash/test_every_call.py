@@ -56,18 +56,19 @@ class EveryCall(unittest.TestCase):
         def once(scenario, point):
             reached = self.killed_at(scenario, point)
             self.recovers(scenario, self.is_new_lock(scenario))
-            return reached or point.call not in CHANGES
+            return point.call in CHANGES, reached
 
-        reached = each(self, self.points(), once, lambda: Scenario(SEED))
-        print("figures: %d points, %d kills (seed %d)" % (len(reached), sum(reached), SEED))
-        self.assertGreaterEqual(sum(reached), 0.9 * len(reached), "the run is not the one that was traced")
+        tried = each(self, self.points(), once, lambda: Scenario(SEED))
+        print("figures: %d points, %d kills (seed %d)" % (len(tried), sum(reached for _, reached in tried), SEED))
+        telling = [reached for changes, reached in tried if changes]
+        self.assertGreaterEqual(sum(telling), 0.9 * len(telling), "the run is not the one that was traced")
 
     def test_a_second_kill_while_recovering_loses_nothing(self):
         choose = random.Random(SEED)
         points = self.points()
         changing = [p for p in points if p.call in CHANGES]
         pairs = []
-        for first in choose.sample(changing, len(points) // 4 if POINTS == "all" else 10):
+        for first in choose.sample(changing, len(changing) // 2 if POINTS == "all" else 10):
             second = choose.choice(changing)
             pairs.append((first, dataclasses.replace(second, number=max(1, second.number // 4))))  # a recovery has fewer calls
 
