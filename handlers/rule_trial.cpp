@@ -87,6 +87,10 @@ Trial try_rules(std::string_view tool, std::string_view input, const std::option
   return trial;
 }
 
+config::Verdict try_host(std::string_view host, const TeamView& view) {
+  return config::judge_host(view.hosts, host, view.config.sandbox.default_action);
+}
+
 std::vector<Suggestion> suggest_rules(std::span<const Ask> decided, const TeamView& view) {
   std::map<std::pair<std::string, std::string>, Suggestion> found;
   std::set<std::pair<std::string, std::string>> refused;

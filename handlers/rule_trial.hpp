@@ -39,6 +39,9 @@ struct Suggestion {
   EpochMs last_ms = 0;               // when the last of them was decided
 };
 
+/// As if a worker's sandbox asked for this host.
+config::Verdict try_host(std::string_view host, const TeamView&);
+
 /// The rules that cover exactly what people approved, the most asked for first. `decided`: asks that were carried out
 /// as they were asked. None for what a rule decided, what was denied or ran out at any time, or what a rule in force
 /// stands against.

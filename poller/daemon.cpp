@@ -110,7 +110,9 @@ class Daemon {
         verbs_(loop_, services_, config.state_dir + "/ledger.sqlite3", [this] { return reload(); }),
         tasks_(context_.get_executor(), [this] { stop(); }),
         stop_signals_(context_, SIGINT, SIGTERM),
-        reload_signals_(context_, SIGHUP) {}
+        reload_signals_(context_, SIGHUP) {
+    ledger.tell(services_.changes);
+  }
 
   Status bind() {
     auto handler = [this](boost::json::object request, std::shared_ptr<ControlSession> session) {

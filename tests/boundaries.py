@@ -13,7 +13,7 @@ import tempfile
 ROOMS = ("schema", "config", "handlers", "poller")
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
-MAX_ROOM_LINES = {"schema": 3800, "config": 5250, "handlers": 3300, "poller": 22000, "poller/cli": 11300}  # docs/adr/0006-size.md
+MAX_ROOM_LINES = {"schema": 3800, "config": 5250, "handlers": 3300, "poller": 22300, "poller/cli": 13500}  # docs/adr/0006-size.md
 
 # The folders of poller/ from the ground up: each may include what stands in it or before it. Files beside them are the ports.
 POLLER_FLOORS = ("ports", "mailbox", "ledger", "context", "effects", "delivery", "team", "run", "control", "daemon", "cli")
@@ -30,6 +30,7 @@ RULES = [
     ("handlers know schema and config only", r"handlers/.*", r'#\s*include\s*"poller/', None, '#include "poller/clock.hpp"'),
     ("TOML stays in config/load*", r".*", r"#\s*include\s*<toml\+\+/", r"config/load[^/]*", "#include <toml++/toml.h>"),
     ("CLI11 stays in poller/cli", r".*", r"#\s*include\s*<CLI/", r"poller/cli/.*", "#include <CLI/CLI.hpp>"),
+    ("Beast stays in poller/cli/web/http.cpp", r".*", r"#\s*include\s*<boost/beast", r"poller/cli/web/http[^/]*", "#include <boost/beast/http.hpp>"),
     ("SQLite stays in poller/ledger", r".*", r"#\s*include\s*<sqlite3\.h>", r"poller/ledger/.*", "#include <sqlite3.h>"),
     # A person's commands for one file (cli/) and what an older ledger holds know the spelling; who opens a team knows the system.
     ("array inboxes stay in poller/mailbox/arrays", r"poller/(?!mailbox/arrays/|mailbox/transport\.cpp|cli/|ledger/take_over\.cpp).*",

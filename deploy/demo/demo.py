@@ -4,6 +4,8 @@
 Every worker is a process of its own that writes real inbox files under real locks and accepts only what the real client
 accepts. A step gets its check mark when its effect was seen where it counts: in a worker's own log, in a file, in what a
 command printed. Leaves with 0 only if every step was seen; otherwise names what was missing and keeps the folder.
+
+On a terminal it waits for Enter behind each chapter; --fast does not. --stay leaves the team running to play with.
 """
 
 import argparse
@@ -52,7 +54,8 @@ tmux = ["{tmux}"]
 
 
 class Story:
-    def __init__(self):
+    def __init__(self, pauses=False):
+        self.pauses = pauses
         self.colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         self.number = 0
         self.started = time.monotonic()
@@ -60,7 +63,19 @@ class Story:
     def paint(self, code, text):
         return "\033[%sm%s\033[0m" % (code, text) if self.colour else text
 
+    def pause(self):
+        """Until a person has read it. The time is not the story's."""
+        if not self.pauses or not self.number:
+            return
+        began = time.monotonic()
+        print("\n" + self.paint("2", "    Enter goes on "), end="", flush=True)
+        if not sys.stdin.readline():
+            self.pauses = False  # nobody will press anything any more
+            print(flush=True)
+        self.started += time.monotonic() - began
+
     def chapter(self, text):
+        self.pause()
         self.number += 1
         print("\n" + self.paint("1", "%2d. %s" % (self.number, text)), flush=True)
 
@@ -79,8 +94,8 @@ class Story:
 
 
 class Demo:
-    def __init__(self, program, folder):
-        self.story = Story()
+    def __init__(self, program, folder, pauses=False):
+        self.story = Story(pauses)
         self.folder = pathlib.Path(folder)
         self.team = wire.Team(self.folder / "teams", "demo", ["ada", "bob"])
         self.tmux = Tmux(self.folder)
@@ -455,6 +470,21 @@ class Demo:
         self.expect(code == 0, "the daemon left with %s after SIGTERM" % code)
         s.seen("SIGTERM: the daemon finished its work and left with 0")
 
+    def stays(self):
+        """The team goes on, with an ask that waits for whoever plays."""
+        s = self.story
+        self.daemon.start()
+        s.chapter("The team is yours to play with")
+        asked = self.ask(self.ada, "permission", tool="Bash", input={"command": "npm install"})
+        s.says("ada", "may I run `npm install`?")
+        socket = shlex.quote(str(self.daemon.socket))
+        for words in ("pending", "approve %s" % asked, "status --team demo", "send bob 'How far are you?'", "recv"):
+            s.says("$", "%s --socket %s %s" % (shlex.quote(self.daemon.program), socket, words))
+        s.says("files", str(self.team.folder))
+        print("\n" + s.paint("2", "    In another terminal. Enter here ends it. "), end="", flush=True)
+        sys.stdin.readline()
+        self.expect(self.daemon.stop() == 0, "the daemon did not leave with 0")
+
     def run(self):
         self.starts()
         self.rules()
@@ -486,12 +516,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True, help="the inbox-poller to show")
     parser.add_argument("--keep", action="store_true", help="keep the folder with all files and logs")
+    parser.add_argument("--fast", action="store_true", help="do not wait for Enter behind each chapter")
+    parser.add_argument("--stay", action="store_true", help="leave the team running at the end, to play with")
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="inbox-poller-demo-")
-    demo = Demo(os.path.abspath(options.program), folder)
+    pauses = not options.fast and sys.stdin.isatty() and sys.stdout.isatty()
+    demo = Demo(os.path.abspath(options.program), folder, pauses)
     problem = None
     try:
         demo.run()
+        seconds = time.monotonic() - demo.story.started
+        if options.stay:
+            demo.stays()
     except KeyboardInterrupt:
         problem = "interrupted"
     except Exception as error:  # whatever it was, the person has to be told where to look
@@ -503,11 +539,12 @@ def main():
         print("  daemon's log:   %s\n  workers' logs:  %s\n  team's files:   %s" % (
             demo.daemon.log_path, folder + "/worker-*.log", demo.team.folder))
         return 1
-    print("\nEvery step was seen to happen, in %.1f s." % (time.monotonic() - demo.story.started))
+    print("\nEvery step was seen to happen, in %.1f s." % seconds)
     if options.keep:
         print("Everything is in " + folder)
     else:
         shutil.rmtree(folder, ignore_errors=True)
+    print("Now your own: `inbox-poller run` watches the teams that you have and writes to none; `inbox-poller init` goes on from there.")
     return 0
 
 

@@ -20,7 +20,7 @@ Declare declare_ack, declare_allow, declare_approve, declare_assign, declare_box
     declare_lead, declare_lead_run, declare_manual, declare_mcp, declare_mcp_install, declare_mcp_uninstall, declare_mode,
     declare_pending, declare_quarantine, declare_recv, declare_reload, declare_resume, declare_revoke, declare_rules,
     declare_run, declare_send, declare_shutdown, declare_shutdowns, declare_status, declare_tasks,
-    declare_tasks_requeue, declare_tasks_show, declare_trace, declare_wait, declare_metrics;
+    declare_tasks_requeue, declare_tasks_show, declare_trace, declare_wait, declare_metrics, declare_web;
 
 namespace {
 
@@ -41,6 +41,7 @@ constexpr Command all_commands[] = {
     {"quarantine", Group::look, "Show what was refused or could not be read, why, and where the bytes are", declare_quarantine},
     {"shutdowns", Group::look, "Show who was asked to end, and how far that is", declare_shutdowns},
     {"metrics", Group::look, "Print what is going on as OpenMetrics text, for Prometheus", declare_metrics},
+    {"web", Group::look, "Serve a page on which asks are seen and answered, and the rest is looked at", declare_web},
     {"doctor", Group::look, "Examine the whole installation, and say what mends it", declare_doctor},
 
     {"send", Group::act, "Send a message to one worker", declare_send},

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "poller/cli/console.hpp"
+
 namespace inbox_poller::poller::cli {
 
 /// Continues "it …". `team`: what `status` says of its team now, for one that waits; may be empty.
@@ -19,6 +21,9 @@ std::string lead_sentence(const boost::json::object& lead);
 std::string ladder_sentence(const boost::json::object& delivery);
 /// Continues "what we wrote for NAME …".
 std::string effect_sentence(const boost::json::object& effect);
+
+/// The daemon's answer to `trace`, whole. `team`: as in message_sentence(); `full`: with all that was asked.
+std::string trace_text(const Console&, const boost::json::object& answer, const boost::json::object& team, bool full);
 
 /// What to do about a message of ours or others that was refused or could not be read; empty for a code that only a
 /// newer daemon knows.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "poller/cli/command.hpp"
+#include "poller/cli/metrics.hpp"
 #include "poller/cli/status_text.hpp"
 #include "schema/json_scan.hpp"
 
@@ -139,6 +140,8 @@ void add_team(Samples& to, const std::string& team, const json::object& view) {
   to.put("unserved_members", team, static_cast<double>(objects_of(view, "unserved").size()));
 }
 
+}  // namespace
+
 std::string metrics_text(const json::object& answer) {
   Samples samples;
   const auto teams = objects_of(answer, "teams");
@@ -149,6 +152,8 @@ std::string metrics_text(const json::object& answer) {
     add_team(samples, label("team", i < most_teams ? raw_text_of(*teams[i], "team") : "other"), *teams[i]);
   return samples.text();
 }
+
+namespace {
 
 ExitCode metrics(Context& context) {
   Result<ControlClient> client = context.connect();

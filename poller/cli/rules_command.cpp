@@ -17,6 +17,7 @@ struct RulesOptions {
   std::optional<std::string> call;  // --try
   std::string tool = "Bash";
   std::string as;
+  bool is_host = false;
   bool suggests = false;
   std::optional<config::Duration> since;
 };
@@ -70,8 +71,10 @@ std::string outcome_of(const json::object& one) {
 std::string tried_text(const Console& console, const json::object& answer) {
   const std::string as = text_of(answer, "as");
   const std::string folder = text_of(answer, "folder");
-  std::string text = "team " + text_of(answer, "team") + (as.empty() ? "" : ", as " + as) +
-                     (folder.empty() ? "; no folder is known, so relative paths never allow" : ", in " + folder) + '\n';
+  const bool is_call = text_of(answer, "host").empty();
+  std::string text = "team " + text_of(answer, "team") + (as.empty() ? "" : ", as " + as);
+  if (is_call) text += folder.empty() ? "; no folder is known, so relative paths never allow" : ", in " + folder;
+  text += '\n';
   std::vector<Row> rows;
   for (const json::object* part : objects_of(answer, "parts")) {
     const bool allowed = raw_text_of(*part, "action") == "allow";
@@ -93,7 +96,12 @@ std::string tried_text(const Console& console, const json::object& answer) {
 ExitCode try_rules(Context& context, const RulesOptions& options) {
   if (const auto advice = config::why_no_such_tool(options.tool); advice && !context.json)
     context.console.explain("WARNING: " + printable(*advice) + '\n');
-  json::object request{{"tool", options.tool}, {"input", input_of(options.tool, *options.call)}};
+  json::object request;
+  if (options.is_host) {
+    request["host"] = *options.call;
+  } else {
+    request = {{"tool", options.tool}, {"input", input_of(options.tool, *options.call)}};
+  }
   if (!options.as.empty()) request["as"] = options.as;
   return context.show("try", std::move(request), [&](const json::object& answer) {
     return context.console.fit(tried_text(context.console, answer));
@@ -144,17 +152,21 @@ void declare_rules(CLI::App& command, Context& context) {
           "Rules of this session first, with who gave them; then those of the configuration file.\n"
           "--try says what they make of a call that nobody makes: for each part of a command which rule allows,\n"
           "asks about or denies it, and what would come of it. Nothing is decided by it. TEXT is the command; of\n"
-          "other tools the path, address or kind of agent; or the whole input as a JSON object.\n"
+          "other tools the path, address or kind of agent; or the whole input as a JSON object. With --host it is\n"
+          "a host that a worker's sandbox would ask for.\n"
           "--suggest prints the rules that your approvals would have been, each for exactly what was approved,\n"
           "as lines for the team's file. What was denied or ran out once is not among them.\n\n"
           "Examples:\n"
           "  inbox-poller rules\n"
           "  inbox-poller rules --try 'git add . && git push origin main'\n"
           "  inbox-poller rules --try ./src/main.c --tool Edit --as ada\n"
+          "  inbox-poller rules --try api.example.com --host\n"
           "  inbox-poller rules --suggest --since 7d\n"
           "  inbox-poller rules --json | jq '.session[].rule'");
   CLI::Option* call = command.add_option("--try", options->call, "Say what comes of this call")->type_name("TEXT");
-  command.add_option("--tool", options->tool, "Its tool, when it is not Bash")->type_name("TOOL")->needs(call);
+  CLI::Option* tool = command.add_option("--tool", options->tool, "Its tool, when it is not Bash")->type_name("TOOL");
+  tool->needs(call);
+  command.add_flag("--host", options->is_host, "It is a host")->needs(call)->excludes(tool);
   command.add_option("--as", options->as, "The worker that would ask")->type_name("NAME")->needs(call);
   CLI::Option* suggests =
       command.add_flag("--suggest", options->suggests, "Print rules for what was approved again and again");

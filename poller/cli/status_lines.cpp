@@ -119,6 +119,14 @@ TeamLine team_line(const json::object& team) {
   return line;
 }
 
+std::string not_ready(const json::object& status) {
+  for (const json::object* team : objects_of(status, "teams")) {
+    if (!raw_text_of(*team, "ledger_fault").empty()) return text_of(*team, "team") + ": the last commit failed";
+    if (raw_text_of(object_of(*team, "inbox"), "state") == "not polled yet") return text_of(*team, "team") + ": not polled yet";
+  }
+  return {};
+}
+
 std::string teams_text(const Console& console, const std::vector<TeamLine>& lines, bool is_long) {
   std::vector<Row> rows{{"TEAM", "ROLE", "ASKS", "CHAT", "WORKERS", "TROUBLE"}};
   long long troubled = 0;

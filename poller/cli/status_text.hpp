@@ -27,6 +27,9 @@ struct TeamLine {
 };
 TeamLine team_line(const boost::json::object& team);
 
+/// Why the daemon does not do its work, by its answer to `status`; empty when it does.
+std::string not_ready(const boost::json::object& status);
+
 /// One team with all that can be said of it; what is nothing, or as usual, only with `is_long`.
 std::string team_text(const Console&, const boost::json::object& team, bool is_long);
 

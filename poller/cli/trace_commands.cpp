@@ -36,6 +36,8 @@ json::object waiting_team(const Context& context, const json::object& answer) {
   return {};
 }
 
+}  // namespace
+
 std::string trace_text(const Console& console, const json::object& answer, const json::object& team, bool full) {
   std::string text;
   for (const json::object* message : objects_of(answer, "messages")) {
@@ -68,6 +70,8 @@ std::string trace_text(const Console& console, const json::object& answer, const
     rows.push_back({time_text(number_of(*event, "at_ms")), text_of(*event, "event"), text_of(*event, "detail")});
   return console.fit(text) + (rows.empty() ? "" : "\n" + console.table(rows, "  "));
 }
+
+namespace {
 
 ExitCode trace(Context& context, const std::string& id, const std::string& kind, bool full) {
   json::object request{{"id", id}};

@@ -12,6 +12,7 @@
 
 #include "config/config.hpp"
 #include "handlers/outgoing.hpp"
+#include "poller/changes.hpp"
 #include "poller/clock.hpp"
 #include "poller/context/telemetry.hpp"
 #include "poller/ledger/ledger.hpp"
@@ -47,8 +48,14 @@ class TeamContext {
   std::map<std::string, MemberRow> members;  // every name that was ever in the roster, with what is known of it
   std::map<std::string, EpochMs> told;       // when we last sent it a text; a restart forgets that
   WorkerProcesses* workers = nullptr;        // where it can be told whose answers a worker takes
+  Changes* changes = nullptr;                // told of what changes without a row of the ledger
 
   [[nodiscard]] bool may(handlers::Right right) const { return standing.may(right); }
+
+  /// What people see of this has changed, and no commit tells it.
+  void changed(Areas areas) const {
+    if (changes != nullptr) changes->raise(areas);
+  }
 
   /// Another configuration holds from now on. The name, the root and the lead stay.
   void reconfigure(const config::TeamConfig& fresh);

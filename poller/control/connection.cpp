@@ -83,7 +83,7 @@ void ControlConnection::start(std::function<void()> ended) {
 
 void ControlConnection::stop() {
   stopping_ = true;
-  session_->closed = true;
+  session_->close();
   arrival_.cancel();
 }
 
@@ -203,13 +203,13 @@ asio::awaitable<void> ControlConnection::write_out(std::string line) {
 
 void ControlConnection::peer_is_gone() {
   no_more_ = true;
-  session_->closed = true;
+  session_->close();
   arrival_.cancel();
 }
 
 void ControlConnection::end(std::exception_ptr exception) {
   if (exception) report_exception(exception);
-  session_->closed = true;
+  session_->close();
   error_code ignored;
   socket_.close(ignored);
   room_.cancel();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "poller/control/client.hpp"
+#include "poller/pause.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller {
@@ -30,6 +31,12 @@ struct ControlSession {
   std::vector<std::function<void()>> on_close;
   /// True once the peer has closed (or the server stops): a handler that waits looks here after each wait.
   bool closed = false;
+  /// Raised when that becomes so. A handler that waits may have it raised for other reasons, too.
+  Signal news;
+  void close() {
+    closed = true;
+    news.raise();
+  }
   /// The process that connected, as the kernel tells it; 0 when it does not.
   long long peer = 0;
   /// The way at which this connection takes messages, once it has said so (verb `attach`); empty before.
@@ -41,7 +48,7 @@ struct ControlSession {
 };
 
 struct ControlLimits {
-  std::size_t connections = 64;
+  std::size_t connections = 128;
   std::chrono::milliseconds half_line = std::chrono::seconds(10);  // from a line's first byte to its last
   std::chrono::milliseconds idle = std::chrono::minutes(10);       // without a request and without one being answered
   std::chrono::milliseconds write = std::chrono::seconds(10);      // until the peer has taken one answer

@@ -93,6 +93,7 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
       {.name = "reload", .work = &Verbs::reload},
       {.name = "resume", .work = &Verbs::resume},
       {.name = "wait", .work = &Verbs::wait},
+      {.name = "changes", .work = &Verbs::changes},
       {.name = "quarantine", .work = &Verbs::quarantine, .list = "entries"},
   };
   const auto* found =

@@ -64,6 +64,7 @@ class Verbs {
   boost::asio::awaitable<Object> attach(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> judge(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> wait(TeamPtr team, Object request, SessionPtr session);
+  boost::asio::awaitable<Object> changes(Object request, SessionPtr session);
   boost::asio::awaitable<Object> shut_down(TeamPtr team, Object request, SessionPtr session);
   boost::asio::awaitable<Object> worker_call(Object request, SessionPtr session);
 

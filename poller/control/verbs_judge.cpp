@@ -1,16 +1,15 @@
 // The verb `judge`: what the rules, or a person where they ask, say about a tool call of the lead's own.
 #include <chrono>
 
-#include "poller/control/request.hpp"
+#include "poller/control/long_poll.hpp"
 #include "poller/control/verbs.hpp"
-#include "poller/pause.hpp"
 #include "poller/team/lead_asks.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
 namespace {
 
-constexpr std::chrono::milliseconds decision_look{50};
+constexpr std::chrono::seconds decision_look{1};
 
 boost::json::object reply(const LeadVerdict& verdict) {
   boost::json::object answer{{"ok", true},
@@ -49,7 +48,9 @@ asio::awaitable<boost::json::object> Verbs::judge(TeamPtr team, Object request, 
     if (!opened) co_return refuse(opened.error());
     ask = std::move(*opened);
   }
+  LongPoll poll(services_, session);
   for (;;) {
+    poll.look();
     const auto decided = asks.decision(*ask);
     if (!decided) co_return refuse(decided.error());
     if (*decided && (*decided)->decision != config::Action::ask) co_return reply(**decided);
@@ -64,7 +65,7 @@ asio::awaitable<boost::json::object> Verbs::judge(TeamPtr team, Object request, 
     }
     if (team->retired())
       co_return refuse("team.unknown", "team \"" + team->context().name + "\" is no longer served; its asks are kept");
-    co_await pause(decision_look);
+    co_await poll.next(decision_look);
   }
 }
 

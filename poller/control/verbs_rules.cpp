@@ -41,16 +41,22 @@ json::object Verbs::try_rules(Team& team, const Object& request) {
   const auto tool = text(request, "tool");
   const auto input = text(request, "input");
   const auto worker = text(request, "as");
-  if (tool.empty() || !schema::scan_object(input))
-    return refuse("request.invalid", "`tool` must be a tool's name, and `input` the text of a JSON object");
+  const auto host = text(request, "host");
+  if (host.empty() ? tool.empty() || !schema::scan_object(input) : !tool.empty() || !input.empty())
+    return refuse("request.invalid",
+                  "`tool` must be a tool's name, and `input` the text of a JSON object; or `host` alone a host's name");
   if (!worker.empty() && context.roster.find(worker) == nullptr)
     return refuse("member.unknown", "team " + context.name + " has no member called \"" + worker + '"');
-  const auto trial =
-      handlers::try_rules(tool, input, worker.empty() ? std::nullopt : std::optional(worker), context.view());
+  const auto view = context.view();
+  const auto trial = !host.empty()
+                         ? handlers::Trial{handlers::try_host(host, view), {}, {}}
+                         : handlers::try_rules(tool, input, worker.empty() ? std::nullopt : std::optional(worker), view);
+  const auto& answerer = host.empty() ? context.config.permissions.ask : context.config.sandbox.ask;
   json::array parts;
   for (const auto& part : trial.parts) parts.push_back(part_view(part));
   return {{"ok", true},
           {"team", context.name},
+          {"host", schema::make_parsable(host)},
           {"tool", tool},
           {"input", schema::make_parsable(input)},
           {"as", worker},
@@ -59,7 +65,7 @@ json::object Verbs::try_rules(Team& team, const Object& request) {
           {"rule", trial.verdict.rule},
           {"reason", schema::make_parsable(trial.verdict.reason)},
           {"parts", std::move(parts)},
-          {"answerer", config::to_string(context.config.permissions.ask)},
+          {"answerer", config::to_string(answerer)},
           {"role", to_string(team.standing().stance)},
           {"source", context.config.source}};
 }

@@ -1,13 +1,11 @@
 // The verb `wait`: answers once a team has come to a point that somebody waits for, such as all its workers being idle.
-#include <algorithm>
 #include <boost/json/array.hpp>
 #include <chrono>
 
 #include "handlers/team_point.hpp"
-#include "poller/control/request.hpp"
+#include "poller/control/long_poll.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
-#include "poller/pause.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -17,8 +15,7 @@ namespace {
 using handlers::TeamPoint;
 using std::chrono::milliseconds;
 
-constexpr milliseconds point_look{500};  // what only the roster or the time tells raises no signal
-constexpr milliseconds longest_wait = std::chrono::hours(24);
+constexpr milliseconds point_look{500};  // what only the time tells raises no signal
 
 /// The points that a request names; none when one of them is not known.
 std::vector<TeamPoint> points_of(const json::object& request) {
@@ -66,21 +63,19 @@ asio::awaitable<json::object> Verbs::wait(TeamPtr team, Object request, SessionP
   if (points.empty())
     co_return refuse("request.invalid", "`until` must be a list of what to wait for: idle, closed, mail, answered");
   const bool needs_all = flag(request, "all");
-  const auto limit =
-      milliseconds(std::clamp<long long>(number(request, "wait_ms").value_or(0), 0, longest_wait.count()));
-  const auto deadline = services_.clock.steady() + limit;
+  LongPoll poll(services_, session, request);
   for (;;) {
-    if (session->closed) co_return refuse("control.closed", "the daemon is ending, or who waited went away");
+    if (poll.is_gone()) co_return refuse("control.closed", "the daemon is ending, or who waited went away");
     if (team->retired())
       co_return refuse("team.unknown", "team \"" + team->context().name + "\" is no longer served");
-    const auto seen = team->chat().count();
+    poll.look();
     const auto counts = counts_of(*team, services_);
     if (!counts) co_return refuse(counts.error());
     json::array met;
     for (const auto point : points)
       if (handlers::is_at(point, *counts)) met.emplace_back(handlers::to_string(point));
     const bool is_over = needs_all ? met.size() == points.size() : !met.empty();
-    if (is_over || services_.clock.steady() >= deadline) {
+    if (is_over || poll.is_over()) {
       Object answer{{"ok", true}, {"team", team->context().name}, {"is_met", is_over}, {"met", std::move(met)}};
       answer["working"] = working_view(*team, services_.clock.wall_ms());
       answer["present"] = counts->present;
@@ -89,9 +84,7 @@ asio::awaitable<json::object> Verbs::wait(TeamPtr team, Object request, SessionP
       answer["shutdowns"] = counts->shutdowns;
       co_return answer;
     }
-    const auto left = std::chrono::ceil<milliseconds>(deadline - services_.clock.steady());
-    const auto next = std::clamp<milliseconds>(left, milliseconds(1), point_look);
-    co_await team->chat().wait(seen, next);
+    co_await poll.next(point_look);
   }
 }
 

@@ -70,8 +70,8 @@ class Delivery {
 
   /// Somebody is at this way, ready to take messages, until detach(): a host that runs the lead, a hook that waits, a
   /// follower.
-  void attach(config::Way way) { ++attached_[way]; }
-  void detach(config::Way way) { --attached_[way]; }
+  void attach(config::Way way) { stand_at(way, 1); }
+  void detach(config::Way way) { stand_at(way, -1); }
   [[nodiscard]] bool is_attached(config::Way way) const;
   /// True while the message with that id in the ledger is offered: neither acknowledged nor back in the queue.
   [[nodiscard]] bool is_lent(long long id) const { return lent_.contains(id); }
@@ -114,6 +114,10 @@ class Delivery {
   void prompt_seen(const std::string& prompt);
 
  private:
+  void stand_at(config::Way way, int more) {
+    attached_[way] += more;
+    context_.changed(only(Area::teams));
+  }
   [[nodiscard]] WayState state_of(config::Way) const;
   [[nodiscard]] bool tells_turns_now() const;
   [[nodiscard]] std::optional<DeliveryTable::Overdue> overdue_only(bool even_busy) const;

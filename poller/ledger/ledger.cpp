@@ -126,6 +126,8 @@ Status Ledger::transaction(const std::function<Status()>& work) { return impl_->
 
 long long Ledger::changes() const { return impl_->database->all_changes(); }
 
+void Ledger::tell(Changes& changes) { impl_->database->tell(changes); }
+
 void Ledger::checkpoint_if_due() { impl_->database->checkpoint_if_due(); }
 
 Status Ledger::attempt(const std::function<Status()>& work, Status& outcome) {

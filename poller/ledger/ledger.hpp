@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "poller/changes.hpp"
 #include "poller/ledger/asks.hpp"
 #include "poller/ledger/deliveries.hpp"
 #include "poller/ledger/history.hpp"
@@ -54,6 +55,9 @@ class Ledger {
   /// Another number than before once any row may have been written: while it stays, so does every answer to a question
   /// without a moment in it.
   [[nodiscard]] long long changes() const;
+
+  /// From now on every commit raises the areas of the rows that it wrote; `changes` outlives the ledger's last one.
+  void tell(Changes& changes);
 
   /// Moves what was committed from the write-ahead log into the database when that is due: some milliseconds, to be
   /// spent now and then when nobody waits. Otherwise it comes in a commit, later, and whoever waits for that waits for

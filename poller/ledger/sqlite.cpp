@@ -6,6 +6,16 @@ namespace inbox_poller::poller {
 
 namespace {
 constexpr int many_pages = 1000;  // in the write-ahead log; what SQLite itself takes for many
+
+/// What of a team's picture a row of this table is part of; none for what only `trace` and `history` show.
+Areas areas_of_table(std::string_view table) {
+  if (table == "messages" || table == "deliveries") return only(Area::chat);
+  if (table == "asks") return only(Area::asks) | only(Area::workers);  // who asks, waits
+  if (table == "members" || table == "rosters" || table == "orders") return only(Area::workers);
+  if (table == "outbox") return only(Area::teams) | only(Area::workers);  // replies owed; who was told something is busy
+  if (table == "rules" || table == "leads") return only(Area::teams);
+  return table == "shutdowns" ? only(Area::shutdowns) : 0;
+}
 }
 
 // Statement
@@ -139,8 +149,11 @@ Status Database::transaction(const std::function<Status()>& work) {
     }
   } guard{*this};
   in_transaction_ = true;
+  touched_ = 0;
   if (auto done = work(); !done) return done;
-  return run("COMMIT");
+  auto committed = run("COMMIT");
+  if (committed && told_ != nullptr) told_->raise(touched_);
+  return committed;
 }
 
 Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
@@ -151,6 +164,17 @@ Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
   if (!outcome)
     if (auto undone = run("ROLLBACK TO attempt"); !undone) return undone;
   return run("RELEASE attempt");
+}
+
+// what changes
+
+void Database::tell(Changes& changes) {
+  told_ = &changes;
+  sqlite3_update_hook(handle_, written, this);
+}
+
+void Database::written(void* database, int /*what*/, const char* /*schema*/, const char* table, sqlite3_int64 /*row*/) {
+  static_cast<Database*>(database)->touched_ |= areas_of_table(table);
 }
 
 // the write-ahead log

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "poller/changes.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller {
@@ -119,6 +120,9 @@ class Database {
   Status attempt(const std::function<Status()>& work, Status& outcome);
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
 
+  /// From now on each transaction that is committed tells the tables' sorts of change.
+  void tell(Changes& changes);
+
   /// Moves what stands in the write-ahead log into the database when that is much. Left alone, a commit does it when it
   /// is four times as much, and whoever waits for that commit waits for it. Nothing written since the last call: the
   /// pages that a burst left in memory go.
@@ -140,6 +144,7 @@ class Database {
   Statement prepare(std::string_view sql);
   void checkpoint();
   static int committed(void* database, sqlite3* handle, const char* schema, int pages_in_log);
+  static void written(void* database, int what, const char* schema, const char* table, sqlite3_int64 row);
 
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
@@ -150,6 +155,8 @@ class Database {
   bool in_transaction_ = false;
   int pages_in_log_ = 0;
   int changes_before_ = 0;  // when checkpoint_if_due() was last called
+  Changes* told_ = nullptr;
+  Areas touched_ = 0;  // since the last commit
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };

@@ -166,6 +166,7 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
           "old clients (2.1.50) look this team up in lower case with \"-\" for every other character, do not "
           "find it, and lose what its workers ask; give teams names of a-z, 0-9 and \"-\" only"}});
   teams_[name] = team;
+  services_.changes.raise(all_areas);
   tasks_.spawn(serve(team, polls));
   push(team);
 }
@@ -199,6 +200,7 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
   for (bool more = polls.has_value(); more && !stopping_;) more = co_await team->errands(given_up);
   if (!stopping_) team->retire();
   teams_.erase(name);
+  services_.changes.raise(all_areas);
   if (leaving_.erase(name) > 0) timer_.cancel();  // another configuration may name it
 }
 

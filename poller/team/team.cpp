@@ -56,6 +56,7 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       housekeeping_(context_, mailbox_, asks_, shutdowns_, services.executor),
       timer_(services.executor) {
   context_.workers = &services.workers;
+  context_.changes = &services.changes;
 }
 
 Status Team::restore() {
@@ -132,6 +133,7 @@ std::optional<Team::Polled> Team::look_at_roster() {
     roster_adopted_ = context_.adopt(std::move(*roster)).ok();  // a failing ledger is reported there
     keep_roster(members_.roster_copy());
     heed_lead_process();
+    context_.changed(only(Area::workers) | only(Area::teams));
     return std::nullopt;
   }
   const auto& [code, problem] = roster.error();
@@ -141,6 +143,7 @@ std::optional<Team::Polled> Team::look_at_roster() {
   }
   if (std::exchange(roster_problem_, problem) != problem)
     services_.telemetry.emit(Event::roster_unreadable, {{"team", context_.name}, {"reason", problem}});
+  if (roster_report_.detail != problem) context_.changed(only(Area::teams));
   roster_report_ = {code == "roster.empty" ? "empty" : "unreadable", problem};
   do_without_roster();
   if (!has_roster_) return Polled::served;  // nobody to answer to yet; the inbox waits
@@ -260,6 +263,7 @@ asio::awaitable<bool> Team::settle(std::string box, std::vector<Disposal> dispos
 
 void Team::reconfigure(const config::TeamConfig& config) {
   context_.reconfigure(config);
+  context_.changed(all_areas);
   roster_adopted_ = false;
   lead_claim_.clear();
   poke();
@@ -267,6 +271,7 @@ void Team::reconfigure(const config::TeamConfig& config) {
 
 void Team::retire() {
   retired_ = true;
+  context_.changed(all_areas);
   delivery_.recall();
   poke();
 }
@@ -304,6 +309,7 @@ void Team::report(BoxState now, const std::string& detail) {
                                                                                    {"new", state},
                                                                                    {"reason", detail}});
   report_ = {state, detail};
+  context_.changed(only(Area::teams));
 }
 
 asio::awaitable<void> Team::wait() {

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 
+#include "poller/changes.hpp"
 #include "poller/context/team_context.hpp"
 #include "poller/delivery/delivery.hpp"
 #include "poller/effects/outbox.hpp"
@@ -47,6 +48,7 @@ struct Services {
   boost::asio::thread_pool& pool;         // for reads of big files
   std::string home;
   std::string state_dir = {};  // of the ledger, and of what a mailbox system keeps beside it
+  Changes changes{clock.wall_ms()};
   WorkerProcesses workers{processes, clock};
 };
 

@@ -113,6 +113,7 @@ void Team::give_way(const std::string& reason) {
 void Team::stand(handlers::Standing standing) {
   const auto old = context_.standing.stance;
   context_.standing = std::move(standing);
+  context_.changed(all_areas);  // what is ours to answer, too
   const auto now = context_.standing.stance;
   const auto speaks = handlers::Right::tell_lead;  // also while stopped: what was taken in stays ours
   if (now != old && !(rights_of(old, speaks) && rights_of(now, speaks))) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the product beside the floor and the reference, in one run, on files of the same bytes (docs/performance.md says how to read it).
+"""Measures the product beside the floor and the reference, in one run, on files of the same bytes (docs/dev/performance.md says how to read it).
 
 Leaves with 1 when a message was lost or changed, when a part could not be run, or when a hot path needs more than 3 % more instructions
 than the baseline; a missed target alone is a finding, not a failure.

@@ -16,8 +16,10 @@ from sweep import Scenario, each, spread
 
 SEED = int(os.environ.get("CRASH_SEED", "11"))
 POINTS = os.environ.get("CRASH_POINTS", "80")
-CHANGES = {"pwrite64", "write", "writev", "openat", "open", "fsync", "fdatasync", "rename", "renameat", "renameat2", "mkdir", "mkdirat",
-           "rmdir", "unlink", "unlinkat", "ftruncate", "fchmod", "fchown", "bind", "connect", "sendto", "sendmsg", "close"}
+# What leaves the folder other than it was. To be killed before any other call is to be killed before the next of these; and how many files
+# are opened and closed hangs on how many processes the machine has (a worker's is looked for among all), so their numbers would differ.
+CHANGES = {"pwrite64", "write", "writev", "fsync", "fdatasync", "rename", "renameat", "renameat2", "mkdir", "mkdirat",
+           "rmdir", "unlink", "unlinkat", "ftruncate", "fchmod", "fchown", "bind", "connect", "sendto", "sendmsg"}
 
 
 class EveryCall(unittest.TestCase):
@@ -57,18 +59,20 @@ class EveryCall(unittest.TestCase):
         def once(scenario, point):
             reached = self.killed_at(scenario, point)
             self.recovers(scenario, self.is_new_lock(scenario))
-            return reached
+            return point.call in CHANGES, reached
 
-        reached = each(self, self.points(), once, lambda: self.system(SEED))
-        print("figures: %s: %d points, %d kills (seed %d)" % (self.system.__name__, len(reached), sum(reached), SEED))
-        self.assertGreaterEqual(sum(reached), 0.9 * len(reached), "the run is not the one that was traced")
+        tried = each(self, self.points(), once, lambda: self.system(SEED))
+        print("figures: %s: %d points, %d kills (seed %d)" % (
+            self.system.__name__, len(tried), sum(reached for _, reached in tried), SEED))
+        telling = [reached for changes, reached in tried if changes]
+        self.assertGreaterEqual(sum(telling), 0.9 * len(telling), "the run is not the one that was traced")
 
     def test_a_second_kill_while_recovering_loses_nothing(self):
         choose = random.Random(SEED)
         points = self.points()
         changing = [p for p in points if p.call in CHANGES]
         pairs = []
-        for first in choose.sample(changing, len(points) // 4 if POINTS == "all" else 10 // self.part):
+        for first in choose.sample(changing, len(changing) // 2 if POINTS == "all" else 10 // self.part):
             second = choose.choice(changing)
             pairs.append((first, dataclasses.replace(second, number=max(1, second.number // 4))))  # a recovery has fewer calls
 

@@ -84,6 +84,9 @@ class Installation(ProcessTest):
         score = float(re.search(r"Overall exposure level for inbox-poller.service: ([\d.]+)", done.stdout)[1])
         self.assertLessEqual(score, THRESHOLD / 10)
         self.assertGreater(self.analyze("security", "--offline=true", "--threshold=1", str(UNIT)).returncode, 0)  # it can fail
+        for name in ("web", "notify"):  # they may speak IP, the page to the loopback only
+            unit = UNIT.with_name("inbox-poller-%s.service" % name)
+            self.assertEqual(self.analyze("security", "--offline=true", "--threshold=%d" % THRESHOLD, str(unit)).returncode, 0, name)
 
     def test_the_systemd_unit_is_well_formed(self):
         home = self.folder / "home"
@@ -92,6 +95,9 @@ class Installation(ProcessTest):
         shutil.copy("/bin/true", program)
         env = dict(os.environ, HOME=str(home), XDG_RUNTIME_DIR=str(self.folder))
         done = self.analyze("verify", "--user", "--man=no", str(UNIT), env=env)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        page = UNIT.with_name("inbox-poller-web.socket")
+        done = self.analyze("verify", "--user", "--man=no", str(page), str(page.with_suffix(".service")), env=env)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         wrong = self.folder / "wrong.service"
         wrong.write_text(UNIT.read_text("utf-8").replace("WatchdogSec=", "WatchDogSecs="), "utf-8")

@@ -136,5 +136,63 @@ class Wait(ProcessTest):
         self.assertEqual(self.daemon.ask("wait", until=["idle"], team="nobody")["code"], "team.unknown")
 
 
+class ChangesWait(ProcessTest):
+    """The verb `changes` as its clients use it: long polls by version, over restarts, by the hundred."""
+
+    def setUp(self):
+        super().setUp()
+        self.team = self.make_team()
+        self.make_daemon(team_toml(self.team)).start()
+        wait_for("the workers are known", lambda: len(self.status()["members"]) == 2)
+
+    def settled(self, control):
+        """The version when nothing has changed for a while: what a start does is over."""
+        version = control.ask("changes")["version"]
+        while True:
+            answer = control.ask("changes", since=version, wait_ms=1500)
+            version = answer["version"]
+            if not answer["changed"]:
+                return version
+
+    def test_each_change_is_told_once_with_what_it_was_and_a_restart_at_once(self):
+        with self.daemon.connect() as control:
+            version = self.settled(control)
+            self.team.say("ada", wire.stringify(wire.permission_request("ada", "Bash", {"command": "make"}, "perm-1")))
+            answer = control.ask("changes", since=version, wait_ms=20_000, of=["asks"])
+            self.assertEqual(answer["changed"], ["asks"])
+            self.pending_id("perm-1")
+            asked = self.settled(control)
+            self.daemon.cli("approve", "perm-1")
+            self.assertIn("asks", control.ask("changes", since=asked, wait_ms=20_000)["changed"])
+            last = self.settled(control)
+            self.team.add_member("carol")
+            self.assertEqual(control.ask("changes", since=last, wait_ms=20_000, of=["workers"])["changed"], ["workers"])
+            last = self.settled(control)
+        self.daemon.kill()
+        self.daemon.start()
+        answer = self.daemon.ask("changes", since=last, wait_ms=3_600_000)
+        self.assertEqual(answer["changed"], ["asks", "workers", "chat", "teams", "shutdowns"])
+        self.assertGreater(answer["version"], last)
+
+    def test_a_hundred_who_wait_are_told_together_and_the_others_served(self):
+        waiting = [self.daemon.connect(60) for _ in range(100)]
+        self.stops.append(lambda: [one.close() for one in waiting])
+        version = self.settled(waiting[0])
+        for one in waiting:
+            one.socket.sendall(b'{"verb":"changes","since":%d,"wait_ms":60000,"of":["chat"]}\n' % version)
+        wait_for("all wait", lambda: self.daemon.ask("changes").get("code") == "control.busy")
+        self.assertTrue(self.daemon.ask("pending")["ok"])
+        self.team.say("ada", "done")
+        for one in waiting:
+            self.assertEqual(json.loads(one.file.readline())["changed"], ["chat"])
+        self.assertTrue(self.daemon.ask("changes")["ok"])
+
+    def test_a_daemon_that_ends_does_not_wait_for_who_waits(self):
+        with self.daemon.connect() as control:
+            control.socket.sendall(b'{"verb":"changes","since":%d,"wait_ms":3600000}\n' % self.settled(control))
+            self.daemon.stop()
+            self.assertEqual(json.loads(control.file.readline())["code"], "control.closed")
+
+
 if __name__ == "__main__":
     unittest.main()

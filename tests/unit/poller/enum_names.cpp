@@ -9,6 +9,7 @@
 #include "handlers/worker_state.hpp"
 #include "poller/cli/doctor/finding.hpp"
 #include "poller/cli/survey.hpp"
+#include "poller/changes.hpp"
 #include "poller/ledger/rows.hpp"
 #include "poller/mailbox/mailbox.hpp"
 #include "schema/lead_screen.hpp"
@@ -85,6 +86,7 @@ TEST_CASE("the names in configurations, in the ledger and on screens are what th
   CHECK(all<poller::DeliveryState>() == "none queued offered delivered expired");
   CHECK(all<poller::Confirmation>() == " acknowledged assumed");
   CHECK(all<poller::EffectState>() == "pending written done dead");
+  CHECK(all<poller::Area>() == "asks workers chat teams shutdowns");
   CHECK(all<poller::BoxState>() == "ok missing empty torn not_regular too_large locked fault");
   CHECK(all<schema::ClientMode>() == "interactive headless unknown");
   CHECK(all<schema::ScreenKind>() == "empty_prompt draft running dialog menu transcript unknown");

@@ -70,8 +70,9 @@ struct World {
     log.file = scratch.path("log").string();
     telemetry = std::move(*Telemetry::open(log));
     commits = std::make_unique<GroupCommit>(*ledger);
-    services = std::make_unique<Services>(Services{files, *ledger, *telemetry, clock, *commits, quarantine, processes,
-                                                   context.get_executor(), pool, "/home/u"});
+    services.reset(new Services{files, *ledger, *telemetry, clock, *commits, quarantine, processes,
+                                context.get_executor(), pool, "/home/u"});
+    ledger->tell(services->changes);
     restart();
   }
 

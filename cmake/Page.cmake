@@ -1,0 +1,57 @@
+# The libraries of the page (`inbox-poller web`): two files that npm brings, checked against the lock file, or a copy of its
+# node_modules that INBOX_POLLER_PAGE_MODULES names. Without either the page is left out, and `web` says so.
+set(INBOX_POLLER_PAGE_MODULES "" CACHE PATH "A node_modules folder with htm and uplot, for a build without npm or network")
+option(INBOX_POLLER_PAGE "Build the page of `inbox-poller web`; ON: it is an error when its libraries cannot be had" OFF)
+
+set(page_parts htm/preact/standalone.module.js htm/LICENSE uplot/dist/uPlot.iife.min.js uplot/dist/uPlot.min.css uplot/LICENSE)
+
+# Whether FOLDER has all of them.
+function(inbox_poller_page_is_there folder result)
+  set(${result} TRUE PARENT_SCOPE)
+  foreach(part IN LISTS page_parts)
+    if(NOT EXISTS ${folder}/${part})
+      set(${result} FALSE PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
+# inbox_poller_page(<folder of package.json> <modules> <why>): where the libraries are, or why they are not there.
+function(inbox_poller_page source modules why)
+  set(${why} "" PARENT_SCOPE)
+  if(INBOX_POLLER_PAGE_MODULES)
+    inbox_poller_page_is_there(${INBOX_POLLER_PAGE_MODULES} there)
+    set(${modules} ${INBOX_POLLER_PAGE_MODULES} PARENT_SCOPE)
+    if(NOT there)
+      message(FATAL_ERROR "INBOX_POLLER_PAGE_MODULES: ${INBOX_POLLER_PAGE_MODULES} lacks one of ${page_parts}")
+    endif()
+    return()
+  endif()
+  set(folder ${CMAKE_BINARY_DIR}/page-modules)
+  set(${modules} ${folder}/node_modules PARENT_SCOPE)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source}/package-lock.json)
+  inbox_poller_page_is_there(${folder}/node_modules there)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${source}/package-lock.json ${folder}/package-lock.json
+    RESULT_VARIABLE differs OUTPUT_QUIET ERROR_QUIET)
+  if(there AND differs EQUAL 0)
+    return()
+  endif()
+  find_program(NPM npm)
+  if(NPM)
+    file(COPY ${source}/package.json ${source}/package-lock.json DESTINATION ${folder})
+    execute_process(COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund WORKING_DIRECTORY ${folder} TIMEOUT 120
+      RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+    inbox_poller_page_is_there(${folder}/node_modules there)
+    if(there AND failed EQUAL 0)
+      return()
+    endif()
+    file(REMOVE_RECURSE ${folder})  # half an installation must not be taken for a whole one
+    set(reason "npm could not bring its libraries when this program was built")
+  else()
+    set(reason "there was no npm when this program was built")
+  endif()
+  set(${why} "${reason}; with npm and network, or -DINBOX_POLLER_PAGE_MODULES=FOLDER, a new build has it" PARENT_SCOPE)
+  if(INBOX_POLLER_PAGE)
+    message(FATAL_ERROR "the page: ${reason}")
+  endif()
+  message(STATUS "the page of `inbox-poller web` is left out: ${reason} (INBOX_POLLER_PAGE_MODULES=FOLDER names a copy)")
+endfunction()

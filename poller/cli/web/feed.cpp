@@ -1,0 +1,278 @@
+#include "poller/cli/web/feed.hpp"
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json.hpp>
+
+#include "poller/cli/ask_card.hpp"
+#include "poller/cli/command.hpp"
+#include "poller/cli/explain.hpp"
+#include "poller/cli/printable.hpp"
+#include "poller/cli/status_text.hpp"
+#include "poller/control/client.hpp"
+#include "schema/envelope.hpp"
+
+namespace inbox_poller::poller::cli::web {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+using boost::system::error_code;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr milliseconds connecting{2000};
+constexpr milliseconds answering{15'000};
+constexpr milliseconds longest_wait{10'000};  // for a change; what only the time tells is looked at then
+constexpr milliseconds between_looks{200};    // changes that come together are one look
+constexpr milliseconds before_retry{1000};
+constexpr std::size_t most_samples = 8640;  // a day
+constexpr long long sample_every_ms = 10'000;
+constexpr int decisions_asked = 200;
+
+/// Lines stay lines; everything else that nobody sees becomes an escape.
+std::string visible(std::string_view text) {
+  std::string shown = printable_block(text, "");
+  if (!text.ends_with('\n') && shown.ends_with('\n')) shown.pop_back();
+  return shown;
+}
+
+std::string event(std::string_view name, const std::string& data) {
+  return "event: " + std::string(name) + "\ndata: " + data + "\n\n";
+}
+
+json::object worker_row(const json::object& member) {
+  json::object row;
+  for (const char* name : {"name", "doing", "state", "detail", "task", "mode", "answers_reason"})
+    row[name] = text_of(member, name);
+  for (const char* name : {"last_seen_ms", "unread_ms", "pending"}) row[name] = number_of(member, name);
+  return row;
+}
+
+json::object team_row(const json::object& team) {
+  json::object row{{"key", text_of(team, "team")},
+                   {"team", text_of(team, "team")},
+                   {"role", text_of(team, "role")},
+                   {"role_reason", text_of(team, "role_reason")},
+                   {"way", ladder_sentence(object_of(team, "delivery"))},
+                   {"asks", number_of(object_of(team, "asks"), "pending")}};
+  const json::object& lead = object_of(team, "lead");
+  row["lead"] = json::object{{"name", text_of(lead, "name")},
+                             {"state", text_of(lead, "state")},
+                             {"since_ms", number_of(lead, "since_ms")}};
+  json::array workers;
+  for (const json::object* member : objects_of(team, "members")) workers.push_back(worker_row(*member));
+  row["workers"] = std::move(workers);
+  json::object chat;
+  for (const char* name : {"queued", "offered", "delivered", "expired", "digest", "oldest_queued_ms"})
+    chat[name] = number_of(object_of(team, "chat"), name);
+  row["chat"] = std::move(chat);
+  json::array trouble;
+  for (const std::string& word : team_line(team).trouble) trouble.emplace_back(printable(word));
+  row["trouble"] = std::move(trouble);
+  return row;
+}
+
+json::array numbers(double at, std::initializer_list<double> values) {
+  json::array list{at};
+  for (const double value : values) list.emplace_back(value);
+  return list;
+}
+
+}  // namespace
+
+json::object ask_row(const json::object& ask) {
+  json::object row{{"key", raw_text_of(ask, "message_key")}, {"content", ask_content(ask)}};
+  for (const char* name : {"team", "kind", "request_id", "asker", "subject", "tool", "folder", "rule"})
+    row[name] = text_of(ask, name);
+  row["why"] = text_of(ask, "reason");
+  row["cannot"] = can_be_answered(ask) ? "" : text_of(ask, "answers_reason");
+  row["asked_ms"] = number_of(ask, "asked_ms");
+  row["deadline_ms"] = number_of(ask, "deadline_ms");
+  json::array parts;
+  for (const json::object* part : objects_of(ask, "parts"))
+    parts.push_back(json::object{
+        {"part", text_of(*part, "part")}, {"rule", text_of(*part, "rule")}, {"missing", text_of(*part, "missing")}});
+  row["parts"] = std::move(parts);
+  return row;
+}
+
+json::value shown(const json::value& value) {
+  if (value.is_string()) return json::value(visible(value.get_string()));
+  if (value.is_array()) {
+    json::array list;
+    for (const json::value& one : value.get_array()) list.push_back(shown(one));
+    return list;
+  }
+  if (!value.is_object()) return value;
+  json::object object;
+  for (const auto& [name, member] : value.get_object()) object[visible(name)] = shown(member);
+  return object;
+}
+
+void Feed::start() {
+  asio::co_spawn(loop_, run(), [](std::exception_ptr failure) {
+    if (failure) std::rethrow_exception(failure);
+  });
+}
+
+std::shared_ptr<Stream> Feed::join() {
+  auto page = std::make_shared<Stream>(loop_);
+  std::string all = event("daemon", daemon_);
+  for (const auto& [kind, rows] : {std::pair{"asks", &asks_}, std::pair{"teams", &teams_}}) {
+    std::string list;
+    for (const auto& [key, text] : *rows) list += (list.empty() ? "" : ",") + text;
+    all += event(kind, R"({"all":true,"put":[)" + list + R"(],"gone":[]})");
+  }
+  std::string list;
+  for (const Sample& one : samples_)
+    list += (list.empty() ? "" : ",") +
+            json::serialize(numbers(static_cast<double>(one.at_ms), {one.asks, one.oldest_s, one.waited_s, one.chat,
+                                                                      one.chat_oldest_s, one.answer_ms}));
+  all += event("samples", '[' + list + ']');
+  page->push(std::make_shared<const std::string>(std::move(all)));
+  std::erase_if(pages_, [](const auto& other) { return other.expired(); });
+  pages_.push_back(page);
+  return page;
+}
+
+asio::awaitable<Result<json::object>> Feed::ask(Object request) const {
+  const Result<std::string> path = where_();
+  if (!path) co_return path.error();
+  auto client = ControlClient::connect(loop_, *path, connecting);
+  if (!client) co_return Context::advised(client.error());
+  asio::steady_timer limit(loop_, answering);
+  limit.async_wait([late = *client](const error_code& stopped) mutable {
+    if (!stopped) late.close();
+  });
+  auto answer = co_await client->ask(std::move(request));
+  if (!answer || flag_of(*answer, "ok")) co_return answer;
+  co_return Error{raw_text_of(*answer, "code"), raw_text_of(*answer, "message")};
+}
+
+asio::awaitable<void> Feed::run() {
+  for (;;) {
+    co_await wait_for_change();
+    co_await look();
+  }
+}
+
+asio::awaitable<void> Feed::wait_for_change() {
+  Object request{{"verb", "changes"}};
+  if (version_ != 0) {
+    request["since"] = version_;
+    request["wait_ms"] = longest_wait.count();
+  }
+  const auto answer = co_await ask(std::move(request));
+  version_ = answer ? number_of(*answer, "version") : 0;
+  error_code ignored;
+  pause_.expires_after(answer ? between_looks : before_retry);
+  co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+}
+
+asio::awaitable<void> Feed::look() {
+  const auto begun = std::chrono::steady_clock::now();
+  Object request{{"verb", "pending"}};
+  const auto pending = co_await ask(std::move(request));
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begun;
+  Object status_request{{"verb", "status"}};
+  const auto status = co_await ask(std::move(status_request));
+  const bool up = pending && status;
+  const Object now =
+      up ? Object{{"up", true}, {"version", text_of(*status, "version")}, {"pid", number_of(*status, "pid")}}
+         : Object{{"up", false}, {"why", printable((!pending ? pending : status).error().message)}};
+  if (std::string text = json::serialize(now); text != daemon_) {
+    daemon_ = std::move(text);
+    broadcast("daemon", daemon_);
+  }
+  if (!up) co_return;  // what was known stays, and the page says that it may have changed
+  co_await tell_asks(*pending);
+  tell_teams(*status);
+  take_sample(*status, took.count());
+}
+
+asio::awaitable<void> Feed::tell_asks(const Object& pending) {
+  Rows now;
+  std::map<std::string, double> age;
+  for (const Object* ask : objects_of(pending, "asks")) {
+    const Object row = ask_row(*ask);
+    const std::string key = raw_text_of(row, "key");
+    age[key] = static_cast<double>(number_of(*ask, "asked_ms"));
+    now[key] = schema::strict_json(row);
+  }
+  const bool any_gone = std::any_of(asks_.begin(), asks_.end(), [&](const auto& row) { return !now.contains(row.first); });
+  std::map<std::string, Object> fates;
+  if (any_gone) {
+    Object request{{"verb", "decisions"}, {"limit", decisions_asked}};
+    const auto decided = co_await ask(std::move(request));
+    for (const Object* one : decided ? objects_of(*decided, "decisions") : std::vector<const Object*>()) {
+      const std::string key = raw_text_of(*one, "message_key");
+      if (!asks_.contains(key)) continue;
+      const double waited = (static_cast<double>(number_of(*one, "decided_ms")) - age_of_[key]) / 1000;
+      longest_wait_s_ = std::max(longest_wait_s_, waited);
+      fates[key] = Object{{"state", text_of(*one, "state")},
+                          {"by", text_of(*one, "decided_by")},
+                          {"rule", text_of(*one, "rule")},
+                          {"reason", text_of(*one, "reason")}};
+    }
+  }
+  age_of_ = std::move(age);
+  tell("asks", asks_, std::move(now), fates);
+}
+
+void Feed::tell_teams(const Object& status) {
+  Rows now;
+  for (const Object* team : objects_of(status, "teams")) now[text_of(*team, "team")] = schema::strict_json(team_row(*team));
+  tell("teams", teams_, std::move(now), {});
+}
+
+void Feed::tell(std::string_view kind, Rows& known, Rows now, const std::map<std::string, Object>& fates) {
+  std::string put;
+  json::array gone;
+  for (const auto& [key, text] : now)
+    if (const auto before = known.find(key); before == known.end() || before->second != text)
+      put += (put.empty() ? "" : ",") + text;
+  for (const auto& [key, text] : known) {
+    if (now.contains(key)) continue;
+    const auto fate = fates.find(key);
+    Object left = fate == fates.end() ? Object() : fate->second;
+    left["key"] = key;
+    gone.push_back(std::move(left));
+  }
+  known = std::move(now);
+  if (put.empty() && gone.empty()) return;
+  broadcast(kind, R"({"all":false,"put":[)" + put + R"(],"gone":)" + schema::strict_json(gone) + '}');
+}
+
+void Feed::take_sample(const Object& status, double answer_ms) {
+  const long long now = now_ms();
+  if (!samples_.empty() && now - samples_.back().at_ms < sample_every_ms) return;
+  Sample sample{.at_ms = now, .waited_s = longest_wait_s_, .answer_ms = answer_ms};
+  const auto age = [&](const Object& of, std::string_view name) {
+    const long long since = number_of(of, name);
+    return since == 0 ? 0.0 : static_cast<double>(std::max(now - since, 0LL)) / 1000;
+  };
+  for (const Object* team : objects_of(status, "teams")) {
+    const Object& asks = object_of(*team, "asks");
+    const Object& chat = object_of(*team, "chat");
+    sample.asks += static_cast<double>(number_of(asks, "pending"));
+    sample.oldest_s = std::max(sample.oldest_s, age(asks, "oldest_ms"));
+    sample.chat += static_cast<double>(number_of(chat, "queued"));
+    sample.chat_oldest_s = std::max(sample.chat_oldest_s, age(chat, "oldest_queued_ms"));
+  }
+  longest_wait_s_ = 0;
+  samples_.push_back(sample);
+  if (samples_.size() > most_samples) samples_.pop_front();
+  broadcast("sample", json::serialize(numbers(static_cast<double>(now), {sample.asks, sample.oldest_s, sample.waited_s,
+                                                                          sample.chat, sample.chat_oldest_s, answer_ms})));
+}
+
+void Feed::broadcast(std::string_view name, const std::string& data) {
+  const auto text = std::make_shared<const std::string>(event(name, data));
+  for (const auto& page : pages_)
+    if (const auto open = page.lock()) open->push(text);
+}
+
+}  // namespace inbox_poller::poller::cli::web

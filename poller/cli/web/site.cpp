@@ -1,0 +1,209 @@
+#include "poller/cli/web/site.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/explain.hpp"
+#include "poller/cli/metrics.hpp"
+#include "poller/cli/printable.hpp"
+#include "poller/cli/status_text.hpp"
+#include "poller/cli/web/files.hpp"
+#include "schema/envelope.hpp"
+
+namespace inbox_poller::poller::cli::web {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+namespace {
+
+constexpr int messages_shown = 100;
+constexpr int decisions_shown = 100;
+
+Reply reply(unsigned status, const json::object& object) {
+  Reply made;
+  made.status = status;
+  made.text = std::make_shared<const std::string>(schema::strict_json(object));
+  return made;
+}
+
+Reply plain(unsigned status, std::string text) {
+  Reply made;
+  made.status = status;
+  made.type = "text/plain; charset=utf-8";
+  made.text = std::make_shared<const std::string>(std::move(text));
+  return made;
+}
+
+Reply refusal(unsigned status, std::string_view code, std::string_view why) {
+  return reply(status, {{"ok", false}, {"code", code}, {"message", printable(why)}});
+}
+
+/// 409: somebody else was faster, or it is another ask by now. 503: the daemon is away. Otherwise it is refused.
+Reply refusal(const Error& error) {
+  static constexpr std::string_view conflicts[] = {"request.already_decided", "request.changed", "request.unknown",
+                                                   "request.not_applicable", "request.ambiguous"};
+  const bool is_late = std::find(std::begin(conflicts), std::end(conflicts), error.code) != std::end(conflicts);
+  const bool is_away = error.code == code::no_daemon || error.code == code::timeout || error.code == code::broken;
+  return refusal(is_late ? 409 : is_away ? 503 : 422, error.code, error.message);
+}
+
+const File* file_of(std::string_view path) {
+  for (const File& file : files())
+    if (file.path == path) return &file;
+  return nullptr;
+}
+
+/// What answers name: one ask of one team, as it was shown.
+json::object named_ask(const json::object& given) {
+  json::object named{{"id", raw_text_of(given, "key")}, {"message_key", raw_text_of(given, "key")}};
+  for (const char* field : {"team", "kind"})
+    if (const std::string value = raw_text_of(given, field); !value.empty()) named[field] = value;
+  return named;
+}
+
+json::object message_row(const json::object& message) {
+  json::object row;
+  for (const char* name : {"message_key", "sender", "inbox", "type", "delivery", "disposition", "subject"})
+    row[name] = text_of(message, name);
+  row["received_ms"] = number_of(message, "received_ms");
+  row["is_cut"] = flag_of(message, "is_cut");
+  row["sentence"] = message_sentence(message);
+  row["text"] = shown(json::value(raw_text_of(message, "text")));
+  return row;
+}
+
+}  // namespace
+
+asio::awaitable<Reply> Site::answer(Request request) {
+  const bool has_session = sessions_.knows(request.cookie);
+  const Visit visit{request.method,     request.path,       request.host,         request.origin, request.fetch_site,
+                    request.fetch_mode, request.fetch_dest, request.content_type, has_session};
+  if (const auto refused = gate_.refuse(visit)) co_return refusal(refused->status, "web.refused", refused->why);
+  const std::string path = request.path;
+  if (request.method == "POST") {
+    if (path == "/api/session") co_return open_session(request);
+    if (path == "/api/answer") co_return co_await decide(std::move(request));
+    co_return refusal(404, "web.unknown", "there is nothing to send to under this address");
+  }
+  if (const File* file = file_of(path)) {
+    Reply made;
+    made.type = std::string(file->type);
+    made.text = std::make_shared<const std::string>(file->text);
+    co_return made;
+  }
+  if (path == "/api/events") {
+    Reply made;
+    made.stream = feed_.join();
+    co_return made;
+  }
+  if (path == "/metrics" || path == "/healthz" || path == "/readyz") co_return co_await report(path);
+  if (path.starts_with("/api/")) co_return co_await look_up(std::move(request));
+  co_return refusal(404, "web.unknown", "there is no such page");
+}
+
+Reply Site::open_session(const Request& request) {
+  const auto cookie = sessions_.open(request.token);
+  if (!cookie) return refusal(403, "web.token", "this link was used before, or is of an earlier start: `inbox-poller web --link` gives one");
+  let_in_();
+  Reply made = reply(200, {{"ok", true}});
+  made.set_cookie = *cookie;
+  return made;
+}
+
+asio::awaitable<Result<json::object>> Site::rule_like(const Object& named) const {
+  Object request{{"verb", "which"}, {"like", named.at("id")}};
+  for (const char* field : {"team", "kind"})
+    if (const auto* value = named.if_contains(field)) request[field] = *value;
+  co_return co_await feed_.ask(std::move(request));
+}
+
+asio::awaitable<Reply> Site::decide(Request request) {
+  json::error_code bad;
+  const json::value body = json::parse(request.body, bad);
+  const Object given = !bad && body.is_object() ? body.get_object() : Object();
+  const std::string verdict = raw_text_of(given, "verdict");
+  Object answer = named_ask(given);
+  if (raw_text_of(given, "key").empty() || raw_text_of(given, "team").empty() || (verdict != "approve" && verdict != "deny"))
+    co_return refusal(400, "request.invalid", "an answer names `key`, `team` and `verdict`: approve or deny");
+  answer["verb"] = verdict;
+  answer["by"] = by_;
+  if (const std::string words = raw_text_of(given, "reason"); !words.empty())
+    answer[verdict == "deny" ? "reason" : "note"] = words;
+  if (verdict == "deny" && !answer.contains("reason"))
+    co_return refusal(400, "request.invalid", "a denial says why: the worker reads it");
+  if (const std::string rule = raw_text_of(given, "rule"); verdict == "approve" && !rule.empty()) {
+    const Object named = named_ask(given);
+    const auto made = co_await rule_like(named);
+    if (!made) co_return refusal(made.error());
+    if (text_of(*made, "rule") != rule)
+      co_return refusal(409, "request.changed", "the rule would be another one by now: " + raw_text_of(*made, "rule"));
+    answer["always"] = true;
+  }
+  const auto taken = co_await feed_.ask(std::move(answer));
+  if (!taken) co_return refusal(taken.error());
+  Object told{{"ok", true}};
+  for (const char* name : {"state", "subject", "asker", "rule_added"}) told[name] = text_of(*taken, name);
+  co_return reply(200, told);
+}
+
+asio::awaitable<Reply> Site::look_up(Request request) const {
+  const std::string id = from_query(request.query, "id");
+  const std::string team = from_query(request.query, "team");
+  Object asked;
+  if (!team.empty()) asked["team"] = team;
+  if (request.path == "/api/rule") {
+    asked["id"] = id;
+    if (const std::string kind = from_query(request.query, "kind"); !kind.empty()) asked["kind"] = kind;
+    const auto made = co_await rule_like(asked);
+    if (!made) co_return refusal(made.error());
+    json::array subjects;
+    for (const Object* ask : objects_of(*made, "asks")) subjects.emplace_back(text_of(*ask, "subject"));
+    co_return reply(200, {{"ok", true}, {"rule", text_of(*made, "rule")}, {"covers", std::move(subjects)}});
+  }
+  const bool traces = request.path == "/api/trace";
+  const bool chats = request.path == "/api/history";
+  if (!traces && !chats && request.path != "/api/decisions")
+    co_return refusal(404, "web.unknown", "there is nothing under this address");
+  asked["verb"] = request.path.substr(5);
+  if (traces)
+    asked["id"] = id;
+  else
+    asked["limit"] = chats ? messages_shown : decisions_shown;
+  const auto found = co_await feed_.ask(std::move(asked));
+  if (!found) co_return refusal(found.error());
+  if (traces) {
+    const Console nobody(-1, -1, -1);
+    co_return reply(200, {{"ok", true}, {"text", trace_text(nobody, *found, {}, false)}});
+  }
+  json::array rows;
+  for (const Object* one : objects_of(*found, chats ? "messages" : "decisions"))
+    rows.push_back(chats ? json::value(message_row(*one)) : json::value(ask_row(*one)));
+  if (!chats) {
+    std::size_t at = 0;
+    for (const Object* one : objects_of(*found, "decisions")) {
+      Object& row = rows[at++].as_object();
+      for (const char* name : {"state", "decided_by", "reason"}) row[name] = text_of(*one, name);
+      row["decided_ms"] = number_of(*one, "decided_ms");
+      row.erase("content");
+    }
+  }
+  co_return reply(200, {{"ok", true}, {"rows", std::move(rows)}});
+}
+
+asio::awaitable<Reply> Site::report(std::string path) const {
+  Object asked{{"verb", "status"}};
+  const auto status = co_await feed_.ask(std::move(asked));
+  if (!status) co_return plain(503, printable(status.error().message) + '\n');
+  if (path == "/healthz") co_return plain(200, "ok\n");
+  if (path == "/metrics") {
+    Reply made = plain(200, metrics_text(*status));
+    made.type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    co_return made;
+  }
+  const std::string why = not_ready(*status);
+  co_return why.empty() ? plain(200, "ready\n") : plain(503, why + '\n');
+}
+
+}  // namespace inbox_poller::poller::cli::web

@@ -1,0 +1,40 @@
+// What the page answers: its files, the stream of rows, answers to asks, and what a person looks up. The daemon decides;
+// nothing is kept here but who was let in.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "poller/cli/web/feed.hpp"
+#include "poller/cli/web/gate.hpp"
+#include "poller/cli/web/http.hpp"
+
+namespace inbox_poller::poller::cli::web {
+
+class Site {
+ public:
+  /// `by`: who answers here, for the record. `let_in`: somebody was, and the next token is another one.
+  Site(Feed& feed, Gate gate, Sessions& sessions, std::string by, std::function<void()> let_in)
+      : feed_(feed), gate_(std::move(gate)), sessions_(sessions), by_(std::move(by)), let_in_(std::move(let_in)) {}
+
+  boost::asio::awaitable<Reply> answer(Request);
+
+ private:
+  using Object = boost::json::object;
+
+  Reply open_session(const Request&);
+  boost::asio::awaitable<Reply> decide(Request);
+  /// The rule that "always" would make of an ask, and the open asks that it would cover.
+  boost::asio::awaitable<Result<Object>> rule_like(const Object& named) const;
+  boost::asio::awaitable<Reply> look_up(Request) const;
+  boost::asio::awaitable<Reply> report(std::string path) const;
+
+  Feed& feed_;
+  Gate gate_;
+  Sessions& sessions_;
+  std::string by_;
+  std::function<void()> let_in_;
+};
+
+}  // namespace inbox_poller::poller::cli::web

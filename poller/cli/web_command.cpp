@@ -1,0 +1,176 @@
+// `web`: the page in a browser. A client of the control socket like any other; the daemon has no network.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/loop.hpp"
+#include "poller/cli/web/files.hpp"
+#include "poller/cli/web/site.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace {
+
+struct WebOptions {
+  std::string listen = "127.0.0.1:8474";
+  std::vector<std::string> names;
+  bool link = false;
+};
+
+struct ListenAt {
+  std::string address;
+  unsigned short port = 0;
+};
+
+std::optional<ListenAt> place_of(std::string_view text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  ListenAt place{std::string(text.substr(0, colon)), 0};
+  if (place.address.starts_with('[') && place.address.ends_with(']'))
+    place.address = place.address.substr(1, place.address.size() - 2);
+  const std::string_view digits = text.substr(colon + 1);
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), place.port);
+  if (problem != std::errc() || end != digits.data() + digits.size() || place.address.empty()) return std::nullopt;
+  return place;
+}
+
+/// The file from which `--link` reads, only ours to read; it goes when we leave.
+class LinkFile {
+ public:
+  LinkFile(std::string folder, unsigned short port)
+      : path_(std::move(folder) + "/inbox-poller-web-" + std::to_string(port) + ".link") {}
+  ~LinkFile() {
+    if (written_) ::unlink(path_.c_str());
+  }
+  LinkFile(const LinkFile&) = delete;
+  LinkFile& operator=(const LinkFile&) = delete;
+
+  Status write(const std::string& text) {
+    const std::string beside = path_ + ".new";
+    ::unlink(beside.c_str());
+    const Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (file.get() < 0) return io_error(errno, "writing", beside);
+    if (const Status done = write_all(file.get(), text); !done) return done;
+    if (::rename(beside.c_str(), path_.c_str()) != 0) return io_error(errno, "writing", path_);
+    written_ = true;
+    return Done{};
+  }
+  [[nodiscard]] Result<std::string> read() const {
+    const Fd file(::open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (file.get() < 0)
+      return Error{std::string(code::no_daemon), "no page is served there: start one with `inbox-poller web`"};
+    std::string text(4096, '\0');
+    const ssize_t size = ::read(file.get(), text.data(), text.size());
+    text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+    return text;
+  }
+
+ private:
+  const std::string path_;
+  bool written_ = false;
+};
+
+/// Where only we look: the user's own runtime folder, else beside the socket.
+std::string private_folder(const std::string& socket) {
+  if (const char* folder = std::getenv("XDG_RUNTIME_DIR"); folder != nullptr && *folder == '/') return folder;
+  return std::filesystem::path(socket).parent_path().string();
+}
+
+/// The listening socket that a service manager opened for us (sd_listen_fds(3)); -1: none.
+int handed_over() {
+  constexpr int first = 3;
+  const char* whose = std::getenv("LISTEN_PID");
+  const char* count = std::getenv("LISTEN_FDS");
+  if (whose == nullptr || count == nullptr || std::to_string(::getpid()) != whose || std::string_view(count) == "0") return -1;
+  ::fcntl(first, F_SETFD, FD_CLOEXEC);
+  return first;
+}
+
+/// One for each name under which it is served.
+std::string links(unsigned short port, const std::vector<std::string>& names, const std::string& token) {
+  std::string text = "http://127.0.0.1:" + std::to_string(port) + "/#token=" + token + '\n';
+  for (const std::string& name : names) text += "https://" + name + "/#token=" + token + '\n';
+  return text;
+}
+
+Status open_place(web::HttpServer& server, const ListenAt& place) {
+  if (const int socket = handed_over(); socket >= 0) return server.adopt(socket);
+  return server.listen(place.address, place.port);
+}
+
+ExitCode serve(Context& context, const WebOptions& options, const ListenAt& place, const std::string& socket) {
+  boost::asio::io_context loop(1);
+  web::Feed feed(loop, [&context] { return context.socket_path(); });
+  std::optional<web::Site> site;
+  web::HttpServer server(loop, [&site](web::Request request) { return site->answer(std::move(request)); });
+  if (const Status open = open_place(server, place); !open) return context.fail(open.error());
+  const unsigned short port = server.port();
+  web::Sessions sessions(port, web::new_secret);
+  LinkFile file(private_folder(socket), port);
+  const auto put_link = [&] { return file.write(links(port, options.names, sessions.token())); };
+  site.emplace(feed, web::Gate(port, options.names), sessions, user_name(), [&] {
+    if (const Status written = put_link(); !written) context.console.complain(written.error().message);
+  });
+  if (const Status written = put_link(); !written) return context.fail(written.error());
+  if (place.address != "127.0.0.1" && place.address != "::1" && place.address != "localhost")
+    context.console.complain("the page is served beyond this machine, and without encryption");
+  const ExitCode printed = context.print(links(port, options.names, sessions.token()) +
+                                         "each link lets one browser in; `inbox-poller web --link` gives the next\n");
+  if (printed != ExitCode::done) return printed;
+  const Signals signals(loop, {SIGINT, SIGTERM, SIGHUP}, [&](int) { loop.stop(); });
+  feed.start();
+  server.start();
+  loop.run();
+  return ExitCode::done;
+}
+
+ExitCode web_page(Context& context, const WebOptions& options) {
+  const auto place = place_of(options.listen);
+  const Result<std::string> socket = context.socket_path();
+  if (!place) {
+    context.console.complain("--listen takes an address and a port such as 127.0.0.1:8474 or [::1]:8474");
+    return ExitCode::usage;
+  }
+  if (!socket) return context.fail(socket.error());
+  if (options.link) {
+    const auto text = LinkFile(private_folder(*socket), place->port).read();
+    return text ? context.print(*text) : context.fail(text.error());
+  }
+  if (web::files().empty())
+    return context.fail(Error{"web.left_out", "the page is not in this program: " + std::string(web::left_out())});
+  return serve(context, options, *place, *socket);
+}
+
+}  // namespace
+
+void declare_web(CLI::App& command, Context& context) {
+  auto options = std::make_shared<WebOptions>();
+  explain(command,
+          "Serves a page on which a person sees and answers asks, and looks at workers, chat, one message's way,\n"
+          "and how it went over time. It is a client of the daemon's socket; the daemon itself has no network.\n"
+          "Only this machine is served, only browsers that were given a link, and each link counts once.\n"
+          "From elsewhere: `ssh -L 8474:127.0.0.1:8474 HOST`, or a proxy of your own with --host.\n"
+          "/metrics, /healthz and /readyz are answered without a session.\n\n"
+          "Examples:\n"
+          "  inbox-poller web\n"
+          "  inbox-poller web --link                       # the next link of the one that runs\n"
+          "  inbox-poller web --host box.example.com       # behind a proxy that speaks TLS");
+  command.add_option("--listen", options->listen, "Where to listen; port 0 is any that is free")
+      ->type_name("ADDRESS:PORT")
+      ->capture_default_str();
+  command.add_option("--host", options->names, "A further name under which a proxy serves it; several may be given")
+      ->type_name("NAME");
+  command.add_flag("--link", options->link, "Print the link of the page that runs on that port, and leave");
+  command.callback([options, &context] { context.exit_code = web_page(context, *options); });
+}
+
+}  // namespace inbox_poller::poller::cli
