@@ -129,12 +129,18 @@ class Telemetry {
   /// All of them, a line each; as many in one write as are little.
   void emit(std::span<const LoggedEvent>);
   void set_level(config::LogLevel);
+  /// Lines for a person who has just started us at a terminal; nobody else reads them.
+  void welcome(const std::string& lines);
 
  private:
-  Telemetry(std::shared_ptr<spdlog::logger>, bool json, bool colour);
+  explicit Telemetry(std::shared_ptr<spdlog::logger>);
+  [[nodiscard]] std::string line(Event, const Fields&, EpochMs at_ms) const;
+
   std::shared_ptr<spdlog::logger> logger_;
-  bool json_;
-  bool colour_;
+  bool json_ = true;
+  bool terminal_ = false;
+  bool colour_ = false;
+  bool journal_ = false;  // each line's level stands in front of it
 };
 
 /// An event as a line of the history.
