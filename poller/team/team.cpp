@@ -204,6 +204,7 @@ asio::awaitable<bool> Team::take_in(std::string box, Intake& intake) {
   const bool is_lead = &intake == &intake_;
   for (bool all = true, first = is_lead;; first = false) {
     const auto as = reader();
+    const auto began = services_.clock.steady();
     const auto batch = co_await mailbox_.take(box, as, taken_at_once);
     if (first && !co_await begin_look(batch)) co_return false;
     if (reader() != as) continue;  // what was found made us another reader
@@ -211,6 +212,9 @@ asio::awaitable<bool> Team::take_in(std::string box, Intake& intake) {
     std::vector<Disposal> disposals;
     const auto taken = co_await intake.take(box, batch, disposals);
     if (!taken) co_return false;  // not committed, so not ours: nothing is consumed
+    if (!batch.taken.empty())
+      services_.telemetry.tally(context_.name)
+          .accepted(std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.steady() - began));
     if (is_lead && std::find(disposals.begin(), disposals.end(), Disposal::consume) != disposals.end()) {
       // Committed: who hands it over goes first, the flags can wait their turn.
       chat_.raise();
