@@ -155,6 +155,14 @@ void add_oddities(json::object& view, Team& team) {
   for (const auto& [name, reason] : team.context().roster.unserved)
     unserved.push_back(json::object{{"name", clean(name)}, {"reason", clean(reason)}});
   view["unserved"] = std::move(unserved);
+  if (team.tasks() != nullptr) {
+    const auto tasks = team.tasks()->counts();
+    view["tasks"] = tasks ? json::object{{"open", tasks->open},
+                                         {"claimed", tasks->claimed},
+                                         {"done", tasks->done},
+                                         {"dead", tasks->dead}}
+                          : json::object{{"problem", clean(tasks.error().message)}};
+  }
   if (!standing.may(handlers::Right::watch_lead)) return;
   const auto seen = team.watched();
   view["seen"] = json::object{{"consumed", seen.consumed},
