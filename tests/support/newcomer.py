@@ -15,6 +15,7 @@ import pathlib
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -121,7 +122,10 @@ def main():
     program, folder = options.program, pathlib.Path(options.folder).resolve()
     home, OWNER = options.home or str(folder), options.owner
     env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "CLAUDE", "TMUX", "INBOX_"))}
-    env.update(HOME=home, TERM="dumb", NO_COLOR="1", LC_ALL="C.UTF-8", PATH="/nonexistent")
+    programs = folder / ".only"  # nothing but what is in every system: which clients are here is not asked
+    programs.mkdir(mode=0o700)
+    (programs / "diff").symlink_to(shutil.which("diff") or "/usr/bin/diff")
+    env.update(HOME=home, TERM="dumb", NO_COLOR="1", LC_ALL="C.UTF-8", PATH=str(programs))
     teams = folder / ".claude" / "teams"
     for name, workers in (("parser", ("ada", "bob")), ("docs", ("carl",))):
         make_team(teams, name, workers)
