@@ -12,6 +12,8 @@ namespace inbox_poller::handlers {
 /// The code of what role front and observer leave to the lead.
 inline constexpr std::string_view left_code = "role.left";
 std::string left_reason(const Standing&);
+/// The code of what is recorded of the mail between others, where a team is only watched.
+inline constexpr std::string_view between_code = "role.between";
 
 /// How a message goes to the lead.
 enum class Lane { none, digest, chat, urgent };

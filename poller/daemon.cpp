@@ -1,8 +1,10 @@
 #include "poller/daemon.hpp"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -275,6 +277,15 @@ int serve(const config::DaemonConfig& config, const config::Loaded& loaded, cons
   return exit_drained;
 }
 
+/// A look at a full maildir holds 500 letters open, each team's its own. What cannot be raised is enough for one.
+void raise_limit_of_open_files() {
+  constexpr rlim_t enough = 8192;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= enough) return;
+  limit.rlim_cur = std::min(limit.rlim_max, enough);
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 int run_daemon(const RunOptions& options) {
@@ -282,6 +293,7 @@ int run_daemon(const RunOptions& options) {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGIO, SIG_IGN);  // a lease of ours is wanted by somebody; its default is the end of the process
   ::umask(077);
+  raise_limit_of_open_files();
   const auto environment = config::Environment::from_process();
   const auto loaded = config::load(options.sources, environment);
   for (const auto& problem : loaded.problems) std::fprintf(stderr, "%s\n", problem.c_str());

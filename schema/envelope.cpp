@@ -132,6 +132,12 @@ std::string_view Envelope::raw(std::string_view key) const {
   return found == members_.end() ? std::string_view() : found->second;
 }
 
+bool Envelope::has_only(std::initializer_list<std::string_view> keys) const {
+  return std::all_of(members_.begin(), members_.end(), [&](const auto& member) {
+    return std::find(keys.begin(), keys.end(), member.first) != keys.end();
+  });
+}
+
 Envelope& Envelope::set(std::string_view key, const json::value& value) { return set_raw(key, pretty_ascii(value, 1)); }
 Envelope& Envelope::set(std::string_view key, std::string_view text) { return set_raw(key, ascii_quote(text)); }
 

@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,6 +27,9 @@ class Envelope {
   [[nodiscard]] std::optional<double> number(std::string_view key) const;
   /// The value's own bytes; empty when absent.
   [[nodiscard]] std::string_view raw(std::string_view key) const;
+
+  /// True when it has no other members than these.
+  [[nodiscard]] bool has_only(std::initializer_list<std::string_view> keys) const;
 
   Envelope& set(std::string_view key, const boost::json::value& value);
   Envelope& set(std::string_view key, std::string_view text);

@@ -171,6 +171,7 @@ std::string message_sentence(const json::object& message, const json::object& te
   const std::string code = raw_text_of(message, "code");
   const std::string request = text_of(message, "request_id");
   const std::string reason = text_of(message, "reason");
+  if (code == "role.between") return "was " + reason;
   if (code == "role.left") return "was left alone; " + std::string(advice_for(code));
   if (disposition == "chat") return delivery_sentence(message, team);
   if (disposition == "control")

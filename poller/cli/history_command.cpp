@@ -41,11 +41,17 @@ std::string first_line(const json::object& message) {
   return printable(line) + (more && !line.ends_with("…") ? "…" : "");
 }
 
+/// Who wrote it, and to whom where it is not to the lead.
+std::string who(const json::object& message) {
+  const bool between = raw_text_of(message, "code") == "role.between";
+  return text_of(message, "sender") + (between ? " to " + text_of(message, "inbox") : "");
+}
+
 std::string history_table(const Console& console, const std::vector<const json::object*>& messages) {
   std::vector<Row> rows{{"WHEN", "TEAM", "FROM", "TYPE", "STATE", "KEY", "TEXT"}};
   for (const json::object* message : messages)
     rows.push_back({time_text(number_of(*message, "received_ms")), text_of(*message, "team"),
-                    text_of(*message, "sender"), text_of(*message, "type"), fate(*message),
+                    who(*message), text_of(*message, "type"), fate(*message),
                     text_of(*message, "message_key").substr(0, 12), first_line(*message)});
   return console.table(rows, "");
 }

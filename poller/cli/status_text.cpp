@@ -40,6 +40,15 @@ std::string chat_text(const json::object& chat) {
   return text.empty() ? "none yet" : text.substr(2);
 }
 
+/// "2 open, 1 claimed, 7 done, 1 dead: inbox-poller tasks --dead"
+std::string tasks_text(const Console& console, const json::object& tasks) {
+  if (const std::string problem = text_of(tasks, "problem"); !problem.empty()) return console.loud(problem);
+  const std::string text = some(tasks, "open", "open") + some(tasks, "claimed", "claimed") + some(tasks, "done", "done");
+  const std::string dead = number_of(tasks, "dead") == 0 ? "" : console.loud(count(tasks, "dead") + " dead");
+  if (text.empty() && dead.empty()) return "none yet";
+  return (text.empty() ? "" : text.substr(2) + (dead.empty() ? "" : ", ")) + dead;
+}
+
 /// A way that we go ourselves: when it is not available, something failed.
 bool is_pushed(const json::object& way) {
   const auto known = schema::parse<config::Way>(raw_text_of(way, "rung"));
@@ -167,6 +176,8 @@ std::string team_text(const Console& console, const json::object& team, bool is_
   rows.push_back({"inbox", inbox_text(console, object_of(team, "inbox"))});
   rows.push_back({"asks", asks_text(console, object_of(team, "asks"))});
   rows.push_back({"chat", chat_text(object_of(team, "chat"))});
+  if (const json::object& tasks = object_of(team, "tasks"); !tasks.empty())
+    rows.push_back({"tasks", tasks_text(console, tasks)});
   if (is_long || number_of(team, "effects_owed") != 0)
     rows.push_back({"replies", count(team, "effects_owed") + " still to be written"});
   if (number_of(team, "quarantined") != 0)

@@ -26,15 +26,15 @@ struct WebOptions {
   bool link = false;
 };
 
-struct Place {
+struct ListenAt {
   std::string address;
   unsigned short port = 0;
 };
 
-std::optional<Place> place_of(std::string_view text) {
+std::optional<ListenAt> place_of(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  Place place{std::string(text.substr(0, colon)), 0};
+  ListenAt place{std::string(text.substr(0, colon)), 0};
   if (place.address.starts_with('[') && place.address.ends_with(']'))
     place.address = place.address.substr(1, place.address.size() - 2);
   const std::string_view digits = text.substr(colon + 1);
@@ -102,12 +102,12 @@ std::string links(unsigned short port, const std::vector<std::string>& names, co
   return text;
 }
 
-Status open_place(web::HttpServer& server, const Place& place) {
+Status open_place(web::HttpServer& server, const ListenAt& place) {
   if (const int socket = handed_over(); socket >= 0) return server.adopt(socket);
   return server.listen(place.address, place.port);
 }
 
-ExitCode serve(Context& context, const WebOptions& options, const Place& place, const std::string& socket) {
+ExitCode serve(Context& context, const WebOptions& options, const ListenAt& place, const std::string& socket) {
   boost::asio::io_context loop(1);
   web::Feed feed(loop, [&context] { return context.socket_path(); });
   std::optional<web::Site> site;

@@ -247,7 +247,18 @@ Telemetry::~Telemetry() = default;
 
 void Telemetry::set_level(config::LogLevel level) { logger_->set_level(to_spdlog(level)); }
 
+void Telemetry::count(Event event, const Fields& fields) {
+  if (event != Event::request_decided) return;
+  const auto field = [&](std::string_view wanted) -> std::string {
+    const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& one) { return one.first == wanted; });
+    return found == fields.end() ? std::string() : found->second;
+  };
+  const bool waited = field("old") != "received";
+  tally(field("team")).decided({field("type"), field("new"), field("by")}, waited ? std::atoll(field("latency_ms").c_str()) : -1);
+}
+
 void Telemetry::emit(Event event, const Fields& fields) {
+  count(event, fields);
   const auto level = to_spdlog(event_level(event));
   if (!logger_->should_log(level)) return;
   const auto time = schema::iso_timestamp(wall_ms());
@@ -265,6 +276,7 @@ void Telemetry::emit(std::span<const LoggedEvent> events) {
     lines.clear();
   };
   for (const auto& [event, fields, _] : events) {
+    count(event, fields);
     if (!logger_->should_log(to_spdlog(event_level(event)))) continue;
     if (!lines.empty()) lines += '\n';
     lines += json_ ? json_line(event, fields, time) : text_line(event, fields, colour_, time);

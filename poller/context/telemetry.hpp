@@ -5,6 +5,7 @@
 // ours and will be retried; critical stops us.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "poller/context/tally.hpp"
 #include "poller/ledger/ledger.hpp"
 #include "schema/error.hpp"
 
@@ -129,12 +131,16 @@ class Telemetry {
   /// All of them, a line each; as many in one write as are little.
   void emit(std::span<const LoggedEvent>);
   void set_level(config::LogLevel);
+  /// What is counted of each team, by what is told here and by who has something else to count.
+  Tally& tally(const std::string& team) { return tallies_[team]; }
 
  private:
   Telemetry(std::shared_ptr<spdlog::logger>, bool json, bool colour);
   std::shared_ptr<spdlog::logger> logger_;
+  void count(Event, const Fields&);
   bool json_;
   bool colour_;
+  std::map<std::string, Tally> tallies_;
 };
 
 /// An event as a line of the history.

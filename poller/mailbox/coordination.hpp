@@ -22,9 +22,17 @@ struct FinishedTask {
   boost::json::object task;  // as it stands there, its result included
 };
 
+/// How many tasks stand where.
+struct TaskCounts {
+  std::size_t open = 0, claimed = 0, done = 0, dead = 0;
+};
+
 class Coordination {
  public:
   virtual ~Coordination() = default;
+
+  /// As it is now; opens no task.
+  [[nodiscard]] virtual Result<TaskCounts> counts() const = 0;
 
   /// Gives back what is claimed and whose lease is over. Takes two looks, some seconds apart: to be called again and
   /// again.

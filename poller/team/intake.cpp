@@ -45,8 +45,9 @@ constexpr std::chrono::milliseconds one_breath{60'000};
 
 boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batch& batch,
                                             std::vector<Disposal>& disposals) {
-  if (!std::exchange(goes_on_, false)) left_out_ = false;
   Accepted accepted;
+  accepted.goes_on = std::exchange(goes_on_, false);
+  if (!accepted.goes_on) left_out_ = false;
   accepted.inbox = inbox;
   if (!batch.taken.empty()) {
     std::function<Status(EventBatch&)> work = [&](EventBatch& events) {
@@ -65,9 +66,7 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batc
 }
 
 Status Intake::take_all(const std::vector<Taken>& taken, EventBatch& events, Accepted& accepted) {
-  auto waiting = context_.ledger.deliveries().waiting_by_sender(context_.name);
-  if (!waiting) return waiting.error();
-  accepted.waiting = *std::move(waiting);
+  if (auto counted = count_waiting(accepted); !counted) return counted;
   for (const auto& [sender, count] : accepted.waiting) accepted.queued_chat += count;
   const auto batch = context_.ledger.next_batch();
   if (!batch) return batch.error();
@@ -91,7 +90,19 @@ Status Intake::take_all(const std::vector<Taken>& taken, EventBatch& events, Acc
   return Done{};
 }
 
+/// Counting reads every message that waits, so within one look what is known is counted on, unless anybody changed it.
+Status Intake::count_waiting(Accepted& accepted) {
+  const bool is_known = accepted.goes_on && counted_at_ == context_.ledger.changes();
+  auto waiting = is_known ? Result<std::map<std::string, long long>>(waiting_)
+                          : context_.ledger.deliveries().waiting_by_sender(context_.name);
+  if (!waiting) return waiting.error();
+  accepted.waiting = *std::move(waiting);
+  return Done{};
+}
+
 void Intake::apply(Accepted& accepted) {
+  waiting_ = std::move(accepted.waiting);
+  counted_at_ = context_.ledger.changes();
   for (const auto& request : accepted.pending) asks_.opened(request);
   for (auto& [name, member] : accepted.members) context_.members[name] = std::move(member);
   for (const auto& shutdown : accepted.answered) shutdowns_.answered(shutdown);
@@ -138,6 +149,13 @@ Status Intake::accept(const Taken& taken, EventBatch& events, Accepted& accepted
 Status Intake::judge(const Taken& taken, MessageRow& row, EventBatch& events, Accepted& accepted) {
   const auto payload = schema::decode_payload(row.message.text);
   row.type = std::string(schema::type_name(payload));
+  if (place_ == handlers::Place::worker) {  // nothing of it is ours to judge
+    seen(row, accepted);
+    row.disposition = Disposition::chat;
+    row.code = handlers::between_code;
+    row.reason = "written to " + row.inbox + "; the team is only watched";
+    return record(row, Event::message_left, events, accepted);
+  }
 
   handlers::AskView known;
   std::optional<handlers::Shutdown> shutdown;
@@ -341,6 +359,7 @@ Status Intake::met_again(const Taken& taken, EventBatch& events, Accepted& accep
   if (again == handlers::Again::ours_to_mark) accepted.ours = true;
   if (again != handlers::Again::taken_over) return Done{};
   ++accepted.queued_chat;
+  ++accepted.waiting[row.sender];
   events.add(Event::message_accepted, {{"team", context_.name},
                                        {"inbox", row.inbox},
                                        {"from", row.sender},

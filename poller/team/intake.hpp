@@ -44,6 +44,7 @@ class Intake {
  private:
   struct Accepted {  // of one transaction; applied to memory after its commit
     std::string inbox;
+    bool goes_on = false;  // with a look that began before
     long long batch = 0;
     std::vector<Disposal> disposals;
     std::vector<handlers::Ask> pending;
@@ -60,6 +61,7 @@ class Intake {
     bool says_all = false;  // it says all that its bytes do
   };
 
+  Status count_waiting(Accepted&);
   Status take_all(const std::vector<Taken>&, EventBatch&, Accepted&);
   /// What was committed, carried into memory.
   void apply(Accepted&);
@@ -93,6 +95,8 @@ class Intake {
   handlers::Place place_;
   bool goes_on_ = false;    // the look has further pieces
   bool left_out_ = false;
+  std::map<std::string, long long> waiting_;  // by sender, as of the last commit,
+  long long counted_at_ = -1;                 // after which the ledger had so many changes
   bool full_told_ = false;  // that something is left out
   bool looked_ = false;     // at least once, so what is new and read already was read just now
 };

@@ -16,7 +16,9 @@ namespace {
 using handlers::Right;
 using std::chrono::milliseconds;
 
-constexpr std::size_t taken_at_once = 500;  // entries in one transaction
+// Messages in one transaction. Where many wait, each wait for the disk costs more than what it holds up for others.
+constexpr std::size_t taken_at_once = 500;
+constexpr std::size_t taken_of_many = 2000;
 // From one hinted poll to the next: half as much again as the last one took. A burst is a few big polls, a flood of
 // hints no busy loop, and what is written during a poll does not wait for long behind it.
 constexpr milliseconds shortest_hinted_interval{1};
@@ -38,6 +40,7 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       notifier_(context_),
       asks_(context_, notifier_),
       intake_(context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_, handlers::Place::lead),
+      between_(context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_, handlers::Place::worker),
       outbox_(context_, mailbox_, services_.commits),
       panes_(config.shutdown.tmux, services.processes),
       lead_panes_(config.delivery.tmux.command, services.processes),
@@ -189,10 +192,21 @@ asio::awaitable<void> Team::look_at_workers(std::span<const News> boxes) {
       more = worker_boxes_.take(box, batch);
       if (!more) break;
       std::vector<Disposal> seen(batch.taken.size(), Disposal::leave);
+      if (watches_all()) {
+        std::vector<Disposal> recorded;
+        const auto taken = co_await between_.take(box, batch, recorded);
+        if (!taken) break;  // shown again
+      }
       more = batch.more;
       static_cast<void>(co_await mailbox_.settle(box, std::move(seen)));
     }
   }
+}
+
+/// In a folder that agents share nobody's mail is more the team's than another's.
+bool Team::watches_all() const {
+  return context_.standing.stance == handlers::Stance::observer &&
+         context_.config.team.transport == config::Transport::maildir;
 }
 
 Reader Team::reader() const {
@@ -202,15 +216,19 @@ Reader Team::reader() const {
 
 asio::awaitable<bool> Team::take_in(std::string box, Intake& intake) {
   const bool is_lead = &intake == &intake_;
-  for (bool all = true, first = is_lead;; first = false) {
+  for (bool all = true, first = is_lead, goes_on = false;; first = false, goes_on = true) {
     const auto as = reader();
-    const auto batch = co_await mailbox_.take(box, as, taken_at_once);
+    const auto looked = services_.clock.steady();
+    const auto batch = co_await mailbox_.take(box, as, goes_on ? taken_of_many : taken_at_once);
     if (first && !co_await begin_look(batch)) co_return false;
     if (reader() != as) continue;  // what was found made us another reader
     if (batch.state != BoxState::open) co_return false;
     std::vector<Disposal> disposals;
     const auto taken = co_await intake.take(box, batch, disposals);
     if (!taken) co_return false;  // not committed, so not ours: nothing is consumed
+    if (!batch.taken.empty())
+      services_.telemetry.tally(context_.name)
+          .accepted(std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.steady() - looked));
     if (is_lead && std::find(disposals.begin(), disposals.end(), Disposal::consume) != disposals.end()) {
       // Committed: who hands it over goes first, the flags can wait their turn.
       chat_.raise();

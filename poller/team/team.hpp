@@ -126,6 +126,8 @@ class Team {
   WorkerCalls& worker_calls() { return worker_calls_; }
   [[nodiscard]] const WorkerBoxes& worker_boxes() const { return worker_boxes_; }
   [[nodiscard]] const Outbox& outbox() const { return outbox_; }
+  /// The team's task queue; null where its mailbox system has none.
+  [[nodiscard]] const Coordination* tasks() const { return boxes_.tasks.get(); }
   [[nodiscard]] const Watched& watched() const { return watched_; }
   [[nodiscard]] const handlers::Standing& standing() const { return context_.standing; }
   /// Back to the configured role after a foreign consumer stopped us. A lead that lives is not heeded any more.
@@ -156,6 +158,7 @@ class Team {
   boost::asio::awaitable<void> look_at_lead(Boxes);
   boost::asio::awaitable<void> look_at_alias(std::string box, Boxes);
   boost::asio::awaitable<void> look_at_workers(std::span<const News>);
+  [[nodiscard]] bool watches_all() const;
   /// As whom we read the lead's inbox.
   [[nodiscard]] Reader reader() const;
   /// All that is new in a box of the lead's. False when something was left undone.
@@ -184,6 +187,7 @@ class Team {
   Notifier notifier_;
   Asks asks_;
   Intake intake_;
+  Intake between_;  // what others write to each other, where all of it is watched
   std::map<std::string, Intake> alias_intakes_;
   Outbox outbox_;
   TmuxPanes panes_;       // where workers live

@@ -13,6 +13,7 @@ from figures import Row, milliseconds, percentile, times
 from mcp import McpClient
 
 GAP_S = 0.02  # the receiver waits by then
+BLOCK = 20    # messages to one receiver, then it is the next one's turn
 
 
 class Socket:
@@ -31,8 +32,11 @@ class Socket:
         self.acked = message["message_key"]
         return message["text"]
 
-    def close(self):
+    def settle(self):
         self.control.ask("ack", keys=[self.acked])
+        self.acked = ""
+
+    def close(self):
         self.control.close()
 
 
@@ -49,8 +53,10 @@ class Tool:
     def end(self):
         return self.client.result(self.call, 60)["structuredContent"]["message"]["payload"]
 
-    def close(self):
+    def settle(self):
         self.client.ask("ping")
+
+    def close(self):
         self.client.stop()
 
 
@@ -64,7 +70,7 @@ def timed(receiver, write, count):
         text = receiver.end()
         samples.append(time.perf_counter_ns() - begun)
         assert text == "message %d" % n, text
-    receiver.close()
+    receiver.settle()
     return samples
 
 
@@ -90,12 +96,19 @@ def tools(bench):
     daemon = Daemon(bench.tools.product, folder, team_toml(team, poll="500ms")).start()
     wait_for("the team is served", lambda: daemon.ask("status")["teams"])
     root, write = mailbox(folder)
-    lead = ("--socket", daemon.socket)
+    def say(text):
+        team.say("ada", text)
+
+    receivers = {"socket": (Socket(daemon), say), "tool": (Tool(bench.tools.product, "--socket", daemon.socket, env=daemon.env), say),
+                 "maildir": (Tool(bench.tools.product, "--root", root, "--actor", "alice"), write)}
+    found = {name: [] for name in receivers}
     try:
-        found = {"socket": timed(Socket(daemon), lambda text: team.say("ada", text), count),
-                 "tool": timed(Tool(bench.tools.product, *lead, env=daemon.env), lambda text: team.say("ada", text), count),
-                 "maildir": timed(Tool(bench.tools.product, "--root", root, "--actor", "alice"), write, count)}
+        for _ in range(count // BLOCK):  # in turn: what a commit costs changes from one second to the next
+            for name, (receiver, write_one) in receivers.items():
+                found[name] += timed(receiver, write_one, BLOCK)
     finally:
+        for receiver, _ in receivers.values():
+            receiver.close()
         daemon.stop()
     bench.keep("tools", {name: {"p50": percentile(v, 50), "p99": percentile(v, 99), "samples": v} for name, v in found.items()})
     rows = []

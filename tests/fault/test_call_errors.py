@@ -1,7 +1,8 @@
 """Each system call of a run fails, once and for good: nothing crashes, nothing is claimed that is not so, and what waited goes on when
 the fault is over.
 
-FAULT_POINTS=40 takes that many calls, evenly over the run, each with an error drawn by the seed; `all` takes each call with such an error
+FAULT_POINTS=40 takes that many calls, evenly over the run, each with an error drawn by the seed, and a quarter as many of the other
+mailbox systems; `all` takes each call with such an error
 twice, once and for good; `every` takes each call with every error that it can return, once and for good. SHARD and JOBS: see sweep.py.
 Beside much other work, 2 cores, ASan: 40 take 30 s, `all` (2,228) 13 minutes with JOBS=6; `every` has some 9,000.
 """
@@ -10,6 +11,7 @@ import os
 import random
 import unittest
 
+from other_systems import Letters, Lines
 from sweep import Scenario, each, spread
 
 SEED = int(os.environ.get("FAULT_SEED", "12"))
@@ -51,10 +53,12 @@ WATCHDOG = 15
 
 
 class CallErrors(unittest.TestCase):
+    system, part = Scenario, 1
+
     def cases(self):
         """(point, error, whether it lasts)"""
         choose = random.Random(SEED)
-        scenario = Scenario(SEED)
+        scenario = self.system(SEED)
         self.addCleanup(scenario.remove)
         points = [p for p in scenario.points() if p.call in ERRORS]
         if POINTS == "every":
@@ -62,7 +66,7 @@ class CallErrors(unittest.TestCase):
         if POINTS == "all":
             return [(p, choose.choice([e for e in ERRORS[p.call] if not (lasts and e in PASSING)]), lasts)
                     for p in points for lasts in (False, True)]
-        drawn = [(p, choose.choice(ERRORS[p.call]), choose.random() < 0.5) for p in spread(points, int(POINTS))]
+        drawn = [(p, choose.choice(ERRORS[p.call]), choose.random() < 0.5) for p in spread(points, int(POINTS) // self.part)]
         return [(p, e, lasts and e not in PASSING) for p, e, lasts in drawn]
 
     def suffers(self, scenario, case):
@@ -85,8 +89,17 @@ class CallErrors(unittest.TestCase):
         return code != 0
 
     def test_an_error_of_any_call_is_survived_or_told_and_costs_nothing(self):
-        ended = each(self, self.cases(), self.suffers, lambda: Scenario(SEED))
-        print("figures: %d errors, %d of them ended the daemon with a word (seed %d)" % (len(ended), sum(ended), SEED))
+        ended = each(self, self.cases(), self.suffers, lambda: self.system(SEED))
+        print("figures: %s: %d errors, %d of them ended the daemon with a word (seed %d)" % (
+            self.system.__name__, len(ended), sum(ended), SEED))
+
+
+class CallErrorsLines(CallErrors):
+    system, part = Lines, 4
+
+
+class CallErrorsLetters(CallErrors):
+    system, part = Letters, 4
 
 
 if __name__ == "__main__":

@@ -84,8 +84,9 @@ class Installation(ProcessTest):
         score = float(re.search(r"Overall exposure level for inbox-poller.service: ([\d.]+)", done.stdout)[1])
         self.assertLessEqual(score, THRESHOLD / 10)
         self.assertGreater(self.analyze("security", "--offline=true", "--threshold=1", str(UNIT)).returncode, 0)  # it can fail
-        page = UNIT.with_name("inbox-poller-web.service")  # it may speak IP, to the loopback
-        self.assertEqual(self.analyze("security", "--offline=true", "--threshold=%d" % THRESHOLD, str(page)).returncode, 0)
+        for name in ("web", "notify"):  # they may speak IP, the page to the loopback only
+            unit = UNIT.with_name("inbox-poller-%s.service" % name)
+            self.assertEqual(self.analyze("security", "--offline=true", "--threshold=%d" % THRESHOLD, str(unit)).returncode, 0, name)
 
     def test_the_systemd_unit_is_well_formed(self):
         home = self.folder / "home"

@@ -118,6 +118,27 @@ class EndToEnd(JsonlTest):
                                capture_output=True, text=True)
         self.assertIn("shutdown.force_after has no effect", check.stdout + check.stderr)
 
+    def test_names_that_no_file_can_have_are_told_and_an_inbox_that_nobody_reads(self):
+        longest, longer = "x" * 64, "y" * 66
+        self.serve(JsonlTeam(self.folder, ["alice", longest, longer, "foo.bar", "Zo\u00eb"]), team_more='silent_after = "1s"\n')
+        worker = self.work(longest)
+        self.daemon.cli("send", longest, "hello")
+        wait_for("the longest name is served", lambda: worker.find("message"))
+        shown = self.daemon.cli("status").stdout
+        doctor = self.daemon.cli("doctor", "--config", self.daemon.configs[0], expect=None).stdout
+        logged = {event["from"] for event in self.daemon.log("roster.unserved")}
+        for name in (longer, "foo.bar", "Zo\u00eb"):
+            self.assertIn(name + " is in the roster and cannot be answered", shown)
+            self.assertIn(name, doctor)
+            self.assertIn(name, logged)
+            self.assertNotEqual(self.daemon.cli("send", name, "hello", expect=None).returncode, 0)
+        self.assertNotIn("nobody reads the inbox", shown)
+        self.daemon.cli("send", "alice", "are you there?")
+        wait_for("nobody reads it", lambda: "nobody reads the inbox of alice" in self.daemon.cli("status").stdout, 20)
+        alice = self.work("alice")
+        wait_for("now it is read", lambda: alice.find("message"))
+        wait_for("and that is seen", lambda: "nobody reads the inbox" not in self.daemon.cli("status").stdout, 20)
+
     def test_a_roster_that_is_empty_or_torn_is_no_news(self):
         self.serve(JsonlTeam(self.folder))
         config = self.team.folder / "config.json"

@@ -134,6 +134,69 @@ class Team(ProcessTest):
         self.assertEqual(len(self.team.files("boss/new")), 1)
         self.assertEqual([p for p in before if not os.path.exists(p)], [])
 
+    def test_an_observer_has_the_history_of_what_others_write_to_each_other(self):
+        first = self.ada.send("bob", "handoff", "have a look at the parser")
+        self.serve(team_more='role = "observer"')
+        wait_for("what lay there is recorded", lambda: self.daemon.log("message.left", inbox="bob"))
+        second = self.bob.send("ada", "message", "it is fine", in_reply_to=first["id"])
+        self.bob.send("boss", "message", "and you know it")
+        wait_for("and what came", lambda: self.daemon.log("message.left", inbox="ada") and self.daemon.log("message.left", inbox="boss"))
+        told = {m["inbox"]: m for m in json.loads(self.daemon.cli("history", "--json", "--full").stdout)["messages"]}
+        self.assertEqual({name: (m["sender"], m["delivery"]) for name, m in told.items()},
+                         {"bob": ("ada", "none"), "ada": ("bob", "none"), "boss": ("bob", "none")})
+        self.assertIn("have a look at the parser", told["bob"]["text"])
+        self.assertIn(first["id"], told["ada"]["text"])
+        self.assertIn("ada to bob", self.daemon.cli("history").stdout)
+        self.assertIn("was written to ada; the team is only watched", self.daemon.cli("trace", told["ada"]["message_key"]).stdout)
+        self.assertEqual(self.take(), [])
+        # Nothing moved, and a restart records nothing again.
+        self.assertEqual([len(self.team.files(name + "/new")) for name in ("ada", "bob", "boss")], [1, 1, 1])
+        self.daemon.stop()
+        self.daemon.start()
+        self.ada.send("bob", "message", "one more")
+        wait_for("what is new", lambda: len(self.daemon.log("message.left", inbox="bob")) == 2)
+        self.assertEqual(len(json.loads(self.daemon.cli("history", "--json").stdout)["messages"]), 4)
+        self.assertEqual(second["id"], self.ada.try_recv()["id"])
+
+    def test_the_status_tells_how_the_task_queue_stands(self):
+        self.serve()
+        self.assertEqual(self.daemon.ask("status")["teams"][0]["tasks"], {"open": 0, "claimed": 0, "done": 0, "dead": 0})
+        self.assertIn("none yet", [line for line in self.daemon.cli("status").stdout.splitlines() if "tasks" in line][0])
+        for number in range(4):
+            self.ada.post(number)
+        self.bob.claim(60)
+        name, _ = self.ada.claim(60)
+        self.ada.complete(name, "fine")
+        (self.team.root / "tasks/dead").mkdir()
+        os.rename(self.team.files("tasks/open")[0], self.team.root / "tasks/dead/dead-1.json")
+        self.assertEqual(self.daemon.ask("status")["teams"][0]["tasks"], {"open": 1, "claimed": 1, "done": 1, "dead": 1})
+        self.assertIn("1 open, 1 claimed, 1 done, 1 dead", self.daemon.cli("status").stdout)
+
+    def test_a_letter_that_nobody_reads_is_told(self):
+        self.serve(team_more='silent_after = "1s"\n')
+        self.daemon.cli("send", "ada", "are you there?")
+        wait_for("it stands in the mailbox", lambda: self.team.files("ada/new"))
+        wait_for("nobody reads it", lambda: "nobody reads the inbox of ada" in self.daemon.cli("status").stdout, 20)
+        self.ada.try_recv()
+        wait_for("it is read", lambda: "nobody reads" not in self.daemon.cli("status").stdout, 20)
+
+    def test_names_that_no_folder_can_have_are_told_and_the_longest_is_served(self):
+        longest, longer = "x" * 64, "y" * 66
+        for name in (longest, longer, "foo.bar", "Zo\u00eb"):
+            (self.team.root / name / "new").mkdir(parents=True)
+        self.serve()
+        self.daemon.cli("send", longest, "hello")
+        wait_for("the longest name is served", lambda: self.team.files(longest + "/new"))
+        status = self.daemon.cli("status").stdout
+        doctor = self.daemon.cli("doctor", "--config", self.daemon.configs[0], expect=None).stdout
+        logged = {event["from"] for event in self.daemon.log("roster.unserved")}
+        for name in (longer, "foo.bar", "Zo\u00eb"):
+            self.assertIn(name, status)
+            self.assertIn(name, doctor)
+            self.assertIn(name, logged)
+            self.assertNotEqual(self.daemon.cli("send", name, "hello", expect=None).returncode, 0)
+        self.assertNotIn(longest + " is in the roster and cannot", status)
+
     def test_kills_of_the_daemon_lose_nothing_and_double_nothing(self):
         each, writers = 150, 4
         self.serve()

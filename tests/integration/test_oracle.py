@@ -11,6 +11,8 @@ import unittest
 import oracle
 import team as wire
 from daemon import Daemon, team_toml
+from jsonl_team import append
+from other_systems import Letters, Lines
 from workload import WORKERS, Workload, received
 
 SEED = 7  # with asks of every kind, refusals and duplicates in it
@@ -200,6 +202,111 @@ class Oracle(unittest.TestCase):
                 self.notices("I12")
         self.spoilt.runs = [(-9, b"{half a li")]
         self.assertEqual(oracle.violations(self.spoilt), [])
+
+
+
+class OtherSystems(unittest.TestCase):
+    """The same of the oracles for lines and for letters."""
+
+    def run_of(self, system):
+        scenario = system(SEED, size=40)
+        self.addCleanup(scenario.remove)
+        scenario.stage()
+        self.assertEqual(scenario.run(), 0)
+        self.assertEqual(scenario.judge(over=True), [])
+        return scenario
+
+    def notices(self, scenario, name, spoil, over=True):
+        """What `spoil` does to the run's folder or world is noticed as that; then all is as before."""
+        kept = scenario.folder.with_name(scenario.folder.name + "-kept")
+        shutil.copytree(scenario.folder, kept)
+        was = {k: v.copy() if isinstance(v, (list, set, dict)) else v for k, v in vars(scenario.world).items()}
+        try:
+            with self.subTest(name, spoil=spoil.__name__):
+                spoil()
+                self.assertIn(name, {v.split(" ", 1)[0] for v in scenario.judge(over)})
+        finally:
+            vars(scenario.world).update(was)
+            shutil.rmtree(scenario.folder)
+            kept.rename(scenario.folder)
+        self.assertEqual(scenario.judge(over=True), [], "it is not as before")
+
+    def forgets_chat(self, scenario):
+        with sqlite3.connect(scenario.folder / "state" / "ledger.sqlite3") as database:
+            database.execute("DELETE FROM messages WHERE id = (SELECT min(id) FROM messages WHERE disposition = 'chat' AND text <> '')")
+        database.close()
+
+    def test_what_is_wrong_among_lines_is_noticed(self):
+        run = self.run_of(Lines)
+        team, world = run.world.team, run.world
+        worker = next(name for name in ("alice", "bob") if b"plan_approval_response" in team.path(name).read_bytes())
+
+        def a_line_gone_and_not_recorded():
+            self.forgets_chat(run)
+            team.path("lead").write_bytes(b"")
+
+        def a_message_that_nobody_received():
+            del world.received[0]
+
+        def an_answer_that_is_missing():
+            team.path(worker).write_bytes(world.before.get(worker, b""))
+
+        def an_answer_twice():
+            last = team.path(worker).read_bytes().splitlines()[-1]
+            append(team.path(worker), last + b"\n")
+
+        def another_s_line_changed():
+            team.path("alice").write_bytes(team.path("alice").read_bytes().replace(b"between us", b"between you"))
+
+        def an_approval_that_no_rule_gives():
+            world.may_allow.clear()
+
+        def a_file_of_nobody():
+            (team.inbox / ".alice.1.inbox-poller").write_bytes(b"")
+
+        def a_line_recorded_twice():
+            world.expected.remove(next(one for one in world.expected if one.disposition == "chat"))
+
+        for name, spoil in (("I5", a_line_gone_and_not_recorded), ("I1", a_message_that_nobody_received), ("I1", an_answer_that_is_missing),
+                            ("I2", an_answer_twice), ("I4", another_s_line_changed), ("I8", an_approval_that_no_rule_gives),
+                            ("I7", a_file_of_nobody), ("I1", a_line_recorded_twice)):
+            self.notices(run, name, spoil)
+
+    def test_what_is_wrong_among_letters_is_noticed(self):
+        run = self.run_of(Letters)
+        root, world = run.world.team.root, run.world
+        letters = {p.read_bytes(): p for p in (root / "boss/cur").glob("*.json")}
+        letter = letters[world.expected[0].raw]
+
+        def a_letter_that_is_gone():
+            letter.unlink()
+
+        def a_letter_in_both_places():
+            shutil.copy(letter, root / "boss/new/copy.json")
+
+        def a_letter_left_unread():
+            letter.rename(root / "boss/new" / letter.name)
+
+        def a_letter_taken_and_not_recorded():
+            self.forgets_chat(run)
+
+        def another_s_letter_changed():
+            next(root.glob("bob/new/*.json")).write_text("{}")
+
+        def a_lost_task():
+            next(root.glob("tasks/open/*.json")).unlink()
+
+        def a_task_in_two_places():
+            task = next(root.glob("tasks/open/*.json"))
+            shutil.copy(task, root / "tasks/done" / task.name)
+
+        def a_file_of_nobody():
+            (root / "tmp/.ip-0123.tmp").write_text("")
+
+        for name, spoil in (("I4", a_letter_that_is_gone), ("I4", a_letter_in_both_places), ("I11", a_letter_left_unread),
+                            ("I5", a_letter_taken_and_not_recorded), ("I4", another_s_letter_changed), ("I1", a_lost_task),
+                            ("I1", a_task_in_two_places), ("I7", a_file_of_nobody)):
+            self.notices(run, name, spoil)
 
 
 if __name__ == "__main__":

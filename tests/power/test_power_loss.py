@@ -1,7 +1,7 @@
 """The power fails after each change that a run makes, with every fate of what was not synced: the daemon starts on what is left, and
 nothing that it had promised is gone.
 
-POWER_STATES=all takes every state; otherwise that many, evenly over the run. What peers write is taken for
+POWER_STATES=all takes every state; otherwise that many, evenly over the run, and a sixth as many of the other mailbox systems. What peers write is taken for
 sure: they never sync, so the promise begins with the first poll that found it.
 """
 
@@ -13,35 +13,37 @@ import unittest
 
 import oracle
 import powerloss
+from other_systems import Letters, Lines
 from sweep import Scenario, spread
 
 SEED = int(os.environ.get("POWER_SEED", "13"))
 STATES = os.environ.get("POWER_STATES", "60")
-PARTS = ("state", "teams", "lead.jsonl")
 
 
 class PowerLoss(unittest.TestCase):
+    system, part, size = Scenario, 1, 24
+
     def setUp(self):
-        self.scenario = Scenario(SEED)
+        self.scenario = self.system(SEED, self.size)
         self.addCleanup(self.scenario.remove)
 
     def states(self):
         self.scenario.stage()
         folder = self.scenario.folder
-        existing = powerloss.read_tree(folder, PARTS)
+        existing = powerloss.read_tree(folder, self.scenario.parts)
         trace = folder / "trace"
         code = self.scenario.run(["strace", "-qq", "-f", "-y", "-s", "10000000", "-e", "trace=" + powerloss.CALLS, "-o", str(trace)])
         self.assertEqual(code, 0)
         self.assertEqual(self.scenario.judge(over=True), [])
         sizes = {path: None if data is None else len(data) for path, data in existing.items()}
         operations = [o for o in powerloss.Operations(trace.read_text("latin-1"), folder, sizes).list
-                      if o[1].split("/")[0] in PARTS]
-        self.assertEqual(powerloss_end(operations, existing), ours(powerloss.read_tree(folder, PARTS)), "the model is not what happened")
+                      if o[1].split("/")[0] in self.scenario.parts]
+        self.assertEqual(powerloss_end(operations, existing), ours(powerloss.read_tree(folder, self.scenario.parts)), "the model is not what happened")
         return operations, list(powerloss.crash_states(operations, existing))
 
     def put(self, files):
         """These files in place of what is there."""
-        for part in PARTS:
+        for part in self.scenario.parts:
             shutil.rmtree(self.scenario.folder / part, ignore_errors=True)
         (self.scenario.folder / "lead.jsonl").unlink(missing_ok=True)
         for path, data in sorted(files.items()):
@@ -55,7 +57,7 @@ class PowerLoss(unittest.TestCase):
 
     def test_after_a_power_loss_at_any_moment_nothing_promised_is_gone(self):
         operations, states = self.states()
-        taken = states if STATES == "all" else spread(states, int(STATES))
+        taken = states if STATES == "all" else spread(states, int(STATES) // self.part)
         for number, fate, kept, files in taken:
             last = operations[number - 1][:2] if number else "the start"
             with self.subTest("after operation %d of %d (%s), bytes: %s, names kept: %d" % (number, len(operations), last, fate, kept)):
@@ -65,7 +67,16 @@ class PowerLoss(unittest.TestCase):
                 log = self.scenario.world.runs[-1][1].decode("utf-8", "replace")
                 self.assertEqual(code, 0, log[-2000:])
                 self.assertEqual(self.scenario.judge(over=True), [], log[-2000:])
-        print("%d operations, %d states that differ, %d tried (seed %d)" % (len(operations), len(states), len(taken), SEED))
+        print("figures: %s: %d operations, %d states that differ, %d tried (seed %d)" % (
+            self.system.__name__, len(operations), len(states), len(taken), SEED))
+
+
+class PowerLossLines(PowerLoss):
+    system, part, size = Lines, 6, 10
+
+
+class PowerLossLetters(PowerLoss):
+    system, part, size = Letters, 6, 10
 
 
 def ours(files):

@@ -19,6 +19,7 @@ queued_chat = 1000000
 
 class MaildirTeam:
     def __init__(self, folder, actors=("ada", "bob")):
+        self.name = "pair"
         self.root = pathlib.Path(folder) / "shared"
         self.root.mkdir(mode=0o700)
         self.stores = {name: Store(self.root, name) for name in actors}

@@ -50,6 +50,7 @@ class Scenario:
     """A folder with a workload in it, made once."""
 
     needs = "strace"
+    parts = ("state", "teams", "lead.jsonl")  # of the folder: all that a run changes
 
     def __init__(self, seed, size=24):
         if self.needs and not shutil.which(self.needs):
@@ -61,13 +62,17 @@ class Scenario:
         """The world before the daemon's first look, in the same folder each time: paths are part of what is traced."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(mode=0o700)
+        self.world = self.fill().write()
+        self.daemon.env["ASAN_OPTIONS"] = "detect_leaks=0"  # a traced process cannot look for leaks
+        return self
+
+    def fill(self):
+        """The daemon, and what it will find; another mailbox system has another (other_systems.py)."""
         team = wire.Team(self.folder / "teams", "demo", WORKERS)
         sink = self.folder / "lead.jsonl"
         self.daemon = Daemon(os.environ["INBOX_POLLER"], self.folder, team_toml(
             team, more='\n[delivery]\nvia = ["file"]\nfile = "%s"\n' % sink), polls=POLLS)
-        self.daemon.env["ASAN_OPTIONS"] = "detect_leaks=0"  # a traced process cannot look for leaks
-        self.world = Workload(self.seed, team, self.daemon.state, self.size).write()
-        return self
+        return Workload(self.seed, team, self.daemon.state, self.size)
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)

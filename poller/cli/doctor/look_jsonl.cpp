@@ -26,6 +26,18 @@ void look_at_lines(const std::string& path, std::string_view bytes, Findings& fi
   }
 }
 
+/// Who is in the roster and cannot be served.
+void look_at_roster(const World& world, const Directory& team, Findings& findings) {
+  const auto file = world.files.open_read(team, "config.json");
+  const auto bytes = file ? read_all(world.files, *file) : Result<std::string>(file.error());
+  const auto roster = bytes ? decode_jsonl_roster(*bytes) : Result<schema::Roster>(bytes.error());
+  if (!roster) return;  // it may be written just now
+  for (const auto& [name, reason] : roster->unserved)
+    findings.push_back({Severity::error, "roster.unserved",
+                        schema::printable(name) + " cannot be answered: " + schema::printable(reason),
+                        team.path + "/config.json", "start it anew under another name"});
+}
+
 }  // namespace
 
 Section examine_jsonl(const World& world, const config::TeamConfig& config) {
@@ -43,6 +55,7 @@ Section examine_jsonl(const World& world, const config::TeamConfig& config) {
   if (config.team.members.empty() && !world.files.stat_at(*team, "config.json"))
     findings.push_back({Severity::note, "roster.missing", "there is no roster: its program has not begun, or keeps none",
                         path + "/config.json", "for a program that keeps none: members = [...] under [team]"});
+  if (config.team.members.empty()) look_at_roster(world, *team, findings);
   const std::string inboxes = config.team.inbox_folder(config.team.name);
   const auto folder = open_dir_below(world.files, inboxes);
   const auto names = folder ? world.files.list(*folder) : Result<std::vector<std::string>>(folder.error());

@@ -24,8 +24,10 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr milliseconds connecting{2000};
-constexpr milliseconds answering{10'000};
-constexpr milliseconds look_every{1000};
+constexpr milliseconds answering{15'000};
+constexpr milliseconds longest_wait{10'000};  // for a change; what only the time tells is looked at then
+constexpr milliseconds between_looks{200};    // changes that come together are one look
+constexpr milliseconds before_retry{1000};
 constexpr std::size_t most_samples = 8640;  // a day
 constexpr long long sample_every_ms = 10'000;
 constexpr int decisions_asked = 200;
@@ -152,11 +154,22 @@ asio::awaitable<Result<json::object>> Feed::ask(Object request) const {
 
 asio::awaitable<void> Feed::run() {
   for (;;) {
+    co_await wait_for_change();
     co_await look();
-    error_code ignored;
-    pause_.expires_after(look_every);
-    co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
+}
+
+asio::awaitable<void> Feed::wait_for_change() {
+  Object request{{"verb", "changes"}};
+  if (version_ != 0) {
+    request["since"] = version_;
+    request["wait_ms"] = longest_wait.count();
+  }
+  const auto answer = co_await ask(std::move(request));
+  version_ = answer ? number_of(*answer, "version") : 0;
+  error_code ignored;
+  pause_.expires_after(answer ? between_looks : before_retry);
+  co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }
 
 asio::awaitable<void> Feed::look() {

@@ -35,8 +35,6 @@ class Feed {
   std::shared_ptr<Stream> join();
   /// One request over a connection of its own; a refusal comes as an error.
   boost::asio::awaitable<Result<Object>> ask(Object request) const;
-  /// Something was done here: look at once.
-  void poke() { pause_.cancel(); }
 
  private:
   /// Rows by key, as they were told last.
@@ -47,6 +45,8 @@ class Feed {
   };
 
   boost::asio::awaitable<void> run();
+  /// Until the daemon says that something changed, or for a while: time passes, too.
+  boost::asio::awaitable<void> wait_for_change();
   boost::asio::awaitable<void> look();
   boost::asio::awaitable<void> tell_asks(const Object& pending);
   void tell_teams(const Object& status);
@@ -58,6 +58,7 @@ class Feed {
   boost::asio::io_context& loop_;
   std::function<Result<std::string>()> where_;
   boost::asio::steady_timer pause_;
+  long long version_ = 0;  // that the daemon named last; 0: none yet
   Rows asks_, teams_;
   std::map<std::string, double> age_of_;  // of asks that were open: since when, in milliseconds
   std::string daemon_ = R"({"up":false,"why":"nobody has looked yet"})";

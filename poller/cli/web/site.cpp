@@ -142,7 +142,6 @@ asio::awaitable<Reply> Site::decide(Request request) {
     answer["always"] = true;
   }
   const auto taken = co_await feed_.ask(std::move(answer));
-  feed_.poke();
   if (!taken) co_return refusal(taken.error());
   Object told{{"ok", true}};
   for (const char* name : {"state", "subject", "asker", "rule_added"}) told[name] = text_of(*taken, name);

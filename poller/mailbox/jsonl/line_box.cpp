@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t bytes_at_once = std::size_t{1} << 20;
+constexpr std::size_t bytes_at_once = std::size_t{4} << 20;
 constexpr std::size_t bytes_before = 64;     // that tell, with the place, whether a file is still the one that was read
 constexpr std::size_t bytes_of_mark = 4096;  // the same, over a restart
 constexpr std::uint64_t big_enough = 256 * 1024;  // a file of this size is emptied without waiting for a quiet moment

@@ -22,8 +22,10 @@ class IdIndex {
   /// what somebody else puts there under another name than the likely one may be seen so much later.
   Result<std::optional<std::string>> find(const std::string& id, const std::string& likely_name,
                                           const Fits& fits = {});
-  /// We have put it there ourselves.
-  void add(const std::string& id, const std::string& name) { names_[id].insert(name); }
+  /// We have put it there ourselves. Who has not listed the folder yet will find it there.
+  void add(const std::string& id, const std::string& name) {
+    if (listed_ != SteadyTime{}) names_[id].insert(name);
+  }
 
  private:
   Status list();

@@ -16,6 +16,7 @@ class MaildirCoordination final : public Coordination {
   MaildirCoordination(FileSystem& files, const Clock& clock, const std::string& root, TaskSettings settings)
       : root_(files, clock, root), tasks_(root_, settings) {}
 
+  [[nodiscard]] Result<TaskCounts> counts() const override { return tasks_.counts(); }
   Result<std::vector<GivenBack>> sweep() override;
   [[nodiscard]] std::vector<std::string> troubles() const override;
   Result<std::vector<FinishedTask>> finished(long long since_ns) override;

@@ -15,7 +15,7 @@ using schema::MessageKey;
 
 namespace {
 
-constexpr std::size_t held_at_once = 64;  // each is an open file until it is settled
+constexpr std::size_t held_at_once = 500;  // each is an open file until it is settled
 constexpr std::chrono::milliseconds one_tick{50};  // of any file system's clock, and some more
 constexpr std::chrono::hours resent_within{1};     // peers send again what was not answered
 constexpr std::size_t most_bad_bytes = 64 << 10;
@@ -141,6 +141,10 @@ void MaildirMailbox::show(const std::string& name, Box& one, const Mail& mail, B
   Result<NewMail::Open> open = one.mail.open(mail, owns);
   if (!open) {  // taken, offered by another process of this actor, or gone bad since it was met
     one.left_out = true;
+    if (is_errno(open.error(), EMFILE) || is_errno(open.error(), ENFILE)) {
+      batch.more = !one.shown.empty();  // what is held is settled first
+      return;
+    }
     if (!is_errno(open.error(), ENOENT) && !is_errno(open.error(), EAGAIN)) one.mail.pass_over(mail, open.error());
     return;
   }
@@ -190,6 +194,7 @@ asio::awaitable<Settled> MaildirMailbox::settle(std::string name, std::vector<Di
   one.left_out = one.left_out || !all;
   if (one.goes_on) co_return result;
   one.again.clear();
+  one.mail.rest();
   one.seen.all = one.looked - one.seen.since >= one_tick;
   co_return result;
 }
@@ -221,7 +226,10 @@ Result<Decoded> MaildirMailbox::decode(std::string_view bytes) const {
   if (!letter) return letter.error();
   auto message = message_of(*letter, settings_.lead);
   if (!message) return message.error();
-  return Decoded{*std::move(message), false};
+  // A plain text among the usual members. Its file stays in cur/ besides.
+  const bool says_all = letter->text("payload") == message->text && !message->id.empty() &&
+                        letter->has_only({"id", "from", "to", "type", "payload", "ts"});
+  return Decoded{*std::move(message), says_all};
 }
 
 MessageKey MaildirMailbox::key_of(const std::string& name, const Mail& mail, const schema::Envelope& letter) const {

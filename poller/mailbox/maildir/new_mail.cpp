@@ -34,25 +34,52 @@ Status NewMail::look() {
   std::erase_if(known_, is_gone);
   std::erase_if(unread_, is_gone);
   std::erase_if(reasons_, is_gone);
+  rest();  // somebody may have made them anew
   if (there.empty()) return Done{};
-  const Result<Directory> folder = root_.folder(actor_ + "/new");
-  if (!folder) return folder.error();
+  if (Status opened = open_new(); !opened.ok()) return opened;
   for (const std::string& name : there)
-    if (!known_.contains(name)) read(*folder, name);
+    if (!known_.contains(name)) read(*new_, name);
+  return Done{};
+}
+
+void NewMail::rest() {
+  new_.reset();
+  cur_.reset();
+}
+
+Status NewMail::open_new() {
+  if (new_) return Done{};
+  Result<Directory> folder = root_.folder(actor_ + "/new");
+  if (!folder) return folder.error();
+  new_ = *std::move(folder);
+  return Done{};
+}
+
+Status NewMail::open_cur() {
+  if (cur_) return Done{};
+  Result<Directory> folder = root_.made_folder(actor_ + "/cur");
+  if (!folder) return folder.error();
+  cur_ = *std::move(folder);
   return Done{};
 }
 
 void NewMail::read(const Directory& folder, const std::string& name) {
-  const Result<FileStat> stat = root_.files().stat_at(folder, name);
-  if (!stat) return;
-  const Unread seen{stat->ino, stat->size, stat->mtime_ns};
-  if (const auto before = unread_.find(name); before != unread_.end() && before->second == seen) return;
-  const Result<Letterfile> file = root_.read(folder, name);
+  const auto before = unread_.find(name);
+  std::optional<Unread> seen;
+  const auto stat = [&] {
+    const Result<FileStat> now = root_.files().stat_at(folder, name);
+    if (now) seen = Unread{now->ino, now->size, now->mtime_ns};
+    return now.ok();
+  };
+  if (before != unread_.end() && (!stat() || before->second == *seen)) return;
+  Result<Letterfile> file = root_.read(folder, name);
+  // What cannot be read is known by how it looked before it was read.
+  if (!file && !seen && !is_errno(file.error(), ENOENT) && stat()) file = root_.read(folder, name);
   if (!file) {
     if (is_errno(file.error(), ENOENT)) return;
     const std::string& code = file.error().code;
     // A fault of the disk may go by itself.
-    if (!code.starts_with("io.")) unread_[name] = seen;
+    if (!code.starts_with("io.") && seen) unread_[name] = *seen;
     reasons_[name] = file.error().message;
     return;
   }
@@ -80,16 +107,15 @@ void NewMail::pass_over(const Mail& mail, const Error& error) {
 
 Result<NewMail::Open> NewMail::open(const Mail& mail, bool hold) {
   FileSystem& files = root_.files();
-  const Result<Directory> folder = root_.folder(actor_ + "/new");
-  if (!folder) return folder.error();
-  Result<File> file = files.open_read(*folder, mail.name);
+  if (Status opened = open_new(); !opened.ok()) return opened.error();
+  Result<File> file = files.open_read(*new_, mail.name);
   if (!file) return file.error();
   if (hold) {
     const Status held = files.lock(file->fd, file->path);
     // Where files cannot be held, two readers of one actor may be offered the same message; one of them takes it.
     if (!held.ok() && is_errno(held.error(), EAGAIN)) return held.error();
   }
-  const Result<FileStat> there = files.stat_at(*folder, mail.name);
+  const Result<FileStat> there = files.stat_at(*new_, mail.name);
   if (!there) return there.error();
   if (there->ino != file->stat.ino) return io_error(ENOENT, "opening", file->path);
   if (Status fits = MaildirRoot::require_size(*file); !fits.ok()) return fits.error();
@@ -104,17 +130,15 @@ Result<NewMail::Open> NewMail::open(const Mail& mail, bool hold) {
 }
 
 Result<bool> NewMail::take(const Mail& mail, const Open& open, Durable durable) {
-  const Result<Directory> from = root_.folder(actor_ + "/new");
-  if (!from) return from.error();
-  const Result<Directory> to = root_.made_folder(actor_ + "/cur");
-  if (!to) return to.error();
-  const Result<FileStat> there = root_.files().stat_at(*from, mail.name);
+  if (Status opened = open_new(); !opened.ok()) return opened.error();
+  if (Status opened = open_cur(); !opened.ok()) return opened.error();
+  const Result<FileStat> there = root_.files().stat_at(*new_, mail.name);
   bool ours = there && there->ino == open.file.stat.ino;
   if (!there && !is_errno(there.error(), ENOENT)) return there.error();
   if (ours) {
     Result<std::string> moved = mail.name;
-    if (durable == Durable::yes || !root_.files().move(*from, mail.name, *to, mail.name, Onto::nothing).ok())
-      moved = root_.set_aside(*from, mail.name, *to, mail.name);
+    if (durable == Durable::yes || !root_.files().move(*new_, mail.name, *cur_, mail.name, Onto::nothing).ok())
+      moved = root_.set_aside(*new_, mail.name, *cur_, mail.name);
     ours = moved.ok();
     if (!ours && !is_errno(moved.error(), ENOENT)) return moved.error();
     if (ours) taken_.add(mail.id, *moved);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -35,8 +36,10 @@ class NewMail {
   /// Makes new/ and cur/ where they are missing.
   Status make();
 
-  /// Lists new/; opens what has come since.
+  /// Lists new/; opens what has come since. The folders stay open from then on, for open() and take().
   Status look();
+  /// Closes the folders, until the next look: whoever has many mailboxes and little to do in each.
+  void rest();
   /// The oldest first. Valid until the next call of anything else.
   [[nodiscard]] const std::set<Mail>& in_order() const { return order_; }
   /// Files that cannot be read, and why, for people.
@@ -66,6 +69,8 @@ class NewMail {
     bool operator==(const Unread&) const = default;
   };
   void read(const Directory& folder, const std::string& name);
+  Status open_new();
+  Status open_cur();
   void forget(const std::string& name);
 
   const MaildirRoot& root_;
@@ -75,6 +80,7 @@ class NewMail {
   std::map<std::string, Unread> unread_;                   // what cannot be read, as it was seen
   std::map<std::string, std::string> reasons_;
   IdIndex taken_;
+  std::optional<Directory> new_, cur_;
 };
 
 }  // namespace inbox_poller::poller

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "poller/mailbox/coordination.hpp"
 #include "poller/mailbox/maildir/id_index.hpp"
 #include "poller/mailbox/maildir/maildir_root.hpp"
 
@@ -30,10 +31,6 @@ struct TaskFile {
   std::string holder;  // the folder of whoever has claimed it
   std::string name;    // of its file
   schema::Envelope task;
-};
-
-struct TaskCounts {
-  std::size_t open = 0, claimed = 0, done = 0, dead = 0;
 };
 
 class TaskQueue {

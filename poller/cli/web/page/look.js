@@ -20,8 +20,7 @@ export function Workers({ state }) {
   const teams = [...state.teams.values()];
   if (!teams.length) return html`<p class="quiet">No team is served.</p>`;
   return html`<h2 class="unseen">Workers</h2>${teams.map(team => html`<section key=${team.key}><h2>${team.team}</h2>
-    <p>${team.role}${team.role_reason && ': ' + team.role_reason} · lead ${team.lead.name} is ${team.lead.state} for ${ago(team.lead.since_ms)}
-      · ${team.asks} asks · ${team.chat.queued} messages wait${team.chat.queued ? ' for ' + ago(team.chat.oldest_queued_ms) : ''}</p>
+    <p>${team.role}${team.role_reason && ': ' + team.role_reason} · lead ${team.lead.name} is ${team.lead.state} for ${ago(team.lead.since_ms)}${' · '}${team.asks} asks · ${team.chat.queued} messages wait${team.chat.queued ? ' for ' + ago(team.chat.oldest_queued_ms) : ''}</p>
     ${team.way && html`<p class="quiet">The way to the lead: ${team.way}</p>`}
     ${team.trouble.length > 0 && html`<p class="warn">${team.trouble.join(', ')}</p>`}
     <div class="table" tabindex="0" role="region" aria-label=${'Workers of ' + team.team}><table><thead><tr><th scope="col">Worker</th><th scope="col">Does</th><th scope="col">Asks</th><th scope="col">Heard of</th><th scope="col">Task</th><th scope="col">Mode</th></tr></thead>

@@ -1,0 +1,52 @@
+"""What desktop, ntfy and slack have in common: the JSON on standard input as a few short lines.
+
+One ask, as `person.notify` gives it (`event`: asked or decided), or several with the same `event` in a list `asks`, as watch gives it
+(also `event`: reminder, and `notices`). Of a command leaves only what the daemon's masked subject says, at most 80 characters of it: a push goes
+through other people's machines.
+"""
+
+import json
+import os
+import sys
+import unicodedata
+
+MOST_LINES = 5
+
+
+def visible(text):
+    """One line in which nothing is hidden: no control, invisible or direction-changing character."""
+    return "".join("<U+%04X>" % ord(c) if unicodedata.category(c) in ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp") else c for c in text)
+
+
+def short(text, most=80):
+    text = visible(text)
+    return text if len(text) <= most else text[:most - 1] + "…"
+
+
+class Notice:
+    def __init__(self, told):
+        self.event = told.get("event", "asked")
+        self.asks = told.get("asks") or [told]
+        self.keys = [ask["message_key"] for ask in self.asks]
+        self.notices = told.get("notices") or self.keys  # one that is shown, or those that are taken away
+        page = os.environ.get("INBOX_POLLER_PAGE", "").rstrip("/")
+        self.link = page and (page + "/" + ("#/ask/" + self.keys[0] if len(self.keys) == 1 else ""))
+
+    @property
+    def title(self):
+        count, first = len(self.asks), self.asks[0]
+        who = "%d asks" % count if count > 1 else "%s asks" % short(first["asker"], 30)
+        teams = sorted({short(ask["team"], 30) for ask in self.asks})
+        return "%s%s (%s)" % ("Still open: " if self.event == "reminder" else "", who, ", ".join(teams[:3]))
+
+    @property
+    def lines(self):
+        shown = [short(ask["subject"]) for ask in self.asks[:MOST_LINES]]
+        return shown + (["and %d more" % (len(self.asks) - MOST_LINES)] if len(self.asks) > MOST_LINES else [])
+
+    def fate(self, ask):
+        return "%s by %s: %s" % (short(ask.get("state", "decided"), 20), short(ask.get("decided_by") or "nobody", 30), short(ask["subject"]))
+
+
+def read():
+    return Notice(json.load(sys.stdin))
