@@ -14,6 +14,7 @@ MAX_LINE = 110
 MAX_CELL = 200  # a cell that is one piece of code is a code block: the table of programs in docs/rules.md is read out of there
 HOUR = ["read", "of it", "there you see"]
 MAX_HOUR = 1900  # lines of docs/architecture.md's table
+MAX_README = 150  # lines: who reads on finds the rest linked
 SENTENCE = 60   # what is longer and stands twice in one document was pasted twice
 
 
@@ -101,11 +102,22 @@ def hours(root, text):
             yield number, "%d lines are more than an hour's (at most %d)" % (total, MAX_HOUR)
 
 
+def quotes(root, text):
+    """A block that names a source in its first line stands there, line for line."""
+    for found in re.finditer(r"^```[a-z]+ (\S+)\n(.*?)^```$", text, re.M | re.S):
+        path = root / found[1]
+        if not path.is_file() or found[2] not in path.read_text("utf-8"):
+            yield text.count("\n", 0, found.start()) + 1, "not what stands in %s" % found[1]
+
+
 def check(root):
     problems = []
+    readme = root / "README.md"
+    if readme.is_file() and readme.read_text("utf-8").count("\n") > MAX_README:
+        problems.append("README.md: more than %d lines" % MAX_README)
     for path in documents(root):
         text = path.read_text("utf-8")
-        for found in (widths(text), repetitions(text), dead_links(path, text), hours(root, text)):
+        for found in (widths(text), repetitions(text), dead_links(path, text), hours(root, text), quotes(root, text)):
             problems += ["%s:%d: %s" % (path.relative_to(root).as_posix(), *problem) for problem in found]
     return problems
 
@@ -121,12 +133,14 @@ def self_test():
         ("said twice", twice + "\nBetween them.\n\n" + twice), ("said twice", twice + twice.replace("sixty ", "sixty\n")),
         ("a link to nothing", "[x](none.md)"), ("a link to no heading", "# One\n[x](#two)"), ("a link to no heading", "[x](other.md#two)"),
         ("nothing to read", HOUR_TABLE % ("none.cpp", "")), ("nothing to read", HOUR_TABLE % ("x.cpp", "`A::g`")),
+        ("not what stands in", "```cpp x.cpp\nint A::i() {\n```"), ("not what stands in", "```cpp none.cpp\n}\n```"),
         ("more than an hour's", HOUR_TABLE % ("x.cpp", "`A::f`")), ("more than an hour's", HOUR_TABLE % ("x.cpp", "")),
     ]
     right = [
         long_line[:-1], "```\n" + long_line + "\n" + twice + twice + "```\n", long_cell[:-3] + " |", "| `" + "-x= " * 60 + "` | b |",
         "| " + "x" * 99 + " \\| " + "y" * 90 + " | " + long_line + " |", twice, "# One, and *two*\n[x](#one-and-two)",
         "[x](other.md#one) [y](https://example.com/a) [z](docs)", HOUR_TABLE % ("x.cpp", "`A::h`"),
+        "```cpp x.cpp\nint A::h() {\n}\n```",
     ]
 
     def found(content):
@@ -138,7 +152,10 @@ def self_test():
             (root / "x.md").write_text(content + "\n", "utf-8")
             return check(root)
 
-    failed = ["not found: %s in %r" % (what, content) for what, content in wrong if not any(what in p for p in found(content))]
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "README.md").write_text("word\n" * (MAX_README + 1), "utf-8")
+        failed = [] if any("more than" in problem for problem in check(pathlib.Path(folder))) else ["not found: a long README.md"]
+    failed += ["not found: %s in %r" % (what, content) for what, content in wrong if not any(what in p for p in found(content))]
     failed += ["found: %s in %r" % (problem, content) for content in right for problem in found(content)]
     return failed
 
