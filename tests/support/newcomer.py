@@ -105,7 +105,8 @@ def the_same(text, home):
     text = re.sub(r"\b(process|pid) \d+", r"\1 N", text)
     text = re.sub(r"running for \w+", "running for N", text)
     text = re.sub(r"  by \w+", "  by YOU", text)
-    text = re.sub(r"\b\d+(\.\d+)?( ms| s|s ago)\b", r"N\2", text)
+    text = re.sub(r"  after \d[\d.]* (ms|s|min \d+ s)\b", "  after N", text)
+    text = re.sub(r"asked \w+( \w+)? ago", "asked N ago", text)
     text = re.sub(r"denied in \S+( \S+)? unless", "denied in N unless", text)
     text = re.sub(r"InboxPoller \d[\d.]*|version \d[\d.]*", lambda found: found[0].split()[0] + " V", text)
     return re.sub(r"\b[0-9a-f]{8,64}\b", "KEY", text)
@@ -137,6 +138,8 @@ def main():
 
     daemon = Terminal([program, "run"], env)
     daemon.wait_for("What happens, line by line:")
+    for name in ("docs", "parser"):
+        daemon.wait_for(" %s  roster.appeared" % name)
     init = Terminal([program, "init"], env)
     place = 0
     for question, answer in ANSWERS:
