@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "poller/cli/change_watch.hpp"
 #include "poller/cli/loop.hpp"
 #include "poller/cli/watch.hpp"
 
@@ -15,18 +16,22 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr milliseconds renew_every{1000};
+constexpr milliseconds renew_every{5000};  // what changes is told
+constexpr milliseconds draw_every{1000};
 constexpr milliseconds escape_decides{50};
 constexpr milliseconds daemon_patience{5000};
 
 class Screen {
  public:
-  explicit Screen(Context& context)
+  Screen(Context& context, std::string socket)
       : context_(context),
         signals_(loop_, {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH}, [this](int number) { obey(number); }),
         input_(loop_, context.console.in(), Descriptor::Kind::wait_read, [this] { read_keys(); }),
         terminal_(context.console.in(), context.console.out()),
-        watch_(user_name()) {}
+        watch_(user_name()),
+        changes_(loop_, std::move(socket), [this] { is_stale_ = true; }) {
+    changes_.start();
+  }
 
   ExitCode run(const Result<boost::json::object>& first) {
     watch_.listed(first, now_ms());
@@ -37,7 +42,7 @@ class Screen {
         watch_.answered(*request, ask(request->verb, request->fields), now_ms());
         asked = true;
       }
-      if (asked || steady_clock::now() >= look_at) {
+      if (asked || std::exchange(is_stale_, false) || steady_clock::now() >= look_at) {
         watch_.listed(ask("pending", {}), now_ms());
         look_at = steady_clock::now() + renew_every;
         if (watch_.waits()) continue;
@@ -79,7 +84,9 @@ class Screen {
   std::optional<ExitCode> wait(steady_clock::time_point look_at) {
     if (keys_.undecided()) look_at = std::min(look_at, steady_clock::now() + escape_decides);
     input_.await();
-    if (loop_.run_one_until(look_at) == 0) press(keys_.settle());
+    // Once a second at least: a deadline comes nearer.
+    const bool undecided = keys_.undecided();
+    if (loop_.run_one_until(std::min(look_at, steady_clock::now() + draw_every)) == 0 && undecided) press(keys_.settle());
     return left_;
   }
 
@@ -125,6 +132,8 @@ class Screen {
   std::string on_it_;  // what was drawn last
   std::string shows_;
   std::optional<ExitCode> left_;
+  bool is_stale_ = false;
+  ChangeWatch changes_;
 };
 
 }  // namespace
@@ -137,7 +146,9 @@ ExitCode watch(Context& context) {
   }
   const auto first = context.ask("pending");
   if (!first) return context.fail(first.error());
-  return Screen(context).run(first);
+  const auto socket = context.socket_path();
+  if (!socket) return context.fail(socket.error());
+  return Screen(context, *socket).run(first);
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -10,7 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "poller/changes.hpp"
+#include "poller/cli/change_watch.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/loop.hpp"
 #include "poller/cli/top/curses_screen.hpp"
@@ -30,7 +30,6 @@ constexpr milliseconds look_again{5000};   // what only the time changes
 constexpr milliseconds between_looks{100};
 constexpr milliseconds after_failure{1000};
 constexpr milliseconds top_connecting{2000};
-constexpr milliseconds one_wait = std::chrono::minutes(5);
 constexpr int most_rows = 200;  // of chat and decisions
 
 class TopLoop {
@@ -47,7 +46,7 @@ class TopLoop {
     const auto ended = [](std::exception_ptr failure) {
       if (failure) std::rethrow_exception(failure);
     };
-    asio::co_spawn(loop_, hear(), ended);
+    changes_.start();
     asio::co_spawn(loop_, talk(), ended);
     auto draw_at = steady_clock::now();
     while (!left_ && !top_.over()) {
@@ -65,31 +64,11 @@ class TopLoop {
  private:
   asio::awaitable<Result<json::object>> ask(ControlClient client, std::string verb, json::object fields) {
     fields["verb"] = verb;
-    if (!context_.team.empty() && verb != "changes" && !fields.contains("team")) fields["team"] = context_.team;
+    if (!context_.team.empty() && !fields.contains("team")) fields["team"] = context_.team;
     auto asking = client.ask(std::move(fields));
     Result<json::object> answer = co_await std::move(asking);
     if (!answer || flag_of(*answer, "ok")) co_return answer;
     co_return Error{raw_text_of(*answer, "code"), raw_text_of(*answer, "message")};
-  }
-
-  /// Hears what changes, and says so to talk().
-  asio::awaitable<void> hear() {
-    long long version = 0;
-    for (;;) {
-      auto client = ControlClient::connect(loop_, socket_, top_connecting);
-      while (client) {
-        auto asking = ask(*client, "changes", {{"since", version}, {"wait_ms", one_wait.count()}});
-        const auto answer = co_await std::move(asking);
-        if (!answer) break;
-        version = number_of(*answer, "version");
-        const auto& changed = answer->at("changed").as_array();
-        for (const auto& area : changed) is_stale_ = is_stale_ || area.is_string();
-        if (!changed.empty()) wake_.raise();
-      }
-      is_stale_ = true;  // talk() finds out why
-      wake_.raise();
-      co_await pause(after_failure);
-    }
   }
 
   /// Sends answers, and fetches what is looked at.
@@ -176,6 +155,10 @@ class TopLoop {
   Top top_;
   Signals signals_;
   Descriptor input_;
+  ChangeWatch changes_{loop_, socket_, [this] {
+                         is_stale_ = true;
+                         wake_.raise();
+                       }};
   Signal wake_;
   bool is_stale_ = true;
   bool asked_asks_ = false;
