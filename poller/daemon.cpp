@@ -23,6 +23,7 @@
 #include "poller/ledger/ledger.hpp"
 #include "poller/processes.hpp"
 #include "poller/run/poll_loop.hpp"
+#include "schema/printable.hpp"
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
@@ -248,6 +249,24 @@ Status requeue_what_was_lent(Ledger& ledger) {
   });
 }
 
+/// Three lines for who has started us by hand.
+std::string welcome_text(const config::Loaded& loaded) {
+  constexpr std::size_t most_names = 60;
+  std::string names;
+  std::size_t left = loaded.teams.size();
+  for (const config::LoadedTeam& team : loaded.teams) {
+    const config::TeamSettings& one = team.config.team;
+    const std::string more = one.name + " (" + std::string(to_string(one.role)) + ')';
+    if (!names.empty() && names.size() + more.size() > most_names) break;
+    names += (names.empty() ? "" : ", ") + more;
+    --left;
+  }
+  if (left > 0) names += " and " + std::to_string(left) + " more";
+  return "InboxPoller " INBOX_POLLER_VERSION " looks after " + schema::printable(names) +
+         ".\nIn another terminal: `inbox-poller status`, and `inbox-poller pending` for what waits for you."
+         "\nCtrl-C ends it, and nothing is lost. What happens, line by line:";
+}
+
 int serve(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,
           Telemetry& telemetry) {
   const auto fault = [&](const std::string& reason) {
@@ -267,6 +286,7 @@ int serve(const config::DaemonConfig& config, const config::Loaded& loaded, cons
                                            {"pid", std::to_string(::getpid())},
                                            {"path", config.state_dir + "/ledger.sqlite3"},
                                            {"count", std::to_string(loaded.teams.size())}});
+    telemetry.welcome(welcome_text(loaded));
     daemon.run(options.polls);
   } catch (const std::exception& failure) {
     return fault(failure.what());

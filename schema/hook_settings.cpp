@@ -245,8 +245,9 @@ Result<std::vector<SettingsHook>> hooks_in(std::string_view settings) {
       const std::string_view handlers = find_member(group.of(settings), "hooks").value_or("");
       for (const Span& one : scan_array(handlers).elements) {
         const Handler handler = handler_of(one.of(handlers));
-        found.push_back(
-            {event, user_of(handler), handler.has_arguments, find_member(one.of(handlers), "asyncRewake") == "true"});
+        const auto user = user_of(handler);
+        found.push_back({event, user, handler.has_arguments, find_member(one.of(handlers), "asyncRewake") == "true",
+                         user ? handler.words[0] : ""});
       }
     }
     if (found.size() == before) found.push_back({event, std::nullopt, false, false});

@@ -43,6 +43,7 @@ struct SettingsHook {
   std::optional<HookUser> ours;
   bool has_arguments = false;  // in a list of their own, which old clients pass over
   bool wakes = false;          // likewise asyncRewake
+  std::string program = {};    // of ours: as it is called
 };
 /// All of them, and each event without any once. Error "settings.syntax".
 Result<std::vector<SettingsHook>> hooks_in(std::string_view settings);

@@ -101,11 +101,19 @@ def hours(root, text):
             yield number, "%d lines are more than an hour's (at most %d)" % (total, MAX_HOUR)
 
 
+def quotes(root, text):
+    """A block that names a source in its first line stands there, line for line."""
+    for found in re.finditer(r"^```[a-z]+ (\S+)\n(.*?)^```$", text, re.M | re.S):
+        path = root / found[1]
+        if not path.is_file() or found[2] not in path.read_text("utf-8"):
+            yield text.count("\n", 0, found.start()) + 1, "not what stands in %s" % found[1]
+
+
 def check(root):
     problems = []
     for path in documents(root):
         text = path.read_text("utf-8")
-        for found in (widths(text), repetitions(text), dead_links(path, text), hours(root, text)):
+        for found in (widths(text), repetitions(text), dead_links(path, text), hours(root, text), quotes(root, text)):
             problems += ["%s:%d: %s" % (path.relative_to(root).as_posix(), *problem) for problem in found]
     return problems
 
@@ -121,12 +129,14 @@ def self_test():
         ("said twice", twice + "\nBetween them.\n\n" + twice), ("said twice", twice + twice.replace("sixty ", "sixty\n")),
         ("a link to nothing", "[x](none.md)"), ("a link to no heading", "# One\n[x](#two)"), ("a link to no heading", "[x](other.md#two)"),
         ("nothing to read", HOUR_TABLE % ("none.cpp", "")), ("nothing to read", HOUR_TABLE % ("x.cpp", "`A::g`")),
+        ("not what stands in", "```cpp x.cpp\nint A::i() {\n```"), ("not what stands in", "```cpp none.cpp\n}\n```"),
         ("more than an hour's", HOUR_TABLE % ("x.cpp", "`A::f`")), ("more than an hour's", HOUR_TABLE % ("x.cpp", "")),
     ]
     right = [
         long_line[:-1], "```\n" + long_line + "\n" + twice + twice + "```\n", long_cell[:-3] + " |", "| `" + "-x= " * 60 + "` | b |",
         "| " + "x" * 99 + " \\| " + "y" * 90 + " | " + long_line + " |", twice, "# One, and *two*\n[x](#one-and-two)",
         "[x](other.md#one) [y](https://example.com/a) [z](docs)", HOUR_TABLE % ("x.cpp", "`A::h`"),
+        "```cpp x.cpp\nint A::h() {\n}\n```",
     ]
 
     def found(content):

@@ -63,6 +63,8 @@ def jobs():
         for path in sorted((ROOT / "tests" / folder).glob("test_*.py")):
             if "tests/%s/%s" % (folder, path.name) not in done:
                 listed.append(process_test(path.stem[5:].replace("_", "-"), "%s/%s" % (folder, path.name)))
+    listed.append(Job("clang-tidy", [sys.executable, "-B", "tests/tidy.py", "--all"]))
+    listed.append(process_test("package", "package/test_bare.py", RELEASE))
     listed.append(process_test("jsonl", "integration/test_jsonl.py"))
     fuzz = subprocess.run(["ctest", "--test-dir", str(FUZZ), "-N", "--show-only=json-v1"], capture_output=True, check=True)
     for test in json.loads(fuzz.stdout)["tests"]:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "poller/cli/command.hpp"
+#include "poller/cli/inbox_entries.hpp"
 #include "poller/cli/printable.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -74,6 +75,18 @@ Offers workers(const Context& context) {
   return offers;
 }
 
+/// The newest, by the beginning of the key that `history` shows.
+Offers messages(const Context& context) {
+  constexpr std::size_t shown_key = 12;
+  Offers offers;
+  each_of(context, "history", "messages", [&](const json::object& message) {
+    const std::string text = raw_text_of(message, "subject").empty() ? raw_text_of(message, "text") : raw_text_of(message, "subject");
+    offers.push_back({raw_text_of(message, "message_key").substr(0, shown_key),
+                      raw_text_of(message, "sender") + ": " + shortened(text.substr(0, text.find('\n')), 60)});
+  });
+  return offers;
+}
+
 Offers commands_of(const CLI::App& app) {
   Offers offers;
   for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -84,7 +97,14 @@ Offers commands_of(const CLI::App& app) {
 /// What an argument of this command may be now; by what the argument is called.
 Offers arguments_of(const Context& context, const CLI::App& command, const std::string& argument) {
   const std::string& name = command.get_name();
-  if (argument == "ID" && (name == "approve" || name == "deny" || name == "trace")) return asks(context);
+  if (argument == "ID" && (name == "approve" || name == "deny")) return asks(context);
+  if (argument == "KEY") return messages(context);
+  if (argument == "ID" && name == "trace") {
+    Offers offers = asks(context);
+    const Offers more = messages(context);
+    offers.insert(offers.end(), more.begin(), more.end());
+    return offers;
+  }
   if (argument == "TO" || argument == "MEMBER") return workers(context);
   if (name != "help" && name != "completion") return {};
   if (name == "completion") return {{"bash", ""}, {"zsh", ""}, {"fish", ""}};

@@ -1,10 +1,12 @@
-// `metrics`: what `status` tells, as OpenMetrics text. All gauges, so that readers of the older text format take it too.
-// Labels are teams, states and roles; never a worker, an id or a path. More than 200 teams share one label.
+// `metrics`: what `status` tells, as OpenMetrics text that readers of the older text format take, too.
+// Labels are teams, states, roles, kinds, outcomes and who decided; never a worker, an id or a path. More than 200 teams
+// share one label.
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <utility>
@@ -30,6 +32,7 @@ constexpr const char* roles[] = {"leader", "front", "observer", "stopped"};
 struct Family {
   const char* name;  // without the prefix
   const char* help;
+  const char* type = "gauge";
 };
 
 constexpr Family families[] = {
@@ -54,7 +57,28 @@ constexpr Family families[] = {
     {"shutdowns_open", "Workers that were asked to end and have not"},
     {"lock_held_p99_seconds", "How long inbox locks were held by us, at 99 %"},
     {"inboxes_of_nobody", "Inboxes that belong to no member"},
-    {"unserved_members", "Members that cannot be answered"}};
+    {"unserved_members", "Members that cannot be answered"},
+    {"decisions_total", "Asks that were decided since the start, by outcome and by whom", "counter"},
+    {"ask_wait_seconds", "How long asks waited for who decided them", "histogram"},
+    {"accept_seconds", "From the beginning of a look that found something to its commit", "histogram"}};
+
+std::string number_text(double value) {
+  std::array<char, 40> number{};
+  std::snprintf(number.data(), number.size(), "%.15g", value);
+  return number.data();
+}
+
+/// Of a histogram the smaller bound first; everything else as it is.
+std::vector<std::pair<std::string, double>> in_order(const std::map<std::string, double>& samples) {
+  std::vector<std::pair<std::string, double>> list(samples.begin(), samples.end());
+  const auto place = [](const std::string& labels) {
+    const std::size_t at = labels.rfind(",le=\"");
+    if (at == std::string::npos) return std::pair(labels, 0.0);
+    return std::pair(labels.substr(0, at), std::strtod(labels.c_str() + at + 5, nullptr));
+  };
+  std::ranges::stable_sort(list, {}, [&](const auto& one) { return place(one.first); });
+  return list;
+}
 
 /// Samples by family and labels. Samples with the same labels are added up, or the greater counts.
 class Samples {
@@ -71,13 +95,13 @@ class Samples {
     std::string out;
     for (const Family& family : families) {
       const std::string name = std::string("inbox_poller_") + family.name;
-      out += "# HELP " + name + ' ' + family.help + "\n# TYPE " + name + " gauge\n";
-      const auto found = samples_.find(family.name);
-      if (found == samples_.end()) continue;
-      for (const auto& [labels, value] : found->second) {
-        std::array<char, 40> number{};
-        std::snprintf(number.data(), number.size(), "%.15g", value);
-        out += name + (labels.empty() ? "" : '{' + labels + '}') + ' ' + number.data() + '\n';
+      out += "# HELP " + name + ' ' + family.help + "\n# TYPE " + name + ' ' + family.type + '\n';
+      const bool is_spread = std::string_view(family.type) == "histogram";
+      for (const char* part : is_spread ? std::vector{"_bucket", "_sum", "_count"} : std::vector{""}) {
+        const auto found = samples_.find(family.name + std::string(part));
+        if (found == samples_.end()) continue;
+        for (const auto& [labels, value] : in_order(found->second))
+          out += name + part + (labels.empty() ? "" : '{' + labels + '}') + ' ' + number_text(value) + '\n';
       }
     }
     return out + "# EOF\n";
@@ -110,6 +134,26 @@ void put_states(Samples& to, const char* family, const std::string& team, const 
   for (const char* state : states) to.put(family, team + ',' + label(name, state), state == now ? 1 : 0);
 }
 
+void put_spread(Samples& to, const std::string& family, const std::string& team, const json::object& spread) {
+  for (const json::object* one : objects_of(spread, "up_to"))
+    to.put(family + "_bucket", team + ',' + label("le", number_text(count_of(*one, "ms") / 1000)), count_of(*one, "count"));
+  to.put(family + "_bucket", team + ',' + label("le", "+Inf"), count_of(spread, "count"));
+  to.put(family + "_sum", team, count_of(spread, "sum_ms") / 1000);
+  to.put(family + "_count", team, count_of(spread, "count"));
+}
+
+/// What was counted since the start; a daemon of an earlier version does not say.
+void add_counted(Samples& to, const std::string& team, const json::object& counted) {
+  if (counted.empty()) return;
+  for (const json::object* one : objects_of(counted, "decisions")) {
+    std::string labels = team;
+    for (const char* name : {"kind", "outcome", "by"}) labels += ',' + label(name, raw_text_of(*one, name));
+    to.put("decisions_total", labels, count_of(*one, "count"));
+  }
+  put_spread(to, "ask_wait_seconds", team, object_of(counted, "waits"));
+  put_spread(to, "accept_seconds", team, object_of(counted, "accepts"));
+}
+
 void add_team(Samples& to, const std::string& team, const json::object& view) {
   using Same = Samples::Same;
   const json::object& asks = object_of(view, "asks");
@@ -120,6 +164,7 @@ void add_team(Samples& to, const std::string& team, const json::object& view) {
   to.put("chat_oldest_age_seconds", team, age_of(number_of(chat, "oldest_queued_ms")), Same::most);
   to.put("chat_offered", team, count_of(chat, "offered"));
   to.put("chat_given_up", team, count_of(chat, "expired"));
+  add_counted(to, team, object_of(view, "counted"));
   const TeamLine line = team_line(view);
   for (const char* state : worker_states)
     to.put("workers", team + ',' + label("state", state), static_cast<double>(line.doing(state)));
@@ -168,9 +213,10 @@ ExitCode metrics(Context& context) {
 void declare_metrics(CLI::App& command, Context& context) {
   explain(command,
           "What `status` tells, as OpenMetrics text, for Prometheus: asks and the age of the oldest, chat, workers,\n"
-          "the lead, our role, and what is wrong. Labels are team, state, role and version only; from the 201st team\n"
-          "on they are told together, as team \"other\". Nothing is printed when no daemon answers, so that a file\n"
-          "written from it grows old instead of lying. Alert rules and a dashboard: deploy/metrics.\n\n"
+          "the lead, our role, what is wrong, and since the start decisions and how long they took. No label names a\n"
+          "worker or an ask; from the 201st team on they are told together, as team \"other\". Nothing is printed when\n"
+          "no daemon answers, so that a file written from it grows old instead of lying. Alert rules and a dashboard:\n"
+          "deploy/metrics.\n\n"
           "Examples:\n"
           "  inbox-poller metrics\n"
           "  inbox-poller metrics > x.tmp && mv x.tmp /var/lib/node_exporter/inbox-poller.prom   # from a timer");

@@ -3,16 +3,17 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
 
+#include "poller/context/log_text.hpp"
 #include "poller/filesystem.hpp"
 #include "schema/ids.hpp"
 #include "schema/json_scan.hpp"
@@ -175,24 +176,12 @@ std::string json_line(Event event, const Fields& fields, const std::string& time
   return line + "}";
 }
 
-std::string text_line(Event event, const Fields& fields, bool colour, const std::string& time) {
-  const auto level = event_level(event);
-  std::string_view on, off;
-  if (colour && level != LogLevel::info) {
-    on = level == LogLevel::debug ? "\x1b[2m" : level == LogLevel::warn ? "\x1b[33m" : "\x1b[31m";
-    off = "\x1b[0m";
-  }
-  std::string line = time.substr(11, 12) + " " + std::string(on) + std::string(schema::name_of(level)) +
-                     std::string(6 - schema::name_of(level).size(), ' ') + std::string(event_name(event)) +
-                     std::string(off);
-  for (const auto& [name, value] : fields) {
-    const std::string text = prepared(value);
-    const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-      return std::isgraph(c) != 0 && c != '"' && c != '=' && c < 0x80;
-    });
-    line += "  " + std::string(name) + "=" + (plain ? text : quoted(text));
-  }
-  return line;
+/// Standard error is the journal's: it then takes the level of a line from `<N>` in front of it, and takes that off.
+bool is_journal(int descriptor) {
+  const char* const stream = std::getenv("JOURNAL_STREAM");
+  struct stat found = {};
+  return stream != nullptr && ::fstat(descriptor, &found) == 0 &&
+         stream == std::to_string(found.st_dev) + ':' + std::to_string(found.st_ino);
 }
 
 /// A log file we are willing to append to: created 0600 by us, or an existing regular file that is no link.
@@ -237,27 +226,48 @@ Result<std::unique_ptr<Telemetry>> Telemetry::open(const config::LogSettings& se
   logger->set_error_handler([](const std::string&) {});
   const bool json =
       settings.format == config::LogFormat::json || (settings.format == config::LogFormat::automatic && !terminal);
-  const bool colour = terminal && std::getenv("NO_COLOR") == nullptr;
-  return std::unique_ptr<Telemetry>(new Telemetry(std::move(logger), json, colour));
+  std::unique_ptr<Telemetry> telemetry(new Telemetry(std::move(logger)));
+  telemetry->json_ = json;
+  telemetry->terminal_ = terminal;
+  telemetry->colour_ = terminal && std::getenv("NO_COLOR") == nullptr;
+  telemetry->journal_ = !to_file && is_journal(STDERR_FILENO);
+  return telemetry;
 }
 
-Telemetry::Telemetry(std::shared_ptr<spdlog::logger> logger, bool json, bool colour)
-    : logger_(std::move(logger)), json_(json), colour_(colour) {}
+Telemetry::Telemetry(std::shared_ptr<spdlog::logger> logger) : logger_(std::move(logger)) {}
 Telemetry::~Telemetry() = default;
 
 void Telemetry::set_level(config::LogLevel level) { logger_->set_level(to_spdlog(level)); }
 
+void Telemetry::count(Event event, const Fields& fields) {
+  if (event != Event::request_decided) return;
+  const auto field = [&](std::string_view wanted) -> std::string {
+    const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& one) { return one.first == wanted; });
+    return found == fields.end() ? std::string() : found->second;
+  };
+  const bool waited = field("old") != "received";
+  tally(field("team")).decided({field("type"), field("new"), field("by")}, waited ? std::atoll(field("latency_ms").c_str()) : -1);
+}
+
 void Telemetry::emit(Event event, const Fields& fields) {
+  count(event, fields);
   const auto level = to_spdlog(event_level(event));
   if (!logger_->should_log(level)) return;
-  const auto time = schema::iso_timestamp(wall_ms());
-  logger_->log(level,
-               spdlog::string_view_t(json_ ? json_line(event, fields, time) : text_line(event, fields, colour_, time)));
+  logger_->log(level, spdlog::string_view_t(line(event, fields, wall_ms())));
+}
+
+std::string Telemetry::line(Event event, const Fields& fields, EpochMs at_ms) const {
+  std::string text(journal_ ? journal_prefix(event_level(event)) : "");
+  return text + (json_ ? json_line(event, fields, schema::iso_timestamp(at_ms)) : log_text(event, fields, at_ms, colour_));
+}
+
+void Telemetry::welcome(const std::string& lines) {
+  if (terminal_ && !json_) logger_->log(spdlog::level::critical, spdlog::string_view_t(lines));
 }
 
 void Telemetry::emit(std::span<const LoggedEvent> events) {
   constexpr std::size_t little = std::size_t{64} << 10;
-  const auto time = schema::iso_timestamp(wall_ms());
+  const EpochMs now = wall_ms();
   std::string lines;
   const auto write = [&] {
     // Each has passed by its own level already, and the pattern shows none.
@@ -265,9 +275,10 @@ void Telemetry::emit(std::span<const LoggedEvent> events) {
     lines.clear();
   };
   for (const auto& [event, fields, _] : events) {
+    count(event, fields);
     if (!logger_->should_log(to_spdlog(event_level(event)))) continue;
     if (!lines.empty()) lines += '\n';
-    lines += json_ ? json_line(event, fields, time) : text_line(event, fields, colour_, time);
+    lines += line(event, fields, now);
     if (lines.size() >= little) write();
   }
   write();

@@ -5,6 +5,7 @@
 // ours and will be retried; critical stops us.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "poller/context/tally.hpp"
 #include "poller/ledger/ledger.hpp"
 #include "schema/error.hpp"
 
@@ -129,12 +131,22 @@ class Telemetry {
   /// All of them, a line each; as many in one write as are little.
   void emit(std::span<const LoggedEvent>);
   void set_level(config::LogLevel);
+  /// Lines for a person who has just started us at a terminal; nobody else reads them.
+  void welcome(const std::string& lines);
+  /// What is counted of each team, by what is told here and by who has something else to count.
+  Tally& tally(const std::string& team) { return tallies_[team]; }
 
  private:
-  Telemetry(std::shared_ptr<spdlog::logger>, bool json, bool colour);
+  explicit Telemetry(std::shared_ptr<spdlog::logger>);
+  [[nodiscard]] std::string line(Event, const Fields&, EpochMs at_ms) const;
+  void count(Event, const Fields&);
+
   std::shared_ptr<spdlog::logger> logger_;
-  bool json_;
-  bool colour_;
+  bool json_ = true;
+  bool terminal_ = false;
+  bool colour_ = false;
+  bool journal_ = false;  // each line's level stands in front of it
+  std::map<std::string, Tally> tallies_;
 };
 
 /// An event as a line of the history.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json/array.hpp>
+#include <map>
 #include <tuple>
 
 #include "handlers/permission.hpp"
@@ -81,6 +82,34 @@ json::object open_ask_view(Team& team, const handlers::Ask& ask) {
 }
 
 namespace {
+
+template <std::size_t N>
+json::object spread_view(const Spread<N>& spread) {
+  json::array up_to;
+  for (std::size_t i = 0; i < N; ++i)
+    up_to.push_back(json::object{{"ms", spread.bounds[i]}, {"count", spread.up_to[i]}});
+  return {{"up_to", std::move(up_to)}, {"count", spread.count}, {"sum_ms", spread.sum_ms}};
+}
+
+/// Who decided, as one of few: a name in a record may be any.
+std::string_view decider(std::string_view by, std::string_view lead) {
+  if (by == "rule" || by == handlers::by_hook) return "rule";
+  if (by == "deadline") return "timeout";
+  return by == lead ? "lead" : "person";
+}
+
+/// What was counted since the start.
+json::object counted_view(const Tally& tally, std::string_view lead) {
+  std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> sums;
+  for (const auto& [one, count] : tally.decisions) sums[{one.kind, one.outcome, std::string(decider(one.by, lead))}] += count;
+  json::array decisions;
+  for (const auto& [one, count] : sums)
+    decisions.push_back(json::object{
+        {"kind", std::get<0>(one)}, {"outcome", std::get<1>(one)}, {"by", std::get<2>(one)}, {"count", count}});
+  return {{"decisions", std::move(decisions)},
+          {"waits", spread_view(tally.waits)},
+          {"accepts", spread_view(tally.accepts)}};
+}
 
 json::array members_view(Team& team, EpochMs now_ms) {
   auto& context = team.context();
@@ -270,6 +299,7 @@ Result<json::object> team_view(Team& team, Services& services) {
                              {"median_us", locks.median_us},
                              {"p99_us", locks.p99_us}}},
       {"rules", std::move(rules)}};
+  view["counted"] = counted_view(services.telemetry.tally(context.name), context.lead);
   if (!context.ledger_fault().empty()) view["ledger_fault"] = clean(context.ledger_fault());
   add_oddities(view, team);
   return view;

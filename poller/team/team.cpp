@@ -218,6 +218,7 @@ asio::awaitable<bool> Team::take_in(std::string box, Intake& intake) {
   const bool is_lead = &intake == &intake_;
   for (bool all = true, first = is_lead, goes_on = false;; first = false, goes_on = true) {
     const auto as = reader();
+    const auto looked = services_.clock.steady();
     const auto batch = co_await mailbox_.take(box, as, goes_on ? taken_of_many : taken_at_once);
     if (first && !co_await begin_look(batch)) co_return false;
     if (reader() != as) continue;  // what was found made us another reader
@@ -225,6 +226,9 @@ asio::awaitable<bool> Team::take_in(std::string box, Intake& intake) {
     std::vector<Disposal> disposals;
     const auto taken = co_await intake.take(box, batch, disposals);
     if (!taken) co_return false;  // not committed, so not ours: nothing is consumed
+    if (!batch.taken.empty())
+      services_.telemetry.tally(context_.name)
+          .accepted(std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.steady() - looked));
     if (is_lead && std::find(disposals.begin(), disposals.end(), Disposal::consume) != disposals.end()) {
       // Committed: who hands it over goes first, the flags can wait their turn.
       chat_.raise();

@@ -1,6 +1,7 @@
 """`metrics`: well-formed text with bounded labels; the alert rules and the dashboard name only what is in it. `doctor --quick`."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -21,23 +22,26 @@ def read(text):
     """{(name, labels): value}; whatever is no OpenMetrics text is an error."""
     lines = text.split("\n")
     assert lines[-2:] == ["# EOF", ""], lines[-2:]
-    samples, typed = {}, None
+    samples, names = {}, []
     for line in lines[:-2]:
         if line.startswith("# TYPE "):
-            typed = line.split()[2]
+            name, kind = line.split()[2:]
+            assert (kind == "counter") == name.endswith("_total"), line
+            names = [name + part for part in ("_bucket", "_sum", "_count")] if kind == "histogram" else [name]
         elif not line.startswith("# HELP "):
             name, labels, value = SAMPLE.match(line).groups()
-            assert name == typed and (name, labels) not in samples, line
+            assert name in names and (name, labels) not in samples, line
             samples[name, labels or ""] = float(value)
     return samples
 
 
 class Metrics(ProcessTest):
     def promtool(self, *arguments, **options):
-        if not shutil.which("promtool"):
+        program = shutil.which("promtool") or shutil.which(os.environ.get("INBOX_POLLER_PROMTOOL", ""))
+        if not program:
             print("SKIPPED: no promtool in PATH (Debian: prometheus): %s was not checked by it" % arguments[1], file=sys.stderr)
             return
-        done = subprocess.run(["promtool", *arguments], capture_output=True, text=True, **options)
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, **options)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_what_waits_is_counted_and_every_label_is_one_that_is_bounded(self):
@@ -54,18 +58,39 @@ class Metrics(ProcessTest):
         self.assertEqual((mine("role", ',role="leader"'), mine("role", ',role="stopped"')), (1, 0))
         self.assertEqual(samples["inbox_poller_teams", ""], 1)
         for _, labels in samples:
-            self.assertLessEqual(set(re.findall(r'(\w+)="', labels)), {"team", "state", "role", "version"})
+            self.assertLessEqual(set(re.findall(r'(\w+)="', labels)), {"team", "state", "role", "version", "kind", "outcome", "by", "le"})
         for never in ('"ada"', '"bob"', "perm-1", "secret", str(self.folder)):
             self.assertNotIn(never, text)
         self.promtool("check", "metrics", input=text)
 
-        there = {name for name, _ in samples}
+        there = set(re.findall(r"^# TYPE (\S+)", text, re.M)) | {name for name, _ in samples}
         for file in ("rules.yml", "dashboard.json"):
             named = set(NAME.findall((DEPLOY / file).read_text("utf-8")))
             self.assertGreater(len(named), 6)
             self.assertEqual(named - there, set(), file)
-        self.assertEqual(len(json.loads((DEPLOY / "dashboard.json").read_text("utf-8"))["panels"]), 8)
+        self.assertEqual(len(json.loads((DEPLOY / "dashboard.json").read_text("utf-8"))["panels"]), 10)
         self.promtool("check", "rules", str(DEPLOY / "rules.yml"))
+        self.promtool("test", "rules", str(DEPLOY / "rules_test.yml"))
+
+    def test_decisions_are_counted_by_outcome_and_by_whom_and_what_waited_is_measured(self):
+        team = self.make_team()
+        self.start_daemon(team)
+        worker = self.start_worker(team, "ada")
+        for command in ("git status", "rm -rf x", "make a", "make b"):
+            worker.ask("permission", tool="Bash", input={"command": command})
+        wait_for("two wait", lambda: len(self.daemon.ask("pending")["asks"]) == 2)
+        for one, verb in zip(self.daemon.ask("pending")["asks"], ("approve", "deny")):
+            self.daemon.ask(verb, id=one["request_id"], by='x"y\n', reason="no")
+        text = self.daemon.cli("metrics").stdout
+        samples = read(text)
+        decided = {labels: value for (name, labels), value in samples.items() if name == "inbox_poller_decisions_total"}
+        self.assertEqual(decided, {'team="demo",kind="permission",outcome="%s",by="%s"' % (outcome, by): 1
+                                   for outcome in ("approved", "denied") for by in ("rule", "person")})
+        self.assertEqual(samples["inbox_poller_ask_wait_seconds_count", 'team="demo"'], 2)
+        buckets = [value for (name, labels), value in samples.items() if name == "inbox_poller_ask_wait_seconds_bucket"]
+        self.assertEqual((buckets, buckets[-1], len(buckets)), (sorted(buckets), 2, 7))
+        self.assertGreater(samples["inbox_poller_accept_seconds_count", 'team="demo"'], 0)
+        self.promtool("check", "metrics", input=text)
 
     def test_a_health_check_asks_the_daemon_only(self):
         team = self.make_team()

@@ -1,11 +1,14 @@
 """The way in for somebody who has configured nothing: `run` that only watches, `init`, help, and a socket that is found."""
 
+import json
 import os
+import pathlib
 import pty
 import select
 import shutil
 import signal
 import subprocess
+import sys
 import unittest
 
 import team as wire
@@ -103,6 +106,67 @@ class WithoutConfiguration(Newcomer):
         self.assertIn('did you mean "demo"?', self.cli("send", "ada", "hi", "--team", "demp", expect=1).stderr)
 
 
+    def test_doctor_names_the_neighbour_of_a_name_that_matches_nothing(self):
+        self.configure("demo", '[team]\nname = "demmo"\n')
+        self.assertRegex(self.cli("doctor", expect=None).stdout, r"warning +no team called demmo is there \(yet\); did you mean .?demo")
+
+    def test_doctor_names_a_hook_whose_program_is_gone(self):
+        self.cli("hook", "install", "--yes")
+        settings = self.folder / "home" / ".claude" / "settings.json"
+        self.assertNotIn("our hooks start", self.cli("doctor", expect=None).stdout)
+        settings.write_text(settings.read_text("utf-8").replace(os.path.abspath(self.program), "/gone/inbox-poller"), "utf-8")
+        said = self.cli("doctor", expect=2).stdout
+        self.assertIn("our hooks start /gone/inbox-poller, which is not there", said)
+        self.assertIn("inbox-poller hook install", said)
+
+    def test_a_person_at_a_terminal_reads_three_lines_of_welcome_and_one_line_an_event(self):
+        self.configure("demo", '[team]\nname = "demo"\n[permissions]\nallow = ["Bash(git status *)"]\n')
+        outer, inner = pty.openpty()
+        process = subprocess.Popen([self.program, "run"], env=dict(self.env, TERM="dumb", NO_COLOR="1"), stdin=inner, stdout=inner, stderr=inner,
+                                   start_new_session=True)
+        os.close(inner)
+        self.stops.append(lambda: (process.poll() is None and process.kill(), process.wait(), os.close(outer)))
+        said = bytearray()
+
+        def text():
+            while select.select([outer], [], [], 0)[0]:
+                try:
+                    said.extend(os.read(outer, 65536))
+                except OSError:
+                    break
+            return said.decode()
+
+        wait_for("it welcomes", lambda: "What happens, line by line:" in text())
+        ask = wire.permission_request("ada", "Bash", {"command": "git status " + "x" * 300})
+        self.team.say("ada", ask)
+        wait_for("it tells", lambda: "request.decided" in text())
+        process.send_signal(signal.SIGTERM)
+        wait_for("it has ended", lambda: text() and process.poll() is not None, 60)
+        lines = [line for line in text().replace("\r", "").split("\n") if line]
+        first = next(n for n, line in enumerate(lines) if line.startswith("InboxPoller "))
+        self.assertIn("looks after demo (leader).", lines[first])
+        self.assertIn("inbox-poller pending", lines[first + 1])
+        self.assertIn("Ctrl-C", lines[first + 2])
+        told = next(line for line in lines if "request.decided" in line)
+        self.assertRegex(told, r"^\d\d:\d\d:\d\d demo ada: Bash: git stat.*…  request.decided")
+        self.assertTrue(told.endswith(ask["request_id"]), told)
+        self.assertLessEqual(max(len(line) for line in lines[first:] if "WARNING" not in line), 120)
+
+    def test_the_journal_is_told_the_level_of_each_line_and_a_file_is_not(self):
+        self.configure("demo", '[team]\nname = "demo"\n')
+        with open(self.out, "wb") as out:
+            at = os.fstat(out.fileno())
+            here = {"JOURNAL_STREAM": "%d:%d" % (at.st_dev, at.st_ino)}
+            subprocess.run([self.program, "run", "--once"], env=dict(self.env, **here), stderr=out, stdout=subprocess.DEVNULL, timeout=60, check=True)
+        lines = self.out.read_text().splitlines()
+        self.assertTrue(all(json.loads(line[3:])["level"] in {"<6>": "info", "<4>": "warn", "<7>": "debug", "<3>": "error"}[line[:3]]
+                            for line in lines), lines)
+        with open(self.out, "wb") as out:
+            subprocess.run([self.program, "run", "--once"], env=dict(self.env, JOURNAL_STREAM="1:2"), stderr=out, stdout=subprocess.DEVNULL,
+                           timeout=60, check=True)
+        self.assertTrue(self.out.read_text().startswith("{"))
+
+
 class Init(Newcomer):
     def file(self, name="demo"):
         return (self.files / (name + ".toml")).read_text()
@@ -151,6 +215,19 @@ class Init(Newcomer):
         self.assertIn("inbox-poller run", text())
         self.assertEqual(self.file(), '[team]\nname = "demo"\nrole = "front"\n')
         self.cli("check-config")  # also with a umask that lets a group write: such a file would be refused
+
+
+class AsANewcomerSees(Newcomer):
+    def test_from_no_configuration_to_the_first_answer(self):
+        """The same script as in a bare Debian (package/test_bare.py), with the program just built."""
+        home = self.folder / "somebody"
+        home.mkdir(mode=0o700)
+        root = pathlib.Path(__file__).resolve().parents[1]
+        done = subprocess.run([sys.executable, "-B", str(root / "support" / "newcomer.py"), os.path.abspath(self.program), str(home)],
+                              env=self.env, capture_output=True, text=True, timeout=200)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, (root / "package" / "newcomer.txt").read_text("utf-8"),
+                         "what a newcomer sees has changed: tests/support/newcomer.py prints tests/package/newcomer.txt")
 
 
 class Manners(Newcomer):
@@ -208,6 +285,11 @@ class Completion(Newcomer):
         wait_for("the ask is offered", lambda: [*self.offers("approve", "")] == [ask["request_id"]])
         self.assertRegex(self.offers("deny", "")[ask["request_id"]], "ada: Bash.*make")
         self.assertEqual(self.offers("approve", "--note", ""), {})
+        self.team.say("bob", "The parser is done.")
+        key, = wait_for("the message is offered", lambda: [k for k, what in self.offers("history", "").items() if "parser" in what])
+        self.assertEqual(self.offers("history", "")[key], "bob: The parser is done.")
+        self.assertIn("The parser is done.", self.cli("history", key).stdout)
+        self.assertEqual(list(self.offers("trace", key[:6])), [key])
 
     def test_bash_completes_a_word(self):
         script = self.cli("completion", "bash").stdout
@@ -217,10 +299,23 @@ class Completion(Newcomer):
         done = subprocess.run(["bash", "-c", script + ask], env=dict(self.env, PATH="%s:/usr/bin:/bin" % (self.folder / "bin")),
                               capture_output=True, text=True, timeout=60)
         self.assertEqual((done.stdout, done.stderr), ("install\n", ""))
-        for shell in ("zsh", "fish"):
-            self.assertIn("inbox-poller __complete", self.cli("completion", shell).stdout)
-            if shutil.which(shell):
-                subprocess.run([shell, "-n"], input=self.cli("completion", shell).stdout, text=True, check=True, timeout=60)
+
+    def test_zsh_and_fish_complete_a_word(self):
+        """Where they are: `deploy/install-deps shells`."""
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "inbox-poller").symlink_to(os.path.abspath(self.program))
+        env = dict(self.env, PATH="%s:/usr/bin:/bin" % (self.folder / "bin"), TERM="dumb")
+        around = {"zsh": ("autoload -Uz compinit\ncompinit -u -D\n", "_describe() { print -rl -- ${found%%:*} }\n"
+                          "words=(inbox-poller hook inst)\nCURRENT=3\n_inbox_poller\n"),
+                  "fish": ("", 'complete -C "inbox-poller hook inst"\n')}
+        for shell, (before, after) in around.items():
+            said = self.cli("completion", shell).stdout
+            self.assertIn("inbox-poller __complete", said)
+            if not shutil.which(shell):
+                print("%s is not installed: its completions were not run" % shell)
+                continue
+            done = subprocess.run([shell, "-c", before + said + after], env=env, capture_output=True, text=True, timeout=60)
+            self.assertEqual([line.split("\t")[0] for line in done.stdout.splitlines()], ["install"], done.stderr)
 
     def test_every_command_has_a_manual_page(self):
         folder = self.folder / "man1"

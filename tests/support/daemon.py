@@ -118,9 +118,12 @@ class Daemon:
         """The log's events, optionally of one name and with these fields. A line that is not JSON is an error."""
         found = []
         try:
-            lines = self.log_path.read_text("utf-8").splitlines()
+            text = self.log_path.read_text("utf-8", "replace")
         except FileNotFoundError:
             return found
+        lines = text.splitlines()
+        if text and not text.endswith("\n"):
+            lines.pop()  # it is being written
         for line in lines:
             value = json.loads(line)
             if (event is None or value.get("event") == event) and all(value.get(k) == v for k, v in fields.items()):

@@ -271,6 +271,11 @@ Findings judge_standing(const TeamPlace& team, const json::object& status, bool 
   if (role.empty() || role == config::to_string(team.config.team.role)) return {};
   const bool stopped = role == "stopped";
   const std::string reason = raw_text_of(**served, "role_reason");
+  if (reason.empty())  // nobody made it so: it is what an older file said, or none
+    return {{Severity::warning, "daemon.role",
+             "the daemon is " + role + " here, and the file says " + std::string(config::to_string(team.config.team.role)) +
+                 ": the file is newer",
+             team.folder(), "inbox-poller reload"}};
   const std::string lead = lead_in(reason);
   const bool ended = lead_has_ended && !lead.empty();
   return {{stopped ? Severity::error : Severity::warning, stopped ? "daemon.stopped" : "daemon.role",

@@ -8,6 +8,7 @@
 #include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
+#include "schema/nearest.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -59,6 +60,19 @@ void look_at_root(const World& world, const config::TeamConfig& config, Findings
   }
 }
 
+/// A slip is no note: what the file says then never holds.
+Finding no_such_team(const World& world, const config::TeamConfig& config) {
+  config::TeamConfig any = config;
+  any.team.name = "*";
+  std::vector<std::string> names;
+  if (const auto there = find_teams(world.files, any); there && !config.team.is_glob())
+    for (const TeamPlace& place : *there) names.push_back(place.name);
+  const std::string meant = schema::did_you_mean(config.team.name, names);
+  return {meant.empty() ? Severity::note : Severity::warning, "team.none",
+          "no team called " + config.team.name + " is there (yet)" + meant, config.team.root,
+          meant.empty() ? "" : "check name under [team] in " + printable(config.source)};
+}
+
 }  // namespace
 
 std::vector<Section> examine(const World& world, const Installation& at) {
@@ -84,8 +98,7 @@ std::vector<Section> examine(const World& world, const Installation& at) {
       findings.push_back({Severity::error, teams.error().code, teams.error().message, config.team.root,
                           "ls -ld " + shell_word(config.team.root)});
     else if (!teams || teams->empty())
-      findings.push_back({Severity::note, "team.none", "no team called " + config.team.name + " is there (yet)",
-                          config.team.root, ""});
+      findings.push_back(no_such_team(world, config));
     if (!teams) continue;
     for (const TeamPlace& team : *teams) sections.push_back(examine_team(world, at, team, folders));
   }

@@ -1,6 +1,7 @@
 // The settings files of the clients: looked at, and judged. A client skips all of one for an event that it does not
 // know, so every update and every downgrade of a client is worth a look.
 #include <algorithm>
+#include <cerrno>
 #include <set>
 
 #include "poller/cli/doctor/judge.hpp"
@@ -76,6 +77,21 @@ Findings judge_ours(const SettingsSight& file, HookUser user, const std::vector<
   return {in_order(file, user)};
 }
 
+/// Ours whose program is gone: moved, or removed with its package.
+Findings look_for_programs(const World& world, const SettingsSight& file) {
+  std::set<std::string> told;
+  Findings findings;
+  for (const SettingsHook& hook : file.hooks) {
+    if (!hook.ours || !hook.program.starts_with('/') || !told.insert(hook.program).second) continue;
+    const auto stat = world.files.stat_at(absolute, hook.program);
+    if (stat || !is_errno(stat.error(), ENOENT)) continue;
+    findings.push_back({Severity::error, "settings.program",
+                        "our hooks start " + hook.program + ", which is not there: the client goes on without them",
+                        file.path, install_again(file, *hook.ours) + "; or, to be rid of them, inbox-poller hook uninstall"});
+  }
+  return findings;
+}
+
 }  // namespace
 
 Findings judge_settings(const SettingsSight& file, const std::vector<Client>& clients) {
@@ -123,7 +139,8 @@ Findings examine_settings(const World& world, const std::set<std::string>& folde
       findings.push_back({Severity::note, "client.version",
                           "its version is not known, so it counts as the oldest: " + client.problem, client.path, ""});
   for (const SettingsSight& file : files) {
-    Findings judged = judge_settings(file, clients);
+    Findings judged = look_for_programs(world, file);
+    if (judged.empty()) judged = judge_settings(file, clients);  // whatever else there is: the same command mends it
     std::move(judged.begin(), judged.end(), std::back_inserter(findings));
   }
   return findings;

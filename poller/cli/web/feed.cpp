@@ -167,6 +167,9 @@ asio::awaitable<void> Feed::wait_for_change() {
   }
   const auto answer = co_await ask(std::move(request));
   version_ = answer ? number_of(*answer, "version") : 0;
+  // Asks are much to ask for, and time alone does not change them.
+  const json::value* areas = answer ? answer->if_contains("changed") : nullptr;
+  asks_changed_ = asks_changed_ || areas == nullptr || !areas->is_array() || !areas->get_array().empty();
   error_code ignored;
   pause_.expires_after(answer ? between_looks : before_retry);
   co_await pause_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
@@ -174,21 +177,23 @@ asio::awaitable<void> Feed::wait_for_change() {
 
 asio::awaitable<void> Feed::look() {
   const auto begun = std::chrono::steady_clock::now();
-  Object request{{"verb", "pending"}};
-  const auto pending = co_await ask(std::move(request));
-  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begun;
   Object status_request{{"verb", "status"}};
   const auto status = co_await ask(std::move(status_request));
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begun;
+  Result<Object> pending = Object();
+  Object request{{"verb", "pending"}};
+  if (status && asks_changed_) pending = co_await ask(std::move(request));
   const bool up = pending && status;
   const Object now =
       up ? Object{{"up", true}, {"version", text_of(*status, "version")}, {"pid", number_of(*status, "pid")}}
-         : Object{{"up", false}, {"why", printable((!pending ? pending : status).error().message)}};
+         : Object{{"up", false}, {"why", printable((!status ? status : pending).error().message)}};
   if (std::string text = json::serialize(now); text != daemon_) {
     daemon_ = std::move(text);
     broadcast("daemon", daemon_);
   }
   if (!up) co_return;  // what was known stays, and the page says that it may have changed
-  co_await tell_asks(*pending);
+  if (asks_changed_) co_await tell_asks(*pending);
+  asks_changed_ = false;
   tell_teams(*status);
   take_sample(*status, took.count());
 }

@@ -59,6 +59,7 @@ class Feed {
   std::function<Result<std::string>()> where_;
   boost::asio::steady_timer pause_;
   long long version_ = 0;  // that the daemon named last; 0: none yet
+  bool asks_changed_ = true;
   Rows asks_, teams_;
   std::map<std::string, double> age_of_;  // of asks that were open: since when, in milliseconds
   std::string daemon_ = R"({"up":false,"why":"nobody has looked yet"})";

@@ -1,0 +1,26 @@
+# CPack's settings for the deb: deploy/package calls `cpack --config` with STAGE (what stage.cmake made), VERSION, ARCH, OUT.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME inbox-poller)
+set(CPACK_PACKAGE_DESCRIPTION inbox-poller)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "leader's side of a team of coding agents")
+set(CPACK_PACKAGE_VERSION "$ENV{VERSION}")
+set(CPACK_PACKAGE_FILE_NAME "inbox-poller_$ENV{VERSION}_$ENV{ARCH}")
+set(CPACK_PACKAGE_DIRECTORY "$ENV{OUT}")
+set(CPACK_TOPLEVEL_TAG deb)
+set(CPACK_INSTALLED_DIRECTORIES "$ENV{STAGE}/usr;usr")
+set(CPACK_PACKAGING_INSTALL_PREFIX "/")
+set(CPACK_SET_DESTDIR OFF)
+set(CPACK_PACKAGE_CONTACT "InboxPoller authors <authors@inbox-poller.invalid>")
+set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE "$ENV{ARCH}")
+set(CPACK_DEBIAN_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "tmux")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "$ENV{SCRIPTS}/preinst;$ENV{SCRIPTS}/postinst;$ENV{SCRIPTS}/postrm")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Workers of an agent team ask before they act, and write to a lead that is
+busy, headless or gone. This daemon reads the team's inboxes, answers asks
+by rules or through a person, keeps the lead's mail until the lead is idle,
+and ends workers to their last trace. What it has accepted survives a crash.")

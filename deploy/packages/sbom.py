@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""What is in the program, as CycloneDX 1.5: sbom.py PROGRAM VERSION > inbox-poller.cdx.json
+
+Shared libraries as the loader finds them, header-only libraries and what the static program holds as the build's packages have it.
+The same packages give the same bytes: the serial number is a hash of the list, and no time is written.
+"""
+
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import uuid
+
+BUILT_IN = ["libboost-json", "libboost[0-9.]*-dev", "libspdlog-dev", "libfmt-dev", "libtomlplusplus-dev", "libcli11-dev", "libxxhash-dev",
+            "libsqlite3-dev", "libssl-dev"]
+
+
+def ask(*command):
+    return subprocess.run(command, capture_output=True, text=True).stdout
+
+
+def packages(program):
+    """name -> (version, architecture)"""
+    installed = {}
+    for line in ask("dpkg-query", "-W", "-f", "${Package} ${Version} ${Architecture} ${db:Status-Status}\n").splitlines():
+        name, version, architecture, status = line.split()
+        if status == "installed":
+            installed[name] = (version, architecture)
+    used = {name for name in installed for pattern in BUILT_IN if re.fullmatch(pattern, name)}
+    for path in re.findall(r"=> (/\S+)", ask("ldd", program)):
+        for place in (path, path.replace("/lib/", "/usr/lib/", 1), "/usr" + path):
+            owner = ask("dpkg-query", "-S", place).split(":")[0].strip()
+            if owner in installed:
+                used.add(owner)
+                break
+    return {name: installed[name] for name in sorted(used)}
+
+
+def main():
+    program, version = sys.argv[1:3]
+    parts = []
+    for name, (of, architecture) in packages(program).items():
+        reference = "pkg:deb/debian/%s@%s?arch=%s" % (name, of.replace("+", "%2B").replace(":", "%3A"), architecture)
+        parts.append({"type": "library", "bom-ref": reference, "name": name, "version": of, "purl": reference})
+    us = {"type": "application", "bom-ref": "inbox-poller", "name": "inbox-poller", "version": version,
+          "licenses": [{"license": {"id": "Apache-2.0"}}],
+          "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(open(program, "rb").read()).hexdigest()}]}
+    text = json.dumps([us, parts], sort_keys=True)
+    document = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
+                "serialNumber": "urn:uuid:%s" % uuid.uuid5(uuid.NAMESPACE_URL, text), "metadata": {"component": us}, "components": parts,
+                "dependencies": [{"ref": "inbox-poller", "dependsOn": [part["bom-ref"] for part in parts]}]}
+    json.dump(document, sys.stdout, indent=1, sort_keys=True)
+    print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+// What happened in a team since the start, counted for `status` and so for metrics: kept in memory, of no consequence.
+// Invariant: as many numbers as there are kinds, outcomes and few names, whatever the workers do.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace inbox_poller::poller {
+
+/// How long something took, as counts: up to each bound, and in all.
+template <std::size_t N>
+struct Spread {
+  explicit Spread(const std::array<long long, N>& bounds_ms) : bounds(bounds_ms) {}
+  void add(long long ms) {
+    for (std::size_t i = 0; i < N; ++i) up_to[i] += ms <= bounds[i] ? 1 : 0;
+    ++count;
+    sum_ms += std::max(ms, 0LL);
+  }
+
+  std::array<long long, N> bounds;
+  std::array<std::uint64_t, N> up_to{};
+  std::uint64_t count = 0;
+  long long sum_ms = 0;
+};
+
+class Tally {
+ public:
+  struct Decision {
+    std::string kind, outcome, by;  // `by` as it stands in the record
+    auto operator<=>(const Decision&) const = default;
+  };
+
+  /// `waited_ms`: since it was asked; less than 0: it did not wait for anybody.
+  void decided(Decision decision, long long waited_ms) {
+    if (waited_ms >= 0) waits.add(waited_ms);
+    const auto known = decisions.find(decision);
+    if (known == decisions.end() && decisions.size() >= most_decisions) decision.by.clear();
+    ++decisions[std::move(decision)];
+  }
+  /// From the beginning of a look that found something to its commit.
+  void accepted(std::chrono::milliseconds took) { accepts.add(took.count()); }
+
+  std::map<Decision, std::uint64_t> decisions;
+  Spread<6> waits{{1'000, 5'000, 15'000, 60'000, 300'000, 1'800'000}};
+  Spread<7> accepts{{5, 10, 25, 50, 100, 250, 1'000}};
+
+ private:
+  static constexpr std::size_t most_decisions = 200;  // who answers may say any name
+};
+
+}  // namespace inbox_poller::poller
