@@ -566,7 +566,7 @@ MUTATIONS = [
              "poller/mailbox/jsonl/peer_lock.cpp",
              "  if (!held.ok() && is_errno(held.error(), EAGAIN)) return held.error();\n",
              "  if (false && !held.ok()) return held.error();\n",
-             Script("integration/test_jsonl.py", "EndToEnd.test_where_the_programs_hold_locks_of_their_own_we_wait_for_them")),
+             Script("tests/integration/test_jsonl.py", "EndToEnd.test_where_the_programs_hold_locks_of_their_own_we_wait_for_them")),
     # --- what a tool handed out ---
     Mutation("taken-unread", "an answer that nobody has read is not taken by the next request",
              "poller/cli/mcp/server.cpp",
