@@ -145,6 +145,10 @@ class EndToEnd(JsonlTest):
         (team.folder / "locks").mkdir()
         self.serve(team, poll="50ms")
         held = {}
+
+        def has(name, text):
+            return team.path(name).exists() and text in team.path(name).read_bytes()
+
         for name in ("lead", "alice"):
             held[name] = open(team.folder / "locks" / ("inbox-%s.lock" % name), "wb")
             self.stops.append(held[name].close)
@@ -153,14 +157,14 @@ class EndToEnd(JsonlTest):
         self.hears("hello")
         self.daemon.cli("send", "alice", "well done")
         self.daemon.cli("send", "bob", "you too")
-        wait_for("where nobody holds one it is written", lambda: b"you too" in team.path("bob").read_bytes())
+        wait_for("where nobody holds one it is written", lambda: has("bob", b"you too"))
         wait_for("the lock is met", lambda: self.status()["locks"]["refused"] > 0)
         self.assertNotEqual(team.path("lead").read_bytes(), b"", "emptied under a peer's lock")
-        self.assertFalse(team.path("alice").exists() and team.path("alice").read_bytes(), "written under a peer's lock")
+        self.assertFalse(has("alice", b"well done"), "written under a peer's lock")
         for lock in held.values():
             fcntl.flock(lock, fcntl.LOCK_UN)
         self.is_empty()
-        wait_for("and what was owed is written", lambda: b"well done" in team.path("alice").read_bytes())
+        wait_for("and what was owed is written", lambda: has("alice", b"well done"))
 
     def test_a_roster_that_is_empty_or_torn_is_no_news(self):
         self.serve(JsonlTeam(self.folder))
