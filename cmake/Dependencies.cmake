@@ -8,4 +8,8 @@ find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
+# For `inbox-poller top`; without it that command says so.
+find_path(NCURSESW_HEADERS curses.h PATH_SUFFIXES ncursesw)
+find_library(NCURSESW_LIBRARY NAMES ncursesw ncurses)
+find_library(TINFO_LIBRARY NAMES tinfow tinfo)  # of its own where the distribution has split it off
 find_path(XXHASH_HEADERS xxhash.h REQUIRED)  # as a header only

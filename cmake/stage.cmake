@@ -6,7 +6,7 @@ set(ENV{DESTDIR})  # file(INSTALL) would put it in front once more
 set(share "${root}/share")
 set(doc "${share}/doc/inbox-poller")
 
-file(INSTALL "${PROGRAM}" DESTINATION "${root}/bin" MESSAGE_NEVER USE_SOURCE_PERMISSIONS)
+file(INSTALL "${PROGRAM}" DESTINATION "${root}/bin" RENAME inbox-poller MESSAGE_NEVER USE_SOURCE_PERMISSIONS)
 foreach(section 1 5)
   file(MAKE_DIRECTORY "${share}/man/man${section}")
 endforeach()

@@ -8,9 +8,9 @@ std::optional<AskState> transition(AskState state, AskEvent event) {
     return state == moved ? std::optional(to) : std::nullopt;
   };
   switch (event) {
-    // A fresh ask waits for the rules, and for nobody else. A rule that is added later decides the next ask, not this.
-    case AskEvent::rule_allows: return from(AskState::received, AskState::approved);
-    case AskEvent::rule_denies: return from(AskState::received, AskState::denied);
+    // A fresh ask waits for the rules, and for nobody else. While it waits, a rule that came later may decide it, too.
+    case AskEvent::rule_allows: return is_open(state) ? std::optional(AskState::approved) : std::nullopt;
+    case AskEvent::rule_denies: return is_open(state) ? std::optional(AskState::denied) : std::nullopt;
     case AskEvent::rule_asks: return from(AskState::received, AskState::pending);
     case AskEvent::person_approves: return from(AskState::pending, AskState::approved);
     case AskEvent::person_denies: return from(AskState::pending, AskState::denied);

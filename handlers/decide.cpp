@@ -67,7 +67,8 @@ std::optional<NotTaken> no_use(const Ask& request, AskEvent event, const AnswerW
 std::optional<NotTaken> objection(const Ask& request, const Answer& answer, const TeamView& view) {
   const bool approves = answer.event == AskEvent::person_approves;
   const char* const misplaced = "answer.misplaced";
-  const bool approves_tool = approves && request.kind == AskKind::permission;
+  const bool approves_tool =
+      (approves || answer.event == AskEvent::rule_allows) && request.kind == AskKind::permission;
   if (!answer.updated_input.empty() && !approves_tool) {
     return NotTaken{misplaced, "another input can only be given with the approval of a permission request"};
   }

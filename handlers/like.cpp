@@ -1,5 +1,7 @@
 #include "handlers/like.hpp"
 
+#include "handlers/lead_permission.hpp"
+
 namespace inbox_poller::handlers {
 
 std::variant<NewRule, NotTaken> rule_like(const Ask& ask, const TeamView& view) {
@@ -24,6 +26,19 @@ bool covers(const NewRule& rule, const Ask& ask, std::string_view cwd, const Tea
   const config::RuleContext context{std::string(cwd), std::string(view.home)};
   return config::judge_tool(alone, ask.subject, ask.body, context, config::Action::deny).action ==
          config::Action::allow;
+}
+
+std::optional<config::Verdict> ruled(const Ask& ask, std::string_view cwd, const TeamView& view) {
+  if (!view.standing.may(Right::answer_by_rule)) return std::nullopt;
+  if (ask.asker == view.lead && !view.config.lead.permissions) return std::nullopt;
+  config::Verdict verdict{config::Action::ask, {}, {}};
+  if (ask.kind == AskKind::permission && !ask.subject.ends_with(preview_mark))
+    verdict = config::judge_tool(view.rules, ask.subject, ask.body, {std::string(cwd), std::string(view.home)},
+                                 config::Action::ask);
+  else if (ask.kind == AskKind::sandbox)
+    verdict = config::judge_host(view.hosts, ask.body.empty() ? ask.subject : ask.body, config::Action::ask);
+  if (verdict.action == config::Action::ask || verdict.rule.empty()) return std::nullopt;
+  return verdict;
 }
 
 }  // namespace inbox_poller::handlers

@@ -13,4 +13,8 @@ std::variant<NewRule, NotTaken> rule_like(const Ask&, const TeamView&);
 /// True when this rule, and no other, would allow that ask. `cwd`: the folder in which it would be carried out.
 bool covers(const NewRule&, const Ask&, std::string_view cwd, const TeamView&);
 
+/// What the rules as they are now make of an ask that waits: one of them allows or denies it. Nothing where none speaks
+/// about it, or one that asks; defaults, settings and our word on what is no rule's matter decide nothing here.
+std::optional<config::Verdict> ruled(const Ask&, std::string_view cwd, const TeamView&);
+
 }  // namespace inbox_poller::handlers

@@ -14,6 +14,7 @@ MAX_LINE = 110
 MAX_CELL = 200  # a cell that is one piece of code is a code block: the table of programs in docs/rules.md is read out of there
 HOUR = ["read", "of it", "there you see"]
 MAX_HOUR = 1900  # lines of docs/architecture.md's table
+MAX_README = 150  # lines: who reads on finds the rest linked
 SENTENCE = 60   # what is longer and stands twice in one document was pasted twice
 
 
@@ -111,6 +112,9 @@ def quotes(root, text):
 
 def check(root):
     problems = []
+    readme = root / "README.md"
+    if readme.is_file() and readme.read_text("utf-8").count("\n") > MAX_README:
+        problems.append("README.md: more than %d lines" % MAX_README)
     for path in documents(root):
         text = path.read_text("utf-8")
         for found in (widths(text), repetitions(text), dead_links(path, text), hours(root, text), quotes(root, text)):
@@ -148,7 +152,10 @@ def self_test():
             (root / "x.md").write_text(content + "\n", "utf-8")
             return check(root)
 
-    failed = ["not found: %s in %r" % (what, content) for what, content in wrong if not any(what in p for p in found(content))]
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "README.md").write_text("word\n" * (MAX_README + 1), "utf-8")
+        failed = [] if any("more than" in problem for problem in check(pathlib.Path(folder))) else ["not found: a long README.md"]
+    failed += ["not found: %s in %r" % (what, content) for what, content in wrong if not any(what in p for p in found(content))]
     failed += ["found: %s in %r" % (problem, content) for content in right for problem in found(content)]
     return failed
 

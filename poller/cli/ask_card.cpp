@@ -1,5 +1,7 @@
 #include "poller/cli/ask_card.hpp"
 
+#include <boost/json.hpp>
+
 #include "handlers/answers_count.hpp"
 #include "handlers/permission.hpp"
 #include "poller/cli/command.hpp"
@@ -52,6 +54,14 @@ std::string parts_of(const json::object& ask) {
 
 std::string ask_name(const json::object& ask) { return text_of(ask, "kind") + ' ' + text_of(ask, "request_id"); }
 
+std::string ask_identity(const json::object& ask) {
+  std::string all;
+  for (const char* name :
+       {"team", "kind", "request_id", "asker", "message_key", "subject", "tool", "file", "body", "description", "suggestions"})
+    all += json::serialize(json::string(raw_text_of(ask, name))) + ' ';
+  return all;
+}
+
 std::string ask_content(const json::object& ask) {
   const std::string asker = text_of(ask, "asker");
   std::string suggestions = raw_text_of(ask, "suggestions");
@@ -69,6 +79,17 @@ std::string ask_text(const json::object& ask, const std::string& when) {
   if (!can_be_answered(ask) && reason.ends_with(said)) reason.resize(reason.size() - said.size());
   return ask_content(ask) + (reason.empty() ? "" : "  why you are asked: " + reason + '\n') + parts_of(ask) +
          (can_be_answered(ask) ? "" : "  it cannot be answered from here: " + cannot + '\n') + "  asked " + when;
+}
+
+std::string answered_by_rules(const json::object& answer) {
+  const auto asks = objects_of(answer, "answered");
+  if (asks.empty()) return {};
+  std::string text = asks.size() == 1 ? "1 open ask is answered by the rules as they are now:\n"
+                                      : std::to_string(asks.size()) + " open asks are answered by the rules as they are now:\n";
+  for (const json::object* ask : asks)
+    text += "  " + text_of(*ask, "state") + ": " + ask_name(*ask) + " of " + text_of(*ask, "asker") + " (" +
+            text_of(*ask, "subject") + "), by " + text_of(*ask, "rule") + '\n';
+  return text;
 }
 
 bool can_be_answered(const json::object& ask) {

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -139,7 +140,7 @@ std::string answered(const json::object& taken) {
                      text_of(taken, "team") + '\n';
   if (const std::string rule = text_of(taken, "rule_added"); !rule.empty())
     text += "from now on in this session: " + rule + '\n';
-  return text;
+  return text + answered_by_rules(taken);
 }
 
 /// Each of these as it was shown: another ask under the same id is not answered.
@@ -148,15 +149,19 @@ ExitCode answer_each(Context& context, ControlClient& client, std::string_view v
   json::array answers;
   std::string text;
   std::size_t failed = 0;
+  std::set<std::string> by_rule;
   for (const json::object* ask : asks) {
     json::object request = words_of(options);
     for (const char* name : {"team", "kind", "message_key"})
       if (const std::string value = raw_text_of(*ask, name); !value.empty()) request[name] = value;
     request["id"] = raw_text_of(*ask, "request_id");
+    if (by_rule.contains(ask_name(*ask) + raw_text_of(*ask, "team"))) continue;  // one of those before has added it
     const Result<json::object> taken = context.ask(client, verb, std::move(request));
     if (taken) {
       text += answered(*taken);
       answers.push_back(*taken);
+      for (const json::object* one : objects_of(*taken, "answered"))
+        if (raw_text_of(*one, "state") == "approved") by_rule.insert(ask_name(*one) + raw_text_of(*one, "team"));
       continue;
     }
     ++failed;

@@ -24,7 +24,9 @@ Piece piece_at(std::string_view text, std::size_t at) {
     if (const auto end = text.find('m', at); end != std::string_view::npos) return {0, end + 1 - at};
   const auto point = schema::code_point_at(text, at);
   const auto value = point.value;
-  const bool usual = value < 0x1100 || (value >= 0x2010 && value <= 0x2027) || (value >= 0x2500 && value <= 0x257f);
+  // Arrows and signs of mathematics are as narrow as letters; what is a picture may be wide.
+  const bool usual = value < 0x1100 || (value >= 0x2010 && value <= 0x2027) || (value >= 0x2190 && value <= 0x22ff) ||
+                     (value >= 0x2500 && value <= 0x259f);
   return {usual ? 1 : 2, point.length};
 }
 

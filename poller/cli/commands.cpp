@@ -20,12 +20,13 @@ Declare declare_ack, declare_allow, declare_approve, declare_assign, declare_box
     declare_lead, declare_lead_run, declare_manual, declare_mcp, declare_mcp_install, declare_mcp_uninstall, declare_mode,
     declare_pending, declare_quarantine, declare_recv, declare_reload, declare_resume, declare_revoke, declare_rules,
     declare_run, declare_send, declare_shutdown, declare_shutdowns, declare_status, declare_tasks,
-    declare_tasks_requeue, declare_tasks_show, declare_trace, declare_wait, declare_metrics, declare_web;
+    declare_tasks_requeue, declare_tasks_show, declare_trace, declare_top, declare_wait, declare_metrics, declare_web;
 
 namespace {
 
 // clang-format off
 constexpr Command all_commands[] = {
+    {"top", Group::answer, "Stay on the terminal: asks and their answers by key, teams, workers, chat", declare_top},
     {"pending", Group::answer, "Show the asks that wait for a person, whole, and how to answer them", declare_pending},
     {"approve", Group::answer, "Allow what a worker asks for", declare_approve},
     {"deny", Group::answer, "Refuse what a worker asks for", declare_deny},

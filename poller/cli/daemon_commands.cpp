@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/survey.hpp"
@@ -149,6 +150,7 @@ ExitCode reload(Context& context) {
       if (const std::string names = names_of(answer, field); !names.empty()) text += words + names + '\n';
     if (const std::string settings = names_of(answer, "restart"); !settings.empty())
       text += context.console.loud("only after a restart: ") + settings + '\n';
+    text += answered_by_rules(answer);
     return text.empty() ? "nothing has changed\n" : text;
   });
 }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "config/rule_advice.hpp"
+#include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
 
@@ -51,7 +52,8 @@ ExitCode allow(Context& context, const RuleOptions& options) {
     if (const auto parsed = config::parse_permission_rule(options.rule); parsed && options.directory.empty())
       for (const std::string& advice : config::advice_on(*parsed, config::Action::allow, {}))
         context.console.explain("WARNING: " + rule + ": " + printable(advice) + '\n');
-    if (!flag_of(answer, "is_new")) return "the session has this rule already: " + rule + '\n';
+    if (!flag_of(answer, "is_new"))
+      return "the session has this rule already: " + rule + '\n' + answered_by_rules(answer);
     const std::string told = names_of(answer, "told");
     std::string text = "from now on in this session: " + rule + '\n';
     if (text_of(answer, "role") == "front")
@@ -64,7 +66,7 @@ ExitCode allow(Context& context, const RuleOptions& options) {
     else
       text += told.empty() ? "there is no worker to tell; who joins is told\n"
                            : "told: " + told + "; who joins is told too\n";
-    return text;
+    return text + answered_by_rules(answer);
   });
 }
 

@@ -24,15 +24,6 @@ constexpr long long fate_stands_ms = 5000;
 constexpr std::string_view keys_help = "a approve  A always  d deny  n next  p previous  s show more  q quit";
 constexpr std::string_view prompt_title = "reason (Enter denies, Escape cancels): ";
 
-/// What makes it this ask and no other.
-std::string identity(const json::object& ask) {
-  std::string all;
-  for (const char* name :
-       {"team", "kind", "request_id", "asker", "message_key", "subject", "tool", "file", "body", "description", "suggestions"})
-    all += json::serialize(json::string(raw_text_of(ask, name))) + ' ';
-  return all;
-}
-
 bool same_place(const json::object& a, const json::object& b) {
   return raw_text_of(a, "team") == raw_text_of(b, "team") && raw_text_of(a, "kind") == raw_text_of(b, "kind") &&
          raw_text_of(a, "request_id") == raw_text_of(b, "request_id");
@@ -71,7 +62,7 @@ void Watch::compare_shown(long long now) {
     if (!fate_.empty()) return;
     decided("is not open any more", now);
     requests_.push_back({"trace", {{"id", raw_text_of(*shown_, "request_id")}}});
-  } else if (identity(*found) != identity(*shown_)) {
+  } else if (ask_identity(*found) != ask_identity(*shown_)) {
     if (fate_.empty()) decided("is gone, and another ask has its id: nothing was done", now);
   } else {
     fate_.clear();
@@ -147,7 +138,7 @@ void Watch::press_on_card(char key) {
     over_ = true;
   } else if (key == 'n' || key == 'p') {
     const Object* other = neighbour(key == 'n');
-    const bool moves = other == nullptr || !shown_ || identity(*other) != identity(*shown_);
+    const bool moves = other == nullptr || !shown_ || ask_identity(*other) != ask_identity(*shown_);
     if (moves)
       show(other);
     else
@@ -169,7 +160,7 @@ void Watch::press_on_card(char key) {
 
 std::string Watch::obstacle(bool approves) const {
   if (!shown_) return "there is no ask on the screen";
-  if (drawn_ != identity(*shown_)) return "the screen changed just then: nothing was done";
+  if (drawn_ != ask_identity(*shown_)) return "the screen changed just then: nothing was done";
   if (!fate_.empty()) return "it is not open any more: n shows the next one";
   if (!away_.empty()) return "the daemon does not answer: nothing was done";
   if (approves && !card_.whole) return "not all of it was shown: s";
@@ -285,7 +276,7 @@ Watch::Frame Watch::frame(ScreenSize size, long long now) {
     for (std::size_t i = card_.top; i < end; ++i) frame.lines.push_back({card_.lines[i], false});
     if (card_.top <= card_.seen) card_.seen = std::max(card_.seen, end);
     card_.whole = card_.whole || card_.seen == card_.lines.size();
-    drawn_ = identity(*shown_);
+    drawn_ = ask_identity(*shown_);
     frame.shows = drawn_ + std::to_string(card_.top) + '/' + std::to_string(card_.columns);
   } else {
     card_.page = 1;

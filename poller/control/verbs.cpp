@@ -270,12 +270,15 @@ json::object Verbs::trace(const Object& request) {
 json::object Verbs::reload(const Object&) {
   const auto report = reload_();
   if (!report) return refuse(report.error());
+  json::array answered;
+  for (const auto& [team, ask] : report->answered) answered.push_back(ruled_view(team, ask));
   const auto list = [](const std::vector<std::string>& names) { return json::array(names.begin(), names.end()); };
   return {{"ok", true},
           {"added", list(report->added)},
           {"removed", list(report->removed)},
           {"changed", list(report->changed)},
-          {"restart", list(report->restart)}};
+          {"restart", list(report->restart)},
+          {"answered", std::move(answered)}};
 }
 
 json::object Verbs::quarantine(const Object& request) {

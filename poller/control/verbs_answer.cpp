@@ -1,6 +1,7 @@
 // The verbs `approve` and `deny`: which ask is meant, and a person's answer to it.
 #include <algorithm>
 #include <boost/json/array.hpp>
+#include <functional>
 #include <set>
 #include <tuple>
 
@@ -80,6 +81,9 @@ Result<std::pair<std::string, handlers::Ask>> Verbs::ask_of(const Object& reques
   if (id_of_key != id) std::erase_if(*found, [&](const auto& item) { return item.second.message.value != id; });
   std::erase_if(*found, [&](const auto& item) { return !wanted.empty() && item.first != wanted; });
   std::erase_if(*found, [&](const auto& item) { return !kind.empty() && to_string(item.second.kind) != kind; });
+  // Of a team that nobody serves now nothing can be answered: its ask is meant only where there is no other.
+  const auto is_served = [&](const auto& item) { return served(item.first) != nullptr; };
+  if (std::any_of(found->begin(), found->end(), is_served)) std::erase_if(*found, std::not_fn(is_served));
   const bool by_key = !text(request, "message_key").empty();
   auto longer = by_key ? Result<Found>(Found{}) : asks_beginning(id, request, found->empty());
   if (!longer) return longer.error();
@@ -175,7 +179,12 @@ json::object Verbs::answer(const Object& request, bool approve) {
                {"state", to_string(taken.request.state)},
                {"asker", taken.request.asker},
                {"subject", schema::make_parsable(handlers::subject_of(taken.request))}};
-  if (!taken.rule_added.empty()) reply["rule_added"] = taken.rule_added;
+  if (!taken.rule_added.empty()) {
+    reply["rule_added"] = taken.rule_added;
+    json::array by_it;
+    for (const auto& one : team->asks().judge_again()) by_it.push_back(ruled_view(team_name, one));
+    reply["answered"] = std::move(by_it);
+  }
   return reply;
 }
 

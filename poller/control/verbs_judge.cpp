@@ -1,6 +1,7 @@
 // The verb `judge`: what the rules, or a person where they ask, say about a tool call of the lead's own.
 #include <chrono>
 
+#include "handlers/lead_permission.hpp"
 #include "poller/control/long_poll.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/team/lead_asks.hpp"
@@ -27,7 +28,7 @@ asio::awaitable<boost::json::object> Verbs::judge(TeamPtr team, Object request, 
   LeadAsks asks(team->context(), team->asks());
   const bool preview = flag(request, "preview");
   LeadCall call{text(request, "id"), text(request, "tool"), text(request, "input"), text(request, "cwd")};
-  if (preview) call.tool += " (a preview)";  // the name of no tool: no rule is made of it, and none is for it
+  if (preview) call.tool += handlers::preview_mark;
   if (const auto problem = LeadAsks::problem_of(call)) co_return refuse(*problem);
   const bool may_wait = flag(request, "wait") && asks.may_open();
   if (preview && !may_wait)

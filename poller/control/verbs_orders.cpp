@@ -136,12 +136,15 @@ json::object Verbs::allow(Team& team, const Object& request) {
   const auto allowed =
       team.orders().allow(text(request, "rule"), text(request, "directory"), text(request, "by"), audience);
   if (!allowed) return refuse(allowed.error());
+  json::array answered;
+  for (const auto& ask : team.asks().judge_again()) answered.push_back(ruled_view(team.context().name, ask));
   team.poke();
   return {{"ok", true},
           {"rule", allowed->rule.rule},
           {"is_new", allowed->is_new},
           {"told", list_of(allowed->told)},
           {"not_told", allowed->not_told},
+          {"answered", std::move(answered)},
           {"role", to_string(team.standing().stance)}};
 }
 

@@ -196,6 +196,16 @@ json::object shutdown_view(std::string_view team, const handlers::Shutdown& row)
           {"detail", clean(row.detail)}};
 }
 
+json::object ruled_view(std::string_view team, const handlers::Ask& ask) {
+  return {{"team", team},
+          {"kind", handlers::to_string(ask.kind)},
+          {"request_id", ask.request_id},
+          {"asker", clean(ask.asker)},
+          {"subject", clean(handlers::subject_of(ask))},
+          {"state", handlers::to_string(ask.state)},
+          {"rule", clean(ask.rule)}};
+}
+
 json::object session_rule_view(const SessionRule& rule) {
   return {{"kind", rule.kind},
           {"action", rule.action},

@@ -23,6 +23,8 @@ handlers::WorkerState worker_state(Team&, const MemberRow&, EpochMs now);
 void add_worth(boost::json::object& view, const handlers::AnswerWorth&);
 /// An ask that waits, with where it would run, what the rules say of each part, and whether our answer counts.
 boost::json::object open_ask_view(Team&, const handlers::Ask&);
+/// An ask that a rule answered after it had waited.
+boost::json::object ruled_view(std::string_view team, const handlers::Ask&);
 boost::json::object session_rule_view(const SessionRule&);
 Result<boost::json::object> team_view(Team&, Services&);
 /// Everything the ledger has on a message key (or the beginning of one) or a request id: messages, asks, shutdowns,

@@ -105,6 +105,7 @@ ReloadReport PollLoop::reload(std::vector<config::TeamConfig> configs) {
       let_go(name);
     } else if (*before != *after) {
       team->reconfigure(*after);
+      for (auto& ask : team->asks().judge_again()) report.answered.emplace_back(name, std::move(ask));
     }
   }
   configs_ = std::move(configs);

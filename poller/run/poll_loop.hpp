@@ -22,6 +22,7 @@ namespace inbox_poller::poller {
 struct ReloadReport {
   std::vector<std::string> added, removed, changed;
   std::vector<std::string> restart;  // settings that were changed in the files and hold only after a restart
+  std::vector<std::pair<std::string, handlers::Ask>> answered = {};  // open asks that the new rules decided, by team
 };
 
 class PollLoop {

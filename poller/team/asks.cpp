@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "handlers/ask.hpp"
 #include "handlers/ask_block.hpp"
 #include "handlers/ask_kind.hpp"
 #include "handlers/ask_route.hpp"
+#include "handlers/like.hpp"
 #include "handlers/subject.hpp"
 
 namespace inbox_poller::poller {
@@ -187,6 +189,22 @@ const handlers::Ask* Asks::find(AskKind kind, const std::string& id) const {
 std::variant<Asks::Taken, Asks::Refusal> Asks::answer(const handlers::Ask& request, const handlers::Answer& answer,
                                                       bool always) {
   return decide(request, answer, always);
+}
+
+std::vector<handlers::Ask> Asks::judge_again() {
+  std::vector<handlers::Ask> answered;
+  for (auto& request : open()) {
+    const auto verdict = handlers::ruled(request, folder_of(request), context_.view());
+    if (!verdict) continue;
+    handlers::Answer answer;
+    answer.event = verdict->action == config::Action::allow ? AskEvent::rule_allows : AskEvent::rule_denies;
+    answer.by = "rule";
+    answer.reason = handlers::reason_of(*verdict);
+    request.rule = verdict->rule;
+    auto outcome = decide(request, answer, false);
+    if (auto* taken = std::get_if<Taken>(&outcome)) answered.push_back(std::move(taken->request));
+  }
+  return answered;
 }
 
 std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Ask& request, const handlers::Answer& answer,

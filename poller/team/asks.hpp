@@ -50,6 +50,10 @@ class Asks {
   /// An answer of the lead or a person. With `always` an approval also becomes a rule for the session.
   std::variant<Taken, Refusal> answer(const handlers::Ask&, const handlers::Answer&, bool always);
 
+  /// Judges all open asks by the rules as they are now. Those that one of them allows or denies are answered by it, like
+  /// a fresh ask; they are returned. A fault leaves an ask open.
+  std::vector<handlers::Ask> judge_again();
+
   /// Wishes to stop that were granted since the last call: their shutdowns are to be begun.
   std::vector<handlers::Ask> take_granted_stops() { return std::exchange(granted_stops_, {}); }
 

@@ -121,10 +121,11 @@ Result<std::optional<LeadVerdict>> LeadAsks::decision(const Ask& request) {
   if (handlers::is_open(decided.state)) return std::optional<LeadVerdict>();
   if (decided.state == AskState::withdrawn)
     return std::optional(LeadVerdict{config::Action::ask, decided.rule, decided.reason, {}});
+  const bool by_rule = decided.decided_by == "rule";
   if (decided.state != AskState::approved)
     return std::optional(LeadVerdict{
-        config::Action::deny, decided.rule, decided.reason, {}, decided.state == AskState::denied});
-  LeadVerdict allowed{config::Action::allow, decided.rule, decided.reason, {}, true};
+        config::Action::deny, decided.rule, decided.reason, {}, decided.state == AskState::denied && !by_rule});
+  LeadVerdict allowed{config::Action::allow, decided.rule, decided.reason, {}, !by_rule};
   // Approved with another input: that is what the row holds now (Asks::decide).
   if (handlers::digest_of({decided.subject, decided.body}) != decided.content_hash)
     allowed.updated_input = decided.body;

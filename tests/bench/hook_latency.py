@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long `inbox-poller hook` takes, from its start to its end, as the lead's client sees it: a process for each event.
 
-Not a test: it judges nothing. The figures in docs/leads.md come from here. Use a release build on a quiet machine:
+Not a test: it judges nothing. The figures in docs/dev/hooks.md come from here. Use a release build on a quiet machine:
 
   cmake --preset release && cmake --build --preset release
   python3 -B tests/bench/hook_latency.py build/release/inbox-poller

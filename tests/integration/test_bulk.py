@@ -13,7 +13,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import wait_for
+from daemon import team_toml, wait_for, write_private
 
 SECRET = "ghp_0123456789abcdef0123456789abcdef0123"
 
@@ -155,6 +155,72 @@ class Bulk(ProcessTest):
         self.team.say("ada", wire.plan_request("ada", self.team, "# Plan", request_id="plan-1"))
         self.pending(1)
         self.daemon.cli("approve", "--like", "plan-1", "--yes", expect=1)
+
+    def by_rule(self, *numbers):
+        """Who decided these: the rule, or nobody yet."""
+        decided = {d["request_id"]: "%s %s %s" % (d["state"], d["decided_by"], d["rule"])
+                   for d in self.daemon.ask("decisions", limit=1000)["decisions"]}
+        return [decided.get("perm-%d-ada" % n, "open") for n in numbers]
+
+    def test_a_rule_that_comes_later_answers_the_asks_that_it_covers_and_no_other(self):
+        self.begin()
+        for number, command in enumerate(("make one", "make two", "make three && dd x", "ls", "ls", "dd y")):
+            self.say("ada", command, number)
+        self.pending(6)
+        told = self.daemon.cli("allow", "Bash(make:*)").stdout
+        self.assertIn("2 open asks are answered by the rules as they are now:\n", told)
+        self.assertIn("  approved: permission perm-1-ada of ada (Bash: make two), by Bash(make:*)\n", told)
+        allowed = "approved rule Bash(make:*)"
+        self.assertEqual(self.by_rule(*range(6)), [allowed, allowed, "open", "open", "open", "open"])
+        for number in (0, 1):
+            wait_for("its answer", lambda number=number: self.team.replies("ada", "perm-%d-ada" % number))
+        self.assertNotIn("answered", self.daemon.cli("allow", "Bash(make:*)").stdout)
+
+        told = self.daemon.cli("approve", "perm-3-ada", "perm-4-ada", "--always").stdout
+        self.assertIn("1 open ask is answered by the rules as they are now:\n", told)
+        self.assertTrue(told.endswith("2 of 2 answered\n"), told)
+        self.assertEqual(self.by_rule(4), ["approved rule Bash(ls)"])
+
+        self.daemon.kill()  # what was decided so stands
+        self.daemon.start()
+        self.pending(2)
+        write_private(self.daemon.configs[0], open(self.daemon.configs[0]).read().replace(
+            "deny = [", 'deny = ["Bash(dd:*)", ', 1))
+        told = self.daemon.cli("reload").stdout
+        self.assertIn("  denied: permission perm-5-ada of ada (Bash: dd y), by Bash(dd:*)\n", told)
+        self.assertEqual(self.by_rule(0, 2, 5), [allowed, "denied rule Bash(dd:*)", "denied rule Bash(dd:*)"])
+
+    def test_a_default_that_comes_with_a_reload_answers_nobody_who_waits(self):
+        self.begin()
+        self.say("ada", "make one", 1)
+        self.pending(1)
+        write_private(self.daemon.configs[0], team_toml(self.team, team_more='i_understand = ["default-allow"]\n').replace(
+            "[permissions]\n", '[permissions]\ndefault = "allow"\n', 1))
+        self.daemon.cli("reload")
+        self.say("ada", "make two", 2)
+        wait_for("the next one is answered", lambda: self.by_rule(2) != ["open"])
+        self.assertEqual(self.by_rule(1), ["open"])
+
+    def test_an_id_means_the_team_that_is_served_where_another_with_it_is_not(self):
+        self.begin()
+        other = self.make_team("other", members=("ada",))
+        path = str(self.folder / "other.toml")
+        write_private(path, team_toml(other))
+        self.daemon.stop()
+        self.daemon.configs.append(path)
+        self.daemon.start()
+        for team in (self.team, other):
+            ask = wire.permission_request("ada", "Bash", {"command": "make it"}, request_id="perm-7-ada")
+            team.say("ada", ask if isinstance(ask, str) else json.dumps(ask))
+        self.pending(2)
+        self.assertIn("several asks have this id", self.daemon.cli("approve", "perm-7-ada", expect=1).stderr)
+        os.rename(str(other.folder), str(self.folder / "gone"))
+        wait_for("it is let go", lambda: len(self.daemon.ask("status")["teams"]) == 1)
+        self.assertIn("approved: permission perm-7-ada of ada", self.daemon.cli("approve", "perm-7-ada").stdout)
+        again = self.daemon.cli("approve", "perm-7-ada", expect=1).stderr
+        self.assertIn("is already approved", again)
+        self.assertNotIn("not served", again)
+        self.assertIn("not served", self.daemon.cli("approve", "perm-7-ada", "--team", "other", expect=1).stderr)
 
 
 if __name__ == "__main__":

@@ -301,7 +301,7 @@ class Completion(Newcomer):
         self.assertEqual((done.stdout, done.stderr), ("install\n", ""))
 
     def test_zsh_and_fish_complete_a_word(self):
-        """Where they are: `deploy/install-deps shells`."""
+        """Where they are: `deploy/install-deps test` installs them."""
         (self.folder / "bin").mkdir()
         (self.folder / "bin" / "inbox-poller").symlink_to(os.path.abspath(self.program))
         env = dict(self.env, PATH="%s:/usr/bin:/bin" % (self.folder / "bin"), TERM="dumb")

@@ -15,6 +15,7 @@ import pathlib
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,7 +105,8 @@ def the_same(text, home):
     text = re.sub(r"\b(process|pid) \d+", r"\1 N", text)
     text = re.sub(r"running for \w+", "running for N", text)
     text = re.sub(r"  by \w+", "  by YOU", text)
-    text = re.sub(r"\b\d+(\.\d+)?( ms| s|s ago)\b", r"N\2", text)
+    text = re.sub(r"  after \d[\d.]* (ms|s|min \d+ s)\b", "  after N", text)
+    text = re.sub(r"asked \w+( \w+)? ago", "asked N ago", text)
     text = re.sub(r"denied in \S+( \S+)? unless", "denied in N unless", text)
     text = re.sub(r"InboxPoller \d[\d.]*|version \d[\d.]*", lambda found: found[0].split()[0] + " V", text)
     return re.sub(r"\b[0-9a-f]{8,64}\b", "KEY", text)
@@ -121,7 +123,10 @@ def main():
     program, folder = options.program, pathlib.Path(options.folder).resolve()
     home, OWNER = options.home or str(folder), options.owner
     env = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "CLAUDE", "TMUX", "INBOX_"))}
-    env.update(HOME=home, TERM="dumb", NO_COLOR="1", LC_ALL="C.UTF-8", PATH="/nonexistent")
+    programs = folder / ".only"  # nothing but what is in every system: which clients are here is not asked
+    programs.mkdir(mode=0o700)
+    (programs / "diff").symlink_to(shutil.which("diff") or "/usr/bin/diff")
+    env.update(HOME=home, TERM="dumb", NO_COLOR="1", LC_ALL="C.UTF-8", PATH=str(programs))
     teams = folder / ".claude" / "teams"
     for name, workers in (("parser", ("ada", "bob")), ("docs", ("carl",))):
         make_team(teams, name, workers)
@@ -133,6 +138,8 @@ def main():
 
     daemon = Terminal([program, "run"], env)
     daemon.wait_for("What happens, line by line:")
+    for name in ("docs", "parser"):
+        daemon.wait_for(" %s  roster.appeared" % name)
     init = Terminal([program, "init"], env)
     place = 0
     for question, answer in ANSWERS:

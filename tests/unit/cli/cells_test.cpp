@@ -36,6 +36,7 @@ TEST_CASE("letters take one cell, what may be wide takes two, a colour takes non
   CHECK(cells("") == 0);
   CHECK(cells("abc") == 3);
   CHECK(cells("Zoë “quoted” … –") == 16);
+  CHECK(cells("→ ≤ ⇒ ▲") == 8);  // the last is a picture to some
   CHECK(cells("日本") == 4);
   CHECK(cells("😀") == 2);
   CHECK(cells("\x1b[1;33mloud\x1b[0m") == 4);

@@ -236,11 +236,11 @@ TEST_CASE("the second answer is turned away with who decided first, what and whe
       std::string::npos);
 }
 
-TEST_CASE("rules do not decide an ask that already waits for a person") {
+TEST_CASE("a rule that only asks does not decide an ask that already waits for a person") {
   const Team team;
-  const NotTaken problem = not_taken(team, pending(team, tool), answer(AskEvent::rule_allows));
+  const NotTaken problem = not_taken(team, pending(team, tool), answer(AskEvent::rule_asks));
   CHECK(problem.code == "request.not_applicable");
-  CHECK(problem.reason == "permission request perm-1-aaaaaaa of w1 is pending; rule_allows does not apply to it now");
+  CHECK(problem.reason == "permission request perm-1-aaaaaaa of w1 is pending; rule_asks does not apply to it now");
 }
 
 TEST_CASE("for every state and event: a decision is made only where the table says so, and only an approval says yes") {

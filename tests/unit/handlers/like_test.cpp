@@ -1,6 +1,8 @@
 // The rule that an ask would give, and what it covers.
 #include "handlers/like.hpp"
 
+#include "handlers/lead_permission.hpp"
+
 #include "tests/unit/handlers/team.hpp"
 
 namespace inbox_poller::handlers {
@@ -46,6 +48,45 @@ TEST_CASE("where no rule can be made nothing is alike") {
   const Team team;
   for (const auto& ask : {pending(team, plan_ask("p")), command(team, "echo $HOME")})
     CHECK(std::get<NotTaken>(rule_like(ask, team.view())).code == "rule.none_safe");
+}
+
+TEST_CASE("an ask that waits is decided by a rule that speaks about it, and by nothing else") {
+  Team team;
+  const auto make = command(team, "make check"), both = command(team, "make check && rm x");
+  const auto host = pending(team, sandbox_ask("a.example"));
+  const auto action = [&](const Ask& ask, std::string_view cwd = "/repo") {
+    const auto verdict = ruled(ask, cwd, team.view());
+    return verdict ? std::string(config::to_string(verdict->action)) + " " + verdict->rule : std::string("none");
+  };
+  const auto plan = pending(team, plan_ask("p")), other = pending(team, sandbox_ask("b.example"));
+  team.config.permissions.default_action = config::Action::allow;  // a default answers who asks, not who waits
+  team.config.sandbox.default_action = config::Action::allow;
+  team.config.plans.decision = config::Action::allow;
+  for (const auto& ask : {make, both, host, plan}) CHECK(action(ask) == "none");
+
+  team.config.permissions.rules.allow = {rule("Bash(make check)")};
+  team.config.sandbox.hosts.allow = {*config::parse_host_pattern("a.example")};
+  CHECK(action(make) == "allow Bash(make check)");
+  CHECK(action(both) == "none");  // of two parts one is nobody's
+  CHECK(action(host) == "allow a.example");
+  CHECK(action(other) == "none");
+  CHECK(action(plan) == "none");
+  auto preview = make;
+  preview.subject += preview_mark;
+  team.config.permissions.rules.allow.push_back(rule("Bash"));
+  CHECK(action(preview) == "none");
+
+  team.config.permissions.rules.ask = {rule("Bash(make:*)")};
+  CHECK(action(make) == "none");  // a rule that asks keeps it waiting
+  team.config.permissions.rules.deny = {rule("Bash(rm:*)")};
+  CHECK(action(both) == "deny Bash(rm:*)");
+
+  for (const auto stance : {Stance::observer, Stance::stopped}) {
+    team.standing.stance = stance;
+    CHECK(action(both) == "none");
+  }
+  team.standing.stance = Stance::front;
+  CHECK(action(both) == "deny Bash(rm:*)");
 }
 
 }  // namespace inbox_poller::handlers

@@ -1,0 +1,220 @@
+#include "poller/cli/top/curses_screen.hpp"
+
+#ifndef INBOX_POLLER_CURSES
+
+namespace inbox_poller::poller::cli {
+
+Result<std::unique_ptr<CursesScreen>> CursesScreen::open(bool /*colours*/) {
+  return Error{"curses.missing",
+               "this build is without the console: it was made where ncurses (Debian: libncurses-dev) was missing; "
+               "`inbox-poller pending --watch` takes answers by key, too"};
+}
+
+}  // namespace inbox_poller::poller::cli
+
+#else
+
+#define NCURSES_NOMACROS 1
+#define NCURSES_WIDECHAR 1
+#include <curses.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
+
+#include "poller/cli/console.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace {
+
+constexpr int paste_begins = KEY_MAX - 2, paste_ends = KEY_MAX - 1;
+constexpr short loud_pair = 1;
+
+std::string utf8_of(wint_t value) {
+  std::string text;
+  const auto point = static_cast<unsigned long>(value);
+  const auto add = [&](unsigned long byte) { text += static_cast<char>(byte); };
+  if (point < 0x80) {
+    add(point);
+  } else if (point < 0x800) {
+    add(0xC0U | (point >> 6U));
+    add(0x80U | (point & 0x3FU));
+  } else if (point < 0x10000) {
+    add(0xE0U | (point >> 12U));
+    add(0x80U | ((point >> 6U) & 0x3FU));
+    add(0x80U | (point & 0x3FU));
+  } else {
+    add(0xF0U | (point >> 18U));
+    add(0x80U | ((point >> 12U) & 0x3FU));
+    add(0x80U | ((point >> 6U) & 0x3FU));
+    add(0x80U | (point & 0x3FU));
+  }
+  return text;
+}
+
+class Curses final : public CursesScreen {
+ public:
+  explicit Curses(SCREEN* screen, bool colours) : screen_(screen) {
+    ::set_term(screen_);
+    ::cbreak();
+    ::noecho();
+    ::nonl();
+    ::curs_set(0);
+    ::keypad(stdscr, TRUE);
+    ::nodelay(stdscr, TRUE);
+    ::set_escdelay(25);
+    ::define_key("\x1b[200~", paste_begins);
+    ::define_key("\x1b[201~", paste_ends);
+    if (colours && ::has_colors()) {
+      ::start_color();
+      ::use_default_colors();
+      ::init_pair(loud_pair, COLOR_YELLOW, -1);
+      coloured_ = true;
+    }
+    brackets(true);
+  }
+  Curses(const Curses&) = delete;
+  Curses& operator=(const Curses&) = delete;
+  ~Curses() override {
+    leave();
+    ::delscreen(screen_);
+  }
+
+  [[nodiscard]] ScreenSize size() const override {
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0)
+      return {getmaxy(stdscr), getmaxx(stdscr)};
+    return {size.ws_row, size.ws_col};
+  }
+
+  void draw(const std::vector<Top::Line>& lines) override {
+    if (away_) brackets(true);
+    away_ = false;
+    ::werase(stdscr);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const attr_t how = attributes(lines[i].look);
+      ::wattrset(stdscr, static_cast<int>(how));
+      mvwaddstr(stdscr, static_cast<int>(i), 0, lines[i].text.c_str());
+      if (lines[i].look == Top::Look::selected || lines[i].look == Top::Look::head)
+        for (int at = getcurx(stdscr); getcury(stdscr) == static_cast<int>(i) && at < getmaxx(stdscr); ++at)
+          ::waddch(stdscr, ' ');
+      ::wattrset(stdscr, 0);
+    }
+    ::wrefresh(stdscr);
+  }
+
+  std::vector<TopKey> keys() override {
+    std::vector<TopKey> keys;
+    wint_t value = 0;
+    for (int got = ::wget_wch(stdscr, &value); got != ERR; got = ::wget_wch(stdscr, &value))
+      take(got == KEY_CODE_YES, value, keys);
+    return keys;
+  }
+
+  void resized() override {
+    const ScreenSize now = size();
+    ::resizeterm(now.rows, now.columns);
+    ::clearok(curscr, TRUE);
+  }
+
+  void leave() override {
+    if (away_) return;
+    away_ = true;
+    brackets(false);
+    ::endwin();
+  }
+
+ private:
+  /// Pasted text comes marked as such.
+  static void brackets(bool on) {
+    std::fputs(on ? "\x1b[?2004h" : "\x1b[?2004l", stdout);
+    std::fflush(stdout);
+  }
+
+  [[nodiscard]] attr_t attributes(Top::Look look) const {
+    switch (look) {
+      case Top::Look::plain: return A_NORMAL;
+      case Top::Look::title: return A_BOLD;
+      case Top::Look::head: return A_UNDERLINE;
+      case Top::Look::selected: return A_REVERSE;
+      case Top::Look::marked: return A_BOLD;
+      case Top::Look::loud: return A_BOLD | (coloured_ ? static_cast<attr_t>(COLOR_PAIR(loud_pair)) : 0);
+      case Top::Look::quiet: return A_DIM;
+    }
+    return A_NORMAL;
+  }
+
+  void take(bool is_function, wint_t value, std::vector<TopKey>& keys) {
+    using Kind = TopKey::Kind;
+    if (is_function && static_cast<int>(value) == paste_begins) {
+      pastes_ = true;
+      pasted_.clear();
+    } else if (is_function && static_cast<int>(value) == paste_ends) {
+      if (std::exchange(pastes_, false)) keys.push_back({Kind::paste, pasted_});
+    } else if (pastes_) {
+      constexpr std::size_t most = 4096;
+      if (!is_function && pasted_.size() < most) pasted_ += utf8_of(value);
+    } else if (is_function) {
+      if (const auto kind = kind_of(static_cast<int>(value))) keys.push_back({*kind, {}});
+    } else if (value == '\r' || value == '\n') {
+      keys.push_back({Kind::enter, {}});
+    } else if (value == '\t') {
+      keys.push_back({Kind::tab, {}});
+    } else if (value == 27) {
+      keys.push_back({Kind::escape, {}});
+    } else if (value == 127 || value == 8) {
+      keys.push_back({Kind::backspace, {}});
+    } else if (value == 21) {
+      keys.push_back({Kind::erase_line, {}});
+    } else if (value == 6 || value == 2) {  // Ctrl-F, Ctrl-B
+      keys.push_back({value == 6 ? Kind::page_down : Kind::page_up, {}});
+    } else if (value >= 0x20) {
+      keys.push_back({Kind::text, utf8_of(value)});
+    }
+  }
+
+  static std::optional<TopKey::Kind> kind_of(int code) {
+    using Kind = TopKey::Kind;
+    switch (code) {
+      case KEY_UP: return Kind::up;
+      case KEY_DOWN: return Kind::down;
+      case KEY_LEFT: return Kind::left;
+      case KEY_RIGHT: return Kind::right;
+      case KEY_PPAGE: return Kind::page_up;
+      case KEY_NPAGE: return Kind::page_down;
+      case KEY_HOME: return Kind::home;
+      case KEY_END: return Kind::end;
+      case KEY_ENTER: return Kind::enter;
+      case KEY_BACKSPACE: return Kind::backspace;
+      default: return std::nullopt;
+    }
+  }
+
+  SCREEN* screen_;
+  bool coloured_ = false;
+  bool away_ = false;
+  bool pastes_ = false;
+  std::string pasted_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CursesScreen>> CursesScreen::open(bool colours) {
+  // What we print is UTF-8; the environment of a unit or a test may name no locale.
+  if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX < 4)
+    if (std::setlocale(LC_CTYPE, "C.UTF-8") == nullptr) std::setlocale(LC_CTYPE, "en_US.UTF-8");
+  SCREEN* screen = ::newterm(nullptr, stdout, stdin);
+  if (screen == nullptr) {
+    const char* kind = std::getenv("TERM");
+    return Error{"terminal.unknown", std::string("nothing is known of terminals of the kind \"") +
+                                         (kind == nullptr ? "" : kind) + "\" (TERM); try TERM=xterm"};
+  }
+  return std::unique_ptr<CursesScreen>(new Curses(screen, colours));
+}
+
+}  // namespace inbox_poller::poller::cli
+
+#endif

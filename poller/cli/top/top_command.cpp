@@ -1,0 +1,220 @@
+// `top` on its terminal: one loop for keys, signals and the daemon. What all that means is top.cpp's business.
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+
+#include "poller/changes.hpp"
+#include "poller/cli/command.hpp"
+#include "poller/cli/loop.hpp"
+#include "poller/cli/top/curses_screen.hpp"
+#include "poller/pause.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr milliseconds draw_again{1000};   // ages
+constexpr milliseconds look_again{5000};   // what only the time changes
+constexpr milliseconds between_looks{100};
+constexpr milliseconds after_failure{1000};
+constexpr milliseconds top_connecting{2000};
+constexpr milliseconds one_wait = std::chrono::minutes(5);
+constexpr int most_rows = 200;  // of chat and decisions
+
+class TopLoop {
+ public:
+  TopLoop(Context& context, std::string socket, std::unique_ptr<CursesScreen> screen, Top::Options options)
+      : context_(context),
+        socket_(std::move(socket)),
+        screen_(std::move(screen)),
+        top_(std::move(options)),
+        signals_(loop_, {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH}, [this](int number) { obey(number); }),
+        input_(loop_, context.console.in(), Descriptor::Kind::wait_read, [this] { read_keys(); }) {}
+
+  ExitCode run() {
+    const auto ended = [](std::exception_ptr failure) {
+      if (failure) std::rethrow_exception(failure);
+    };
+    asio::co_spawn(loop_, hear(), ended);
+    asio::co_spawn(loop_, talk(), ended);
+    auto draw_at = steady_clock::now();
+    while (!left_ && !top_.over()) {
+      screen_->draw(top_.frame(screen_->size(), now_ms()));
+      input_.await();
+      draw_at = steady_clock::now() + draw_again;
+      loop_.run_one_until(draw_at);
+      while (loop_.poll_one() > 0) {
+      }
+    }
+    screen_->leave();
+    return left_.value_or(ExitCode::done);
+  }
+
+ private:
+  asio::awaitable<Result<json::object>> ask(ControlClient client, std::string verb, json::object fields) {
+    fields["verb"] = verb;
+    if (!context_.team.empty() && verb != "changes" && !fields.contains("team")) fields["team"] = context_.team;
+    auto asking = client.ask(std::move(fields));
+    Result<json::object> answer = co_await std::move(asking);
+    if (!answer || flag_of(*answer, "ok")) co_return answer;
+    co_return Error{raw_text_of(*answer, "code"), raw_text_of(*answer, "message")};
+  }
+
+  /// Hears what changes, and says so to talk().
+  asio::awaitable<void> hear() {
+    long long version = 0;
+    for (;;) {
+      auto client = ControlClient::connect(loop_, socket_, top_connecting);
+      while (client) {
+        auto asking = ask(*client, "changes", {{"since", version}, {"wait_ms", one_wait.count()}});
+        const auto answer = co_await std::move(asking);
+        if (!answer) break;
+        version = number_of(*answer, "version");
+        const auto& changed = answer->at("changed").as_array();
+        for (const auto& area : changed) is_stale_ = is_stale_ || area.is_string();
+        if (!changed.empty()) wake_.raise();
+      }
+      is_stale_ = true;  // talk() finds out why
+      wake_.raise();
+      co_await pause(after_failure);
+    }
+  }
+
+  /// Sends answers, and fetches what is looked at.
+  asio::awaitable<void> talk() {
+    std::optional<ControlClient> client;
+    auto look_at = steady_clock::now();
+    TopPage shown = TopPage::log;
+    for (;;) {
+      const auto seen = wake_.count();
+      if (!client) {
+        auto connected = ControlClient::connect(loop_, socket_, top_connecting);
+        if (connected) client = *connected;
+        if (!connected) top_.got(TopPage::asks, Context::advised(connected.error()));
+      }
+      if (client) {
+        bool ours = false;
+        for (auto request = top_.take_request(); request; request = top_.take_request()) {
+          auto asking = ask(*client, request->verb, request->fields);
+          const auto answer = co_await std::move(asking);
+          top_.answered(*request, answer);
+          ours = true;
+        }
+        const bool due = steady_clock::now() >= look_at || shown != top_.page();
+        if (ours || due || std::exchange(is_stale_, false)) {
+          look_at = steady_clock::now() + look_again;
+          shown = top_.page();
+          auto looking = look(*client);
+          if (!co_await std::move(looking)) client.reset();
+        }
+      }
+      co_await wake_.wait(seen, client ? look_again : after_failure);
+      if (top_waits_ == 0) co_await pause(between_looks);
+      top_waits_ = 0;
+    }
+  }
+
+  /// Fetches the asks, and what else is on the screen. False when the connection is of no use any more.
+  asio::awaitable<bool> look(ControlClient client) {
+    for (const TopPage page : {TopPage::asks, top_.page()}) {
+      if (page == TopPage::asks && asked_asks_) continue;
+      asked_asks_ = page == TopPage::asks;
+      json::object fields;
+      if (page == TopPage::chat || page == TopPage::log) fields["limit"] = most_rows;
+      auto asking = ask(client, std::string(verb_of(page)), std::move(fields));
+      const auto answer = co_await std::move(asking);
+      top_.got(page, answer);
+      if (!answer) {
+        asked_asks_ = false;
+        co_return false;
+      }
+    }
+    asked_asks_ = false;
+    co_return true;
+  }
+
+  void read_keys() {
+    const auto keys = screen_->keys();
+    for (const TopKey& key : keys) {
+      top_.press(key, now_ms());
+      if (top_.over()) return;
+    }
+    if (!keys.empty()) {
+      top_waits_ = 1;  // somebody waits
+      wake_.raise();
+    }
+    if (keys.empty() && ::isatty(context_.console.in()) == 0) left_ = ExitCode::failed;  // the terminal is gone
+  }
+
+  void obey(int number) {
+    if (number == SIGTSTP) {
+      screen_->leave();
+      ::kill(::getpid(), SIGSTOP);
+    } else if (number == SIGWINCH || number == SIGCONT) {
+      screen_->resized();
+    } else {
+      left_ = ExitCode::done;
+    }
+  }
+
+  Context& context_;
+  const std::string socket_;
+  asio::io_context loop_{1};
+  std::unique_ptr<CursesScreen> screen_;
+  Top top_;
+  Signals signals_;
+  Descriptor input_;
+  Signal wake_;
+  bool is_stale_ = true;
+  bool asked_asks_ = false;
+  int top_waits_ = 0;
+  std::optional<ExitCode> left_;
+};
+
+ExitCode top(Context& context, bool confirm) {
+  if (context.json || !Terminal::usable(context.console.in(), context.console.out())) {
+    context.console.complain("top talks to a person at a terminal; for a program there is `inbox-poller pending --json`");
+    return ExitCode::usage;
+  }
+  const auto socket = context.socket_path();
+  if (!socket) return context.fail(socket.error());
+  if (const auto first = context.ask("pending"); !first) return context.fail(first.error());
+  const char* refused = std::getenv("NO_COLOR");
+  auto screen = CursesScreen::open(refused == nullptr || *refused == '\0');
+  if (!screen) return context.fail(screen.error());
+  return TopLoop(context, *socket, std::move(*screen), {user_name(), confirm}).run();
+}
+
+}  // namespace
+
+void declare_top(CLI::App& command, Context& context) {
+  explain(command,
+          "Stays on the terminal and shows what goes on, as it changes: the open asks, teams, workers, chat, and\n"
+          "who decided what. Keys: j and k or the arrows, Enter for all of a row, / for a filter, 1 to 5 for the\n"
+          "pages, ? for the rest, q leaves.\n\n"
+          "a approves, A approves and adds the rule that covers it (shown before), d denies, D denies with a\n"
+          "reason; Space marks several. Each asks back with all of what would be run, y is the yes. What was not\n"
+          "shown to its end is not approved, and a key counts only for what has been in view for 400 ms.\n\n"
+          "Examples:\n"
+          "  inbox-poller top\n"
+          "  inbox-poller top --team demo");
+  auto confirm = std::make_shared<bool>(true);
+  command.add_flag_callback(
+      "--no-confirm", [confirm] { *confirm = false; },
+      "Do not ask back where all of one ask is on the screen (after Enter): a approves it");
+  command.callback([confirm, &context] { context.exit_code = top(context, *confirm); });
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,203 @@
+"""`inbox-poller top` in a real terminal (tmux): what stays selected, what asks back, what is answered, and at which size."""
+
+import os
+import re
+import shlex
+import signal
+import time
+import unicodedata
+import unittest
+
+import team as wire
+from case import ProcessTest
+from daemon import wait_for
+
+
+def cells(line):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+class Console(ProcessTest):
+    def setUp(self):
+        super().setUp()
+        self.team = self.make_team()
+        self.start_daemon(self.team)
+        self.tmux = self.start_tmux()
+
+    def begin(self, *options, columns=100, rows=20, environment=("LC_ALL=C.UTF-8",)):
+        line = shlex.join(["env", "USER=carol", *environment, self.daemon.program, "top", "--socket", self.daemon.socket, *options])
+        self.pane = self.tmux.start("sh", "-c", line + "; echo left $?; sleep 300")
+        self.tmux.run("resize-window", "-t", self.pane, "-x", str(columns), "-y", str(rows))
+        self.shows("[1 asks")
+
+    def screen(self):
+        return self.tmux.run("capture-pane", "-p", "-t", self.pane)
+
+    def shows(self, *parts):
+        wait_for("the screen shows %r" % (parts,), lambda: all(part in self.screen() for part in parts), 20)
+        return self.screen()
+
+    def press(self, *keys):
+        self.tmux.run("send-keys", "-t", self.pane, *keys)
+
+    def answer_by(self, key, *parts):
+        """A key that answers, as somebody presses it who reads first; once more where it was too soon. Where it was heard it is no
+        key any more."""
+        def pressed():
+            time.sleep(0.45)
+            self.press(key)
+            until = time.monotonic() + 2
+            while time.monotonic() < until and "too soon" not in self.screen():
+                if all(part in self.screen() for part in parts):
+                    return True
+            return False
+        wait_for("%s shows %r" % (key, parts), pressed, 20)
+        return self.screen()
+
+    def in_a_burst(self, *keys):
+        """Keys that are all there when the program reads the first of them."""
+        shell = self.tmux.panes()[self.pane]
+        with open("/proc/%d/task/%d/children" % (shell, shell), encoding="ascii") as children:
+            program = int(children.read().split()[0])
+        os.kill(program, signal.SIGSTOP)
+        self.press(*keys)
+        time.sleep(0.2)
+        os.kill(program, signal.SIGCONT)
+
+    def selected(self):
+        return next((line for line in self.screen().splitlines() if line.startswith(">")), "")
+
+    def ask(self, number, command):
+        self.team.say("ada", wire.permission_request("ada", "Bash", {"command": command}, "perm-%d" % number))
+
+    def states(self):
+        return {d["request_id"]: (d["state"], d["decided_by"]) for d in self.daemon.ask("decisions", limit=1000)["decisions"]}
+
+    def test_an_ask_is_answered_once_by_whoever_said_yes_to_what_would_run(self):
+        self.begin()
+        self.shows("nothing is waiting for an answer")
+        for number, command in enumerate(("make deploy", "ls -l")):
+            self.ask(number, command)
+            self.pending_id("perm-%d" % number)
+        self.shows("> perm-0", "Bash: ls -l")  # by itself
+        self.press("j")
+        self.shows("> perm-1")
+        self.answer_by("a", "| ls -l", "approve permission perm-1?")
+        self.press("n")
+        self.shows("nothing was done", "> perm-1")
+        self.answer_by("a", "approve permission perm-1?")
+        self.answer_by("y", "approved: Bash: ls -l of ada", "[1 asks 1]")
+        self.assertEqual(self.states(), {"perm-1": ("approved", "carol")})
+        self.answer_by("d", "deny permission perm-0?")
+        self.daemon.cli("deny", "perm-0", "--by", "bob", "--reason", "not today")
+        self.shows("nothing was done", "nothing is waiting")
+        self.press("y", "5")
+        self.shows("[5 log]", "bob")
+        self.assertEqual(self.states()["perm-0"], ("denied", "bob"))
+        self.press("q")
+        self.shows("left 0")
+        self.assertNotIn("[5 log]", self.screen())
+
+    def test_the_selection_stays_while_rows_come_in_above_it(self):
+        for number in range(3):
+            self.ask(number, "echo %d" % number)  # a rule of the team answers these
+        wait_for("they are decided", lambda: len(self.states()) == 3)
+        self.begin()
+        self.press("5")
+        self.shows("Bash: echo 2")
+        self.press("j")
+        wait_for("the second row", lambda: "echo 1" in self.selected())
+        for number in range(3, 33):
+            self.ask(number, "echo %d" % number)
+        wait_for("they are decided", lambda: len(self.states()) == 33)
+        self.press("k")
+        wait_for("the one above it is another now", lambda: "echo 2" in self.selected())
+        self.press("g")
+        wait_for("the newest", lambda: "echo 32" in self.selected())
+        self.ask(33, "echo 33")
+        wait_for("who looks at the newest sees the next one", lambda: "echo 33" in self.selected())
+        self.press("G")
+        wait_for("the last row", lambda: "echo 0" in self.selected())
+
+    def test_keys_typed_in_a_hurry_answer_nothing(self):
+        self.ask(1, "make one")
+        self.pending_id("perm-1")
+        self.begin()
+        self.shows("> perm-1")
+        time.sleep(0.6)
+        self.in_a_burst("a", "y", "y", "y")
+        self.shows("too soon", "approve permission perm-1?")
+        self.press("Escape")
+        self.shows("nothing was done")
+        self.in_a_burst("Enter", "a", "y", "a")
+        self.shows("too soon", "| make one")
+        self.assertEqual(self.states(), {})
+        self.assertIn("perm-1", [a["request_id"] for a in self.daemon.ask("pending")["asks"]])
+
+    def test_a_long_or_hostile_command_is_seen_to_its_end_on_a_small_screen_first(self):
+        for number, command in enumerate(("make 漢字漢字漢字漢字漢字漢字 → ok", "\x1b[2J\x1b]0;owned\x07\u202e ls",
+                                          "".join("make %d\n" % n for n in range(1, 31)) + "dd if=/dev/zero")):
+            self.ask(number, command)
+            self.pending_id("perm-%d" % number)
+        self.begin()
+        written = self.folder / "written"
+        self.tmux.run("pipe-pane", "-t", self.pane, "cat > " + shlex.quote(str(written)))
+        self.tmux.run("resize-window", "-t", self.pane, "-x", "60", "-y", "8")
+        shown = self.shows("> perm-0", "漢字", "perm-1", "quit")
+        self.assertLessEqual(max(map(cells, shown.splitlines())), 60)
+        self.assertLessEqual(len(shown.splitlines()), 8)
+        self.press("j")
+        self.shows("> perm-1")
+        self.press("Enter")
+        self.shows("permission perm-1  team")
+        self.press("Escape")
+        self.shows("> perm-1")
+        self.press("G")
+        self.shows("> perm-2")
+        self.answer_by("a", "approve permission perm-2?", "lines 1 to")
+        self.answer_by("y", "not all of it was shown")
+        for _ in range(40):
+            before = self.screen()
+            if "  asked 20" in before:
+                break
+            self.press("Space")
+            wait_for("more of it", lambda before=before: self.screen() != before)
+        self.answer_by("y", "approved: Bash: make 1")
+        self.assertEqual(self.states(), {"perm-2": ("approved", "carol")})
+        raw = written.read_bytes()
+        self.assertIn("漢字".encode(), raw)
+        self.assertNotIn(b"\x1b]0", raw)
+        self.assertNotIn("\u202e".encode(), raw)
+
+    def test_pages_filter_and_a_daemon_that_comes_back(self):
+        self.ask(1, "make one")
+        self.pending_id("perm-1")
+        self.team.say("bob", "the tests are green")
+        self.begin(environment=("LC_ALL=C.UTF-8", "NO_COLOR=1"))
+        for key, parts in (("2", ("[2 teams]", "demo", "idle")), ("3", ("[3 workers]", "bob")), ("4", ("[4 chat]", "the tests are green"))):
+            self.press(key)
+            self.shows(*parts)
+        self.press("1")
+        self.press("/", "z", "z")
+        self.shows('none of 1 holds "zz"')
+        self.press("Escape")
+        self.shows("> perm-1")
+        self.assertIsNone(re.search("\x1b\\[[0-9;]*3[0-7]m", self.tmux.run("capture-pane", "-e", "-p", "-t", self.pane)))
+        self.daemon.kill()
+        self.shows("no daemon answers")
+        self.answer_by("a", "nothing was done")
+        self.daemon.start()
+        wait_for("it is found", lambda: "no daemon answers" not in self.screen(), 20)
+        self.answer_by("A", "from now on in this session: Bash(make one)", "approve permission perm-1, and always")
+        self.answer_by("y", "from now on: Bash(make one)")
+        self.assertEqual(self.states(), {"perm-1": ("approved", "carol")})
+
+    def test_without_a_terminal_it_is_refused_and_an_unknown_one_is_named(self):
+        self.assertIn("pending --json", self.daemon.cli("top", expect=2).stderr)
+        pane = self.tmux.start("sh", "-c", "TERM=no-such-thing %s top --socket %s; sleep 300" % (
+            shlex.quote(self.daemon.program), shlex.quote(self.daemon.socket)))
+        wait_for("it says so", lambda: '"no-such-thing" (TERM)' in self.tmux.run("capture-pane", "-J", "-p", "-t", pane))
+
+
+if __name__ == "__main__":
+    unittest.main()
