@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What it costs the daemon that a hundred clients wait for changes (`changes`): at rest, and while messages and asks come.
 
-Not a test: it judges nothing. The figures in docs/performance.md come from here. Use a release build on a quiet machine:
+Not a test: it judges nothing. The figures in docs/dev/performance.md come from here. Use a release build on a quiet machine:
 
   cmake --preset release && cmake --build --preset release
   python3 -B tests/bench/watchers.py build/release/inbox-poller
