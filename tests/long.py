@@ -66,6 +66,7 @@ def jobs():
     listed.append(Job("clang-tidy", [sys.executable, "-B", "tests/tidy.py", "--all"]))
     listed.append(process_test("package", "package/test_bare.py", RELEASE))
     listed.append(process_test("jsonl", "integration/test_jsonl.py"))
+    listed.append(process_test("claimers", "integration/test_box.py"))
     fuzz = subprocess.run(["ctest", "--test-dir", str(FUZZ), "-N", "--show-only=json-v1"], capture_output=True, check=True)
     for test in json.loads(fuzz.stdout)["tests"]:
         if not test["name"].startswith("fuzz: "):

@@ -12,8 +12,9 @@ import sqlite3
 import time
 
 from figures import Row, milliseconds, percentile, ratio, summary, times
-from subjects import LEAD, Floor, Lost, Product, Reference, cpu_quiet, cpu_seconds, memory
+from subjects import LEAD, Floor, Lost, Product, Reference, at_rest, cpu_quiet, cpu_seconds, memory
 import team as wire
+from systems import systems
 from tools_recv import tools
 
 CONNECTIONS = 16   # to fetch what many teams were sent; the control socket takes 64
@@ -351,12 +352,6 @@ def idle_cpu(bench, subject, place, seconds):
     return spent, rss
 
 
-def at_rest(pid, seconds):
-    before, begin = cpu_seconds(pid), time.monotonic()
-    time.sleep(seconds)
-    return (cpu_seconds(pid) - before) / (time.monotonic() - begin) * 60, memory(pid)[0]
-
-
 def locks(bench):
     found = {}
     for subject in (product(bench), Reference(bench.tools)):
@@ -481,4 +476,4 @@ def received_all(subject, place, wanted):
 
 
 SCENARIOS = [("latency", message_latency), ("latency-5000", latency_with_history), ("permission", permission), ("drain", drain),
-             ("history", history), ("idle", idle), ("locks", locks), ("scale", scale), ("tools", tools)]
+             ("history", history), ("idle", idle), ("locks", locks), ("scale", scale), ("tools", tools), ("systems", systems)]

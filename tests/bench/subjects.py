@@ -64,6 +64,12 @@ def memory(pid):
     return tuple(int(re.search(name + r":\s+(\d+) kB", text).group(1)) * 1024 for name in ("VmRSS", "VmHWM"))
 
 
+def at_rest(pid, seconds):
+    before, begin = cpu_seconds(pid), time.monotonic()
+    time.sleep(seconds)
+    return (cpu_seconds(pid) - before) / (time.monotonic() - begin) * 60, memory(pid)[0]
+
+
 class Features:
     """What this build of the product can be told to do: asked of the program itself, by check-config."""
 

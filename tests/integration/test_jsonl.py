@@ -2,6 +2,7 @@
 doubled between writers and readers that take no lock, whatever becomes of the daemon. LONG=1: the numbers of the promise."""
 
 import collections
+import fcntl
 import json
 import os
 import random
@@ -138,6 +139,32 @@ class EndToEnd(JsonlTest):
         alice = self.work("alice")
         wait_for("now it is read", lambda: alice.find("message"))
         wait_for("and that is seen", lambda: "nobody reads the inbox" not in self.daemon.cli("status").stdout, 20)
+
+    def test_where_the_programs_hold_locks_of_their_own_we_wait_for_them(self):
+        team = JsonlTeam(self.folder)
+        (team.folder / "locks").mkdir()
+        self.serve(team, poll="50ms")
+        held = {}
+
+        def has(name, text):
+            return team.path(name).exists() and text in team.path(name).read_bytes()
+
+        for name in ("lead", "alice"):
+            held[name] = open(team.folder / "locks" / ("inbox-%s.lock" % name), "wb")
+            self.stops.append(held[name].close)
+            fcntl.flock(held[name], fcntl.LOCK_EX)
+        team.say("alice", "hello")
+        self.hears("hello")
+        self.daemon.cli("send", "alice", "well done")
+        self.daemon.cli("send", "bob", "you too")
+        wait_for("where nobody holds one it is written", lambda: has("bob", b"you too"))
+        wait_for("the lock is met", lambda: self.status()["locks"]["refused"] > 0)
+        self.assertNotEqual(team.path("lead").read_bytes(), b"", "emptied under a peer's lock")
+        self.assertFalse(has("alice", b"well done"), "written under a peer's lock")
+        for lock in held.values():
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        self.is_empty()
+        wait_for("and what was owed is written", lambda: has("alice", b"well done"))
 
     def test_a_roster_that_is_empty_or_torn_is_no_news(self):
         self.serve(JsonlTeam(self.folder))

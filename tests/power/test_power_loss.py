@@ -1,7 +1,7 @@
 """The power fails after each change that a run makes, with every fate of what was not synced: the daemon starts on what is left, and
 nothing that it had promised is gone.
 
-POWER_STATES=all takes every state; otherwise that many, evenly over the run, and a sixth as many of the other mailbox systems. What peers write is taken for
+POWER_STATES=all takes every state; otherwise that many, evenly over the run, and a tenth as many of the other mailbox systems. What peers write is taken for
 sure: they never sync, so the promise begins with the first poll that found it.
 """
 
@@ -72,11 +72,11 @@ class PowerLoss(unittest.TestCase):
 
 
 class PowerLossLines(PowerLoss):
-    system, part, size = Lines, 6, 10
+    system, part, size = Lines, 10, 10
 
 
 class PowerLossLetters(PowerLoss):
-    system, part, size = Letters, 6, 10
+    system, part, size = Letters, 10, 10
 
 
 def ours(files):

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "poller/mailbox/jsonl/peer_lock.hpp"
+
 namespace inbox_poller::poller {
 namespace {
 
@@ -244,6 +246,8 @@ void LineBox::end_last_line(const Directory& folder, Source& source, Batch& batc
   if (batch.more || shown_to_.back() >= source.size || std::exchange(quiet_size_, source.size) != source.size) return;
   if (team_.clock.steady() < not_before_) return;
   not_before_ = team_.clock.steady() + ask_again;
+  const auto peers = peer_lock(team_.files, folder, box_);
+  if (!peers) return;
   const auto file = team_.files.open_update(folder, file_);
   if (!file || file->stat.ino != source.inode) return;
   const auto granted = team_.files.set_lease(*file, Lease::write);
@@ -313,6 +317,11 @@ void LineBox::empty(const Directory& folder, Settled& result) {
       record = before;
       return told(saved.error());
     }
+  }
+  const auto peers = peer_lock(team_.files, folder, box_);
+  if (!peers) {
+    ++team_.contention.refused;
+    return;
   }
   auto emptied = no_lease_.empty() ? empty_under_lease(*file, mark) : Result<bool>(false);
   if (!emptied && are_none(emptied.error())) no_lease_ = emptied.error().message;

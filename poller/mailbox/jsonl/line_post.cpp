@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "poller/mailbox/jsonl/line.hpp"
+#include "poller/mailbox/jsonl/peer_lock.hpp"
 #include "poller/mailbox/jsonl/proof.hpp"
 
 namespace inbox_poller::poller {
@@ -35,6 +36,12 @@ PutResult stopped_here(const Error& error) {
 class LinePost::Hold {
  public:
   Hold(LinePost& post, const Directory& folder, const std::string& file, Box& box) : post_(post), box_(box) {
+    auto peers = peer_lock(post.files_, folder, file.substr(0, file.rfind('.')));
+    if (!peers) {
+      result_ = {Put::busy, "a peer holds the lock of " + folder.path + "/" + file};
+      return;
+    }
+    peers_ = *std::move(peers);
     auto opened = post.files_.open_update(folder, file);
     if (!opened) {
       result_ = stopped_here(opened.error());
@@ -85,6 +92,7 @@ class LinePost::Hold {
  private:
   LinePost& post_;
   Box& box_;
+  std::optional<File> peers_;  // their own lock, where they have one
   File file_;
   PutResult result_;
   std::uint64_t begins_ = 0;

@@ -85,6 +85,34 @@ schema::MessageKey key_of(const schema::Message& one) {
 
 }  // namespace
 
+TEST_CASE("Where no more files can be opened, what is held is settled first and the rest follows") {
+  SharedFolder shared;
+  for (int i = 0; i < 5; ++i)
+    shared.put("boss/new/" + std::to_string(i) + ".json",
+               R"({"id":")" + std::to_string(i) + R"(","from":"ada","type":"message","payload":"x"})");
+  static_cast<void>(shared.mailbox->roster());  // reads them once
+  shared.files.set({test::Call::open_read, 3, EMFILE, true});
+  const auto first = shared.take();
+  CHECK(first.taken.size() == 2);
+  CHECK(first.more);
+  shared.files.heal();
+  static_cast<void>(test::run_awaitable(
+      shared.mailbox->settle("boss", std::vector<Disposal>(first.taken.size(), Disposal::consume))));
+  CHECK(shared.texts().size() == 3);
+  CHECK(shared.names("boss/new").empty());
+}
+
+TEST_CASE("The row of a plain letter says all of it; of any other the bytes are kept as well") {
+  SharedFolder shared;
+  const auto says_all = [&](const std::string& json) { return shared.mailbox->decode(json)->says_all; };
+  CHECK(says_all(R"({"id":"1","from":"ada","to":"boss","type":"message","payload":"hello","ts":1.5})"));
+  CHECK_FALSE(says_all(R"({"id":"1","from":"ada","to":"boss","type":"message","payload":"hello","ts":1.5,"x":1})"));
+  CHECK_FALSE(says_all(R"({"id":"1","from":"ada","to":"boss","type":"note","payload":"hello","ts":1.5})"));
+  CHECK_FALSE(says_all(R"({"id":"1","from":"ada","to":"boss","type":"message","payload":{"a":1},"ts":1.5})"));
+  CHECK_FALSE(says_all(R"({"from":"ada","to":"boss","type":"message","payload":"hello","ts":1.5})"));
+  CHECK_FALSE(says_all(R"({"id":"1","from":"ada","to":"boss","type":"message","payload":"{\"type\":\"plan\"}"})"));
+}
+
 TEST_CASE("a letter says its type, what it answers and whom it is for, and is never anything but chat") {
   CHECK(said_by(R"({"from": "a", "type": "message", "payload": "hi"})") == "hi");
   CHECK(said_by(R"({"from": "a", "payload": {"b": [1, "é"]}})") == R"({"b":[1,"é"]})");
