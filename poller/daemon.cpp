@@ -114,7 +114,7 @@ class Daemon {
         tasks_(context_.get_executor(), [this] { stop(); }),
         stop_signals_(context_, SIGINT, SIGTERM),
         reload_signals_(context_, SIGHUP) {
-    ledger.tell(services_.changes);
+    ledger.tell([this](Areas areas) { services_.changes.raise(areas); });
   }
 
   Status bind() {

@@ -1,6 +1,8 @@
 // The ledger as a whole: its transactions, its format, and how it stays small.
 #include "poller/ledger/ledger.hpp"
 
+#include <utility>
+
 #include "poller/ledger/ledger_impl.hpp"
 #include "poller/ledger/tables.hpp"
 
@@ -126,7 +128,7 @@ Status Ledger::transaction(const std::function<Status()>& work) { return impl_->
 
 long long Ledger::changes() const { return impl_->database->all_changes(); }
 
-void Ledger::tell(Changes& changes) { impl_->database->tell(changes); }
+void Ledger::tell(std::function<void(Areas)> told) { impl_->database->tell(std::move(told)); }
 
 void Ledger::checkpoint_if_due() { impl_->database->checkpoint_if_due(); }
 

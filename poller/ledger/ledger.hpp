@@ -56,8 +56,8 @@ class Ledger {
   /// without a moment in it.
   [[nodiscard]] long long changes() const;
 
-  /// From now on every commit raises the areas of the rows that it wrote; `changes` outlives the ledger's last one.
-  void tell(Changes& changes);
+  /// From now on `told` is called behind every commit, with the areas of the rows that it wrote.
+  void tell(std::function<void(Areas)> told);
 
   /// Moves what was committed from the write-ahead log into the database when that is due: some milliseconds, to be
   /// spent now and then when nobody waits. Otherwise it comes in a commit, later, and whoever waits for that waits for

@@ -152,7 +152,7 @@ Status Database::transaction(const std::function<Status()>& work) {
   touched_ = 0;
   if (auto done = work(); !done) return done;
   auto committed = run("COMMIT");
-  if (committed && told_ != nullptr) told_->raise(touched_);
+  if (committed && told_) told_(touched_);
   return committed;
 }
 
@@ -168,8 +168,8 @@ Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
 
 // what changes
 
-void Database::tell(Changes& changes) {
-  told_ = &changes;
+void Database::tell(std::function<void(Areas)> told) {
+  told_ = std::move(told);
   sqlite3_update_hook(handle_, written, this);
 }
 

@@ -121,7 +121,7 @@ class Database {
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
 
   /// From now on each transaction that is committed tells the tables' sorts of change.
-  void tell(Changes& changes);
+  void tell(std::function<void(Areas)> told);
 
   /// Moves what stands in the write-ahead log into the database when that is much. Left alone, a commit does it when it
   /// is four times as much, and whoever waits for that commit waits for it. Nothing written since the last call: the
@@ -155,7 +155,7 @@ class Database {
   bool in_transaction_ = false;
   int pages_in_log_ = 0;
   int changes_before_ = 0;  // when checkpoint_if_due() was last called
-  Changes* told_ = nullptr;
+  std::function<void(Areas)> told_;
   Areas touched_ = 0;  // since the last commit
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;

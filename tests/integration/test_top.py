@@ -28,7 +28,7 @@ class Console(ProcessTest):
         line = shlex.join(["env", "USER=carol", *environment, self.daemon.program, "top", "--socket", self.daemon.socket, *options])
         self.pane = self.tmux.start("sh", "-c", line + "; echo left $?; sleep 300")
         self.tmux.run("resize-window", "-t", self.pane, "-x", str(columns), "-y", str(rows))
-        self.shows("[1 asks")
+        self.shows("[1:asks")
 
     def screen(self):
         return self.tmux.run("capture-pane", "-p", "-t", self.pane)
@@ -86,17 +86,17 @@ class Console(ProcessTest):
         self.press("n")
         self.shows("nothing was done", "> perm-1")
         self.answer_by("a", "approve permission perm-1?")
-        self.answer_by("y", "approved: Bash: ls -l of ada", "[1 asks 1]")
+        self.answer_by("y", "approved: Bash: ls -l of ada", "[1:asks 1]")
         self.assertEqual(self.states(), {"perm-1": ("approved", "carol")})
         self.answer_by("d", "deny permission perm-0?")
         self.daemon.cli("deny", "perm-0", "--by", "bob", "--reason", "not today")
         self.shows("nothing was done", "nothing is waiting")
         self.press("y", "5")
-        self.shows("[5 log]", "bob")
+        self.shows("[5:log]", "bob")
         self.assertEqual(self.states()["perm-0"], ("denied", "bob"))
         self.press("q")
         self.shows("left 0")
-        self.assertNotIn("[5 log]", self.screen())
+        self.assertNotIn("[5:log]", self.screen())
 
     def test_the_selection_stays_while_rows_come_in_above_it(self):
         for number in range(3):
@@ -174,7 +174,7 @@ class Console(ProcessTest):
         self.pending_id("perm-1")
         self.team.say("bob", "the tests are green")
         self.begin(environment=("LC_ALL=C.UTF-8", "NO_COLOR=1"))
-        for key, parts in (("2", ("[2 teams]", "demo", "idle")), ("3", ("[3 workers]", "bob")), ("4", ("[4 chat]", "the tests are green"))):
+        for key, parts in (("2", ("[2:teams]", "demo", "idle")), ("3", ("[3:workers]", "bob")), ("4", ("[4:chat]", "the tests are green"))):
             self.press(key)
             self.shows(*parts)
         self.press("1")

@@ -383,7 +383,7 @@ std::string Top::title() const {
   for (std::size_t i = 0; i < top_pages; ++i) {
     const auto page = static_cast<TopPage>(i);
     const std::string count = page == TopPage::asks ? ' ' + std::to_string(lists_[0].total()) : std::string();
-    const std::string one = std::to_string(i + 1) + ' ' + std::string(name_of(page)) + count;
+    const std::string one = std::to_string(i + 1) + ':' + std::string(name_of(page)) + count;
     text += page == page_ ? '[' + one + "] " : ' ' + one + "  ";
   }
   return text;

@@ -25,12 +25,8 @@ int run_peer(const MailboxSetting& at, int number) {
   std::minstd_rand random(static_cast<unsigned>(number) + 1);
   int written = 0;
   for (int i = 0; i < messages_each; ++i) {
-    bool locked = false;
-    for (int attempt = 0; attempt < 2000 && !locked; ++attempt) {
-      locked = ::mkdir(at.lock().c_str(), 0777) == 0;
-      if (!locked) std::this_thread::sleep_for(std::chrono::microseconds(100 + random() % 400));
-    }
-    if (!locked) continue;
+    while (::mkdir(at.lock().c_str(), 0777) != 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(100 + random() % 400));
     const std::string now = slurp(at.inbox());
     const std::string one = entry("peer " + std::to_string(number) + " message " + std::to_string(i));
     const auto document = poller::InboxDocument::scan(now, {"team", at.lead});

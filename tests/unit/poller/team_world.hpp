@@ -72,7 +72,7 @@ struct World {
     commits = std::make_unique<GroupCommit>(*ledger);
     services.reset(new Services{files, *ledger, *telemetry, clock, *commits, quarantine, processes,
                                 context.get_executor(), pool, "/home/u"});
-    ledger->tell(services->changes);
+    ledger->tell([&changes = services->changes](Areas areas) { changes.raise(areas); });
     restart();
   }
 
