@@ -150,6 +150,7 @@ class TopLoop {
 
   Context& context_;
   const std::string socket_;
+  Signal wake_;  // outlives the loop, which ends who waits for it
   asio::io_context loop_{1};
   std::unique_ptr<CursesScreen> screen_;
   Top top_;
@@ -159,7 +160,6 @@ class TopLoop {
                          is_stale_ = true;
                          wake_.raise();
                        }};
-  Signal wake_;
   bool is_stale_ = true;
   bool asked_asks_ = false;
   int top_waits_ = 0;
