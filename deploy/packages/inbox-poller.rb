@@ -8,9 +8,11 @@ class InboxPoller < Formula
 
   depends_on "cmake" => :build
   depends_on "ninja" => :build
+  depends_on "node" => :build
   depends_on "python@3.13" => :build
   depends_on "boost"
   depends_on "cli11"
+  depends_on "ncurses"
   depends_on "openssl@3"
   depends_on "spdlog"
   depends_on "sqlite"
