@@ -30,6 +30,10 @@ endif()
 if(INBOX_POLLER_SANITIZE)
   target_compile_options(inbox-poller-flags INTERFACE
     -fsanitize=${INBOX_POLLER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  if(INBOX_POLLER_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # A look before every access is a quarter of the time of compiling: AddressSanitizer stops at those that matter.
+    target_compile_options(inbox-poller-flags INTERFACE -fno-sanitize=null,alignment,vptr,object-size)
+  endif()
   target_link_options(inbox-poller-flags INTERFACE -fsanitize=${INBOX_POLLER_SANITIZE})
 endif()
 

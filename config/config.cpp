@@ -4,15 +4,27 @@
 
 namespace inbox_poller::config {
 
+std::string_view noun_of(Transport transport) {
+  switch (transport) {
+    case Transport::jsonl: return "JSONL team";
+    case Transport::maildir: return "maildir";
+    case Transport::redis: return "Redis team";
+    case Transport::claude: break;
+  }
+  return "team";
+}
+
 bool TeamSettings::claims(std::string_view team) const {
   return is_glob() ? wildcard_match(name, team) && !(name.starts_with('*') && team.starts_with('.')) : name == team;
 }
 
 std::string TeamSettings::team_folder(std::string_view team) const {
+  if (transport == Transport::redis) return engine.shown();
   return transport == Transport::claude ? root + "/" + std::string(team) : folder;
 }
 
 std::string TeamSettings::inbox_folder(std::string_view team) const {
+  if (transport == Transport::redis) return {};
   if (transport == Transport::jsonl) return folder.ends_with("/.mailboxes") ? folder : folder + "/inbox";
   if (transport == Transport::maildir) return folder + "/" + lead + "/new";
   return team_folder(team) + "/inboxes";
@@ -20,6 +32,7 @@ std::string TeamSettings::inbox_folder(std::string_view team) const {
 
 std::string TeamSettings::task_folder(std::string_view team) const {
   if (!tasks.empty()) return tasks;
+  if (transport == Transport::redis) return {};
   if (transport == Transport::jsonl) return folder.substr(0, folder.rfind('/')) + "/.tasks";
   if (transport == Transport::maildir) return folder + "/tasks";
   const std::string all = tasks_root.empty() ? root.substr(0, root.rfind('/')) + "/tasks" : tasks_root;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/engine_address.hpp"
 #include "config/rules.hpp"
 #include "schema/names.hpp"
 
@@ -32,13 +33,16 @@ consteval auto words_of(PermissionMode) {
 inline std::string_view to_string(PermissionMode mode) { return schema::name_of(mode); }
 
 /// Who consumes the lead's inbox. leader: we alone. front: a real lead does, and we answer before it what a rule
-/// decides. observer: somebody else does everything; we never write.
-BOOST_DEFINE_ENUM_CLASS(Role, leader, front, observer)
+/// decides. observer: somebody else does everything; we never write. satellite: the lead is on another host, and we carry
+/// the mail between it and the workers of this one.
+BOOST_DEFINE_ENUM_CLASS(Role, leader, front, observer, satellite)
 inline std::string_view to_string(Role role) { return schema::name_of(role); }
 
 /// What a leader does when somebody else turns out to consume the same inbox.
 BOOST_DEFINE_ENUM_CLASS(ForeignConsumer, stop, observe, ignore)
-BOOST_DEFINE_ENUM_CLASS(Transport, claude, jsonl, maildir)
+BOOST_DEFINE_ENUM_CLASS(Transport, claude, jsonl, maildir, redis)
+/// For people: what a team of it is.
+std::string_view noun_of(Transport);
 inline std::string_view to_string(Transport transport) { return schema::name_of(transport); }
 
 /// Who is asked what no rule decides.
@@ -60,6 +64,7 @@ struct TeamSettings {
   std::string root;        // absolute, links followed; the folder that holds the team folders
   std::string tasks_root;  // absolute; the folder that holds the task folders; empty: <root>/../tasks
   std::string folder;      // absolute; transport jsonl or maildir: the team's one folder; empty elsewhere
+  EngineAddress engine;    // transport redis: where the team's mail is, and under which name
   std::vector<std::string> members;  // of a team that keeps no roster; `anybody`: whoever has a box there or writes
   static constexpr std::string_view anybody = "*";
   std::string lead;        // the lead's member name; empty: from the roster's leadAgentId
@@ -72,7 +77,9 @@ struct TeamSettings {
   ForeignConsumer foreign_consumer = ForeignConsumer::stop;
   Duration silent_after{std::chrono::minutes(10)};  // a worker that said nothing for so long is shown as silent
   [[nodiscard]] bool takes_anybody() const { return members.size() == 1 && members.front() == anybody; }
-  /// The folder of the team of this name.
+  /// Letters and tasks, and nothing else: nobody there asks or obeys.
+  [[nodiscard]] bool carries_letters_only() const { return transport == Transport::maildir || transport == Transport::redis; }
+  /// The folder of the team of this name; empty where there are no files.
   [[nodiscard]] std::string team_folder(std::string_view team) const;
   /// The folder in which its inboxes change.
   [[nodiscard]] std::string inbox_folder(std::string_view team) const;
@@ -205,6 +212,20 @@ struct Limits {
   bool operator==(const Limits&) const = default;
 };
 
+/// The hosts of one team, and the engine between them.
+struct HostsSettings {
+  std::string engine;              // redis+unix:///path, redis://host:port or rediss://host:port; empty: one host
+  std::string id;                  // the team's name in the engine, the same on all of its hosts
+  std::string host;                // ours
+  std::string secret;              // absolute; the file with our password; empty: none
+  std::string ca;                  // absolute; whom a TLS engine is checked against; empty: the system's
+  std::vector<std::string> leads;  // the hosts that may lead; whoever is not in `members` lives on the first
+  std::vector<std::pair<std::string, std::vector<std::string>>> members;  // who lives on which host
+  std::uint32_t queued = 20'000;   // letters kept for others, or by others: at it, mail stays where it is
+  [[nodiscard]] bool is_set() const { return !engine.empty(); }
+  bool operator==(const HostsSettings&) const = default;
+};
+
 /// When read messages leave the lead's inbox for the ledger's archive; role leader only.
 struct CompactionSettings {
   bool enabled = true;
@@ -227,6 +248,7 @@ struct TeamConfig {
   TaskQueueSettings tasks;
   LeadSettings lead;
   CompactionSettings compaction;
+  HostsSettings hosts;
   Limits limits;
   bool operator==(const TeamConfig&) const = default;
 };

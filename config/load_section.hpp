@@ -124,6 +124,16 @@ class Section {
   std::vector<std::string_view> known_;
 };
 
+/// Reads [hosts] (load_hosts.cpp); [team] has been read.
+void load_hosts(const toml::table& document, std::string_view home, Complaints&, LoadedTeam&);
+
+/// Reads what of [team] its transport needs (load_transport.cpp); name, lead and role have been read.
+void load_transport(Section& team, std::string_view home, TeamSettings&);
+/// What is set and cannot be carried by the team's transport; all else has been read.
+void tell_what_is_not_carried(const toml::table& document, Complaints&, std::vector<std::string>& warnings, LoadedTeam&);
+/// Of a member, or of somebody who writes.
+Result<std::string> sender_name(const std::string& text);
+
 /// A text as TOML spells it: quotes and escapes included.
 std::string toml_text(std::string_view text);
 

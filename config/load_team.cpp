@@ -46,11 +46,6 @@ Result<PermissionRule> allow_rule(std::string_view text) {
   return why ? Error{"config.rule", toml_text(text) + " would allow nothing: " + *why} : rule;
 }
 
-Result<std::string> sender_name(const std::string& text) {
-  if (schema::is_valid_name(text)) return text;
-  return Error{"config.name", toml_text(text) + " is not a sender's name: letters, digits, '_' and '-', at most 64"};
-}
-
 Result<std::string> alias_of(const std::string& lead, const std::string& text) {
   if (!schema::is_valid_name(text))
     return Error{"config.name", toml_text(text) + " is not an inbox's name: letters, digits, '_' and '-', at most 64"};
@@ -87,10 +82,11 @@ struct TeamReader {
     read_tasks();
     read_lead();
     read_compaction();
+    load_hosts(document, environment.home, complaints, out);
     read_limits();
-    tell_what_lines_cannot();
+    tell_what_is_not_carried(document, complaints, warnings, out);
     section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "person", "tasks", "lead",
-                        "compaction", "limits"});
+                        "compaction", "hosts", "limits"});
   }
 
   Section section(std::string name) { return {document, std::move(name), complaints, out.settings}; }
@@ -143,7 +139,7 @@ struct TeamReader {
     }
     team.choice("role", to.role);
     team.choice("transport", to.transport);
-    read_one_folder(team, to);
+    load_transport(team, environment.home, to);
     if (to.role == Role::front) to.poll_interval = Duration(100);  // there is a lead to be ahead of
     team.duration("poll_interval", to.poll_interval, Duration(50), minutes(1));
     team.flag("watch", to.watch);
@@ -156,61 +152,6 @@ struct TeamReader {
     team.duration("silent_after", to.silent_after, shortest_wait, longest_wait);
     team.list("i_understand", understood, acknowledgement);
     team.finish();
-  }
-
-  /// A JSONL team and a maildir are one folder, and have a roster of their own or the one that is written here.
-  void read_one_folder(Section& team, TeamSettings& to) {
-    team.path("folder", to.folder, environment.home);
-    if (!team.is_written("members") || team.is_list("members")) {
-      team.list("members", to.members, sender_name);
-    } else {
-      to.members = {""};
-      team.text("members", to.members.front());
-      if (to.members.front() != TeamSettings::anybody)
-        team.reject("members", "is a list of names, or \"*\" for whoever has an inbox or writes to the lead");
-    }
-    const bool lines = to.transport == Transport::jsonl;
-    for (const char* key : {"folder", "members"})
-      if (to.transport == Transport::claude && team.is_written(key))
-        team.reject(key, "is for transport = \"jsonl\" or \"maildir\" only");
-    if (to.transport == Transport::claude) return;
-    const std::string kind = lines ? "JSONL team" : "maildir";
-    while (to.folder.size() > 1 && to.folder.back() == '/') to.folder.pop_back();
-    if (to.folder.empty()) team.reject("folder", "is missing; write the folder of the " + kind);
-    if (to.name.find('*') != std::string::npos)
-      team.reject("name", "stands for many teams, but a " + kind + " is one folder; give it a name of its own");
-    if (lines) return;
-    if (!schema::is_valid_name(to.lead) || to.lead == "tmp" || to.lead == "tasks")
-      team.reject("lead", "must name the actor whose mail is delivered: in a maildir nobody leads by himself");
-    if (to.role == Role::front)
-      team.reject("role", "is \"front\", but a maildir has no asks that a rule could answer; use \"observer\"");
-  }
-
-  /// What is set and cannot be carried by the lines of a JSONL team.
-  void tell_what_lines_cannot() {
-    if (out.config.team.transport == Transport::maildir) return tell_what_letters_cannot();
-    if (out.config.team.transport != Transport::jsonl) return;
-    if (out.config.modes.on_join || !out.config.modes.members.empty())
-      section("modes").reject("on_join", "cannot be carried out: JSONL teams (team.transport) know no modes; leave it out");
-    for (const char* name : {"modes", "permissions", "sandbox"})
-      if (!section(name).keys().empty())
-        warn("[" + std::string(name) + "] has no effect with team.transport = \"jsonl\": its workers ask for plans only");
-    if (section("shutdown").is_written("force_after"))
-      warn("shutdown.force_after has no effect with team.transport = \"jsonl\": its workers live inside another process, "
-           "and nothing of theirs can be ended");
-    if (!section("compaction").keys().empty())
-      warn("[compaction] has no effect with team.transport = \"jsonl\": an inbox is empty when it has been read");
-  }
-
-  /// The same for a maildir: letters and nothing else.
-  void tell_what_letters_cannot() {
-    if (out.config.modes.on_join || !out.config.modes.members.empty())
-      section("modes").reject("on_join", "cannot be carried out: a maildir (team.transport) knows no modes; leave it out");
-    for (const char* name : {"modes", "permissions", "sandbox", "plans", "shutdown"})
-      if (!section(name).keys().empty())
-        warn("[" + std::string(name) + "] has no effect with team.transport = \"maildir\": nobody there asks or obeys");
-    if (!section("compaction").keys().empty())
-      warn("[compaction] has no effect with team.transport = \"maildir\": what was taken stays in cur/");
   }
 
   /// [permissions] and [sandbox] have the same keys; only what a rule is differs, and which may stand under `allow`.
@@ -314,7 +255,7 @@ struct TeamReader {
   void read_shutdown() {
     Section shutdown = section("shutdown");
     ShutdownSettings& to = out.config.shutdown;
-    only_a_leader(!shutdown.keys().empty(), "[shutdown]");
+    if (out.config.team.role != Role::satellite) only_a_leader(!shutdown.keys().empty(), "[shutdown]");
     shutdown.duration("nudge_after", to.nudge_after, Duration(0), longest_wait);
     shutdown.duration("force_after", to.force_after, shortest_wait, longest_wait);
     shutdown.duration("timeout", to.timeout, shortest_wait, longest_wait);
@@ -438,8 +379,8 @@ struct TeamReader {
   void read_tasks() {
     Section tasks = section("tasks");
     TaskQueueSettings& to = out.config.tasks;
-    if (!tasks.keys().empty() && out.config.team.transport != Transport::maildir)
-      warn("[tasks] has no effect: only a maildir (team.transport) has a task queue that we keep in order");
+    if (!tasks.keys().empty() && !out.config.team.carries_letters_only())
+      warn("[tasks] has no effect: only a maildir and a Redis team (team.transport) have a task queue that we keep in order");
     only_a_leader(!tasks.keys().empty(), "[tasks]");
     tasks.count("max_attempts", to.max_attempts, 1, 1000);
     read_program(tasks, "on_done", to.on_done);

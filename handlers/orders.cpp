@@ -7,6 +7,7 @@
 #include "handlers/text.hpp"
 #include "schema/codec.hpp"
 #include "schema/json_scan.hpp"
+#include "schema/nearest.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -51,17 +52,23 @@ Post order_to(std::string_view member, std::string_view text, std::string_view o
 
 std::optional<NotTaken> why_no_worker(std::string_view member, const TeamView& view) {
   if (member == view.lead) return NotTaken{"member.unknown", shown(member) + " is the lead itself, not a worker of it"};
-  if (!view.roster.find(member)) {
-    return NotTaken{"member.unknown", "the team " + std::string(view.team) + " has no member " + shown(member)};
+  if (view.roster.find(member)) return std::nullopt;
+  std::vector<std::string> workers;
+  std::string names;
+  for (const schema::Member& one : view.roster.members) {
+    if (one.name == view.lead) continue;
+    workers.push_back(one.name);
+    names += (names.empty() ? "" : ", ") + one.name;
   }
-  return std::nullopt;
+  return NotTaken{"member.unknown", "the team " + std::string(view.team) + " has no worker " + shown(member) +
+                                        "; its workers are: " + (names.empty() ? "none" : names) +
+                                        schema::did_you_mean(member, workers)};
 }
 
 std::optional<NotTaken> why_not_carried(std::string_view what, const TeamView& view) {
   const auto transport = view.config.team.transport;
   if (transport == config::Transport::claude) return std::nullopt;
-  const std::string_view kind = transport == config::Transport::jsonl ? "JSONL team" : "maildir";
-  return NotTaken{"order.not_carried", "the team " + std::string(view.team) + " is a " + std::string(kind) +
+  return NotTaken{"order.not_carried", "the team " + std::string(view.team) + " is a " + std::string(noun_of(transport)) +
                                            " (team.transport), and " + std::string(what) +
                                            " do not exist there: its workers would not obey"};
 }

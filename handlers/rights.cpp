@@ -8,30 +8,32 @@ namespace {
 struct RightRow {
   Right right;
   std::string_view name;
-  std::array<bool, 4> cells;  // leader, stopped, front, observer
+  std::array<bool, 6> cells;  // leader, stopped, front, observer, standby, satellite
 };
 
 constexpr bool x = true, o = false;
 constexpr std::array<RightRow, right_count> table{{
-    {Right::read_inbox, "read_inbox", {x, o, x, x}},
-    {Right::take, "take", {x, o, o, o}},
-    {Right::mark_answered, "mark_answered", {x, o, x, o}},
-    {Right::answer_by_rule, "answer_by_rule", {x, o, x, o}},
-    {Right::answer, "answer", {x, x, x, o}},
-    {Right::answer_by_time, "answer_by_time", {x, o, o, o}},
-    {Right::decide_wish, "decide_wish", {x, x, o, o}},
-    {Right::tell_lead, "tell_lead", {x, x, o, o}},
-    {Right::ask_person, "ask_person", {x, x, x, o}},
-    {Right::write, "write", {x, x, x, o}},
-    {Right::keep_rules, "keep_rules", {x, o, x, o}},
-    {Right::order, "order", {x, o, o, o}},
-    {Right::shut_down, "shut_down", {x, o, o, o}},
-    {Right::mend_roster, "mend_roster", {x, o, o, o}},
-    {Right::compact, "compact", {x, o, o, o}},
-    {Right::set_torn_aside, "set_torn_aside", {x, o, o, o}},
-    {Right::expect_nobody, "expect_nobody", {x, o, o, o}},
-    {Right::notice_orders, "notice_orders", {x, x, o, o}},
-    {Right::watch_lead, "watch_lead", {o, o, x, x}},
+    {Right::read_inbox, "read_inbox", {x, o, x, x, o, o}},
+    {Right::take, "take", {x, o, o, o, o, o}},
+    {Right::mark_answered, "mark_answered", {x, o, x, o, o, o}},
+    {Right::answer_by_rule, "answer_by_rule", {x, o, x, o, o, o}},
+    {Right::answer, "answer", {x, x, x, o, o, o}},
+    {Right::answer_by_time, "answer_by_time", {x, o, o, o, o, o}},
+    {Right::decide_wish, "decide_wish", {x, x, o, o, o, o}},
+    {Right::tell_lead, "tell_lead", {x, x, o, o, o, o}},
+    {Right::ask_person, "ask_person", {x, x, x, o, o, o}},
+    {Right::write, "write", {x, x, x, o, o, o}},
+    {Right::keep_rules, "keep_rules", {x, o, x, o, o, o}},
+    {Right::order, "order", {x, o, o, o, o, o}},
+    {Right::shut_down, "shut_down", {x, o, o, o, o, o}},
+    {Right::mend_roster, "mend_roster", {x, o, o, o, o, o}},
+    {Right::compact, "compact", {x, o, o, o, o, o}},
+    {Right::set_torn_aside, "set_torn_aside", {x, o, o, o, o, o}},
+    {Right::expect_nobody, "expect_nobody", {x, o, o, o, o, o}},
+    {Right::notice_orders, "notice_orders", {x, x, o, o, o, o}},
+    {Right::watch_lead, "watch_lead", {o, o, x, x, o, o}},
+    {Right::carry, "carry", {x, o, o, o, x, x}},
+    {Right::end_here, "end_here", {o, o, o, o, x, x}},
 }};
 
 constexpr bool rights_are_in_order() {
@@ -49,6 +51,7 @@ Stance stance_of(config::Role role) {
   switch (role) {
     case config::Role::leader: return Stance::leader;
     case config::Role::front: return Stance::front;
+    case config::Role::satellite: return Stance::satellite;
     case config::Role::observer: break;
   }
   return Stance::observer;

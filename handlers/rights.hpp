@@ -15,8 +15,10 @@ enum class Stance {
   stopped,  // a leader that met another consumer, until `resume`
   front,
   observer,
+  standby,    // may lead, and another host does
+  satellite,  // the lead is on another host, for ever
 };
-BOOST_DESCRIBE_ENUM(Stance, leader, stopped, front, observer)
+BOOST_DESCRIBE_ENUM(Stance, leader, stopped, front, observer, standby, satellite)
 inline std::string_view to_string(Stance stance) { return schema::name_of(stance); }
 Stance stance_of(config::Role);
 
@@ -40,8 +42,10 @@ enum class Right {
   expect_nobody,   // take another consumer's signs as such
   notice_orders,   // report orders in the lead's name that are not ours
   watch_lead,      // report what it took, and how long that waited
+  carry,           // mail between this host's boxes and other hosts
+  end_here,        // workers of this host, as the leading host orders
 };
-inline constexpr int right_count = static_cast<int>(Right::watch_lead) + 1;
+inline constexpr int right_count = static_cast<int>(Right::end_here) + 1;
 /// "read_inbox": the enumerator's name.
 std::string_view to_string(Right);
 

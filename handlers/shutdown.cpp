@@ -50,7 +50,7 @@ constexpr NextStep wait{};
 constexpr NextStep advance(ShutdownEvent event) { return {ShutdownStep::advance, event}; }
 
 /// What is shown and decided of one shutdown at one moment.
-struct Moment {
+struct Situation {
   const Shutdown& shutdown;
   const ShutdownSight& sight;
   const config::ShutdownSettings& settings;
@@ -111,12 +111,12 @@ struct Moment {
 
 NextStep next_step(const Shutdown& shutdown, const ShutdownSight& sight, const config::ShutdownSettings& settings,
                    EpochMs now_ms) {
-  const Moment moment{shutdown, sight, settings, now_ms};
+  const Situation situation{shutdown, sight, settings, now_ms};
   switch (shutdown.state) {
-    case ShutdownState::requested: return moment.requested();
+    case ShutdownState::requested: return situation.requested();
     case ShutdownState::approved:
-    case ShutdownState::forced: return moment.ending();
-    case ShutdownState::process_gone: return moment.closing();
+    case ShutdownState::forced: return situation.ending();
+    case ShutdownState::process_gone: return situation.closing();
     // Files of ours to change: what hinders it is told, and tried until it works.
     case ShutdownState::pane_gone: return {ShutdownStep::remove_traces, ShutdownEvent::traces_removed};
     case ShutdownState::cleaned:
@@ -128,7 +128,7 @@ NextStep next_step(const Shutdown& shutdown, const ShutdownSight& sight, const c
 
 std::variant<ShutdownDraft, NotTaken> draft_shutdown(const ShutdownOrder& order, const TeamView& view, EpochMs now_ms) {
   if (auto problem = why_no_worker(order.member, view)) return *std::move(problem);
-  if (view.config.team.transport == config::Transport::maildir) return *why_not_carried("orders to end", view);
+  if (view.config.team.carries_letters_only()) return *why_not_carried("orders to end", view);
   const auto after = [now_ms](config::Duration span) { return now_ms + span.count(); };
   Shutdown shutdown;
   shutdown.request_id = "shutdown-" + std::to_string(now_ms) + "@" + schema::inbox_name(order.member);

@@ -19,6 +19,7 @@
 #include "poller/context/message_life.hpp"
 #include "poller/control/known_socket.hpp"
 #include "poller/control/server.hpp"
+#include "poller/exchange/open_exchange.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/ledger/ledger.hpp"
 #include "poller/processes.hpp"
@@ -115,6 +116,9 @@ class Daemon {
         stop_signals_(context_, SIGINT, SIGTERM),
         reload_signals_(context_, SIGHUP) {
     ledger.tell([this](Areas areas) { services_.changes.raise(areas); });
+    services_.open_exchange = [executor = context_.get_executor()](const config::TeamConfig& team) {
+      return open_exchange(executor, team.hosts);
+    };
   }
 
   Status bind() {
@@ -258,7 +262,7 @@ std::string welcome_text(const config::Loaded& loaded) {
   std::size_t left = loaded.teams.size();
   for (const config::LoadedTeam& team : loaded.teams) {
     const config::TeamSettings& one = team.config.team;
-    const std::string more = one.name + " (" + std::string(to_string(one.role)) + ')';
+    const std::string more = (one.name == "*" ? "every team" : one.name) + " (" + std::string(to_string(one.role)) + ')';
     if (!names.empty() && names.size() + more.size() > most_names) break;
     names += (names.empty() ? "" : ", ") + more;
     --left;

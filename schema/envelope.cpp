@@ -30,11 +30,15 @@ std::string unit_escape(std::uint32_t unit) {
 std::string ascii_quote(std::string_view value) {
   const std::string quoted = quote(value);
   std::string out;
+  out.reserve(quoted.size());
   for (std::size_t at = 0; at < quoted.size();) {
+    std::size_t plain = at;
+    while (plain < quoted.size() && static_cast<unsigned char>(quoted[plain]) < 0x7F) ++plain;
+    out.append(quoted, at, plain - at);
+    at = plain;
+    if (at == quoted.size()) break;
     const CodePoint point = code_point_at(quoted, at);
-    if (point.value < 0x7F) {
-      out += quoted[at];
-    } else if (point.value < 0x10000) {
+    if (point.value < 0x10000) {
       out += unit_escape(point.value);
     } else {
       out += unit_escape(0xD800 + ((point.value - 0x10000) >> 10));

@@ -1,10 +1,8 @@
 #include "schema/ids.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <span>
 
 #include "schema/odd_characters.hpp"
@@ -139,12 +137,18 @@ std::string iso_timestamp(long long epoch_ms) {
   const chrono::year_month_day date{chrono::sys_days{day}};
   const chrono::hh_mm_ss time{since_epoch - day};
 
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
-                static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
-  return text.data();
+  std::string text = "0000-00-00T00:00:00.000Z";
+  const auto put = [&](std::size_t end, long long number) {
+    for (; number > 0; number /= 10) text[--end] = static_cast<char>('0' + number % 10);
+  };
+  put(4, static_cast<int>(date.year()));
+  put(7, static_cast<unsigned>(date.month()));
+  put(10, static_cast<unsigned>(date.day()));
+  put(13, time.hours().count());
+  put(16, time.minutes().count());
+  put(19, time.seconds().count());
+  put(23, time.subseconds().count());
+  return text;
 }
 
 }  // namespace inbox_poller::schema

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "schema/field_reader.hpp"
 #include "schema/fold.hpp"
 #include "schema/ids.hpp"
+#include "schema/json_edit.hpp"
 
 namespace inbox_poller::schema {
 
@@ -16,8 +18,7 @@ constexpr long long latest_ms = 253'402'300'799'999;  // the end of the year 999
 
 Error syntax_error(const Error& problem) { return {"roster.syntax", problem.message}; }
 
-Result<Member> decode_member(std::string_view bytes, std::size_t index) {
-  const std::string path = "members[" + std::to_string(index) + "]";
+Result<Member> decode_member_at(std::string_view bytes, const std::string& path) {
   const auto members = scan_object(bytes);
   if (!members) return Error{"roster.field", path + ": " + unexpected("an object", bytes)};
   FieldReader fields(bytes, *members, path + ".");
@@ -127,7 +128,7 @@ Result<Roster> decode_roster(std::string_view bytes) {
   if (!list) return list.error();
   const std::vector<Span> elements = scan_array(*list).elements;
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    auto member = decode_member(elements[i].of(*list), i);
+    auto member = decode_member_at(elements[i].of(*list), "members[" + std::to_string(i) + "]");
     if (!member) return member.error();
     if (member->name.empty()) continue;
     if (auto why = why_no_inbox(member->name))
@@ -137,6 +138,45 @@ Result<Roster> decode_roster(std::string_view bytes) {
   }
   roster.part_inboxes({roster.lead_name()});
   return roster;
+}
+
+Result<Member> decode_member(std::string_view entry) {
+  auto member = decode_member_at(entry, "member");
+  if (!member) return member;
+  if (member->name.empty()) return Error{"roster.field", "member.name: is missing"};
+  if (const auto why = why_no_inbox(member->name)) return Error{"roster.field", "member.name: " + *why};
+  return member;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> member_entries(std::string_view bytes) {
+  const auto top_level = scan_object(bytes);
+  if (!top_level) return syntax_error(top_level.error());
+  const auto list = member_list(bytes, *top_level);
+  if (!list) return list.error();
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (const Span& element : scan_array(*list).elements) {
+    const auto text = element.of(*list);
+    const auto name = decode_string(find_member(text, "name").value_or("")).value_or("");
+    if (!name.empty()) entries.emplace_back(name, text);
+  }
+  return entries;
+}
+
+Result<std::string> with_member(std::string_view bytes, std::string_view name, std::string_view entry) {
+  const auto member = decode_member(entry);
+  if (!member) return member.error();
+  if (member->name != name) return Error{"roster.field", "member.name: is not \"" + std::string(name) + "\""};
+  const auto entries = member_entries(bytes);
+  if (!entries) return entries.error();
+  for (const auto& [known, text] : *entries)
+    if (known == name) return std::string(bytes);
+  const auto root = json_edit::root_of(bytes);
+  if (!root) return root.error();
+  const auto place = json_edit::place_of(bytes, *root, "members");
+  if (!place) return Error{"roster.field", "members: there is no list"};
+  const auto list = json_edit::array_at(bytes, root->values[*place]);
+  if (!list) return list.error();
+  return json_edit::with_part(bytes, *root, *list, std::string(entry));
 }
 
 Result<std::string> without_member(std::string_view bytes, std::string_view name) {

@@ -60,6 +60,16 @@ struct Roster {
 /// name the field ("members[2].name: expected a string, found a number").
 Result<Roster> decode_roster(std::string_view bytes);
 
+/// The file with this entry behind the last member's, every other byte unchanged; the same bytes when there is a member
+/// of this name. An entry that is no member of this name is an error.
+Result<std::string> with_member(std::string_view bytes, std::string_view name, std::string_view entry);
+
+/// The entries of the members, as they stand there, by name; those that have none are left out.
+Result<std::vector<std::pair<std::string, std::string>>> member_entries(std::string_view bytes);
+
+/// One member's entry alone.
+Result<Member> decode_member(std::string_view entry);
+
 /// The file without the member of this name, every other byte unchanged; the same bytes when there is none.
 Result<std::string> without_member(std::string_view bytes, std::string_view name);
 

@@ -13,10 +13,10 @@ import tempfile
 ROOMS = ("schema", "config", "handlers", "poller")
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 70
-MAX_ROOM_LINES = {"schema": 3800, "config": 5250, "handlers": 3300, "poller": 22600, "poller/cli": 14200}  # docs/adr/0006-size.md
+MAX_ROOM_LINES = {"schema": 3800, "config": 5700, "handlers": 3400, "poller": 29500, "poller/cli": 14100}  # docs/adr/0006-size.md
 
 # The folders of poller/ from the ground up: each may include what stands in it or before it. Files beside them are the ports.
-POLLER_FLOORS = ("ports", "mailbox", "ledger", "context", "effects", "delivery", "team", "run", "control", "daemon", "cli")
+POLLER_FLOORS = ("ports", "mailbox", "exchange", "systems", "ledger", "context", "hosts", "effects", "delivery", "team", "run", "control", "daemon", "cli")
 
 PURE = r'<(boost/asio[/.].*|sqlite3\.h|spdlog/.*|filesystem|fstream|unistd\.h|fcntl\.h|sys/.*|thread|mutex|ctime|time\.h)>'
 
@@ -32,8 +32,10 @@ RULES = [
     ("CLI11 stays in poller/cli", r".*", r"#\s*include\s*<CLI/", r"poller/cli/.*", "#include <CLI/CLI.hpp>"),
     ("Beast stays in poller/cli/web/http.cpp", r".*", r"#\s*include\s*<boost/beast", r"poller/cli/web/http[^/]*", "#include <boost/beast/http.hpp>"),
     ("SQLite stays in poller/ledger", r".*", r"#\s*include\s*<sqlite3\.h>", r"poller/ledger/.*", "#include <sqlite3.h>"),
+    ("Redis and TLS stay in poller/exchange", r".*", r"#\s*include\s*<(hiredis/|boost/asio/ssl|openssl/ssl)", r"poller/exchange/.*",
+     "#include <hiredis/hiredis.h>"),
     # A person's commands for one file (cli/) and what an older ledger holds know the spelling; who opens a team knows the system.
-    ("array inboxes stay in poller/mailbox/arrays", r"poller/(?!mailbox/arrays/|mailbox/transport\.cpp|cli/|ledger/take_over\.cpp).*",
+    ("array inboxes stay in poller/mailbox/arrays", r"poller/(?!mailbox/arrays/|systems/transport\.cpp|cli/|ledger/take_over\.cpp).*",
      r'#\s*include\s*"poller/mailbox/arrays/|\b(WriteOutcome|ReadOutcome|ReadFlag|AppendReceipt|LockDirectory|InboxDocument|InboxEntry|KeySet)\b', None,
      '#include "poller/mailbox/arrays/lock_directory.hpp"'),
     ("no detached task", r".*", r"\bdetached\b", None, "asio::co_spawn(io, task(), asio::detached);"),

@@ -35,7 +35,7 @@ class Notice:
     @property
     def title(self):
         count, first = len(self.asks), self.asks[0]
-        who = "%d asks" % count if count > 1 else "%s asks" % short(first["asker"], 30)
+        who = "%d asks" % count if count > 1 else "%s asks" % short(first["member"], 30)
         teams = sorted({short(ask["team"], 30) for ask in self.asks})
         return "%s%s (%s)" % ("Still open: " if self.event == "reminder" else "", who, ", ".join(teams[:3]))
 

@@ -12,6 +12,7 @@ class InboxPoller < Formula
   depends_on "python@3.13" => :build
   depends_on "boost"
   depends_on "cli11"
+  depends_on "hiredis"
   depends_on "ncurses"
   depends_on "openssl@3"
   depends_on "spdlog"

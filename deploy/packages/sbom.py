@@ -2,17 +2,20 @@
 """What is in the program, as CycloneDX 1.5: sbom.py PROGRAM VERSION > inbox-poller.cdx.json
 
 Shared libraries as the loader finds them, header-only libraries and what the static program holds as the build's packages have it.
-The same packages give the same bytes: the serial number is a hash of the list, and no time is written.
+What the page brings from npm is in its lock file. The same packages give the same bytes: the serial number is a hash of the list, and no time
+is written.
 """
 
+import base64
 import hashlib
 import json
+import pathlib
 import re
 import subprocess
 import sys
 import uuid
 
-BUILT_IN = ["libboost-json", "libboost[0-9.]*-dev", "libspdlog-dev", "libfmt-dev", "libtomlplusplus-dev", "libcli11-dev", "libxxhash-dev",
+BUILT_IN = ["libboost-json", "libboost[0-9.]*-dev", "libspdlog-dev", "libfmt-dev", "libtomlplusplus-dev", "libcli11-dev", "libxxhash-dev", "libhiredis-dev",
             "libsqlite3-dev", "libssl-dev"]
 
 
@@ -37,12 +40,24 @@ def packages(program):
     return {name: installed[name] for name in sorted(used)}
 
 
+def page():
+    lock = pathlib.Path(__file__).resolve().parents[2] / "poller" / "cli" / "web" / "page" / "package-lock.json"
+    for path, of in sorted(json.loads(lock.read_text("utf-8"))["packages"].items()):
+        if path:
+            name = path.rpartition("node_modules/")[2]
+            reference = "pkg:npm/%s@%s" % (name.replace("@", "%40"), of["version"])
+            digest = base64.b64decode(of["integrity"].partition("sha512-")[2]).hex()
+            yield {"type": "library", "bom-ref": reference, "name": name, "version": of["version"], "purl": reference,
+                   "licenses": [{"license": {"id": of["license"]}}], "hashes": [{"alg": "SHA-512", "content": digest}]}
+
+
 def main():
     program, version = sys.argv[1:3]
     parts = []
     for name, (of, architecture) in packages(program).items():
         reference = "pkg:deb/debian/%s@%s?arch=%s" % (name, of.replace("+", "%2B").replace(":", "%3A"), architecture)
         parts.append({"type": "library", "bom-ref": reference, "name": name, "version": of, "purl": reference})
+    parts += page()
     us = {"type": "application", "bom-ref": "inbox-poller", "name": "inbox-poller", "version": version,
           "licenses": [{"license": {"id": "Apache-2.0"}}],
           "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(open(program, "rb").read()).hexdigest()}]}

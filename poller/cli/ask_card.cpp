@@ -6,6 +6,7 @@
 #include "handlers/permission.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
+#include "schema/envelope.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -57,13 +58,13 @@ std::string ask_name(const json::object& ask) { return text_of(ask, "kind") + ' 
 std::string ask_identity(const json::object& ask) {
   std::string all;
   for (const char* name :
-       {"team", "kind", "request_id", "asker", "message_key", "subject", "tool", "file", "body", "description", "suggestions"})
+       {"team", "kind", "request_id", "member", "message_key", "subject", "tool", "file", "body", "description", "suggestions"})
     all += json::serialize(json::string(raw_text_of(ask, name))) + ' ';
   return all;
 }
 
 std::string ask_content(const json::object& ask) {
-  const std::string asker = text_of(ask, "asker");
+  const std::string asker = text_of(ask, "member");
   std::string suggestions = raw_text_of(ask, "suggestions");
   if (suggestions == "[]" || suggestions == "null") suggestions.clear();
   return "  team " + text_of(ask, "team") + '\n' + what_is_asked(ask, asker) +
@@ -75,10 +76,29 @@ std::string ask_text(const json::object& ask, const std::string& when) {
   std::string reason = text_of(ask, "reason");
   const std::string cannot = text_of(ask, "answers_reason");
   // What the daemon put behind it is said below.
-  const std::string said = "; " + handlers::verifies(text_of(ask, "asker"), {{}, cannot});
+  const std::string said = "; " + handlers::verifies(text_of(ask, "member"), {{}, cannot});
   if (!can_be_answered(ask) && reason.ends_with(said)) reason.resize(reason.size() - said.size());
   return ask_content(ask) + (reason.empty() ? "" : "  why you are asked: " + reason + '\n') + parts_of(ask) +
          (can_be_answered(ask) ? "" : "  it cannot be answered from here: " + cannot + '\n') + "  asked " + when;
+}
+
+std::vector<json::object> answers_to(const std::vector<const json::object*>& asks, const json::object& words) {
+  constexpr std::size_t most = 40'000;  // of 64 KiB
+  std::vector<json::object> requests;
+  std::size_t size = most;
+  for (const json::object* ask : asks) {
+    std::string id = raw_text_of(*ask, "message_key");  // the lead's own prompts have none
+    if (id.empty()) id = raw_text_of(*ask, "request_id");
+    size += id.size() + 3;
+    if (size > most) {
+      requests.push_back(words);
+      requests.back()["shown"] = true;
+      requests.back()["ids"] = json::array();
+      size = id.size() + 3;
+    }
+    requests.back()["ids"].as_array().emplace_back(id);
+  }
+  return requests;
 }
 
 std::string answered_by_rules(const json::object& answer) {
@@ -87,9 +107,27 @@ std::string answered_by_rules(const json::object& answer) {
   std::string text = asks.size() == 1 ? "1 open ask is answered by the rules as they are now:\n"
                                       : std::to_string(asks.size()) + " open asks are answered by the rules as they are now:\n";
   for (const json::object* ask : asks)
-    text += "  " + text_of(*ask, "state") + ": " + ask_name(*ask) + " of " + text_of(*ask, "asker") + " (" +
+    text += "  " + text_of(*ask, "state") + ": " + ask_name(*ask) + " of " + text_of(*ask, "member") + " (" +
             text_of(*ask, "subject") + "), by " + text_of(*ask, "rule") + '\n';
   return text;
+}
+
+json::object with_values(json::object answer, std::string_view list) {
+  json::value* const asks = answer.if_contains(list);
+  if (asks == nullptr || !asks->is_array()) return answer;
+  for (json::value& one : asks->get_array()) {
+    json::object* const ask = one.if_object();
+    if (ask == nullptr || raw_text_of(*ask, "kind") != "permission") continue;
+    const auto add = [&](const char* name, const char* text, json::kind kind) {
+      const auto value = schema::parse_value(raw_text_of(*ask, text));
+      if (!value || value->kind() != kind) return;
+      const auto strict = schema::parse_value(schema::strict_json(*value));  // 1e999 is not for every parser
+      if (strict) (*ask)[name] = *strict;
+    };
+    add("input", "body", json::kind::object);
+    add("suggested", "suggestions", json::kind::array);
+  }
+  return answer;
 }
 
 bool can_be_answered(const json::object& ask) {

@@ -1,16 +1,16 @@
 // `pending` (also with --watch), `approve` and `deny`: the person's side of an ask.
 #include <algorithm>
 #include <boost/json.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
-#include "poller/cli/watch.hpp"
+#include "poller/cli/top/top_command.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -40,7 +40,7 @@ std::string card(const Context& context, const json::object& ask, const std::vec
 struct PendingOptions {
   bool watch = false;
   bool list = false;
-  std::string asker;
+  std::string member;
   std::string kind;
   std::optional<config::Duration> since;
 };
@@ -70,23 +70,29 @@ std::string short_id(const json::object& ask, std::size_t length) {
 
 /// One line each.
 std::string ask_list(const Context& context, const std::vector<const json::object*>& asks, std::size_t id_length) {
-  std::vector<Row> rows{{"ID", "AGE", "TEAM", "ASKER", "KIND", "SUBJECT"}};
+  std::vector<Row> rows{{"ID", "AGE", "TEAM", "MEMBER", "KIND", "SUBJECT"}};
   for (const json::object* ask : asks)
     rows.push_back({short_id(*ask, id_length), span_text(now_ms() - number_of(*ask, "asked_ms")), text_of(*ask, "team"),
-                    text_of(*ask, "asker"), text_of(*ask, "kind"), text_of(*ask, "subject")});
+                    text_of(*ask, "member"), text_of(*ask, "kind"), text_of(*ask, "subject")});
   return list(rows, context.console.columns());
 }
 
+/// Which asks the options choose; "since" counts from now.
+std::function<bool(const json::object&)> chosen_by(const PendingOptions& options) {
+  const long long since = options.since ? now_ms() - options.since->count() : 0;
+  return [member = options.member, kind = options.kind, since](const json::object& ask) {
+    return (member.empty() || raw_text_of(ask, "member") == member) && (kind.empty() || raw_text_of(ask, "kind") == kind) &&
+           number_of(ask, "asked_ms") >= since;
+  };
+}
+
 ExitCode pending(Context& context, const PendingOptions& options) {
+  if (options.watch) return stay_at_terminal(context, {.by = {}, .wants = chosen_by(options)});
   const Result<json::object> answer = context.ask("pending");
   if (!answer) return context.fail(answer.error());
   const auto all = objects_of(*answer, "asks");
   auto asks = all;
-  const long long since = options.since ? now_ms() - options.since->count() : 0;
-  std::erase_if(asks, [&](const json::object* ask) {
-    return (!options.asker.empty() && raw_text_of(*ask, "asker") != options.asker) ||
-           (!options.kind.empty() && raw_text_of(*ask, "kind") != options.kind) || number_of(*ask, "asked_ms") < since;
-  });
+  std::erase_if(asks, [wants = chosen_by(options)](const json::object* ask) { return !wants(*ask); });
   std::stable_sort(asks.begin(), asks.end(), [](const json::object* a, const json::object* b) {
     return number_of(*a, "asked_ms") < number_of(*b, "asked_ms");
   });
@@ -99,7 +105,7 @@ ExitCode pending(Context& context, const PendingOptions& options) {
     }
     json::object all_of_it = *answer;
     all_of_it["asks"] = std::move(chosen);
-    return context.print_json(all_of_it);
+    return context.print_json(with_values(std::move(all_of_it), "asks"));
   }
   if (asks.empty())
     return context.print(all.empty() ? "nothing is waiting for an answer\n"
@@ -136,94 +142,81 @@ json::object words_of(const AnswerOptions& options) {
 
 std::string answered(const json::object& taken) {
   std::string text = text_of(taken, "state") + ": " + text_of(taken, "kind") + ' ' + text_of(taken, "request_id") +
-                     " of " + text_of(taken, "asker") + " (" + text_of(taken, "subject") + "), team " +
+                     " of " + text_of(taken, "member") + " (" + text_of(taken, "subject") + "), team " +
                      text_of(taken, "team") + '\n';
   if (const std::string rule = text_of(taken, "rule_added"); !rule.empty())
     text += "from now on in this session: " + rule + '\n';
-  return text + answered_by_rules(taken);
+  return text;
 }
 
-/// Each of these as it was shown: another ask under the same id is not answered.
-ExitCode answer_each(Context& context, ControlClient& client, std::string_view verb, const AnswerOptions& options,
-                     const std::vector<const json::object*>& asks) {
-  json::array answers;
-  std::string text;
-  std::size_t failed = 0;
-  std::set<std::string> by_rule;
-  for (const json::object* ask : asks) {
-    json::object request = words_of(options);
-    for (const char* name : {"team", "kind", "message_key"})
-      if (const std::string value = raw_text_of(*ask, name); !value.empty()) request[name] = value;
-    request["id"] = raw_text_of(*ask, "request_id");
-    if (by_rule.contains(ask_name(*ask) + raw_text_of(*ask, "team"))) continue;  // one of those before has added it
-    const Result<json::object> taken = context.ask(client, verb, std::move(request));
-    if (taken) {
-      text += answered(*taken);
-      answers.push_back(*taken);
-      for (const json::object* one : objects_of(*taken, "answered"))
-        if (raw_text_of(*one, "state") == "approved") by_rule.insert(ask_name(*one) + raw_text_of(*one, "team"));
-      continue;
-    }
-    ++failed;
-    text += "not answered: " + ask_name(*ask) + ": " + printable(taken.error().message) + '\n';
-    answers.push_back(json::object{{"ok", false},
-                                   {"team", raw_text_of(*ask, "team")},
-                                   {"kind", raw_text_of(*ask, "kind")},
-                                   {"request_id", raw_text_of(*ask, "request_id")},
-                                   {"code", taken.error().code},
-                                   {"message", taken.error().message}});
-  }
-  text += std::to_string(asks.size() - failed) + " of " + std::to_string(asks.size()) + " answered\n";
-  const ExitCode printed =
-      context.json ? context.print_json({{"ok", failed == 0}, {"answers", std::move(answers)}}) : context.print(text);
-  return failed == 0 ? printed : ExitCode::failed;
-}
-
-ExitCode answer_many(Context& context, std::string_view verb, const AnswerOptions& options) {
-  auto client = context.connect();
-  if (!client) return context.fail(client.error());
-  json::object request;
-  if (options.like.empty())
-    request["ids"] = json::array(options.ids.begin(), options.ids.end());
-  else
-    request["like"] = options.like;
+/// What `--like` means, once a person has seen it and said yes.
+Result<std::vector<json::object>> requests_like(Context& context, ControlClient& client, std::string_view verb,
+                                                const AnswerOptions& options) {
+  json::object request{{"like", options.like}};
   if (!options.kind.empty()) request["kind"] = options.kind;
-  const Result<json::object> which = context.ask(*client, "which", std::move(request));
-  if (!which) return context.fail(which.error());
+  const Result<json::object> which = context.ask(client, "which", std::move(request));
+  if (!which) return which.error();
   const auto asks = objects_of(*which, "asks");
-  if (!options.like.empty()) {
-    const std::string shown = std::to_string(asks.size()) + " open asks are covered by " + text_of(*which, "rule") +
-                              "\n" + ask_list(context, asks, short_id_length(asks));
-    if (!context.json) {
-      if (const ExitCode printed = context.print(shown); printed != ExitCode::done) return printed;
-    }
-    if (asks.empty() && context.json) context.print_json({{"ok", true}, {"answers", json::array()}});
-    if (asks.empty()) return ExitCode::nothing;
-    const std::string question = std::string(verb) + " these " + std::to_string(asks.size()) + "?";
-    if (!options.yes && !context.console.confirm(question)) {
-      context.fail({"answer.unconfirmed", "nothing was answered; --yes answers without the question"});
-      return ExitCode::usage;
-    }
-  }
-  return answer_each(context, *client, verb, options, asks);
+  const std::string shown = std::to_string(asks.size()) + " open asks are covered by " + text_of(*which, "rule") +
+                            "\n" + ask_list(context, asks, short_id_length(asks));
+  if (!context.json) static_cast<void>(context.print(shown));
+  const std::string question = std::string(verb) + " these " + std::to_string(asks.size()) + "?";
+  if (!asks.empty() && !options.yes && !context.console.confirm(question))
+    return Error{"answer.unconfirmed", "nothing was answered; --yes answers without the question"};
+  return answers_to(asks, words_of(options));
+}
+
+/// What became of each, and with --json as the daemon says it.
+ExitCode tell(Context& context, const json::object& outcome) {
+  const auto answers = objects_of(outcome, "answers");
+  const auto failed = std::count_if(answers.begin(), answers.end(), [](const auto* one) { return !flag_of(*one, "ok"); });
+  if (answers.size() == 1 && failed == 1)
+    return context.fail({raw_text_of(*answers.front(), "code"), raw_text_of(*answers.front(), "message")});
+  std::string text;
+  for (const json::object* one : answers)
+    text += flag_of(*one, "ok") ? answered(*one) : "not answered: " + ask_name(*one) + ": " + text_of(*one, "message") + '\n';
+  text += answered_by_rules(outcome);
+  if (answers.size() > 1)
+    text += std::to_string(answers.size() - static_cast<std::size_t>(failed)) + " of " + std::to_string(answers.size()) +
+            " answered\n";
+  const ExitCode printed = context.json ? context.print_json(outcome) : context.print(text);
+  return failed == 0 ? printed : ExitCode::failed;
 }
 
 ExitCode answer(Context& context, std::string_view verb, const AnswerOptions& options) {
   if (options.ids.empty() == options.like.empty())
     throw CLI::ValidationError("say which: the IDs of asks, or --like with one");
-  const bool many = options.ids.size() != 1;
-  if (many && !(options.mode.empty() && options.input.empty()))
+  if (options.ids.size() != 1 && !(options.mode.empty() && options.input.empty()))
     throw CLI::ValidationError("--mode and --input are for one ask, named by its id");
   if (options.always && !options.like.empty())
     throw CLI::ValidationError(
         "--always and --like do not go together: --like answers what is open now, --always adds a rule");
-  if (many) return answer_many(context, verb, options);
-  json::object request = words_of(options);
-  request["id"] = options.ids.front();
-  if (!options.kind.empty()) request["kind"] = options.kind;
-  const Result<json::object> taken = context.ask(verb, std::move(request));
-  if (!taken) return context.fail(taken.error());
-  return context.json ? context.print_json(*taken) : context.print(answered(*taken));
+  auto client = context.connect();
+  if (!client) return context.fail(client.error());
+  std::vector<json::object> requests;
+  if (options.like.empty()) {
+    requests.push_back(words_of(options));
+    requests.back()["ids"] = json::array(options.ids.begin(), options.ids.end());
+    if (!options.kind.empty()) requests.back()["kind"] = options.kind;
+  } else {
+    auto like = requests_like(context, *client, verb, options);
+    if (!like && like.error().code == "answer.unconfirmed") {
+      context.fail(like.error());
+      return ExitCode::usage;
+    }
+    if (!like) return context.fail(like.error());
+    requests = std::move(*like);
+  }
+  json::object outcome{{"ok", true}, {"answers", json::array()}, {"answered", json::array()}};
+  for (json::object& request : requests) {
+    const Result<json::object> part = context.ask(*client, verb, std::move(request));
+    if (!part && !outcome["answers"].as_array().empty()) tell(context, outcome);  // so far
+    if (!part) return context.fail(part.error());
+    for (const char* list : {"answers", "answered"})
+      for (const json::object* one : objects_of(*part, list)) outcome[list].as_array().push_back(*one);
+  }
+  const ExitCode told = tell(context, outcome);
+  return requests.empty() ? ExitCode::nothing : told;
 }
 
 /// Which asks, and who answers them.
@@ -253,30 +246,24 @@ void declare_pending(CLI::App& command, Context& context) {
           "Each ask is shown with all of what an approval would allow: the tool's whole input, the host, the\n"
           "whole plan. Lines behind \"|\" are the worker's own bytes; a description is only its claim.\n"
           "Characters that a terminal would obey or hide are shown as escapes such as \\x1b or <U+202E>.\n\n"
-          "--watch shows them on the terminal one by one, the oldest first, and takes your answer by key: a\n"
-          "approves, A approves and adds the rule that covers it for the session, d denies with a reason, n and\n"
-          "p go to the next and the previous one, s shows more of a long one, q leaves. A key holds for the ask\n"
-          "that is on the screen, and for no other; keys typed before it was there are thrown away; only what\n"
-          "was shown to its end can be approved. A line that begins with \":\" goes on with the one above it.\n\n"
+          "--watch stays on the terminal and takes your answers by key: it is the first page of `inbox-poller top`,\n"
+          "with the asks that --member, --kind, --since and --team choose.\n\n"
           "--list shows one line each, the oldest first: an ID that approve and deny take, and the subject (see\n"
-          "`inbox-poller decisions --help`), cut to the terminal. --asker, --kind, --since and --team choose.\n\n"
+          "`inbox-poller decisions --help`), cut to the terminal. --member, --kind, --since and --team choose.\n\n"
           "Examples:\n"
           "  inbox-poller pending\n"
-          "  inbox-poller pending --list --asker ada --since 10min\n"
+          "  inbox-poller pending --list --member ada --since 10min\n"
           "  inbox-poller pending --watch\n"
           "  inbox-poller pending --json | jq -r '.asks[].request_id'");
   auto options = std::make_shared<PendingOptions>();
-  command.add_flag("--watch", options->watch, "Stay on the terminal and take answers by key");
+  command.add_flag("--watch", options->watch, "Stay on the terminal and take answers by key (see `inbox-poller top --help`)");
   command.add_flag("--list", options->list, "One line each")->excludes("--watch");
-  command.add_option("--asker", options->asker, "Only those of this worker")->type_name("NAME")->excludes("--watch");
+  command.add_option("--member,--asker", options->member, "Only those of this worker")->type_name("NAME");
   command.add_option("--kind", options->kind, "Only those of this kind: permission, sandbox, plan, stop")
       ->type_name("KIND")
-      ->excludes("--watch")
       ->check(CLI::IsMember({"permission", "sandbox", "plan", "stop"}).description(""));
-  add_duration(command, "--since", options->since, "Only those of the last so long, such as 10min")
-      ->excludes("--watch");
-  command.callback(
-      [options, &context] { context.exit_code = options->watch ? watch(context) : pending(context, *options); });
+  add_duration(command, "--since", options->since, "Only those of the last so long, such as 10min");
+  command.callback([options, &context] { context.exit_code = pending(context, *options); });
 }
 
 void declare_approve(CLI::App& command, Context& context) {
@@ -285,9 +272,10 @@ void declare_approve(CLI::App& command, Context& context) {
           "Answers asks with yes. The first answer is final: if a rule, the deadline or somebody else was\n"
           "faster, you are told so. --always also adds the narrowest rule that covers exactly this ask, for as\n"
           "long as the session lasts; where no safe rule exists, nothing is approved and you are told why.\n\n"
-          "Several asks are answered one after the other, those that are open when all of the ids are certain: where\n"
-          "one is not, the candidates are named and nothing is answered. --like ID answers all open asks that the\n"
-          "rule of `--always` would cover, after showing them; what comes in later is not answered.\n\n"
+          "Several asks are answered at once, when all of the ids are certain: where one is not, the candidates are\n"
+          "named and nothing is answered. What speaks against one of them stops none of the others. --like ID\n"
+          "answers all open asks that the rule of `--always` would cover, after showing them; what comes in later\n"
+          "is not answered.\n\n"
           "Examples:\n"
           "  inbox-poller approve perm-17\n"
           "  inbox-poller approve 3f9a1c02 77b0e4d1 plan-3\n"

@@ -8,7 +8,7 @@
 
 #include "poller/cli/box_place.hpp"
 #include "poller/cli/printable.hpp"
-#include "poller/mailbox/maildir/maildir_operations.hpp"
+#include "poller/exchange/box_copy.hpp"
 #include "schema/envelope.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -26,7 +26,7 @@ constexpr milliseconds between_steps{2100};  // a sweep gives back what it took 
 
 struct BoxOptions {
   BoxPlace place;
-  std::string to;
+  std::string to, from;
   std::string value;  // a payload or a result
   std::string id;
   std::string reason;
@@ -44,7 +44,7 @@ struct ActorsBox {
   PosixFileSystem files;
   SystemClock clock;
   boost::asio::io_context loop{1};
-  std::unique_ptr<MaildirOperations> operations;
+  std::unique_ptr<SharedBox> operations;
 };
 
 using Act = ExitCode (*)(Context&, ActorsBox&, const BoxOptions&);
@@ -56,7 +56,7 @@ ExitCode in_box(Context& context, const BoxOptions& options, Act act) {
   const auto who = options.place.who();
   if (!who) return fail_box(context, who.error());
   ActorsBox box;
-  auto opened = MaildirOperations::open(*root, *who, box.files, box.clock, box.loop.get_executor());
+  auto opened = open_box(*root, *who, box.files, box.clock, box.loop.get_executor(), engine_patience);
   if (!opened) return fail_box(context, opened.error());
   box.operations = *std::move(opened);
   return act(context, box, options);
@@ -66,7 +66,7 @@ ExitCode in_box(Context& context, const BoxOptions& options, Act act) {
 Result<json::value> value_of(Context& context, const BoxOptions& options) {
   std::string text = options.value;
   if (text == "-") {
-    auto input = context.console.read_all(MaildirRoot::most_bytes);
+    auto input = context.console.read_all(most_envelope_bytes);
     if (!input) return input.error();
     text = *std::move(input);
   }
@@ -118,7 +118,8 @@ ExitCode recv_within(Context& context, ActorsBox& box, const BoxOptions& options
   if (!(*received)->has_value()) return show_none(context, "message", "no message");
   const HandOut& message = ***received;
   Status written = context.console.write(
-      context.json ? printable_json(schema::strict_json(json::object{{"ok", true}, {"message", message.message}})) + '\n'
+      context.json ? printable_json(schema::strict_json(json::object{
+                         {"ok", true}, {"version", INBOX_POLLER_VERSION}, {"message", message.message}})) + '\n'
                    : box_text(message.message));
   if (written.ok()) written = context.console.sync();
   if (!written.ok()) {
@@ -144,6 +145,7 @@ ExitCode try_recv(Context& context, ActorsBox& box, const BoxOptions& options) {
 ExitCode inbox(Context& context, ActorsBox& box, const BoxOptions&) {
   auto found = box.operations->inbox();
   if (!found) return fail_box(context, found.error());
+  for (const std::string& worry : box.operations->worries()) context.console.complain(worry);
   if (context.json) {
     (*found)["ok"] = true;
     return context.print_json(*found);
@@ -218,6 +220,40 @@ ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
   const ExitCode printed = context.json ? context.print_json({{"ok", troubles.empty()}, {"tasks", std::move(all)}})
                                         : context.print(text.empty() ? "nothing to give back\n" : text);
   return troubles.empty() ? printed : ExitCode::failed;
+}
+
+// --- from one place to another
+
+Result<std::unique_ptr<BoxStore>> store_at(ActorsBox& box, const std::string& root) {
+  const auto path = BoxPlace{root, {}}.path();
+  if (!path) return path.error();
+  if (!config::is_engine_address(*path)) {
+    const MaildirRoot folder(box.files, box.clock, *path);
+    if (const auto there = folder.open(); !there) return there.error();
+    return folder_store(box.files, box.clock, *path);
+  }
+  const auto address = team_address(*path);
+  if (!address) return address.error();
+  return redis_store(*address, engine_patience);
+}
+
+ExitCode copy(Context& context, const BoxOptions& options) {
+  ActorsBox box;
+  const auto from = store_at(box, options.from);
+  if (!from) return fail_box(context, from.error());
+  const auto to = store_at(box, options.to);
+  if (!to) return fail_box(context, to.error());
+  const auto copied = copy_boxes(**from, **to);
+  if (!copied) return fail_box(context, copied.error());
+  if (context.json)
+    return context.print_json({{"ok", true},
+                               {"actors", copied->actors},
+                               {"messages", copied->messages},
+                               {"tasks", copied->tasks},
+                               {"were_there", copied->were_there}});
+  return context.print(std::to_string(copied->messages) + " messages of " + std::to_string(copied->actors) + " actors and " +
+                       std::to_string(copied->tasks) + " tasks were copied; " + std::to_string(copied->were_there) +
+                       " were there already\n");
 }
 
 // --- options
@@ -384,6 +420,20 @@ void declare_box_sweep(CLI::App& command, Context& context) {
           "died) is given back after four minutes of watching.\n\n"
           "Examples:\n  inbox-poller box sweep\n  inbox-poller box sweep --wait 10min");
   add_duration(command, "--wait", options->timeout, "Go on for so long");
+}
+
+void declare_box_copy(CLI::App& command, Context& context) {
+  auto options = options_of(command, context, nullptr);
+  explain(command,
+          "Copies all that is unread and all tasks from one place to another: a folder, or a team in a Redis. Both\n"
+          "stay as they are but for what is new there; a copy that broke off is made again. Do it while nobody works\n"
+          "there. What was taken already stays behind.\n\n"
+          "Examples:\n"
+          "  inbox-poller box copy --from scratch/coordination --to redis+unix:///run/redis/team.sock#demo\n"
+          "  inbox-poller box copy --from redis+unix:///run/redis/team.sock#demo --to scratch/coordination");
+  command.add_option("--from", options->from, "The place with the mail and tasks")->required()->type_name("DIR");
+  command.add_option("--to", options->to, "The place that gets them")->required()->type_name("DIR");
+  command.callback([&context, options] { context.exit_code = copy(context, *options); });
 }
 
 void declare_box_inbox(CLI::App& command, Context& context) {

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "poller/cli/printable.hpp"
+#include "poller/exchange/redis_box.hpp"
+#include "poller/mailbox/maildir/maildir_operations.hpp"
 #include "schema/envelope.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -28,6 +30,10 @@ std::string value_text(const json::value& value) {
 Result<std::string> BoxPlace::path() const {
   const std::string given = given_or(root, "COLLAB_ROOT");
   if (given.empty()) return Error{"box.usage", "which folder? Name it with --root DIR, or in COLLAB_ROOT"};
+  if (config::is_engine_address(given)) {
+    if (const auto address = team_address(given); !address) return address.error();
+    return given;
+  }
   std::error_code problem;
   const auto absolute = std::filesystem::absolute(given, problem);
   if (problem) return Error{"box.usage", given + ": " + problem.message()};
@@ -42,14 +48,50 @@ Result<std::string> BoxPlace::who() const {
   return name;
 }
 
+Result<config::EngineAddress> team_address(const std::string& root) {
+  auto address = config::parse_engine_address(root);
+  if (address && address->team.empty())
+    return Error{"box.usage", "whose mail is it? The team's name stands behind a #, as in " + address->shown() + "#team"};
+  return address;
+}
+
+Result<std::unique_ptr<SharedBox>> open_box(const std::string& root, const std::string& actor, FileSystem& files,
+                                            const Clock& clock, boost::asio::any_io_executor executor,
+                                            std::chrono::milliseconds patience) {
+  using Opened = std::unique_ptr<SharedBox>;
+  if (!config::is_engine_address(root)) {
+    auto box = MaildirOperations::open(root, actor, files, clock, std::move(executor));
+    return box ? Result<Opened>(*std::move(box)) : Result<Opened>(box.error());
+  }
+  const auto address = team_address(root);
+  if (!address) return address.error();
+  auto box = RedisBox::open(*address, actor, clock, std::move(executor), patience);
+  return box ? Result<Opened>(*std::move(box)) : Result<Opened>(box.error());
+}
+
+Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root) {
+  auto board = std::make_unique<TaskBoard>();
+  if (!config::is_engine_address(root)) {
+    board->root.emplace(board->files, board->clock, root);
+    board->tasks = std::make_unique<TaskQueue>(*board->root, TaskSettings{});
+    return board;
+  }
+  const auto address = team_address(root);
+  if (!address) return address.error();
+  board->redis.emplace(*address, engine_patience);
+  board->tasks = std::make_unique<RedisTasks>(*board->redis, RedisKeys(address->team), address->shown(), TaskSettings{});
+  return board;
+}
+
 void add_box_root(CLI::App& command, BoxPlace& place) {
-  command.add_option("--root", place.root, "The folder that the agents share (default: COLLAB_ROOT)")->type_name("DIR");
+  command.add_option("--root", place.root, "The folder that the agents share, or a Redis: redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")
+      ->type_name("DIR");
 }
 
 ExitCode fail_box(const Context& context, const Error& error) {
   const ExitCode code = context.fail(error);
   if (error.code == "task.unknown") return ExitCode::nothing;
-  const bool is_usage = error.code == "box.usage" || error.code == "name.invalid" || error.code == "json.syntax";
+  const bool is_usage = error.code == "box.usage" || error.code == "exchange.address" || error.code == "name.invalid" || error.code == "json.syntax";
   return is_usage ? ExitCode::usage : code;
 }
 

@@ -1,10 +1,17 @@
 // Where the commands of a shared folder work, and how they show what they find there.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/json/object.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "poller/cli/command.hpp"
+#include "poller/exchange/redis_caller.hpp"
+#include "poller/mailbox/maildir/maildir_root.hpp"
+#include "poller/mailbox/operations.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -13,10 +20,30 @@ struct BoxPlace {
   std::string root;
   std::string actor;
 
-  /// The root as an absolute path. "box.usage" when none was named.
+  /// The root as an absolute path, or the address of an engine as it is. "box.usage" when none was named.
   [[nodiscard]] Result<std::string> path() const;
   [[nodiscard]] Result<std::string> who() const;
 };
+
+/// For so long a command waits for an engine that is away.
+inline constexpr std::chrono::seconds engine_patience{30};
+
+/// The box of an actor there. `patience`: for how long an engine that is away is waited for.
+Result<std::unique_ptr<SharedBox>> open_box(const std::string& root, const std::string& actor, FileSystem&, const Clock&,
+                                            boost::asio::any_io_executor, std::chrono::milliseconds patience);
+
+/// The tasks there, for whoever is no actor.
+struct TaskBoard {
+  PosixFileSystem files;
+  SystemClock clock;
+  std::optional<MaildirRoot> root;
+  std::optional<RedisCaller> redis;
+  std::unique_ptr<Tasks> tasks;
+};
+Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root);
+
+/// The address of an engine that names a team. "box.usage", "exchange.address".
+Result<config::EngineAddress> team_address(const std::string& root);
 
 void add_box_root(CLI::App& command, BoxPlace& place);
 

@@ -95,7 +95,9 @@ ExitCode Context::print(std::string_view text) const {
 }
 
 ExitCode Context::print_json(const json::object& object) const {
-  return print(printable_json(schema::strict_json(object)) + '\n');
+  json::object whole = object;
+  whole.emplace("version", INBOX_POLLER_VERSION);
+  return print(printable_json(schema::strict_json(whole)) + '\n');
 }
 
 std::string raw_text_of(const json::object& object, std::string_view name) {
@@ -133,12 +135,18 @@ std::vector<const json::object*> objects_of(const json::object& object, std::str
   return list;
 }
 
-std::string names_of(const json::object& object, std::string_view name) {
+std::vector<std::string> texts_of(const json::object& object, std::string_view name) {
+  std::vector<std::string> texts;
   const json::value* value = object.if_contains(name);
-  std::string text;
-  if (value == nullptr || !value->is_array()) return text;
+  if (value == nullptr || !value->is_array()) return texts;
   for (const json::value& one : value->get_array())
-    if (one.is_string()) text += (text.empty() ? "" : ", ") + printable(one.get_string());
+    if (one.is_string()) texts.push_back(printable(one.get_string()));
+  return texts;
+}
+
+std::string names_of(const json::object& object, std::string_view name) {
+  std::string text;
+  for (const std::string& one : texts_of(object, name)) text += (text.empty() ? "" : ", ") + one;
   return text;
 }
 

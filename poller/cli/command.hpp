@@ -65,6 +65,7 @@ class Context {
   /// Tells what went wrong (with --json as an object on the output) and which code that is.
   ExitCode fail(const Error&) const;
   ExitCode print(std::string_view text) const;
+  /// With our version as `version`: docs/schemas describes what that one prints.
   ExitCode print_json(const boost::json::object&) const;
 };
 
@@ -84,7 +85,9 @@ const boost::json::object& object_of(const boost::json::object&, std::string_vie
 /// The objects in an array member; anything else in it is passed over.
 std::vector<const boost::json::object*> objects_of(const boost::json::object&, std::string_view name);
 
-/// The strings in an array member, as "alice, bob", made printable.
+/// The strings in an array member, made printable; anything else in it is passed over.
+std::vector<std::string> texts_of(const boost::json::object&, std::string_view name);
+/// The same as "alice, bob".
 std::string names_of(const boost::json::object&, std::string_view name);
 
 /// Milliseconds since the Unix epoch.

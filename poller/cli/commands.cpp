@@ -12,10 +12,10 @@ namespace inbox_poller::poller::cli {
 
 using Declare = void(CLI::App&, Context&);
 Declare declare_ack, declare_allow, declare_approve, declare_assign, declare_box, declare_box_abandon, declare_box_claim,
-    declare_box_complete, declare_box_heartbeat, declare_box_inbox, declare_box_post, declare_box_recv,
+    declare_box_complete, declare_box_copy, declare_box_heartbeat, declare_box_inbox, declare_box_post, declare_box_recv,
     declare_box_send, declare_box_sweep, declare_box_try_recv, declare_broadcast, declare_check_config, declare_completion,
     declare_decisions, declare_deny, declare_doctor, declare_history, declare_hook, declare_hook_install,
-    declare_help, declare_hook_uninstall, declare_hook_wait, declare_hook_worker, declare_inbox, declare_init, declare_inbox_clear,
+    declare_help, declare_hosts, declare_hosts_acl, declare_hook_uninstall, declare_hook_wait, declare_hook_worker, declare_inbox, declare_init, declare_inbox_clear,
     declare_inbox_list, declare_inbox_mark_read, declare_inbox_send, declare_inbox_show, declare_inbox_unread,
     declare_lead, declare_lead_run, declare_manual, declare_mcp, declare_mcp_install, declare_mcp_uninstall, declare_mode,
     declare_pending, declare_quarantine, declare_recv, declare_reload, declare_resume, declare_revoke, declare_rules,
@@ -43,6 +43,7 @@ constexpr Command all_commands[] = {
     {"shutdowns", Group::look, "Show who was asked to end, and how far that is", declare_shutdowns},
     {"metrics", Group::look, "Print what is going on as OpenMetrics text, for Prometheus", declare_metrics},
     {"web", Group::look, "Serve a page on which asks are seen and answered, and the rest is looked at", declare_web},
+    {"hosts", Group::look, "Show the hosts of a team: who leads, who was heard of, where mail waits", declare_hosts},
     {"doctor", Group::look, "Examine the whole installation, and say what mends it", declare_doctor},
 
     {"send", Group::act, "Send a message to one worker", declare_send},
@@ -59,6 +60,8 @@ constexpr Command all_commands[] = {
     {"inbox mark-read", Group::act, "Mark entries of an inbox as read", declare_inbox_mark_read},
     {"inbox clear", Group::act, "Remove entries from an inbox", declare_inbox_clear},
 
+    {"hosts acl", Group::look, "Print the users of the Redis between them, and make their passwords", declare_hosts_acl},
+
     {"box", Group::act, "Mail and tasks in a folder that agents share; no team, no daemon", declare_box},
     {"box send", Group::act, "Write a message to an actor", declare_box_send},
     {"box recv", Group::act, "Take the oldest message to you; wait for one", declare_box_recv},
@@ -70,6 +73,7 @@ constexpr Command all_commands[] = {
     {"box complete", Group::act, "Hand in the result of a task", declare_box_complete},
     {"box abandon", Group::act, "Give a task back", declare_box_abandon},
     {"box sweep", Group::act, "Give back the tasks whose lease is over", declare_box_sweep},
+    {"box copy", Group::act, "Copy mail and tasks between a folder and a Redis", declare_box_copy},
     {"tasks", Group::look, "Show the task queue of a folder that agents share: list, show, requeue", declare_tasks},
     {"tasks show", Group::look, "Show all that is known of a task", declare_tasks_show},
     {"tasks requeue", Group::look, "Put a dead task back to where it can be claimed", declare_tasks_requeue},
@@ -106,7 +110,7 @@ constexpr const char* exit_codes =
     "Exit codes:\n"
     "  0  done\n"
     "  1  could not be done: refused by the daemon, or a fault\n"
-    "  2  the command line or the configuration is wrong (a command line with `hook`: 1)\n"
+    "  2  the command line or the configuration is wrong (with `hook`, or no word at all: 1)\n"
     "  3  no daemon answers on the control socket\n"
     "  4  there is nothing: no message to receive, no such id\n";
 
@@ -131,10 +135,24 @@ std::string title_of(Group group) {
   return "Set up";
 }
 
+/// The command that a line came to, and its words with a blank behind each.
+struct Reached {
+  const CLI::App* command;
+  std::string words;
+};
+
+Reached reached_by(const CLI::App& line) {
+  Reached at{&line, ""};
+  while (!at.command->get_subcommands().empty()) {
+    at.command = at.command->get_subcommands().front();
+    at.words += at.command->get_name() + ' ';
+  }
+  return at;
+}
+
 /// What to say of a word where a command should stand; empty when that is not what is wrong.
 std::string unknown_command(const CLI::App& line) {
-  const CLI::App* here = &line;
-  while (!here->get_subcommands().empty()) here = here->get_subcommands().front();
+  const auto [here, above] = reached_by(line);
   std::vector<std::string> names;
   for (const CLI::App* one : here->get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(one->get_name());
@@ -142,13 +160,29 @@ std::string unknown_command(const CLI::App& line) {
   const auto word = std::find_if(left.begin(), left.end(), [](const auto& one) { return !one.starts_with('-'); });
   const bool takes_words = !here->get_options([](const CLI::Option* one) { return one->get_positional(); }).empty();
   if (names.empty() || takes_words || (word == left.end() && here->get_require_subcommand_min() == 0)) return {};
-  const std::string above = here == &line ? "" : here->get_name() + ' ';
   const std::string more = "\nRun `inbox-poller " + above + "--help` to see the commands.\n";
   if (word == left.end())
     return "inbox-poller: a command is missing" + (here == &line ? "" : " behind \"" + here->get_name() + '"') + more;
   const std::string meant = schema::nearest(*word, names);
   return "inbox-poller: there is no command \"" + above + printable(*word) + '"' +
          (meant.empty() ? "" : "; did you mean \"" + above + meant + "\"?") + more;
+}
+
+/// What else is wrong with a line: a mistyped option with its nearest neighbour, a word too many, or as CLI11 says it.
+std::string wrong_line(const CLI::App& line, const CLI::ParseError& problem) {
+  const auto [here, words] = reached_by(line);
+  std::string text = problem.what();
+  const bool too_much = problem.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (const std::vector<std::string> left = line.remaining(true); too_much && !left.empty()) {
+    const auto option = std::find_if(left.begin(), left.end(), [](const auto& one) { return one.starts_with('-'); });
+    text = option == left.end() ? '"' + left.front() + "\" is a word too many" : "there is no option " + *option;
+    std::vector<std::string> known;
+    for (const CLI::App* app : {here, &line})
+      for (const CLI::Option* one : app->get_options())
+        for (const std::string& name : one->get_lnames()) known.push_back("--" + name);
+    if (option != left.end()) text += schema::did_you_mean(option->substr(0, option->find('=')), known);
+  }
+  return printable_block(text, "inbox-poller: ") + "Run `inbox-poller " + words + "--help` to see what it takes.\n";
 }
 
 }  // namespace
@@ -229,7 +263,7 @@ int run_command_line(std::vector<std::string> arguments, Console& console, RunDa
     std::ostringstream err;
     if (line->exit(problem, out, err) == 0) return static_cast<int>(context.print(out.str()));
     const std::string unknown = unknown_command(*line);
-    console.explain(unknown.empty() ? printable_block(err.str(), "") : unknown);
+    console.explain(unknown.empty() ? wrong_line(*line, problem) : unknown);
     return static_cast<int>(may_be_hook ? ExitCode::failed : ExitCode::usage);
   } catch (const std::exception& problem) {
     console.explain("inbox-poller: " + printable(problem.what()) + '\n');

@@ -54,7 +54,7 @@ void each_of(const Context& context, std::string_view verb, std::string_view lis
 Offers asks(const Context& context) {
   Offers offers;
   each_of(context, "pending", "asks", [&](const json::object& ask) {
-    offers.push_back({raw_text_of(ask, "request_id"), raw_text_of(ask, "asker") + ": " + raw_text_of(ask, "subject")});
+    offers.push_back({raw_text_of(ask, "request_id"), raw_text_of(ask, "member") + ": " + raw_text_of(ask, "subject")});
   });
   return offers;
 }
@@ -70,7 +70,7 @@ Offers workers(const Context& context) {
   Offers offers;
   each_of(context, "status", "teams", [&](const json::object& team) {
     for (const json::object* worker : objects_of(team, "members"))
-      offers.push_back({raw_text_of(*worker, "name"), "in team " + raw_text_of(team, "team")});
+      offers.push_back({raw_text_of(*worker, "member"), "in team " + raw_text_of(team, "team")});
   });
   return offers;
 }

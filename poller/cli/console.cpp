@@ -142,12 +142,25 @@ std::string span_text(long long ms) {
   return pair(seconds / 86400, "d", seconds / 3600 % 24, "h");
 }
 
-std::string time_text(long long epoch_ms) {
+namespace {
+
+std::string local_time(long long epoch_ms, const char* format) {
   const auto seconds = static_cast<std::time_t>(epoch_ms / 1000);
   std::tm local{};
   char text[32] = "?";
-  if (::localtime_r(&seconds, &local) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+  if (::localtime_r(&seconds, &local) != nullptr) std::strftime(text, sizeof text, format, &local);
   return text;
+}
+
+}  // namespace
+
+std::string time_text(long long epoch_ms) { return local_time(epoch_ms, "%Y-%m-%d %H:%M:%S"); }
+
+std::string brief_time_text(long long epoch_ms, long long now_ms) {
+  const std::string day = local_time(epoch_ms, "%Y-%m-%d");
+  const std::string today = local_time(now_ms, "%Y-%m-%d");
+  if (day == today) return local_time(epoch_ms, "%H:%M:%S");
+  return day.substr(0, 4) == today.substr(0, 4) ? local_time(epoch_ms, "%m-%d %H:%M") : day;
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -80,4 +80,7 @@ std::string span_text(long long ms);
 /// Local time, "2026-02-07 15:20:46".
 std::string time_text(long long epoch_ms);
 
+/// The same for a narrow column: "15:20:46" of today, "02-07 15:20" of this year, else "2026-02-07".
+std::string brief_time_text(long long epoch_ms, long long now_ms);
+
 }  // namespace inbox_poller::poller::cli

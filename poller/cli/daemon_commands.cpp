@@ -6,10 +6,12 @@
 
 #include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
+#include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/cli/survey.hpp"
 #include "poller/cli/team_files.hpp"
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
+#include "schema/envelope.hpp"
 #include "schema/nearest.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -20,8 +22,11 @@ namespace {
 
 json::array settings_json(const std::vector<config::Setting>& settings) {
   json::array list;
-  for (const config::Setting& setting : settings)
-    list.push_back(json::object{{"key", setting.key}, {"value", setting.value}, {"origin", setting.origin}});
+  for (const config::Setting& setting : settings) {
+    const auto value = schema::parse_value(setting.value);  // TOML spells nearly all of ours as JSON does
+    list.push_back(json::object{
+        {"key", setting.key}, {"value", value ? *value : json::value(setting.value)}, {"origin", setting.origin}});
+  }
   return list;
 }
 
@@ -59,7 +64,7 @@ json::array workers_json(const std::vector<NamedWorker>& workers) {
   json::array list;
   for (const auto& [team, worker] : workers)
     list.push_back(json::object{{"team", team},
-                                {"name", worker.name},
+                                {"member", worker.name},
                                 {"answers", handlers::to_string(worker.worth.answers)},
                                 {"reason", worker.worth.reason}});
   return list;
@@ -81,7 +86,7 @@ json::object loaded_json(const config::Loaded& loaded, WorkerProcesses& processe
   for (const config::LoadedTeam& team : loaded.teams)
     teams.push_back(json::object{{"source", team.config.source},
                                  {"settings", settings_json(team.settings)},
-                                 {"workers", workers_json(workers_now(team.config, processes))}});
+                                 {"members", workers_json(workers_now(team.config, processes))}});
   return {{"ok", loaded.problems.empty()},
           {"daemon", settings_json(loaded.daemon_settings)},
           {"teams", std::move(teams)},
@@ -118,6 +123,18 @@ std::string unmatched(const config::Loaded& loaded) {
   return text;
 }
 
+/// What is wrong with an engine that a team file names, as far as it can be seen from here.
+std::string unfit_engines(const config::Loaded& loaded) {
+  std::string text;
+  for (const config::LoadedTeam& team : loaded.teams) {
+    if (team.config.team.transport != config::Transport::redis) continue;
+    for (const Finding& one : examine_redis(team.config).findings)
+      if (one.severity >= Severity::warning)
+        text += "WARNING: " + team.config.source + ": team.engine: " + one.what + (one.mend.empty() ? "" : " -> " + one.mend) + '\n';
+  }
+  return text;
+}
+
 ExitCode check_config(Context& context, const config::Sources& sources) {
   const config::Loaded loaded = config::load(sources, config::Environment::from_process());
   const bool good = loaded.problems.empty();
@@ -125,6 +142,8 @@ ExitCode check_config(Context& context, const config::Sources& sources) {
   for (const std::string& warning : loaded.warnings) context.console.explain("WARNING: " + printable(warning) + '\n');
   if (const std::string absent = good ? unmatched(loaded) : std::string(); !absent.empty())
     context.console.explain(printable_block(absent, ""));
+  if (const std::string unfit = good ? unfit_engines(loaded) : std::string(); !unfit.empty())
+    context.console.explain(printable_block(unfit, ""));
   ExitCode printed = ExitCode::done;
   SystemProcesses system;
   const SystemClock clock;

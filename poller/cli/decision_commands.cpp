@@ -16,7 +16,7 @@ namespace {
 struct DecisionsOptions {
   int limit = 50;
   std::optional<config::Duration> since;
-  std::string asker;
+  std::string member;
   bool full = false;
 };
 
@@ -24,12 +24,12 @@ constexpr int subject_cells = 60;
 
 /// Oldest first: the newest stands where a terminal's reader looks, at the end.
 std::string decisions_text(const Console& console, std::vector<const json::object*> list) {
-  std::vector<Row> rows{{"WHEN", "TEAM", "KIND", "ID", "ASKER", "SUBJECT", "STATE", "BY", "RULE", "TOOK"}};
+  std::vector<Row> rows{{"WHEN", "TEAM", "KIND", "ID", "MEMBER", "SUBJECT", "STATE", "BY", "RULE", "TOOK"}};
   for (auto at = list.rbegin(); at != list.rend(); ++at) {
     const json::object& one = **at;
     const long long decided = number_of(one, "decided_ms");
-    rows.push_back({time_text(decided), text_of(one, "team"), text_of(one, "kind"), text_of(one, "request_id"),
-                    text_of(one, "asker"), or_dash(cut(text_of(one, "subject"), subject_cells)), text_of(one, "state"),
+    rows.push_back({brief_time_text(decided, now_ms()), text_of(one, "team"), text_of(one, "kind"), text_of(one, "request_id"),
+                    text_of(one, "member"), or_dash(cut(text_of(one, "subject"), subject_cells)), text_of(one, "state"),
                     or_dash(text_of(one, "decided_by")), or_dash(text_of(one, "rule")),
                     span_text(decided - number_of(one, "asked_ms"))});
   }
@@ -48,11 +48,11 @@ std::string decisions_in_full(const Console& console, std::vector<const json::ob
 ExitCode decisions(Context& context, const DecisionsOptions& options) {
   json::object request{{"limit", options.limit}};
   if (options.since) request["since_ms"] = now_ms() - options.since->count();
-  if (!options.asker.empty()) request["asker"] = options.asker;
+  if (!options.member.empty()) request["member"] = options.member;
   const Result<json::object> answer = context.ask("decisions", std::move(request));
   if (!answer) return context.fail(answer.error());
   const auto list = objects_of(*answer, "decisions");
-  const ExitCode printed = context.json   ? context.print_json(*answer)
+  const ExitCode printed = context.json   ? context.print_json(with_values(*answer, "decisions"))
                            : list.empty() ? ExitCode::done
                            : options.full ? context.print(decisions_in_full(context.console, list))
                                           : context.print(decisions_text(context.console, list));
@@ -74,7 +74,7 @@ void declare_decisions(CLI::App& command, Context& context) {
           "first.\n\n"
           "Examples:\n"
           "  inbox-poller decisions --since 1h\n"
-          "  inbox-poller decisions --asker alice --limit 5\n"
+          "  inbox-poller decisions --member alice --limit 5\n"
           "  inbox-poller decisions --json | jq -r '.decisions[] | select(.state == \"denied\") | .request_id'");
   command.add_option("--limit", options->limit, "At most so many, the newest")
       ->type_name("N")
@@ -82,7 +82,7 @@ void declare_decisions(CLI::App& command, Context& context) {
       ->check(CLI::Range(1, 10'000).description(""));
   command.add_flag("--full", options->full, "All of what was asked, and why it was decided so");
   add_duration(command, "--since", options->since, "Only those of the last so long, such as 2h");
-  command.add_option("--asker", options->asker, "Only those of this worker")->type_name("NAME");
+  command.add_option("--member,--asker", options->member, "Only those of this worker")->type_name("NAME");
   command.callback([options, &context] { context.exit_code = decisions(context, *options); });
 }
 

@@ -103,7 +103,8 @@ ExitCode examine_all(Context& context, const config::Sources& sources) {
   }
   const std::size_t warnings = counts[static_cast<std::size_t>(Severity::warning)];
   const std::size_t errors = counts[static_cast<std::size_t>(Severity::error)];
-  text += std::to_string(errors) + " errors, " + std::to_string(warnings) + " warnings\n";
+  text += std::to_string(errors) + (errors == 1 ? " error, " : " errors, ") + std::to_string(warnings) +
+          (warnings == 1 ? " warning\n" : " warnings\n");
   const ExitCode printed =
       context.json ? context.print_json(
                          {{"ok", true}, {"errors", errors}, {"warnings", warnings}, {"sections", std::move(list)}})

@@ -5,6 +5,7 @@
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
+#include "schema/secrets.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -143,7 +144,7 @@ std::string_view advice_for(std::string_view code) {
 }
 
 std::string lead_sentence(const json::object& lead) {
-  std::string text = text_of(lead, "name") + " is " + text_of(lead, "state");
+  std::string text = text_of(lead, "member") + " is " + text_of(lead, "state");
   if (const long long since = number_of(lead, "since_ms"); since != 0) text += " for " + span_text(now_ms() - since);
   if (const std::string by = raw_text_of(lead, "by"); !by.empty()) text += " (" + told_by(by) + ')';
   if (const long long until = number_of(lead, "until_ms"); until != 0)
@@ -201,7 +202,8 @@ std::string request_sentence(const json::object& request) {
     if (const std::string rule = text_of(request, "rule"); !rule.empty()) text += " (" + rule + ')';
     if (const long long at = number_of(request, "decided_ms"); at != 0) text += ' ' + ago(at);
   }
-  if (const std::string reason = text_of(request, "reason"); !reason.empty()) text += ": " + reason;
+  // It may quote a command. Who is to see all of that is shown the ask.
+  if (const std::string reason = printable(schema::mask_secrets(raw_text_of(request, "reason"))); !reason.empty()) text += ": " + reason;
   if (state == "withdrawn") text += "; nobody waits for an answer any more";
   if (state == "expired") text += "; nobody answered in time, so it was denied: the worker may ask again";
   return text;

@@ -50,7 +50,7 @@ std::string who(const json::object& message) {
 std::string history_table(const Console& console, const std::vector<const json::object*>& messages) {
   std::vector<Row> rows{{"WHEN", "TEAM", "FROM", "TYPE", "STATE", "KEY", "TEXT"}};
   for (const json::object* message : messages)
-    rows.push_back({time_text(number_of(*message, "received_ms")), text_of(*message, "team"),
+    rows.push_back({brief_time_text(number_of(*message, "received_ms"), now_ms()), text_of(*message, "team"),
                     who(*message), text_of(*message, "type"), fate(*message),
                     text_of(*message, "message_key").substr(0, 12), first_line(*message)});
   return console.table(rows, "");
@@ -72,7 +72,7 @@ std::string history_blocks(const Console& console, const std::vector<const json:
 ExitCode history(Context& context, const HistoryOptions& options) {
   json::object request{{"limit", options.limit}, {"full", options.full}};
   if (!options.key.empty()) request["key"] = options.key;
-  if (!options.from.empty()) request["from"] = options.from;
+  if (!options.from.empty()) request["sender"] = options.from;
   if (!options.type.empty()) request["type"] = options.type;
   if (options.since) request["since_ms"] = now_ms() - options.since->count();
   const Result<json::object> answer = context.ask("history", std::move(request));

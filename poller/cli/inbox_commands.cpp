@@ -65,7 +65,7 @@ Result<std::vector<TeamPlace>> teams_in_question(const InboxOptions& options, Fi
   }
   std::vector<TeamPlace> teams;
   for (const config::TeamConfig& config : configs) {
-    looked += (looked.empty() ? "" : ", ") + config.team.team_folder(config.team.name) + (config.team.folder.empty() ? "" : " (no array inboxes: these commands do not read them)");
+    looked += (looked.empty() ? "" : ", ") + config.team.team_folder(config.team.name) + (config.team.transport == config::Transport::claude ? "" : " (no array inboxes: these commands do not read them)");
     auto found = find_teams(files, config);
     if (!found && found.error().code != "io.ENOENT") return found.error();
     if (found) std::move(found->begin(), found->end(), std::back_inserter(teams));

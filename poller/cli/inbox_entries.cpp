@@ -13,7 +13,7 @@ namespace inbox_poller::poller::cli {
 
 namespace {
 
-constexpr std::chrono::seconds patience{5};
+constexpr std::chrono::seconds lock_patience{5};
 
 Error said(std::string_view code, std::string message, const std::string& detail) {
   return {std::string(code), detail.empty() ? std::move(message) : message + ": " + detail};
@@ -92,7 +92,7 @@ std::optional<Error> refuse_control_text(std::string_view text) {
 WriteResult patiently(const Clock& clock, const Wait& wait, const std::function<WriteResult()>& attempt) {
   std::minstd_rand random{std::random_device{}()};
   std::uniform_int_distribution<int> pause_ms(5, 50);
-  const SteadyTime deadline = clock.steady() + patience;
+  const SteadyTime deadline = clock.steady() + lock_patience;
   for (;;) {
     WriteResult result = attempt();
     const bool passes = result.outcome == WriteOutcome::lock_held || result.outcome == WriteOutcome::changed;

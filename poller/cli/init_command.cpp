@@ -139,8 +139,8 @@ TeamChoice choose(Questions questions, const InitOptions& options, const std::st
   choice.team = given_or(team, [&] { return asked_team(questions, at); });
   choice.role = given_or(options.role, [&] {
     return questions.ask("Who reads the lead's inbox?",
-                         {{"leader", "nobody else: asks are answered here, and the lead's mail is kept for it"},
-                          {"front", "a client that leads: your rules answer before it does, all else stays its"},
+                         {{"leader", "nobody else (headless, or your own program): asks are answered here, its mail is kept"},
+                          {"front", "the lead's client (you sit at it): your rules answer first, all else stays its"},
                           {"observer", "somebody; only watch, and write nothing"}},
                          lead_lives ? "front" : "leader");
   });
@@ -195,6 +195,9 @@ ExitCode init(Context& context, const InitOptions& options) {
     if (told != ExitCode::done) return told;
   }
   const bool may_ask = !options.yes && !context.json && ::isatty(context.console.in()) != 0;
+  if (!may_ask && context.team.empty() && at.teams.empty())  // every team that comes is no thing to guess
+    return context.fail({"team.none", "no team is there yet, and nobody can be asked: name it with --team NAME, or with "
+                                      "--team '*' every team that comes"});
   const TeamChoice choice = choose(Questions(context, may_ask), options, context.team, at);
   const std::string path = at.folder + '/' + team_file_name(choice.team);
   const std::string text = team_file_text(choice);

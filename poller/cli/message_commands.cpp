@@ -30,14 +30,14 @@ ExitCode send(Context& context, const SendOptions& options) {
     request["text"] = *input;
   }
   if (!options.summary.empty()) request["summary"] = options.summary;
-  if (!options.to.empty()) request["to"] = options.to;
+  if (!options.to.empty()) request["member"] = options.to;
   return context.show(
       options.to.empty() ? "broadcast" : "send", std::move(request), [&](const json::object& answer) -> std::string {
         std::vector<const json::object*> sent = objects_of(answer, "sent");
         if (!options.to.empty()) sent.push_back(&answer);
         std::string text;
         for (const json::object* one : sent)
-          text += "for " + text_of(*one, "to") + ": inbox-poller trace " + text_of(*one, "message_key") + '\n';
+          text += "for " + text_of(*one, "member") + ": inbox-poller trace " + text_of(*one, "message_key") + '\n';
         return text.empty() ? "there is no worker to send to\n" : text;
       });
 }

@@ -27,7 +27,7 @@ constexpr std::size_t most_teams = 200;
 constexpr std::chrono::milliseconds scrape_patience{5000};
 constexpr const char* worker_states[] = {"idle", "busy", "waiting", "failed", "silent"};
 constexpr const char* lead_states[] = {"idle", "busy", "gone"};
-constexpr const char* roles[] = {"leader", "front", "observer", "stopped"};
+constexpr const char* roles[] = {"leader", "front", "observer", "stopped", "standby", "satellite"};
 
 struct Family {
   const char* name;  // without the prefix
@@ -58,6 +58,13 @@ constexpr Family families[] = {
     {"lock_held_p99_seconds", "How long inbox locks were held by us, at 99 %"},
     {"inboxes_of_nobody", "Inboxes that belong to no member"},
     {"unserved_members", "Members that cannot be answered"},
+    {"poll_age_seconds", "How long ago the last poll began"},
+    {"polls_late_total", "Polls since the start that began more than four intervals after the one before", "counter"},
+    {"hosts_led", "1 when a host leads a team on several hosts, as this one knows"},
+    {"hosts_trouble_seconds", "How long the engine between hosts has been in trouble; 0 when it is not"},
+    {"hosts_mail_waiting", "Letters for other hosts that their ledgers do not have yet"},
+    {"hosts_mail_oldest_age_seconds", "How long the oldest of them has waited; 0 when none waits"},
+    {"hosts_silent_seconds", "How long ago the host was heard that has been silent for longest"},
     {"decisions_total", "Asks that were decided since the start, by outcome and by whom", "counter"},
     {"ask_wait_seconds", "How long asks waited for who decided them", "histogram"},
     {"accept_seconds", "From the beginning of a look that found something to its commit", "histogram"}};
@@ -154,6 +161,24 @@ void add_counted(Samples& to, const std::string& team, const json::object& count
   put_spread(to, "accept_seconds", team, object_of(counted, "accepts"));
 }
 
+/// Of a team on several hosts, as this one sees the others.
+void add_hosts(Samples& to, const std::string& team, const json::object& hosts) {
+  using Same = Samples::Same;
+  if (hosts.empty()) return;
+  to.put("hosts_led", team, raw_text_of(hosts, "leader").empty() ? 0 : 1, Same::least);
+  to.put("hosts_trouble_seconds", team, age_of(number_of(hosts, "trouble_since_ms")), Same::most);
+  double waiting = 0, oldest = 0, silent = 0;
+  for (const json::object* one : objects_of(hosts, "mail")) {
+    if (raw_text_of(*one, "way") != "out") continue;
+    waiting += count_of(*one, "waiting") + count_of(*one, "put");
+    oldest = std::max(oldest, age_of(number_of(*one, "oldest_ms")));
+  }
+  for (const json::object* one : objects_of(hosts, "hosts")) silent = std::max(silent, age_of(number_of(*one, "heard_ms")));
+  to.put("hosts_mail_waiting", team, waiting);
+  to.put("hosts_mail_oldest_age_seconds", team, oldest, Same::most);
+  to.put("hosts_silent_seconds", team, silent, Same::most);
+}
+
 void add_team(Samples& to, const std::string& team, const json::object& view) {
   using Same = Samples::Same;
   const json::object& asks = object_of(view, "asks");
@@ -173,6 +198,11 @@ void add_team(Samples& to, const std::string& team, const json::object& view) {
   const auto ways = objects_of(object_of(view, "delivery"), "via");
   const bool has_way = std::ranges::any_of(ways, [](const auto* way) { return flag_of(*way, "chosen"); });
   to.put("way_available", team, has_way ? 1 : 0, Same::least);
+  if (const json::object& polls = object_of(view, "polls"); !polls.empty()) {
+    to.put("poll_age_seconds", team, age_of(number_of(polls, "last_ms")), Same::most);
+    to.put("polls_late_total", team, count_of(polls, "late"));
+  }
+  add_hosts(to, team, object_of(view, "hosts"));
   to.put("replies_owed", team, count_of(view, "effects_owed"));
   to.put("refused", team, count_of(view, "quarantined"));
   to.put("ledger_fault", team, raw_text_of(view, "ledger_fault").empty() ? 0 : 1, Same::most);

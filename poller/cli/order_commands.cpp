@@ -33,7 +33,7 @@ ExitCode mode(Context& context, const ModeOptions& options) {
   return context.show("mode", std::move(request), [&](const json::object& answer) -> std::string {
     std::string text;
     for (const json::object* one : objects_of(answer, "sent"))
-      text += text_of(*one, "to") + " is told to work in mode " + text_of(*one, "mode") + '\n';
+      text += text_of(*one, "member") + " is told to work in mode " + text_of(*one, "mode") + '\n';
     if (text.empty()) return "there is no worker to tell\n";
     return text + "`inbox-poller status` shows who took it over\n";
   });

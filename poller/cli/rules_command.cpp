@@ -69,7 +69,7 @@ std::string outcome_of(const json::object& one) {
 }
 
 std::string tried_text(const Console& console, const json::object& answer) {
-  const std::string as = text_of(answer, "as");
+  const std::string as = text_of(answer, "member");
   const std::string folder = text_of(answer, "folder");
   const bool is_call = text_of(answer, "host").empty();
   std::string text = "team " + text_of(answer, "team") + (as.empty() ? "" : ", as " + as);
@@ -102,7 +102,7 @@ ExitCode try_rules(Context& context, const RulesOptions& options) {
   } else {
     request = {{"tool", options.tool}, {"input", input_of(options.tool, *options.call)}};
   }
-  if (!options.as.empty()) request["as"] = options.as;
+  if (!options.as.empty()) request["member"] = options.as;
   return context.show("try", std::move(request), [&](const json::object& answer) {
     return context.console.fit(tried_text(context.console, answer));
   });
@@ -116,7 +116,7 @@ std::string list_text(const std::vector<const json::object*>& suggestions, std::
     if (raw_text_of(*one, "kind") != kind) continue;
     const long long asks = number_of(*one, "asks");
     text += "    " + printable(json::serialize(json::string(raw_text_of(*one, "rule")))) + ",  # " +
-            std::to_string(asks) + (asks == 1 ? " ask" : " asks") + " of " + names_of(*one, "askers") + ", the last " +
+            std::to_string(asks) + (asks == 1 ? " ask" : " asks") + " of " + names_of(*one, "members") + ", the last " +
             ago(number_of(*one, "last_ms")) + '\n';
   }
   return text.empty() ? text : '[' + std::string(section) + "]\nallow = [\n" + text + "]\n";

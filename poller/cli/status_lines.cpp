@@ -11,6 +11,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr const char* in_view[] = {"idle", "busy", "waiting", "failed", "silent"};
+constexpr long long late_for_ms = 60'000;  // a late poll is told for so long
 constexpr std::size_t named_teams = 3;  // with trouble, in the line for a prompt
 
 bool is_one_of(const std::string& state, std::initializer_list<const char*> states) {
@@ -29,10 +30,30 @@ std::string no_way(const json::object& team) {
   return ways.empty() || chosen ? "" : "no way to the lead";
 }
 
+}  // namespace
+
+std::string late_polls_text(const json::object& team) {
+  const json::object& polls = object_of(team, "polls");
+  const long long late = number_of(polls, "late");
+  if (late == 0) return {};
+  return std::to_string(late) + (late == 1 ? " poll" : " polls") +
+         " since the daemon's start began more than four poll_intervals late, the latest after " +
+         span_text(number_of(polls, "latest_ms")) + "; the last one " + ago(number_of(polls, "late_ms"));
+}
+
+namespace {
+
 std::vector<std::string> trouble_of(const json::object& team, long long chat) {
   std::vector<std::string> trouble;
   if (raw_text_of(team, "role") == "stopped") trouble.emplace_back("stopped");
+  if (const json::object& hosts = object_of(team, "hosts"); !hosts.empty()) {
+    if (!raw_text_of(hosts, "trouble").empty()) trouble.emplace_back("engine between hosts");
+    if (raw_text_of(hosts, "leader").empty()) trouble.emplace_back("no host leads");
+    if (!raw_text_of(hosts, "full").empty()) trouble.emplace_back("mail for other hosts is full");
+  }
   if (!raw_text_of(team, "ledger_fault").empty()) trouble.emplace_back("ledger fails");
+  if (const long long late = number_of(object_of(team, "polls"), "late_ms"); late > now_ms() - late_for_ms)
+    trouble.emplace_back("polled late");
   if (const std::string roster = raw_text_of(object_of(team, "roster"), "state");
       is_one_of(roster, {"empty", "unreadable"}))
     trouble.push_back("roster " + roster);

@@ -4,6 +4,7 @@
 #include "handlers/ladder.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
+#include "poller/cli/hosts_text.hpp"
 #include "poller/cli/status_text.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -102,7 +103,7 @@ std::string members_text(const Console& console, const std::vector<const json::o
       ++gone;
       continue;
     }
-    rows.push_back({text_of(*member, "name"), or_dash(text_of(*member, "doing")), or_dash(text_of(*member, "task")),
+    rows.push_back({text_of(*member, "member"), or_dash(text_of(*member, "doing")), or_dash(text_of(*member, "task")),
                     count(*member, "pending"), or_dash(text_of(*member, "answers")), or_dash(text_of(*member, "mode")),
                     ago(number_of(*member, "last_seen_ms")), text_of(*member, "detail")});
   }
@@ -129,6 +130,7 @@ void add_oddities(const Console& console, const json::object& team, std::vector<
         {"ledger", console.loud("its last commit failed, nothing is accepted until one works") + ": " + fault});
   if (const json::object& roster = object_of(team, "roster"); !text_of(roster, "detail").empty())
     rows.push_back({"roster", console.loud(text_of(roster, "state")) + ": " + text_of(roster, "detail")});
+  if (const std::string late = late_polls_text(team); !late.empty()) rows.push_back({"polls", console.loud(late)});
   if (const json::object& seen = object_of(team, "seen"); !seen.empty()) rows.push_back({"seen", seen_text(seen)});
   for (const json::object* shutdown : objects_of(team, "shutdowns"))
     rows.push_back({"shutdown", text_of(*shutdown, "member") + ' ' + shutdown_sentence(*shutdown)});
@@ -138,14 +140,14 @@ void add_oddities(const Console& console, const json::object& team, std::vector<
                                 "; newest clients ignore it: set it in the worker's session"});
   for (const json::object* member : objects_of(team, "members"))
     if (const std::string answers = raw_text_of(*member, "answers"); !answers.empty() && answers != "count")
-      rows.push_back({"answers", console.loud(text_of(*member, "name") + " takes answers from its own lead only") +
+      rows.push_back({"answers", console.loud(text_of(*member, "member") + " takes answers from its own lead only") +
                                      ": " + text_of(*member, "answers_reason")});
   for (const json::object* member : objects_of(team, "members"))
     if (const long long since = number_of(*member, "unread_ms"); since != 0)
-      rows.push_back({"unread", console.loud("nobody reads the inbox of " + text_of(*member, "name")) + ": what we wrote " +
+      rows.push_back({"unread", console.loud("nobody reads the inbox of " + text_of(*member, "member")) + ": what we wrote " +
                                     ago(since) + " stands there"});
   for (const json::object* member : objects_of(team, "unserved"))
-    rows.push_back({"nobody", console.loud(text_of(*member, "name") + " is in the roster and cannot be answered") +
+    rows.push_back({"nobody", console.loud(text_of(*member, "member") + " is in the roster and cannot be answered") +
                                   ": " + text_of(*member, "reason") + "; start it anew under another name"});
   for (const json::object* phantom : objects_of(team, "phantoms"))
     rows.push_back({"phantom", console.loud(text_of(*phantom, "inbox")) + " is an inbox of nobody with " +
@@ -170,6 +172,8 @@ std::string team_text(const Console& console, const json::object& team, bool is_
   if (is_long || role != "leader" || !role_reason.empty())
     rows.push_back({"role", (role == "leader" ? role : console.loud(or_dash(role))) +
                                 (role_reason.empty() ? "" : ": " + role_reason)});
+  if (const json::object& hosts = object_of(team, "hosts"); !hosts.empty())
+    for (Row& row : host_rows(console, hosts)) rows.push_back(std::move(row));
   rows.push_back({"lead", lead_sentence(object_of(team, "lead"))});
   if (const json::object& delivery = object_of(team, "delivery"); !delivery.empty())
     for (Row& row : delivery_rows(console, delivery, is_long)) rows.push_back(std::move(row));

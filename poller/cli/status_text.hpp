@@ -30,6 +30,9 @@ TeamLine team_line(const boost::json::object& team);
 /// Why the daemon does not do its work, by its answer to `status`; empty when it does.
 std::string not_ready(const boost::json::object& status);
 
+/// Of a team of `status`: how many polls began late, and how late; empty when none did.
+std::string late_polls_text(const boost::json::object& team);
+
 /// One team with all that can be said of it; what is nothing, or as usual, only with `is_long`.
 std::string team_text(const Console&, const boost::json::object& team, bool is_long);
 

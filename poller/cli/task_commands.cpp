@@ -4,7 +4,6 @@
 
 #include "poller/cli/box_place.hpp"
 #include "poller/cli/printable.hpp"
-#include "poller/mailbox/maildir/task_queue.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -32,14 +31,6 @@ std::string_view place_name(TaskPlace place) {
   return "being given back";
 }
 
-struct Queue {
-  PosixFileSystem files;
-  SystemClock clock;
-  MaildirRoot root;
-  TaskQueue tasks;
-  explicit Queue(std::string path) : root(files, clock, std::move(path)), tasks(root, {}) {}
-};
-
 json::object view_of(const TaskFile& one) {
   json::object view = one.task.object();
   view["place"] = place_name(one.place);
@@ -51,8 +42,9 @@ json::object view_of(const TaskFile& one) {
 ExitCode list(Context& context, const TaskOptions& options) {
   const auto path = options.place.path();
   if (!path) return fail_box(context, path.error());
-  const Queue queue(*path);
-  const auto all = queue.tasks.all();
+  const auto board = open_tasks(*path);
+  if (!board) return fail_box(context, board.error());
+  const auto all = (*board)->tasks->all();
   if (!all) return fail_box(context, all.error());
   json::array views;
   std::vector<Row> rows;
@@ -77,10 +69,11 @@ ExitCode list(Context& context, const TaskOptions& options) {
 ExitCode show(Context& context, const TaskOptions& options) {
   const auto path = options.place.path();
   if (!path) return fail_box(context, path.error());
-  const Queue queue(*path);
-  const auto id = queue.tasks.whole_id(options.id);
+  const auto board = open_tasks(*path);
+  if (!board) return fail_box(context, board.error());
+  const auto id = (*board)->tasks->whole_id(options.id);
   if (!id) return fail_box(context, id.error());
-  const auto all = queue.tasks.all();
+  const auto all = (*board)->tasks->all();
   if (!all) return fail_box(context, all.error());
   json::array views;
   std::string text;
@@ -97,10 +90,11 @@ ExitCode show(Context& context, const TaskOptions& options) {
 ExitCode requeue(Context& context, const TaskOptions& options) {
   const auto path = options.place.path();
   if (!path) return fail_box(context, path.error());
-  Queue queue(*path);
-  const auto id = queue.tasks.whole_id(options.id);
+  const auto board = open_tasks(*path);
+  if (!board) return fail_box(context, board.error());
+  const auto id = (*board)->tasks->whole_id(options.id);
   if (!id) return fail_box(context, id.error());
-  const auto task = queue.tasks.requeue(*id);
+  const auto task = (*board)->tasks->requeue(*id);
   if (!task) return fail_box(context, task.error());
   if (context.json) return context.print_json({{"ok", true}, {"task", task->object()}});
   return context.print(printable(*id) + " can be claimed again\n");

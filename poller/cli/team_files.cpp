@@ -79,14 +79,14 @@ std::string seen_text(const std::vector<SeenTeam>& teams) {
 
 std::string unconfigured_text(const config::TeamConfig& any, const Result<std::vector<SeenTeam>>& teams,
                               const std::string& folder) {
-  std::string text = "Nothing is configured: every team below " + printable(any.team.root) +
-                     " is watched, and nothing is written to any.\n";
-  if (!teams) return text + "That folder cannot be looked into: " + printable(teams.error().message) + '\n';
+  std::string text = "Nothing is configured: every team is watched, and nothing is written to any.\nTeams below " +
+                     printable(any.team.root) + ":\n";
+  if (!teams) return text + "  that folder cannot be looked into: " + printable(teams.error().message) + '\n';
   text += teams->empty() ? "  there is none yet; one that comes is seen at once\n" : seen_text(*teams);
   const std::string name = teams->empty() ? "my-team" : teams->front().place.name;
-  return text + "`inbox-poller status` shows more. To answer a team's asks, run `inbox-poller init`; or write\n" +
-         printable_block(team_file_text({name, "", false, ""}), "  ") + "into " +
-         printable(shell_word(folder + '/' + team_file_name(name))) + " and run `inbox-poller reload`.\n";
+  return text + "`inbox-poller status` shows more. To answer a team's asks: `inbox-poller init`,\nor write\n" +
+         printable_block(team_file_text({name, "", false, ""}), "  ") + "into\n  " +
+         printable(shell_word(folder + '/' + team_file_name(name))) + "\nand run `inbox-poller reload`.\n";
 }
 
 std::string team_file_text(const TeamChoice& choice) {

@@ -5,6 +5,7 @@
 #include "poller/cli/ask_card.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
+#include "poller/cli/hosts_text.hpp"
 #include "poller/cli/printable.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -49,7 +50,7 @@ std::string trace_text(const Console& console, const json::object& answer, const
             message_sentence(*message, is_of(*message, team) ? team : json::object()) + '\n';
   }
   for (const json::object* request : objects_of(answer, "requests")) {
-    const std::string what = "\n  " + text_of(*request, "asker") + ", team " + text_of(*request, "team") + ", about " +
+    const std::string what = "\n  " + text_of(*request, "member") + ", team " + text_of(*request, "team") + ", about " +
                              text_of(*request, "subject") + '\n';
     text += console.bold(ask_name(*request)) + (full ? ask_content(*request) : what) + "  it " +
             request_sentence(*request) + '\n' + effects_text(*request);
@@ -65,6 +66,10 @@ std::string trace_text(const Console& console, const json::object& answer, const
     text += console.bold("message of ours " + text_of(*effect, "message_key")) + "\n  for " +
             text_of(*effect, "inbox") + ", team " + text_of(*effect, "team") + ", decided " +
             ago(number_of(*effect, "created_ms")) + "\n  it is " + effect_sentence(*effect) + '\n';
+  for (const json::object* letter : objects_of(answer, "letters"))
+    text += console.bold("letter " + text_of(*letter, "message_key")) + "\n  " + text_of(*letter, "type") + " from " +
+            text_of(*letter, "sender") + " to " + text_of(*letter, "inbox") + ", team " + text_of(*letter, "team") +
+            "\n  it " + letter_sentence(*letter) + '\n';
   std::vector<Row> rows;
   for (const json::object* event : objects_of(answer, "history"))
     rows.push_back({time_text(number_of(*event, "at_ms")), text_of(*event, "event"), text_of(*event, "detail")});
@@ -76,9 +81,10 @@ namespace {
 ExitCode trace(Context& context, const std::string& id, const std::string& kind, bool full) {
   json::object request{{"id", id}};
   if (!kind.empty()) request["kind"] = kind;
-  return context.show("trace", std::move(request), [&](const json::object& answer) -> std::string {
-    return trace_text(context.console, answer, waiting_team(context, answer), full);
-  });
+  const Result<json::object> answer = context.ask("trace", std::move(request));
+  if (!answer) return context.fail(answer.error());
+  if (context.json) return context.print_json(with_values(*answer, "requests"));
+  return context.print(trace_text(context.console, *answer, waiting_team(context, *answer), full));
 }
 
 ExitCode quarantine(Context& context, long long limit) {

@@ -59,7 +59,7 @@ std::string open_text(const json::object& answer) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   for (const json::object* worker : objects_of(answer, "working"))
-    add(text_of(*worker, "name") + " is " + text_of(*worker, "doing"));
+    add(text_of(*worker, "member") + " is " + text_of(*worker, "doing"));
   if (const long long asks = number_of(answer, "asks"); asks > 0)
     add(std::to_string(asks) + (asks == 1 ? " ask is open" : " asks are open"));
   if (const long long open = number_of(answer, "shutdowns"); open > 0)

@@ -2,6 +2,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/json.hpp>
 #include <cerrno>
 #include <charconv>
@@ -15,6 +20,7 @@
 #include "poller/cli/loop.hpp"
 #include "poller/cli/web/files.hpp"
 #include "poller/cli/web/site.hpp"
+#include "poller/filesystem.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -66,8 +72,7 @@ class LinkFile {
   }
   [[nodiscard]] Result<std::string> read() const {
     const Fd file(::open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (file.get() < 0)
-      return Error{std::string(code::no_daemon), "no page is served there: start one with `inbox-poller web`"};
+    if (file.get() < 0) return io_error(errno, "reading the link of the page that runs", path_);
     std::string text(4096, '\0');
     const ssize_t size = ::read(file.get(), text.data(), text.size());
     text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
@@ -95,6 +100,36 @@ int handed_over() {
   return first;
 }
 
+/// Waits until the page of that place answers anything at all: a service manager that holds its socket starts it for
+/// that, and then its link is there.
+Status knock(const ListenAt& place) {
+  namespace asio = boost::asio;
+  constexpr std::chrono::seconds patience{10};
+  boost::system::error_code trouble;
+  const asio::ip::address address = asio::ip::make_address(place.address == "localhost" ? "127.0.0.1" : place.address, trouble);
+  if (trouble) return Error{"web.address", "--listen: " + place.address + " is not an address such as 127.0.0.1 or ::1"};
+  asio::io_context loop(1);
+  asio::ip::tcp::socket page(loop);
+  const std::string request = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(place.port) +
+                              "\r\nConnection: close\r\n\r\n";
+  std::array<char, 1> answer{};
+  bool there = false, answered = false;
+  page.async_connect({address, place.port}, [&](boost::system::error_code refused) {
+    if (refused) return;
+    there = true;
+    asio::async_write(page, asio::buffer(request), [&](boost::system::error_code failed, std::size_t) {
+      if (failed) return;
+      asio::async_read(page, asio::buffer(answer), [&](boost::system::error_code unread, std::size_t) { answered = !unread; });
+    });
+  });
+  loop.run_for(patience);
+  if (answered) return Done{};
+  if (!there) return Error{std::string(code::no_daemon), "no page is served there: start one with `inbox-poller web`"};
+  return Error{std::string(code::no_daemon), "what listens at " + place.address + ':' + std::to_string(place.port) +
+                                                 " does not answer as a page; `systemctl --user status inbox-poller-web` "
+                                                 "says how one fares that a service manager starts"};
+}
+
 /// One for each name under which it is served.
 std::string links(unsigned short port, const std::vector<std::string>& names, const std::string& token) {
   std::string text = "http://127.0.0.1:" + std::to_string(port) + "/#token=" + token + '\n';
@@ -115,7 +150,10 @@ ExitCode serve(Context& context, const WebOptions& options, const ListenAt& plac
   if (const Status open = open_place(server, place); !open) return context.fail(open.error());
   const unsigned short port = server.port();
   web::Sessions sessions(port, web::new_secret);
-  LinkFile file(private_folder(socket), port);
+  const std::string folder = private_folder(socket);
+  if (PosixFileSystem files; !std::filesystem::exists(folder))  // no daemon has run yet
+    if (const auto made = ensure_private_dir(files, folder); !made) return context.fail(made.error());
+  LinkFile file(folder, port);
   const auto put_link = [&] { return file.write(links(port, options.names, sessions.token())); };
   site.emplace(feed, web::Gate(port, options.names), sessions, user_name(), [&] {
     if (const Status written = put_link(); !written) context.console.complain(written.error().message);
@@ -142,6 +180,7 @@ ExitCode web_page(Context& context, const WebOptions& options) {
   }
   if (!socket) return context.fail(socket.error());
   if (options.link) {
+    if (const Status there = knock(*place); !there) return context.fail(there.error());
     const auto text = LinkFile(private_folder(*socket), place->port).read();
     return text ? context.print(*text) : context.fail(text.error());
   }

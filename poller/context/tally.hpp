@@ -45,6 +45,20 @@ class Tally {
   /// From the beginning of a look that found something to its commit.
   void accepted(std::chrono::milliseconds took) { accepts.add(took.count()); }
 
+  /// A poll begins, so long after the one before it. Late: more than four intervals (of 500 ms at least) were between
+  /// them, so that `poll_interval` is no longer what its name says.
+  void polled(std::chrono::milliseconds since, std::chrono::milliseconds interval, long long now_ms) {
+    polled_ms = now_ms;
+    if (since <= 4 * std::max(interval, std::chrono::milliseconds(500))) return;
+    ++late_polls;
+    late_ms = now_ms;
+    latest = std::max(latest, since);
+  }
+
+  long long polled_ms = 0;  // when the last poll began
+  long long late_ms = 0;    // when the last late one began
+  std::uint64_t late_polls = 0;
+  std::chrono::milliseconds latest{0};
   std::map<Decision, std::uint64_t> decisions;
   Spread<6> waits{{1'000, 5'000, 15'000, 60'000, 300'000, 1'800'000}};
   Spread<7> accepts{{5, 10, 25, 50, 100, 250, 1'000}};

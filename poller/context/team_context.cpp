@@ -11,6 +11,7 @@ namespace {
 constexpr std::chrono::seconds departure_grace{60};
 constexpr std::chrono::hours recent{24};
 constexpr int most_recent = 1000;
+constexpr const char* no_lease = "hosts.no_lease";
 
 }  // namespace
 
@@ -164,6 +165,7 @@ void TeamContext::drop_rule(long long id) {
 }
 
 void TeamContext::rebuild_rules() {
+  ++rules_version_;
   rules_ = config.permissions.rules;
   hosts_ = config.sandbox.hosts;
   for (const auto& session : session_rules()) {
@@ -188,11 +190,14 @@ Status TeamContext::commit(const std::function<Status(EventBatch& events)>& work
 }
 
 Status TeamContext::record(const std::function<Status(EventBatch& events)>& work, EventBatch& events) {
+  if (guard)
+    if (auto may = guard(); !may) return Error{no_lease, may.error().message};
   if (auto worked = work(events); !worked) return worked;
   return events.write_history(ledger, clock.wall_ms());
 }
 
 Status TeamContext::conclude(const Status& committed, const EventBatch& events) {
+  if (!committed && committed.error().code == no_lease) return committed;
   if (!committed) {
     if (ledger_fault_.empty())
       telemetry.emit(Event::ledger_fault,

@@ -49,6 +49,7 @@ class TeamContext {
   std::map<std::string, EpochMs> told;       // when we last sent it a text; a restart forgets that
   WorkerProcesses* workers = nullptr;        // where it can be told whose answers a worker takes
   Changes* changes = nullptr;                // told of what changes without a row of the ledger
+  std::function<Status()> guard;             // an error: nothing may be committed now, though nothing is broken
 
   [[nodiscard]] bool may(handlers::Right right) const { return standing.may(right); }
 
@@ -87,6 +88,8 @@ class TeamContext {
   void drop_rule(long long id);
   /// The rules of the lead's present session.
   [[nodiscard]] std::vector<SessionRule> session_rules() const;
+  /// Another number once other rules hold than before.
+  [[nodiscard]] std::uint64_t rules_version() const { return rules_version_; }
 
   [[nodiscard]] handlers::TeamView view() const;
 
@@ -113,6 +116,7 @@ class TeamContext {
  private:
   void rebuild_rules();
 
+  std::uint64_t rules_version_ = 0;
   std::vector<SessionRule> all_rules_;
   config::PermissionRules rules_;
   config::HostRules hosts_;

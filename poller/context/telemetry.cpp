@@ -113,12 +113,18 @@ constexpr std::array events{
     EventInfo{Event::ledger_recovered, "ledger.recovered", LogLevel::info},
     EventInfo{Event::ledger_taken_over, "ledger.taken_over", LogLevel::info},
     EventInfo{Event::ledger_pruned, "ledger.pruned", LogLevel::info},
+    EventInfo{Event::hosts_leader, "hosts.leader", LogLevel::warn},
+    EventInfo{Event::hosts_trouble, "hosts.trouble", LogLevel::warn},
+    EventInfo{Event::hosts_recovered, "hosts.recovered", LogLevel::info},
+    EventInfo{Event::letter_taken, "letter.taken", LogLevel::info},
+    EventInfo{Event::letter_arrived, "letter.arrived", LogLevel::info},
+    EventInfo{Event::letter_refused, "letter.refused", LogLevel::warn},
 };
 
 constexpr bool in_order() {
   for (std::size_t i = 0; i < events.size(); ++i)
     if (events[i].event != static_cast<Event>(i)) return false;
-  return events.size() == static_cast<std::size_t>(Event::ledger_pruned) + 1;
+  return events.size() == static_cast<std::size_t>(last_event) + 1;
 }
 static_assert(in_order(), "every event needs its line above, in the order of the enum");
 

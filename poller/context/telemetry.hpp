@@ -105,7 +105,14 @@ enum class Event {
   ledger_recovered,
   ledger_taken_over,
   ledger_pruned,
+  hosts_leader,
+  hosts_trouble,
+  hosts_recovered,
+  letter_taken,
+  letter_arrived,
+  letter_refused,
 };
+inline constexpr Event last_event = Event::letter_refused;
 
 /// "request.decided"
 std::string_view event_name(Event);

@@ -233,16 +233,16 @@ json::object Verbs::status(const Object& request) {
 json::object Verbs::pending(const Object& request) {
   json::array asks;
   for (const auto& team : all_served(text(request, "team")))
-    for (const auto& ask : team->asks().open())
-      asks.push_back(open_ask_view(*team, ask));
+    for (const auto* ask : team->asks().shown())
+      asks.push_back(open_ask_view(*team, *ask));
   return {{"ok", true}, {"asks", std::move(asks)}};
 }
 
 json::object Verbs::send(Team& team, const Object& request) {
-  const auto to = text(request, "to");
-  const auto key = team.send(to, text(request, "text"), text(request, "summary"));
+  const auto member = text(request, "member");
+  const auto key = team.send(member, text(request, "text"), text(request, "summary"));
   if (!key) return refuse(key.error());
-  return {{"ok", true}, {"to", to}, {"message_key", key->value}};
+  return {{"ok", true}, {"member", member}, {"message_key", key->value}};
 }
 
 json::object Verbs::broadcast(Team& team, const Object& request) {
@@ -251,7 +251,7 @@ json::object Verbs::broadcast(Team& team, const Object& request) {
     if (member.name == team.context().lead) continue;
     const auto key = team.send(member.name, text(request, "text"), text(request, "summary"));
     if (!key) return refuse(key.error());
-    sent.push_back(Object{{"to", member.name}, {"message_key", key->value}});
+    sent.push_back(Object{{"member", member.name}, {"message_key", key->value}});
   }
   return {{"ok", true}, {"sent", std::move(sent)}};
 }

@@ -16,6 +16,8 @@
 
 namespace inbox_poller::poller {
 
+class AskFinder;
+
 /// What one connection borrowed of a team's messages and has not acknowledged yet, in the order in which it got them.
 struct Borrower {
   std::weak_ptr<Team> team;
@@ -79,14 +81,10 @@ class Verbs {
   Object approve(const Object& request) { return answer(request, true); }
   Object deny(const Object& request) { return answer(request, false); }
   Object answer(const Object& request, bool approve);
-  /// The ask that `id` (a request id, or the key of its message), `team`, `kind` and `message_key` mean, with its team.
-  Result<std::pair<std::string, handlers::Ask>> ask_of(const Object& request);
+  /// The open ask of a team that is served; otherwise why there is none, or not one.
+  Result<std::pair<std::string, handlers::Ask>> open_ask(AskFinder&, const std::string& id) const;
   /// The open asks that `ids` mean, or those that are like `like`; nothing of it when one is not certain.
   Object which(const Object& request);
-  /// Asks whose id or key begins so and goes on: open ones, and with `decided_too` those decided within the hour, which
-  /// a person who gives the beginning may still mean.
-  Result<std::vector<std::pair<std::string, handlers::Ask>>> asks_beginning(const std::string& id,
-                                                                            const Object& request, bool decided_too);
   Object acknowledge(const Object& request);
   Object decisions(const Object& request);
   Object trace(const Object& request);

@@ -15,14 +15,14 @@ constexpr int most_decisions = 10'000;
 
 json::object Verbs::decisions(const Object& request) {
   const int limit = limit_of(request);
-  const auto asker = text(request, "asker");
-  // One asker's are picked out here: what one of many asked may lie far back.
+  const auto member = text(request, "member");
+  // One member's are picked out here: what one of many asked may lie far back.
   const auto rows = services_.ledger.asks().decisions(text(request, "team"), number(request, "since_ms").value_or(0),
-                                                      asker.empty() ? limit : most_decisions);
+                                                      member.empty() ? limit : most_decisions);
   if (!rows) return refuse(rows.error());
   json::array list;
   for (const auto& [team, decided] : *rows) {
-    if (!asker.empty() && decided.asker != asker) continue;
+    if (!member.empty() && decided.asker != member) continue;
     if (list.size() == static_cast<std::size_t>(limit)) break;
     list.push_back(request_view(team, decided));
   }

@@ -30,7 +30,7 @@ json::object history_view(const MessageRow& row, bool full) {
 json::object Verbs::history(const Object& request) {
   const int limit = limit_of(request);
   const std::string key = text(request, "key");
-  const MessageTable::Wanted wanted{text(request, "team"), text(request, "from"), text(request, "type"),
+  const MessageTable::Wanted wanted{text(request, "team"), text(request, "sender"), text(request, "type"),
                               number(request, "since_ms").value_or(0)};
   const auto rows =
       key.empty() ? services_.ledger.messages().latest(wanted, limit) : services_.ledger.messages().like(key, limit);

@@ -118,7 +118,7 @@ json::object Verbs::mode(Team& team, const Object& request) {
   if (!rows) return refuse(rows.error());
   team.poke();
   json::array sent;
-  for (const auto& row : *rows) sent.push_back(Object{{"to", row.member}, {"mode", row.subject}});
+  for (const auto& row : *rows) sent.push_back(Object{{"member", row.member}, {"mode", row.subject}});
   return {{"ok", true}, {"sent", std::move(sent)}};
 }
 

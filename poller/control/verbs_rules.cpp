@@ -1,6 +1,7 @@
 // The verbs `try` and `suggest`: rules before they matter. Neither decides or changes anything.
 #include <boost/json/array.hpp>
 
+#include "handlers/orders.hpp"
 #include "handlers/rule_trial.hpp"
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
@@ -40,14 +41,14 @@ json::object Verbs::try_rules(Team& team, const Object& request) {
   auto& context = team.context();
   const auto tool = text(request, "tool");
   const auto input = text(request, "input");
-  const auto worker = text(request, "as");
+  const auto worker = text(request, "member");
   const auto host = text(request, "host");
   if (host.empty() ? tool.empty() || !schema::scan_object(input) : !tool.empty() || !input.empty())
     return refuse("request.invalid",
                   "`tool` must be a tool's name, and `input` the text of a JSON object; or `host` alone a host's name");
-  if (!worker.empty() && context.roster.find(worker) == nullptr)
-    return refuse("member.unknown", "team " + context.name + " has no member called \"" + worker + '"');
   const auto view = context.view();
+  if (!worker.empty() && context.roster.find(worker) == nullptr)
+    if (const auto nobody = handlers::why_no_worker(worker, view)) return refuse(nobody->code, nobody->reason);
   const auto trial = !host.empty()
                          ? handlers::Trial{handlers::try_host(host, view), {}, {}}
                          : handlers::try_rules(tool, input, worker.empty() ? std::nullopt : std::optional(worker), view);
@@ -59,7 +60,7 @@ json::object Verbs::try_rules(Team& team, const Object& request) {
           {"host", schema::make_parsable(host)},
           {"tool", tool},
           {"input", schema::make_parsable(input)},
-          {"as", worker},
+          {"member", worker},
           {"folder", schema::make_parsable(trial.folder)},
           {"decision", config::to_string(trial.verdict.action)},
           {"rule", trial.verdict.rule},
@@ -83,12 +84,12 @@ json::object Verbs::suggest(Team& team, const Object& request) {
   }
   json::array list;
   for (const auto& one : handlers::suggest_rules(decided, context.view())) {
-    json::array askers;
-    for (const auto& name : one.askers) askers.emplace_back(schema::make_parsable(name));
+    json::array members;
+    for (const auto& name : one.askers) members.emplace_back(schema::make_parsable(name));
     list.push_back(Object{{"kind", one.kind},
                           {"rule", schema::make_parsable(one.rule)},
                           {"asks", one.asks},
-                          {"askers", std::move(askers)},
+                          {"members", std::move(members)},
                           {"last_ms", one.last_ms}});
   }
   return {{"ok", true},

@@ -40,7 +40,7 @@ Result<handlers::TeamCounts> counts_of(Team& team, Services& services) {
     counts.working += name != context.lead && handlers::is_working(state) ? 1 : 0;
   }
   counts.shutdowns = team.shutdowns().open().size();
-  counts.asks = team.asks().open().size();
+  counts.asks = team.asks().count();
   const auto mail = services.ledger.deliveries().queued_count(context.name);
   if (!mail) return mail.error();
   counts.mail = static_cast<std::size_t>(*mail);
@@ -52,7 +52,7 @@ json::array working_view(Team& team, EpochMs now) {
   json::array list;
   for (const auto& [name, member] : team.context().members)
     if (const auto state = worker_state(team, member, now); name != team.context().lead && handlers::is_working(state))
-      list.push_back(json::object{{"name", name}, {"doing", handlers::to_string(state)}});
+      list.push_back(json::object{{"member", name}, {"doing", handlers::to_string(state)}});
   return list;
 }
 

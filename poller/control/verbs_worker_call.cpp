@@ -45,7 +45,7 @@ asio::awaitable<boost::json::object> Verbs::worker_call(Object request, SessionP
   const auto decided = team->worker_calls().decide(worker, call);
   if (!decided) co_return refuse(decided.error());
   if (!*decided) co_return ignored("no rule allows or denies this call");
-  Object answer{{"ok", true}, {"team", team->context().name}, {"asker", worker}};
+  Object answer{{"ok", true}, {"team", team->context().name}, {"member", worker}};
   answer["request_id"] = (*decided)->request_id;
   answer["output"] = output_of(**decided);
   co_return answer;

@@ -68,16 +68,8 @@ void add_worth(json::object& view, const handlers::AnswerWorth& worth) {
 }
 
 json::object open_ask_view(Team& team, const handlers::Ask& ask) {
-  auto& context = team.context();
-  auto view = request_view(context.name, ask);
-  add_worth(view, context.worth(ask.asker));
-  const auto folder = team.asks().folder_of(ask);
-  view["folder"] = clean(folder);
-  json::array parts;
-  for (const auto& part : handlers::parts_of(ask, folder, context.view()))
-    parts.push_back(
-        json::object{{"part", clean(part.part)}, {"rule", clean(part.rule)}, {"missing", clean(part.missing)}});
-  view["parts"] = std::move(parts);
+  auto view = team.asks().view_of(ask);
+  add_worth(view, team.context().worth(ask.asker));
   return view;
 }
 
@@ -119,7 +111,7 @@ json::array members_view(Team& team, EpochMs now_ms) {
     const auto* listed = context.roster.find(name);
     const EpochMs unread = member.present ? team.outbox().unread_since(schema::inbox_name(name)) : 0;
     members.push_back(json::object{
-        {"name", name},
+        {"member", name},
         {"present", member.present},
         {"doing", handlers::to_string(worker_state(team, member, now_ms))},
         {"state", clean(member.state)},
@@ -153,7 +145,7 @@ void add_oddities(json::object& view, Team& team) {
   view["phantoms"] = std::move(phantoms);
   json::array unserved;
   for (const auto& [name, reason] : team.context().roster.unserved)
-    unserved.push_back(json::object{{"name", clean(name)}, {"reason", clean(reason)}});
+    unserved.push_back(json::object{{"member", clean(name)}, {"reason", clean(reason)}});
   view["unserved"] = std::move(unserved);
   if (team.tasks() != nullptr) {
     const auto tasks = team.tasks()->counts();
@@ -163,6 +155,7 @@ void add_oddities(json::object& view, Team& team) {
                                          {"dead", tasks->dead}}
                           : json::object{{"problem", clean(tasks.error().message)}};
   }
+  if (team.hosts() != nullptr) view["hosts"] = team.hosts()->told();
   if (!standing.may(handlers::Right::watch_lead)) return;
   const auto seen = team.watched();
   view["seen"] = json::object{{"consumed", seen.consumed},
@@ -200,7 +193,7 @@ json::object ruled_view(std::string_view team, const handlers::Ask& ask) {
   return {{"team", team},
           {"kind", handlers::to_string(ask.kind)},
           {"request_id", ask.request_id},
-          {"asker", clean(ask.asker)},
+          {"member", clean(ask.asker)},
           {"subject", clean(handlers::subject_of(ask))},
           {"state", handlers::to_string(ask.state)},
           {"rule", clean(ask.rule)}};
@@ -246,7 +239,7 @@ json::object message_view(const MessageRow& row) {
 
 json::object lead_view(Team& team) {
   const auto& row = team.delivery().lead_row();
-  return {{"name", team.context().lead}, {"state", row.state}, {"since_ms", row.since_ms},
+  return {{"member", team.context().lead}, {"state", row.state}, {"since_ms", row.since_ms},
           {"until_ms", row.until_ms},    {"by", row.by},       {"session", clean(row.session)},
           {"pane", clean(row.pane)}};
 }
@@ -275,7 +268,7 @@ Result<json::object> team_view(Team& team, Services& services) {
 
   json::array rules;
   for (const auto& rule : context.session_rules()) rules.push_back(session_rule_view(rule));
-  const auto open = team.asks().open();
+  const auto open = team.asks().shown();
   const auto& locks = team.contention();
   const auto& inbox = team.inbox_report();
   const auto& roster = team.roster_report();
@@ -291,8 +284,8 @@ Result<json::object> team_view(Team& team, Services& services) {
                              {"compacted_ms", compacted.last_ms}}},
       {"roster", json::object{{"state", roster.state}, {"detail", clean(roster.detail)}}},
       {"members", members_view(team, services.clock.wall_ms())},
-      {"asks", json::object{{"pending", open.size()}, {"oldest_ms", open.empty() ? 0 : open.front().asked_ms},
-                            {"oldest_subject", open.empty() ? "" : clean(handlers::subject_of(open.front()))}}},
+      {"asks", json::object{{"pending", open.size()}, {"oldest_ms", open.empty() ? 0 : open.front()->asked_ms},
+                            {"oldest_subject", open.empty() ? "" : clean(handlers::subject_of(*open.front()))}}},
       {"chat", json::object{{"queued", counts->queued},
                             {"offered", counts->offered},
                             {"delivered", counts->delivered},
@@ -309,13 +302,27 @@ Result<json::object> team_view(Team& team, Services& services) {
                              {"median_us", locks.median_us},
                              {"p99_us", locks.p99_us}}},
       {"rules", std::move(rules)}};
-  view["counted"] = counted_view(services.telemetry.tally(context.name), context.lead);
+  const auto& tally = services.telemetry.tally(context.name);
+  view["counted"] = counted_view(tally, context.lead);
+  view["polls"] = json::object{{"last_ms", tally.polled_ms},
+                               {"late", tally.late_polls},
+                               {"late_ms", tally.late_ms},
+                               {"latest_ms", tally.latest.count()}};
   if (!context.ledger_fault().empty()) view["ledger_fault"] = clean(context.ledger_fault());
   add_oddities(view, team);
   return view;
 }
 
 namespace {
+
+/// A letter between hosts: where it is, as far as this host knows.
+json::object letter_view(const HostMailRow& row) {
+  return {{"message_key", row.key.value},    {"team", row.team},         {"way", to_string(row.way)},
+          {"host", clean(row.host)},         {"inbox", clean(row.inbox)}, {"sender", clean(row.sender)},
+          {"type", clean(row.type)},         {"request_id", clean(row.request_id)},
+          {"state", to_string(row.state)},   {"state_ms", row.state_ms}, {"created_ms", row.created_ms},
+          {"attempts", row.attempts},        {"problem", clean(row.problem)}};
+}
 
 /// Gathers what belongs to an id, each thing once, from whatever names it.
 class Trace {
@@ -334,6 +341,12 @@ class Trace {
       if (row.request_id.empty()) continue;
       if (auto added = add_request(row.request_id, row.team); !added) return added;
     }
+    auto letters = ledger_.host_mail().like(id, limit_);
+    if (!letters) return letters.error();
+    for (const auto& row : *letters) {
+      letters_.push_back(letter_view(row));
+      if (auto added = add_history(ledger_.history().of_message(row.key)); !added) return added;
+    }
     auto written = ledger_.outbox().like(id, limit_);
     if (!written) return written.error();
     for (const auto& row : *written) {
@@ -345,6 +358,12 @@ class Trace {
 
   /// `id` as that of an ask or a shutdown, in one team or, with an empty name, in all.
   Status add_request(const std::string& id, const std::string& team) {
+    auto letters = ledger_.host_mail().of_request(id, limit_);
+    if (!letters) return letters.error();
+    for (const auto& row : *letters) {
+      auto view = letter_view(row);
+      if (std::ranges::find(letters_, json::value(view)) == letters_.end()) letters_.push_back(std::move(view));
+    }
     auto requests = ledger_.asks().by_id(id);
     if (!requests) return requests.error();
     for (const auto& [name, request] : *requests)
@@ -369,6 +388,7 @@ class Trace {
             {"requests", std::move(requests_)},
             {"shutdowns", std::move(shutdowns_)},
             {"effects", std::move(effects_)},
+            {"letters", std::move(letters_)},
             {"history", std::move(timeline)}};
   }
 
@@ -416,7 +436,7 @@ class Trace {
   Ledger& ledger_;
   std::string kind_;
   int limit_;
-  json::array messages_, requests_, shutdowns_, effects_;
+  json::array messages_, requests_, shutdowns_, effects_, letters_;
   std::vector<HistoryRow> history_;
 };
 

@@ -18,7 +18,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int rows_at_once = 64;
+constexpr int inboxes_at_once = 64;
+constexpr std::size_t rows_at_once = 512;
+constexpr int rows_together = 256;                     // for one inbox
+constexpr std::size_t bytes_together = 256 << 10;  // of text: a system may write it while it keeps others out
 constexpr milliseconds share_of_a_poll{1000};
 constexpr int lock_rounds = 25;              // short waits for a held lock, about half a second in all
 constexpr int most_attempts = 24 * 60 * 60;  // one a second: no clock that jumps, and no weekend without us, gives up
@@ -34,6 +37,9 @@ bool is_verified(const schema::Payload& payload) {
 }
 
 bool arrived(Put put) { return put == Put::done || put == Put::already; }
+
+/// What is wrong with one message is no matter of those behind it; anything else is.
+bool lets_others_pass(Put put) { return arrived(put) || put == Put::refused; }
 
 std::string_view describe(Put put) {
   switch (put) {
@@ -81,7 +87,7 @@ asio::awaitable<void> Outbox::run() {
   // is for the next polls, so that nobody else waits for it.
   const auto until = context_.clock.steady() + share_of_a_poll;
   do {
-    auto rows = context_.ledger.outbox().due(context_.name, context_.clock.wall_ms(), rows_at_once);
+    auto rows = due();
     if (!rows) {
       context_.telemetry.emit(Event::ledger_fault, {{"team", context_.name}, {"reason", rows.error().message}});
       co_return;
@@ -101,13 +107,10 @@ asio::awaitable<void> Outbox::run() {
     }
     if (!settle(too_late)) co_return;
     for (int round = 1; !attempts.empty(); ++round) {
+      post(attempts);
       std::vector<Attempt> over;
       std::vector<Attempt> waiting;
       for (auto& attempt : attempts) {
-        const auto& row = attempt.row;  // with bytes of its own: of an earlier version, or by somebody else
-        const auto message = row.raw.empty() ? Result<Decoded>(Decoded{row.message}) : mailbox_.decode(row.raw);
-        attempt.result = message ? mailbox_.post(row.inbox, message->message)
-                                 : PutResult{Put::refused, message.error().message};
         const bool again = round < lock_rounds && attempt.result.put == Put::busy;
         (again ? waiting : over).push_back(std::move(attempt));
       }
@@ -117,6 +120,53 @@ asio::awaitable<void> Outbox::run() {
       if (!attempts.empty()) co_await pause_jittered(milliseconds(5), milliseconds(35));
     }
   } while (context_.clock.steady() < until);
+}
+
+/// Of each inbox the oldest whose time has come, and what waits behind it.
+Result<std::vector<OutboxRow>> Outbox::due() {
+  auto& outbox = context_.ledger.outbox();
+  auto oldest = outbox.due(context_.name, context_.clock.wall_ms(), inboxes_at_once);
+  if (!oldest) return oldest;
+  std::vector<OutboxRow> rows;
+  for (OutboxRow& first : *oldest) {
+    if (rows.size() >= rows_at_once) break;
+    auto behind = outbox.behind(first, rows_together - 1);
+    if (!behind) return behind;
+    rows.push_back(std::move(first));
+    rows.insert(rows.end(), std::make_move_iterator(behind->begin()), std::make_move_iterator(behind->end()));
+  }
+  return rows;
+}
+
+/// Those of one inbox stand together.
+void Outbox::post(std::span<Attempt> attempts) {
+  std::vector<schema::Message> messages;
+  std::vector<Attempt*> readable;
+  const Attempt* before = nullptr;
+  for (std::size_t i = 0; i < attempts.size();) {
+    const std::string& inbox = attempts[i].row.inbox;
+    if (before != nullptr && before->row.inbox == inbox && !lets_others_pass(before->result.put)) {
+      attempts[i++].result = before->result;
+      continue;
+    }
+    messages.clear();
+    readable.clear();
+    for (std::size_t bytes = 0; i < attempts.size() && attempts[i].row.inbox == inbox; ++i) {
+      const auto& row = attempts[i].row;
+      bytes += row.message.text.size() + row.raw.size();
+      if (!messages.empty() && bytes > bytes_together) break;
+      // With bytes of its own: of an earlier version, or by somebody else.
+      auto message = row.raw.empty() ? Result<Decoded>(Decoded{row.message}) : mailbox_.decode(row.raw);
+      attempts[i].result = message ? PutResult{} : PutResult{Put::refused, message.error().message};
+      if (!message) continue;
+      messages.push_back(std::move(message->message));
+      readable.push_back(&attempts[i]);
+    }
+    if (messages.empty()) continue;
+    auto results = mailbox_.post(inbox, messages);
+    for (std::size_t n = 0; n < readable.size(); ++n) readable[n]->result = std::move(results[n]);
+    before = readable.back();
+  }
 }
 
 std::string Outbox::refusal_of(const OutboxRow& row) const {
@@ -131,8 +181,17 @@ std::string Outbox::refusal_of(const OutboxRow& row) const {
 asio::awaitable<Status> Outbox::record(std::vector<Attempt> attempts) {
   if (attempts.empty()) co_return Done{};
   const auto now = context_.clock.wall_ms();
+  // What stands in the way of an inbox is told of the first that waits for it; those behind stay as they are.
+  std::map<std::string, PutResult> told;
+  const auto waits_behind = [&](const Attempt& attempt) {
+    const auto [known, is_new] = told.emplace(attempt.row.inbox, attempt.result);
+    return !is_new && known->second.put == attempt.result.put && known->second.detail == attempt.result.detail;
+  };
   std::function<Status(EventBatch&)> work = [&](EventBatch& events) -> Status {
-    for (const auto& [row, result] : attempts) {
+    told.clear();
+    for (const auto& attempt : attempts) {
+      const auto& [row, result] = attempt;
+      if (!arrived(result.put) && waits_behind(attempt)) continue;
       auto fields = fields_of(context_, row);
       if (arrived(result.put)) {
         if (auto set = context_.ledger.outbox().set(row.id, EffectState::written, row.attempts + 1, now, ""); !set)

@@ -5,6 +5,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,8 @@ class Outbox {
   };
 
   [[nodiscard]] bool owes_nothing();
+  Result<std::vector<OutboxRow>> due();
+  void post(std::span<Attempt> attempts);
   boost::asio::awaitable<Status> record(std::vector<Attempt> attempts);
   /// Why its owner would refuse this row; empty when it takes it.
   [[nodiscard]] std::string refusal_of(const OutboxRow&) const;

@@ -142,6 +142,22 @@ Status DeliveryTable::unoffer(const std::vector<long long>& ids) {
       json_list(ids));
 }
 
+Status DeliveryTable::hand_over(const std::vector<long long>& ids, EpochMs now) {
+  return database_.run(
+      "UPDATE deliveries SET state = 'expired', delivered_ms = ?2, sink = '@leader' "
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state = 'queued'",
+      json_list(ids), now);
+}
+
+Status DeliveryTable::take_up(const schema::MessageKey& key) {
+  const auto bytes = key_bytes(key.value);
+  if (!bytes) return Done{};
+  return database_.run(
+      "UPDATE deliveries SET state = 'queued', delivered_ms = 0, sink = '' WHERE message IN (SELECT id FROM messages "
+      "WHERE key = ?1) AND +state = 'expired' AND sink = '@leader'",
+      Blob{*bytes});
+}
+
 Status DeliveryTable::take_over(const schema::MessageKey& key) {
   const auto bytes = key_bytes(key.value);
   if (!bytes) return Done{};

@@ -40,6 +40,10 @@ class DeliveryTable {
   Status requeue(std::string_view team, const std::vector<long long>& ids);
   /// Back to queued, and the offer does not count: nobody was shown it.
   Status unoffer(const std::vector<long long>& ids);
+  /// Given up here, because the host that leads gets it from where it was written: what is queued becomes expired.
+  Status hand_over(const std::vector<long long>& ids, EpochMs now);
+  /// One that was handed over and not settled there: queued again.
+  Status take_up(const schema::MessageKey&);
   /// A chat message that was left to another lead becomes ours: queued.
   Status take_over(const schema::MessageKey&);
   /// Everything offered, of all teams: used at start.

@@ -14,12 +14,15 @@ bool is_number(std::string_view text) {
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-bool are_digits(std::string_view text) { return text.find_first_not_of(hexadecimal) == std::string_view::npos; }
+bool are_digits(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
 
 std::string packed(std::string_view text) {
+  const auto value = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
   std::string bytes;
   for (std::size_t i = 0; i + 1 < text.size(); i += 2)
-    bytes += static_cast<char>(hexadecimal.find(text[i]) * 16 + hexadecimal.find(text[i + 1]));
+    bytes += static_cast<char>(value(text[i]) * 16 + value(text[i + 1]));
   return bytes;
 }
 

@@ -123,6 +123,7 @@ RuleTable& Ledger::rules() { return impl_->rules; }
 LeadTable& Ledger::leads() { return impl_->leads; }
 RosterTable& Ledger::rosters() { return impl_->rosters; }
 HistoryTable& Ledger::history() { return impl_->history; }
+HostMailTable& Ledger::host_mail() { return impl_->host_mail; }
 
 Status Ledger::transaction(const std::function<Status()>& work) { return impl_->database->transaction(work); }
 

@@ -17,6 +17,7 @@
 #include "poller/ledger/asks.hpp"
 #include "poller/ledger/deliveries.hpp"
 #include "poller/ledger/history.hpp"
+#include "poller/ledger/host_mail.hpp"
 #include "poller/ledger/leads.hpp"
 #include "poller/ledger/members.hpp"
 #include "poller/ledger/messages.hpp"
@@ -75,6 +76,7 @@ class Ledger {
   LeadTable& leads();
   RosterTable& rosters();
   HistoryTable& history();
+  HostMailTable& host_mail();  // to be prepared first
 
   /// The number of the next look that accepts something.
   Result<long long> next_batch();

@@ -28,6 +28,7 @@ struct Ledger::Impl {
   LeadTable leads{*database};
   RosterTable rosters{*database};
   HistoryTable history{*database};
+  HostMailTable host_mail{*database};
 };
 
 }  // namespace inbox_poller::poller

@@ -21,8 +21,8 @@ const Table<SessionRule>& rules_table() {
   static const Table<R> table(
       "rules",
       {number<&R::id>("id"), fixed<&R::team>("team"), fixed<&R::session>("session"),
-       one_of(fixed<&R::kind>("kind"), "'permission', 'host', 'team'"),
-       one_of(fixed<&R::action>("action"), "'allow', 'deny'"), fixed<&R::rule>("rule"), fixed<&R::by>("by"),
+       one_of(fixed<&R::kind>("kind"), {"'permission'", "'host'", "'team'"}),
+       one_of(fixed<&R::action>("action"), {"'allow'", "'deny'"}), fixed<&R::rule>("rule"), fixed<&R::by>("by"),
        fixed<&R::at_ms>("at_ms")},
       "team, session, kind, action, rule", {},
       [](const R& row) { return "session rule " + std::to_string(row.id); });
@@ -34,7 +34,7 @@ const Table<TeamLeadRow>& leads_table() {
   constexpr auto lead = &T::lead;
   static const Table<T> table(
       "leads",
-      {fixed<&T::team>("team"), one_of(changing<lead, &LeadRow::state>("state"), "'idle', 'busy', 'gone'"),
+      {fixed<&T::team>("team"), one_of(changing<lead, &LeadRow::state>("state"), {"'idle'", "'busy'", "'gone'"}),
        changing<lead, &LeadRow::since_ms>("since_ms"), changing<lead, &LeadRow::until_ms>("until_ms"),
        changing<lead, &LeadRow::by>("by"), changing<lead, &LeadRow::session>("session"),
        changing<lead, &LeadRow::pane>("pane")},

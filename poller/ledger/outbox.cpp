@@ -46,6 +46,12 @@ Result<std::vector<OutboxRow>> OutboxTable::due(std::string_view team, EpochMs n
   return outbox_table().all(database_, database_.query(sql, team, now, limit, retry_after_ms));
 }
 
+Result<std::vector<OutboxRow>> OutboxTable::behind(const OutboxRow& row, int limit) {
+  static const std::string sql =
+      outbox_where("team = ?1 AND state = 'pending' AND inbox = ?2 AND id > ?3 ORDER BY id LIMIT ?4");
+  return outbox_table().all(database_, database_.query(sql, row.team, row.inbox, row.id, limit));
+}
+
 Result<std::vector<OutboxRow>> OutboxTable::of_request(std::string_view team, std::string_view request_id) {
   static const std::string sql = outbox_where("team = ?1 AND request_id = ?2 ORDER BY id");
   return outbox_table().all(database_, database_.query(sql, team, request_id));

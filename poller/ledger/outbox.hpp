@@ -17,6 +17,8 @@ class OutboxTable {
   /// Rows in state pending whose time has come, oldest first; at most one row per inbox, so that replies keep their
   /// order.
   Result<std::vector<OutboxRow>> due(std::string_view team, EpochMs now, int limit);
+  /// What is pending for the same inbox behind this row, in order, whenever its time comes: it waits for this one.
+  Result<std::vector<OutboxRow>> behind(const OutboxRow&, int limit);
   Result<std::vector<OutboxRow>> of_request(std::string_view team, std::string_view request_id);
   /// Rows whose key starts with `prefix` (for `trace`), at most `limit`.
   Result<std::vector<OutboxRow>> like(std::string_view prefix, int limit);

@@ -105,9 +105,9 @@ const Table<OrderRow>& orders_table() {
   static const Table<O> table(
       "orders",
       {number<&O::id>("id"), fixed<&O::team>("team"), fixed<&O::member>("member"), fixed<&O::joined_ms>("joined_ms"),
-       one_of(fixed<&O::kind>("kind"), "'mode', 'rule'"), fixed<&O::subject>("subject"), fixed<&O::origin>("origin"),
+       one_of(fixed<&O::kind>("kind"), {"'mode'", "'rule'"}), fixed<&O::subject>("subject"), fixed<&O::origin>("origin"),
        fixed<&O::by>("by"), fixed<&O::key>("key"), fixed<&O::sent_ms>("sent_ms"),
-       one_of(changing<&O::state>("state"), "'sent', 'adopted', 'not_adopted', 'superseded'"),
+       one_of(changing<&O::state>("state"), {"'sent'", "'adopted'", "'not_adopted'", "'superseded'"}),
        changing<&O::state_ms>("state_ms")},
       "team, member, joined_ms, kind, origin", {}, [](const O& row) { return "order " + std::to_string(row.id); });
   return table;

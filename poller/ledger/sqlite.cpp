@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "poller/ledger/row_hash.hpp"
+
 namespace inbox_poller::poller {
 
 namespace {
@@ -13,7 +15,7 @@ Areas areas_of_table(std::string_view table) {
   if (table == "asks") return only(Area::asks) | only(Area::workers);  // who asks, waits
   if (table == "members" || table == "rosters" || table == "orders") return only(Area::workers);
   if (table == "outbox") return only(Area::teams) | only(Area::workers);  // replies owed; who was told something is busy
-  if (table == "rules" || table == "leads") return only(Area::teams);
+  if (table == "rules" || table == "leads" || table == "host_mail") return only(Area::teams);
   return table == "shutdowns" ? only(Area::shutdowns) : 0;
 }
 }
@@ -104,6 +106,12 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
 Database::~Database() {
   cache_.clear();
   sqlite3_close(handle_);
+}
+
+std::size_t Database::Hash::operator()(std::string_view sql) const {
+  RowHash hash;
+  hash.add(sql);
+  return static_cast<std::size_t>(hash.value());
 }
 
 Statement Database::prepare(std::string_view sql) {

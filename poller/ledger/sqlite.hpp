@@ -157,8 +157,9 @@ class Database {
   int changes_before_ = 0;  // when checkpoint_if_due() was last called
   std::function<void(Areas)> told_;
   Areas touched_ = 0;  // since the last commit
-  struct Hash : std::hash<std::string_view> {
+  struct Hash {  // of statements, some of them long, for every use of one
     using is_transparent = void;
+    std::size_t operator()(std::string_view sql) const;
   };
   std::unordered_map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, Hash, std::equal_to<>> cache_;
 };

@@ -159,6 +159,10 @@ class Mailbox {
   virtual ~Mailbox() = default;
 
   // --- reading ---
+  /// What a poll does first, where boxes are far away: all that returns at once says what was found here.
+  virtual boost::asio::awaitable<void> refresh() { co_return; }
+  /// Whom to tell, on the same thread, that there may be news; may never be called. Where boxes are files the folder tells.
+  virtual void on_news(std::function<void()>) {}
   /// All boxes, by name; opens nothing. Valid until the next call. The first call also clears away what a killed
   /// predecessor left half done.
   virtual Result<std::span<const News>> news() = 0;
@@ -175,6 +179,8 @@ class Mailbox {
   virtual void rewind(const std::string& box) = 0;
   /// An error for a bad one among good ones: it names the field and what was found.
   [[nodiscard]] virtual Result<Decoded> decode(std::string_view bytes) const = 0;
+  /// The bytes of which decode() makes this message.
+  [[nodiscard]] virtual std::string encode(const schema::Message&) const { return {}; }
   /// Whether a message may stand in the box still, or did until a moment ago: its row must not be pruned.
   [[nodiscard]] virtual std::function<bool(const schema::MessageKey&)> held(const std::string& box) const = 0;
   /// Takes out what is consumed and may go.
@@ -184,9 +190,13 @@ class Mailbox {
   [[nodiscard]] virtual std::string place_of(const std::string& box) const = 0;
 
   // --- writing ---
-  /// Puts the message into the inbox, behind what stands there, once for each key; makes the inbox if there is none.
-  /// Followed from then on.
-  virtual PutResult post(const std::string& inbox, const schema::Message&) = 0;
+  /// Puts the messages into the inbox, behind what stands there and in this order, once for each key; makes the inbox if
+  /// there is none. Followed from then on. One result for each: what is wrong with one is no matter of the others', and
+  /// what stands in the way of one stands in the way of all behind it. In few steps where the system can.
+  virtual std::vector<PutResult> post(const std::string& inbox, std::span<const schema::Message>) = 0;
+  PutResult post(const std::string& inbox, const schema::Message& message) {
+    return post(inbox, std::span(&message, 1)).front();
+  }
   /// Follows a message that an earlier process posted.
   virtual void follow(const std::string& inbox, const schema::MessageKey&) = 0;
   /// Of a message that is followed.

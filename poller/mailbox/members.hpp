@@ -57,6 +57,11 @@ class Members {
 
   /// Takes a member out of the roster; everything else stays. `already` when it is out.
   virtual PutResult remove_member(const std::string& name) = 0;
+  /// Puts a member into the roster, the bytes of its entry behind the others'. `already` when there is one of its name;
+  /// `refused` where rosters are not ours to add to.
+  virtual PutResult add_member(const std::string& /*name*/, const std::string& /*entry*/) {
+    return {Put::refused, "members of this mailbox system are not added by others"};
+  }
   /// Gives back every unfinished task of this member; tells which. What is no task is passed over.
   virtual TasksReleased release_tasks(const std::string& name, const std::string& agent_id) = 0;
   /// Makes this member the owner of an unfinished task, unless somebody who is there has it. `gone`: no such task.

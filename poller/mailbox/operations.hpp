@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "poller/mailbox/tasks.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller {
@@ -89,6 +90,25 @@ class Operations {
   /// {"actor", "unread", "messages": [{"id", "from", "type", "ts"}], "tasks": {"open", "claimed", "done", "dead",
   /// "mine": [ids]}}; the lists are cut at 100, the figures are not.
   virtual Result<boost::json::object> inbox() = 0;
+};
+
+/// The operations of one actor where agents share mail and tasks, with what only a person's commands need. What is done
+/// with tasks is the same wherever they are kept.
+class SharedBox : public Operations {
+ public:
+  Result<Task> post(const std::string& type, const boost::json::value& payload) final {
+    return post(type, payload, std::nullopt);
+  }
+  /// Higher priorities are claimed first; 0 unless said.
+  Result<Task> post(const std::string& type, const boost::json::value& payload, std::optional<double> priority);
+  Result<std::optional<Task>> claim(const std::optional<std::string>& type, std::chrono::milliseconds lease) final;
+  Result<Task> complete(const std::string& task, const boost::json::value& result) final;
+  Result<Task> heartbeat(const std::string& task, std::chrono::milliseconds lease) final;
+  Result<Task> abandon(const std::string& task, const std::string& reason) final;
+  Result<std::vector<Task>> sweep() final;
+  [[nodiscard]] virtual Tasks& tasks() = 0;
+  /// What is wrong with the place and stops nothing; sentences for people.
+  [[nodiscard]] virtual std::vector<std::string> worries() const { return {}; }
 };
 
 }  // namespace inbox_poller::poller

@@ -35,10 +35,10 @@ std::string hints_of(Team& team) {
 
 /// Equal in what a Team keeps from the day it was made. Everything else may be replaced while it runs.
 bool same_foundation(const config::TeamConfig& a, const config::TeamConfig& b) {
-  return a.team.root == b.team.root && a.team.transport == b.team.transport && a.team.folder == b.team.folder &&
+  return a.team.root == b.team.root && a.team.transport == b.team.transport && a.team.folder == b.team.folder && a.team.engine == b.team.engine &&
          a.team.members == b.team.members && a.team.lead == b.team.lead &&
          a.team.role == b.team.role && a.team.tasks == b.team.tasks && a.shutdown.tmux == b.shutdown.tmux &&
-         a.delivery.tmux.command == b.delivery.tmux.command && a.limits.inbox_file == b.limits.inbox_file;
+         a.delivery.tmux.command == b.delivery.tmux.command && a.hosts == b.hosts && a.limits.inbox_file == b.limits.inbox_file;
 }
 
 /// By team name or glob. Two files may have one name, for teams below different roots.
@@ -75,7 +75,7 @@ asio::awaitable<void> PollLoop::run(std::optional<unsigned> polls) {
   manager_.ready();
   for (unsigned rounds = 1; !stopping_; ++rounds) {
     // Fed from here and not from a thread of its own: when decisions hang, so does this.
-    manager_.alive(std::to_string(teams_.size()) + " teams served");
+    manager_.alive(std::to_string(teams_.size()) + (teams_.size() == 1 ? " team served" : " teams served"));
     if (polls && teams_.empty() && rounds >= *polls) break;
     if (polls && !teams_.empty()) break;
     if (rounds % give_back_rounds == 0) give_back_free_memory();
@@ -91,7 +91,10 @@ asio::awaitable<void> PollLoop::run(std::optional<unsigned> polls) {
 void PollLoop::stop() {
   stopping_ = true;
   timer_.cancel();
-  for (const auto& [name, team] : teams_) team->poke();
+  for (const auto& [name, team] : teams_) {
+    team->poke();
+    if (team->hosts() != nullptr) team->hosts()->wake();
+  }
 }
 
 ReloadReport PollLoop::reload(std::vector<config::TeamConfig> configs) {
@@ -116,7 +119,9 @@ ReloadReport PollLoop::reload(std::vector<config::TeamConfig> configs) {
 
 void PollLoop::let_go(const std::string& name) {
   leaving_.insert(name);
-  teams_.at(name)->poke();
+  auto& team = *teams_.at(name);
+  team.poke();
+  if (team.hosts() != nullptr) team.hosts()->wake();
 }
 
 void PollLoop::discover(std::optional<unsigned> polls) {
@@ -176,6 +181,7 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
   const auto name = team->context().name;
   std::optional<bool> watched;  // what was wished for then
   SteadyTime watch_again;
+  auto polled = services_.clock.steady();
   for (unsigned done = 0; !stopping_ && (!polls || done < *polls); ++done) {
     const bool watch = team->context().config.team.watch;
     if (!polls &&
@@ -186,6 +192,8 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
     if (done > 0) co_await team->wait();
     if (leaving_.contains(name)) break;
     const auto started = services_.clock.steady();
+    const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(started - std::exchange(polled, started));
+    services_.telemetry.tally(name).polled(since, team->context().config.team.poll_interval, services_.clock.wall_ms());
     if (co_await team->poll() == Team::Polled::no_team) {
       services_.telemetry.emit(Event::roster_vanished, {{"team", name}});
       break;
@@ -206,9 +214,20 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
 }
 
 void PollLoop::push(const std::shared_ptr<Team>& team) {
-  if (!pushing_.emplace(team->context().name, 2).second) return;
+  const std::vector<HostPart> parts = team->hosts() == nullptr
+                                          ? std::vector<HostPart>()
+                                          : std::vector<HostPart>{&HostService::keep_lease, &HostService::send,
+                                                                  &HostService::receive};
+  if (!pushing_.emplace(team->context().name, 2 + static_cast<int>(parts.size())).second) return;
   tasks_.spawn(deliver(team));
   tasks_.spawn(run_errands(team));
+  for (const auto part : parts) tasks_.spawn(run_hosts(team, part));
+}
+
+asio::awaitable<void> PollLoop::run_hosts(std::shared_ptr<Team> team, HostPart part) {
+  std::function<bool()> given_up = [this, team] { return !goes_on(*team); };
+  co_await (team->hosts()->*part)(std::move(given_up));
+  ended_beside(team->context().name);
 }
 
 bool PollLoop::goes_on(Team& team) const {
@@ -244,6 +263,7 @@ bool PollLoop::keep_watch(const std::shared_ptr<Team>& team) {
   const auto& name = team->context().name;
   const auto folder = hints_of(*team);
   team->hears_changes(false);
+  if (folder.empty()) return true;  // its mailbox tells by itself
   if (!team->context().config.team.watch) {
     watch_->forget(folder);
     return true;

@@ -50,6 +50,9 @@ class PollLoop {
   void push(const std::shared_ptr<Team>& team);
   boost::asio::awaitable<void> deliver(std::shared_ptr<Team> team);
   boost::asio::awaitable<void> run_errands(std::shared_ptr<Team> team);
+  /// One of the parts of its service between hosts.
+  using HostPart = boost::asio::awaitable<void> (HostService::*)(std::function<bool()>);
+  boost::asio::awaitable<void> run_hosts(std::shared_ptr<Team> team, HostPart part);
   [[nodiscard]] bool goes_on(Team& team) const;
   /// Has the team's next poll called early when its inboxes change, if that is wanted and can be.
   /// False when there is nothing to watch (yet).

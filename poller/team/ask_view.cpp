@@ -1,5 +1,6 @@
 #include "poller/team/ask_view.hpp"
 
+#include <boost/json/array.hpp>
 #include <string>
 
 #include "handlers/subject.hpp"
@@ -13,7 +14,7 @@ boost::json::object request_view(std::string_view team, const handlers::Ask& req
   return {{"team", team},
           {"kind", handlers::to_string(request.kind)},
           {"request_id", request.request_id},
-          {"asker", clean(request.asker)},
+          {"member", clean(request.asker)},
           {"subject", clean(handlers::subject_of(request))},
           {"tool", is_call ? clean(request.subject) : std::string()},
           {"file", request.kind == handlers::AskKind::plan ? clean(request.subject) : std::string()},
@@ -28,6 +29,19 @@ boost::json::object request_view(std::string_view team, const handlers::Ask& req
           {"rule", clean(request.rule)},
           {"reason", clean(request.reason)},
           {"message_key", request.message.value}};
+}
+
+boost::json::object open_view(std::string_view team, const handlers::Ask& ask, std::string_view folder,
+                              const std::vector<config::PartVerdict>& parts) {
+  auto view = request_view(team, ask);
+  view["folder"] = schema::make_parsable(folder);
+  boost::json::array list;
+  for (const auto& part : parts)
+    list.push_back(boost::json::object{{"part", schema::make_parsable(part.part)},
+                                       {"rule", schema::make_parsable(part.rule)},
+                                       {"missing", schema::make_parsable(part.missing)}});
+  view["parts"] = std::move(list);
+  return view;
 }
 
 }  // namespace inbox_poller::poller

@@ -7,7 +7,9 @@
 #include "handlers/ask_kind.hpp"
 #include "handlers/ask_route.hpp"
 #include "handlers/like.hpp"
+#include "handlers/permission.hpp"
 #include "handlers/subject.hpp"
+#include "poller/team/ask_view.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -53,10 +55,24 @@ std::string Asks::folder_of(const handlers::Ask& request) const {
   return member != nullptr ? member->cwd : std::string();
 }
 
+boost::json::object Asks::view_of(const handlers::Ask& ask) {
+  const auto folder = folder_of(ask);
+  const auto made = [&] {
+    return open_view(context_.name, ask, folder, handlers::parts_of(ask, folder, context_.view()));
+  };
+  const auto found = open_.find({ask.kind, ask.request_id});
+  if (found == open_.end()) return made();
+  auto& seen = found->second.seen;
+  if (!seen || seen->rules != context_.rules_version() || seen->folder != folder || seen->asked_ms != ask.asked_ms ||
+      seen->deadline_ms != ask.deadline_ms)
+    seen = {context_.rules_version(), folder, ask.asked_ms, ask.deadline_ms, made()};
+  return seen->view;
+}
+
 void Asks::settle() {
   const auto now = context_.clock.steady();
   const bool ours_to_answer = context_.may(Right::answer_by_time);
-  std::vector<std::pair<handlers::Ask, handlers::Answer>> due;
+  std::vector<Wanted> due;
   for (auto& [id, open] : open_) {
     const bool is_due = open.request.deadline_ms == 0 || open.deadline <= now;
     const bool ours = ours_to_answer && !(is_due && is_refused(open));
@@ -68,20 +84,19 @@ void Asks::settle() {
       handlers::Answer answer;
       answer.event = AskEvent::asker_leaves;
       answer.by = "roster";
-      due.emplace_back(open.request, answer);
+      due.push_back({this, open.request, answer});
     } else if (open.deadline <= now && !ours && open.request.asker != context_.lead) {
       if (unanswered_.insert(id).second) tell_unanswered(open.request);
     } else if (open.deadline <= now) {
       handlers::Answer answer;
       answer.event = AskEvent::deadline_passes;
       answer.by = "deadline";
-      due.emplace_back(open.request, answer);
+      due.push_back({this, open.request, answer});
     } else {
       tell(open);
     }
   }
-  for (const auto& [request, answer] : due)
-    static_cast<void>(decide(request, answer, false));  // a fault is retried next tick
+  static_cast<void>(answer_all(context_.ledger, due));  // a fault is retried next tick
 }
 
 bool Asks::is_refused(Open& open) const {
@@ -102,8 +117,10 @@ void Asks::ended(const std::string& asker, EpochMs at_ms, const std::string& why
   answer.event = AskEvent::asker_leaves;
   answer.by = "shutdown";
   answer.reason = why;
-  for (const auto& request : open())
-    if (request.asker == asker && request.asked_ms <= at_ms) static_cast<void>(decide(request, answer, false));
+  std::vector<Wanted> withdrawn;
+  for (const auto* request : oldest_first())
+    if (request->asker == asker && request->asked_ms <= at_ms) withdrawn.push_back({this, *request, answer});
+  static_cast<void>(answer_all(context_.ledger, withdrawn));
 }
 
 void Asks::take_over(Open& open) const {
@@ -186,78 +203,125 @@ const handlers::Ask* Asks::find(AskKind kind, const std::string& id) const {
   return found == open_.end() ? nullptr : &found->second.request;
 }
 
-std::variant<Asks::Taken, Asks::Refusal> Asks::answer(const handlers::Ask& request, const handlers::Answer& answer,
-                                                      bool always) {
-  return decide(request, answer, always);
-}
-
 std::vector<handlers::Ask> Asks::judge_again() {
-  std::vector<handlers::Ask> answered;
-  for (auto& request : open()) {
-    const auto verdict = handlers::ruled(request, folder_of(request), context_.view());
+  std::vector<Wanted> ruled;
+  for (const auto* request : oldest_first()) {
+    const auto verdict = handlers::ruled(*request, folder_of(*request), context_.view());
     if (!verdict) continue;
     handlers::Answer answer;
     answer.event = verdict->action == config::Action::allow ? AskEvent::rule_allows : AskEvent::rule_denies;
     answer.by = "rule";
     answer.reason = handlers::reason_of(*verdict);
-    request.rule = verdict->rule;
-    auto outcome = decide(request, answer, false);
-    if (auto* taken = std::get_if<Taken>(&outcome)) answered.push_back(std::move(taken->request));
+    ruled.push_back({this, *request, answer});
+    ruled.back().ask.rule = verdict->rule;
   }
+  std::vector<handlers::Ask> answered;
+  for (auto& outcome : answer_all(context_.ledger, ruled))
+    if (auto* taken = std::get_if<Taken>(&outcome)) answered.push_back(std::move(taken->request));
   return answered;
 }
 
-std::variant<Asks::Taken, Asks::Refusal> Asks::decide(const handlers::Ask& request, const handlers::Answer& answer,
-                                                      bool always) {
-  const auto now = context_.clock.wall_ms();
+std::vector<Asks::Outcome> Asks::answer_all(Ledger& ledger, const std::vector<Wanted>& wanted) {
+  std::vector<std::variant<Decision, Refusal>> decisions;
+  std::vector<Status> recorded(wanted.size(), Status(Done{}));
+  bool any = false;
+  for (const auto& one : wanted) {
+    decisions.push_back(one.team->decide(one));
+    any = any || std::holds_alternative<Decision>(decisions.back());
+  }
+  const auto work = [&]() -> Status {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      auto* decision = std::get_if<Decision>(&decisions[i]);
+      if (decision == nullptr) continue;
+      const auto& one = wanted[i];
+      const auto rows = [&](EventBatch& events) { return one.team->record(one, *decision, events); };
+      const auto write = [&] { return one.team->context_.record(rows, decision->events); };
+      if (auto goes_on = ledger.attempt(write, recorded[i]); !goes_on) return goes_on;
+    }
+    return Done{};
+  };
+  const auto committed = any ? ledger.transaction(work) : Status(Done{});
+  std::vector<Outcome> outcomes;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    auto* decision = std::get_if<Decision>(&decisions[i]);
+    if (decision == nullptr) {
+      outcomes.push_back(std::get<Refusal>(std::move(decisions[i])));
+      continue;
+    }
+    const auto& team = wanted[i].team;
+    const auto status = team->context_.conclude(committed ? recorded[i] : committed, decision->events);
+    outcomes.push_back(status ? Outcome(team->close(*decision))
+                              : Outcome(Refusal{status.error().code, status.error().message}));
+  }
+  return outcomes;
+}
+
+std::variant<Asks::Decision, Asks::Refusal> Asks::decide(const Wanted& wanted) const {
+  const auto& [team, request, answer, always] = wanted;
   const bool is_word = handlers::is_verified(request.kind, answer.event);
   const auto worth = is_word ? context_.worth(request.asker) : handlers::AnswerWorth{};
-  auto outcome = handlers::decide(request, answer, context_.view(), now, worth);
+  auto outcome = handlers::decide(request, answer, context_.view(), context_.clock.wall_ms(), worth);
   if (const auto* refused = std::get_if<handlers::NotTaken>(&outcome)) return Refusal{refused->code, refused->reason};
-  auto& decided = std::get<handlers::Decided>(outcome);
+  Decision decision{std::get<handlers::Decided>(std::move(outcome)), {}, {}};
   // No message of ours carries it to the lead, so the record does.
-  if (request.asker == context_.lead && !answer.updated_input.empty()) decided.request.body = answer.updated_input;
+  if (request.asker == context_.lead && !answer.updated_input.empty()) decision.made.request.body = answer.updated_input;
   auto session = rule_of(request, answer, always);
   if (const auto* refused = std::get_if<Refusal>(&session)) return *refused;
-  auto& rule = std::get<std::optional<SessionRule>>(session);
+  decision.rule = std::get<std::optional<SessionRule>>(std::move(session));
+  return decision;
+}
 
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
-    const auto batch = context_.ledger.next_batch();
-    if (!batch) return batch.error();
-    if (auto put = context_.ledger.asks().put(context_.name, decided.request); !put) return put;
-    if (auto queued = context_.enqueue(decided.posts, decided.request.request_id, *batch); !queued) return queued;
-    events.add(Event::request_decided, {{"team", context_.name},
-                                        {"request_id", decided.request.request_id},
-                                        {"message_key", decided.request.message.value},
-                                        {"type", std::string(handlers::to_string(decided.request.kind))},
-                                        {"from", decided.request.asker},
-                                        {"subject", handlers::subject_of(decided.request)},
-                                        {"old", std::string(handlers::to_string(request.state))},
-                                        {"new", std::string(handlers::to_string(decided.request.state))},
-                                        {"by", decided.request.decided_by},
-                                        {"reason", decided.request.reason},
-                                        {"latency_ms", std::to_string(std::max<EpochMs>(0, now - request.asked_ms))}});
-    if (auto closed = close_before_lead(decided.request, events); !closed) return closed;
-    if (!rule) return Done{};
-    events.add(Event::rule_added, {{"team", context_.name},
-                                   {"request_id", request.request_id},
-                                   {"type", rule->kind},
-                                   {"new", rule->action},
-                                   {"rule", rule->rule},
-                                   {"by", rule->by}});
-    const auto added = context_.ledger.rules().add(*rule);
-    if (!added) return added.error();
-    rule->id = *added;
+Status Asks::record(const Wanted& wanted, Decision& decision, EventBatch& events) {
+  const auto& decided = decision.made.request;
+  const auto batch = context_.ledger.next_batch();
+  if (!batch) return batch.error();
+  if (auto put = context_.ledger.asks().put(context_.name, decided); !put) return put;
+  if (auto queued = context_.enqueue(decision.made.posts, decided.request_id, *batch); !queued) return queued;
+  const auto waited = std::max<EpochMs>(0, decided.decided_ms - wanted.ask.asked_ms);
+  events.add(Event::request_decided, {{"team", context_.name},
+                                      {"request_id", decided.request_id},
+                                      {"message_key", decided.message.value},
+                                      {"type", std::string(handlers::to_string(decided.kind))},
+                                      {"from", decided.asker},
+                                      {"subject", handlers::subject_of(decided)},
+                                      {"old", std::string(handlers::to_string(wanted.ask.state))},
+                                      {"new", std::string(handlers::to_string(decided.state))},
+                                      {"by", decided.decided_by},
+                                      {"reason", decided.reason},
+                                      {"latency_ms", std::to_string(waited)}});
+  if (auto closed = close_before_lead(decided, events); !closed) return closed;
+  auto& rule = decision.rule;
+  if (!rule) return Done{};
+  const auto known = context_.ledger.rules().of_team(context_.name);
+  if (!known) return known.error();
+  const auto is_same = [&](const SessionRule& other) {
+    return other.session == rule->session && other.kind == rule->kind && other.action == rule->action &&
+           other.rule == rule->rule;
+  };
+  if (std::any_of(known->begin(), known->end(), is_same)) {  // another answer of this transaction has added it
+    rule.reset();
     return Done{};
-  });
-  if (!committed) return Refusal{committed.error().code, committed.error().message};
-  open_.erase({request.kind, request.request_id});
-  unanswered_.erase({request.kind, request.request_id});
-  if (rule) context_.apply_rule(*rule);
-  notifier_.decided(decided.request);
-  if (decided.request.kind == AskKind::stop && decided.request.state == handlers::AskState::approved)
-    granted_stops_.push_back(decided.request);
-  return Taken{decided.request, rule ? rule->rule : std::string()};
+  }
+  events.add(Event::rule_added, {{"team", context_.name},
+                                 {"request_id", decided.request_id},
+                                 {"type", rule->kind},
+                                 {"new", rule->action},
+                                 {"rule", rule->rule},
+                                 {"by", rule->by}});
+  const auto added = context_.ledger.rules().add(*rule);
+  if (!added) return added.error();
+  rule->id = *added;
+  return Done{};
+}
+
+Asks::Taken Asks::close(Decision& decision) {
+  auto& decided = decision.made.request;
+  open_.erase({decided.kind, decided.request_id});
+  unanswered_.erase({decided.kind, decided.request_id});
+  if (decision.rule) context_.apply_rule(*decision.rule);
+  notifier_.decided(decided);
+  if (decided.kind == AskKind::stop && decided.state == handlers::AskState::approved) granted_stops_.push_back(decided);
+  return {std::move(decided), decision.rule ? decision.rule->rule : std::string()};
 }
 
 std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const handlers::Ask& request,
@@ -281,10 +345,21 @@ std::variant<std::optional<SessionRule>, Asks::Refusal> Asks::rule_of(const hand
   return rule;
 }
 
+std::vector<const handlers::Ask*> Asks::oldest_first() const {
+  std::vector<const handlers::Ask*> requests;
+  for (const auto& [id, open] : open_) requests.push_back(&open.request);
+  std::stable_sort(requests.begin(), requests.end(), [](const auto* a, const auto* b) { return a->asked_ms < b->asked_ms; });
+  return requests;
+}
+
+std::vector<const handlers::Ask*> Asks::shown() const {
+  const bool is_led_elsewhere = context_.may(Right::carry) && !context_.may(Right::answer);
+  return is_led_elsewhere ? std::vector<const handlers::Ask*>() : oldest_first();
+}
+
 std::vector<handlers::Ask> Asks::open() const {
   std::vector<handlers::Ask> requests;
-  for (const auto& [id, open] : open_) requests.push_back(open.request);
-  std::sort(requests.begin(), requests.end(), [](const auto& a, const auto& b) { return a.asked_ms < b.asked_ms; });
+  for (const auto* request : oldest_first()) requests.push_back(*request);
   return requests;
 }
 

@@ -3,6 +3,7 @@
 // clock; the wall clock only carries them over a restart.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,6 +33,10 @@ class Asks {
   /// Where a command of this open ask would run: for a worker's, where its session began; empty when nobody knows.
   [[nodiscard]] std::string folder_of(const handlers::Ask&) const;
 
+  /// An open ask as whoever looks is shown it, but for what its asker's processes tell: made once, and anew when the ask
+  /// or the rules are others.
+  boost::json::object view_of(const handlers::Ask&);
+
   /// This worker has ended: whatever it asked until this moment is withdrawn.
   void ended(const std::string& asker, EpochMs at_ms, const std::string& why);
 
@@ -47,8 +52,22 @@ class Asks {
     std::string code;
     std::string message;
   };
+  using Outcome = std::variant<Taken, Refusal>;
   /// An answer of the lead or a person. With `always` an approval also becomes a rule for the session.
-  std::variant<Taken, Refusal> answer(const handlers::Ask&, const handlers::Answer&, bool always);
+  Outcome answer(const handlers::Ask& ask, const handlers::Answer& answer, bool always) {
+    return answer_all(context_.ledger, {{this, ask, answer, always}}).front();
+  }
+
+  /// What is to become of one ask of one team.
+  struct Wanted {
+    Asks* team;
+    handlers::Ask ask;
+    handlers::Answer answer;
+    bool always = false;
+  };
+  /// Answers of whoever gives them, for different asks, in one transaction. Each has its own outcome, in the order of
+  /// `wanted`: one that cannot be recorded takes none of the others along.
+  static std::vector<Outcome> answer_all(Ledger&, const std::vector<Wanted>& wanted);
 
   /// Judges all open asks by the rules as they are now. Those that one of them allows or denies are answered by it, like
   /// a fresh ask; they are returned. A fault leaves an ask open.
@@ -57,7 +76,13 @@ class Asks {
   /// Wishes to stop that were granted since the last call: their shutdowns are to be begun.
   std::vector<handlers::Ask> take_granted_stops() { return std::exchange(granted_stops_, {}); }
 
+  /// The open asks, the oldest first.
   [[nodiscard]] std::vector<handlers::Ask> open() const;
+  /// The same, valid until the next call that may open or close one.
+  [[nodiscard]] std::vector<const handlers::Ask*> oldest_first() const;
+  /// The same, to be shown: none while another host leads, which has them and answers them.
+  [[nodiscard]] std::vector<const handlers::Ask*> shown() const;
+  [[nodiscard]] std::size_t count() const { return open_.size(); }
   /// The open ask of this kind and id, or null; valid until the next call that may close one.
   [[nodiscard]] const handlers::Ask* find(handlers::AskKind, const std::string& id) const;
   [[nodiscard]] std::uint32_t pending_of(const std::string& asker) const;
@@ -72,6 +97,14 @@ class Asks {
     bool not_ours = false;      // its asker would refuse our answer
     SteadyTime look_again{};    // when it is not ours: whether that has changed
     std::string folder = {};
+    struct Seen {
+      std::uint64_t rules;
+      std::string folder;
+      EpochMs asked_ms;
+      EpochMs deadline_ms;
+      boost::json::object view;
+    };
+    std::optional<Seen> seen = {};
   };
 
   /// True when no answer of ours may be written; found out when one would be, and then looked at now and then.
@@ -82,7 +115,17 @@ class Asks {
   void tell(Open&);
   /// What the lead has of an ask that is decided now: taken back, or followed by a word; in the open transaction.
   Status close_before_lead(const handlers::Ask& decided, EventBatch&);
-  std::variant<Taken, Refusal> decide(const handlers::Ask&, const handlers::Answer&, bool always);
+  /// What an answer makes of an ask, not recorded yet.
+  struct Decision {
+    handlers::Decided made;
+    std::optional<SessionRule> rule;
+    EventBatch events;
+  };
+  [[nodiscard]] std::variant<Decision, Refusal> decide(const Wanted&) const;
+  /// In the open transaction.
+  Status record(const Wanted&, Decision&, EventBatch&);
+  /// Once that is committed.
+  Taken close(Decision&);
   /// The rule that this answer adds to the session, if any; a refusal when `always` was asked for and no rule is safe.
   std::variant<std::optional<SessionRule>, Refusal> rule_of(const handlers::Ask&, const handlers::Answer&,
                                                             bool always) const;

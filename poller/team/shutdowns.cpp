@@ -26,6 +26,15 @@ constexpr int steps_at_once = 8;
 /// known to be its own.
 constexpr std::chrono::seconds family_every{1};
 
+/// What the host of a worker says of its end.
+void told_by(const Shutdowns::Elsewhere& there, ShutdownEvent event, Shutdown& shutdown) {
+  if (event == ShutdownEvent::time_passes && shutdown.state == ShutdownState::timed_out && !there.ended)
+    shutdown.detail = "host " + there.host + ", where it lives, did not tell that it ended";
+  const bool over = event == ShutdownEvent::time_passes || event == ShutdownEvent::traces_removed;
+  if (over && !there.detail.empty()) shutdown.detail += (shutdown.detail.empty() ? "host " : "; host ") + there.host + ": " + there.detail;
+  if (event == ShutdownEvent::process_ends) shutdown.tasks = there.tasks;
+}
+
 bool is_ours(const std::vector<ProcessRef>& processes) {
   return std::any_of(processes.begin(), processes.end(), [](const auto& process) { return process.pid == ::getpid(); });
 }
@@ -129,7 +138,9 @@ asio::awaitable<Result<Shutdowns::Begun>> Shutdowns::request(Order order) {
                                  {}};
   if (const auto* found = context_.roster.find(order.member)) {
     const schema::Member member = *found;  // the roster may be replaced while we wait
-    wanted.place = co_await place_of(member);
+    handlers::Shutdown here;
+    here.member = order.member;
+    if (!elsewhere(here)) wanted.place = co_await place_of(member);
     if (auto why = hindered(order, wanted.place)) co_return Begun(*std::move(why));
   }
   if (auto why = open_for(order.member)) co_return Begun(*std::move(why));  // two may have asked at once
@@ -157,7 +168,9 @@ std::optional<NotTaken> Shutdowns::hindered(const Order& order, const WorkerPlac
   const auto* listed = context_.roster.find(order.member);
   const bool inside = listed != nullptr && !listed->status.empty() && listed->status != schema::ended_status;
   if (inside && (order.force || order.force_after)) return handlers::only_by_itself(order.member);
-  const auto sight = context_.sight_of(order.member);
+  handlers::Shutdown asked;
+  asked.member = order.member;
+  const auto sight = elsewhere(asked) ? WorkerProcesses::Sight() : context_.sight_of(order.member);
   const auto living = sight.process == handlers::WorkerProcess::unseen ? 0 : sight.pid;
   return handlers::no_beginning(order.member, order.force, context_.worth(order.member), place, living);
 }
@@ -237,6 +250,7 @@ asio::awaitable<handlers::ShutdownSight> Shutdowns::look(Shutdown shutdown) {
   sight.survivors = lives(shutdown.survivors);
   if (const auto* member = context_.roster.find(shutdown.member); member != nullptr && !member->status.empty())
     sight.ended = member->status == schema::ended_status;
+  if (const auto there = elsewhere(shutdown)) sight.ended = there->ended;
   const bool pane_matters = shutdown.state == ShutdownState::process_gone || shutdown.place.processes.empty();
   if (shutdown.place.pane_id.empty() || !pane_matters) co_return sight;
   const auto found = co_await panes_.find(shutdown.place.pane_id);
@@ -249,6 +263,7 @@ asio::awaitable<bool> Shutdowns::step(std::string id) {
   const auto found = open_.find(id);
   if (found == open_.end()) co_return false;
   Shutdown shutdown = found->second;
+  if (!context_.may(handlers::Right::shut_down) && elsewhere(shutdown)) co_return false;  // until we lead again
   if (!follow_family(shutdown)) co_return false;
   const auto sight = co_await look(shutdown);
   const auto still = open_.find(id);
@@ -272,6 +287,10 @@ asio::awaitable<bool> Shutdowns::step(std::string id) {
 
 Result<Shutdown> Shutdowns::since_it_was_asked(Shutdown shutdown) const {
   if (shutdown.state != ShutdownState::requested) return shutdown;
+  if (!context_.may(handlers::Right::shut_down)) {  // who leads reminds and forces
+    shutdown.nudge_ms = shutdown.force_ms = 0;
+    return shutdown;
+  }
   const auto words = context_.ledger.outbox().of_request(context_.name, shutdown.request_id);
   if (!words) return words.error();
   if (words->empty()) return shutdown;
@@ -351,6 +370,7 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
   shutdown.state = *next;
   shutdown.changed_ms = context_.clock.wall_ms();
   shutdown.detail = event == ShutdownEvent::time_passes ? handlers::given_up(old) : handlers::waiting_for(shutdown);
+  if (const auto there = elsewhere(shutdown)) told_by(*there, event, shutdown);
   if (!remark.empty()) shutdown.detail += (shutdown.detail.empty() ? "" : "; ") + remark;
   const bool seen_to_end = event == ShutdownEvent::process_ends && !shutdown.place.processes.empty();
   if (seen_to_end || shutdown.state == ShutdownState::cleaned) ended_.push_back(shutdown);
@@ -373,6 +393,8 @@ std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {
   if (!words) return words.error();
   std::vector<schema::MessageKey> keys;
   for (const auto& row : *words) keys.push_back(row.key);
+  const auto carried = carried_words(shutdown);
+  keys.insert(keys.end(), carried.begin(), carried.end());
   return hindrance("its inbox", mailbox_.retract(schema::inbox_name(shutdown.member), keys));
 }
 
@@ -390,6 +412,7 @@ Status Shutdowns::drop_words(const Shutdown& shutdown) {
 }
 
 Status Shutdowns::tell_lead(const Shutdown& shutdown, EventBatch& events) {
+  if (!context_.may(handlers::Right::tell_lead)) return Done{};  // the leading host does
   WordToLead word;
   word.notice = handlers::end_notice(shutdown, context_.view(), shutdown.changed_ms);
   if (shutdown.state == ShutdownState::cleaned) word.type = "teammate_terminated";

@@ -21,6 +21,9 @@ namespace inbox_poller::poller {
 
 class Shutdowns {
  public:
+  /// Of what another host orders: a hostile leader may invent ids.
+  static constexpr std::size_t most_followed = 200;
+
   Shutdowns(TeamContext& context, Mailbox& mailbox, Members& members, Panes& panes, Processes& processes);
 
   /// Picks up every open shutdown from the ledger.
@@ -41,6 +44,25 @@ class Shutdowns {
   /// panes are never a reason to refuse. An error is the ledger's: the same order may be taken later.
   using Begun = std::variant<handlers::Shutdown, handlers::NotTaken>;
   boost::asio::awaitable<Result<Begun>> request(Order order);
+
+  /// A worker that lives on another host: which, and how far that is with its end.
+  struct Elsewhere {
+    std::string host;
+    bool ended = false;
+    std::string tasks, detail;  // as that host tells
+  };
+  /// Asked of each worker; nothing for one who lives here.
+  std::function<std::optional<Elsewhere>(const handlers::Shutdown&)> elsewhere = [](const auto&) { return std::nullopt; };
+
+  /// What another host, which leads, orders for a worker here.
+  struct Ordered {
+    std::string request_id, member, by, reason;
+  };
+  /// Records it with where the worker lives, before anything is asked or ended. False when that is not on record: too
+  /// many are open, nobody here has that name, or the ledger fails.
+  boost::asio::awaitable<bool> follow(Ordered);
+  /// The leader says that the worker agreed, or is to end without that. Why it is not ended, if it is not.
+  std::optional<handlers::NotTaken> end_now(const std::string& request_id, bool forced);
 
   /// A worker's answer was committed: goes on from there.
   void answered(const handlers::Shutdown&);
@@ -88,6 +110,8 @@ class Shutdowns {
   /// Marks them read where they stand unread; what hinders that, if anything does.
   std::optional<Error> withdraw_words(const handlers::Shutdown&);
   Status tell_lead(const handlers::Shutdown&, EventBatch&);
+  /// The leader's words to this worker that stand in its inbox here.
+  [[nodiscard]] std::vector<schema::MessageKey> carried_words(const handlers::Shutdown&) const;
 
   TeamContext& context_;
   Mailbox& mailbox_;

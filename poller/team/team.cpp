@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "handlers/orders.hpp"
 #include "poller/pause.hpp"
 
 namespace inbox_poller::poller {
@@ -25,6 +26,16 @@ constexpr milliseconds shortest_hinted_interval{1};
 constexpr milliseconds longest_hinted_interval{50};
 constexpr std::chrono::minutes all_at_first{1};  // every box at every poll: who trusts the hints has seen them come
 
+std::unique_ptr<HostService> open_hosts(Services& services, TeamContext& context, const OpenTeam& boxes) {
+  if (!context.config.hosts.is_set()) return nullptr;
+  auto exchange = services.open_exchange
+                      ? services.open_exchange(context.config)
+                      : Result<std::unique_ptr<Exchange>>(Error{"exchange.missing", "this build knows no engine between hosts"});
+  if (exchange)
+    return std::make_unique<HostService>(context, boxes.mailbox, boxes.members, *std::move(exchange), "");
+  return std::make_unique<HostService>(context, boxes.mailbox, boxes.members, nullptr, exchange.error().message);
+}
+
 }  // namespace
 
 Team::Team(Services& services, const config::TeamConfig& config, const std::string& name)
@@ -35,8 +46,9 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
     : services_(services),
       context_(name, config, services.home, services.ledger, services.telemetry, services.clock),
       boxes_(std::move(boxes)),
-      mailbox_(*boxes_.mailbox),
-      members_(*boxes_.members),
+      hosts_(open_hosts(services, context_, boxes_)),
+      mailbox_(hosts_ ? hosts_->mailbox() : *boxes_.mailbox),
+      members_(hosts_ ? hosts_->members() : *boxes_.members),
       notifier_(context_),
       asks_(context_, notifier_),
       intake_(context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_, handlers::Place::lead),
@@ -57,11 +69,22 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       timer_(services.executor) {
   context_.workers = &services.workers;
   context_.changes = &services.changes;
+  mailbox_.on_news([this] { hint(); });
+  if (!hosts_) return;
+  host_ends_ = std::make_unique<HostEnds>(context_, *hosts_, shutdowns_);
+  handover_ = std::make_unique<Handover>(context_, *hosts_, asks_);
+  context_.standing = hosts_->standing();
+  context_.guard = [this] {
+    return context_.standing.stance == handlers::Stance::leader ? hosts_->may_decide() : Status(Done{});
+  };
+  hosts_->on_news([this] { hint(); });
 }
 
 Status Team::restore() {
   static_cast<void>(mailbox_.news());  // the first look also clears away what a killed predecessor left half written
   if (auto restored = context_.restore(); !restored) return restored;
+  if (hosts_)
+    if (auto restored = hosts_->restore(); !restored) return restored;
   auto kept = services_.ledger.rosters().find(context_.name);
   if (!kept) return kept.error();
   if (*kept) members_.remember_roster({std::move((*kept)->bytes), (*kept)->file});
@@ -75,12 +98,22 @@ Status Team::restore() {
 }
 
 asio::awaitable<Team::Polled> Team::poll() {
+  co_await mailbox_.refresh();
   if (const auto end = look_at_roster()) co_return *end;
+  heed_hosts();
   const bool settled_in = services_.clock.steady() - began_ >= all_at_first;
   const bool all = std::exchange(look_at_all_, false) || !hears_changes_ || !settled_in;
   mailbox_.rely_on_hints(!all);
   const auto boxes = mailbox_.news();
-  if (context_.may(Right::read_inbox)) co_await look_at_lead(boxes);
+  if (hosts_) {
+    handover_->settle();
+    co_await host_ends_->settle();
+  }
+  if (hosts_ && boxes && context_.may(Right::carry)) co_await hosts_->carry();
+  if (context_.may(Right::read_inbox)) {
+    co_await look_at_lead(boxes);
+    co_await look_at_letters();
+  }
   if (boxes) co_await look_at_workers(*boxes);  // otherwise the lead's inbox tells why
   asks_.settle();
   delivery_.settle();
@@ -90,16 +123,15 @@ asio::awaitable<Team::Polled> Team::poll() {
     orders_.settle();
     plan_reminders_.settle();
   }
-  if (context_.may(Right::shut_down)) {
-    co_await stops_.settle();
+  if (context_.may(Right::shut_down)) co_await stops_.settle();
+  if (context_.may(Right::shut_down) || context_.may(Right::end_here)) {
     co_await shutdowns_.settle();
     for (const auto& one : shutdowns_.take_ended())
-      asks_.ended(one.member, one.changed_ms, one.member + " was ended (" + one.request_id + ")");
+      if (context_.may(Right::answer_by_time)) asks_.ended(one.member, one.changed_ms, one.member + " was ended (" + one.request_id + ")");
   }
-  if (context_.may(Right::write)) {
-    task_keeper_.settle();
-    co_await outbox_.run();
-  }
+  if (context_.may(Right::write)) task_keeper_.settle();
+  // Also while another host leads: what we had decided before is owed, and the other host's word for it is refused.
+  if (context_.may(Right::write) || context_.may(Right::carry)) co_await outbox_.run();
   // What waited for the effects of its batch, or for what was decided. Nobody's row changed: no reason to look.
   if (std::exchange(changes_, services_.ledger.changes()) != services_.ledger.changes()) chat_.raise();
   contention_ = mailbox_.contention();
@@ -185,6 +217,17 @@ asio::awaitable<void> Team::look_at_alias(std::string box, Boxes boxes) {
   static_cast<void>(co_await take_in(std::move(box), intake));
 }
 
+asio::awaitable<void> Team::look_at_letters() {
+  if (!hosts_) co_return;
+  for (const auto& box : hosts_->lead_boxes()) {
+    auto& intake = alias_intakes_
+                       .try_emplace(box, context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_,
+                                    handlers::Place::lead)
+                       .first->second;
+    static_cast<void>(co_await take_in(box, intake));
+  }
+}
+
 asio::awaitable<void> Team::look_at_workers(std::span<const News> boxes) {
   for (const auto& box : worker_boxes_.changed(boxes)) {
     for (bool more = true; more;) {
@@ -203,10 +246,10 @@ asio::awaitable<void> Team::look_at_workers(std::span<const News> boxes) {
   }
 }
 
-/// In a folder that agents share nobody's mail is more the team's than another's.
+/// Where agents share their mail nobody's mail is more the team's than another's.
 bool Team::watches_all() const {
   return context_.standing.stance == handlers::Stance::observer &&
-         context_.config.team.transport == config::Transport::maildir;
+         context_.config.team.carries_letters_only();
 }
 
 Reader Team::reader() const {
@@ -277,6 +320,7 @@ void Team::retire() {
   retired_ = true;
   context_.changed(all_areas);
   delivery_.recall();
+  if (hosts_) hosts_->wake();
   poke();
 }
 
@@ -299,7 +343,7 @@ asio::awaitable<void> Team::set_torn_aside(const Batch& batch) {
 void Team::report(BoxState now, const std::string& detail) {
   const std::string state(to_string(now));
   if (state == report_.state) {
-    if (now == BoxState::open) return;
+    if (now == BoxState::open && detail != report_.detail) tell_worry(detail);
     report_.detail = detail;
     return;
   }
@@ -312,8 +356,16 @@ void Team::report(BoxState now, const std::string& detail) {
                                                                                    {"old", report_.state},
                                                                                    {"new", state},
                                                                                    {"reason", detail}});
+  if (now == BoxState::open) tell_worry(detail);
   report_ = {state, detail};
   context_.changed(only(Area::teams));
+}
+
+/// What is said of a box that can be read.
+void Team::tell_worry(const std::string& detail) {
+  if (detail.empty()) return;
+  services_.telemetry.emit(Event::daemon_warning,
+                           {{"team", context_.name}, {"inbox", context_.lead}, {"reason", detail}});
 }
 
 asio::awaitable<void> Team::wait() {
@@ -347,15 +399,8 @@ void Team::hint() {
 }
 
 Result<schema::MessageKey> Team::send(const std::string& to, const std::string& text, const std::string& summary) {
-  const auto* member = context_.roster.find(to);
-  if (member == nullptr || to == context_.lead) {
-    std::string names;
-    for (const auto& known : context_.roster.members)
-      if (known.name != context_.lead) names += (names.empty() ? "" : ", ") + known.name;
-    return Error{"member.unknown", "team " + context_.name + " has no worker called \"" + to +
-                                       "\"; its workers are: " + (names.empty() ? "none" : names)};
-  }
-  if (member->status == schema::ended_status)
+  if (const auto nobody = handlers::why_no_worker(to, context_.view())) return error_of(*nobody);
+  if (context_.roster.find(to)->status == schema::ended_status)
     return Error{"member.ended", to + " has shut down, as its roster says, and nobody reads its inbox any more"};
   schema::Message message;
   message.from = context_.lead;

@@ -9,6 +9,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,10 +18,13 @@
 #include "poller/context/team_context.hpp"
 #include "poller/delivery/delivery.hpp"
 #include "poller/effects/outbox.hpp"
+#include "poller/hosts/host_service.hpp"
 #include "poller/mailbox/members.hpp"
-#include "poller/mailbox/transport.hpp"
+#include "poller/systems/transport.hpp"
 #include "poller/pause.hpp"
 #include "poller/team/asks.hpp"
+#include "poller/team/handover.hpp"
+#include "poller/team/host_ends.hpp"
 #include "poller/team/housekeeping.hpp"
 #include "poller/team/intake.hpp"
 #include "poller/team/notifier.hpp"
@@ -50,6 +54,8 @@ struct Services {
   std::string state_dir = {};  // of the ledger, and of what a mailbox system keeps beside it
   Changes changes{clock.wall_ms()};
   WorkerProcesses workers{processes, clock};
+  /// The way to other hosts, for a team with [hosts]. An error says why there is none.
+  std::function<Result<std::unique_ptr<Exchange>>(const config::TeamConfig&)> open_exchange = {};
 };
 
 /// How the lead's inbox looked at the last poll, for `status` and the log.
@@ -128,6 +134,8 @@ class Team {
   [[nodiscard]] const Outbox& outbox() const { return outbox_; }
   /// The team's task queue; null where its mailbox system has none.
   [[nodiscard]] const Coordination* tasks() const { return boxes_.tasks.get(); }
+  /// Its service between hosts; null where the team has one host.
+  [[nodiscard]] HostService* hosts() const { return hosts_.get(); }
   [[nodiscard]] const Watched& watched() const { return watched_; }
   [[nodiscard]] const handlers::Standing& standing() const { return context_.standing; }
   /// Back to the configured role after a foreign consumer stopped us. A lead that lives is not heeded any more.
@@ -157,6 +165,8 @@ class Team {
   using Boxes = Result<std::span<const News>>;
   boost::asio::awaitable<void> look_at_lead(Boxes);
   boost::asio::awaitable<void> look_at_alias(std::string box, Boxes);
+  /// What came for the lead from other hosts.
+  boost::asio::awaitable<void> look_at_letters();
   boost::asio::awaitable<void> look_at_workers(std::span<const News>);
   [[nodiscard]] bool watches_all() const;
   /// As whom we read the lead's inbox.
@@ -174,14 +184,18 @@ class Team {
   void stand(handlers::Standing);
   /// A client that says in the roster that it leads the team, and lives, reads the lead's inbox itself.
   void heed_lead_process();
+  /// Whether the team is led from this host now.
+  void heed_hosts();
   boost::asio::awaitable<void> set_torn_aside(const Batch&);
   void report(BoxState, const std::string& detail);
+  void tell_worry(const std::string& detail);
   /// Nobody else reads the lead's inbox, as far as we have seen.
   [[nodiscard]] bool is_alone() const;
 
   Services& services_;
   TeamContext context_;
   OpenTeam boxes_;
+  std::unique_ptr<HostService> hosts_;
   Mailbox& mailbox_;
   Members& members_;
   Notifier notifier_;
@@ -194,6 +208,8 @@ class Team {
   TmuxPanes lead_panes_;  // where the lead lives
   Delivery delivery_;
   Shutdowns shutdowns_;
+  std::unique_ptr<HostEnds> host_ends_;
+  std::unique_ptr<Handover> handover_;
   WorkerCalls worker_calls_;
   Stops stops_;
   Orders orders_;

@@ -1,5 +1,6 @@
 // Whether we consume the lead's inbox alone, and what we are in the team when we do not.
 #include <algorithm>
+#include <utility>
 
 #include "handlers/other_consumer.hpp"
 #include "poller/lead_process.hpp"
@@ -129,6 +130,18 @@ void Team::stand(handlers::Standing standing) {
                                                {"old", std::string(to_string(old))},
                                                {"new", std::string(to_string(now))},
                                                {"reason", context_.standing.reason}});
+}
+
+void Team::heed_hosts() {
+  if (!hosts_) return;
+  using handlers::Stance;
+  const auto stance = context_.standing.stance;
+  const bool by_hosts = stance == Stance::leader || stance == Stance::standby || stance == Stance::satellite;
+  hosts_->want_to_lead(by_hosts && !retired_);
+  if (!by_hosts) return;  // another consumer was met here
+  auto standing = hosts_->standing();
+  if (standing.stance != stance) return stand(std::move(standing));
+  if (std::exchange(context_.standing.reason, standing.reason) != standing.reason) context_.changed(only(Area::teams));
 }
 
 Status Team::resume() {

@@ -94,7 +94,8 @@ bool WorkerBoxes::judge_all(const std::string& box, const std::vector<Taken>& ta
   for (const auto& one : taken) judge(box, one, first_look, findings);
   if (findings.empty()) return true;
   const auto told = context_.commit([&](EventBatch& events) -> Status {
-    for (const auto& finding : findings) events.add(finding.event, finding.fields);
+    for (const auto& finding : findings)
+      if (!finding.is_expected) events.add(finding.event, finding.fields);
     return Done{};
   });
   if (!told) return false;
@@ -166,8 +167,12 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
                     {"type", std::string(schema::type_name(payload))},
                     {"request_id", id}};
   if (const auto allowed = verdict_of(payload)) {
-    finding.by = context_.lead;
-    finding.reason = std::string(*allowed ? "approved" : "denied") + " in the lead's name by somebody else";
+    const auto carried = context_.ledger.host_mail().answer_to(context_.name, open->asker, id);
+    const bool by_host = carried && *carried;
+    finding.is_expected = by_host;
+    finding.by = by_host ? "host " + (*carried)->host : context_.lead;
+    finding.reason = std::string(*allowed ? "approved" : "denied") +
+                     (by_host ? " by the host that led then" : " in the lead's name by somebody else");
     finding.fields.emplace_back("new", *allowed ? "approved" : "denied");
     finding.closes = *open;
   } else {

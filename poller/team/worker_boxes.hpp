@@ -49,6 +49,7 @@ class WorkerBoxes {
     std::optional<handlers::Ask> closes;
     std::string by;
     std::string reason;
+    bool is_expected = false;  // no line of its own: the ask's end is one
   };
   /// Judges what is new, and carries that out. False when it could not be recorded.
   bool judge_all(const std::string& box, const std::vector<Taken>&, bool first_look);

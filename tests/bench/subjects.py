@@ -75,7 +75,7 @@ class Features:
 
     def __init__(self, tools, folder):
         self.tools, self.folder = tools, pathlib.Path(folder)
-        settings = {one["key"]: one["value"] for one in json.loads(self.check({}).stdout)["teams"][0]["settings"]}
+        settings = {one["key"]: json.dumps(one["value"]) for one in json.loads(self.check({}).stdout)["teams"][0]["settings"]}
         self.watch = "team.watch" in settings
         self.compaction_off, self.compaction_soon = self.compaction({k: v for k, v in settings.items() if "compact" in k})
 

@@ -6,15 +6,21 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 
+#include "poller/exchange/redis_mailbox.hpp"
+#include "poller/exchange/redis_scripts.hpp"
 #include "poller/mailbox/arrays/array_entry.hpp"
 #include "poller/mailbox/float_seconds.hpp"
 #include "poller/mailbox/jsonl/jsonl_mailbox.hpp"
-#include "poller/mailbox/maildir/letter.hpp"
+#include "poller/mailbox/letter.hpp"
 #include "poller/mailbox/maildir/maildir_mailbox.hpp"
+#include "schema/codec.hpp"
+#include "poller/pause.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/mailbox_setting.hpp"
 #include "tests/support/memory_mailbox.hpp"
+#include "tests/support/redis_server.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
 
 using namespace inbox_poller;
@@ -56,6 +62,8 @@ class System {
   virtual void rest() = 0;
   /// What is left of a message that is said in this system's way.
   [[nodiscard]] virtual schema::Message carried(schema::Message message) const { return message; }
+  /// A message that this system does not carry.
+  [[nodiscard]] virtual std::optional<schema::Message> refused() const { return std::nullopt; }
   /// Why a case says nothing about this system; empty where it does.
   [[nodiscard]] virtual std::string excused(std::string_view) const { return {}; }
 };
@@ -90,6 +98,9 @@ class Memory final : public System {
     if (!mailbox_.box(box).empty()) mailbox_.box(box).insert(mailbox_.box(box).begin(), {key_of_first(), first()});
   }
   void rest() override {}
+  [[nodiscard]] std::optional<schema::Message> refused() const override {
+    return schema::Message{"team-lead", std::string(test::MemoryMailbox::refused_text), "", "2026-02-07T15:20:09.000Z", "", "r"};
+  }
 
  private:
   static schema::Message first() { return {"worker-3", "in front", "", "2026-02-07T15:20:01.000Z", "", "f"}; }
@@ -213,6 +224,9 @@ class Jsonl final : public System {
   void other_writes_nonsense() override { write("{\"from\": 1}\n"); }
   void other_rewrites() override {}
   void rest() override { clock_.advance(std::chrono::seconds(1)); }
+  [[nodiscard]] std::optional<schema::Message> refused() const override {
+    return schema::Message{"team-lead", schema::encode(schema::ModeSetRequest{"plan", "team-lead"}), "", "2026-02-07T15:20:09.000Z", "", "r"};
+  }
   [[nodiscard]] schema::Message carried(schema::Message message) const override {
     return {message.from, message.text, "", message.timestamp, "", ""};
   }
@@ -248,6 +262,7 @@ class Maildir final : public System {
   }
   poller::Mailbox& mailbox() override { return *mailbox_; }
   void reopen() override {
+    clock_.advance(std::chrono::seconds(1));  // no process begins in the moment in which another wrote
     mailbox_ = std::make_unique<poller::MaildirMailbox>(
         files_, clock_, poller::MaildirSettings{scratch_.path("root").string(), "team", "team-lead", {}, false, 6});
   }
@@ -306,6 +321,9 @@ class Maildir final : public System {
     other_writes({"worker-3", "in front", "", "2026-02-07T15:20:01.000Z", "", "f"});
   }
   void rest() override { clock_.advance(std::chrono::seconds(1)); }
+  [[nodiscard]] std::optional<schema::Message> refused() const override {
+    return schema::Message{"team-lead", schema::encode(schema::ModeSetRequest{"plan", "team-lead"}), "", "2026-02-07T15:20:09.000Z", "", "r"};
+  }
   [[nodiscard]] schema::Message carried(schema::Message message) const override {
     return {message.from, message.text, "", message.timestamp, "", ""};
   }
@@ -335,6 +353,178 @@ class Maildir final : public System {
   std::unique_ptr<poller::MaildirMailbox> mailbox_;
   std::map<std::string, std::string> before_;
   int written_ = 0;
+};
+
+/// Calls that return at once say what the look before found, and what is posted is told at a later call: here each look
+/// is a fresh one, and each post is asked for until it is told.
+class Looked final : public poller::Mailbox {
+ public:
+  explicit Looked(poller::Mailbox& mailbox) : to_(mailbox) {}
+  Result<std::span<const poller::News>> news() override {
+    refreshed();
+    return to_.news();
+  }
+  boost::asio::awaitable<poller::Batch> take(std::string name, Reader reader, std::size_t most) override {
+    refreshed();
+    return to_.take(std::move(name), reader, most);
+  }
+  boost::asio::awaitable<poller::Settled> settle(std::string name, std::vector<Disposal> all) override {
+    return to_.settle(std::move(name), std::move(all));
+  }
+  void rewind(const std::string& name) override { to_.rewind(name); }
+  [[nodiscard]] Result<poller::Decoded> decode(std::string_view bytes) const override { return to_.decode(bytes); }
+  [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& name) const override { return to_.held(name); }
+  boost::asio::awaitable<poller::Trimmed> trim(std::string name, poller::Choose choose) override {
+    return to_.trim(std::move(name), std::move(choose));
+  }
+  [[nodiscard]] poller::Contention contention() const override { return to_.contention(); }
+  [[nodiscard]] std::string place_of(const std::string& name) const override { return to_.place_of(name); }
+  using poller::Mailbox::post;
+  std::vector<poller::PutResult> post(const std::string& name, std::span<const schema::Message> messages) override {
+    std::vector<poller::PutResult> results;
+    told([&] {
+      results = to_.post(name, messages);
+      const auto busy = std::find_if(results.begin(), results.end(), [](const auto& one) { return one.put == Put::busy; });
+      return busy == results.end() ? poller::PutResult{} : *busy;
+    });
+    return results;
+  }
+  void follow(const std::string& name, const schema::MessageKey& key) override { to_.follow(name, key); }
+  [[nodiscard]] Fate fate(const std::string& name, const schema::MessageKey& key) const override { return to_.fate(name, key); }
+  void let_go(const std::string& name, const schema::MessageKey& key) override { to_.let_go(name, key); }
+  poller::PutResult retract(const std::string& name, std::span<const schema::MessageKey> keys) override {
+    return told([&] { return to_.retract(name, keys); });
+  }
+
+ private:
+  static boost::asio::awaitable<bool> a_moment() {
+    co_await poller::pause_jittered(std::chrono::milliseconds(1), std::chrono::milliseconds(2));
+    co_return true;
+  }
+  static boost::asio::awaitable<bool> look(poller::Mailbox& mailbox) {
+    co_await mailbox.refresh();
+    co_return true;
+  }
+  void refreshed() { static_cast<void>(test::run_awaitable(look(to_))); }
+  template <class Call>
+  poller::PutResult told(Call call) {
+    refreshed();
+    auto result = call();
+    for (int i = 0; i < 10000 && result.put == Put::busy; ++i) {
+      static_cast<void>(test::run_awaitable(a_moment()));
+      result = call();
+    }
+    return result;
+  }
+  poller::Mailbox& to_;
+};
+
+/// Its owner reads a stream through the group, and acknowledges what he has taken.
+class Redis final : public System {
+ public:
+  Redis() { reopen(); }
+  poller::Mailbox& mailbox() override { return *looked_; }
+  void reopen() override {
+    looked_.reset();
+    mailbox_.reset();  // its thread has ended
+    poller::RedisTeamSettings settings;
+    settings.address = test::shared_redis().address(team_);
+    settings.team = "team";
+    settings.lead = "team-lead";
+    settings.reader = "daemon-1";
+    mailbox_ = std::make_unique<poller::RedisMailbox>(clock_, settings);
+    looked_ = std::make_unique<Looked>(*mailbox_);
+  }
+  std::vector<schema::Message> unread() override {
+    std::vector<schema::Message> found;
+    const auto some = call(poller::scripts::show(), {stream()}, {"", "0", "", "1000", "8388608", "4194304"});
+    for (std::size_t i = 2; i < some.parts.size(); ++i) {
+      const auto letter = schema::Envelope::decode(some.at(i).at(1).text);
+      if (letter && !letter->text("from").empty()) found.push_back(poller::own_message_of(*letter));
+    }
+    return found;
+  }
+  void owner_marks_all() override {
+    static_cast<void>(direct_.call(poller::RedisCommand{"XGROUP", "CREATE", stream(), "g", "0"}));  // unless it is there
+    call({"XREADGROUP", "GROUP", "g", "worker-1", "STREAMS", stream(), ">"});
+    poller::RedisCommand acknowledge{"XACK", stream(), "g"};
+    for (const auto& one : entries()) acknowledge.push_back(one.at(0).text);
+    call(acknowledge);
+  }
+  void owner_removes_all() override {
+    poller::RedisCommand remove{"XDEL", stream()};
+    for (const auto& one : entries()) remove.push_back(one.at(0).text);
+    call(remove);
+  }
+  void other_writes(const schema::Message& message) override {
+    schema::Envelope letter;
+    letter.set("id", schema::content_hash(message.text).substr(0, 32)).set("from", message.from).set("type", "message");
+    letter.set("payload", message.text).set_raw("ts", poller::seconds_of_timestamp(message.timestamp));
+    write(letter.encode());
+  }
+  /// An older copy of all that the engine has of the team.
+  void remember() override {
+    before_.clear();
+    for (const auto& key : call({"KEYS", "ip:{" + team_ + "}:*"}).parts)
+      before_[key.text] = call({"DUMP", key.text}).text;
+  }
+  void put_back() override {
+    for (const auto& key : call({"KEYS", "ip:{" + team_ + "}:*"}).parts) call({"DEL", key.text});
+    for (const auto& [key, bytes] : before_) call({"RESTORE", key, "0", bytes});
+  }
+  void hold(bool) override {}
+  void block(bool blocked) override {
+    if (blocked) {
+      call({"RENAME", stream(), keys_.of("aside")});
+      call({"SET", stream(), "x"});
+    } else {
+      call({"RENAME", keys_.of("aside"), stream()});
+    }
+  }
+  void look() override { static_cast<void>(test::run_awaitable(mailbox().take(box, Reader::passer_by, 100))); }
+  void other_writes_nonsense() override { write("{\"from\": 1}"); }
+  void other_rewrites() override {
+    const auto all = entries();
+    call({"DEL", stream()});
+    for (const auto& one : all) write(boost::json::serialize(boost::json::parse(one.at(1).at(1).text)));
+    other_writes({"worker-3", "in front", "", "2026-02-07T15:20:01.000Z", "", "f"});
+  }
+  void rest() override {}
+  [[nodiscard]] schema::Message carried(schema::Message message) const override {
+    return {message.from, message.text, "", message.timestamp, "", ""};
+  }
+  [[nodiscard]] std::string excused(std::string_view name) const override {
+    if (name.starts_with("a box that somebody holds")) return "nobody holds a stream: each script is carried out as a whole";
+    if (name.starts_with("only what may go")) return "what is consumed leaves the stream by its age";
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::string stream() const { return keys_.stream(box, "box"); }
+  poller::RedisReply call(const poller::RedisCommand& command) {
+    const auto reply = direct_.call(command);
+    REQUIRE(reply.ok());
+    return *reply;
+  }
+  poller::RedisReply call(const poller::RedisScript& script, const std::vector<std::string>& keys,
+                          const std::vector<std::string>& arguments) {
+    const auto reply = direct_.call(script, keys, arguments);
+    REQUIRE(reply.ok());
+    return *reply;
+  }
+  std::vector<poller::RedisReply> entries() { return call({"XRANGE", stream(), "-", "+"}).parts; }
+  void write(const std::string& bytes) {
+    call({"SADD", keys_.of("boxes"), box});
+    call({"XADD", stream(), "*", "e", bytes});
+  }
+
+  const std::string team_ = test::fresh_team();
+  const poller::RedisKeys keys_{team_};
+  poller::RedisCaller direct_{test::shared_redis().address(team_), std::chrono::seconds(20)};
+  test::ManualClock clock_;
+  std::unique_ptr<poller::RedisMailbox> mailbox_;
+  std::unique_ptr<Looked> looked_;
+  std::map<std::string, std::string> before_;
 };
 
 schema::Message message(const std::string& text, int second = 10, const std::string& from = "team-lead") {
@@ -386,6 +576,50 @@ std::string in_order_behind_what_is_there(System& system) {
   for (int i = 0; i < 3; ++i)
     if (system.mailbox().post(box, message("ours " + std::to_string(i), 10 + i)).put != Put::done) return "not done";
   return need(texts(system) == Texts{"theirs", "ours 0", "ours 1", "ours 2"}, "another order, or not all");
+}
+
+using Posts = std::vector<schema::Message>;
+std::vector<Put> post(System& system, const Posts& messages) {
+  std::vector<Put> results;
+  for (const auto& one : system.mailbox().post(box, messages)) results.push_back(one.put);
+  return results;
+}
+
+std::string several_in_order(System& system) {
+  system.other_writes(message("theirs", 9, "worker-2"));
+  const Posts first{message("one", 10), message("two", 11)};
+  if (post(system, first) != std::vector{Put::done, Put::done}) return "not all are done";
+  system.reopen();  // as after a crash before anybody noted it
+  system.rest();    // what two processes write in the same instant has no order
+  const Posts more{message("two", 11), message("three", 12), message("three", 12), message("one", 10), message("four", 13)};
+  if (post(system, more) != std::vector{Put::already, Put::done, Put::already, Put::already, Put::done})
+    return "what is there, or comes twice, is not `already`, or its neighbours are not done";
+  if (texts(system) != Texts{"theirs", "one", "two", "three", "four"}) return "another order, or not each of them once";
+  system.owner_marks_all();
+  system.look();
+  for (const auto& one : more)
+    if (system.mailbox().fate(box, key_of(one)) != Fate::consumed) return "not all are followed";
+  return need(post(system, {}).empty(), "there is a result for nothing");
+}
+
+std::string refused_stops_nobody(System& system) {
+  const auto refused = system.refused();
+  if (!refused) return {};
+  const Posts messages{message("one", 10), *refused, message("two", 11)};
+  if (post(system, messages) != std::vector{Put::done, Put::refused, Put::done})
+    return "what is refused is not told, or it stops its neighbours";
+  return need(texts(system) == Texts{"one", "two"}, "not those that are carried, in their order");
+}
+
+std::string several_held_are_busy(System& system) {
+  system.other_writes(message("theirs", 9, "worker-2"));
+  system.hold(true);
+  const Posts ours{message("one", 10), message("two", 11)};
+  if (post(system, ours) != std::vector{Put::busy, Put::busy}) return "not every one is `busy`";
+  system.hold(false);
+  if (texts(system) != Texts{"theirs"}) return "something was written into a held box";
+  if (post(system, ours) != std::vector{Put::done, Put::done}) return "not done once it was free";
+  return need(texts(system) == Texts{"theirs", "one", "two"}, "another order, or not all, once it was free");
 }
 
 std::string held_is_busy(System& system) {
@@ -679,6 +913,16 @@ const std::vector<Case> cases{
     {"posts stand behind what is there, in their order",
      {Defect::puts_in_front, Defect::replaces_all},
      in_order_behind_what_is_there},
+    {"several at once stand there in their order, each once, and what was there is said",
+     {Defect::posts_in_another_order, Defect::posts_the_first_only, Defect::posts_twice, Defect::says_done_for_all,
+      Defect::puts_in_front, Defect::replaces_all, Defect::never_consumed},
+     several_in_order},
+    {"of several one that is refused stops none of the others",
+     {Defect::ends_at_a_refused_one, Defect::says_done_for_all, Defect::posts_the_first_only},
+     refused_stops_nobody},
+    {"a box that somebody holds is busy for all of several, and takes them in their order later",
+     {Defect::says_done_while_busy, Defect::writes_while_busy},
+     several_held_are_busy},
     {"a box that somebody holds is busy: nothing is written, and it can be later",
      {Defect::says_done_while_busy, Defect::writes_while_busy},
      held_is_busy},
@@ -727,12 +971,16 @@ const std::vector<Case> cases{
 }  // namespace
 
 TEST_CASE("every mailbox system keeps the port") {
-  const std::vector<std::pair<std::string, std::function<std::unique_ptr<System>()>>> systems{
+  std::vector<std::pair<std::string, std::function<std::unique_ptr<System>()>>> systems{
       {"memory", [] { return std::make_unique<Memory>(Defect::none); }},
       {"arrays", [] { return std::make_unique<Arrays>(); }},
       {"jsonl", [] { return std::make_unique<Jsonl>(); }},
       {"maildir", [] { return std::make_unique<Maildir>(); }},
   };
+  if (test::shared_redis().runs())
+    systems.emplace_back("redis", [] { return std::make_unique<Redis>(); });
+  else
+    WARN("no redis-server here: the port's suite does not run over Redis");
   for (const auto& [name, make] : systems) {
     for (const Case& one : cases) {
       CAPTURE(name, one.name);

@@ -506,7 +506,7 @@ class FileSystemAttacks(ProcessTest):
                     wrong.append(line)
                 elif call[2] == "openat" and "O_NOFOLLOW" not in call[3]:
                     wrong.append(line)
-        self.assertGreater(opened, 100)
+        self.assertGreater(opened, 50)  # there was something to look at
         self.assertEqual(wrong, [])
         ours = [line for line in trace.read_text("utf-8", "replace").splitlines()
                 if "openat(" in line and '"%s/' % scenario.daemon.state in line]

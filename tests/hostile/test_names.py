@@ -89,7 +89,7 @@ class Names(ProcessTest):
             if "\0" in name:
                 continue
             with self.subTest(name):
-                for verb, fields in (("send", dict(to=name, text="x")), ("shutdown", dict(by="test", member=name)), ("mode", dict(by="test", member=name, mode="plan"))):
+                for verb, fields in (("send", dict(member=name, text="x")), ("shutdown", dict(by="test", member=name)), ("mode", dict(by="test", member=name, mode="plan"))):
                     answer = self.daemon.ask(verb, **fields)
                     self.assertTrue(not answer["ok"] or answer.get("refused"), (verb, answer))
         for name in ("../x", "a/b", "-rf", "ad\u202ea", "x" * 300):

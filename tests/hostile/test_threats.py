@@ -33,12 +33,12 @@ ROWS = {
     3: ("the description says another thing than the input", {
         "hostile/test_threats.py": ["test_row_03_a_person_and_the_lead_see_the_whole_input_with_what_hides_in_it"],
         "unit/handlers/permission_test.cpp": ["what an approver is shown is what would run - the worker's claims are kept apart"],
-        "integration/test_person.py": ["test_what_was_not_shown_to_its_end_is_not_approved"]}),
+        "integration/test_top.py": ["test_a_long_or_hostile_command_is_seen_to_its_end_on_a_small_screen_first"]}),
     4: ("a request id is used again, answered beforehand, or an old approval is replayed", {
         "hostile/test_threats.py": ["test_row_04_an_id_of_another_and_an_answer_beforehand_approve_nothing"],
         "integration/test_asks.py": ["test_the_same_ask_gets_the_same_answer_byte_for_byte", "test_the_same_id_with_other_content_is_refused_and_shown"],
         "unit/handlers/dispatch_test.cpp": ["an id is used once: other content or another asker is refused, even if a rule would allow it"],
-        "unit/cli/watch_test.cpp": ["another ask under the same id is told and never answered by a key meant for the first"]}),
+        "unit/cli/top_test.cpp": ["another ask under the same id is told and never answered by a key meant for the first"]}),
     5: ("a plan's path leads to a secret, or its file changes after the approval", {
         "hostile/test_threats.py": ["test_row_05_no_path_of_a_payload_is_ever_opened"],
         "unit/handlers/plan_approval_test.cpp": ["a decision is bound to the plan's text, not to its file, its time or its id"]}),

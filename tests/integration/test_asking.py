@@ -136,7 +136,7 @@ class APerson(AskingTest):
         self.lead("person", notify=self.bell())
         ask = self.ada.ask("permission", tool="Bash", input={"command": "make"})
         told = self.person_heard(ask, "asked")[0]
-        self.assertEqual((told["team"], told["asker"], told["kind"], told["state"]), ("demo", "ada", "permission", "pending"))
+        self.assertEqual((told["team"], told["member"], told["kind"], told["state"]), ("demo", "ada", "permission", "pending"))
         self.assertEqual(json.loads(told["body"]), {"command": "make"})
         refused = self.daemon.ask("approve", id=ask, by=LEAD)
         self.assertEqual((refused["ok"], refused["code"]), (False, "answer.not_asked"))

@@ -53,7 +53,7 @@ class DecidedByAPerson(ProcessTest):
                 worker = self.start_worker(team, name, era)
                 ask = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
                 shown = self.pending_id(ask)
-                self.assertEqual((shown["asker"], shown["kind"]), (name, "permission"))
+                self.assertEqual((shown["member"], shown["kind"]), (name, "permission"))
                 self.assertIn("make deploy", shown["body"] + shown["subject"])
                 self.daemon.cli("approve", ask)
                 self.assertEqual(self.answer(worker, ask)["input"], {"command": "make deploy"})
@@ -212,7 +212,7 @@ class OneIdForTwoAsks(ProcessTest):
         self.ada, self.bob = self.start_worker(self.team, "ada"), self.start_worker(self.team, "bob")
 
     def asked(self):
-        return {(a["asker"], a["kind"]): a for a in self.daemon.ask("pending")["asks"]}
+        return {(a["member"], a["kind"]): a for a in self.daemon.ask("pending")["asks"]}
 
     def test_both_open_the_kind_or_the_key_says_which(self):
         self.begin()
@@ -256,7 +256,9 @@ class OneIdForTwoAsks(ProcessTest):
         self.begin()
         ask = wire.permission_request("ada", "Bash", {"command": "git status"}, "perm-null")
         self.team.say("ada", dict(ask, permission_suggestions=None))
-        wait_for("it is answered", lambda: self.team.replies("ada", "perm-null"))
+        # ada takes the answer out of its inbox at once, so the log is asked.
+        wait_for("it is answered", lambda: self.daemon.log("effect.written", request_id="perm-null"))
+        self.assertTrue(self.daemon.log("request.decided", request_id="perm-null", new="approved"))
 
 
 if __name__ == "__main__":

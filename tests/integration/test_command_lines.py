@@ -253,6 +253,9 @@ class Mentions(unittest.TestCase):
                               if re.fullmatch(r"--[a-z-]+", word) and word not in offered(*here, "--") | {"--version", "--help"}]
         self.assertEqual(wrong, [])
         self.assertGreater(seen, 60)
+        table = re.findall(r"^\| (.*?) \|", (ROOT / "docs" / "commands.md").read_text("utf-8"), re.M)
+        told = {word for cell in table for word in re.findall(r"`([a-z-]+)", cell)}
+        self.assertEqual(offered("") - told, set(), "commands that docs/commands.md leaves out")
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ class Delivery(ProcessTest):
         self.start_daemon(team)
         team.say("ada", wire.idle_notification("ada", "available", "[to bob] done"))
         wait_for("ada's state is known", lambda: [
-            m for m in self.daemon.ask("status")["teams"][0]["members"] if m["name"] == "ada" and m["state"] not in ("", "unknown")])
+            m for m in self.daemon.ask("status")["teams"][0]["members"] if m["member"] == "ada" and m["state"] not in ("", "unknown")])
         self.daemon.cli("recv", expect=4)
 
     def test_send_and_broadcast_reach_the_workers(self):

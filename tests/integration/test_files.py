@@ -106,7 +106,7 @@ class Files(ProcessTest):
         roster["members"].append(dict(roster["members"][1], name="eve", agentId="eve@odd"))
         self.odd.write_roster(roster)
         ask = wire.permission_request("eve", "Bash", {"command": "git status"})
-        wait_for("the change is noticed", lambda: any(m["name"] == "eve" for m in self.state()["members"]))
+        wait_for("the change is noticed", lambda: any(m["member"] == "eve" for m in self.state()["members"]))
         self.odd.say("eve", ask)
         wait_for("eve is answered", lambda: self.odd.replies("eve", ask["request_id"]))
 

@@ -119,7 +119,7 @@ class Events(HookTest):
         self.hook(event("TeammateIdle", self.session, teammate_name="ada", team_name="demo"))
         self.hook(event("TaskCompleted", "the worker's own", task_id="7", task_subject="Build\nit", task_description="x",
                         teammate_name="bob@demo", team_name="session-1"))
-        members = {m["name"]: m for m in self.status()["members"]}
+        members = {m["member"]: m for m in self.status()["members"]}
         self.assertEqual((members["ada"]["doing"], members["ada"]["state"]), ("idle", "idle"))
         self.assertEqual((members["bob"]["state"], members["bob"]["task"]), ("completed", "7: Build it"))
         for name in ("mallory", "team-lead", "", "../ada"):

@@ -114,6 +114,10 @@ class Install(ProcessTest):
         self.assertEqual((document["bomFormat"], document["specVersion"]), ("CycloneDX", "1.5"))
         names = {part["name"] for part in document["components"]}
         self.assertTrue(any(name.startswith("libsqlite3") for name in names), names)
+        self.assertLess({"htm", "uplot"}, names, "what the page brings along")
+        references = [part["bom-ref"] for part in document["components"]]
+        self.assertEqual(sorted(set(references)), sorted(references))
+        self.assertEqual(document["dependencies"][0]["dependsOn"], references)
         again = self.folder / "again"
         self.run_here("deploy/package", "--program", self.program, "--out", again, "deb", PACKAGE_VERSION="0.9.0", LINTIAN="no",
                       SOURCE_DATE_EPOCH="1700000000")

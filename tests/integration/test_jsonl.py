@@ -82,7 +82,7 @@ class EndToEnd(JsonlTest):
         self.serve(self.team, plans="ask")
         self.team.say("alice", "Plan", "plan_approval", request_id="00000009", plan="delete everything")
         ask = self.pending_id("00000009")
-        self.assertEqual(ask["from"] if "from" in ask else ask["asker"], "alice")
+        self.assertEqual(ask["from"] if "from" in ask else ask["member"], "alice")
         self.daemon.cli("deny", "00000009", "--reason", "too much")
         answer = wait_for("it is denied", lambda: [m for m in alice.got if m.get("request_id") == "00000009"])[0]
         self.assertEqual((answer["approve"], answer["feedback"], answer["content"]), (False, "too much", "too much"))
@@ -419,7 +419,7 @@ class NothingIsLost(JsonlTest):
         count = 30000 if LONG else 300
         with self.daemon.connect() as control:
             for at in range(count):
-                self.assertTrue(control.ask("send", to="alice", text="ours %d" % at)["ok"])
+                self.assertTrue(control.ask("send", member="alice", text="ours %d" % at)["ok"])
         wait_for("all have come", lambda: len(alice.find("message")) >= count, 60 + count / 50)
         time.sleep(1)
         got = collections.Counter(m["content"] for m in alice.find("message"))

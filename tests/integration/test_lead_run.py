@@ -478,7 +478,7 @@ class Tools(WithLead):
         self.begin(toml_more=PERMISSIONS)
         self.ask({"tool": "Bash", "input": {"command": "make"}})
         ask = self.pending()
-        self.assertEqual((ask["asker"], ask["subject"], json.loads(ask["body"])), ("team-lead", "Bash: make", {"command": "make"}))
+        self.assertEqual((ask["member"], ask["subject"], json.loads(ask["body"])), ("team-lead", "Bash: make", {"command": "make"}))
         self.assertTrue(ask["request_id"].startswith("lead-"))
         self.daemon.cli("approve", ask["request_id"])
         self.assertEqual(self.answer(), {"behavior": "allow", "updatedInput": {"command": "make"}})

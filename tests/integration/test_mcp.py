@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import pty
 import random
 import subprocess
 import time
@@ -118,6 +119,15 @@ class Lines(Mailboxes):
             self.assertEqual(client.start(version)["protocolVersion"], version)
             self.assertNotIn("resultType", client.ask("tools/list")["result"])
         self.assertEqual(client.ask("tools/list", _meta=MODERN)["result"]["cacheScope"], "private")
+
+    def test_a_person_who_starts_it_at_a_terminal_is_told_what_it_is_for(self):
+        outer, inner = pty.openpty()
+        self.stops.append(lambda: (os.close(outer), os.close(inner)))
+        os.write(outer, b"\x04")  # Ctrl-D
+        done = subprocess.run([self.program, "mcp", "--root", str(self.root), "--actor", "bob"], env=self.env, stdin=inner,
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn("inbox-poller mcp install", done.stderr)
 
     def test_who_and_where_come_from_the_environment_and_are_asked_for(self):
         self.env.update(COLLAB_ROOT=str(self.root), COLLAB_ACTOR="bob")

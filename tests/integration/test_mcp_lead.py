@@ -24,6 +24,7 @@ class LeadTest(ProcessTest):
         client = McpClient(self.daemon.program, "--socket", self.daemon.socket, *arguments, env=self.daemon.env)
         self.stops.append(client.stop)
         client.start()
+        client.hold_to_schemas()
         return client
 
     def chat(self, **counts):
@@ -165,7 +166,7 @@ class McpLead(LeadTest):
         control.socket.sendall((json.dumps({"verb": "judge", "tool": "Bash", "input": '{"command":"make deploy"}', "id": "c-1",
                                             "wait": True}) + "\n").encode())
         ask = wait_for("it is open", lambda: self.daemon.ask("pending")["asks"])[0]
-        self.assertEqual(ask["asker"], "team-lead")
+        self.assertEqual(ask["member"], "team-lead")
         answer = self.daemon.ask("approve", id=ask["request_id"], tools=True, by="mallory")
         self.assertEqual(answer["code"], "answer.not_asked")
         worker = self.start_worker(self.team, "ada")
@@ -267,7 +268,7 @@ class Channel(LeadTest):
             return [n["params"] for n in self.client.notifications if n["method"] == "notifications/claude/channel/permission"]
 
         first = ask("abcde")
-        self.assertEqual(first["asker"], "team-lead")
+        self.assertEqual(first["member"], "team-lead")
         self.assertRegex(first["subject"], r"^Bash \(a preview\)")
         self.assertIn("git status", self.daemon.cli("pending").stdout)
         self.assertEqual(self.daemon.ask("approve", id=first["request_id"], tools=True)["code"], "answer.not_asked")

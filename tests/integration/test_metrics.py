@@ -5,8 +5,10 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import team as wire
@@ -92,9 +94,30 @@ class Metrics(ProcessTest):
         self.assertGreater(samples["inbox_poller_accept_seconds_count", 'team="demo"'], 0)
         self.promtool("check", "metrics", input=text)
 
+    def test_a_poll_that_began_late_is_told_by_status_doctor_metrics_and_the_series_of_the_alert(self):
+        self.start_daemon(self.make_team())
+        polls = lambda: self.status()["polls"]  # noqa: E731
+        before = wait_for("it is polled", lambda: polls()["last_ms"] and polls())["late"]
+        self.daemon.process.send_signal(signal.SIGSTOP)
+        wait_for("it is stopped", lambda: os.waitid(os.P_PID, self.daemon.process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT))
+        time.sleep(2.2)  # more than four intervals of 500 ms: the next poll is late, and the later the slower the machine
+        self.daemon.process.send_signal(signal.SIGCONT)
+        late = wait_for("a late poll is counted", lambda: polls()["late"] > before and polls())
+        self.assertGreater(late["latest_ms"], 2000)
+        self.assertIn("began more than four poll_intervals late", self.daemon.cli("status").stdout)
+        self.assertIn("polled late", self.daemon.cli("doctor", "--quick", expect=1).stdout)
+        examined = self.daemon.cli("doctor", "--json", "--config", self.daemon.configs[0], "--daemon-config", self.daemon.daemon_file, expect=None)
+        findings = [f for section in json.loads(examined.stdout)["sections"] for f in section["findings"]]
+        told = [f for f in findings if f["check"] == "daemon.polls_late"]
+        self.assertEqual([f["severity"] for f in told], ["warning"])
+        self.assertIn("more than four poll_intervals late", told[0]["what"])
+        expression = re.search(r"alert: InboxPollerPollsLate\n +expr: (.*)", (DEPLOY / "rules.yml").read_text("utf-8")).group(1)
+        series = next(name for name in NAME.findall(expression) if name.endswith("_total"))
+        self.assertGreater(read(self.daemon.cli("metrics").stdout)[series, 'team="demo"'], before)
+
     def test_a_health_check_asks_the_daemon_only(self):
         team = self.make_team()
-        self.start_daemon(team)
+        self.start_daemon(team, poll="5s")  # so that no machine is so slow that a poll is late
         wait_for("the team is polled", lambda: self.status()["inbox"]["state"] == "missing")
         self.assertEqual(self.daemon.cli("doctor", "--quick").stdout, "ok\n")
         team.say("mallory", wire.stringify(wire.permission_request("mallory", "Bash", {"command": "x"}, "perm-2")))

@@ -23,7 +23,7 @@ class Names(ProcessTest):
                 self.assertEqual(self.answer(worker, worker.ask("permission", tool="Bash", input={"command": "rm x"}))["event"], "refused")
                 self.assertIs(self.answer(worker, worker.ask("sandbox", host="api.example.com"))["allow"], True)
                 ask = worker.ask("permission", tool="Bash", input={"command": "make"})
-                self.assertEqual(self.pending_id(ask)["asker"], name)
+                self.assertEqual(self.pending_id(ask)["member"], name)
                 self.daemon.cli("approve", ask)
                 self.assertEqual(self.answer(worker, ask)["event"], "ran")
                 plan = worker.ask("plan", plan="# Plan")  # its id holds the name
@@ -60,7 +60,7 @@ class Names(ProcessTest):
     def test_a_name_without_a_file_of_its_own_is_said_and_the_others_are_served(self):
         team = self.make_team(members=["foo.bar", "foo-bar", "a b", "a.b", "the@boss", "ada"])
         self.start_daemon(team)
-        told = {m["name"]: m["reason"] for m in self.status()["unserved"]}
+        told = {m["member"]: m["reason"] for m in self.status()["unserved"]}
         self.assertEqual(set(told), {"foo.bar", "a b", "a.b", "the@boss"})
         self.assertIn("foo-bar.json, as that of foo-bar", told["foo.bar"])
         shown = self.daemon.cli("status").stdout
@@ -79,7 +79,7 @@ class Names(ProcessTest):
         wait_for("the one with the very name is served", lambda: team.replies("foo-bar", "perm-dash"))
         self.assertEqual(team.replies("foo-bar", "perm-lost"), [])
         team.remove_member("foo-bar")
-        wait_for("now its file is its own", lambda: "foo.bar" not in [m["name"] for m in self.status()["unserved"]])
+        wait_for("now its file is its own", lambda: "foo.bar" not in [m["member"] for m in self.status()["unserved"]])
         team.say("foo.bar", wire.permission_request("foo.bar", "Bash", {"command": "git status"}, "perm-found"))
         wait_for("it is served", lambda: team.replies("foo.bar", "perm-found"))
 

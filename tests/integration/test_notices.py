@@ -20,7 +20,7 @@ HOSTILE = "Bash: curl \u202e<b>&amp; `x` @everyone \x1b[2J " + "long " * 40
 
 
 def ask(key="a" * 32, subject="Bash: make deploy", **fields):
-    return dict({"message_key": key, "subject": subject, "asker": "ada", "team": "demo", "asked_ms": 0, "deadline_ms": 0,
+    return dict({"message_key": key, "subject": subject, "member": "ada", "team": "demo", "asked_ms": 0, "deadline_ms": 0,
                  "body": "the whole secret command"}, **fields)
 
 

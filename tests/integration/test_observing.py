@@ -268,7 +268,7 @@ class Observer(ProcessTest):
         before = self.tree()
         self.start(timeout="1s")
         wait_for("nobody answers, and that is told", lambda: len(self.daemon.log("request.unanswered")) == 3)
-        for verb, fields in (("send", {"to": "ada", "text": "x"}), ("mode", {"member": "ada", "mode": "plan"}),
+        for verb, fields in (("send", {"member": "ada", "text": "x"}), ("mode", {"member": "ada", "mode": "plan"}),
                              ("allow", {"rule": "Bash(make:*)"}), ("shutdown", {"member": "ada"}),
                              ("approve", {"id": asks[0]["request_id"]})):
             with self.subTest(verb):

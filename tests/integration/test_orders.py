@@ -45,14 +45,14 @@ class Modes(OrdersTest):
     def test_a_mode_reaches_both_and_is_seen_where_it_was_adopted(self):
         self.start()
         answer = self.daemon.ask("mode", all=True, mode="acceptEdits", by="test")
-        self.assertEqual(sorted((s["to"], s["mode"]) for s in answer["sent"]), [("new", "acceptEdits"), ("old", "acceptEdits")])
+        self.assertEqual(sorted((s["member"], s["mode"]) for s in answer["sent"]), [("new", "acceptEdits"), ("old", "acceptEdits")])
         wait_for("both have it", lambda: self.orders(self.old, "mode_set_request") and self.orders(self.new, "mode_set_request"))
         wait_for("the older one adopts it", lambda: self.daemon.log("order.adopted"))
         self.assertEqual([(e["from"], e["new"]) for e in self.daemon.log("order.adopted")], [("old", "acceptEdits")])
         wait_for("the newer one does not, and that is said", lambda: self.status()["not_adopted"])
         self.assertEqual([(n["member"], n["mode"]) for n in self.status()["not_adopted"]], [("new", "acceptEdits")])
         self.assertEqual([(e["level"], e["from"]) for e in self.daemon.log("order.not_adopted")], [("warn", "new")])
-        self.assertEqual({m["name"]: m["mode"] for m in self.status()["members"] if m["name"] == "old"}, {"old": "acceptEdits"})
+        self.assertEqual({m["member"]: m["mode"] for m in self.status()["members"] if m["member"] == "old"}, {"old": "acceptEdits"})
         for kill in (False, True):
             self.restart(kill)
         self.settled(self.old, self.new)

@@ -1,4 +1,4 @@
-"""A person at a terminal: `pending --watch` with its keys, what it does not take for a key, and the terminal afterwards."""
+"""A person at a terminal: what `pending --watch` takes for a key and what it does not, the terminal afterwards, and lines that fit."""
 
 import fcntl
 import os
@@ -12,270 +12,232 @@ import termios
 import time
 import unittest
 
+import team as wire
 from case import ProcessTest
+from console import ConsoleTest, cells
 from daemon import wait_for
 
 
-class Watching:
-    """`inbox-poller pending --watch` on a pseudo-terminal of its own."""
+class Person(ConsoleTest):
+    """The same console as `top`, opened on the asks."""
 
-    def __init__(self, test, rows=24, columns=80):
-        self.outer, self.inner = pty.openpty()
-        self.resize(rows, columns)
-        self.before = termios.tcgetattr(self.inner)
-        env = dict(test.daemon.env, USER="carol", TERM="xterm")
-        self.process = subprocess.Popen([test.daemon.program, "pending", "--watch", "--socket", test.daemon.socket], env=env,
-                                        stdin=self.inner, stdout=self.inner, stderr=self.inner, start_new_session=True,
-                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
-        self.bytes = b""
-        test.stops.append(self.stop)
+    def watch(self, *words, **how):
+        self.begin("pending", "--watch", *words, **how)
 
-    def resize(self, rows, columns):
-        fcntl.ioctl(self.inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-
-    def read(self):
-        while select.select([self.outer], [], [], 0)[0]:
-            self.bytes += os.read(self.outer, 65536)
-        return self.bytes
-
-    def screen(self):
-        """What was drawn last, without colours."""
-        whole = self.read().decode("utf-8", "replace")
-        drawn = whole.rpartition("\x1b[J")[0].rpartition("\x1b[H")[2]
-        return re.sub(r"\r+\n", "\n", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", drawn))
-
-    def shows(self, *parts, seconds=20):
-        wait_for("the screen shows %r" % (parts,), lambda: all(part in self.screen() for part in parts), seconds)
-        return self.screen()
-
-    def type(self, keys):
-        time.sleep(0.2)  # a person has to read first; what was typed while the frame was being drawn is thrown away
-        os.write(self.outer, keys.encode())
-
-    def is_restored(self):
-        return termios.tcgetattr(self.inner) == self.before and self.read().endswith(b"\x1b[?1049l")
-
-    def end(self, seconds=20):
-        return self.process.wait(seconds)
-
-    def stop(self):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        os.close(self.outer)
-        os.close(self.inner)
-
-
-class Person(ProcessTest):
-    def setUp(self):
-        super().setUp()
-        self.team = self.make_team()
-        self.start_daemon(self.team)
+    def work(self):
         self.worker = self.start_worker(self.team, "ada")
 
-    def ask(self, command="make deploy"):
+    def request(self, command="make deploy"):
         ask = self.worker.ask("permission", tool="Bash", input={"command": command})
         self.pending_id(ask)
         return ask
 
-    def decision(self, ask):
-        return next((d for d in self.daemon.ask("decisions")["decisions"] if d["request_id"] == ask), None)
-
-    def is_open(self, ask):
-        return any(a["request_id"] == ask for a in self.daemon.ask("pending")["asks"])
-
     def test_approve_by_key_tells_the_result_and_who_it_was(self):
-        ask = self.ask()
-        watching = Watching(self)
-        watching.shows("permission " + ask, "| make deploy", "1 open, this is 1", "a approve")
-        watching.type("a")
-        watching.shows("is approved by you")
+        self.work()
+        ask = self.request()
+        self.watch()
+        self.shows("[1:asks 1]", "> " + ask, "a approve")
+        self.answer_by("a", "permission " + ask, "| make deploy", "denied in", "y yes, n no")
+        self.answer_by("y", "approved: Bash: make deploy of ada", "nothing is waiting for an answer")
         self.assertEqual(self.answer(self.worker, ask)["event"], "ran")
-        self.assertEqual((self.decision(ask)["state"], self.decision(ask)["decided_by"]), ("approved", "carol"))
-        watching.type("q")
-        self.assertEqual(watching.end(), 0)
-        self.assertTrue(watching.is_restored())
+        self.assertEqual(self.states()[ask], ("approved", "carol"))
+        self.press("q")
+        self.left()
         listed = self.daemon.cli("decisions").stdout
         self.assertRegex(listed, r"demo +permission +%s +ada +Bash: make deploy +approved +carol" % ask)
         self.daemon.cli("decisions", "--asker", "nobody", expect=4)
 
     def test_always_adds_a_rule_and_says_which(self):
-        ask = self.ask("make test")
-        watching = Watching(self, columns=160)
-        watching.shows("permission " + ask)
-        watching.type("A")
-        watching.shows("is approved by you", "from now on in this session: Bash(make test)")
+        self.work()
+        ask = self.request("make test")
+        self.watch(columns=160)
+        self.shows("> " + ask)
+        self.answer_by("A", "from now on in this session: Bash(make test)", "and always what the rule covers?")
+        self.answer_by("y", "approved: ", "from now on: Bash(make test)")
         again = self.worker.ask("permission", tool="Bash", input={"command": "make test"})
         self.assertEqual(self.answer(self.worker, again)["event"], "ran")
 
     def test_deny_sends_the_reason_and_escape_sends_nothing(self):
-        ask = self.ask()
-        watching = Watching(self)
-        watching.shows("permission " + ask)
-        watching.type("d")
-        watching.shows("reason (Enter denies, Escape cancels)")
-        watching.type("no, q and a are letters here")
-        watching.shows("q and a are letters here_")
-        watching.type("\x1b")
-        watching.shows("nothing was sent")
-        self.assertTrue(self.is_open(ask))
-        watching.type("dnot on a Friday\r")
-        watching.shows("is denied by you")
+        self.work()
+        ask = self.request()
+        self.watch()
+        self.shows("> " + ask)
+        self.answer_by("D", "reason (Enter goes on, Escape cancels)")
+        self.type("no, q and a are letters here: é")
+        self.shows("q and a are letters here: é_")
+        self.press("M-q")  # with Alt it is neither Escape nor that key
+        self.press("C-u")
+        self.shows("cancels): _")
+        self.press("Escape")
+        self.shows("nothing was sent", "> " + ask)
+        self.answer_by("D", "reason (")
+        self.press("Enter")
+        self.shows("say what to do instead")
+        self.type("not on a Fridayy")
+        self.press("BSpace")
+        self.press("Enter")
+        self.shows("the reason: not on a Friday", "deny permission %s?" % ask)
+        self.answer_by("y", "denied: Bash: make deploy of ada")
         event = self.answer(self.worker, ask)
         self.assertEqual(event["event"], "refused")
         self.assertIn("not on a Friday", event["error"])
 
-    def test_next_and_previous_go_round_and_a_key_holds_for_what_is_shown(self):
-        asks = [self.ask("make step%d" % n) for n in range(3)]
-        watching = Watching(self)
-        watching.shows("permission " + asks[0], "3 open, this is 1")
-        watching.type("n")
-        watching.shows("permission " + asks[1], "| make step1")
-        watching.type("a")
-        watching.shows("permission %s is approved by you" % asks[1])
-        self.assertEqual([self.is_open(a) for a in asks], [True, False, True])
-        watching.type("p")
-        watching.shows("permission " + asks[0])
-        watching.type("p")
-        watching.shows("permission " + asks[2])
+    def test_next_and_previous_show_all_of_an_ask_and_a_key_holds_for_what_is_shown(self):
+        for number in range(3):
+            self.asked(number, "make step%d" % number)
+        self.watch()
+        self.shows("[1:asks 3]", "> perm-0")
+        self.press("Enter")
+        self.shows("permission perm-0", "| make step0")
+        self.press("n")
+        self.shows("permission perm-1", "| make step1")
+        self.answer_by("a", "approve permission perm-1?")
+        self.answer_by("y", "approved: Bash: make step1")
+        self.assertEqual([self.is_open(n) for n in range(3)], [True, False, True])
+        self.press("Enter")
+        self.shows("permission perm-2")
+        self.press("n")
+        self.shows("there is none behind it")
+        self.press("p")
+        self.shows("permission perm-0")
 
     def test_keys_typed_before_the_ask_was_on_the_screen_are_thrown_away(self):
-        watching = Watching(self)
-        watching.shows("nothing is waiting for an answer")
-        watching.process.send_signal(signal.SIGSTOP)
-        watching.type("aaaaaa")  # they wait in the terminal
-        ask = self.ask()
-        watching.process.send_signal(signal.SIGCONT)
-        watching.shows("permission " + ask)
-        time.sleep(1.5)
-        self.assertTrue(self.is_open(ask))
-        second = self.ask("make other")
-        watching.shows("2 open")
-        watching.type("naaa")  # one burst: the a's were typed for a card that was not there yet
-        watching.shows("permission " + second)
-        time.sleep(0.5)
-        self.assertTrue(self.is_open(ask) and self.is_open(second))
-        watching.type("a")
-        watching.shows("permission %s is approved by you" % second)
+        self.watch("--team", "demo")
+        self.shows("nothing is waiting for an answer")
+        program = self.stop_with(signal.SIGSTOP, "T")
+        self.press("a", "y", "a", "y")  # they wait in the terminal
+        self.asked(1, "make one")
+        self.continue_it(program)
+        self.shows("> perm-1")
+        self.has_read_all()
+        self.asked(2, "make two")
+        self.shows("[1:asks 2]")
+        self.press("j", "y", "a")  # typed for a row that was not selected yet
+        self.shows("> perm-2", "too soon")
+        self.assertEqual(self.states(), {})
+        self.answer_by("a", "approve permission perm-2?")
+        self.answer_by("y", "approved: Bash: make two")
 
     def test_when_somebody_else_is_faster_it_tells_who_and_takes_no_answer(self):
-        ask, second = self.ask(), self.ask("make other")
-        watching = Watching(self)
-        watching.shows("permission " + ask)
-        self.daemon.cli("deny", ask, "--by", "bob", "--reason", "no deployments")
-        watching.shows("is denied by bob", "no deployments")
-        watching.type("a")
-        watching.shows("it is not open any more")
-        self.assertEqual(self.decision(ask)["decided_by"], "bob")
-        self.assertTrue(self.is_open(second))
-        watching.shows("permission " + second, seconds=20)  # by itself, after a while
+        for number in range(4):
+            self.asked(number, "make step%d" % number)
+        self.watch()
+        self.shows("> perm-0")
+        self.press("Enter")
+        self.shows("| make step0")
+        self.daemon.cli("deny", "perm-0", "--by", "bob", "--reason", "no deployments")
+        self.shows("permission perm-0 is denied by bob", "no deployments", "| make step0")
+        self.answer_by("a", "it is not open any more")
+        self.press("n")
+        self.shows("permission perm-1", "| make step1")
+        self.answer_by("D", "reason (")
+        self.type("please")
+        self.daemon.cli("approve", "perm-1", "--by", "bob")
+        self.shows("permission perm-1 is approved by bob", "the reason will not be sent")
+        self.type(" ask bob, naq")
+        self.press("Enter")
+        self.shows("it is not open any more: nothing was done")
+        self.press("Escape")
+        self.shows("> perm-2")
+        self.answer_by("a", "approve permission perm-2?")
+        self.daemon.cli("deny", "perm-2", "--by", "bob", "--reason", "no")
+        self.shows("permission perm-2 is denied by bob", "nothing was done", "> perm-3")
+        self.daemon.cli("deny", "perm-3", "--by", "bob", "--reason", "no")
+        self.shows("permission perm-3 is denied by bob", "nothing is waiting for an answer")
+        self.assertEqual({by for _, by in self.states().values()}, {"bob"})
 
-    def test_a_key_pressed_before_the_screen_could_tell_gets_a_clear_answer(self):
-        ask = self.ask()
-        watching = Watching(self)
-        watching.shows("permission " + ask)
-        self.daemon.cli("deny", ask, "--by", "bob", "--reason", "no")
-        watching.type("a")  # within the second until it looks again
-        watching.shows("is denied by bob")
-        self.assertEqual(self.answer(self.worker, ask)["event"], "refused")
+    def test_the_options_choose_what_is_listed(self):
+        self.asked(1, "make one")
+        self.team.say("bob", wire.permission_request("bob", "Bash", {"command": "make two"}, "perm-2"))
+        self.pending_id("perm-2")
+        self.watch("--member", "bob", "--kind", "permission", "--since", "10min")
+        self.shows("[1:asks 1]", "> perm-2")
+        self.asked(3, "make three")
+        self.has_read_all()
+        self.assertNotIn("perm-3", self.screen())
 
-    def test_what_was_not_shown_to_its_end_is_not_approved(self):
-        ask = self.ask("\n".join("make %d" % n for n in range(1, 61)) + "\ndd if=/dev/zero")
-        watching = Watching(self)
-        shown = watching.shows("permission " + ask, "| make 1\n")
-        self.assertNotIn("dd if", shown)
-        watching.type("a")
-        watching.shows("not all of it was shown: s")
-        self.assertTrue(self.is_open(ask))
-        pages = ""
-        for _ in range(20):
-            pages += watching.screen()
-            if "  asked " in watching.screen():
+    def test_every_line_of_a_wide_ask_comes_to_a_narrow_screen_and_a_tiny_one_takes_no_key(self):
+        self.asked(1, "make " + "漢" * 100 + " end")
+        self.watch(rows=12, columns=34)
+        self.press("Enter")
+        self.shows("permission perm-1")
+        seen = self.screen()
+        for _ in range(40):
+            if "  asked 20" in self.screen():
                 break
-            before = watching.screen()
-            watching.type("s")
-            wait_for("another page", lambda: watching.screen() != before)
-        self.assertIn("| dd if=/dev/zero", pages)
-        self.assertIn("NOT COVERED  dd if=/dev/zero", pages)
-        watching.type("a")
-        watching.shows("is approved by you")
-
-    def test_hostile_text_moves_nothing_on_the_screen(self):
-        ask = self.ask("echo '\x1b[2J\x1b]0;owned\x07\u202e' \r\n    | fake")
-        watching = Watching(self)
-        shown = watching.shows("permission " + ask)
-        self.assertIn("\\x1b[2J\\x1b]0;owned\\x07<U+202E>", shown)
-        self.assertNotIn(b"\x1b]0", watching.bytes)
-        self.assertNotIn(b"\x1b[2J", watching.bytes)
-
-    def test_a_narrow_screen_shows_all_of_it_too_and_a_tiny_one_says_so(self):
-        ask = self.ask("make " + "漢" * 100 + " end")
-        watching = Watching(self, rows=12, columns=34)
-        watching.shows("permission")
-        seen = watching.screen()
-        for _ in range(20):
-            if " end\n" in seen:
-                break
-            watching.type("s")
-            time.sleep(0.2)
-            seen += watching.screen()
-            self.assertLessEqual(len(watching.screen().split("\n")), 12)
-        self.assertEqual(seen.count("漢") >= 100, True)
-        watching.resize(4, 20)
-        watching.shows("too small")
-        watching.type("a")
-        watching.resize(24, 80)
-        watching.shows("permission " + ask)
-        self.assertTrue(self.is_open(ask))
+            before = self.screen()
+            self.press("j")
+            wait_for("more of it", lambda before=before: self.screen() != before)
+            self.assertLessEqual(max(map(cells, self.screen().splitlines())), 34)
+            seen += self.screen()
+        self.assertGreaterEqual(seen.count("漢"), 100)
+        self.press("Escape")
+        self.answer_by("a", "approve permission perm-1?")
+        self.tmux.run("resize-window", "-t", self.pane, "-x", "20", "-y", "4")
+        self.shows("too small")
+        self.press("y")
+        self.tmux.run("resize-window", "-t", self.pane, "-x", "100", "-y", "24")
+        self.shows("approve permission perm-1?")
+        self.press("n")
+        self.shows("nothing was done")
+        self.assertTrue(self.is_open(1))
 
     def test_the_terminal_is_restored_on_every_way_out(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, None):
             with self.subTest(signal=number):
-                watching = Watching(self)
-                watching.shows("nothing is waiting")
-                self.assertNotEqual(termios.tcgetattr(watching.inner), watching.before)
+                self.watch()
+                self.shows("nothing is waiting")
+                self.assertFalse(self.is_restored())
                 if number is None:
-                    watching.type("\x03")  # Ctrl-C at the keyboard
+                    self.press("C-c")
                 else:
-                    watching.process.send_signal(number)
-                self.assertEqual(watching.end(), 0)
-                self.assertTrue(watching.is_restored())
+                    os.kill(self.process(), number)
+                self.left()
 
-    def test_it_can_be_stopped_and_goes_on_where_it_was(self):
-        ask = self.ask()
-        watching = Watching(self)
-        watching.shows("permission " + ask)
-        watching.process.send_signal(signal.SIGTSTP)
-        wait_for("the terminal is back", watching.is_restored)
-        wait_for("it is stopped", lambda: os.waitid(os.P_PID, watching.process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT))
-        watching.type("a")  # typed at the shell
-        drawn = len(watching.read())
-        watching.process.send_signal(signal.SIGCONT)
-        wait_for("it is drawn again", lambda: b"permission" in watching.read()[drawn:])
-        time.sleep(0.3)
-        self.assertTrue(self.is_open(ask))
-        watching.type("a")
-        watching.shows("is approved by you")
-        watching.type("q")
-        self.assertEqual(watching.end(), 0)
-        self.assertTrue(watching.is_restored())
+    def stopped_with_a_key_for_the_shell(self):
+        program = self.stop_with(signal.SIGTSTP, "T")
+        self.assertTrue(self.is_restored())
+        self.type("ayay")  # typed at the shell
+        self.shows("ayay")  # its echo: a terminal passes bytes on later
+        return program
 
-    def test_a_daemon_that_goes_away_and_comes_back_is_told_and_found(self):
-        ask = self.ask()
-        watching = Watching(self)
-        watching.shows("permission " + ask)
-        self.daemon.kill()
-        watching.shows("no daemon answers")
-        watching.type("a")
-        watching.shows("nothing was done")
-        self.daemon.start()
-        wait_for("it is found", lambda: "no daemon answers" not in watching.screen(), 20)
-        watching.type("a")
-        watching.shows("is approved by you")
+    def test_it_can_be_stopped_and_goes_on_where_it_was_and_what_the_shell_was_told_is_no_key(self):
+        self.asked(1, "make one")
+        self.watch()
+        self.shows("> perm-1")
+        self.continue_it(self.stopped_with_a_key_for_the_shell())
+        self.shows("> perm-1")
+        self.has_read_all()
+        self.assertTrue(self.is_open(1))
+        self.answer_by("a", "approve permission perm-1?")
+        self.answer_by("y", "approved: Bash: make one")
+        self.press("q")
+        self.left()
+        self.asked(2, "make two")
+        self.begin("top", "--no-confirm")
+        self.press("Enter")
+        self.shows("| make two")
+        time.sleep(0.6)  # from now on one key approves
+        self.continue_it(self.stopped_with_a_key_for_the_shell())
+        self.shows("| make two")
+        self.has_read_all()
+        self.assertTrue(self.is_open(2))
+
+    def test_pasted_text_is_no_keys(self):
+        self.asked(1, "make one")
+        self.watch()
+        self.shows("> perm-1")
+        time.sleep(0.6)
+        self.tmux.run("set-buffer", "ayq")
+        self.tmux.run("paste-buffer", "-p", "-t", self.pane)
+        self.shows("pasted text is not taken for keys")
+        self.answer_by("D", "reason (")
+        self.tmux.run("paste-buffer", "-p", "-t", self.pane)
+        self.shows("cancels): ayq_")
+        self.assertTrue(self.is_open(1))
 
     def test_without_a_terminal_it_is_refused_and_names_what_a_program_uses(self):
-        refused = self.daemon.cli("pending", "--watch", expect=2)
-        self.assertIn("pending --json", refused.stderr)
+        self.assertIn("pending --json", self.daemon.cli("pending", "--watch", expect=2).stderr)
 
 
 class Narrow(ProcessTest):

@@ -28,6 +28,9 @@ class Subjects(ProcessTest):
         self.assertEqual(self.pending_id(ask)["subject"], subject)
         self.assertEqual(self.status()["asks"]["oldest_subject"], subject)
         self.assertIn("GH_TOKEN=*** git push \\x1b[2Jx", self.daemon.cli("status").stdout)
+        quoted = self.daemon.cli("trace", self.ask(tool="Bash", input={"command": "GH_TOKEN=%s git push" % SECRET})).stdout
+        self.assertIn('no allow rule covers the command "GH_TOKEN=*** git push"', quoted)
+        self.assertNotIn(SECRET, quoted)
         self.assertIn("(%s)" % printed, self.daemon.cli("approve", ask).stdout)
         self.answer(self.worker, ask)
         for command in (("decisions",), ("trace", ask), ("history",)):

@@ -1,78 +1,15 @@
 """`inbox-poller top` in a real terminal (tmux): what stays selected, what asks back, what is answered, and at which size."""
 
-import os
 import re
 import shlex
-import signal
 import time
-import unicodedata
 import unittest
 
-import team as wire
-from case import ProcessTest
+from console import ConsoleTest, cells
 from daemon import wait_for
 
 
-def cells(line):
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
-
-
-class Console(ProcessTest):
-    def setUp(self):
-        super().setUp()
-        self.team = self.make_team()
-        self.start_daemon(self.team)
-        self.tmux = self.start_tmux()
-
-    def begin(self, *options, columns=100, rows=20, environment=("LC_ALL=C.UTF-8",)):
-        line = shlex.join(["env", "USER=carol", *environment, self.daemon.program, "top", "--socket", self.daemon.socket, *options])
-        self.pane = self.tmux.start("sh", "-c", line + "; echo left $?; sleep 300")
-        self.tmux.run("resize-window", "-t", self.pane, "-x", str(columns), "-y", str(rows))
-        self.shows("[1:asks")
-
-    def screen(self):
-        return self.tmux.run("capture-pane", "-p", "-t", self.pane)
-
-    def shows(self, *parts):
-        wait_for("the screen shows %r" % (parts,), lambda: all(part in self.screen() for part in parts), 20)
-        return self.screen()
-
-    def press(self, *keys):
-        self.tmux.run("send-keys", "-t", self.pane, *keys)
-
-    def answer_by(self, key, *parts):
-        """A key that answers, as somebody presses it who reads first; once more where it was too soon. Where it was heard it is no
-        key any more."""
-        def pressed():
-            time.sleep(0.45)
-            self.press(key)
-            until = time.monotonic() + 2
-            while time.monotonic() < until and "too soon" not in self.screen():
-                if all(part in self.screen() for part in parts):
-                    return True
-            return False
-        wait_for("%s shows %r" % (key, parts), pressed, 20)
-        return self.screen()
-
-    def in_a_burst(self, *keys):
-        """Keys that are all there when the program reads the first of them."""
-        shell = self.tmux.panes()[self.pane]
-        with open("/proc/%d/task/%d/children" % (shell, shell), encoding="ascii") as children:
-            program = int(children.read().split()[0])
-        os.kill(program, signal.SIGSTOP)
-        self.press(*keys)
-        time.sleep(0.2)
-        os.kill(program, signal.SIGCONT)
-
-    def selected(self):
-        return next((line for line in self.screen().splitlines() if line.startswith(">")), "")
-
-    def ask(self, number, command):
-        self.team.say("ada", wire.permission_request("ada", "Bash", {"command": command}, "perm-%d" % number))
-
-    def states(self):
-        return {d["request_id"]: (d["state"], d["decided_by"]) for d in self.daemon.ask("decisions", limit=1000)["decisions"]}
-
+class Console(ConsoleTest):
     def test_an_ask_is_answered_once_by_whoever_said_yes_to_what_would_run(self):
         self.begin()
         self.shows("nothing is waiting for an answer")
@@ -125,11 +62,11 @@ class Console(ProcessTest):
         self.begin()
         self.shows("> perm-1")
         time.sleep(0.6)
-        self.in_a_burst("a", "y", "y", "y")
+        self.press("a", "y", "y", "y")
         self.shows("too soon", "approve permission perm-1?")
         self.press("Escape")
         self.shows("nothing was done")
-        self.in_a_burst("Enter", "a", "y", "a")
+        self.press("Enter", "a", "y", "a")
         self.shows("too soon", "| make one")
         self.assertEqual(self.states(), {})
         self.assertIn("perm-1", [a["request_id"] for a in self.daemon.ask("pending")["asks"]])
@@ -156,18 +93,75 @@ class Console(ProcessTest):
         self.shows("> perm-2")
         self.answer_by("a", "approve permission perm-2?", "lines 1 to")
         self.answer_by("y", "not all of it was shown")
-        for _ in range(40):
-            before = self.screen()
-            if "  asked 20" in before:
-                break
-            self.press("Space")
-            wait_for("more of it", lambda before=before: self.screen() != before)
+        self.shown_to_its_end()
         self.answer_by("y", "approved: Bash: make 1")
         self.assertEqual(self.states(), {"perm-2": ("approved", "carol")})
         raw = written.read_bytes()
         self.assertIn("漢字".encode(), raw)
         self.assertNotIn(b"\x1b]0", raw)
         self.assertNotIn("\u202e".encode(), raw)
+
+    def test_each_key_does_at_every_width_what_the_help_says(self):
+        for number in range(30):
+            self.ask(number, "make same" if number % 10 == 0 else "make %d" % number)
+            self.pending_id("perm-%d" % number)
+        self.team.say("bob", "the tests are green")
+        self.begin()
+        for columns in (60, 80, 200):
+            with self.subTest(columns=columns):
+                self.tmux.run("resize-window", "-t", self.pane, "-x", str(columns), "-y", "12")
+                self.press("1", "g")
+                self.shows("[1:asks", "quit")
+                self.keys_of_lists()
+                self.keys_of_pages()
+                self.assertLessEqual(max(map(cells, self.screen().splitlines())), columns)
+        for number in (0, 10, 20):  # the same command; alike is what one rule covers
+            self.assertTrue(self.is_open(number))
+        self.press("=")
+        self.shows("3 open asks here are covered by Bash(make same) and marked", ">*perm-0")
+        self.press("Escape")
+        self.shows("> perm-0")
+        self.press("=")
+        self.shows("and marked")
+        self.answer_by("a", "approve these 3 asks?")
+        self.shown_to_its_end()
+        self.answer_by("y", "3 answered", "[1:asks 27]")
+        self.assertEqual(self.states(), {"perm-%d" % n: ("approved", "carol") for n in (0, 10, 20)})
+
+    def shown_to_its_end(self):
+        """Space, until the last line is there: "lines 9 to 20 of 20", or nothing where all of it is."""
+        place = lambda: re.search(r"lines \d+ to (\d+) of (\d+)", self.screen())  # noqa: E731
+        while (now := place()) and now[1] != now[2]:
+            self.press("Space")
+            wait_for("more of it", lambda now=now: (place() or now)[0] != now[0], 20)
+
+    def keys_of_lists(self):
+        at = lambda name: wait_for(name + " is selected", lambda: name in self.selected().split(), 20)  # noqa: E731
+        for key, name in (("j", "perm-1"), ("Down", "perm-2"), ("k", "perm-1"), ("Up", "perm-0"), ("NPage", "perm-10"), ("PPage", "perm-0"),
+                          ("End", "perm-29"), ("Home", "perm-0"), ("G", "perm-29"), ("g", "perm-0")):
+            self.press(key)
+            at(name)
+        self.press("Space")
+        self.shows(" *perm-0", "> perm-1")
+        self.press("Escape")
+        self.shows("  perm-0", "> perm-1")
+        self.press("/")
+        self.type("make 29")
+        self.press("Enter")
+        at("perm-29")
+        self.press("Escape")
+        self.shows("perm-28")
+        self.press("g", "Enter")
+        self.shows("permission perm-0 ")
+        self.press("Left")
+        at("perm-0")
+
+    def keys_of_pages(self):
+        for keys, page in ((("Tab",), "[2:teams]"), (("l",), "[3:workers]"), (("Right",), "[4:chat]"), (("5",), "[5:log]"), (("h",), "[4:chat]"),
+                           (("Left",), "[3:workers]"), (("2",), "[2:teams]"), (("1",), "[1:asks")):
+            self.press(*keys)
+            self.shows(page)
+        self.has_read_all()
 
     def test_pages_filter_and_a_daemon_that_comes_back(self):
         self.ask(1, "make one")

@@ -36,7 +36,7 @@ class Signed(ProcessTest):
         wait_for("the worker's key is seen", lambda: self.member("ada")["answers"] == "verified")
 
     def member(self, name):
-        return next(m for m in self.status()["members"] if m["name"] == name)
+        return next(m for m in self.status()["members"] if m["member"] == name)
 
     def asks(self):
         return {ask["request_id"]: ask for ask in self.daemon.ask("pending")["asks"]}
@@ -71,7 +71,7 @@ class Workers(Signed):
         self.assertEqual(len(self.daemon.log("worker.verifies", **{"from": "ada"})), 1)
         self.assertEqual(self.daemon.log("worker.verifies", **{"from": "bob"}), [])
         self.nothing_failed()
-        self.assertEqual([d for d in self.daemon.ask("decisions")["decisions"] if d["asker"] == "ada"], [])
+        self.assertEqual([d for d in self.daemon.ask("decisions")["decisions"] if d["member"] == "ada"], [])
         self.assertEqual({n: self.member(n)["answers"] for n in ("ada", "bob")}, {"ada": "verified", "bob": "count"})
         self.assertIn("cannot be answered", self.daemon.cli("pending").stdout)
         self.assertIn("ada takes answers from its own lead only", self.daemon.cli("status").stdout)
@@ -135,8 +135,8 @@ class Workers(Signed):
         self.start()
         self.daemon.stop()
         report = json.loads(self.daemon.cli("check-config", "--config", self.daemon.configs[0], "--json").stdout)
-        self.assertEqual({w["name"]: w["answers"] for w in report["teams"][0]["workers"]}, {"ada": "verified", "bob": "count"})
-        self.assertIn("--lead-verify-key", next(w for w in report["teams"][0]["workers"] if w["name"] == "ada")["reason"])
+        self.assertEqual({w["member"]: w["answers"] for w in report["teams"][0]["members"]}, {"ada": "verified", "bob": "count"})
+        self.assertIn("--lead-verify-key", next(w for w in report["teams"][0]["members"] if w["member"] == "ada")["reason"])
         text = self.daemon.cli("check-config", "--config", self.daemon.configs[0]).stdout
         self.assertIn("ada takes answers from its own lead only", text)
         found = json.loads(self.daemon.cli("doctor", "--config", self.daemon.configs[0], "--json", expect=None).stdout)

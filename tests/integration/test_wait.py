@@ -43,7 +43,7 @@ class Wait(ProcessTest):
             wait_for(name + " is idle", lambda name=name: self.doing(name) == "idle")
 
     def doing(self, name):
-        return next(m["doing"] for m in self.status()["members"] if m["name"] == name)
+        return next(m["doing"] for m in self.status()["members"] if m["member"] == name)
 
     def test_until_all_are_idle_also_after_a_text_was_sent(self):
         waiting = self.begin("--idle")

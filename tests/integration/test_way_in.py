@@ -190,6 +190,13 @@ class Init(Newcomer):
         self.assertIn("--yes", self.cli("init", expect=1).stderr)
         self.assertFalse(self.files.exists() and list(self.files.iterdir()))
 
+    def test_every_team_that_comes_is_never_guessed(self):
+        shutil.rmtree(self.teams)
+        self.assertIn("--team NAME", self.cli("init", "--yes", expect=1).stderr)
+        self.assertFalse(self.files.exists() and list(self.files.iterdir()))
+        self.cli("init", "--yes", "--team", "*", "--role", "front")
+        self.assertIn('name = "*"', self.file("teams"))
+
     def test_a_name_of_no_team_is_told_and_written_all_the_same(self):
         self.assertIn('did you mean "demo"?', self.cli("init", "--team", "dmo", "--yes").stderr)
         self.assertIn('name = "dmo"', self.file("dmo"))

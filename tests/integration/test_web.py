@@ -2,8 +2,11 @@
 
 import pathlib
 import re
+import select
 import socket
 import stat
+import subprocess
+import types
 import unittest
 
 from case import ProcessTest
@@ -141,7 +144,7 @@ class Web(ProcessTest):
         self.assertIn("<img src=x onerror=alert(1)>", row["content"])
         ask = self.ask(worker, "git status && make deploy")
         row = events.next("asks", lambda told: told["put"])["put"][0]
-        self.assertEqual((row["key"], row["asker"], row["team"], row["kind"]), (ask["message_key"], "ada", "demo", "permission"))
+        self.assertEqual((row["key"], row["member"], row["team"], row["kind"]), (ask["message_key"], "ada", "demo", "permission"))
         self.assertEqual([bool(part["rule"]) for part in row["parts"]], [True, False])
         self.assertTrue(row["why"])
         status, told = self.answer(page, ask)
@@ -218,6 +221,32 @@ class Web(ProcessTest):
             page = self.page(through=[str(wrapper)], pass_fds=[listener.fileno()])
             self.assertEqual(page.port, port)
             self.assertEqual(page.request("GET", "/")[0], 200)
+
+    def test_the_link_of_a_page_that_a_service_manager_starts_when_somebody_comes(self):
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            place = "127.0.0.1:%d" % listener.getsockname()[1]
+            wrapper = self.folder / "activate"
+            wrapper.write_text('#!/bin/sh\nexport LISTEN_FDS=1 LISTEN_PID=$$\nexec "$@" 3<&%d\n' % listener.fileno(), "utf-8")
+            wrapper.chmod(0o755)
+            asked = subprocess.Popen([self.daemon.program, "web", "--link", "--listen", place, "--socket", self.daemon.socket],
+                                     env=self.daemon.env, stdout=subprocess.PIPE, text=True)
+            self.stops.append(lambda: (asked.poll() is None and asked.kill(), asked.communicate()))
+            wait_for("somebody knocks", lambda: select.select([listener], [], [], 0)[0])
+            page = self.page(through=[str(wrapper)], pass_fds=[listener.fileno()])
+            said = asked.communicate(timeout=60)[0]
+            self.assertEqual((asked.returncode, said.strip()), (0, page.link))  # nobody has used it yet
+
+    def test_a_page_may_be_there_before_the_first_daemon_ever(self):
+        daemon, folder = self.daemon, self.folder / "state" / "inbox-poller"
+        self.stops.append(lambda: setattr(self, "daemon", daemon))
+        self.daemon = types.SimpleNamespace(program=daemon.program, socket=str(folder / "control.sock"),
+                                            env={name: value for name, value in daemon.env.items() if name != "XDG_RUNTIME_DIR"})
+        page = self.page()
+        self.assertEqual(page.request("GET", "/readyz")[0], 503)
+        self.assertEqual(stat.S_IMODE(folder.stat().st_mode), 0o700)
+        self.assertIn("token=", page.next_link())
 
     def test_a_wrong_place_is_named(self):
         refused = self.daemon.cli("web", "--listen", "8474", expect=2)

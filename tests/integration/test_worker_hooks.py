@@ -92,7 +92,7 @@ class WorkerHooks(ProcessTest):
         self.assertIn("Bash(rm:*)", stopped["reason"])
         self.assertEqual(self.asks(), [])
         denied, allowed = self.decisions()
-        self.assertEqual([(d["asker"], d["subject"], d["state"], d["decided_by"], d["rule"], d["request_id"]) for d in (allowed, denied)],
+        self.assertEqual([(d["member"], d["subject"], d["state"], d["decided_by"], d["rule"], d["request_id"]) for d in (allowed, denied)],
                          [("ada", "Bash: " + STATUS["command"], "approved", "hook", "Bash(git status:*)", "hook-toolu_01"),
                           ("ada", "Bash: " + REMOVE["command"], "denied", "hook", "Bash(rm:*)", "hook-toolu_02")])
         self.assertEqual(json.loads(denied["body"]), REMOVE)
@@ -157,7 +157,7 @@ class WorkerHooks(ProcessTest):
         self.assertEqual(self.call("Bash", STATUS, "toolu_A")["event"], "ran_unasked")
         bob = self.start_worker(self.team, "bob")
         self.assertEqual(self.call("Bash", REMOVE, "toolu_A", worker=bob)["event"], "stopped_unasked")
-        self.assertEqual({(d["request_id"], d["asker"]) for d in self.decisions()},
+        self.assertEqual({(d["request_id"], d["member"]) for d in self.decisions()},
                          {("hook-toolu_A", "ada"), ("hook-toolu_A+2", "ada"), ("hook-toolu_A+3", "bob")})
 
     def test_rules_of_the_session_count_and_end(self):
@@ -195,7 +195,7 @@ class WorkerHooks(ProcessTest):
         event = {"session_id": "session-of-ada", "cwd": str(self.folder), "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": REMOVE,
                  "tool_use_id": "toolu_S"}
         wait_for("it is decided", lambda: self.run_hook(event)[0])
-        self.assertEqual(self.decisions()[0]["asker"], "ada")
+        self.assertEqual(self.decisions()[0]["member"], "ada")
 
     def test_a_client_that_covers_its_command_line_is_known_by_its_pane(self):
         """As 2.1.50 does. What it runs itself has the same pane, and is somebody else."""
@@ -214,7 +214,7 @@ class WorkerHooks(ProcessTest):
             wire.edit_roster(self.team.config, lambda roster: [m.update(tmuxPaneId=places[m["name"]]) for m in roster["members"] if m["name"] in places])
             wait_for("%s is known" % own, lambda: self.hook_in_pane(own) == "deny")
             self.assertIsNone(self.hook_in_pane(nested))
-        self.assertEqual({d["asker"] for d in self.decisions()}, {"ada"})
+        self.assertEqual({d["member"] for d in self.decisions()}, {"ada"})
 
     def hook_in_pane(self, name):
         self.calls += 1

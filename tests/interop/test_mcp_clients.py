@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from case import ProcessTest
-from daemon import alone
+from daemon import alone, team_toml
 
 HERE = pathlib.Path(__file__).parent
 PEERS = pathlib.Path(os.environ.get("INBOX_POLLER_MCP_PEERS", "build/quick/mcp-peers")).resolve()
@@ -94,6 +94,30 @@ class McpClients(ProcessTest):
                     {"name": "claim", "arguments": {}}], arguments=("--socket", self.daemon.socket))
                 self.assertEqual([a.get("refused") for a in answers], [False] * 5 + [True])
                 self.assertEqual(answers[0]["answer"]["message"]["payload"], "hello to %s %s" % (generation, revision))
+
+    def test_every_tool_that_decides_answers_as_its_schema_says_to_every_generation(self):
+        team = self.make_team(members=("ada", *("w%d" % n for n in range(len(ERAS)))))
+        toml = team_toml(team, more="[lead]\nmcp_tools = true\n")
+        self.make_daemon(toml.replace("[permissions]", '[permissions]\nask = "both"', 1)).start()
+        self.env = self.daemon.env
+        worker = self.start_worker(team, "ada")
+        for n, (generation, revision) in enumerate(ERAS):
+            with self.subTest(generation=generation, revision=revision):
+                self.decides(generation, revision, worker, "w%d" % n)
+
+    def decides(self, generation, revision, worker, leaving):
+        yes, no = (worker.ask("permission", tool="Bash", input={"command": "make " + what}) for what in ("check", "deploy"))
+        keys = {ask: self.pending_id(ask)["message_key"] for ask in (yes, no)}
+        _, answers = self.run_client(generation, revision, [
+            {"name": "pending", "arguments": {}},
+            {"name": "approve", "arguments": {"id": yes, "key": keys[yes], "note": "go on"}},
+            {"name": "deny", "arguments": {"id": no, "key": keys[no], "reason": "not today"}},
+            {"name": "shutdown", "arguments": {"member": leaving, "reason": "done"}}], arguments=("--socket", self.daemon.socket))
+        self.assertEqual([a.get("refused", a) for a in answers], [False] * 4)
+        pending, approved, denied, ends = (a["answer"] for a in answers)
+        self.assertLessEqual({yes, no}, {ask["request_id"] for ask in pending["asks"]})
+        self.assertEqual([approved["decision"]["state"], denied["decision"]["state"]], ["approved", "denied"])
+        self.assertEqual(ends["shutdowns"][0]["member"], leaving)
 
     def test_the_inspector_finds_no_error_in_the_schemas(self):
         for arguments in (("--root", str(self.root), "--actor", "alice"), ("--socket", str(self.folder / "nobody.sock"), "--channel")):

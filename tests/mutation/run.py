@@ -48,7 +48,8 @@ def read_tree(commit):
 def test_exists(test, tree):
     if isinstance(test, Script):
         return test.file in tree and f"def {test.name.split('.')[-1]}(".encode() in tree[test.file][0]
-    sources = b"".join(content for name, (content, _) in tree.items() if name.startswith(f"tests/unit/{test.room}/"))
+    folders = (f"tests/unit/{test.room}/",) + (("tests/conformance/",) if test.room == "poller" else ())
+    sources = b"".join(content for name, (content, _) in tree.items() if name.startswith(folders))
     return f'"{test.name}"'.encode() in re.sub(rb'"\s*\n\s*"', b"", sources)  # a long name stands in several pieces
 
 

@@ -1,76 +1,22 @@
 """The packages in a bare Debian: what deploy/package builds, installed where nothing but the base system is, by somebody who has never seen
 it. Upgrade beside a daemon that runs, the way back refused, removal, purge; the same bytes from another folder.
 
-Only in the long form (LONG=1): it builds the release program twice. Root, debootstrap and a mirror are needed; PACKAGE_OUT names packages that
-were built already, PACKAGE_BARE a root that debootstrap made, and PACKAGE_ONCE=1 leaves the second build out.
+Only in the long form (tests/support/bare_debian.py says what it needs); PACKAGE_ONCE=1 leaves the second build out.
 """
 
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
 import time
 import unittest
 
-from case import ProcessTest
+from bare_debian import ROOT, USER, BareDebian
 from daemon import wait_for
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-USER = 4711
 
-
-@unittest.skipUnless(os.environ.get("LONG"), "a part of the long form: deploy/test --long --only package")
-class Bare(ProcessTest):
-    def here(self, *command, expect=0, seconds=3600, **env):
-        done = subprocess.run([str(word) for word in command], cwd=ROOT, env=dict(os.environ, **env), capture_output=True, text=True,
-                              timeout=seconds)
-        if expect is not None:
-            self.assertEqual(done.returncode, expect, done.stdout[-3000:] + done.stderr[-3000:])
-        return done
-
-    def setUp(self):
-        super().setUp()
-        if os.geteuid() != 0 or not shutil.which("debootstrap"):
-            self.skipTest("needs root and debootstrap (deploy/install-deps bare)")
-        self.out = pathlib.Path(os.environ.get("PACKAGE_OUT") or ROOT / "build" / "package" / "out")
-        if not os.environ.get("PACKAGE_OUT"):
-            self.here("deploy/package")
-        self.deb, = self.out.glob("inbox-poller_*.deb")
-        self.version = self.deb.name.split("_")[1]
-
-    def make_root(self):
-        made = pathlib.Path(os.environ.get("PACKAGE_BARE") or ROOT / "build" / "long" / "bare")
-        if not (made / "bin" / "sh").exists():
-            site = self.here("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages").stdout.split()[0]
-            release = re.search(r"VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text())[1]
-            made.parent.mkdir(parents=True, exist_ok=True)
-            self.here("debootstrap", "--variant=minbase", release, made, site)
-        self.root = self.folder / "root"
-        self.here("cp", "-a", made, self.root)
-        shutil.copy("/etc/resolv.conf", self.root / "etc" / "resolv.conf")
-        self.here("mount", "-t", "proc", "proc", self.root / "proc")
-        self.stops.append(lambda: subprocess.run(["umount", "-l", str(self.root / "proc")]))
-        self.inside("useradd", "-m", "-u", USER, "ann")
-        self.home = self.root / "home" / "ann"
-
-    def inside(self, *command, **options):
-        return self.here("chroot", self.root, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C",
-                         *command, **options)
-
-    def ann(self, program="/usr/bin/inbox-poller"):
-        """The program as her shell would start it."""
-        path = self.folder / "as-ann"
-        path.write_text('#!/bin/sh\nexec /usr/sbin/chroot --userspec=%d:%d "%s" /usr/bin/env -i HOME=/home/ann USER=ann TERM=dumb LC_ALL=C.UTF-8 NO_COLOR=1 '
-                        'PATH=/usr/bin:/bin %s "$@"\n' % (USER, USER, self.root, program))
-        path.chmod(0o700)
-        return path
-
-    def install(self, deb, expect=0):
-        shutil.copy(deb, self.root / "root")
-        return self.inside("apt-get", "install", "-y", "--no-install-recommends", "/root/" + deb.name, expect=expect)
-
+class Bare(BareDebian):
     def test_a_newcomer_upgrade_downgrade_removal_and_purge(self):
         self.make_root()
         older = self.folder / "older"

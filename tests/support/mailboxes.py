@@ -23,6 +23,7 @@ class Mailboxes(ProcessTest):
         self.stops.append(client.stop)
         if start:
             client.start()
+            client.hold_to_schemas()
         return client
 
     def post(self, to, payload, type="note", sender="carol"):

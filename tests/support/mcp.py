@@ -23,6 +23,8 @@ class McpClient:
         self.answers = {}
         self.unknown = []  # answers whose request cannot be told
         self.last_id = 0
+        self.tools = {}    # of each call that is not answered yet
+        self.schemas = {}  # what holds an answer, by its tool
 
     def write(self, data):
         self.process.stdin.write(data)
@@ -78,8 +80,19 @@ class McpClient:
         self.say("notifications/initialized")
         return result
 
+    def hold_to_schemas(self):
+        """From here on what a tool answers is held to its output schema. Asks for the list: a request like any other."""
+        from jsonschema import Draft202012Validator
+
+        for tool in self.ask("tools/list")["result"]["tools"]:
+            Draft202012Validator.check_schema(tool["inputSchema"])
+            Draft202012Validator.check_schema(tool["outputSchema"])
+            self.schemas[tool["name"]] = Draft202012Validator(tool["outputSchema"])
+
     def begin_tool(self, name, meta=None, **arguments):
-        return self.begin("tools/call", name=name, arguments=arguments, **({"_meta": meta} if meta else {}))
+        id = self.begin("tools/call", name=name, arguments=arguments, **({"_meta": meta} if meta else {}))
+        self.tools[id] = name
+        return id
 
     def tool(self, name, seconds=20.0, **arguments):
         """What the tool gives; a refusal as an AssertionError."""
@@ -96,6 +109,9 @@ class McpClient:
         result = self.answer(id, seconds)["result"]
         if not result.get("isError"):
             assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+            tool = self.tools.pop(id, None)
+            if tool in self.schemas:
+                self.schemas[tool].validate(result["structuredContent"])
         return result
 
     def said(self):

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -42,6 +43,10 @@ enum class Defect {
   holds_nothing,
   has_no_news,
   sees_no_others,
+  ends_at_a_refused_one,
+  says_done_for_all,  // of several, whatever came of each
+  posts_in_another_order,
+  posts_the_first_only,
   consumes_once,  // what was put back unread stays so
 };
 
@@ -54,6 +59,9 @@ class MemoryMailbox final : public poller::Mailbox {
     std::string bytes{};  // of a bad one; empty: the message is what there is
   };
   using Box = std::vector<Entry>;
+
+  /// What it does not take.
+  static constexpr std::string_view refused_text = "refuse me";
 
   explicit MemoryMailbox(Defect defect = Defect::none) : defect_(defect) {}
 
@@ -175,7 +183,26 @@ class MemoryMailbox final : public poller::Mailbox {
   [[nodiscard]] poller::Contention contention() const override { return {}; }
   [[nodiscard]] std::string place_of(const std::string& name) const override { return "memory:" + name; }
 
-  poller::PutResult post(const std::string& inbox, const schema::Message& message) override {
+  using poller::Mailbox::post;
+  std::vector<poller::PutResult> post(const std::string& inbox, std::span<const schema::Message> messages) override {
+    std::vector<poller::PutResult> results;
+    for (const schema::Message& message : messages) {
+      const bool stopped = !results.empty() && results.back().put == poller::Put::refused;
+      if (stopped && defect_ == Defect::ends_at_a_refused_one) results.push_back(results.back());
+      else results.push_back(post_one(inbox, message));
+    }
+    ++posts_;
+    if (const auto obstacle = obstacles_.find(inbox); obstacle != obstacles_.end() && posts_ >= goes_at_)
+      obstacle->second.put = poller::Put::done;
+    if (defect_ == Defect::says_done_for_all)
+      std::fill(results.begin(), results.end(), poller::PutResult{});
+    if (defect_ == Defect::posts_in_another_order && messages.size() > 1)
+      std::swap(boxes_[inbox].end()[-1], boxes_[inbox].end()[-2]);
+    if (defect_ == Defect::posts_the_first_only && messages.size() > 1) boxes_[inbox].pop_back();
+    return results;
+  }
+  poller::PutResult post_one(const std::string& inbox, const schema::Message& message) {
+    if (message.text == refused_text) return {poller::Put::refused, "nobody carries it"};
     const auto obstacle = obstacles_.find(inbox);
     const bool stopped = obstacle != obstacles_.end() && obstacle->second.put != poller::Put::done;
     if (stopped && defect_ == Defect::says_done_while_busy) return {};
@@ -211,7 +238,17 @@ class MemoryMailbox final : public poller::Mailbox {
   }
 
   /// What stands in the way of every post, until it is `done` again.
-  void obstruct(const std::string& inbox, poller::PutResult how) { obstacles_[inbox] = std::move(how); }
+  void obstruct(const std::string& inbox, poller::PutResult how) {
+    obstacles_[inbox] = std::move(how);
+    goes_at_ = std::numeric_limits<long>::max();
+  }
+  /// Goes by itself when something was posted once.
+  void obstruct_once(const std::string& inbox, poller::PutResult how) {
+    obstacles_[inbox] = std::move(how);
+    goes_at_ = posts_ + 1;
+  }
+  /// How often something was posted, however much at a time.
+  [[nodiscard]] long posts() const { return posts_; }
   /// The box itself: what its owner and others do to it.
   Box& box(const std::string& inbox) { return boxes_[inbox]; }
   /// Another one wrote an older state of the box over this one: what it does not hold was never read.
@@ -283,6 +320,8 @@ class MemoryMailbox final : public poller::Mailbox {
   std::map<std::string, Box> boxes_;
   std::map<std::string, std::map<schema::MessageKey, poller::Fate>> followed_;
   std::map<std::string, poller::PutResult> obstacles_;
+  long posts_ = 0;
+  long goes_at_ = std::numeric_limits<long>::max();  // of posts_: when what obstructs goes
   std::vector<schema::MessageKey> lost_;
   std::map<std::string, Look> looks_;
   std::map<schema::MessageKey, std::string> texts_;  // of what was shown

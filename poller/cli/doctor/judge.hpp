@@ -78,6 +78,13 @@ Findings judge_answers(const TeamPlace&, const std::vector<WorkerAnswers>&);
 Findings judge_standing(const TeamPlace&, const boost::json::object& status, bool has_roster,
                         bool lead_has_ended = false);
 
+/// Whether the daemon looks as often as `poll_interval` says.
+Findings judge_polls(const TeamPlace&, const boost::json::object& status);
+
+/// Who leads, which hosts are silent, where mail waits too long, and what ails the engine between them; for a team with
+/// [hosts]. (judge_hosts.cpp)
+Findings judge_hosts(const TeamPlace&, const boost::json::object& status, EpochMs now);
+
 /// Files of the permission exchange that came before the mailbox.
 Findings judge_leftovers(const std::string& path, std::size_t files);
 

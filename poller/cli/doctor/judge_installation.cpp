@@ -35,7 +35,8 @@ Findings judge_configuration(const config::Loaded& loaded, bool unconfigured) {
     findings.push_back({Severity::note, "config.warning", warning, "", ""});
   if (loaded.problems.empty())
     findings.push_back({Severity::ok, "config",
-                        "configuration: " + std::to_string(loaded.teams.size()) + " team files, none with a mistake",
+                        "configuration: " + std::to_string(loaded.teams.size()) +
+                            (loaded.teams.size() == 1 ? " team file" : " team files") + ", none with a mistake",
                         "", ""});
   return findings;
 }

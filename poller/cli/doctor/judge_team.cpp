@@ -4,6 +4,7 @@
 #include "poller/cli/command.hpp"
 #include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/cli/status_text.hpp"
 #include "poller/mailbox/arrays/lock_decision.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -282,6 +283,15 @@ Findings judge_standing(const TeamPlace& team, const json::object& status, bool 
            "the daemon is " + role + " here, configured as " + std::string(config::to_string(team.config.team.role)) +
                ": " + reason + (ended ? "; it has ended since" : ""),
            team.folder(), (lead.empty() || ended ? "" : "end " + lead + ", then ") + in_team(team, "resume")}};
+}
+
+Findings judge_polls(const TeamPlace& team, const json::object& status) {
+  for (const json::object* one : objects_of(status, "teams")) {
+    const std::string late = late_polls_text(*one);
+    if (raw_text_of(*one, "team") != team.name || late.empty()) continue;
+    return {{Severity::warning, "daemon.polls_late", late, team.folder(), "look what else the machine does; or raise poll_interval under [team]"}};
+  }
+  return {};
 }
 
 Findings judge_leftovers(const std::string& path, std::size_t files) {

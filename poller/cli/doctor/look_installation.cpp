@@ -69,7 +69,8 @@ Finding no_such_team(const World& world, const config::TeamConfig& config) {
     for (const TeamPlace& place : *there) names.push_back(place.name);
   const std::string meant = schema::did_you_mean(config.team.name, names);
   return {meant.empty() ? Severity::note : Severity::warning, "team.none",
-          "no team called " + config.team.name + " is there (yet)" + meant, config.team.root,
+          (config.team.name == "*" ? "no team" : "no team called " + config.team.name) + " is there (yet)" + meant,
+          config.team.root,
           meant.empty() ? "" : "check name under [team] in " + printable(config.source)};
 }
 
@@ -88,8 +89,10 @@ std::vector<Section> examine(const World& world, const Installation& at) {
   std::set<std::string> folders{std::filesystem::current_path(problem).string()};  // where clients work
   for (const config::TeamConfig& config : configs) {
     if (config.team.transport != config::Transport::claude) {
-      const bool lines = config.team.transport == config::Transport::jsonl;
-      sections.push_back(lines ? examine_jsonl(world, config) : examine_maildir(world, config));
+      const auto kind = config.team.transport;
+      sections.push_back(kind == config::Transport::jsonl   ? examine_jsonl(world, config)
+                         : kind == config::Transport::redis ? examine_redis(config)
+                                                            : examine_maildir(world, config));
       continue;
     }
     if (roots.insert(config.team.root).second) look_at_root(world, config, findings);

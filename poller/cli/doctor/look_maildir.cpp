@@ -78,7 +78,7 @@ Section examine_maildir(const World& world, const config::TeamConfig& config) {
   for (const std::string& name : *names) {
     const auto stat = world.files.stat_at(*folder, name);
     if (name == "tmp" || name == "tasks" || name.starts_with('.') || !stat || stat->kind != FileKind::directory) continue;
-    if (MaildirRoot::is_actor(name)) {
+    if (is_actor_name(name)) {
       look_at_actor(root, name, findings);
     } else if (world.files.stat_at(*folder, name + "/new")) {
       findings.push_back({Severity::warning, "actor.name",

@@ -71,7 +71,7 @@ void look_at_members(const World& world, const TeamPlace& team, const schema::Ro
 bool was_member(const std::string& inbox, const TeamPlace& team, const boost::json::object& status) {
   for (const auto* served : objects_of(status, "teams"))
     for (const auto* member : objects_of(*served, "members"))
-      if (raw_text_of(*served, "team") == team.name && raw_text_of(*member, "name") == inbox) return true;
+      if (raw_text_of(*served, "team") == team.name && raw_text_of(*member, "member") == inbox) return true;
   return false;
 }
 
@@ -111,6 +111,8 @@ Section examine_team(const World& world, const Installation& at, const TeamPlace
       sight.roster && sight.roster->lead_process &&
       handlers::state_of(look_at(*sight.roster->lead_process, world.processes)) == handlers::LeadProcessState::gone;
   if (at.status) add(findings, judge_standing(team, *at.status, sight.roster.ok(), lead_has_ended));
+  if (at.status) add(findings, judge_polls(team, *at.status));
+  if (at.status) add(findings, judge_hosts(team, *at.status, world.clock.wall_ms()));
   if (sight.problem)
     findings.push_back({Severity::error, sight.problem->code, sight.problem->message, team.folder() + "/inboxes", ""});
   look_at_access(world, team, sight, findings);

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "config/engine_address.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/mcp/servers.hpp"
 #include "poller/cli/printable.hpp"
@@ -30,7 +31,7 @@ Result<std::vector<std::string>> arguments_of(const Context& context, const McpI
   if (!whom) return Error{"settings.unusable", "nothing was written: " + whom.error().message};
   if (!whom->root.empty()) {
     std::error_code problem;
-    if (!fs::is_directory(whom->root, problem))
+    if (!config::is_engine_address(whom->root) && !fs::is_directory(whom->root, problem))
       return Error{"settings.unusable", "nothing was written: there is no folder " + whom->root};
     words.insert(words.end(), {"--root", whom->root, "--actor", whom->actor});
   }
@@ -118,7 +119,7 @@ void declare_mcp_install(CLI::App& command, Context& context) {
           "  inbox-poller mcp install --scope project --team demo --yes");
   add_common(command, *options);
   command.add_option("--actor", options->actor, "Whose mailbox it is (default: COLLAB_ACTOR)")->type_name("NAME");
-  command.add_option("--root", options->root, "The folder of the mailboxes (default: COLLAB_ROOT)")->type_name("DIR");
+  command.add_option("--root", options->root, "The folder of the mailboxes, or redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")->type_name("DIR");
   command.add_flag("--channel", options->channel, "Push messages into the session too, where its client takes that");
   command.callback([options, &context] { context.exit_code = install(context, *options); });
 }

@@ -72,7 +72,7 @@ Result<LeadBox::Message> LeadBox::send(const Letter& letter) {
     return Error{"payload.invalid",
                  "a worker would obey this payload as an order or an answer: those are given with approve, deny and "
                  "shutdown. Send words, or leave \"type\" out of the payload"};
-  json::object request{{"to", letter.to}, {"text", *text}};
+  json::object request{{"member", letter.to}, {"text", *text}};
   if (letter.type != "message") request["summary"] = letter.type;
   auto answer = ask_daemon(place_, "send", std::move(request));
   if (!answer) return answer.error();
@@ -197,7 +197,7 @@ Result<json::object> LeadBox::inbox() {
   if (teams.size() != 1)
     return Error{"team.ambiguous", "the daemon serves no team, or several: start this server with --team NAME"};
   const json::object& chat = object_of(*teams.front(), "chat");
-  return json::object{{"actor", raw_text_of(object_of(*teams.front(), "lead"), "name")},
+  return json::object{{"actor", raw_text_of(object_of(*teams.front(), "lead"), "member")},
                       {"unread", number_of(chat, "queued")},
                       {"offered", number_of(chat, "offered")},
                       {"messages", json::array()}};

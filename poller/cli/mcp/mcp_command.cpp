@@ -11,11 +11,11 @@
 #include "poller/cli/mcp/relay.hpp"
 #include "poller/cli/mcp/serve.hpp"
 #include "poller/cli/mcp/servers.hpp"
-#include "poller/mailbox/maildir/maildir_operations.hpp"
 
 namespace inbox_poller::poller::cli {
 
 namespace json = boost::json;
+using std::chrono::milliseconds;
 
 namespace {
 
@@ -50,13 +50,17 @@ ExitCode serve_lead(Context& context, const mcp::Server::Settings& settings) {
   });
 }
 
+// What is asked meanwhile is not answered; a model asks again.
+constexpr milliseconds engine_patience_of_a_server{2000};
+
 /// The mailbox of one actor: no daemon.
 ExitCode serve_actor(Context& context, const McpWhom& whom, const mcp::Server::Settings& settings) {
   PosixFileSystem files;
   const SystemClock clock;
   boost::asio::io_context loop{1};
-  auto box = MaildirOperations::open(whom.root, whom.actor, files, clock, loop.get_executor());
+  auto box = open_box(whom.root, whom.actor, files, clock, loop.get_executor(), engine_patience_of_a_server);
   if (!box) return context.fail(box.error());
+  for (const std::string& worry : (*box)->worries()) context.console.complain(worry);
   mcp::ActorBackend backend(**box, whom.root);
   return mcp::serve(context, loop, backend, settings);
 }
@@ -83,7 +87,7 @@ void declare_mcp(CLI::App& command, Context& context) {
           "  inbox-poller mcp --root ~/project/coordination --actor alice\n"
           "  inbox-poller mcp --team demo");
   command.add_option("--actor", options->actor, "Whose mailbox it is (default: COLLAB_ACTOR)")->type_name("NAME");
-  command.add_option("--root", options->root, "The folder of the mailboxes (default: COLLAB_ROOT)")->type_name("DIR");
+  command.add_option("--root", options->root, "The folder of the mailboxes, or redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")->type_name("DIR");
   add_duration(command, "--ack-within", options->ack_within,
                "A message that the client does not acknowledge for so long comes again (default: 10min)");
   command.add_flag("--channel", options->channel, "Push messages into the session too, where its client takes that");

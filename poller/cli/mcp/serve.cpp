@@ -218,6 +218,10 @@ class Process : private Wire {
 ExitCode serve(Context& context, asio::io_context& loop, Backend& backend, Server::Settings settings,
                const std::function<void(Server&)>& began) {
   settings.complain = [&context](const std::string& what) { context.console.complain(printable(what)); };
+  if (::isatty(context.console.in()) != 0)
+    context.console.complain(
+        "this is a server that an assistant's client starts and talks to; `inbox-poller mcp install` puts it into the "
+        "client's settings. Ctrl-D ends it");
   return Process(context, loop, backend, std::move(settings)).run(began);
 }
 

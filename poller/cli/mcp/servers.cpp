@@ -4,7 +4,7 @@
 
 #include "poller/cli/box_place.hpp"
 #include "poller/control/client.hpp"
-#include "poller/mailbox/maildir/maildir_root.hpp"
+#include "poller/mailbox/envelopes.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -29,7 +29,7 @@ Result<McpWhom> mcp_whom(const std::string& root, const std::string& actor, cons
   if (!path) return path.error();
   auto who = place.who();
   if (!who) return who.error();
-  if (Status named = MaildirRoot::require_actor(*who); !named.ok()) return named.error();
+  if (Status named = require_actor_name(*who); !named.ok()) return named.error();
   return McpWhom{*std::move(path), *std::move(who)};
 }
 

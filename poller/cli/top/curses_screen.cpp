@@ -7,7 +7,7 @@ namespace inbox_poller::poller::cli {
 Result<std::unique_ptr<CursesScreen>> CursesScreen::open(bool /*colours*/) {
   return Error{"curses.missing",
                "this build is without the console: it was made where ncurses (Debian: libncurses-dev) was missing; "
-               "`inbox-poller pending --watch` takes answers by key, too"};
+               "`inbox-poller pending` shows the asks, `approve` and `deny` answer them"};
 }
 
 }  // namespace inbox_poller::poller::cli
@@ -109,10 +109,16 @@ class Curses final : public CursesScreen {
   std::vector<TopKey> keys() override {
     std::vector<TopKey> keys;
     wint_t value = 0;
-    for (int got = ::wget_wch(stdscr, &value); got != ERR; got = ::wget_wch(stdscr, &value))
-      take(got == KEY_CODE_YES, value, keys);
+    for (int got = ::wget_wch(stdscr, &value); got != ERR; got = ::wget_wch(stdscr, &value)) {
+      const bool escapes = got != KEY_CODE_YES && value == 27 && !pastes_;
+      // A key together with Alt must not pass for Escape and that key.
+      if (escapes && ::wget_wch(stdscr, &value) != ERR && value != 27) continue;
+      take(got == KEY_CODE_YES, escapes ? 27 : value, keys);
+    }
     return keys;
   }
+
+  void drop_typed() override { ::flushinp(); }
 
   void resized() override {
     const ScreenSize now = size();
@@ -123,6 +129,7 @@ class Curses final : public CursesScreen {
   void leave() override {
     if (away_) return;
     away_ = true;
+    drop_typed();
     brackets(false);
     ::endwin();
   }

@@ -19,9 +19,11 @@ class CursesScreen {
   virtual void draw(const std::vector<Top::Line>& lines) = 0;
   /// What was typed until now. Never waits, but for the rest of a sequence that has begun (25 ms).
   virtual std::vector<TopKey> keys() = 0;
+  /// Throws away what was typed and not read yet.
+  virtual void drop_typed() = 0;
   /// The terminal has another size now.
   virtual void resized() = 0;
-  /// The terminal as it was, until the next draw().
+  /// The terminal as it was, until the next draw(); what was typed and not read is nothing for who comes next.
   virtual void leave() = 0;
 };
 

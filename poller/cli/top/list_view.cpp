@@ -52,6 +52,16 @@ void ListView::toggle_mark() {
   if (const auto* row = selected(); row != nullptr && !marks_.insert(row->id).second) marks_.erase(row->id);
 }
 
+std::size_t ListView::mark(const std::set<std::string>& ids) {
+  std::size_t count = 0;
+  for (const auto& row : rows_)
+    if (ids.contains(row.id)) {
+      marks_.insert(row.id);
+      ++count;
+    }
+  return count;
+}
+
 std::vector<const ListRow*> ListView::marked() const {
   std::vector<const ListRow*> list;
   for (const auto& row : rows_)
@@ -72,7 +82,7 @@ std::vector<const ListRow*> ListView::draw(std::size_t lines, long long now) {
 }
 
 bool ListView::is_armed(long long now) const {
-  return selected() != nullptr && drawn_ == selected()->id && now - drawn_ms_ >= arming_ms;
+  return is_drawn() && now - drawn_ms_ >= arming_ms;
 }
 
 }  // namespace inbox_poller::poller::cli

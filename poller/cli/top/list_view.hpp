@@ -37,6 +37,8 @@ class ListView {
   [[nodiscard]] std::size_t total() const { return rows_.size(); }
 
   void toggle_mark();
+  /// Marks these too, where there are such rows; so many there are.
+  std::size_t mark(const std::set<std::string>& ids);
   void clear_marks() { marks_.clear(); }
   [[nodiscard]] bool is_marked(const ListRow& row) const { return marks_.contains(row.id); }
   /// Also those that the filter hides.
@@ -46,6 +48,7 @@ class ListView {
   std::vector<const ListRow*> draw(std::size_t lines, long long now);
   /// Something else is on the screen.
   void hidden() { drawn_.clear(); }
+  [[nodiscard]] bool is_drawn() const { return selected() != nullptr && drawn_ == selected()->id; }
   [[nodiscard]] bool is_armed(long long now) const;
 
  private:

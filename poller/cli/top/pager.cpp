@@ -1,6 +1,7 @@
 #include "poller/cli/top/pager.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "poller/cli/cells.hpp"
 #include "poller/cli/top/list_view.hpp"
@@ -8,7 +9,7 @@
 namespace inbox_poller::poller::cli {
 
 std::vector<std::string> Pager::draw(int columns, std::size_t lines, long long now) {
-  if (columns_ == 0) since_ms_ = now;
+  if (!std::exchange(is_drawn_, true)) since_ms_ = now;
   if (columns != columns_) {  // other lines now
     columns_ = columns;
     lines_ = wrapped(text_, columns, goes_on);
@@ -26,7 +27,7 @@ void Pager::scroll(long by) {
   top_ = static_cast<std::size_t>(std::clamp(static_cast<long>(top_) + by, 0L, last));
 }
 
-bool Pager::is_armed(long long now) const { return columns_ > 0 && now - since_ms_ >= arming_ms; }
+bool Pager::is_armed(long long now) const { return is_drawn_ && now - since_ms_ >= arming_ms; }
 
 std::string Pager::place() const {
   if (lines_.size() <= page_) return {};

@@ -15,6 +15,8 @@ class Pager {
   /// The lines in view on a screen of this size; they are drawn from now on.
   std::vector<std::string> draw(int columns, std::size_t lines, long long now);
   void scroll(long by);
+  /// Something else is on the screen.
+  void hidden() { is_drawn_ = false; }
   void to_end() { scroll(static_cast<long>(lines_.size())); }
   [[nodiscard]] std::size_t page() const { return page_; }
   /// Each line was on the screen at this width, one after the other.
@@ -31,6 +33,7 @@ class Pager {
   std::size_t top_ = 0;
   std::size_t page_ = 1;
   std::size_t seen_ = 0;  // from the first on, have been on the screen
+  bool is_drawn_ = false;
   long long since_ms_ = 0;
 };
 

@@ -20,11 +20,11 @@ struct PageText {
   std::initializer_list<const char*> words;  // what a filter looks in
 };
 const PageText page_texts[] = {
-    {"asks", "pending", "asks", {"request_id", "team", "asker", "kind", "subject", "message_key"}},
+    {"asks", "pending", "asks", {"request_id", "team", "member", "kind", "subject", "message_key"}},
     {"teams", "status", "teams", {"team", "role"}},
-    {"workers", "status", "teams", {"team", "name", "doing", "task", "detail", "mode"}},
+    {"workers", "status", "teams", {"team", "member", "doing", "task", "detail", "mode"}},
     {"chat", "history", "messages", {"team", "sender", "type", "text", "delivery", "message_key"}},
-    {"log", "decisions", "decisions", {"team", "asker", "kind", "state", "decided_by", "subject", "rule", "request_id"}}};
+    {"log", "decisions", "decisions", {"team", "member", "kind", "state", "decided_by", "subject", "rule", "request_id"}}};
 
 const PageText& text_on(TopPage page) { return page_texts[static_cast<std::size_t>(page)]; }
 
@@ -54,7 +54,7 @@ ListRow row_of(TopPage page, json::object object) {
   else if (page == TopPage::teams)
     row.id = raw_text_of(object, "team");
   else if (page == TopPage::workers)
-    row.id = raw_text_of(object, "team") + '\n' + raw_text_of(object, "name");
+    row.id = raw_text_of(object, "team") + '\n' + raw_text_of(object, "member");
   else
     row.id = raw_text_of(object, "team") + '\n' + raw_text_of(object, "kind") + '\n' +
              raw_text_of(object, "request_id") + '\n' + raw_text_of(object, "message_key");
@@ -106,13 +106,13 @@ std::vector<ListRow> rows_of(TopPage page, const json::object& answer) {
 
 Row heads_of(TopPage page) {
   switch (page) {
-    case TopPage::asks: return {"ID", "AGE", "TEAM", "ASKER", "KIND", "SUBJECT"};
+    case TopPage::asks: return {"ID", "AGE", "TEAM", "MEMBER", "KIND", "SUBJECT"};
     case TopPage::teams: return {"TEAM", "ROLE", "LEAD", "ASKS", "CHAT", "WORKERS", "TROUBLE"};
     case TopPage::workers: return {"NAME", "TEAM", "DOING", "SEEN", "MODE", "TASK"};
     case TopPage::chat: return {"AGE", "TEAM", "FROM", "STATE", "TEXT"};
     case TopPage::log: break;
   }
-  return {"AGE", "TEAM", "ASKER", "KIND", "STATE", "BY", "SUBJECT"};
+  return {"AGE", "TEAM", "MEMBER", "KIND", "STATE", "BY", "SUBJECT"};
 }
 
 Row cells_of(TopPage page, const json::object& object, long long now) {
@@ -120,7 +120,7 @@ Row cells_of(TopPage page, const json::object& object, long long now) {
   switch (page) {
     case TopPage::asks:
       return {text_of(object, "request_id"), age("asked_ms"),         text_of(object, "team"),
-              text_of(object, "asker"),      text_of(object, "kind"), text_of(object, "subject")};
+              text_of(object, "member"),     text_of(object, "kind"), text_of(object, "subject")};
     case TopPage::teams: {
       const TeamLine line = team_line(object);
       return {line.team,
@@ -132,7 +132,7 @@ Row cells_of(TopPage page, const json::object& object, long long now) {
               list_of_words(line.trouble)};
     }
     case TopPage::workers:
-      return {text_of(object, "name"),
+      return {text_of(object, "member"),
               text_of(object, "team"),
               text_of(object, "doing"),
               number_of(object, "last_seen_ms") == 0 ? "-" : age("last_seen_ms"),
@@ -146,7 +146,7 @@ Row cells_of(TopPage page, const json::object& object, long long now) {
     }
     case TopPage::log: break;
   }
-  return {age("decided_ms"),      text_of(object, "team"),       text_of(object, "asker"),  text_of(object, "kind"),
+  return {age("decided_ms"),      text_of(object, "team"),       text_of(object, "member"), text_of(object, "kind"),
           text_of(object, "state"), text_of(object, "decided_by"), text_of(object, "subject")};
 }
 

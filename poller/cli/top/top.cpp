@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <set>
+#include <string_view>
 
 #include "poller/cli/ask_card.hpp"
 #include "poller/cli/cells.hpp"
 #include "poller/cli/command.hpp"
+#include "poller/cli/explain.hpp"
 #include "poller/cli/printable.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -15,10 +18,14 @@ namespace {
 using Kind = TopKey::Kind;
 
 constexpr std::size_t longest_text = 2000;
+constexpr const char* undone = "it is not open any more: nothing was done";
+constexpr const char* unsent = "it is not open any more: the reason will not be sent; Enter or Escape";
 constexpr const char* help_text =
     "Pages: 1 asks, 2 teams, 3 workers, 4 chat, 5 log; Tab, h, l, left and right: the next and the one before\n"
-    "In a list: j, k, up, down, g, G, Home, End, page up and down; Enter: all of it; Escape: back\n"
-    "/ keeps the rows that hold a text; Escape takes it away. Space marks a row, Escape takes the marks away\n"
+    "In a list: j, k, up, down, g, G, Home, End, page up and down; Enter: all of it; Escape: back;\n"
+    "n and p there: all of the next one, and of the one before\n"
+    "/ keeps the rows that hold a text; Escape takes it away. Space marks a row, = all asks that the\n"
+    "rule made from the selected one would cover; Escape takes the marks away\n"
     "\n"
     "a  approve what is selected, or all that is marked\n"
     "A  approve it and add the rule that covers it, for this session; the rule is shown before\n"
@@ -37,11 +44,12 @@ void drop_last_letter(std::string& text) {
   if (!text.empty()) text.pop_back();
 }
 
-bool is_ask(const boost::json::object& a, const boost::json::object& b) {
-  return ask_identity(a) == ask_identity(b);
-}
-
 char letter_of(const TopKey& key) { return key.kind == Kind::text && key.text.size() == 1 ? key.text[0] : '\0'; }
+
+bool same_place(const boost::json::object& a, const boost::json::object& b) {
+  return raw_text_of(a, "team") == raw_text_of(b, "team") && raw_text_of(a, "kind") == raw_text_of(b, "kind") &&
+         raw_text_of(a, "request_id") == raw_text_of(b, "request_id");
+}
 
 }  // namespace
 
@@ -51,20 +59,63 @@ void Top::got(TopPage page, const Result<Object>& answer) {
     return;
   }
   away_.clear();
-  lists_[static_cast<std::size_t>(page)].set(rows_of(page, *answer), page == TopPage::chat || page == TopPage::log);
-  if (page != TopPage::asks) return;
-  const auto asks = objects_of(*answer, "asks");
-  const auto is_open = [&](const Object& one) {
-    return std::any_of(asks.begin(), asks.end(), [&](const Object* ask) { return is_ask(*ask, one); });
-  };
-  if (question_) {
-    const auto gone = std::erase_if(question_->asks, [&](const Object& one) { return !is_open(one); });
-    if (gone > 0) {  // the question was about other asks
-      question_.reset();
-      mode_ = before_;
-      note_ = "what was asked about is decided by now, or another: nothing was done";
-    }
+  auto rows = rows_of(page, *answer);
+  if (page == TopPage::asks) {
+    if (options_.wants) std::erase_if(rows, [&](const ListRow& row) { return !options_.wants(row.object); });
+    notice_what_left(rows);
   }
+  lists_[static_cast<std::size_t>(page)].set(std::move(rows), page == TopPage::chat || page == TopPage::log);
+}
+
+void Top::notice_what_left(const std::vector<ListRow>& rows) {
+  std::set<std::string_view> open;
+  for (const ListRow& row : rows) open.insert(row.id);
+  std::optional<Object> left;
+  const auto has_left = [&](const Object& ask) {
+    if (open.contains(ask_identity(ask))) return false;
+    if (!left) left = ask;
+    return true;
+  };
+  const ListRow* selected = lists_[static_cast<std::size_t>(TopPage::asks)].selected();
+  if (mode_ == Mode::question && std::any_of(question_->asks.begin(), question_->asks.end(), has_left)) {
+    question_.reset();
+    mode_ = before_;
+    note_ = undone;
+  } else if (mode_ == Mode::reason && std::any_of(denied_.begin(), denied_.end(), has_left)) {
+    denied_.clear();  // what is typed goes on to its end: its letters must not become keys in the middle
+    note_ = unsent;
+  } else if (mode_ == Mode::list && page_ == TopPage::asks && list().is_drawn() && !ours_.contains(selected->id)) {
+    has_left(selected->object);
+  }
+  if (page_ == TopPage::asks && detail_ && fate_.empty() && has_left(*detail_)) fate_ = ask_name(*detail_) + " is not open any more";
+  std::erase_if(ours_, [&](const std::string& id) { return !open.contains(id); });
+  if (!left) return;
+  if (std::any_of(rows.begin(), rows.end(), [&](const ListRow& row) { return same_place(row.object, *left); })) {
+    note_ = ask_name(*left) + " is gone, and another ask has its id: nothing was done";
+    return;
+  }
+  requests_.push_back({"trace", {{"id", raw_text_of(*left, "request_id")}, {"team", raw_text_of(*left, "team")}}});
+  left_ = std::move(left);
+}
+
+void Top::tell_what_became(const Object& traced) {
+  std::string fate;
+  for (const Object* one : objects_of(traced, "requests"))
+    if (left_ && same_place(*one, *left_)) fate = ask_name(*one) + ' ' + request_sentence(*one);
+  if (fate.empty()) return;
+  if (detail_ && same_place(*detail_, *left_)) fate_ = fate;
+  if (mode_ == Mode::reason && denied_.empty())
+    note_ = fate + "; the reason will not be sent: Enter or Escape";
+  else if (note_ == undone)
+    note_ = told_ = fate + ": nothing was done";
+  else if ((note_.empty() || note_ == told_) && !detail_)  // what became of our own answer is not written over
+    note_ = told_ = fate;
+}
+
+void Top::hidden() {
+  list().hidden();
+  for (Pager* text : {&detail_text_, &help_}) text->hidden();
+  if (question_) question_->shown.hidden();
 }
 
 std::optional<Top::Request> Top::take_request() {
@@ -74,39 +125,60 @@ std::optional<Top::Request> Top::take_request() {
   return first;
 }
 
-void Top::answered(const Request& request, const Result<Object>& answer) {
-  if (request.verb == "which") {
-    if (mode_ != Mode::list && mode_ != Mode::detail) return;
-    if (!answer) {
-      note_ = printable(answer.error().message);
-      return;
-    }
-    const auto asks = objects_of(*answer, "asks");
-    const auto meant = std::find_if(asks.begin(), asks.end(), [&](const Object* one) {
-      return raw_text_of(*one, "message_key") == raw_text_of(request.fields, "shown_key");
-    });
-    if (meant == asks.end()) {
-      note_ = "it is not open any more, or another ask now: nothing was done";
-      return;
-    }
-    Question question;
-    question.verb = "approve";
-    question.always = true;
-    question.rule = text_of(*answer, "rule") + ", which covers " +
-                    (asks.size() == 1 ? "this open ask and no other" : std::to_string(asks.size()) + " open asks");
-    question.asks.push_back(**meant);
-    ask_back(std::move(question));
+void Top::answered_which(const Request& request, const Object& answer) {
+  if (mode_ != Mode::list && mode_ != Mode::detail) return;
+  const auto asks = objects_of(answer, "asks");
+  if (flag_of(request.fields, "marks")) {
+    std::set<std::string> ids;
+    for (const Object* ask : asks) ids.insert(ask_identity(*ask));
+    const auto marked = lists_[static_cast<std::size_t>(TopPage::asks)].mark(ids);
+    note_ = std::to_string(marked) + " open asks here are covered by " + text_of(answer, "rule") + " and marked";
     return;
   }
-  if (waits_for_ > 0) --waits_for_;
+  const auto meant = std::find_if(asks.begin(), asks.end(), [&](const Object* one) {
+    return raw_text_of(*one, "message_key") == raw_text_of(request.fields, "shown_key");
+  });
+  if (meant == asks.end()) {
+    note_ = "it is not open any more, or another ask now: nothing was done";
+    return;
+  }
+  Question question;
+  question.verb = "approve";
+  question.always = true;
+  question.rule = text_of(answer, "rule") + ", which covers " +
+                  (asks.size() == 1 ? "this open ask and no other" : std::to_string(asks.size()) + " open asks");
+  question.asks.push_back(**meant);
+  ask_back(std::move(question));
+}
+
+void Top::answered(const Request& request, const Result<Object>& answer) {
+  if (request.verb == "trace") {
+    if (answer) tell_what_became(*answer);
+    return;
+  }
+  if (request.verb == "which") {
+    if (answer) return answered_which(request, *answer);
+    note_ = printable(answer.error().message);
+    return;
+  }
+  const auto asked = request.fields.at("ids").as_array().size();
+  waits_for_ -= std::min(waits_for_, asked);
   if (!answer) {
     note_ = "not answered: " + printable(answer.error().message);
     return;
   }
-  ++done_;
-  note_ = text_of(*answer, "state") + ": " + text_of(*answer, "subject") + " of " + text_of(*answer, "asker");
+  std::string refused;
+  for (const Object* one : objects_of(*answer, "answers")) {
+    if (!flag_of(*one, "ok")) {
+      refused = "not answered: " + text_of(*one, "message");
+      continue;
+    }
+    ++done_;
+    note_ = text_of(*one, "state") + ": " + text_of(*one, "subject") + " of " + text_of(*one, "member");
+    if (const std::string rule = text_of(*one, "rule_added"); !rule.empty()) note_ += "; from now on: " + rule;
+  }
   if (done_ > 1) note_ = std::to_string(done_) + " answered, the last: " + note_;
-  if (const std::string rule = text_of(*answer, "rule_added"); !rule.empty()) note_ += "; from now on: " + rule;
+  if (!refused.empty()) note_ = refused + (done_ > 0 ? "; " + note_ : "");
   if (const auto more = objects_of(*answer, "answered").size(); more > 0)
     note_ += "; answered by it: " + std::to_string(more);
 }
@@ -114,7 +186,27 @@ void Top::answered(const Request& request, const Result<Object>& answer) {
 void Top::go_to(TopPage page) {
   list().hidden();
   page_ = page;
+  to_list();
+}
+
+void Top::to_list() {
   mode_ = Mode::list;
+  detail_.reset();
+  fate_.clear();
+}
+
+void Top::show_selected() {
+  detail_ = list().selected()->object;
+  detail_id_ = list().selected()->id;
+  detail_text_ = Pager(text_behind(page_, *detail_));
+  fate_.clear();
+  mode_ = Mode::detail;
+}
+
+void Top::show_help() {
+  before_ = mode_;
+  help_ = Pager(help_text);
+  mode_ = Mode::help;
 }
 
 void Top::press(const TopKey& key, long long now) {
@@ -173,26 +265,21 @@ void Top::press_in_list(const TopKey& key, long long now) {
     list().clear_marks();
     return list().filter("");
   }
-  if (key.kind == Kind::enter && list().selected() != nullptr) {
-    detail_ = list().selected()->object;
-    detail_text_ = Pager(text_behind(page_, *detail_));
-    mode_ = Mode::detail;
-  }
+  if (key.kind == Kind::enter && list().selected() != nullptr) return show_selected();
   switch (letter) {
     case 'q': over_ = true; break;
     case '/':
       typed_ = list().filter_text();
       mode_ = Mode::filter;
       break;
-    case '?':
-      before_ = mode_;
-      help_ = Pager(help_text);
-      mode_ = Mode::help;
-      break;
+    case '?': return show_help();
     case ' ':
       if (page_ != TopPage::asks) break;
       list().toggle_mark();
       list().move(1);
+      break;
+    case '=':
+      if (page_ == TopPage::asks && list().selected() != nullptr) ask_which(list().selected()->object, true);
       break;
     case 'a':
     case 'A':
@@ -206,7 +293,7 @@ void Top::press_in_detail(const TopKey& key, long long now) {
   const char letter = letter_of(key);
   const long page = std::max(1L, static_cast<long>(detail_text_.page()) - 1);
   if (key.kind == Kind::escape || letter == 'q' || letter == 'h' || key.kind == Kind::left)
-    mode_ = Mode::list;
+    to_list();
   else if (key.kind == Kind::down || letter == 'j')
     detail_text_.scroll(1);
   else if (key.kind == Kind::up || letter == 'k')
@@ -218,9 +305,14 @@ void Top::press_in_detail(const TopKey& key, long long now) {
   else if (key.kind == Kind::home || letter == 'g')
     detail_text_.scroll(-1'000'000'000);
   else if (letter == '?') {
-    before_ = mode_;
-    help_ = Pager(help_text);
-    mode_ = Mode::help;
+    show_help();
+  } else if (letter == 'n' || letter == 'p') {
+    const bool is_there = list().selected() != nullptr && list().selected()->id == detail_id_;
+    if (is_there || letter == 'p') list().move(letter == 'n' ? 1 : -1);  // of one that has gone, the next stands in its place
+    if (list().selected() == nullptr || list().selected()->id == detail_id_)
+      note_ = letter == 'n' ? "there is none behind it" : "there is none before it";
+    else
+      show_selected();
   } else if (letter == 'a' || letter == 'A' || letter == 'd' || letter == 'D') {
     answer(letter, now);
   }
@@ -235,6 +327,7 @@ std::vector<boost::json::object> Top::meant(char key, long long now) {
   if (!away_.empty()) return none("the daemon does not answer: nothing was done");
   std::vector<Object> asks;
   if (mode_ == Mode::detail && detail_) {
+    if (!fate_.empty()) return none("it is not open any more: n shows the next one");
     if (!detail_text_.is_armed(now)) return none("too soon: it has just come into view; nothing was done");
     asks.push_back(*detail_);
   } else {
@@ -252,18 +345,22 @@ std::vector<boost::json::object> Top::meant(char key, long long now) {
   return asks;
 }
 
+/// Which rule would cover this ask, and which open asks besides: to be marked, or to be told before it is added.
+void Top::ask_which(const Object& ask, bool marks) {
+  Object fields{{"like", raw_text_of(ask, "request_id")},
+                {"team", raw_text_of(ask, "team")},
+                {"kind", raw_text_of(ask, "kind")},
+                {"shown_key", raw_text_of(ask, "message_key")}};
+  if (marks) fields["marks"] = true;
+  note_ = "asking which rule that would be";
+  requests_.push_back({"which", std::move(fields)});
+}
+
 void Top::answer(char key, long long now) {
   auto asks = meant(key, now);
   if (asks.empty()) return;
   if (key == 'A') {
-    const Object& ask = asks.front();
-    Object fields{{"like", raw_text_of(ask, "request_id")},
-                  {"team", raw_text_of(ask, "team")},
-                  {"kind", raw_text_of(ask, "kind")},
-                  {"shown_key", raw_text_of(ask, "message_key")}};
-    note_ = "asking which rule that would be";
-    requests_.push_back({"which", std::move(fields)});
-    return;
+    return ask_which(asks.front(), false);
   }
   if (key == 'D') {
     denied_ = std::move(asks);
@@ -278,8 +375,7 @@ void Top::answer(char key, long long now) {
   const bool shown = mode_ == Mode::detail && detail_text_.whole();
   if (key == 'a' && !options_.confirm && shown) {
     send(question);
-    mode_ = Mode::list;
-    return;
+    return to_list();
   }
   ask_back(std::move(question));
 }
@@ -292,6 +388,7 @@ void Top::ask_back(Question question) {
   question.shown = Pager(std::move(text));
   before_ = mode_ == Mode::detail ? Mode::detail : Mode::list;
   question_ = std::move(question);
+  note_.clear();
   mode_ = Mode::question;
 }
 
@@ -322,7 +419,7 @@ void Top::press_in_question(const TopKey& key, long long now) {
       send(*question_);
       question_.reset();
       list().clear_marks();
-      mode_ = Mode::list;
+      to_list();
     }
   }
 }
@@ -344,11 +441,15 @@ void Top::press_in_text(const TopKey& key, long long /*now*/) {
         note_ = "the worker reads the reason: say what to do instead, or Escape and d";
         return;
       }
+      mode_ = before_;
+      if (denied_.empty()) {
+        note_ = undone;
+        return;
+      }
       Question question;
       question.verb = "deny";
       question.reason = typed_;
       question.asks = std::move(denied_);
-      mode_ = before_;
       ask_back(std::move(question));
       return;
     }
@@ -367,118 +468,15 @@ void Top::press_in_text(const TopKey& key, long long /*now*/) {
 void Top::send(const Question& question) {
   waits_for_ = question.asks.size();
   done_ = 0;
+  Object words{{"by", options_.by}};
+  if (question.always) words["always"] = true;
+  if (!question.reason.empty()) words["reason"] = question.reason;
+  std::vector<const Object*> asks;
   for (const Object& ask : question.asks) {
-    Object fields{{"by", options_.by}};
-    for (const char* name : {"team", "kind", "message_key"})
-      if (const std::string value = raw_text_of(ask, name); !value.empty()) fields[name] = value;
-    fields["id"] = raw_text_of(ask, "request_id");
-    if (question.always) fields["always"] = true;
-    if (!question.reason.empty()) fields["reason"] = question.reason;
-    requests_.push_back({question.verb, std::move(fields)});
+    asks.push_back(&ask);
+    ours_.insert(ask_identity(ask));
   }
-}
-
-std::string Top::title() const {
-  std::string text;
-  for (std::size_t i = 0; i < top_pages; ++i) {
-    const auto page = static_cast<TopPage>(i);
-    const std::string count = page == TopPage::asks ? ' ' + std::to_string(lists_[0].total()) : std::string();
-    const std::string one = std::to_string(i + 1) + ':' + std::string(name_of(page)) + count;
-    text += page == page_ ? '[' + one + "] " : ' ' + one + "  ";
-  }
-  return text;
-}
-
-std::string Top::question_text() const {
-  const Question& question = *question_;
-  const std::string what = question.asks.size() == 1 ? ask_name(question.asks.front())
-                                                     : "these " + std::to_string(question.asks.size()) + " asks";
-  return question.verb + ' ' + what + (question.always ? ", and always what the rule covers" : "") + "?  y yes, n no";
-}
-
-std::string Top::keys_text() const {
-  switch (mode_) {
-    case Mode::list:
-      return page_ == TopPage::asks ? "a approve  A always  d deny  D with a reason  Enter all of it  Space mark  / filter  ? help  q quit"
-                                    : "Enter all of it  / filter  1-5 pages  ? help  q quit";
-    case Mode::detail:
-      return page_ == TopPage::asks ? "a approve  A always  d deny  D with a reason  Space more  Escape back" : "Space more  Escape back";
-    case Mode::question: return question_text();
-    case Mode::filter: return "/" + printable(typed_) + '_';
-    case Mode::reason: return "reason (Enter goes on, Escape cancels): " + printable(typed_) + '_';
-    case Mode::help: break;
-  }
-  return "Escape back";
-}
-
-void Top::draw_list(std::vector<Line>& lines, int columns, std::size_t rows, long long now) {
-  ListView& view = list();
-  const auto shown = view.draw(rows > 1 ? rows - 1 : 1, now);
-  if (shown.empty()) {
-    const std::string none = view.total() > 0 ? "none of " + std::to_string(view.total()) + " holds \"" + printable(view.filter_text()) + "\""
-                             : page_ == TopPage::asks ? "nothing is waiting for an answer"
-                                                      : "there is nothing here";
-    lines.push_back({std::string(fitting(none, columns)), Look::plain});
-    return;
-  }
-  std::vector<Row> cells{heads_of(page_)};
-  for (const ListRow* row : shown) cells.push_back(cells_of(page_, row->object, now));
-  std::string text = cli::list(cells, columns - 2);
-  for (std::size_t i = 0; !text.empty(); ++i) {
-    const auto end = text.find('\n');
-    const std::string line = text.substr(0, end);
-    text.erase(0, end + 1);
-    if (i == 0) {
-      lines.push_back({"  " + line, Look::head});
-      continue;
-    }
-    const ListRow* row = shown[i - 1];
-    const bool marked = view.is_marked(*row), selected = row == view.selected();
-    lines.push_back({std::string(selected ? ">" : " ") + (marked ? "*" : " ") + line,
-                     selected ? Look::selected : marked ? Look::marked : Look::plain});
-  }
-}
-
-void Top::draw_text(std::vector<Line>& lines, Pager& pager, int columns, std::size_t rows, long long now) const {
-  for (auto& line : pager.draw(columns, rows, now)) lines.push_back({std::move(line), Look::plain});
-}
-
-std::vector<Top::Line> Top::frame(ScreenSize size, long long now) {
-  constexpr int fewest_rows = 6, fewest_columns = 30;
-  const int columns = size.columns;
-  std::vector<Line> lines;
-  if (mode_ != Mode::list && mode_ != Mode::filter) list().hidden();
-  if (size.rows < fewest_rows || columns < fewest_columns) {
-    list().hidden();
-    lines.push_back({std::string(fitting("too small; q quits", columns)), Look::loud});
-    return lines;
-  }
-  lines.push_back({std::string(fitting(title(), columns)), Look::title});
-  std::vector<Line> below;
-  const auto add = [&](const std::string& text, Look look, std::size_t most) {
-    auto parts = by_words(text, columns);
-    if (parts.size() > most) parts.resize(most);
-    for (auto& part : parts) below.push_back({std::move(part), look});
-  };
-  Pager* pager = mode_ == Mode::detail ? &detail_text_ : mode_ == Mode::question ? &question_->shown : mode_ == Mode::help ? &help_ : nullptr;
-  const std::string place = pager != nullptr ? pager->place() : std::string();
-  if (!away_.empty()) add(away_, Look::loud, 2);
-  if (!note_.empty()) add(note_, Look::loud, 2);
-  if (!place.empty()) add(place, Look::quiet, 1);
-  if (mode_ == Mode::filter || mode_ == Mode::reason)
-    below.push_back({std::string(fitting_end(keys_text(), columns)), Look::loud});
-  else
-    add(keys_text(), mode_ == Mode::question ? Look::loud : Look::quiet, mode_ == Mode::question ? 3 : 2);
-  const auto most = static_cast<std::size_t>(size.rows) - 3;  // a line for the title, two for what it is about
-  if (below.size() > most) below.erase(below.begin(), below.end() - static_cast<std::ptrdiff_t>(most));
-  const std::size_t rows = static_cast<std::size_t>(size.rows) - 1 - below.size();
-  if (pager != nullptr)
-    draw_text(lines, *pager, columns, rows, now);
-  else
-    draw_list(lines, columns, rows, now);
-  lines.resize(1 + rows);
-  lines.insert(lines.end(), below.begin(), below.end());
-  return lines;
+  for (Object& request : answers_to(asks, words)) requests_.push_back({question.verb, std::move(request)});
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -7,17 +7,23 @@
 #include <array>
 #include <boost/json/object.hpp>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "poller/cli/terminal.hpp"
 #include "poller/cli/top/list_view.hpp"
 #include "poller/cli/top/pager.hpp"
 #include "poller/cli/top/rows.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller::cli {
+
+struct ScreenSize {
+  int rows = 24;
+  int columns = 80;
+};
 
 struct TopKey {
   enum class Kind { text, up, down, page_up, page_down, home, end, left, right, tab, enter, escape, backspace, erase_line, paste };
@@ -30,6 +36,7 @@ class Top {
   struct Options {
     std::string by;       // who answers, for the record
     bool confirm = true;  // ask back also where all of the ask is on the screen
+    std::function<bool(const boost::json::object&)> wants{};  // which asks are listed; empty: all
   };
   struct Request {
     std::string verb;
@@ -48,11 +55,14 @@ class Top {
   void got(TopPage page, const Result<boost::json::object>& answer);
   /// What the daemon is to be asked now, one after the other; each answer comes back through answered().
   std::optional<Request> take_request();
+  [[nodiscard]] bool waits() const { return !requests_.empty(); }
   void answered(const Request&, const Result<boost::json::object>& answer);
 
   void press(const TopKey&, long long now);
   /// At most as many lines, and none wider, than the screen; keys act on what the last frame showed.
   std::vector<Line> frame(ScreenSize, long long now);
+  /// The screen was somebody else's: keys count only for what is drawn from now on.
+  void hidden();
   [[nodiscard]] bool over() const { return over_; }
 
  private:
@@ -69,6 +79,15 @@ class Top {
 
   ListView& list() { return lists_[static_cast<std::size_t>(page_)]; }
   void go_to(TopPage page);
+  void to_list();
+  /// Where an ask that somebody has before the eyes is open no more: it takes no answer, and what became of it is
+  /// asked for.
+  void notice_what_left(const std::vector<ListRow>& rows);
+  void tell_what_became(const Object& traced);
+  /// All of the selected row.
+  void show_selected();
+  void show_help();
+  void answered_which(const Request&, const Object& answer);
   void press_in_list(const TopKey&, long long now);
   bool moves(const TopKey&);
   void press_in_detail(const TopKey&, long long now);
@@ -79,8 +98,12 @@ class Top {
   /// The asks that an answer is for, or none and a note why not.
   std::vector<Object> meant(char key, long long now);
   void ask_back(Question question);
+  void ask_which(const Object& ask, bool marks);
   void send(const Question&);
   [[nodiscard]] std::string title() const;
+  /// Where in a text, and until when an ask waits.
+  [[nodiscard]] std::string place_text(long long now);
+  [[nodiscard]] Pager* pager();
   [[nodiscard]] std::string question_text() const;
   [[nodiscard]] std::string keys_text() const;
   void draw_list(std::vector<Line>& lines, int columns, std::size_t rows, long long now);
@@ -93,6 +116,11 @@ class Top {
   std::string away_;  // why the daemon does not answer
 
   std::optional<Object> detail_;
+  std::string detail_id_;  // of its row
+  std::string fate_;       // of the ask that is shown: what became of it meanwhile
+  std::optional<Object> left_;  // what became of it is asked for
+  std::string told_;            // the last note about such a one
+  std::set<std::string> ours_;  // rows that we have answered
   Pager detail_text_;
   Pager help_;
   std::optional<Question> question_;

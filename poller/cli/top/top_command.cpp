@@ -14,6 +14,7 @@
 #include "poller/cli/command.hpp"
 #include "poller/cli/loop.hpp"
 #include "poller/cli/top/curses_screen.hpp"
+#include "poller/cli/top/top_command.hpp"
 #include "poller/pause.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -40,7 +41,7 @@ class TopLoop {
         screen_(std::move(screen)),
         top_(std::move(options)),
         signals_(loop_, {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH}, [this](int number) { obey(number); }),
-        input_(loop_, context.console.in(), Descriptor::Kind::wait_read, [this] { read_keys(); }) {}
+        input_(loop_, context.console.in(), Descriptor::Kind::wait_read, [this] { typed_ = true; }) {}
 
   ExitCode run() {
     const auto ended = [](std::exception_ptr failure) {
@@ -56,6 +57,8 @@ class TopLoop {
       loop_.run_one_until(draw_at);
       while (loop_.poll_one() > 0) {
       }
+      // After the signals: what was typed while we were stopped was for somebody else.
+      if (!left_ && std::exchange(typed_, false)) read_keys();
     }
     screen_->leave();
     return left_.value_or(ExitCode::done);
@@ -97,6 +100,7 @@ class TopLoop {
           shown = top_.page();
           auto looking = look(*client);
           if (!co_await std::move(looking)) client.reset();
+          if (top_.waits()) continue;
         }
       }
       co_await wake_.wait(seen, client ? look_again : after_failure);
@@ -141,11 +145,15 @@ class TopLoop {
     if (number == SIGTSTP) {
       screen_->leave();
       ::kill(::getpid(), SIGSTOP);
-    } else if (number == SIGWINCH || number == SIGCONT) {
-      screen_->resized();
-    } else {
+    } else if (number != SIGCONT && number != SIGWINCH) {
       left_ = ExitCode::done;
+      return;
     }
+    if (number != SIGWINCH) {  // the terminal was somebody else's
+      screen_->drop_typed();
+      top_.hidden();
+    }
+    screen_->resized();
   }
 
   Context& context_;
@@ -161,14 +169,17 @@ class TopLoop {
                          wake_.raise();
                        }};
   bool is_stale_ = true;
+  bool typed_ = false;
   bool asked_asks_ = false;
   int top_waits_ = 0;
   std::optional<ExitCode> left_;
 };
 
-ExitCode top(Context& context, bool confirm) {
-  if (context.json || !Terminal::usable(context.console.in(), context.console.out())) {
-    context.console.complain("top talks to a person at a terminal; for a program there is `inbox-poller pending --json`");
+}  // namespace
+
+ExitCode stay_at_terminal(Context& context, Top::Options options) {
+  if (context.json || ::isatty(context.console.in()) == 0 || ::isatty(context.console.out()) == 0) {
+    context.console.complain("this talks to a person at a terminal; for a program there is `inbox-poller pending --json`");
     return ExitCode::usage;
   }
   const auto socket = context.socket_path();
@@ -177,10 +188,9 @@ ExitCode top(Context& context, bool confirm) {
   const char* refused = std::getenv("NO_COLOR");
   auto screen = CursesScreen::open(refused == nullptr || *refused == '\0');
   if (!screen) return context.fail(screen.error());
-  return TopLoop(context, *socket, std::move(*screen), {user_name(), confirm}).run();
+  options.by = user_name();
+  return TopLoop(context, *socket, std::move(*screen), std::move(options)).run();
 }
-
-}  // namespace
 
 void declare_top(CLI::App& command, Context& context) {
   explain(command,
@@ -189,7 +199,8 @@ void declare_top(CLI::App& command, Context& context) {
           "pages, ? for the rest, q leaves.\n\n"
           "a approves, A approves and adds the rule that covers it (shown before), d denies, D denies with a\n"
           "reason; Space marks several. Each asks back with all of what would be run, y is the yes. What was not\n"
-          "shown to its end is not approved, and a key counts only for what has been in view for 400 ms.\n\n"
+          "shown to its end is not approved, and a key counts only for what has been in view for 400 ms.\n"
+          "`inbox-poller pending --watch` is the same, with only the asks that its options choose.\n\n"
           "Examples:\n"
           "  inbox-poller top\n"
           "  inbox-poller top --team demo");
@@ -197,7 +208,7 @@ void declare_top(CLI::App& command, Context& context) {
   command.add_flag_callback(
       "--no-confirm", [confirm] { *confirm = false; },
       "Do not ask back where all of one ask is on the screen (after Enter): a approves it");
-  command.callback([confirm, &context] { context.exit_code = top(context, *confirm); });
+  command.callback([confirm, &context] { context.exit_code = stay_at_terminal(context, {.by = {}, .confirm = *confirm}); });
 }
 
 }  // namespace inbox_poller::poller::cli

@@ -43,9 +43,9 @@ std::string event(std::string_view name, const std::string& data) {
   return "event: " + std::string(name) + "\ndata: " + data + "\n\n";
 }
 
-json::object worker_row(const json::object& member) {
+json::object member_row(const json::object& member) {
   json::object row;
-  for (const char* name : {"name", "doing", "state", "detail", "task", "mode", "answers_reason"})
+  for (const char* name : {"member", "doing", "state", "detail", "task", "mode", "answers_reason"})
     row[name] = text_of(member, name);
   for (const char* name : {"last_seen_ms", "unread_ms", "pending"}) row[name] = number_of(member, name);
   return row;
@@ -59,12 +59,12 @@ json::object team_row(const json::object& team) {
                    {"way", ladder_sentence(object_of(team, "delivery"))},
                    {"asks", number_of(object_of(team, "asks"), "pending")}};
   const json::object& lead = object_of(team, "lead");
-  row["lead"] = json::object{{"name", text_of(lead, "name")},
+  row["lead"] = json::object{{"member", text_of(lead, "member")},
                              {"state", text_of(lead, "state")},
                              {"since_ms", number_of(lead, "since_ms")}};
-  json::array workers;
-  for (const json::object* member : objects_of(team, "members")) workers.push_back(worker_row(*member));
-  row["workers"] = std::move(workers);
+  json::array members;
+  for (const json::object* member : objects_of(team, "members")) members.push_back(member_row(*member));
+  row["members"] = std::move(members);
   json::object chat;
   for (const char* name : {"queued", "offered", "delivered", "expired", "digest", "oldest_queued_ms"})
     chat[name] = number_of(object_of(team, "chat"), name);
@@ -85,7 +85,7 @@ json::array numbers(double at, std::initializer_list<double> values) {
 
 json::object ask_row(const json::object& ask) {
   json::object row{{"key", raw_text_of(ask, "message_key")}, {"content", ask_content(ask)}};
-  for (const char* name : {"team", "kind", "request_id", "asker", "subject", "tool", "folder", "rule"})
+  for (const char* name : {"team", "kind", "request_id", "member", "subject", "tool", "folder", "rule"})
     row[name] = text_of(ask, name);
   row["why"] = text_of(ask, "reason");
   row["cannot"] = can_be_answered(ask) ? "" : text_of(ask, "answers_reason");

@@ -144,7 +144,7 @@ asio::awaitable<Reply> Site::decide(Request request) {
   const auto taken = co_await feed_.ask(std::move(answer));
   if (!taken) co_return refusal(taken.error());
   Object told{{"ok", true}};
-  for (const char* name : {"state", "subject", "asker", "rule_added"}) told[name] = text_of(*taken, name);
+  for (const char* name : {"state", "subject", "member", "rule_added"}) told[name] = text_of(*taken, name);
   co_return reply(200, told);
 }
 

@@ -8,22 +8,13 @@ namespace inbox_poller::poller {
 
 namespace {
 
-constexpr std::string_view inbox_suffix = ".json";
 constexpr const char* inboxes_folder = "inboxes";
-constexpr int optimistic_rounds = 3;
-constexpr std::size_t keys_in_receipt = 32;
 // What one hold of the lock may cost: a few system calls for each flag, and the comparing of whole entries.
-constexpr std::size_t flips_per_hold = 64;
+constexpr std::size_t flips_per_hold = 128;
+constexpr std::size_t flips_per_write = 64;  // what lies between is written as it was read, over an unlocked writer's too
 constexpr std::size_t bytes_per_hold = 256 * 1024;
 constexpr SteadyTime::duration once_around = std::chrono::seconds(5);
 constexpr std::size_t widest_gap = 4096;  // bytes between two entries that are set with one write
-
-std::string file_name(const std::string& inbox) { return inbox + std::string(inbox_suffix); }
-
-WriteResult invalid_name(const std::string& inbox) {
-  return stopped(WriteOutcome::refused,
-                 "'" + inbox + "' is no inbox's name (A-Z a-z 0-9 _ -, at most 200)");
-}
 
 void stop(WriteResult& result, const WriteResult& reason) {
   result.outcome = reason.outcome;
@@ -31,6 +22,14 @@ void stop(WriteResult& result, const WriteResult& reason) {
 }
 
 bool is_unread(const InboxEntry& entry) { return entry.read != ReadFlag::read; }
+
+/// Is `found` the entry as the edit leaves it?
+bool is_set(std::string_view found, const InPlaceEdit& edit) {
+  const std::size_t flag = edit.flag - edit.offset;
+  const std::size_t behind = flag + read_in_place.size();
+  return found.size() == edit.before.size() && found.substr(flag, read_in_place.size()) == read_in_place &&
+         found.substr(0, flag) == edit.before.substr(0, flag) && found.substr(behind) == edit.before.substr(behind);
+}
 
 }  // namespace
 
@@ -44,7 +43,7 @@ ArrayInboxes::ArrayInboxes(FileSystem& files, const Clock& clock, std::string te
       size_limit_(size_limit),
       locks_(files, clock) {}
 
-std::string ArrayInboxes::path_of(const std::string& inbox) const { return inboxes_path_ + "/" + file_name(inbox); }
+std::string ArrayInboxes::path_of(const std::string& inbox) const { return inboxes_path_ + "/" + inbox_file_name(inbox); }
 
 void ArrayInboxes::open_by_name() {
   Result<Directory> folder = files_.open_dir(absolute, inboxes_path_);
@@ -87,7 +86,7 @@ GlanceResult ArrayInboxes::glance(const std::string& inbox) {
   const bool again = inboxes_.has_value();
   Result<Directory> folder = take_inboxes();
   const GlanceResult result =
-      compare(inbox, folder ? files_.stat_at(*folder, file_name(inbox)) : Result<FileStat>(folder.error()));
+      compare(inbox, folder ? files_.stat_at(*folder, inbox_file_name(inbox)) : Result<FileStat>(folder.error()));
   if (again && result.glance == Glance::unchanged) inboxes_ = *std::move(folder);
   return result;
 }
@@ -118,13 +117,13 @@ ReadResult ArrayInboxes::read_as(const std::string& inbox, ReadMode mode, const 
     result.detail = std::move(detail);
     return result;
   };
-  if (!schema::is_inbox_name(inbox)) return fault(ReadOutcome::fault, invalid_name(inbox).detail);
+  if (!schema::is_inbox_name(inbox)) return fault(ReadOutcome::fault, no_inbox_name(inbox).detail);
   const Result<Directory> folder = open_inboxes();
   if (!folder) {
     const bool missing = is_errno(folder.error(), ENOENT);
     return fault(missing ? ReadOutcome::missing : ReadOutcome::fault, folder.error().message);
   }
-  const std::string file = file_name(inbox);
+  const std::string file = inbox_file_name(inbox);
   std::string note;
   std::optional<HeldLock> lock;
   if (mode == ReadMode::under_lock) {
@@ -177,51 +176,44 @@ void ArrayInboxes::forget(const std::string& inbox) {
 
 WriteResult ArrayInboxes::mark_read(const std::string& inbox, const InboxDocument& document,
                                      std::span<const std::size_t> indexes) {
-  if (!schema::is_inbox_name(inbox)) return invalid_name(inbox);
+  if (!schema::is_inbox_name(inbox)) return no_inbox_name(inbox);
   std::vector<InPlaceEdit> edits;
-  bool others = false;  // that cannot be marked in place
+  std::vector<std::size_t> unread;
   for (const std::size_t index : indexes) {
     if (index >= document.entries().size() || !is_unread(document.entries()[index])) continue;
-    if (auto edit = document.mark_read_edit(index))
-      edits.push_back(*std::move(edit));
-    else
-      others = true;
+    unread.push_back(index);
+    if (const auto edit = document.mark_read_edit(index)) edits.push_back(*edit);
   }
-  if (edits.empty() && !others) return {};
+  if (unread.empty()) return {};
 
   const Result<Directory> folder = open_inboxes();
   if (!folder) return stopped_by(folder.error());
-  const Result<FileStat> found = files_.stat_at(*folder, file_name(inbox));
+  const Result<FileStat> found = files_.stat_at(*folder, inbox_file_name(inbox));
   if (!found) return stopped_by(found.error());
   // A file with a second name may be somebody's backup, or a trap: writing in place would reach it there.
-  if (edits.empty() || found->links > 1) return mark_by_replacement(*folder, inbox, document, indexes);
+  if (edits.empty() || found->links > 1) {
+    Window all{0, 0, {document.offset(), document.offset() + document.bytes().size()}, {}};
+    all.hash = hash_of(document.bytes());
+    std::string file;
+    return replace_marked(inbox, document, unread, std::span(&all, 1), file);
+  }
+  std::sort(edits.begin(), edits.end(), [](const auto& a, const auto& b) { return a.offset < b.offset; });
   WriteResult result = mark_in_place(*folder, inbox, edits);
+  const bool others = edits.size() < unread.size();  // that cannot be marked in place
   if (others && result.outcome == WriteOutcome::done) result.outcome = WriteOutcome::changed;  // by us; read it again
   return result;
 }
 
 WriteResult ArrayInboxes::mark_in_place(const Directory& folder, const std::string& inbox,
-                                         const std::vector<InPlaceEdit>& edits) {
-  std::vector<Flip> flips;
-  for (const InPlaceEdit& edit : edits) {
-    const std::string_view before = edit.before;
-    const std::string_view after = edit.after;
-    const auto first = std::mismatch(before.begin(), before.end(), after.begin(), after.end()).first - before.begin();
-    const auto last =
-        std::mismatch(before.rbegin(), before.rend(), after.rbegin(), after.rend()).first - before.rbegin();
-    const auto begin = static_cast<std::size_t>(first);
-    const std::size_t size = before.size() - static_cast<std::size_t>(last) - begin;
-    flips.push_back({&edit, edit.offset + begin, after.substr(begin, size)});
-  }
-  std::sort(flips.begin(), flips.end(), [](const Flip& a, const Flip& b) { return a.at < b.at; });
-  const std::string file = file_name(inbox);
+                                         std::span<const InPlaceEdit> edits) {
+  const std::string file = inbox_file_name(inbox);
   std::string buffer;
   WriteResult result;
-  for (std::span<const Flip> rest(flips); !rest.empty() && result.outcome == WriteOutcome::done;) {
+  for (auto rest = edits; !rest.empty() && result.outcome == WriteOutcome::done;) {
     std::size_t count = 0;
     std::size_t bytes = 0;
     while (count < rest.size() && count < flips_per_hold && (count == 0 || bytes < bytes_per_hold)) {
-      bytes += rest[count++].edit->before.size();
+      bytes += rest[count++].before.size();
     }
     buffer.reserve(bytes + count * widest_gap);
     LockAttempt attempt = locks_.try_acquire(folder, lock_name(file));
@@ -241,13 +233,14 @@ WriteResult ArrayInboxes::mark_in_place(const Directory& folder, const std::stri
 }
 
 void ArrayInboxes::flip_all(const Directory& folder, const std::string& file, const HeldLock& lock,
-                             std::span<const Flip> batch, std::string& buffer, WriteResult& result) {
+                             std::span<const InPlaceEdit> batch, std::string& buffer, WriteResult& result) {
   const Result<File> open = files_.open_update(folder, file);
   if (!open) return stop(result, stopped_by(open.error()));
   if (open->stat.links > 1) return stop(result, stopped(WriteOutcome::changed, open->path + " has got a second name"));
   while (!batch.empty()) {
     std::size_t count = 1;
-    while (count < batch.size() && batch[count].edit->offset - batch[count - 1].edit->end() <= widest_gap) ++count;
+    while (count < std::min(batch.size(), flips_per_write) && batch[count].offset - batch[count - 1].end() <= widest_gap)
+      ++count;
     flip(*open, lock, batch.first(count), buffer, result);
     if (result.outcome != WriteOutcome::done) return;
     batch = batch.subspan(count);
@@ -258,24 +251,23 @@ void ArrayInboxes::flip_all(const Directory& folder, const std::string& file, co
     stop(result, stopped(WriteOutcome::changed, open->path + " was rewritten while we marked it"));
 }
 
-void ArrayInboxes::flip(const File& file, const HeldLock& lock, std::span<const Flip> run, std::string& buffer,
+void ArrayInboxes::flip(const File& file, const HeldLock& lock, std::span<const InPlaceEdit> run, std::string& buffer,
                          WriteResult& result) {
   const Result<FileStat> as_read = files_.stat(file);
   if (!as_read) return stop(result, stopped_by(as_read.error()));
-  const std::size_t begin = run.front().edit->offset;
-  buffer.resize(run.back().edit->end() - begin);
+  const std::size_t begin = run.front().offset;
+  buffer.resize(run.back().end() - begin);
   const Result<std::size_t> count = files_.read_at(file, buffer.data(), buffer.size(), begin);
   if (!count) return stop(result, stopped_by(count.error()));
   buffer.resize(*count);
-  std::vector<const Flip*> wanted;
-  for (const Flip& flip : run) {
-    const InPlaceEdit& edit = *flip.edit;
+  std::vector<std::size_t> flags;  // in the buffer
+  for (const InPlaceEdit& edit : run) {
     const auto found = std::string_view(buffer).substr(std::min(edit.offset - begin, buffer.size()), edit.before.size());
-    if (found == edit.after) continue;  // somebody else has set it
+    if (is_set(found, edit)) continue;  // by somebody else
     if (found != edit.before) return stop(result, stopped(WriteOutcome::changed, file.path + " was rewritten by a peer"));
-    wanted.push_back(&flip);
+    flags.push_back(edit.flag - begin);
   }
-  if (wanted.empty()) return;
+  if (flags.empty()) return;
   // We may have been stopped since: then the lock has rightly become another's, or a peer without one has written, and
   // what lies between the flags would be put back as it was.
   const Result<FileStat> now = files_.stat(file);
@@ -284,57 +276,59 @@ void ArrayInboxes::flip(const File& file, const HeldLock& lock, std::span<const 
     return stop(result, stopped(WriteOutcome::changed, file.path + " was rewritten while we marked it"));
   // One write for all of them: what lies between is written as it was read. A sector is old or new, and no flag lies
   // across the end of one.
-  const std::size_t first = wanted.front()->at;
-  const std::string before = buffer.substr(first - begin, wanted.back()->at + wanted.back()->after.size() - first);
-  std::string after = before;
-  for (const Flip* flip : wanted) after.replace(flip->at - first, flip->after.size(), flip->after);
-  const Status written = files_.write_at(file, after, first);
+  const std::string_view piece = std::string_view(buffer).substr(flags.front(), flags.back() + read_in_place.size() - flags.front());
+  const auto write = [&](std::string_view flag) {
+    for (const std::size_t at : flags) buffer.replace(at, flag.size(), flag);
+    return files_.write_at(file, piece, begin + flags.front());
+  };
+  const Status written = write(read_in_place);
   if (written.ok()) {
-    result.marked += wanted.size();
+    result.marked += flags.size();
     return;
   }
-  const bool restored = files_.write_at(file, before, first).ok();
+  const bool restored = write("false").ok();
   stop(result, stopped_by(written.error()));
-  if (!restored) add_detail(result.detail, "bytes at offset " + std::to_string(first) + " may be damaged");
+  if (!restored)
+    add_detail(result.detail, "bytes at offset " + std::to_string(begin + flags.front()) + " may be damaged");
 }
 
-WriteResult ArrayInboxes::mark_by_replacement(const Directory& folder, const std::string& inbox,
-                                               const InboxDocument& document,
-                                               std::span<const std::size_t> indexes) {
-  const std::string wanted = document.with_marked_read(indexes);
-  WriteResult result = rewrite(folder, inbox, document, wanted);
-  if (result.outcome == WriteOutcome::done && wanted != document.bytes()) {
-    result.marked = static_cast<std::size_t>(std::count_if(indexes.begin(), indexes.end(), [&](std::size_t index) {
-      return index < document.entries().size() && is_unread(document.entries()[index]);
-    }));
-  }
+WriteResult ArrayInboxes::replace_marked(const std::string& inbox, const InboxDocument& document,
+                                          std::span<const std::size_t> indexes, std::span<const Window> windows,
+                                          std::string& file) {
+  if (document.problem()) return stopped(WriteOutcome::refused, "a file that does not parse is not written to");
+  const Result<Directory> folder = open_inboxes();
+  if (!folder) return stopped_by(folder.error());
+  const Snapshot snapshot = take_snapshot(files_, clock_, *folder, inbox_file_name(inbox), size_limit_);
+  if (snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
+  const std::string_view bytes = snapshot.bytes;
+  const bool as_read = std::all_of(windows.begin(), windows.end(), [&](const Window& window) {
+    return window.bytes.end <= bytes.size() && hash_of(window.bytes.of(bytes)) == window.hash;
+  });
+  // What surrounds them may be new, but it must be whole.
+  if (!as_read || schema::scan_array(bytes).problem)
+    return stopped(WriteOutcome::changed, path_of(inbox) + " was rewritten by a peer");
+  file = document.with_marked_read(indexes, bytes);
+  if (file == bytes) return {};
+  WriteResult result = replace(files_, locks_, *folder, inbox_file_name(inbox), snapshot, file);
+  if (result.outcome == WriteOutcome::done) result.marked = indexes.size();
   return result;
 }
 
 WriteResult ArrayInboxes::rewrite(const Directory& folder, const std::string& inbox,
                                    const InboxDocument& document, std::string_view wanted) {
   if (document.problem()) return stopped(WriteOutcome::refused, "a file that does not parse is not written to");
-  const std::string file = file_name(inbox);
+  const std::string file = inbox_file_name(inbox);
   const Snapshot snapshot = take_snapshot(files_, clock_, folder, file, size_limit_);
   if (snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
-  const std::string_view bytes = snapshot.bytes;
-  const std::size_t begin = std::min(document.offset(), bytes.size());
-  const std::size_t end = document.is_part() ? begin + document.bytes().size() : bytes.size();
-  const std::string_view there = bytes.substr(begin, end - begin);
-  // What surrounds a part may be new, but it must be whole.
-  if (there != document.bytes() || (document.is_part() && schema::scan_array(bytes).problem)) {
+  if (snapshot.bytes != document.bytes())
     return stopped(WriteOutcome::changed, folder.path + "/" + file + " was rewritten by a peer");
-  }
-  if (wanted == there) return {};
-  if (!document.is_part()) return replace(files_, locks_, folder, file, snapshot, wanted);
-  std::string all(bytes.substr(0, begin));
-  all.append(wanted).append(bytes.substr(end));
-  return replace(files_, locks_, folder, file, snapshot, all);
+  if (wanted == document.bytes()) return {};
+  return replace(files_, locks_, folder, file, snapshot, wanted);
 }
 
 WriteResult ArrayInboxes::remove(const std::string& inbox, const InboxDocument& document,
                                   std::span<const std::size_t> indexes) {
-  if (!schema::is_inbox_name(inbox)) return invalid_name(inbox);
+  if (!schema::is_inbox_name(inbox)) return no_inbox_name(inbox);
   if (indexes.empty()) return {};
   const Result<Directory> folder = open_inboxes();
   if (!folder) return stopped_by(folder.error());
@@ -364,76 +358,6 @@ void ArrayInboxes::keep_known(const std::string& inbox, const InboxDocument& doc
   found->second = std::move(known);
 }
 
-WriteResult ArrayInboxes::append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt) {
-  if (!schema::is_inbox_name(inbox)) return invalid_name(inbox);
-  const auto alone = InboxDocument::scan("[" + std::string(entry) + "]", scope(inbox));
-  if (alone.problem() || alone.entries().size() != 1) {
-    return stopped(WriteOutcome::refused, "what should be appended to '" + inbox + "' is not one JSON value");
-  }
-  receipt = {alone.entries().front().key, {}, false};
-  const Result<Directory> folder = open_or_make_inboxes();
-  if (!folder) return stopped_by(folder.error());
-
-  WriteResult result = stopped(WriteOutcome::changed, {});
-  for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round) {
-    result = append_once(*folder, inbox, entry, receipt, std::nullopt);
-  }
-  if (result.outcome == WriteOutcome::changed) {  // lost every race: once more, with the peers kept out
-    LockAttempt attempt = locks_.try_acquire(*folder, lock_name(file_name(inbox)));
-    if (attempt.outcome != LockOutcome::acquired) return not_locked(attempt);
-    result = append_once(*folder, inbox, entry, receipt, std::move(attempt.lock));
-    add_detail(result.detail, attempt.detail);
-  }
-  if (result.outcome != WriteOutcome::done && result.outcome != WriteOutcome::already_there) return result;
-  // Also for what was there already: it may be ours, from just before a crash.
-  if (const Status synced = files_.sync_dir(*folder); !synced.ok()) {
-    return stopped(WriteOutcome::fault, "appended, but perhaps not lasting: " + synced.error().message);
-  }
-  return result;
-}
-
-WriteResult ArrayInboxes::append_once(const Directory& folder, const std::string& inbox, std::string_view entry,
-                                       AppendReceipt& receipt, std::optional<HeldLock> lock) {
-  const std::string file = file_name(inbox);
-  Snapshot snapshot = take_snapshot(files_, clock_, folder, file, size_limit_);
-  // A missing inbox appears by the same rename, with the entry in it: never half written, and never empty for a moment.
-  // Peers create theirs with `[]` before they take the lock, so nothing of theirs can be in a file that appears just
-  // then.
-  const bool exists = snapshot.outcome != ReadOutcome::missing;
-  if (exists && snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
-
-  // Of what is known only the last entry is looked at, for its spelling.
-  const KnownEntries& known = this->known(inbox);
-  const Head head = recognise(snapshot.bytes, known);
-  const KnownEntries::Border& border = head.entries == known.size() ? known.whole() : known.settled();
-  const std::size_t begin = head.entries > 0 ? border.last_begins : 0;
-  const auto from = begin > 0 ? schema::ArrayFrom::element : schema::ArrayFrom::beginning;
-  const auto document = InboxDocument::scan(snapshot.bytes.substr(begin), scope(inbox), {begin, from});
-  const std::string path = folder.path + "/" + file;
-  // A young file without a parsable array may be in the middle of a peer's unlocked write. An old one stays as it is:
-  // white space is what a writer that died between truncating and writing leaves, and nothing is lost by counting it as
-  // []; anything else may hold messages, and is for a person.
-  if (document.problem() && snapshot.settled) {
-    return stopped(WriteOutcome::refused, path + " is not one JSON array (" + describe(*document.problem()) +
-                                              "); it is left as it is. Repair it, or move it away");
-  }
-  if (document.problem() || (exists && is_blank(document) && !snapshot.settled)) {
-    return stopped(WriteOutcome::changed, path + " is being written by somebody");
-  }
-
-  receipt.unread_before.clear();
-  receipt.keeps_read = false;
-  if (known.contains(receipt.key, head.entries)) return stopped(WriteOutcome::already_there, {});
-  for (const InboxEntry& there : document.entries()) {
-    if (there.key == receipt.key) return stopped(WriteOutcome::already_there, {});
-    // The oldest are enough: whoever consumes ours has consumed them, whoever overwrites ours most likely kept them.
-    if (!is_unread(there)) receipt.keeps_read = true;
-    if (is_unread(there) && receipt.unread_before.size() < keys_in_receipt) receipt.unread_before.push_back(there.key);
-  }
-  const std::string wanted = snapshot.bytes.substr(0, begin) + document.with_appended(entry);
-  return replace(files_, locks_, folder, file, snapshot, wanted, std::move(lock));
-}
-
 Result<std::span<const InboxGlance>> ArrayInboxes::glances() {
   const Result<Directory> folder = take_inboxes();
   if (!folder && !is_errno(folder.error(), ENOENT)) return folder.error();
@@ -456,7 +380,7 @@ Result<std::span<const InboxGlance>> ArrayInboxes::glances() {
     const bool rests = glance.result.glance == Glance::unchanged && last_reads_.contains(glance.inbox);
     const bool has_turn = between_looks_ == SteadyTime::duration() || (i >= turn && i - turn < looks_a_turn());
     if (rests && !has_turn) continue;
-    glance.result = compare(glance.inbox, files_.stat_at(*folder, file_name(glance.inbox)));
+    glance.result = compare(glance.inbox, files_.stat_at(*folder, inbox_file_name(glance.inbox)));
   }
   return std::span<const InboxGlance>(glances_);
 }

@@ -62,10 +62,21 @@ class ArrayInboxes {
   /// lock for a bounded number of entries at a time.
   WriteResult mark_read(const std::string& inbox, const InboxDocument& document,
                         std::span<const std::size_t> indexes);
+  /// Sets the flags of these by replacing the file, if `windows` of it are what they were read as; `changed` otherwise.
+  /// Whatever window is at hand. When it is done, `file` holds what is there now.
+  WriteResult replace_marked(const std::string& inbox, const InboxDocument& document,
+                             std::span<const std::size_t> indexes, std::span<const Window> windows, std::string& file);
 
-  /// Appends one encoded entry, creating the inbox if it is missing. Looks first: an entry with the same key there
-  /// already is `already_there`. The new bytes are on the disk before the lock is taken; under it there is a check and
-  /// a rename.
+  /// One entry, as encode_entry() gives it, that is to be appended; and what came of it.
+  struct Appended {
+    std::string entry;
+    AppendReceipt receipt{};
+    WriteResult result{};
+  };
+  /// Appends them together, in this order, creating the inbox if it is missing. Looks first: an entry with the same key
+  /// there already is `already_there`. The new bytes are on the disk before the lock is taken; under it there is a check
+  /// and a rename, however many they are.
+  void append(const std::string& inbox, std::span<Appended> batch);
   WriteResult append(const std::string& inbox, std::string_view entry, AppendReceipt& receipt);
 
   /// Takes these entries of `document` (all of the file, as read() gives it) out of the inbox, under the lock; what
@@ -87,11 +98,6 @@ class ArrayInboxes {
   [[nodiscard]] std::string path_of(const std::string& inbox) const;
 
  private:
-  struct Flip {
-    const InPlaceEdit* edit;
-    std::size_t at;          // where in the file the two texts begin to differ
-    std::string_view after;  // the differing bytes
-  };
   struct LastRead {
     FileVersion version;
     bool settled = false;
@@ -114,18 +120,16 @@ class ArrayInboxes {
   ReadResult read_as(const std::string& inbox, ReadMode mode, const KnownEntries* known);
   [[nodiscard]] schema::KeyScope scope(const std::string& inbox) const { return {team_, inbox}; }
 
-  WriteResult mark_in_place(const Directory& folder, const std::string& inbox,
-                            const std::vector<InPlaceEdit>& edits);
+  WriteResult mark_in_place(const Directory& folder, const std::string& inbox, std::span<const InPlaceEdit> edits);
   /// Sets what lies close together: one look at the piece of the file, one write. `buffer` may hold anything.
-  void flip(const File& file, const HeldLock& lock, std::span<const Flip> run, std::string& buffer,
+  void flip(const File& file, const HeldLock& lock, std::span<const InPlaceEdit> run, std::string& buffer,
             WriteResult& result);
   /// One hold of the lock.
-  void flip_all(const Directory& folder, const std::string& file, const HeldLock& lock, std::span<const Flip> batch,
-                std::string& buffer, WriteResult& result);
-  WriteResult mark_by_replacement(const Directory& folder, const std::string& inbox,
-                                  const InboxDocument& document, std::span<const std::size_t> indexes);
-  WriteResult append_once(const Directory& folder, const std::string& inbox, std::string_view entry,
-                          AppendReceipt& receipt, std::optional<HeldLock> lock);
+  void flip_all(const Directory& folder, const std::string& file, const HeldLock& lock,
+                std::span<const InPlaceEdit> batch, std::string& buffer, WriteResult& result);
+  WriteResult append_all(const std::string& inbox, std::span<Appended* const> batch);
+  WriteResult append_once(const Directory& folder, const std::string& inbox, std::span<Appended* const> batch,
+                          std::optional<HeldLock> lock);
   /// What is known of the head once these entries of the document are gone.
   void keep_known(const std::string& inbox, const InboxDocument& document, std::span<const std::size_t> removed,
                   std::string left);

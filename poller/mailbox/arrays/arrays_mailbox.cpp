@@ -30,15 +30,22 @@ ArraysMailbox::ArraysMailbox(FileSystem& files, const Clock& clock, ArraysSettin
       roster_(files, clock, settings_.size_limit),
       team_files_(files, clock, settings_.size_limit) {}
 
-PutResult ArraysMailbox::post(const std::string& inbox, const schema::Message& message) {
-  AppendReceipt receipt;
-  WriteResult result = inboxes_.append(inbox, encode_entry(message), receipt);
-  if (result.outcome == WriteOutcome::done || result.outcome == WriteOutcome::already_there) {
-    const schema::MessageKey key = receipt.key;
-    posted_[inbox].insert_or_assign(key, Posted{std::move(receipt), Fate::waiting});
+std::vector<PutResult> ArraysMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
+  std::vector<ArrayInboxes::Appended> batch;
+  for (const schema::Message& message : messages) batch.push_back({encode_entry(message)});
+  inboxes_.append(inbox, batch);
+  std::vector<PutResult> results;
+  for (auto& [entry, receipt, result] : batch) {
+    if (result.outcome == WriteOutcome::done || result.outcome == WriteOutcome::already_there) {
+      const schema::MessageKey key = receipt.key;
+      posted_[inbox].insert_or_assign(key, Posted{std::move(receipt), Fate::waiting});
+    }
+    results.push_back(told(std::move(result)));
   }
-  return told(std::move(result));
+  return results;
 }
+
+std::string ArraysMailbox::encode(const schema::Message& message) const { return encode_entry(message); }
 
 void ArraysMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {
   posted_[inbox].try_emplace(key, Posted{{key, {}, false}, Fate::waiting});
@@ -103,6 +110,11 @@ Result<schema::Roster> ArraysMailbox::roster() {
 PutResult ArraysMailbox::mend_roster(const std::vector<std::string>& without) {
   const Result<Directory> team = inboxes_.open_team();
   return told(team ? roster_.mend(*team, without) : stopped_by(team.error()));
+}
+
+PutResult ArraysMailbox::add_member(const std::string& name, const std::string& entry) {
+  const Result<Directory> team = inboxes_.open_team();
+  return told(team ? roster_.add_member(*team, name, entry) : stopped_by(team.error()));
 }
 
 PutResult ArraysMailbox::remove_member(const std::string& name) {

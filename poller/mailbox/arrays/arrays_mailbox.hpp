@@ -44,12 +44,14 @@ class ArraysMailbox final : public Mailbox, public Members {
   boost::asio::awaitable<Settled> settle(std::string inbox, std::vector<Disposal> disposals) override;
   void rewind(const std::string& inbox) override;
   [[nodiscard]] Result<Decoded> decode(std::string_view bytes) const override;
+  [[nodiscard]] std::string encode(const schema::Message& message) const override;
   [[nodiscard]] std::function<bool(const schema::MessageKey&)> held(const std::string& inbox) const override;
   boost::asio::awaitable<Trimmed> trim(std::string inbox, Choose choose) override;
   [[nodiscard]] Contention contention() const override { return inboxes_.contention(); }
   [[nodiscard]] std::string place_of(const std::string& inbox) const override { return inboxes_.path_of(inbox); }
 
-  PutResult post(const std::string& inbox, const schema::Message& message) override;
+  using Mailbox::post;
+  std::vector<PutResult> post(const std::string& inbox, std::span<const schema::Message> messages) override;
   void follow(const std::string& inbox, const schema::MessageKey& key) override;
   [[nodiscard]] Fate fate(const std::string& inbox, const schema::MessageKey& key) const override;
   void let_go(const std::string& inbox, const schema::MessageKey& key) override;
@@ -62,6 +64,7 @@ class ArraysMailbox final : public Mailbox, public Members {
   [[nodiscard]] bool roster_is_lost() const override { return roster_.is_lost(); }
   PutResult mend_roster(const std::vector<std::string>& without) override;
   PutResult remove_member(const std::string& name) override;
+  PutResult add_member(const std::string& name, const std::string& entry) override;
   TasksReleased release_tasks(const std::string& name, const std::string& agent_id) override;
   TaskAssigned assign_task(const std::string& task, const std::string& name,
                            const std::function<bool(const std::string& owner)>& is_there) override;
@@ -80,7 +83,7 @@ class ArraysMailbox final : public Mailbox, public Members {
     std::size_t next = 0;              // the first entry that has not been looked at
     std::vector<std::size_t> shown;    // of the piece that take() gave last
     std::vector<std::size_t> to_mark;  // of the window
-    std::vector<Fingerprint> to_replace;  // of all windows so far: what can only be marked by replacing the file
+    std::vector<std::size_t> to_replace;  // of all windows so far: what can only be marked by replacing the file
     bool anew = false;                 // nothing counts as shown before
     bool is_settled = true;            // the piece is
     bool is_over = false;              // the next one is of another look

@@ -20,7 +20,7 @@ constexpr std::uint64_t big_rewrite = std::uint64_t{1} << 20;  // likewise, wher
 constexpr int reads_a_look = 4;                                // a torn file is read this often before the next look
 constexpr int lock_rounds = 20;
 constexpr int trim_rounds = 8;  // but for the first, each is a few milliseconds
-constexpr std::size_t marks_at_once = 64;
+constexpr std::size_t marks_at_once = 128;
 constexpr std::chrono::seconds overtaken_within{10};  // a lead polls every second, and a lock is stale after ten
 constexpr std::chrono::hours trimmed_is_recent{2};    // a peer may put an older copy of the file back
 
@@ -302,7 +302,7 @@ asio::awaitable<WriteResult> ArraysMailbox::mark(std::string inbox, Box& box) {
     else if (document.can_mark_in_place(index))
       in_place.push_back(index);
     else
-      box.look->to_replace.push_back(fingerprint(document.entries()[index].key));
+      box.look->to_replace.push_back(index);
   }
   std::sort(in_place.begin(), in_place.end());
   WriteResult all;
@@ -318,6 +318,11 @@ asio::awaitable<WriteResult> ArraysMailbox::mark(std::string inbox, Box& box) {
     }
     if (!rest.empty()) co_await pause_jittered(milliseconds(0), milliseconds(1));
   }
+  ReadResult& reading = box.look->reading;
+  if (reading.windows.size() > 1 || !box.look->to_replace.empty()) {  // as it is in the file now
+    Window& window = reading.windows[box.look->window];
+    window.hash = hash_of(document.bytes().substr(window.bytes.begin - document.offset(), window.bytes.size()));
+  }
   co_return all;
 }
 
@@ -329,21 +334,13 @@ asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbo
   const auto now = clock_.steady();
   if (box.replaced && now - *box.replaced < settings_.poll_interval) co_return result;
   box.replaced = now;
-  const KeySet wanted(std::move(box.look->to_replace));
-  std::vector<schema::MessageKey> keys;
+  ReadResult& reading = box.look->reading;
+  InboxDocument& document = reading.document;
+  const auto marked = std::move(box.look->to_replace);
+  std::string file;
   auto work = [&] {
-    const ReadResult all = inboxes_.read(inbox, ReadMode::unlocked);
     inboxes_.see_as_changed(inbox);  // what has come since this look was not seen by anybody
-    if (all.outcome != ReadOutcome::document) return stopped(WriteOutcome::changed, all.detail);
-    std::vector<std::size_t> indexes;
-    keys.clear();
-    for (std::size_t i = 0; i < all.document.entries().size(); ++i) {
-      const InboxEntry& entry = all.document.entries()[i];
-      if (!wanted.contains(entry.key) || !can_be_marked(all.document, entry)) continue;
-      indexes.push_back(i);
-      keys.push_back(entry.key);
-    }
-    return inboxes_.mark_read(inbox, all.document, indexes);
+    return inboxes_.replace_marked(inbox, document, marked, reading.windows, file);
   };
   const bool is_big = settings_.pool != nullptr && inboxes_.size_of(inbox) >= big_rewrite;
   for (int round = 0; round < lock_rounds; ++round) {
@@ -354,8 +351,17 @@ asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbo
       result = work();
     if (result.outcome != WriteOutcome::lock_held) break;
   }
-  if (put_of(result.outcome) == Put::done)
-    for (const auto& key : keys) note_mark(box, key);
+  if (put_of(result.outcome) != Put::done) co_return result;
+  const auto& entries = document.entries();
+  const bool stays =  // every byte but the flags is where it was read
+      std::all_of(marked.begin(), marked.end(), [&](auto i) { return entries[i].read == ReadFlag::unread; });
+  if (stays) document.show(std::move(file), 0);
+  for (const std::size_t index : marked) {
+    note_mark(box, entries[index].key);
+    if (stays) document.set_read(index);
+  }
+  // What was unread in earlier windows is not any more, and all of the file is at hand.
+  for (std::size_t i = 0; stays && i < box.look->window; ++i) inboxes_.remember(inbox, reading, i);
   co_return result;
 }
 

@@ -174,37 +174,35 @@ bool InboxDocument::can_mark_in_place(std::size_t index) const {
 std::optional<InPlaceEdit> InboxDocument::mark_read_edit(std::size_t index) const {
   if (!can_mark_in_place(index)) return std::nullopt;
   const InboxEntry& entry = entries_[index];
-  InPlaceEdit edit{entry.bytes.begin, std::string(entry_bytes(entry)), std::string(entry_bytes(entry))};
-  edit.after.replace(entry.read_value.begin - entry.bytes.begin, entry.read_value.size(), "true ");
-  return edit;
+  return InPlaceEdit{entry.bytes.begin, entry_bytes(entry), entry.read_value.begin};
 }
 
 void InboxDocument::set_read(std::size_t index) {
   if (index >= entries_.size() || entries_[index].read != ReadFlag::unread) return;
   InboxEntry& entry = entries_[index];
-  bytes_.replace(entry.read_value.begin - part_.offset, entry.read_value.size(), "true ");
+  bytes_.replace(entry.read_value.begin - part_.offset, entry.read_value.size(), read_in_place);
   --entry.read_value.end;
   entry.read = ReadFlag::read;
   entry.in_place = true;
 }
 
-std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes) const {
+std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes, std::string_view file) const {
   const std::vector<bool> marked = chosen(indexes, entries_.size());
   std::string result;
+  result.reserve(file.size() + indexes.size() * sizeof("\"read\":true"));
   std::size_t copied = 0;
   const auto replace = [&](schema::Span span, std::string_view with) {
-    const std::size_t begin = span.begin - part_.offset;
-    result.append(bytes_, copied, begin - copied).append(with);
-    copied = begin + span.size();
+    result.append(file.substr(copied, span.begin - copied)).append(with);
+    copied = span.end;
   };
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const InboxEntry& entry = entries_[i];
     if (!marked[i] || entry.read == ReadFlag::read) continue;
     if (entry.read != ReadFlag::absent) {
-      replace(entry.read_value, entry.read == ReadFlag::unread ? "true " : "true");  // nothing behind it moves
+      replace(entry.read_value, entry.read == ReadFlag::unread ? read_in_place : "true");  // nothing behind it moves
       continue;
     }
-    const std::string_view object = entry_bytes(entry);
+    const std::string_view object = entry.bytes.of(file);
     const auto members = schema::scan_object(object);
     if (!members) continue;  // not an object: there is nothing to mark
     if (members->empty()) {
@@ -215,16 +213,21 @@ std::string InboxDocument::with_marked_read(std::span<const std::size_t> indexes
       replace({end, end}, style.between + "\"read\"" + style.colon + "true");
     }
   }
-  return result.append(bytes_, copied);
+  return result.append(file.substr(copied));
 }
 
-std::string InboxDocument::with_appended(std::string_view entry) const {
-  if (problem_ || (is_part() && entries_.empty())) return bytes_;
+std::string InboxDocument::with_appended(std::span<const std::string_view> entries) const {
+  if (problem_ || entries.empty() || (is_part() && entries_.empty())) return bytes_;
   const std::string newline = bytes_.find("\r\n") == std::string::npos ? "\n" : "\r\n";
   // As JSON.stringify(…, null, 2) does for an element of an array.
   const ObjectStyle indented{newline + "    ", "," + newline + "    ", ": ", newline + "  "};
+  const auto joined = [&](const std::string& separator, const ObjectStyle& style) {
+    std::string all;
+    for (const std::string_view entry : entries) all.append(separator).append(restyled(entry, style));
+    return all;
+  };
   if (entries_.empty()) {
-    const std::string array = "[" + newline + "  " + restyled(entry, indented) + newline + "]";
+    const std::string array = "[" + joined("," + newline + "  ", indented).substr(1) + newline + "]";
     return bytes_.substr(0, array_.begin) + array + bytes_.substr(array_.end);
   }
 
@@ -239,7 +242,7 @@ std::string InboxDocument::with_appended(std::string_view entry) const {
   const ObjectStyle usual = separator.find('\n') == std::string::npos ? ObjectStyle{"", ",", ":", ""} : indented;
   if (separator.size() > 256) separator = "," + newline + "  ";
   const ObjectStyle style = style_worth_imitating(last.of(bytes_)).value_or(usual);
-  return bytes_.substr(0, last.end) + separator + restyled(entry, style) + bytes_.substr(last.end);
+  return bytes_.substr(0, last.end) + joined(separator, style) + bytes_.substr(last.end);
 }
 
 std::string InboxDocument::with_removed(std::span<const std::size_t> indexes) const {

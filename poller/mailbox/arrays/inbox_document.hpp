@@ -47,12 +47,14 @@ struct Occurrences {
   std::size_t known = 0;   // in the whole file, as its reader knew it
 };
 
-/// One change that keeps the file's length: write `after` over `before` at `offset`, if `before` is still what is
-/// there.
+/// What a flag becomes where it stands: as long as `false`.
+inline constexpr std::string_view read_in_place = "true ";
+
+/// One change that keeps the file's length: write `read_in_place` at `flag`, if the entry at `offset` is still `before`.
 struct InPlaceEdit {
   std::size_t offset = 0;
-  std::string before;
-  std::string after;
+  std::string_view before;  // valid as long as the document
+  std::size_t flag = 0;     // where in the file
   [[nodiscard]] std::size_t end() const { return offset + before.size(); }
 };
 
@@ -92,22 +94,23 @@ class InboxDocument {
   /// nobody could read the file any more.
   [[nodiscard]] bool can_mark_in_place(std::size_t index) const;
 
-  /// The edit that turns the entry's `"read": false` into `"read": true ` in place; its `before` is the whole entry, so
-  /// that a file that changed meanwhile is noticed. Empty when it cannot be marked in place.
+  /// The edit that turns the entry's `"read": false` into `"read": true ` in place; it names the whole entry, so that a
+  /// file that changed meanwhile is noticed. Empty when it cannot be marked in place.
   [[nodiscard]] std::optional<InPlaceEdit> mark_read_edit(std::size_t index) const;
 
   /// Follows that edit, or with_marked_read(), once it was carried out in the file.
   void set_read(std::size_t index);
 
+  /// The whole file with these entries' flags set to true; inserts the member where it is absent. For entries that
+  /// cannot be edited in place. `file` has them where the document has them, whatever is at hand of it. An unread
+  /// literal becomes `true ` here too, so that all other bytes stay where they are.
+  [[nodiscard]] std::string with_marked_read(std::span<const std::size_t> indexes, std::string_view file) const;
 
-  /// The bytes with these entries' flags set to true; inserts the member where it is absent. For entries that cannot be
-  /// edited in place. An unread literal becomes `true ` here too, so that all other bytes stay where they are.
-  [[nodiscard]] std::string with_marked_read(std::span<const std::size_t> indexes) const;
-
-  /// The whole file with one more entry (the output of encode_entry) at its end, spaced like its last neighbour, or
-  /// as JSON.stringify(…, null, 2) does where there is none. An empty text counts as `[]`. Of a part that has an
+  /// The whole file with more entries (outputs of encode_entry) at its end, spaced like the last one there, or as
+  /// JSON.stringify(…, null, 2) does where there is none. An empty text counts as `[]`. Of a part that has an
   /// entry: that part. With a problem(): the same bytes.
-  [[nodiscard]] std::string with_appended(std::string_view entry) const;
+  [[nodiscard]] std::string with_appended(std::span<const std::string_view> entries) const;
+  [[nodiscard]] std::string with_appended(std::string_view entry) const { return with_appended(std::span(&entry, 1)); }
 
   /// The whole file without these entries (and without the commas that belonged to them). With a problem(), and of a
   /// part: the same bytes.

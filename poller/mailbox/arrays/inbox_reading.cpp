@@ -101,10 +101,9 @@ Status scan_pieces(FileSystem& files, const File& file, const schema::KeyScope& 
     }
     std::uint64_t end = offset + piece.bytes().size();
     if (!is_last && !piece.entries().empty()) end = piece.entries().back().bytes.end;
-    ByteHash hash;
-    hash.add(piece.bytes().substr(0, end - offset));
     const std::size_t first = result.document.entries().size();
-    result.windows.push_back({first, first + piece.entries().size(), {offset, end}, hash.value()});
+    const auto hash = hash_of(piece.bytes().substr(0, end - offset));
+    result.windows.push_back({first, first + piece.entries().size(), {offset, end}, hash});
     result.document.append(std::move(piece));
     if (is_last || result.document.problem()) return Done{};
     offset = end;
@@ -167,9 +166,7 @@ bool show_window(FileSystem& files, ReadResult& reading, std::size_t window) {
   const schema::Span& range = reading.windows[window].bytes;
   Result<std::string> bytes = read_range(files, *reading.file, range.begin, range.size());
   if (!bytes) return false;
-  ByteHash hash;
-  hash.add(*bytes);
-  if (hash.value() != reading.windows[window].hash) return false;
+  if (hash_of(*bytes) != reading.windows[window].hash) return false;
   reading.document.show(*std::move(bytes), range.begin);
   return true;
 }

@@ -70,6 +70,11 @@ ByteHash::Value ByteHash::value() const {
   return {digest.low64, digest.high64};
 }
 
+ByteHash::Value hash_of(std::string_view bytes) {
+  const XXH128_hash_t digest = XXH3_128bits_withSecret(bytes.data(), bytes.size(), secret().data(), secret().size());
+  return {digest.low64, digest.high64};
+}
+
 void KnownEntries::cut(const Head& head) {
   if (head.entries == whole_.entries) return;
   identities_.resize(head.entries);

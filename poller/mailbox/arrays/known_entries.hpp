@@ -55,6 +55,9 @@ class ByteHash {
   std::unique_ptr<State> state_;  // null: no bytes yet
 };
 
+/// Of these bytes alone.
+ByteHash::Value hash_of(std::string_view bytes);
+
 /// A beginning of a file that ends with an entry, and its hash so far.
 struct Head {
   ByteHash hash;

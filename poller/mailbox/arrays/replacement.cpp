@@ -9,6 +9,10 @@ namespace inbox_poller::poller {
 
 WriteResult stopped(WriteOutcome outcome, std::string detail) { return {outcome, std::move(detail), 0}; }
 
+WriteResult no_inbox_name(const std::string& inbox) {
+  return stopped(WriteOutcome::refused, "'" + inbox + "' is no inbox's name (A-Z a-z 0-9 _ -, at most 200)");
+}
+
 WriteResult stopped_by(const Error& error) {
   if (is_errno(error, ENOENT)) return stopped(WriteOutcome::missing, error.message);
   const bool refused = error.code == code::untrusted || error.code == code::not_regular;

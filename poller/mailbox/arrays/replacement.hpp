@@ -13,10 +13,13 @@
 
 namespace inbox_poller::poller {
 
+inline constexpr std::string_view inbox_suffix = ".json";
+inline std::string inbox_file_name(const std::string& inbox) { return inbox + std::string(inbox_suffix); }
 /// The lock of a file lies beside it.
 inline std::string lock_name(const std::string& file) { return file + ".lock"; }
 
 WriteResult stopped(WriteOutcome outcome, std::string detail);
+WriteResult no_inbox_name(const std::string& inbox);
 WriteResult stopped_by(const Error& error);
 WriteResult stopped_by(const Snapshot& snapshot);
 WriteResult not_locked(const LockAttempt& attempt);

@@ -75,18 +75,26 @@ WriteResult RosterFile::mend(const Directory& team, const std::vector<std::strin
 }
 
 WriteResult RosterFile::remove_member(const Directory& team, const std::string& name) {
+  return change(team, [&](std::string_view bytes) { return schema::without_member(bytes, name); });
+}
+
+WriteResult RosterFile::add_member(const Directory& team, const std::string& name, const std::string& entry) {
+  return change(team, [&](std::string_view bytes) { return schema::with_member(bytes, name, entry); });
+}
+
+WriteResult RosterFile::change(const Directory& team, const Edit& edit) {
   if (const Result<std::vector<std::string>> names = files_.list(team); names.ok()) remove_litter(files_, team, *names);
   WriteResult result = stopped(WriteOutcome::changed, {});
   for (int round = 0; round < optimistic_rounds && result.outcome == WriteOutcome::changed; ++round)
-    result = remove_member_once(team, name);
+    result = change_once(team, edit);
   if (result.outcome != WriteOutcome::done && result.outcome != WriteOutcome::already_there) return result;
   // Also for what was out already: it may be our doing, from just before a crash.
   if (const Status synced = files_.sync_dir(team); !synced.ok())
-    return stopped(WriteOutcome::fault, "removed, but perhaps not lasting: " + synced.error().message);
+    return stopped(WriteOutcome::fault, "changed, but perhaps not lasting: " + synced.error().message);
   return result;
 }
 
-WriteResult RosterFile::remove_member_once(const Directory& team, const std::string& name) {
+WriteResult RosterFile::change_once(const Directory& team, const Edit& edit) {
   const Snapshot snapshot = take_snapshot(files_, clock_, team, roster_file, size_limit_);
   if (snapshot.outcome != ReadOutcome::document) return stopped_by(snapshot);
   const std::string path = team.path + "/" + roster_file;
@@ -101,7 +109,7 @@ WriteResult RosterFile::remove_member_once(const Directory& team, const std::str
   if (!roster)
     return stopped(WriteOutcome::refused,
                    path + " is no roster (" + roster.error().message + "); it is left as it is. Repair it");
-  const Result<std::string> wanted = schema::without_member(snapshot.bytes, name);
+  const Result<std::string> wanted = edit(snapshot.bytes);
   if (!wanted) return stopped(WriteOutcome::refused, path + ": " + wanted.error().message);
   if (*wanted == snapshot.bytes) return stopped(WriteOutcome::already_there, {});
   return replace(files_, locks_, team, roster_file, snapshot, *wanted);

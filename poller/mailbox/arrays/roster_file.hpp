@@ -1,9 +1,10 @@
 // A team's roster as its clients keep it, `config.json`, guarded by `config.json.lock`.
-// Invariants: those of arrays_mailbox.hpp; only a member's entry is ever taken out of it. A file that holds nothing is
+// Invariants: those of arrays_mailbox.hpp; only a member's entry is ever taken out of it or put in. A file that holds nothing is
 // filled again with what was last seen in it, and only when it is that very file and stays empty; what is torn is a
 // person's to repair. Source: docs/wire.md W3, W13.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ class RosterFile {
   [[nodiscard]] bool is_lost() const;
 
   WriteResult remove_member(const Directory& team, const std::string& name);
+  WriteResult add_member(const Directory& team, const std::string& name, const std::string& entry);
   WriteResult mend(const Directory& team, const std::vector<std::string>& without);
 
  private:
@@ -41,7 +43,10 @@ class RosterFile {
   };
 
   Error see_blank(const Snapshot&, const std::string& path);
-  WriteResult remove_member_once(const Directory& team, const std::string& name);
+  using Edit = std::function<Result<std::string>(std::string_view bytes)>;
+  /// What `edit` makes of the roster, tried again when others write it at the same moment.
+  WriteResult change(const Directory& team, const Edit& edit);
+  WriteResult change_once(const Directory& team, const Edit& edit);
 
   FileSystem& files_;
   const Clock& clock_;

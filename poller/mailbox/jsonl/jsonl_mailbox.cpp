@@ -166,16 +166,35 @@ asio::awaitable<Trimmed> JsonlMailbox::trim(std::string, Choose) {
   co_return nothing;
 }
 
-PutResult JsonlMailbox::post(const std::string& inbox, const schema::Message& message) {
+std::vector<PutResult> JsonlMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
+  std::vector<PutResult> results(messages.size());
+  const auto all = [&](const PutResult& result) {
+    std::ranges::fill(results, result);
+    return results;
+  };
   if (!schema::is_valid_name(inbox) || inbox == settings_.lead)
-    return {Put::refused, "'" + inbox + "' is not a worker's name that we write to (A-Z a-z 0-9 _ -, at most 64)"};
+    return all({Put::refused, "'" + inbox + "' is not a worker's name that we write to (A-Z a-z 0-9 _ -, at most 64)"});
   const auto folder = open_boxes();
-  if (!folder) return stopped_at(folder.error());
-  const auto line = encode_jsonl(message, inbox, generation_);
-  if (!line) return {Put::refused, line.error().message};
-  if (auto kept = keep_request(message, inbox); !kept.ok()) return stopped_at(kept.error());
-  const auto key = schema::make_message_key({settings_.team, inbox}, message.from, message.timestamp, message.text, 0);
-  return posts_.post(*folder, jsonl_file(inbox), key, *line);
+  if (!folder) return all(stopped_at(folder.error()));
+  std::vector<LinePost::Line> lines;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const schema::Message& message = messages[i];
+    auto line = encode_jsonl(message, inbox, generation_);
+    if (!line) {
+      results[i] = {Put::refused, line.error().message};
+    } else if (auto kept = keep_request(message, inbox); !kept.ok()) {
+      std::fill(results.begin() + static_cast<std::ptrdiff_t>(i), results.end(), stopped_at(kept.error()));
+      break;
+    } else {
+      lines.push_back({schema::make_message_key({settings_.team, inbox}, message.from, message.timestamp, message.text, 0),
+                       *std::move(line)});
+      places.push_back(i);
+    }
+  }
+  if (!lines.empty()) posts_.post(*folder, jsonl_file(inbox), lines);
+  for (std::size_t i = 0; i < lines.size(); ++i) results[places[i]] = std::move(lines[i].result);
+  return results;
 }
 
 Status JsonlMailbox::keep_request(const schema::Message& message, const std::string& to) {

@@ -44,7 +44,8 @@ class JsonlMailbox final : public Mailbox, public Members {
   [[nodiscard]] Contention contention() const override { return contention_; }
   [[nodiscard]] std::string place_of(const std::string& box) const override;
 
-  PutResult post(const std::string& inbox, const schema::Message& message) override;
+  using Mailbox::post;
+  std::vector<PutResult> post(const std::string& inbox, std::span<const schema::Message> messages) override;
   void follow(const std::string& inbox, const schema::MessageKey& key) override;
   [[nodiscard]] Fate fate(const std::string& inbox, const schema::MessageKey& key) const override;
   void let_go(const std::string& inbox, const schema::MessageKey& key) override;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <set>
 
 #include "poller/mailbox/float_seconds.hpp"
 #include "schema/codec.hpp"
@@ -73,13 +72,11 @@ class JsonlFields {
   }
   /// Only what a message has and no more, each member once.
   [[nodiscard]] bool is_plain() const {
-    std::set<std::string> names;
-    for (const MemberSpan& member : members_) {
-      const std::string name = decode_string(member.key.of(bytes_)).value_or("");
-      const bool usual = name == "type" || name == "from" || name == "content" || name == "timestamp";
-      if (!usual || !names.insert(name).second) return false;
-    }
-    return names.size() == 4;
+    constexpr std::array<std::string_view, 4> usual = {"\"type\"", "\"from\"", "\"content\"", "\"timestamp\""};
+    return members_.size() == usual.size() && std::all_of(usual.begin(), usual.end(), [&](std::string_view name) {
+             return std::any_of(members_.begin(), members_.end(),
+                                [&](const MemberSpan& member) { return member.key.of(bytes_) == name; });
+           });
   }
 
  private:

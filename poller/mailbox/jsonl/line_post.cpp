@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "poller/mailbox/jsonl/line.hpp"
@@ -112,68 +113,82 @@ LinePost::Box& LinePost::watched(const std::string& path, const std::string& fil
   return box;
 }
 
-PutResult LinePost::post(const Directory& folder, const std::string& file, const schema::MessageKey& key,
-                         const std::string& line) {
+void LinePost::post(const Directory& folder, const std::string& file, std::span<Line> lines) {
+  const auto all = [&](const PutResult& result) {
+    for (Line& one : lines) one.result = result;
+  };
   const auto exists = files_.stat_at(folder, file);
   if (!exists && is_errno(exists.error(), ENOENT)) {
     const auto made = files_.create_exclusive(folder, file, 0600);
-    if (!made) return is_errno(made.error(), EEXIST) ? PutResult{Put::busy, made.error().message} : stopped_here(made.error());
-    if (const auto synced = files_.sync_dir(folder); !synced.ok()) return stopped_here(synced.error());
+    if (!made)
+      return all(is_errno(made.error(), EEXIST) ? PutResult{Put::busy, made.error().message} : stopped_here(made.error()));
+    if (const auto synced = files_.sync_dir(folder); !synced.ok()) return all(stopped_here(synced.error()));
   }
   const bool first = !posted_.contains(file);
   drain();
   if (!first) judge(folder, file, posted_[file]);
   Box& box = watched(folder.path + "/" + file, file);
   if (first) box.events.clear();
-  std::optional<Hold> hold;
-  const auto leave = [&](PutResult result) {
-    hold.reset();  // it has the box
+  if (const PutResult stopped = post_behind(folder, file, box, lines); stopped.put != Put::done) {
     if (box.lines.empty()) posted_.erase(file);
-    return result;
+    return all(stopped);
+  }
+  PutResult written;
+  if (const auto open = files_.open_update(folder, file); open)
+    if (const auto synced = files_.sync(*open); !synced.ok()) written = stopped_here(synced.error());
+  for (Line& one : lines)
+    if (one.result.put == Put::done) one.result = written;
+}
+
+PutResult LinePost::post_behind(const Directory& folder, const std::string& file, Box& box, std::span<Line> lines) {
+  std::vector<Posted> posted;
+  std::string fresh;
+  const auto add = [&](Line& one, std::uint64_t end) {
+    posted.push_back({one.line, end + fresh.size(), Fate::waiting, box.watched >= 0});
+    one.result.put = Put::done;
+    fresh += one.line;
   };
-  Posted posted{line, 0, Fate::waiting, box.watched >= 0};
   PutResult result;
-  hold.emplace(*this, folder, file, box);
-  if (!hold->held() && !hold->impossible()) return leave(hold->result());
-  if (hold->held()) {
-    const auto bytes = hold->read();
-    if (!bytes) return leave(stopped_here(bytes.error()));
-    look_closer(hold->file(), box, *bytes);
-    const std::string body = line.substr(0, line.size() - 1);
-    std::optional<std::uint64_t> there;
-    each_line(*bytes, [&](std::size_t at, std::string_view one) {
-      if (one == body) there = hold->begins() + at;
-    });
-    const bool torn = !bytes->empty() && bytes->back() != '\n';
-    posted.begin = there.value_or(hold->file().stat.size + (torn ? 1 : 0));
-    if (there)
-      result.put = Put::already;
-    else
-      result = write(hold->file(), (torn ? "\n" : "") + line, posted);
+  {
+    Hold hold(*this, folder, file, box);
+    if (!hold.held() && !hold.impossible()) return hold.result();
+    if (hold.held()) {
+      const auto bytes = hold.read();
+      if (!bytes) return stopped_here(bytes.error());
+      look_closer(hold.file(), box, *bytes);
+      std::unordered_map<std::string_view, std::uint64_t> there;
+      each_line(*bytes, [&](std::size_t at, std::string_view one) { there.insert_or_assign(one, hold.begins() + at); });
+      if (!bytes->empty() && bytes->back() != '\n') fresh = "\n";  // the line before is torn
+      for (Line& one : lines) {
+        const auto [found, is_new] =
+            there.try_emplace(std::string_view(one.line).substr(0, one.line.size() - 1), hold.file().stat.size + fresh.size());
+        if (is_new) {
+          add(one, hold.file().stat.size);
+        } else {
+          posted.push_back({one.line, found->second, Fate::waiting, box.watched >= 0});
+          one.result.put = Put::already;
+        }
+      }
+      result = fresh.empty() ? PutResult{} : write(hold.file(), fresh);
+    } else {
+      const auto open = files_.open_append(folder, file);
+      if (!open) return stopped_here(open.error());
+      for (Line& one : lines) add(one, open->stat.size);
+      for (Posted& one : posted) one.proven = false;
+      const auto written = files_.append(*open, fresh);
+      result = written.ok() ? PutResult{} : stopped_here(written.error());
+    }
   }
-  if (hold->impossible()) {
-    posted.proven = false;
-    const auto open = files_.open_append(folder, file);
-    if (!open) return leave(stopped_here(open.error()));
-    posted.begin = open->stat.size;
-    const auto written = files_.append(*open, line);
-    result = written.ok() ? PutResult{} : stopped_here(written.error());
-  }
-  hold.reset();
-  if (result.put != Put::done && result.put != Put::already) return leave(std::move(result));
-  if (const auto open = files_.open_update(folder, file); open && result.put == Put::done) {
-    if (const auto synced = files_.sync(*open); !synced.ok()) result = stopped_here(synced.error());
-  }
-  box.lines.insert_or_assign(key, std::move(posted));
+  if (result.put != Put::done) return result;
+  for (std::size_t i = 0; i < lines.size(); ++i) box.lines.insert_or_assign(lines[i].key, std::move(posted[i]));
   return result;
 }
 
-PutResult LinePost::write(const File& file, const std::string& line, Posted& posted) {
-  const auto written = files_.write_at(file, line, file.stat.size);
+PutResult LinePost::write(const File& file, const std::string& lines) {
+  const auto written = files_.write_at(file, lines, file.stat.size);
   if (written.ok()) return {};
   // Half a line would end whoever reads it.
   static_cast<void>(files_.truncate(file, file.stat.size));
-  posted.begin = 0;
   return stopped_here(written.error());
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,15 @@ class LinePost {
   LinePost(FileSystem& files, const Clock& clock, std::unique_ptr<FileWatch> watch, Contention& contention)
       : files_(files), clock_(clock), watch_(std::move(watch)), contention_(contention) {}
 
-  /// Puts the line, its end included, behind what stands in the file; makes the file if there is none. `already` when
-  /// the very line stands there.
-  PutResult post(const Directory& folder, const std::string& file, const schema::MessageKey& key, const std::string& line);
+  /// One line, its end included, that is to be posted; and what came of it.
+  struct Line {
+    schema::MessageKey key;
+    std::string line;
+    PutResult result{};
+  };
+  /// Puts the lines behind what stands in the file, with one write; makes the file if there is none. `already` when the
+  /// very line stands there.
+  void post(const Directory& folder, const std::string& file, std::span<Line> lines);
   /// A line that an earlier process wrote. Its fate is that of a line of which nothing is known but whether it stands
   /// there: when it does not, it is lost once, and after that believed to be read.
   void follow(const std::string& file, const schema::MessageKey& key);
@@ -65,7 +72,9 @@ class LinePost {
   void judge(const Directory& folder, const std::string& file, Box& box);
   void look_closer(const File& file, Box& box, std::string_view bytes);
   void find(const std::string& file, Box& box, std::string_view bytes, const KeyOf& key_of);
-  PutResult write(const File& file, const std::string& line, Posted& posted);
+  /// Of an inbox whose file is there: what stands in the way of all of them, or nothing.
+  PutResult post_behind(const Directory& folder, const std::string& file, Box& box, std::span<Line> lines);
+  PutResult write(const File& file, const std::string& lines);
 
   FileSystem& files_;
   const Clock& clock_;

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "poller/mailbox/maildir/letter.hpp"
+#include "poller/mailbox/letter.hpp"
 #include "schema/ids.hpp"
 
 namespace inbox_poller::poller {
@@ -42,31 +42,72 @@ std::string MaildirMailbox::place_of(const std::string& name) const { return roo
 
 // --- reading
 
+Result<MaildirMailbox::Around> MaildirMailbox::look_around() {
+  for (auto& [name, one] : boxes_) one.just_looked = false;
+  const auto root = root_.open();
+  if (!root) return root.error();
+  FileSystem& files = root_.files();
+  const auto now = root_.clock().steady();
+  if (root->stat.ino != root_seen_.ino || root->stat.mtime_ns != root_seen_.mtime_ns)
+    root_seen_ = {root->stat.ino, root->stat.mtime_ns, now, false};
+  if (!root_seen_.all) {
+    auto names = files.list(*root);
+    if (!names) return names.error();
+    std::sort(names->begin(), names->end());
+    folders_.clear();
+    for (std::string& name : *names) {
+      if (name == "tmp" || name == "tasks") continue;
+      const auto found = files.stat_at(*root, name);
+      if (found && found->kind != FileKind::regular) folders_.push_back({std::move(name), found->kind == FileKind::directory});
+    }
+    root_seen_.all = now - root_seen_.since >= one_tick;
+  }
+  Around around{folders_, {}};
+  for (const Folder& folder : folders_) around.news.push_back(files.stat_at(*root, folder.name + "/new"));
+  return around;
+}
+
+bool MaildirMailbox::has_all_of(Box& box, const FileStat& now) const {
+  if (now.ino != box.seen.ino || now.mtime_ns != box.seen.mtime_ns)
+    box.seen = {now.ino, now.mtime_ns, root_.clock().steady(), false};
+  return box.seen.all && !box.goes_on && !box.left_out;
+}
+
 /// Whether everything that stands there now has been shown; false when the box is missing.
 Result<bool> MaildirMailbox::see(const std::string& name, Box& box) {
   const auto root = root_.open();
   if (!root) return root.error();
   const auto now = root_.files().stat_at(*root, name + "/new");
   if (!now) return now.error();
-  if (now->ino != box.seen.ino || now->mtime_ns != box.seen.mtime_ns)
-    box.seen = {now->ino, now->mtime_ns, root_.clock().steady(), false};
-  return box.seen.all && !box.goes_on && !box.left_out;
+  return has_all_of(box, *now);
+}
+
+Status MaildirMailbox::look(Box& one) {
+  one.looked = root_.clock().steady();
+  Status looked = one.mail.look();
+  one.just_looked = looked.ok();
+  return looked;
 }
 
 Result<std::span<const News>> MaildirMailbox::news() {
   news_.clear();
   if (!std::exchange(tidied_, true) && settings_.writes) {
     root_.clean();
+    around_.reset();
     if (Status made = box(settings_.lead).mail.make(); !made.ok() && !is_gone(made.error())) {
       tidied_ = false;
       return made.error();
     }
   }
-  const auto actors = root_.actors();
-  if (!actors && is_gone(actors.error())) return std::span<const News>{};
-  if (!actors) return actors.error();
-  for (const std::string& name : *actors)
-    if (const auto seen = see(name, box(name)); seen || !is_gone(seen.error())) news_.push_back({name, !seen || !*seen});
+  const auto around = around_ ? *std::exchange(around_, std::nullopt) : look_around();
+  if (!around && is_gone(around.error())) return std::span<const News>{};
+  if (!around) return around.error();
+  for (std::size_t i = 0; i < around->folders.size(); ++i) {
+    const auto& [name, is_directory] = around->folders[i];
+    const auto& now = around->news[i];
+    if (!is_directory || !is_actor_name(name) || (!now && is_gone(now.error()))) continue;
+    news_.push_back({name, !now || !has_all_of(box(name), *now)});
+  }
   return std::span<const News>(news_);
 }
 
@@ -107,15 +148,17 @@ asio::awaitable<Batch> MaildirMailbox::take(std::string name, Reader reader, std
 }
 
 void MaildirMailbox::begin_look(Box& one, Batch& batch) {
-  const auto now = one.looked = root_.clock().steady();
   one.left_out = false;
   one.again.clear();
-  if (Status looked = one.mail.look(); !looked.ok()) {
+  if (Status looked = one.just_looked ? Status(Done{}) : look(one); !looked.ok()) {
     batch.state = BoxState::fault;
     batch.detail = looked.error().message;
     return;
   }
-  std::set<std::string> there;
+  one.just_looked = false;
+  const auto now = root_.clock().steady();
+  const auto now_ms = root_.clock().wall_ms();
+  std::set<std::string_view> there;
   for (const Mail& mail : one.mail.in_order()) there.insert(mail.name);
   const bool watches = one.reader == Reader::observer || one.reader == Reader::beside;
   for (const auto& [file, known] : one.known)
@@ -129,7 +172,7 @@ void MaildirMailbox::begin_look(Box& one, Batch& batch) {
   std::erase_if(one.settled, [&](const auto& file) { return !there.contains(file); });
   std::erase_if(one.first_ms, [&](const auto& first) { return !there.contains(first.first); });
   std::erase_if(one.taken, [&](const auto& taken) { return now - taken.second > resent_within; });
-  for (const std::string& file : there) one.first_ms.try_emplace(file, root_.clock().wall_ms());
+  for (const std::string_view file : there) one.first_ms.try_emplace(std::string(file), now_ms);
   for (const auto& [file, reason] : bad) ++one.bad_looks[file];
   batch.size.entries = batch.size.unread = there.size();
   for (const auto& [file, first] : one.first_ms)
@@ -148,7 +191,7 @@ void MaildirMailbox::show(const std::string& name, Box& one, const Mail& mail, B
     if (!is_errno(open.error(), ENOENT) && !is_errno(open.error(), EAGAIN)) one.mail.pass_over(mail, open.error());
     return;
   }
-  const MessageKey key = key_of(name, mail, open->envelope);
+  const MessageKey key = key_of_letter({settings_.team, name}, open->envelope, mail.id, settings_.lead);
   one.known.try_emplace(mail.name, Known{key, root_.clock().steady()});
   batch.taken.push_back({key, one.bytes.emplace_back(std::move(open->bytes)), false});
   one.shown.push_back({mail, key, owns ? std::optional(*std::move(open)) : std::nullopt, false});
@@ -221,29 +264,7 @@ void MaildirMailbox::rewind(const std::string& name) {
   found->second.seen.all = false;
 }
 
-Result<Decoded> MaildirMailbox::decode(std::string_view bytes) const {
-  const auto letter = schema::Envelope::decode(bytes);
-  if (!letter) return letter.error();
-  auto message = message_of(*letter, settings_.lead);
-  if (!message) return message.error();
-  // A plain text among the usual members. Its file stays in cur/ besides.
-  const bool says_all = letter->text("payload") == message->text && !message->id.empty() &&
-                        letter->has_only({"id", "from", "to", "type", "payload", "ts"});
-  return Decoded{*std::move(message), says_all};
-}
-
-MessageKey MaildirMailbox::key_of(const std::string& name, const Mail& mail, const schema::Envelope& letter) const {
-  const schema::KeyScope scope{settings_.team, name};
-  if (mail.from == settings_.lead) {
-    const schema::Message ours = own_message_of(letter);
-    MessageKey key = schema::make_message_key(scope, ours.from, ours.timestamp, ours.text, 0);
-    if (key.value == mail.id) return key;
-  }
-  // The same id with something else to say is another message.
-  const auto payload = schema::parse_value(letter.raw("payload"));
-  const std::string says = payload ? schema::pretty_ascii(*payload) : std::string(letter.raw("payload"));
-  return schema::make_message_key(scope, mail.from, mail.id, mail.type + '\n' + says, 0);
-}
+Result<Decoded> MaildirMailbox::decode(std::string_view bytes) const { return decode_letter(bytes, settings_.lead); }
 
 std::function<bool(const MessageKey&)> MaildirMailbox::held(const std::string& name) const {
   auto keys = std::make_shared<std::set<MessageKey>>();
@@ -270,8 +291,19 @@ std::set<std::string> MaildirMailbox::ids_in(const std::string& actor, std::init
   return ids;
 }
 
-PutResult MaildirMailbox::post(const std::string& inbox, const schema::Message& message) {
-  if (!MaildirRoot::is_actor(inbox) || inbox == settings_.lead)
+std::vector<PutResult> MaildirMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
+  std::vector<PutResult> results;
+  const auto may_go_on = [&] {
+    const Put last = results.empty() ? Put::done : results.back().put;
+    return last == Put::done || last == Put::already || last == Put::refused;
+  };
+  for (const schema::Message& message : messages)
+    results.push_back(may_go_on() ? post_one(inbox, message) : results.back());
+  return results;
+}
+
+PutResult MaildirMailbox::post_one(const std::string& inbox, const schema::Message& message) {
+  if (!is_actor_name(inbox) || inbox == settings_.lead)
     return {Put::refused, "'" + inbox + "' is no actor's name that we write to (A-Z a-z 0-9 _ -, at most 64)"};
   const MessageKey key = schema::make_message_key({settings_.team, inbox}, message.from, message.timestamp, message.text, 0);
   const auto letter = letter_of(message, inbox, key.value);

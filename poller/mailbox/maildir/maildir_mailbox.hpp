@@ -41,7 +41,8 @@ class MaildirMailbox final : public Mailbox, public Members {
   [[nodiscard]] Contention contention() const override { return {}; }
   [[nodiscard]] std::string place_of(const std::string& box) const override;
 
-  PutResult post(const std::string& inbox, const schema::Message& message) override;
+  using Mailbox::post;
+  std::vector<PutResult> post(const std::string& inbox, std::span<const schema::Message> messages) override;
   void follow(const std::string& inbox, const schema::MessageKey& key) override;
   [[nodiscard]] Fate fate(const std::string& inbox, const schema::MessageKey& key) const override;
   void let_go(const std::string& inbox, const schema::MessageKey& key) override;
@@ -59,6 +60,7 @@ class MaildirMailbox final : public Mailbox, public Members {
                            const std::function<bool(const std::string& owner)>& is_there) override;
 
  private:
+  PutResult post_one(const std::string& inbox, const schema::Message& message);
   /// A folder as it was seen, and since when it looks so. What came within one tick of the file system's clock changes
   /// nothing that could be seen: only a look some time after that has seen all.
   struct Seen {
@@ -83,6 +85,7 @@ class MaildirMailbox final : public Mailbox, public Members {
     Reader reader = Reader::passer_by;
     Seen seen;
     SteadyTime looked{};     // when the look began
+    bool just_looked = false;  // for the roster, in this poll: take() need not do it again
     bool goes_on = false;    // the look has more
     bool left_out = false;   // somebody else of the actor held a letter, or a file cannot be read
     std::vector<Shown> shown;
@@ -102,16 +105,29 @@ class MaildirMailbox final : public Mailbox, public Members {
     bool deletes = false;                          // its owner leaves no trace of what it has read
   };
 
+  struct Folder {
+    std::string name;
+    bool is_directory = false;  // not a link to one: nothing behind a link is read
+  };
+  /// The root's folders, and how the new/ of each looks.
+  struct Around {
+    std::vector<Folder> folders;
+    std::vector<Result<FileStat>> news;  // of the same
+  };
+
   Box& box(const std::string& name);
+  [[nodiscard]] Result<Around> look_around();
+  /// Notes how the box's new/ looks now.
+  [[nodiscard]] bool has_all_of(Box& box, const FileStat& now) const;
   [[nodiscard]] Result<bool> see(const std::string& name, Box& box);
+  Status look(Box& box);
   void begin_look(Box& box, Batch& batch);
   void show(const std::string& name, Box& box, const Mail& mail, Batch& batch);
   void show_bad(const std::string& name, Box& box, std::size_t most, Batch& batch);
   bool consume(Box& box, const Shown& one, Settled& result);
-  [[nodiscard]] schema::MessageKey key_of(const std::string& box, const Mail& mail, const schema::Envelope& letter) const;
   void look_after(const std::string& name, const Box& box);
   [[nodiscard]] std::set<std::string> ids_in(const std::string& actor, std::initializer_list<const char*> folders) const;
-  [[nodiscard]] schema::Roster read_roster();
+  [[nodiscard]] schema::Roster read_roster(const Around& around);
 
   MaildirRoot root_;
   MaildirSettings settings_;
@@ -121,6 +137,9 @@ class MaildirMailbox final : public Mailbox, public Members {
   std::set<std::string> senders_;  // who wrote to the lead and has no folder, perhaps
   std::optional<schema::Roster> roster_;
   RosterCopy copy_;
+  Seen root_seen_;                       // and in it, when it was seen:
+  std::vector<Folder> folders_;          // but those of the queue
+  std::optional<Result<Around>> around_;  // from roster_changed() to the news() of the same poll
   bool tidied_ = false;
 };
 

@@ -17,26 +17,28 @@ bool same_people(const schema::Roster& one, const schema::Roster& other) {
 
 }  // namespace
 
-schema::Roster MaildirMailbox::read_roster() {
+schema::Roster MaildirMailbox::read_roster(const Around& around) {
   schema::Roster roster;
   roster.name = settings_.team;
   roster.lead_agent_id = settings_.lead;
   std::set<std::string> names(settings_.members.begin(), settings_.members.end());
   if (names.empty()) {
-    Box& lead = box(settings_.lead);
-    if (const auto seen = see(settings_.lead, lead); seen && !*seen) static_cast<void>(lead.mail.look());
-    for (const Mail& mail : lead.mail.in_order())
+    for (std::size_t i = 0; i < around.folders.size(); ++i) {
+      if (!around.news[i]) continue;
+      const std::string& name = around.folders[i].name;
+      names.insert(name);
+      if (name != settings_.lead) continue;
+      Box& lead = box(name);
+      if (!has_all_of(lead, *around.news[i])) static_cast<void>(look(lead));
+    }
+    for (const Mail& mail : box(settings_.lead).mail.in_order())
       if (senders_.size() < most_names) senders_.insert(mail.from);
-    names = senders_;
-    if (const auto root = root_.open())
-      if (const auto folders = root_.files().list(*root))
-        for (const std::string& name : *folders)
-          if (name != "tmp" && name != "tasks" && root_.files().stat_at(*root, name + "/new")) names.insert(name);
+    names.insert(senders_.begin(), senders_.end());
   }
   names.erase(settings_.lead);
   names.erase("");
   for (const std::string& name : names) {
-    if (!MaildirRoot::is_actor(name)) {
+    if (!is_actor_name(name)) {
       roster.unserved.push_back(
           {name, "its name is no actor's (A-Z a-z 0-9 _ -, at most 64, no - in front, neither \"tmp\" nor \"tasks\")"});
       continue;
@@ -50,16 +52,17 @@ schema::Roster MaildirMailbox::read_roster() {
 }
 
 bool MaildirMailbox::roster_changed() {
-  if (!roster_ || !root_.open()) return true;
-  return settings_.members.empty() && !same_people(*roster_, read_roster());
+  around_ = look_around();
+  if (!roster_ || !*around_) return true;
+  return settings_.members.empty() && !same_people(*roster_, read_roster(**around_));
 }
 
 Result<schema::Roster> MaildirMailbox::roster() {
   roster_.reset();
-  const auto root = root_.open();
-  if (!root && root.error().code == "root.missing") return Error{"roster.missing", root.error().message};
-  if (!root) return Error{"roster.unreadable", root.error().message};
-  roster_ = read_roster();
+  const auto around = look_around();
+  if (!around && around.error().code == "root.missing") return Error{"roster.missing", around.error().message};
+  if (!around) return Error{"roster.unreadable", around.error().message};
+  roster_ = read_roster(*around);
   return *roster_;
 }
 

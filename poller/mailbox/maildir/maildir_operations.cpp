@@ -20,7 +20,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr std::size_t most_listed = 100;
 constexpr std::string_view offered_once = "offered\n";  // a line for each time
 
 // A hint may be lost, and on some systems there are none: then a folder is listed as often as a message may be late.
@@ -29,18 +28,6 @@ constexpr milliseconds unwatched_pause{15};
 
 // A box of thousands is not listed again for each of them. What is known to be unread goes first.
 constexpr milliseconds fresh_for{100};
-
-Error lost_lease_advice(Error error) {
-  if (error.code == "task.not_held" || error.code == "task.unknown")
-    error.message += "; `box inbox` shows what you hold; `box claim` takes the next one";
-  return error;
-}
-
-template <class T>
-Result<json::object> as_object(const Result<T>& task) {
-  if (!task) return lost_lease_advice(task.error());
-  return task->object();
-}
 
 }  // namespace
 
@@ -57,7 +44,7 @@ Result<std::unique_ptr<MaildirOperations>> MaildirOperations::open(const std::st
                                                                    FileSystem& files, const Clock& clock,
                                                                    asio::any_io_executor executor,
                                                                    TaskSettings settings) {
-  if (Status named = MaildirRoot::require_actor(actor); !named.ok()) return named.error();
+  if (Status named = require_actor_name(actor); !named.ok()) return named.error();
   std::unique_ptr<MaildirOperations> made(
       new MaildirOperations(root, actor, files, clock, std::move(executor), settings));
   if (const Result<Directory> there = made->root_.open(); !there) return there.error();
@@ -74,27 +61,19 @@ Status MaildirOperations::make_box() {
 // --- mail
 
 Result<json::object> MaildirOperations::send(const Letter& letter) {
-  if (Status named = MaildirRoot::require_actor(letter.to); !named.ok()) return named.error();
-  if (letter.type.empty()) return Error{"payload.invalid", "a message needs a type, such as \"handoff\""};
+  if (Status named = require_actor_name(letter.to); !named.ok()) return named.error();
+  if (Status typed = require_type(letter); !typed.ok()) return typed.error();
   Result<Directory> box = root_.folder(letter.to);
   if (!box && is_errno(box.error(), ENOENT) && !letter.to_anybody && letter.to != actor_) {
     const auto actors = root_.actors();
-    std::string known;
-    if (actors)
-      for (const std::string& name : *actors) known += (known.empty() ? "" : ", ") + name;
-    return Error{"actor.unknown", "nobody is called \"" + letter.to + "\" below " + root_.path() +
-                                      ", so nobody would " + "read it; there " +
-                                      (known.empty() ? "is nobody yet" : "are: " + known)};
+    return nobody_called(letter.to, root_.path(), actors ? *actors : std::vector<std::string>());
   }
   if (!box && !is_errno(box.error(), ENOENT)) return box.error();
   if (Status made = make_box(); !made.ok()) return made.error();  // so that there is somewhere to answer to
   const Result<Directory> to = root_.made_folder(letter.to + "/new");
   if (!to) return to.error();
   const MaildirRoot::Fresh fresh = root_.fresh();
-  Envelope message;
-  message.set("id", fresh.id).set("from", actor_).set("to", letter.to).set("type", letter.type);
-  message.set("payload", letter.payload).set_raw("ts", schema::seconds_token(fresh.ns));
-  if (!letter.in_reply_to.empty()) message.set("in_reply_to", letter.in_reply_to);
+  const Envelope message = message_of(actor_, letter, fresh.id, schema::seconds_token(fresh.ns));
   if (Status put = root_.put(*to, fresh.name(), message); !put.ok()) return put.error();
   return message.object();
 }
@@ -234,71 +213,19 @@ void MaildirOperations::give_back(const std::string& ticket) {
   if (offers_.erase(ticket) > 0) wake();
 }
 
-// --- tasks
-
-Result<json::object> MaildirOperations::post(const std::string& type, const json::value& payload) {
-  return post(type, payload, std::nullopt);
-}
-
-Result<json::object> MaildirOperations::post(const std::string& type, const json::value& payload,
-                                             std::optional<double> priority) {
-  return as_object(tasks_.post(actor_, type.empty() ? "task" : type, payload, priority));
-}
-
-Result<std::optional<json::object>> MaildirOperations::claim(const std::optional<std::string>& type,
-                                                             milliseconds lease) {
-  const auto claimed = tasks_.claim(actor_, type, lease);
-  if (!claimed) return claimed.error();
-  if (!*claimed) return std::optional<json::object>();
-  return std::optional((*claimed)->object());
-}
-
-Result<json::object> MaildirOperations::complete(const std::string& task, const json::value& result) {
-  const auto id = tasks_.whole_id(task, actor_);
-  return as_object(id ? tasks_.complete(actor_, *id, result) : Result<Envelope>(id.error()));
-}
-
-Result<json::object> MaildirOperations::heartbeat(const std::string& task, milliseconds lease) {
-  const auto id = tasks_.whole_id(task, actor_);
-  return as_object(id ? tasks_.heartbeat(actor_, *id, lease) : Result<Envelope>(id.error()));
-}
-
-Result<json::object> MaildirOperations::abandon(const std::string& task, const std::string& reason) {
-  const auto id = tasks_.whole_id(task, actor_);
-  return as_object(id ? tasks_.abandon(actor_, *id, reason) : Result<Envelope>(id.error()));
-}
-
-Result<std::vector<json::object>> MaildirOperations::sweep() {
-  const auto gone = tasks_.sweep();
-  if (!gone) return gone.error();
-  std::vector<json::object> objects;
-  for (const TaskFile& one : *gone) objects.push_back(one.task.object());
-  return objects;
-}
-
 Result<json::object> MaildirOperations::inbox() {
   if (Status looked = mail_.look(); !looked.ok()) return looked.error();
   const auto counts = tasks_.counts();
   if (!counts) return counts.error();
   const auto mine = tasks_.held_by(actor_, most_listed);
   if (!mine) return mine.error();
-  json::array messages;
-  for (const Mail& mail : mail_.in_order()) {
-    if (messages.size() == most_listed) break;
-    messages.push_back({{"id", mail.id}, {"from", mail.from}, {"type", mail.type}, {"ts", mail.ts}});
-  }
+  std::vector<ListedMessage> messages;
+  for (const Mail& mail : mail_.in_order())
+    if (messages.size() < most_listed) messages.push_back({mail.id, mail.from, mail.type, mail.ts});
   json::array unreadable;
   for (const auto& [name, reason] : mail_.unreadable())
     if (unreadable.size() < most_listed) unreadable.push_back({{"file", name}, {"reason", reason}});
-  json::object answer{{"actor", actor_},
-                      {"unread", mail_.in_order().size()},
-                      {"messages", std::move(messages)},
-                      {"tasks",
-                       {{"open", counts->open},
-                        {"claimed", counts->claimed},
-                        {"done", counts->done},
-                        {"dead", counts->dead},
-                        {"mine", json::array(mine->begin(), mine->end())}}}};
+  json::object answer = inbox_answer(actor_, mail_.in_order().size(), messages, *counts, *mine);
   if (!unreadable.empty()) answer["unreadable"] = std::move(unreadable);
   return answer;
 }

@@ -19,7 +19,7 @@
 
 namespace inbox_poller::poller {
 
-class MaildirOperations final : public Operations {
+class MaildirOperations final : public SharedBox {
  public:
   /// "name.invalid", "root.missing", "dir.untrusted". Nothing is written yet: the actor's mailbox is made when it
   /// receives or sends.
@@ -35,17 +35,9 @@ class MaildirOperations final : public Operations {
   Status acknowledge(const std::string& ticket) override;
   void give_back(const std::string& ticket) override;
 
-  Result<Task> post(const std::string& type, const boost::json::value& payload) override;
-  Result<Task> post(const std::string& type, const boost::json::value& payload, std::optional<double> priority);
-  Result<std::optional<Task>> claim(const std::optional<std::string>& type, std::chrono::milliseconds lease) override;
-  Result<Task> complete(const std::string& task, const boost::json::value& result) override;
-  Result<Task> heartbeat(const std::string& task, std::chrono::milliseconds lease) override;
-  Result<Task> abandon(const std::string& task, const std::string& reason) override;
-  Result<std::vector<Task>> sweep() override;
   Result<boost::json::object> inbox() override;
 
-  /// For `inbox-poller tasks`.
-  [[nodiscard]] TaskQueue& tasks() { return tasks_; }
+  [[nodiscard]] TaskQueue& tasks() override { return tasks_; }
 
  private:
   MaildirOperations(const std::string& root, std::string actor, FileSystem& files, const Clock& clock,

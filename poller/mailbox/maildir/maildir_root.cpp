@@ -4,9 +4,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <random>
 
-#include "schema/ids.hpp"
+#include "poller/mailbox/envelopes.hpp"
 
 namespace inbox_poller::poller {
 
@@ -19,31 +18,9 @@ constexpr std::string_view our_offer = ".offer-";
 constexpr std::int64_t a_day_ns = 24LL * 3600 * 1'000'000'000;
 constexpr std::int64_t an_offer_ns = 30 * a_day_ns;  // its message may still stand there, and is a repeat then
 
-std::string random_hex() {
-  static thread_local std::random_device source;
-  std::string text;
-  for (int i = 0; i < 4; ++i) {
-    std::array<char, 9> part;
-    std::snprintf(part.data(), part.size(), "%08x", static_cast<unsigned>(source()));
-    text += part.data();
-  }
-  return text;
-}
-
 bool is_message_name(std::string_view name) { return name.ends_with(".json") && !name.starts_with('.'); }
 
 }  // namespace
-
-bool MaildirRoot::is_actor(std::string_view name) {
-  return schema::is_valid_name(name) && name != "tmp" && name != "tasks";
-}
-
-Status MaildirRoot::require_actor(std::string_view name) {
-  if (is_actor(name)) return Done{};
-  return Error{"name.invalid", "\"" + std::string(name) +
-                                   "\" is no actor's name: A-Z a-z 0-9 _ -, at most 64, and neither \"tmp\" nor "
-                                   "\"tasks\", which are folders of the queue"};
-}
 
 Result<Directory> MaildirRoot::open() const {
   Result<Directory> root = files_.open_dir(absolute, path_);
@@ -91,7 +68,7 @@ Result<std::vector<std::string>> MaildirRoot::actors() const {
   auto found = files_.list(*root);
   if (!found) return found;
   std::erase_if(*found, [&](const std::string& name) {
-    if (!is_actor(name)) return true;
+    if (!is_actor_name(name)) return true;
     const Result<FileStat> stat = files_.stat_at(*root, name);
     return !stat || stat->kind != FileKind::directory;
   });
@@ -107,7 +84,7 @@ std::string MaildirRoot::Fresh::name() const {
 
 MaildirRoot::Fresh MaildirRoot::fresh() const {
   last_ns_ = std::max(clock_.system_ns(), last_ns_ + 1);
-  return {last_ns_, random_hex()};
+  return {last_ns_, fresh_id()};
 }
 
 Status MaildirRoot::require_size(const File& file) {
@@ -129,12 +106,8 @@ Result<Letterfile> MaildirRoot::read(const Directory& at, const std::string& nam
 
 Result<std::string> MaildirRoot::stage(const Directory& tmp, const schema::Envelope& envelope) const {
   const std::string bytes = envelope.encode();
-  if (bytes.size() > most_bytes)
-    return Error{"payload.too_large", "that makes " + std::to_string(bytes.size()) + " bytes, at most " +
-                                          std::to_string(most_bytes) +
-                                          " can be written; put it into a file and send "
-                                          "its path"};
-  const std::string name = std::string(our_tmp) + random_hex() + ".tmp";
+  if (Status fits = require_size_of(bytes); !fits.ok()) return fits.error();
+  const std::string name = std::string(our_tmp) + fresh_id() + ".tmp";
   if (Status written = create_durable(files_, tmp, name, bytes, file_mode); !written.ok()) return written.error();
   return name;
 }
@@ -197,7 +170,7 @@ Result<std::string> MaildirRoot::set_aside(const Directory& from, const std::str
   Status moved = move(from, name, to, as);
   if (moved.ok()) return as;
   if (!is_errno(moved.error(), EEXIST) && !is_errno(moved.error(), ENAMETOOLONG)) return moved.error();
-  const std::string other = as.substr(0, std::min<std::size_t>(as.size() - 5, 150)) + '.' + random_hex() + ".json";
+  const std::string other = as.substr(0, std::min<std::size_t>(as.size() - 5, 150)) + '.' + fresh_id() + ".json";
   moved = move(from, name, to, other);
   if (!moved.ok()) return moved.error();
   return other;
@@ -209,7 +182,7 @@ void MaildirRoot::keep_strange(const Directory& tmp, const std::string& staged, 
                                bool certain) const {
   const Result<Directory> dead = certain ? made_folder("tasks/dead") : io_error(EIO, "keeping", name);
   if (dead && set_aside(tmp, staged, *dead, "dead-" + name).ok()) return;
-  (void)files_.move(tmp, staged, tmp, "strange-" + random_hex() + ".json", Onto::nothing);  // never cleaned away
+  (void)files_.move(tmp, staged, tmp, "strange-" + fresh_id() + ".json", Onto::nothing);  // never cleaned away
 }
 
 void MaildirRoot::clean() const {

@@ -13,6 +13,7 @@
 
 #include "poller/clock.hpp"
 #include "poller/filesystem.hpp"
+#include "poller/mailbox/envelopes.hpp"
 #include "schema/envelope.hpp"
 
 namespace inbox_poller::poller {
@@ -26,7 +27,7 @@ struct Letterfile {
 class MaildirRoot {
  public:
   /// A message or task over so many bytes is neither written nor read.
-  static constexpr std::size_t most_bytes = 4 * 1024 * 1024;
+  static constexpr std::size_t most_bytes = most_envelope_bytes;
 
   MaildirRoot(FileSystem& files, const Clock& clock, std::string path)
       : files_(files), clock_(clock), path_(std::move(path)) {}
@@ -35,10 +36,6 @@ class MaildirRoot {
   [[nodiscard]] FileSystem& files() const { return files_; }
   [[nodiscard]] const Clock& clock() const { return clock_; }
 
-  /// True for what an actor may be called: a valid name that no other folder of the root has.
-  static bool is_actor(std::string_view name);
-  /// "name.invalid", with what a name may be.
-  static Status require_actor(std::string_view name);
   /// All folders of actors, sorted.
   [[nodiscard]] Result<std::vector<std::string>> actors() const;
 

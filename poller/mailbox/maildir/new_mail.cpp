@@ -28,16 +28,16 @@ Status NewMail::make() {
 Status NewMail::look() {
   const auto names = root_.names(actor_ + "/new");
   if (!names) return names.error();
-  const std::set<std::string> there(names->begin(), names->end());
-  const auto is_gone = [&](const auto& one) { return !there.contains(one.first); };
-  std::erase_if(order_, [&](const Mail& mail) { return !there.contains(mail.name); });
+  const auto is_there = [&](const std::string& name) { return std::binary_search(names->begin(), names->end(), name); };
+  const auto is_gone = [&](const auto& one) { return !is_there(one.first); };
+  std::erase_if(order_, [&](const Mail& mail) { return !is_there(mail.name); });
   std::erase_if(known_, is_gone);
   std::erase_if(unread_, is_gone);
   std::erase_if(reasons_, is_gone);
   rest();  // somebody may have made them anew
-  if (there.empty()) return Done{};
+  if (names->empty()) return Done{};
   if (Status opened = open_new(); !opened.ok()) return opened;
-  for (const std::string& name : there)
+  for (const std::string& name : *names)
     if (!known_.contains(name)) read(*new_, name);
   return Done{};
 }

@@ -2,11 +2,7 @@
 
 #include <cerrno>
 
-#include "handlers/task_lease.hpp"
-
 namespace inbox_poller::poller {
-
-using schema::Envelope;
 
 namespace {
 
@@ -36,7 +32,7 @@ std::pair<std::string, std::string> parts_of_begun(std::string_view name) {
   name.remove_prefix(begun_prefix.size());
   const std::size_t dot = name.find('.');
   const std::string holder(name.substr(0, dot));
-  if (dot == std::string_view::npos || !MaildirRoot::is_actor(holder) || dot + 1 == name.size()) return {};
+  if (dot == std::string_view::npos || !is_actor_name(holder) || dot + 1 == name.size()) return {};
   return {holder, std::string(name.substr(dot + 1))};
 }
 
@@ -51,17 +47,5 @@ Result<Directory> locked_tasks(const MaildirRoot& root) {
   if (Status locked = root.files().lock(tasks->fd, tasks->path); !locked.ok()) return locked.error();
   return tasks;
 }
-
-void give_back(Envelope& task, const std::string& reason, unsigned max_attempts, const std::string& now) {
-  const bool counted = task.raw("counted_at") == task.raw("claimed_at") && !task.raw("claimed_at").empty();
-  const long long attempts = handlers::attempts_so_far(task.number("attempts"), counted);
-  for (const char* field : {"owner", "claimed_at", "counted_at", "lease_expires_at"}) task.drop(field);
-  task.set("attempts", attempts).set("status", "open");
-  if (attempts < static_cast<long long>(max_attempts)) return;
-  task.set("status", "dead").set_raw("dead_at", now);
-  task.set("dead_reason", "handed out " + std::to_string(attempts) + " times and not done; at last " + reason);
-}
-
-std::string by(const std::string& name) { return name.empty() ? std::string() : ", by " + name; }
 
 }  // namespace inbox_poller::poller

@@ -23,10 +23,4 @@ std::string original_name(const std::string& name);
 /// All of tasks/, for one sweep at a time; "io.EAGAIN" while another process of ours has it.
 Result<Directory> locked_tasks(const MaildirRoot&);
 
-/// Takes its holder's fields out; status "open", or "dead" with this reason after so many attempts.
-void give_back(schema::Envelope&, const std::string& reason, unsigned max_attempts, const std::string& now);
-
-/// " by NAME", or nothing.
-std::string by(const std::string& name);
-
 }  // namespace inbox_poller::poller

@@ -6,7 +6,6 @@
 #include <set>
 #include <tuple>
 
-#include "handlers/task_lease.hpp"
 #include "poller/mailbox/maildir/task_files.hpp"
 
 namespace inbox_poller::poller {
@@ -30,10 +29,7 @@ Result<Envelope> TaskQueue::post(const std::string& actor, const std::string& ty
   const Result<Directory> open = root_.made_folder(task_folder(TaskPlace::open));
   if (!open) return open.error();
   const MaildirRoot::Fresh fresh = root_.fresh();
-  Envelope task;
-  task.set("id", fresh.id).set("from", actor).set("type", type).set("payload", payload).set("status", "open");
-  task.set_raw("ts", schema::seconds_token(fresh.ns));
-  if (priority) task.set("priority", *priority);
+  Envelope task = open_task(actor, type, payload, priority, fresh.id, schema::seconds_token(fresh.ns));
   if (Status put = root_.put(*open, fresh.name(), task); !put.ok()) return put.error();
   return task;
 }
@@ -105,10 +101,7 @@ Result<std::optional<Envelope>> TaskQueue::claim_one(const std::string& actor, c
       return std::optional<Envelope>();
     }
     Envelope task = file->envelope;
-    const std::string now = root_.seconds_now();
-    task.set("status", "claimed").set("owner", actor).set_raw("claimed_at", now).set_raw("counted_at", now);
-    task.set_raw("lease_expires_at", lease_end(lease));
-    task.set("attempts", handlers::attempts_so_far(task.number("attempts"), false));
+    write_claim(task, actor, root_.seconds_now(), lease_end(lease));
     const auto changed = root_.change(*mine, name, *file, task);
     if (changed) {
       if (Status kept = root_.files().sync_dir(*open); !kept.ok()) return kept.error();
@@ -148,19 +141,7 @@ Result<std::optional<TaskQueue::Held>> TaskQueue::held(const std::string& actor,
 Error TaskQueue::not_held(const std::string& actor, const std::string& id) const {
   const Result<TaskFile> found = find(id);
   if (!found) return found.error();
-  const Envelope& task = found->task;
-  switch (found->place) {
-    case TaskPlace::done: return {"task.done", "task " + id + " is done" + by(task.text("owner"))};
-    case TaskPlace::claimed:
-      if (found->holder == actor) break;
-      return {"task.not_held", "task " + id + " is held by " + found->holder + ", not by " + actor};
-    case TaskPlace::dead:
-      return {"task.not_held", "task " + id + " is among the dead letters: " + task.text("dead_reason")};
-    case TaskPlace::open:
-    case TaskPlace::given_back:
-      return {"task.not_held", "task " + id + " is not held by " + actor + " (any more): it can be claimed again"};
-  }
-  return {"task.not_held", "task " + id + " changed its holder at this moment; ask again"};
+  return not_held_by(actor, id, *found);
 }
 
 Result<Envelope> TaskQueue::heartbeat(const std::string& actor, const std::string& id, milliseconds lease) {
@@ -198,7 +179,7 @@ Result<Envelope> TaskQueue::complete(const std::string& actor, const std::string
     const bool written = task.text("status") == "done";
     std::uint64_t ino = (*mine)->file.stat.ino;
     if (!written) {
-      task.set("status", "done").set("result", result).set_raw("completed_at", root_.seconds_now());
+      write_result(task, result, root_.seconds_now());
       const auto changed = root_.change((*mine)->folder, (*mine)->name, (*mine)->file, task);
       if (!changed && is_errno(changed.error(), ENOENT)) continue;
       if (!changed) return changed.error();
@@ -264,12 +245,9 @@ Result<std::string> TaskQueue::move_task(const Directory& from, const std::strin
 Error TaskQueue::keep_late(const std::string& actor, const std::string& id, const boost::json::value& result) {
   Error error = not_held(actor, id);
   const Result<TaskFile> found = find(id);
-  Envelope letter = found ? found->task : Envelope().set("id", id);
-  const MaildirRoot::Fresh fresh = root_.fresh();
-  const std::string name = "late-" + fresh.name();
-  letter.set("status", "late").set("result", result).set("completed_by", actor);
-  letter.set_raw("completed_at", root_.seconds_now()).set_raw("dead_at", root_.seconds_now());
-  letter.set("dead_reason", "a result of " + actor + " that came too late: " + error.message);
+  const Envelope letter = late_result(found ? found->task : Envelope().set("id", id), actor, result, error.message,
+                                      root_.seconds_now());
+  const std::string name = "late-" + root_.fresh().name();
   const Result<Directory> dead = root_.made_folder(task_folder(TaskPlace::dead));
   if (Status put = dead ? root_.put(*dead, name, letter) : Status(dead.error()); !put.ok())
     return {put.error().code, error.message + "; the result could NOT be kept: " + put.error().message};
@@ -284,8 +262,7 @@ Result<Envelope> TaskQueue::abandon(const std::string& actor, const std::string&
     if (!*mine) break;
     Envelope task = (*mine)->file.envelope;
     if (task.text("status") == "done") return Error{"task.done", "task " + id + " is done already"};
-    task.set("abandoned_by", actor).set("abandoned_reason", reason).set_raw("abandoned_at", root_.seconds_now());
-    give_back(task, "abandoned by " + actor + ": " + reason, settings_.max_attempts, root_.seconds_now());
+    write_abandoned(task, actor, reason, settings_.max_attempts, root_.seconds_now());
     const auto changed = root_.change((*mine)->folder, (*mine)->name, (*mine)->file, task);
     if (!changed && is_errno(changed.error(), ENOENT)) continue;
     if (!changed) return changed.error();
@@ -297,7 +274,7 @@ Result<Envelope> TaskQueue::abandon(const std::string& actor, const std::string&
   return not_held(actor, id);
 }
 
-/// Moves what give_back() has written to where it belongs.
+/// Moves what was written to be given back to where it belongs.
 Result<TaskFile> TaskQueue::let_go(const Directory& folder, const std::string& name, Envelope task) const {
   const TaskPlace place = task.text("status") == "dead" ? TaskPlace::dead : TaskPlace::open;
   const std::string target = place == TaskPlace::open ? original_name(name) : "dead-" + original_name(name);

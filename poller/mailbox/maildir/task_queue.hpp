@@ -12,67 +12,42 @@
 #include <utility>
 #include <vector>
 
-#include "poller/mailbox/coordination.hpp"
+#include "poller/mailbox/envelopes.hpp"
 #include "poller/mailbox/maildir/id_index.hpp"
 #include "poller/mailbox/maildir/maildir_root.hpp"
 
 namespace inbox_poller::poller {
 
-struct TaskSettings {
-  std::chrono::milliseconds default_lease = std::chrono::seconds(120);
-  unsigned max_attempts = 3;  // handed out so often and not done: dead
-};
-
-enum class TaskPlace { open, claimed, done, dead, given_back };  // given_back: on its way from claimed to open
-
-/// A task, and where it stands.
-struct TaskFile {
-  TaskPlace place = TaskPlace::open;
-  std::string holder;  // the folder of whoever has claimed it
-  std::string name;    // of its file
-  schema::Envelope task;
-};
-
-class TaskQueue {
+class TaskQueue final : public Tasks {
  public:
-  using Task = schema::Envelope;
-
   TaskQueue(const MaildirRoot& root, TaskSettings settings)
       : root_(root), settings_(settings), done_(root, "tasks/done") {}
 
-  /// Higher priorities first, then the oldest.
   Result<Task> post(const std::string& actor, const std::string& type, const boost::json::value& payload,
-                    std::optional<double> priority);
+                    std::optional<double> priority) override;
   Result<std::optional<Task>> claim(const std::string& actor, const std::optional<std::string>& type,
-                                    std::chrono::milliseconds lease);
-  /// "task.done", "task.not_held": the result is kept among the dead letters, and the text says where. "task.unknown":
-  /// no task ever had that id, and nothing is kept.
-  Result<Task> complete(const std::string& actor, const std::string& id, const boost::json::value& result);
-  Result<Task> heartbeat(const std::string& actor, const std::string& id, std::chrono::milliseconds lease);
-  Result<Task> abandon(const std::string& actor, const std::string& id, const std::string& reason);
+                                    std::chrono::milliseconds lease) override;
+  Result<Task> complete(const std::string& actor, const std::string& id, const boost::json::value& result) override;
+  Result<Task> heartbeat(const std::string& actor, const std::string& id, std::chrono::milliseconds lease) override;
+  Result<Task> abandon(const std::string& actor, const std::string& id, const std::string& reason) override;
 
   /// One look: begins to give back what is over, ends what was begun two seconds ago or earlier. Those that it gave
   /// back or put among the dead letters. Nothing while another process of ours is at it.
-  Result<std::vector<TaskFile>> sweep();
+  Result<std::vector<TaskFile>> sweep() override;
   /// What the last sweep could not look at, file by file; the others went on.
-  [[nodiscard]] const std::vector<Error>& troubles() const { return troubles_; }
+  [[nodiscard]] const std::vector<Error>& troubles() const override { return troubles_; }
   /// True when the last sweep left something begun.
-  [[nodiscard]] bool has_begun() const { return !begun_.empty(); }
+  [[nodiscard]] bool has_begun() const override { return !begun_.empty(); }
 
   Result<TaskCounts> counts() const;
   /// The ids that this actor holds, at most so many.
   Result<std::vector<std::string>> held_by(const std::string& actor, std::size_t most) const;
-  /// All that can be read, in order of place and name.
-  Result<std::vector<TaskFile>> all() const;
+  [[nodiscard]] Result<std::vector<TaskFile>> all() const override;
   /// "task.unknown" when it stands nowhere.
   Result<TaskFile> find(const std::string& id) const;
-  /// The id that begins so, of the one task that it can mean; late results count only when no task does. "box.usage"
-  /// when there are several or nothing is said, "task.unknown".
-  Result<std::string> whole_id(const std::string& beginning) const;
-  /// The same for what an actor says of a task: what it holds under just this id is meant.
-  Result<std::string> whole_id(const std::string& beginning, const std::string& actor) const;
-  /// From the dead letters back to where it can be claimed.
-  Result<Task> requeue(const std::string& id);
+  [[nodiscard]] Result<std::string> whole_id(const std::string& beginning) const override;
+  [[nodiscard]] Result<std::string> whole_id(const std::string& beginning, const std::string& actor) const override;
+  Result<Task> requeue(const std::string& id) override;
 
  private:
   struct Waiting {  // an open task, without its payload

@@ -73,7 +73,7 @@ Result<std::vector<std::string>> TaskQueue::holders() const {
   if (!found) return found;
   std::erase_if(*found, [&](const std::string& name) {
     const Result<FileStat> stat = root_.files().stat_at(*claimed, name);
-    return !MaildirRoot::is_actor(name) || !stat || stat->kind != FileKind::directory;
+    return !is_actor_name(name) || !stat || stat->kind != FileKind::directory;
   });
   std::sort(found->begin(), found->end());
   return found;
@@ -155,9 +155,7 @@ Status TaskQueue::end_one(const Directory& tmp, const std::string& name, std::ve
     const auto moved = move_task(tmp, name, *to, original, task);
     return moved ? Status(Done{}) : Status(moved.error());
   }
-  const std::string owner = task.text("owner");
-  task.set("swept_from", owner.empty() ? holder : owner).set_raw("swept_at", root_.seconds_now());
-  give_back(task, "the lease of " + task.text("swept_from") + " ran out", settings_.max_attempts, root_.seconds_now());
+  write_swept(task, holder, settings_.max_attempts, root_.seconds_now());
   const auto changed = root_.change(tmp, name, *file, task);
   if (!changed) return changed.error();
   Result<TaskFile> left = let_go(tmp, name, std::move(task));
@@ -255,17 +253,8 @@ Result<std::vector<TaskFile>> TaskQueue::all() const {
 Result<TaskFile> TaskQueue::find(const std::string& id) const {
   const auto tasks = all();
   if (!tasks) return tasks.error();
-  // Of a task that stands in several places: done is done, a result that came late is no task.
-  const auto weight = [](const TaskFile& one) {
-    return one.task.text("status") == "late" ? 0
-           : one.place == TaskPlace::done    ? 3
-           : one.place == TaskPlace::claimed ? 2
-                                             : 1;
-  };
-  const TaskFile* best = nullptr;
-  for (const TaskFile& one : *tasks)
-    if (schema::identity_of(one.task) == id && (best == nullptr || weight(one) > weight(*best))) best = &one;
-  if (best == nullptr) return Error{"task.unknown", "there is no task " + id + " below " + root_.path() + "/tasks"};
+  const TaskFile* const best = best_of(*tasks, id);
+  if (best == nullptr) return no_task(id, root_.path() + "/tasks");
   return *best;
 }
 
@@ -273,18 +262,7 @@ Result<std::string> TaskQueue::whole_id(const std::string& beginning) const {
   if (beginning.empty()) return Error{"box.usage", "which task? Name its id, or how that begins"};
   const auto tasks = all();
   if (!tasks) return tasks.error();
-  for (const bool late : {false, true}) {
-    std::set<std::string> found;
-    for (const TaskFile& one : *tasks)
-      if (const std::string id = schema::identity_of(one.task);
-          id.starts_with(beginning) && (one.task.text("status") == "late") == late)
-        found.insert(id);
-    if (found.contains(beginning) || found.size() == 1) return *found.begin();  // the shortest is the first
-    if (found.size() > 1)
-      return Error{"box.usage", "several tasks begin with " + beginning + ": " + *found.begin() + ", " +
-                                    *std::next(found.begin()) + "; say more of it"};
-  }
-  return Error{"task.unknown", "there is no task " + beginning + " below " + root_.path() + "/tasks"};
+  return whole_id_among(*tasks, beginning, root_.path() + "/tasks");
 }
 
 Result<std::string> TaskQueue::whole_id(const std::string& beginning, const std::string& actor) const {
@@ -298,9 +276,7 @@ Result<std::string> TaskQueue::whole_id(const std::string& beginning, const std:
 Result<Envelope> TaskQueue::requeue(const std::string& id) {
   const Result<TaskFile> found = find(id);
   if (!found) return found.error();
-  if (found->place != TaskPlace::dead || found->task.text("status") == "late")
-    return Error{"task.not_dead", "task " + id + " is not among the dead letters that can be claimed again" +
-                                      (found->task.text("status") == "late" ? ": that is a late result" : "")};
+  if (Status dead = require_dead(*found, id); !dead.ok()) return dead.error();
   if (found->task.text("id").empty() && !found->task.raw("file").empty())
     return Error{"task.not_dead", "that is no task but the reason why tasks/dead/" + found->task.text("file") +
                                       " stands there; mend that file and move it to tasks/open"};
@@ -309,8 +285,7 @@ Result<Envelope> TaskQueue::requeue(const std::string& id) {
   const Result<Letterfile> file = root_.read(*dead, found->name);
   if (!file) return file.error();
   Envelope task = file->envelope;
-  for (const char* field : {"dead_reason", "dead_at", "attempts"}) task.drop(field);
-  task.set("status", "open").set_raw("requeued_at", root_.seconds_now());
+  write_requeued(task, root_.seconds_now());
   const auto changed = root_.change(*dead, found->name, *file, task);
   if (!changed) return changed.error();
   const Result<Directory> open = root_.made_folder(task_folder(TaskPlace::open));

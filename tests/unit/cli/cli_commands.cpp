@@ -50,7 +50,7 @@ TEST_CASE("every command has a help with an example and the exit codes") {
     CHECK(has(outcome.out, "Exit codes:"));
   }
   for (const char* command : {"install", "uninstall", "wait", "worker"})
-    CHECK(has(run_cli(dir, {"hook", command, "--help"}).out, "(a command line with `hook`: 1)"));
+    CHECK(has(run_cli(dir, {"hook", command, "--help"}).out, "(with `hook`, or no word at all: 1)"));
   const std::string version = run_cli(dir, {"--version"}).out;
   CHECK(version.starts_with("inbox-poller " INBOX_POLLER_VERSION "\ncommit "));
   for (const char* library : {"Boost 1.", "SQLite 3.", "OpenSSL 3.", "spdlog 1.", "toml++ 3.", "CLI11 2."})
@@ -163,17 +163,17 @@ TEST_CASE("words become requests") {
       {{"status"}, R"({"verb":"status"})"},
       {{"status", "--team", "demo"}, R"({"verb":"status","team":"demo"})"},
       {{"--team", "demo", "pending"}, R"({"verb":"pending","team":"demo"})"},
-      {{"approve", "perm-1"}, R"({"verb":"approve","id":"perm-1","by":"carol"})"},
+      {{"approve", "perm-1"}, R"({"verb":"approve","ids":["perm-1"],"by":"carol"})"},
       {{"approve", "perm-1", "--always", "--mode", "acceptEdits", "--input", "{\"a\":1}", "--note", "n"},
-       R"({"verb":"approve","id":"perm-1","by":"carol","always":true,"mode":"acceptEdits","input":"{\"a\":1}","note":"n"})"},
-      {{"deny", "perm-1", "--reason", "no"}, R"({"verb":"deny","id":"perm-1","by":"carol","reason":"no"})"},
-      {{"approve", "perm-1", "--by", "team-lead"}, R"({"verb":"approve","id":"perm-1","by":"team-lead"})"},
+       R"({"verb":"approve","ids":["perm-1"],"by":"carol","always":true,"mode":"acceptEdits","input":"{\"a\":1}","note":"n"})"},
+      {{"deny", "perm-1", "--reason", "no"}, R"({"verb":"deny","ids":["perm-1"],"by":"carol","reason":"no"})"},
+      {{"approve", "perm-1", "--by", "team-lead"}, R"({"verb":"approve","ids":["perm-1"],"by":"team-lead"})"},
       {{"deny", "perm-1", "--by", "team-lead", "--reason", "no"},
-       R"({"verb":"deny","id":"perm-1","by":"team-lead","reason":"no"})"},
+       R"({"verb":"deny","ids":["perm-1"],"by":"team-lead","reason":"no"})"},
       {{"send", "alice", "hello there", "--summary", "s"},
-       R"({"verb":"send","to":"alice","text":"hello there","summary":"s"})"},
-      {{"send", "alice", "-"}, "{\"verb\":\"send\",\"to\":\"alice\",\"text\":\"from\\nstdin\\n\"}"},
-      {{"send", "alice", "--", "--dash"}, R"({"verb":"send","to":"alice","text":"--dash"})"},
+       R"({"verb":"send","member":"alice","text":"hello there","summary":"s"})"},
+      {{"send", "alice", "-"}, "{\"verb\":\"send\",\"member\":\"alice\",\"text\":\"from\\nstdin\\n\"}"},
+      {{"send", "alice", "--", "--dash"}, R"({"verb":"send","member":"alice","text":"--dash"})"},
       {{"broadcast", "all"}, R"({"verb":"broadcast","text":"all"})"},
       {{"lead"}, R"({"verb":"lead"})"},
       {{"lead", "busy", "--for", "10min"}, R"({"verb":"lead","state":"busy","for_ms":600000})"},
@@ -190,7 +190,8 @@ TEST_CASE("words become requests") {
       {{"allow", "Edit", "--directory", "/repo"}, R"({"verb":"allow","rule":"Edit","by":"carol","directory":"/repo"})"},
       {{"revoke", "Edit"}, R"({"verb":"revoke","rule":"Edit","by":"carol"})"},
       {{"rules", "--team", "demo"}, R"({"verb":"rules","team":"demo"})"},
-      {{"decisions", "--limit", "3", "--asker", "ann"}, R"({"verb":"decisions","limit":3,"asker":"ann"})"},
+      {{"decisions", "--limit", "3", "--member", "ann"}, R"({"verb":"decisions","limit":3,"member":"ann"})"},
+      {{"decisions", "--asker", "ann"}, R"({"verb":"decisions","limit":50,"member":"ann"})"},
       {{"reload"}, R"({"verb":"reload"})"},
       {{"resume", "--team", "demo"}, R"({"verb":"resume","team":"demo"})"}};
   for (auto [words, request] : cases) {

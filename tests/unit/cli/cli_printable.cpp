@@ -52,6 +52,15 @@ TEST_CASE("a word for the shell is one word") {
   CHECK(shell_word("it's") == "'it'\\''s'");
 }
 
+TEST_CASE("a time in a narrow column leaves out what is the same as now") {
+  constexpr long long day = 86'400'000;
+  const long long then = 1'770'465'600'000;  // 2026-02-07, noon in Greenwich; far from the turn of a year in every zone
+  const std::string whole = time_text(then);
+  CHECK(brief_time_text(then, then) == whole.substr(11));
+  CHECK(brief_time_text(then, then + 2 * day) == whole.substr(5, 11));
+  CHECK(brief_time_text(then, then + 400 * day) == whole.substr(0, 10));
+}
+
 TEST_CASE("spans of time are told in at most two units") {
   CHECK(span_text(-5) == "0s");
   CHECK(span_text(12'345) == "12s");

@@ -57,5 +57,26 @@ TEST_CASE("a mistyped command is a wrong command line, and the nearest name is s
   CHECK(has(told({"inbox"}, 2), "a command is missing behind \"inbox\""));
   CHECK(has(told({"--json"}, 2), "a command is missing"));
   CHECK(has(told({"hook", "instal"}, 1), "did you mean \"hook install\"?"));  // 2 would stop its client
-  CHECK(has(told({"status", "--wach"}, 2), "--wach"));                        // an option is not a command
+  CHECK(has(told({"status", "--wach"}, 2), "there is no option --wach; did you mean \"--watch\"?"));
+  CHECK(has(told({"status", "--wach"}, 2), "inbox-poller status --help"));
+  CHECK(has(told({"--jsn", "status"}, 2), "did you mean \"--json\"?"));  // what every command takes
+  CHECK(has(told({"run", "extra"}, 2), "\"extra\" is a word too many"));
+  CHECK(has(told({"hook", "install", "--ja\x1b[2J"}, 1), "`inbox-poller hook install --help`"));
+}
+
+TEST_CASE("an option that does not exist leaves with the one code of a wrong command line, whatever the command") {
+  const TempDir dir;
+  for (const cli::Command& command : cli::commands()) {
+    CAPTURE(command.name);
+    std::vector<std::string> words;
+    std::stringstream all{std::string(command.name)};
+    for (std::string word; all >> word;) words.push_back(word);
+    const bool is_hook = words.front() == "hook";  // 2 would stop its client
+    words.insert(words.end(), "--no-such-option");
+    const Outcome outcome = run_cli(dir, words);
+    CHECK(outcome.code == (is_hook ? 1 : 2));
+    CHECK(outcome.out.empty());
+    CHECK(has(outcome.err, "inbox-poller: "));
+    CHECK(has(outcome.err, "\nRun `inbox-poller "));
+  }
 }

@@ -238,6 +238,39 @@ TEST_CASE("what the daemon says: not there, of another version, not serving a te
   CHECK(judge_standing(team("other"), {{"teams", json::array{}}}, false).empty());
 }
 
+TEST_CASE("a team on several hosts") {
+  const EpochMs now = 10'000'000;
+  json::object hosts{{"host", "h1"}, {"engine", "redis://e"}, {"leader", "h1"}, {"epoch", 3}, {"trouble", ""},
+                     {"trouble_since_ms", 0}, {"full", ""}, {"worries", json::array{}}, {"mail", json::array{}},
+                     {"hosts", {{{"host", "h2"}, {"version", "1"}, {"heard_ms", now - 5'000}}}}};
+  const auto judged = [&] {
+    return judge_hosts(team(), {{"version", "1"}, {"teams", {{{"team", "demo"}, {"hosts", hosts}}}}}, now);
+  };
+  CHECK(summary(judged()) == "ok hosts.leader");
+  CHECK(judge_hosts(team(), {{"teams", {{{"team", "demo"}}}}}, now).empty());
+  CHECK(judge_hosts(team("other"), {{"teams", {{{"team", "demo"}, {"hosts", hosts}}}}}, now).empty());
+
+  hosts["leader"] = "";
+  CHECK(summary(judged()) == "error hosts.leader");
+  hosts["leader"] = "h2";
+  hosts["trouble"] = "it refused the connection";
+  hosts["trouble_since_ms"] = now - 90'000;
+  CHECK(judged()[0].severity == Severity::error);
+  CHECK_THAT(judged()[0].what, Contains("refused the connection, for 1m"));
+  hosts["trouble"] = "";
+  hosts["worries"] = {"it syncs once a second"};
+  CHECK(judged()[0].check == "hosts.settings");
+  hosts["worries"] = json::array{};
+  hosts["hosts"] = {{{"host", "h2"}, {"version", "0.9"}, {"heard_ms", now - 40'000}}};
+  hosts["mail"] = {{{"way", "out"}, {"stream", "@h2"}, {"waiting", 3}, {"put", 0}, {"there", 0}, {"oldest_ms", now - 130'000}}};
+  const Findings found = judged();
+  REQUIRE(found.size() == 4);
+  CHECK(found[1].check == "hosts.silent");
+  CHECK(found[2].check == "hosts.version");
+  CHECK(found[3].check == "hosts.mail_waits");
+  CHECK_THAT(found[3].what, Contains("for host h2: 3 waiting"));
+}
+
 TEST_CASE("ledger, disk, leftovers and configuration") {
   CHECK(summary(judge_ledger("/l", LedgerReport{true, 2, "ok"})) == "ok ledger");
   CHECK(summary(judge_ledger("/l", LedgerReport{})) == "note ledger.none");

@@ -133,7 +133,7 @@ TEST_CASE("the inbox of somebody who was a member is no misspelt name, as the da
         {"teams",
          json::array{json::object{{"team", team},
                                   {"role", "leader"},
-                                  {"members", json::array{json::object{{"name", member}, {"present", false}}}}},
+                                  {"members", json::array{json::object{{"member", member}, {"present", false}}}}},
                      json::object{{"team", "demo"}, {"role", "leader"}, {"members", json::array{}}}}}};
     return practice.findings();
   };

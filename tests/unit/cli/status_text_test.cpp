@@ -19,7 +19,7 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 json::object quiet(const std::string& name) {
   return {{"team", name},
           {"role", "leader"},
-          {"lead", {{"name", "team-lead"}, {"state", "idle"}}},
+          {"lead", {{"member", "team-lead"}, {"state", "idle"}}},
           {"inbox", {{"path", "/i/team-lead.json"}, {"state", "ok"}}},
           {"roster", {{"state", "ok"}}},
           {"asks", {{"pending", 0}, {"oldest_ms", 0}}},
@@ -28,8 +28,8 @@ json::object quiet(const std::string& name) {
           {"effects_owed", 0},
           {"quarantined", 0},
           {"source", "/c/demo.toml"},
-          {"members", json::array{json::object{{"name", "ada"}, {"doing", "idle"}, {"pending", 0}},
-                                  json::object{{"name", "bob"}, {"doing", "gone"}, {"pending", 0}}}}};
+          {"members", json::array{json::object{{"member", "ada"}, {"doing", "idle"}, {"pending", 0}},
+                                  json::object{{"member", "bob"}, {"doing", "gone"}, {"pending", 0}}}}};
 }
 
 std::string first_trouble(const char* field, json::value value) {
@@ -78,9 +78,9 @@ TEST_CASE("several teams are a line each and a sum; one, or --long, is told in d
   busy["role"] = "stopped";
   busy["asks"] = json::object{{"pending", 2}, {"oldest_ms", now_ms() - 185'000}};
   busy["chat"] = json::object{{"queued", 5}, {"oldest_queued_ms", now_ms() - 40'500}};
-  busy["members"] = json::array{json::object{{"name", "ada"}, {"doing", "silent"}},
-                                json::object{{"name", "bob"}, {"doing", "busy"}},
-                                json::object{{"name", "cyd"}, {"doing", "busy"}}};
+  busy["members"] = json::array{json::object{{"member", "ada"}, {"doing", "silent"}},
+                                json::object{{"member", "bob"}, {"doing", "busy"}},
+                                json::object{{"member", "cyd"}, {"doing", "busy"}}};
   const Outcome list = run_status({quiet("alpha"), busy});
   CHECK(has(list.out, "TEAM      ROLE     ASKS       CHAT     WORKERS           TROUBLE\n"
                       "alpha     leader   -          -        1 idle            -\n"

@@ -1,6 +1,7 @@
 // The console without its terminal: lists whose selection follows its row, what each key does, and what none does.
 #include "poller/cli/top/top.hpp"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "poller/cli/cells.hpp"
@@ -34,7 +35,7 @@ std::string names(const std::vector<const cli::ListRow*>& list) {
 
 json::object open_ask(const std::string& id, long long asked_ms, const std::string& command = "make",
                       const char* kind = "permission") {
-  return {{"team", "demo"},  {"kind", kind},     {"request_id", id}, {"asker", "ada"}, {"subject", "Bash: " + command},
+  return {{"team", "demo"},  {"kind", kind},     {"request_id", id}, {"member", "ada"}, {"subject", "Bash: " + command},
           {"tool", "Bash"},  {"asked_ms", asked_ms}, {"message_key", "key-" + id},   {"answers", "count"},
           {"body", json::serialize(json::object{{"command", command}})}};
 }
@@ -176,6 +177,15 @@ TEST_CASE("a text is seen whole when each of its lines was drawn, one after the 
   CHECK_FALSE(pager.whole());  // other lines
 }
 
+json::object approved(const std::string& subject) {
+  return {{"ok", true}, {"state", "approved"}, {"subject", subject}, {"member", "ada"}};
+}
+json::object outcome(std::initializer_list<json::object> answers) {
+  json::array list;
+  for (const auto& one : answers) list.push_back(one);
+  return {{"ok", true}, {"answers", std::move(list)}};
+}
+
 TEST_CASE("an approval asks back with all of what would run, and says yes only to that") {
   Seat seat;
   seat.list({open_ask("perm-1", 1, "make deploy"), open_ask("perm-2", 2, "ls")});
@@ -188,8 +198,8 @@ TEST_CASE("an approval asks back with all of what would run, and says yes only t
   const auto sent = seat.requests();
   REQUIRE(sent.size() == 1);
   CHECK(sent[0].verb == "approve");
-  CHECK(sent[0].fields == json::object{{"by", "carol"}, {"team", "demo"}, {"kind", "permission"}, {"message_key", "key-perm-2"}, {"id", "perm-2"}});
-  seat.top.answered(sent[0], json::object{{"state", "approved"}, {"subject", "Bash: ls"}, {"asker", "ada"}});
+  CHECK(sent[0].fields == json::object{{"by", "carol"}, {"shown", true}, {"ids", json::array{"key-perm-2"}}});
+  seat.top.answered(sent[0], outcome({approved("Bash: ls")}));
   CHECK(shows(seat.screen(), "approved: Bash: ls of ada"));
 }
 
@@ -208,7 +218,7 @@ TEST_CASE("keys that came too soon answer nothing: to a row, to a question, to a
   seat.list({open_ask("perm-0", 1, "another command")});  // the same id, something else
   CHECK(shows(seat.screen(), "nothing was done"));
   seat.type("y");
-  CHECK(seat.requests().empty());
+  for (const auto& one : seat.requests()) CHECK(one.verb == "trace");  // what became of perm-1
   CHECK(shows(seat.press(Kind::paste, "ayayay"), "pasted text is not taken for keys"));
 }
 
@@ -253,11 +263,30 @@ TEST_CASE("several are marked, shown one below the other, and answered in one go
   CHECK_FALSE(shows(shown, "| rm x"));
   seat.type("y");
   const auto sent = seat.requests();
-  REQUIRE(sent.size() == 2);
-  CHECK(sent[1].fields.at("id") == "perm-2");
-  for (const auto& one : sent) seat.top.answered(one, json::object{{"state", "approved"}, {"subject", "s"}, {"asker", "ada"}});
+  REQUIRE(sent.size() == 1);
+  CHECK(sent[0].fields.at("ids") == json::array{"key-perm-1", "key-perm-2"});
+  seat.top.answered(sent[0], outcome({approved("s"), approved("t")}));
   CHECK(shows(seat.screen(), "2 answered"));
+  seat.type("g  ay");
+  const json::object refused{{"ok", false}, {"message", "is already denied by bob"}};
+  seat.top.answered(seat.requests().at(0), outcome({approved("s"), refused}));
+  CHECK(shows(seat.screen(), "not answered: is already denied by bob; approved: s of ada"));
   CHECK(shows(seat.type("g  A"), "A is for one ask"));
+}
+
+TEST_CASE("all asks alike are marked by one key, and nothing is answered by that") {
+  Seat seat;
+  seat.list({open_ask("perm-1", 1), open_ask("perm-2", 2, "rm x"), open_ask("perm-3", 3)});
+  seat.type("=");
+  const auto sent = seat.requests();
+  REQUIRE(sent.size() == 1);
+  CHECK(sent[0].verb == "which");
+  seat.top.answered(sent[0], json::object{{"rule", "Bash(make)"}, {"asks", json::array{open_ask("perm-1", 1), open_ask("perm-3", 3)}}});
+  CHECK(shows(seat.screen(), "2 open asks here are covered by Bash(make) and marked"));
+  const auto shown = seat.type("a");
+  CHECK(shows(shown, "approve these 2 asks?"));
+  CHECK_FALSE(shows(shown, "rm x"));
+  CHECK(seat.requests().empty());
 }
 
 TEST_CASE("a reason is typed, shown and sent; always shows its rule first") {
@@ -279,6 +308,7 @@ TEST_CASE("a reason is typed, shown and sent; always shows its rule first") {
   seat.top.answered(sent[0], json::object{{"rule", "Bash(make)"}, {"asks", json::array{open_ask("perm-1", 1), open_ask("perm-9", 9)}}});
   const auto question = seat.screen();
   CHECK(shows(question, "from now on in this session: Bash(make), which covers 2 open asks"));
+  CHECK_FALSE(shows(question, "asking which rule"));  // that is answered
   seat.type("y");
   sent = seat.requests();
   REQUIRE(sent.size() == 1);
@@ -306,7 +336,7 @@ TEST_CASE("every page fits screens of any size, with wide and hostile text, and 
   for (int i = 0; i < 10'000; ++i)
     asks.push_back(open_ask("perm-" + std::to_string(i), i, "echo 漢字漢字漢字 😀 → \x1b[2J\xE2\x80\xAE" + std::string(static_cast<std::size_t>(i % 90), 'x')));
   seat.list(std::move(asks));
-  const json::object team{{"team", "demo"}, {"lead", json::object{{"state", "idle"}}}, {"members", json::array{json::object{{"name", "星\x1b[2J"}, {"present", true}, {"doing", "busy"}}}}};
+  const json::object team{{"team", "demo"}, {"lead", json::object{{"state", "idle"}}}, {"members", json::array{json::object{{"member", "星\x1b[2J"}, {"present", true}, {"doing", "busy"}}}}};
   for (const auto page : {TopPage::teams, TopPage::workers}) seat.top.got(page, json::object{{"teams", json::array{team}}});
   seat.top.got(TopPage::chat, json::object{{"messages", json::array{json::object{{"team", "demo"}, {"sender", "ada"}, {"text", "hi \x1b]0;x\x07\nthere"}}}}});
   seat.top.got(TopPage::log, json::object{{"decisions", json::array{open_ask("perm-1", 1)}}});
@@ -329,4 +359,172 @@ TEST_CASE("every page fits screens of any size, with wide and hostile text, and 
   CHECK(seat.requests().empty());
   seat.type("q");
   CHECK(seat.top.over());
+}
+
+TEST_CASE("all of an ask is shown with its deadline, and a wide line goes on behind a mark that no line of an ask has") {
+  Seat seat;
+  seat.now = 100'000;
+  auto one = open_ask("perm-1", 1000, "rm -rf /\x1b[2J " + std::string(150, 'x'));
+  one["deadline_ms"] = 700'000;
+  auto other = open_ask("perm-2", 2000);
+  other["deadline_ms"] = 0;
+  seat.list({one, other});
+  seat.size = {24, 60};
+  const auto shown = seat.press(Kind::enter);
+  CHECK(shows(shown, "permission perm-1  team demo\n"));
+  CHECK(shows(shown, "    | rm -rf /\\x1b[2J xxx"));
+  CHECK(shows(shown, "\n    : xxx"));
+  CHECK(shows(shown, "denied in 10m unless answered"));
+  CHECK(shows(seat.type("n"), "waits for the lead that reads this inbox"));
+  CHECK(shows(seat.type("a"), "waits for the lead that reads this inbox"));
+}
+
+TEST_CASE("at any size every line of an ask comes to the screen before it can be approved, and a small one takes no key") {
+  for (int rows = 8; rows < 40; rows += 5) {
+    for (int columns = 30; columns < 120; columns += 17) {
+      Seat seat;
+      seat.size = {rows, columns};
+      seat.list({open_ask("perm-1", 1, many(30) + " " + std::string(300, 'y'))});
+      seat.type("a");
+      std::string seen;
+      std::vector<Top::Request> sent;
+      for (int i = 0; i < 400 && sent.empty(); ++i) {
+        seen += seat.screen();
+        seat.type("yj");
+        sent = seat.requests();
+      }
+      INFO(rows << "x" << columns);
+      CHECK(sent.size() == 1);
+      for (int i = 1; i <= 30; ++i) CHECK(shows(seen, "| step " + std::to_string(i)));
+      CHECK(std::count(seen.begin(), seen.end(), 'y') >= 300);
+    }
+  }
+  Seat seat;
+  seat.list({open_ask("perm-1", 1)});
+  CHECK(shows(seat.type("a"), "approve permission perm-1?"));
+  seat.size = {5, 60};
+  seat.type("y");
+  CHECK(seat.requests().empty());
+  seat.size = {24, 80};
+  seat.screen();
+  CHECK(shows(seat.hurry("y"), "too soon"));
+}
+
+TEST_CASE("n and p show all of the next and the one before, and each has to be in view before a key counts") {
+  Seat seat(false);
+  seat.list({open_ask("perm-1", 1), open_ask("perm-2", 2), open_ask("perm-3", 3)});
+  seat.screen();
+  seat.press(Kind::enter);
+  CHECK(shows(seat.type("n"), "permission perm-2 "));
+  CHECK(shows(seat.hurry("na"), "too soon"));
+  CHECK(shows(seat.screen(), "permission perm-3 "));
+  CHECK(shows(seat.type("n"), "there is none behind it"));
+  CHECK(shows(seat.type("pp"), "permission perm-1 "));
+  CHECK(shows(seat.type("p"), "there is none before it"));
+  seat.type("a");
+  CHECK(seat.requests().at(0).fields.at("ids") == json::array{"key-perm-1"});
+}
+
+json::object traced(const std::string& id, const std::string& by) {
+  json::object one = open_ask(id, 1);
+  one["state"] = "denied";
+  one["decided_by"] = by;
+  one["reason"] = "no pushes";
+  return {{"requests", json::array{one}}};
+}
+
+TEST_CASE("when somebody else was faster the ask stays on the screen, tells who, and takes no answer") {
+  Seat seat(false);
+  seat.list({open_ask("perm-1", 1), open_ask("perm-2", 2)});
+  seat.screen();
+  seat.press(Kind::enter);
+  seat.list({open_ask("perm-2", 2)});
+  CHECK(shows(seat.screen(), "permission perm-1 is not open any more"));
+  const auto asked = seat.requests();
+  REQUIRE(asked.size() == 1);
+  CHECK(asked[0].verb == "trace");
+  CHECK(asked[0].fields == json::object{{"id", "perm-1"}, {"team", "demo"}});
+  seat.top.answered(asked[0], traced("perm-1", "bob\x1b[2J"));
+  CHECK(shows(seat.screen(), "permission perm-1 is denied by bob\\x1b[2J: no pushes"));
+  CHECK(shows(seat.screen(), "| make"));
+  for (const char* key : {"a", "A", "d", "D"}) CHECK(shows(seat.type(key), "it is not open any more: n shows the next one"));
+  CHECK(seat.requests().empty());
+  CHECK(shows(seat.type("n"), "permission perm-2 "));
+}
+
+TEST_CASE("a row that was selected and is decided elsewhere is told, and what we answered ourselves is not asked for") {
+  Seat seat;
+  seat.list({open_ask("perm-1", 1), open_ask("perm-2", 2), open_ask("perm-3", 3)});
+  seat.screen();
+  seat.list({open_ask("perm-2", 2), open_ask("perm-3", 3)});
+  const auto asked = seat.requests();
+  REQUIRE(asked.size() == 1);
+  seat.top.answered(asked[0], traced("perm-1", "bob"));
+  CHECK(shows(seat.screen(), "permission perm-1 is denied by bob: no pushes"));
+  seat.type("ay");
+  const auto sent = seat.requests();
+  REQUIRE(sent.size() == 1);
+  seat.top.answered(sent[0], outcome({approved("Bash: make")}));
+  seat.list({open_ask("perm-3", 3)});
+  CHECK(seat.requests().empty());
+  CHECK(shows(seat.screen(), "approved: Bash: make of ada"));
+}
+
+TEST_CASE("a reason that is being typed when the ask is decided elsewhere does not become keys") {
+  Seat seat;
+  seat.list({open_ask("perm-1", 1), open_ask("perm-2", 2)});
+  seat.type("Dplease");
+  seat.list({open_ask("perm-2", 2)});
+  const auto asked = seat.requests();
+  REQUIRE(asked.size() == 1);
+  seat.top.answered(asked[0], traced("perm-1", "bob"));
+  CHECK(shows(seat.screen(), "is denied by bob: no pushes; the reason will not be sent"));
+  seat.type(" ask bob, nayq");
+  CHECK(shows(seat.press(Kind::enter), "it is not open any more: nothing was done"));
+  CHECK(seat.requests().empty());
+  CHECK_FALSE(seat.top.over());
+}
+
+TEST_CASE("another ask under the same id is told and never answered by a key meant for the first") {
+  Seat seat(false);
+  seat.list({open_ask("perm-1", 1, "ls")});
+  seat.screen();
+  seat.press(Kind::enter);
+  seat.list({open_ask("perm-1", 1, "rm -rf /")});
+  CHECK(shows(seat.screen(), "permission perm-1 is gone, and another ask has its id: nothing was done"));
+  seat.type("ay");
+  CHECK(seat.requests().empty());
+}
+
+TEST_CASE("a reason is one line: Escape sends nothing, an empty one is not sent, and letters go one by one") {
+  Seat seat;
+  seat.list({open_ask("perm-1", 1)});
+  seat.type("Dno");
+  CHECK(shows(seat.press(Kind::escape), "nothing was sent"));
+  seat.type("D ");
+  CHECK(shows(seat.press(Kind::enter), "say what to do instead"));
+  seat.press(Kind::erase_line);
+  seat.type("not ax");
+  seat.press(Kind::backspace);
+  seat.press(Kind::paste, "\xc3\xa9\nq");
+  seat.press(Kind::text, "\xc3\xa9");
+  CHECK(shows(seat.press(Kind::backspace), "not a\xc3\xa9 q_\n"));
+  seat.press(Kind::enter);
+  seat.type("y");
+  CHECK(seat.requests().at(0).fields.at("reason") == "not a\xc3\xa9 q");
+}
+
+TEST_CASE("only the asks that are wanted are listed and marked") {
+  Top top({.by = "carol", .wants = [](const json::object& ask) { return ask.at("request_id") != "perm-2"; }});
+  top.got(TopPage::asks, json::object{{"asks", json::array{open_ask("perm-1", 1), open_ask("perm-2", 2)}}});
+  const auto shown = [&] {
+    std::string text;
+    for (const auto& line : top.frame({24, 80}, 0)) text += line.text + '\n';
+    return text;
+  };
+  CHECK(shows(shown(), "[1:asks 1]"));
+  CHECK_FALSE(shows(shown(), "perm-2"));
+  top.press({Kind::text, "="}, 0);
+  top.answered(top.take_request().value(), json::object{{"rule", "Bash(make)"}, {"asks", json::array{open_ask("perm-1", 1), open_ask("perm-2", 2)}}});
+  CHECK(shows(shown(), "1 open asks here are covered by Bash(make) and marked"));
 }

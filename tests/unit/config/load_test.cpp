@@ -376,7 +376,7 @@ retention = "30d"
   CHECK(says("modes.members.scout = \"plan\" (t.toml:41)"));
   CHECK(says("shutdown.close_panes = false (t.toml:48)"));
   CHECK(says("limits.inbox_file = \"10MB\" (t.toml:91)"));
-  CHECK(parsed.team.settings.size() == 81);
+  CHECK(parsed.team.settings.size() == 82);
 }
 
 TEST_CASE("the team root follows CLAUDE_CONFIG_DIR, and an empty one counts as unset") {
@@ -398,7 +398,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "3:8: team.lead is not a member's name: only letters, digits, '.', '_' and '-', at most 64"},
       {"[team]\nname = \"a\"\nroot = \"teams\"", "3:8: team.root is not absolute; begin it with \"/\" or \"~/\""},
       {"[team]\nname = \"a\"\nrole = \"boss\"",
-       "3:8: team.role is \"boss\"; it must be \"leader\", \"front\" or \"observer\""},
+       "3:8: team.role is \"boss\"; it must be \"leader\", \"front\", \"observer\" or \"satellite\""},
       {"[team]\nname = \"a\"\naliases = [\"a/b\"]",
        "3:12: team.aliases: \"a/b\" is not an inbox's name: letters, digits, '_' and '-', at most 64"},
       {"[team]\nname = \"a\"\nlead = \"boss\"\naliases = [\"lead\", \"boss\"]",
@@ -437,7 +437,7 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "4:15: shutdown.close_panes is a text; write true or false, without quotes"},
       {"[team]\nname = \"a\"\n[shutdown]\ntmux = []",
        "4:8: shutdown.tmux names no program; write how tmux is called, such as [\"tmux\", \"-L\", \"team\"]"},
-      {"[team]\nname = \"a\"\ntransport = \"redis\"", "3:13: team.transport is \"redis\"; it must be \"claude\", \"jsonl\" or \"maildir\""},
+      {"[team]\nname = \"a\"\ntransport = \"nats\"", "3:13: team.transport is \"nats\"; it must be \"claude\", \"jsonl\", \"maildir\" or \"redis\""},
       {"[team]\nname = \"a\"\npoll_interval = 500",
        "3:17: team.poll_interval is the number 500; write it with a unit, in quotes, such as \"500ms\""},
       {"[team]\nname = \"a\"\npoll_interval = \"5m\"",
@@ -447,17 +447,17 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "3:17: team.poll_interval is 10ms; it must be from 50ms to 1min"},
       {"[team]\nname = \"a\"\npoll_intervall = \"1s\"",
        "3:1: team.poll_intervall is not a setting; known are \"name\", \"root\", \"lead\", \"role\", \"transport\", "
-       "\"folder\", \"members\", \"poll_interval\", \"watch\", \"aliases\", \"tasks\", \"foreign_consumer\", \"silent_after\" or "
+       "\"folder\", \"engine\", \"members\", \"poll_interval\", \"watch\", \"aliases\", \"tasks\", \"foreign_consumer\", \"silent_after\" or "
        "\"i_understand\""},
       {"[team]\nname = \"a\"\n[permision]\n",
        "3:2: permision is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\", \"hosts\" or \"limits\""},
       {"[team]\nname = \"a\"\n[log]\nlevel = \"info\"",
        "3:2: log is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\", \"hosts\" or \"limits\""},
       {"[team]\nname = \"a\"\n[zebra]\n",
        "3:2: zebra is not a section; known are \"team\", \"permissions\", \"sandbox\", \"plans\", \"modes\", "
-       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\" or \"limits\""},
+       "\"shutdown\", \"delivery\", \"person\", \"tasks\", \"lead\", \"compaction\", \"hosts\" or \"limits\""},
       {"permissions = 1\n[team]\nname = \"a\"",
        "1:15: permissions is the number 1; write it as a section, [permissions]"},
       {"[team]\nname = \"a\"\n[permissions]\nallow = \"Bash\"",
@@ -863,6 +863,31 @@ TEST_CASE("a maildir is one folder and one actor's mail, and what its letters ca
   CHECK(parse("[team]\nname = \"a\"\n[tasks]\nmax_attempts = 5").warnings.size() == 1);
 }
 
+TEST_CASE("a Redis team names its engine and an actor, and no password is repeated") {
+  const std::string redis = "[team]\nname = \"pair\"\ntransport = \"redis\"\nlead = \"boss\"\n";
+  const std::string whole = redis + "engine = \"redis+unix:///run/r.sock?user=ann&secret=/s/ann#shared\"\n";
+  const Parsed good = parse(whole + "members = [\"ada\"]\n[tasks]\nmax_attempts = 5");
+  CHECK(good.problems.empty());
+  CHECK(good.warnings.empty());
+  CHECK(good.team.config.team.engine.team == "shared");
+  CHECK(good.team.config.team.engine.secret == "/s/ann");
+  CHECK(good.team.config.team.inbox_folder("pair").empty());
+  CHECK(parse(redis + "engine = \"redis://h\"").team.config.team.engine.team == "pair");
+  CHECK(parse(whole + "[plans]\ndecision = \"ask\"\n[compaction]\nentries = 5").warnings.size() == 2);
+  for (const std::string& wrong : {std::string(), std::string("engine = \"/run/r.sock\""), std::string("engine = \"redis://:geheim@h\""),
+                                  std::string("engine = \"redis://h?password=geheim\""), std::string("engine = \"redis://h#a b\"")}) {
+    const auto problems = parse(redis + wrong).problems;
+    CAPTURE(wrong, joined(problems));
+    CHECK(problems.size() == 1);
+    CHECK(joined(problems).find("geheim") == std::string::npos);
+    CHECK(joined(problems).find("team.engine") != std::string::npos);
+  }
+  CHECK(parse(whole + "role = \"front\"").problems.size() == 1);
+  CHECK(parse(whole + "folder = \"/p\"").problems.size() == 1);
+  CHECK(parse("[team]\nname = \"a\"\nengine = \"redis://h\"").problems.size() == 1);
+  CHECK(parse("[team]\nname = \"a.b\"\ntransport = \"redis\"\nlead = \"boss\"\nengine = \"redis://h\"").problems.size() == 1);
+}
+
 TEST_CASE("the examples that are shipped load without problems") {
   const fs::path examples = fs::path(INBOX_POLLER_SOURCE) / "deploy/examples";
   int seen = 0;
@@ -877,8 +902,55 @@ TEST_CASE("the examples that are shipped load without problems") {
     CHECK(joined(problems).empty());
     CHECK(joined(warnings).empty());
   }
-  CHECK(seen == 9);
+  CHECK(seen == 10);
 }
 
-}  // namespace
+TEST_CASE("[hosts] is read whole, and what is wrong in it is told") {
+  const std::string leader = R"([team]
+name = "farm"
+[hosts]
+engine = "rediss://engine.lan:6379"
+id = "farm"
+host = "h1"
+leads = ["h1", "h4"]
+secret = "/etc/secret"
+[hosts.members]
+h2 = ["w3", "w4"]
+)";
+  const Parsed good = parse(leader);
+  REQUIRE(good.problems.empty());
+  const HostsSettings& hosts = good.team.config.hosts;
+  CHECK(hosts.is_set());
+  CHECK(hosts.id == "farm");
+  CHECK(hosts.leads == std::vector<std::string>{"h1", "h4"});
+  CHECK(hosts.members == std::vector<std::pair<std::string, std::vector<std::string>>>{{"h2", {"w3", "w4"}}});
+  CHECK(hosts.queued == 20'000);
+  CHECK_FALSE(parse("[team]\nname = \"a\"").team.config.hosts.is_set());
+
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = leader;
+    text.replace(text.find(from), from.size(), to);
+    std::string all;
+    for (const auto& problem : parse(text).problems) all += problem + "\n";
+    return all;
+  };
+  CHECK(with("rediss://engine.lan:6379", "").find("hosts.engine is missing") != std::string::npos);
+  CHECK(with("rediss://engine.lan:6379", "http://x").find("is no address of an engine") != std::string::npos);
+  const auto leaky = with("rediss://engine.lan:6379", "redis://ann:tiger@x");
+  CHECK(leaky.find("hosts.secret") != std::string::npos);
+  CHECK(leaky.find("tiger") == std::string::npos);
+  CHECK(with("host = \"h1\"", "host = \"h9\"").find("does not name this host, \"h9\"") != std::string::npos);
+  CHECK(with("\"w4\"", "\"team-lead\"").find("names the lead") != std::string::npos);
+  CHECK(with("\"w4\"]", "\"w4\"]\nh3 = [\"w3\"]").find("lives on \"h2\" already") != std::string::npos);
+  CHECK(with("name = \"farm\"", "name = \"farm-*\"").find("stands for many") != std::string::npos);
+  CHECK(with("name = \"farm\"", "name = \"farm\"\nrole = \"satellite\"").find("which is a satellite") != std::string::npos);
+  CHECK(with("name = \"farm\"", "name = \"farm\"\nrole = \"front\"").find("\"leader\" and \"satellite\" only") !=
+        std::string::npos);
+  const Parsed alone = parse("[team]\nname = \"a\"\nrole = \"satellite\"");
+  REQUIRE(alone.problems.size() == 1);
+  CHECK(alone.problems[0].find("hosts.engine is missing: a satellite") != std::string::npos);
+}
+
 }  // namespace inbox_poller::config
+
+}  // namespace

@@ -85,7 +85,8 @@ TEST_CASE("orders go to workers of the roster only") {
   const Team team;
   const auto mode = config::PermissionMode::plan;
   CHECK(refusal(set_mode("nobody", mode, "alice", team.view(), noon)).reason ==
-        "the team falcon has no member \"nobody\"");
+        "the team falcon has no worker \"nobody\"; its workers are: w1, w2");
+  CHECK(refusal(set_mode("w11", mode, "alice", team.view(), noon)).reason.ends_with("; did you mean \"w1\"?"));
   CHECK(refusal(set_mode("old-hand", mode, "alice", team.view(), noon)).code == "member.unknown");
   CHECK(refusal(set_mode("team-lead", mode, "alice", team.view(), noon)).reason ==
         "\"team-lead\" is the lead itself, not a worker of it");

@@ -11,34 +11,37 @@
 namespace inbox_poller::handlers {
 namespace {
 
-constexpr Stance stances[] = {Stance::leader, Stance::stopped, Stance::front, Stance::observer};
+constexpr Stance stances[] = {Stance::leader, Stance::stopped, Stance::front, Stance::observer,
+                               Stance::standby, Stance::satellite};
 
 constexpr const char* drawn = R"(
-right            leader  stopped  front  observer
-read_inbox       yes     -        yes    yes
-take             yes     -        -      -
-mark_answered    yes     -        yes    -
-answer_by_rule   yes     -        yes    -
-answer           yes     yes      yes    -
-answer_by_time   yes     -        -      -
-decide_wish      yes     yes      -      -
-tell_lead        yes     yes      -      -
-ask_person       yes     yes      yes    -
-write            yes     yes      yes    -
-keep_rules       yes     -        yes    -
-order            yes     -        -      -
-shut_down        yes     -        -      -
-mend_roster      yes     -        -      -
-compact          yes     -        -      -
-set_torn_aside   yes     -        -      -
-expect_nobody    yes     -        -      -
-notice_orders    yes     yes      -      -
-watch_lead       -       -        yes    yes
+right            leader  stopped  front  observer  standby  satellite
+read_inbox       yes     -        yes    yes      -        -
+take             yes     -        -      -        -        -
+mark_answered    yes     -        yes    -        -        -
+answer_by_rule   yes     -        yes    -        -        -
+answer           yes     yes      yes    -        -        -
+answer_by_time   yes     -        -      -        -        -
+decide_wish      yes     yes      -      -        -        -
+tell_lead        yes     yes      -      -        -        -
+ask_person       yes     yes      yes    -        -        -
+write            yes     yes      yes    -        -        -
+keep_rules       yes     -        yes    -        -        -
+order            yes     -        -      -        -        -
+shut_down        yes     -        -      -        -        -
+mend_roster      yes     -        -      -        -        -
+compact          yes     -        -      -        -        -
+set_torn_aside   yes     -        -      -        -        -
+expect_nobody    yes     -        -      -        -        -
+notice_orders    yes     yes      -      -        -        -
+watch_lead       -       -        yes    yes      -        -
+carry            yes     -        -      -         yes      yes
+end_here         -       -        -      -         yes      yes
 )";
 
 std::string word(bool may) { return may ? "yes" : "-"; }
 
-/// The right of this line, and whether its four cells are the table's.
+/// The right of this line, and whether its six cells are the table's.
 std::string checked(std::istringstream& cells, const std::string& name, const std::string& bar) {
   for (int i = 0; i < right_count; ++i) {
     const auto right = static_cast<Right>(i);

@@ -65,7 +65,7 @@ std::vector<std::string> read_inbox(const fs::path& path, Summary& summary) {
   const InboxDocument longer = InboxDocument::scan(document.with_appended(entry), {"team", path.stem().string()});
   CHECK(longer.entries().size() == all + 1);
   CHECK(longer.with_removed(std::vector{all}) == bytes);
-  CHECK(InboxDocument::scan(document.with_marked_read(indexes), {}).entries().size() == all);
+  CHECK(InboxDocument::scan(document.with_marked_read(indexes, bytes), {}).entries().size() == all);
   return malformed;
 }
 

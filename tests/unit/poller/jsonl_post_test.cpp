@@ -33,7 +33,11 @@ struct PostSetting {
   [[nodiscard]] std::string bytes() const { return test::slurp(file()); }
   static schema::MessageKey key(const std::string& line) { return {line + "-key"}; }
   static std::optional<schema::MessageKey> key_of(std::string_view line) { return key(std::string(line)); }
-  poller::PutResult post(const std::string& line) { return lines->post(folder(), name, key(line), line + "\n"); }
+  poller::PutResult post(const std::string& line) {
+    poller::LinePost::Line one{key(line), line + "\n"};
+    lines->post(folder(), name, std::span(&one, 1));
+    return one.result;
+  }
   Fate fate(const std::string& line) {
     clock.advance(std::chrono::seconds(1));
     lines->look(folder(), [](const std::string&, std::string_view one) { return key_of(one); });

@@ -227,6 +227,24 @@ TEST_CASE("a ledger that was brought up to date has the tables of a new one, col
   CHECK(both.number("PRAGMA user_version") == ledger_format);
 }
 
+TEST_CASE("a ledger of this format whose tables were declared in other words is used as it is") {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("ledger.db");
+  must(Ledger::open(path));
+  const std::string now = "state = 'queued' OR state = 'offered' OR state = 'delivered' OR state = 'expired'";
+  const std::string before = "state IN ('queued', 'offered', 'delivered', 'expired')";  // as earlier programs had it
+  {
+    Operator hand(path);
+    REQUIRE(hand.run("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, " + in_quotes(now) + ", " +
+                     in_quotes(before) + ") WHERE name = 'deliveries'") == SQLITE_OK);
+    REQUIRE(hand.number("SELECT count(*) FROM sqlite_schema WHERE instr(sql, " + in_quotes(before) + ")") == 1);
+  }
+  auto ledger = must(Ledger::open(path));
+  CHECK_FALSE(ledger->taken_over().has_value());
+  must(ledger->messages().insert(chat_row("new")));
+  CHECK(must(ledger->messages().find(named("new")))->delivery == DeliveryState::queued);
+}
+
 TEST_CASE("a ledger that cannot be taken over stays as it was") {
   TemporaryDirectory directory;
   const std::string path = old_ledger(directory.file("ledger.db"), 1);

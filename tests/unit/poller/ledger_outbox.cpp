@@ -64,6 +64,18 @@ TEST_CASE("one row per inbox is due, the oldest - the next one waits until it is
   CHECK(must(ledger->outbox().due("blue", 1000, 10)).empty());
 }
 
+TEST_CASE("what waits behind a row is for its inbox, in order, and pending") {
+  auto ledger = in_memory();
+  for (const char* entry : {"ann 1", "ann 2", "ann 3", "ann 4"}) must(ledger->outbox().enqueue(outbox_row("ann", entry)));
+  must(ledger->outbox().enqueue(outbox_row("bob", "bob 1")));
+  const auto first = must(ledger->outbox().due("red", 1000, 10)).at(0);
+  CHECK(entries(must(ledger->outbox().behind(first, 10))) == Entries{"ann 2", "ann 3", "ann 4"});
+  const auto second = must(ledger->outbox().behind(first, 1));
+  CHECK(entries(second) == Entries{"ann 2"});
+  must(ledger->outbox().set(second[0].id, EffectState::written, 1, 0, ""));
+  CHECK(entries(must(ledger->outbox().behind(first, 10))) == Entries{"ann 3", "ann 4"});
+}
+
 TEST_CASE("a deferred reply holds its own inbox, so that nothing overtakes it, and no other") {
   auto ledger = in_memory();
   for (const char* entry : {"ann 1", "ann 2"}) must(ledger->outbox().enqueue(outbox_row("ann", entry)));

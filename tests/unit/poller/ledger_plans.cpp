@@ -73,7 +73,7 @@ void use_everything(Ledger& ledger) {
     must(ledger.asks().open_count("red", "ann"));
     must(ledger.asks().plan_count("red", "ann", "hash"));
     must(ledger.outbox().enqueue(outbox_row("ann", "reply", "r-1")));
-    must(ledger.outbox().due("red", 1000, 10));
+    for (const auto& row : must(ledger.outbox().due("red", 1000, 10))) must(ledger.outbox().behind(row, 10));
     must(ledger.outbox().of_request("red", "r-1"));
     must(ledger.outbox().written("red"));
     must(ledger.outbox().set(1, EffectState::done, 1, 0, ""));
@@ -164,6 +164,42 @@ TEST_CASE("a full scan would be noticed") {
   must(Ledger::open(directory.file("ledger.db")));
   Operator other(directory.file("ledger.db"));
   CHECK(is_full_scan(plan_of(other.connection(), "SELECT * FROM messages WHERE sender = ?1").at(0)));
+}
+
+TEST_CASE("between hosts what waits is found without what was put or is there, and what is to be told without what was") {
+  TemporaryDirectory directory;
+  ConnectionSpy spy;
+  auto ledger = must(Ledger::open(directory.file("ledger.db")));
+  must(ledger->host_mail().prepare());
+  StatementLog log(ConnectionSpy::connection());
+  auto& mail = ledger->host_mail();
+  must(mail.streams("red", true));
+  must(mail.waiting("red", "@h2", true, 10));
+  must(mail.after("red", "@h2", 10));
+  must(mail.unheard("red", 1));
+  must(mail.to_file("red", 10));
+  must(mail.for_lead("red", "h2", 0, 10));
+  must(mail.hosts_with_mail_for_lead("red"));
+  must(mail.queued("red", HostWay::out));
+  must(mail.untold("red", "h2", 10));
+  must(mail.hosts_to_tell("red"));
+  must(mail.last_number("red", "h2", true));
+  must(mail.heard("red", "@h2", named("k1"), HostMailState::there, 1));
+  must(mail.sent("red", "bob", named("k1")));
+  Operator other(directory.file("ledger.db"));
+  CHECK(log.statements().size() >= 13);
+  for (const auto& sql : log.statements()) {
+    INFO(sql);
+    std::string plan;
+    for (const auto& step : plan_of(other.connection(), sql)) plan += step + "; ";
+    INFO(plan);
+    const bool by_state = plan.find("host_mail_moving (team=? AND way=? AND state=?") != std::string::npos;
+    const bool by_number = plan.find("host_mail_number (team=? AND way=? AND host=? AND lead=?") != std::string::npos;
+    const bool by_key = plan.find("host_mail_key (key=?") != std::string::npos;
+    CHECK((by_state || by_number || by_key || plan.find("host_mail_untold (team=?") != std::string::npos));
+    if (sql.find("ORDER BY number") != std::string::npos || sql.find("told < 2") != std::string::npos)
+      CHECK(plan.find("TEMP B-TREE") == std::string::npos);
+  }
 }
 
 }  // namespace inbox_poller::poller::test

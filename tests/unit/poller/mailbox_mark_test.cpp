@@ -58,7 +58,7 @@ TEST_CASE("nothing to mark takes no lock") {
 
 TEST_CASE("many marks are made in batches, with the lock free in between") {
   MailboxSetting at;
-  const std::size_t count = 130;
+  const std::size_t count = 260;
   std::vector<std::string> entries;
   std::vector<std::string> marked;
   std::vector<std::size_t> indexes;
@@ -72,7 +72,7 @@ TEST_CASE("many marks are made in batches, with the lock free in between") {
   CHECK(result.outcome == WriteOutcome::done);
   CHECK(result.marked == count);
   CHECK(at.bytes() == inbox_of(marked));
-  CHECK(at.mailbox.contention().acquired == 3);  // 64 + 64 + 2
+  CHECK(at.mailbox.contention().acquired == 3);  // 128 + 128 + 4
 }
 
 TEST_CASE("flags across the end of a sector are set by replacement, once the others are set in place") {
@@ -108,7 +108,7 @@ TEST_CASE("a batch that meets a peer's lock says how far it came") {
   MailboxSetting at;
   std::vector<std::string> entries;
   std::vector<std::size_t> indexes;
-  for (std::size_t i = 0; i < 100; ++i) {
+  for (std::size_t i = 0; i < 200; ++i) {
     entries.push_back(half_a_sector(i));
     indexes.push_back(i);
   }
@@ -119,7 +119,7 @@ TEST_CASE("a batch that meets a peer's lock says how far it came") {
   });
   const WriteResult result = at.mark(indexes);
   CHECK(result.outcome == WriteOutcome::lock_held);
-  CHECK(result.marked == 64);
+  CHECK(result.marked == 128);
 }
 
 TEST_CASE("entries appended since the reading do not disturb the marking") {

@@ -11,6 +11,7 @@ using namespace inbox_poller;
 using namespace inbox_poller::poller;
 using test::entry;
 using test::inbox_of;
+using test::run_awaitable;
 
 namespace {
 
@@ -203,4 +204,40 @@ TEST_CASE("a look at an inbox of several windows ends with all of it marked, and
   CHECK(consumed == entries.size());
   CHECK(replaced == 1);
   CHECK(at.bytes().find("\"read\": false") == std::string::npos);
+}
+
+TEST_CASE("a file is replaced for its flags only while it is what was read, and is known whole from then on") {
+  WindowSetting at;
+  const std::string one = entry("one", "");  // without a flag there is nothing to mark in place
+  at.put(inbox_of({one, entry("two", "true")}));
+  auto batch = run_awaitable(at.port.take(at.lead, Reader::owner, 10));
+  REQUIRE(batch.taken.size() == 2);
+  const std::string rewritten = inbox_of({one, entry("2nd", "true")});  // every place is as it was
+  at.put(rewritten);
+  auto settled = run_awaitable(at.port.settle(at.lead, {Disposal::consume, Disposal::consume}));
+  CHECK((settled.put == Put::busy && settled.consumed == 0));
+  CHECK(at.bytes() == rewritten);
+
+  at.clock.advance(std::chrono::seconds(1));
+  batch = run_awaitable(at.port.take(at.lead, Reader::owner, 10));
+  REQUIRE(batch.taken.size() == 1);
+  CHECK(batch.taken[0].bytes.find("2nd") != std::string_view::npos);
+  settled = run_awaitable(at.port.settle(at.lead, {Disposal::consume}));
+  CHECK((settled.put == Put::done && settled.consumed == 1));
+  CHECK(at.bytes() == inbox_of({entry("one", "true"), entry("2nd", "true")}));
+}
+
+TEST_CASE("what was marked by replacing the file is not scanned again") {
+  WindowSetting at;
+  std::vector<std::string> entries;
+  for (int i = 0; i < 200; ++i) entries.push_back(entry("message " + std::to_string(i)));
+  at.put(inbox_of(entries));
+  const auto batch = run_awaitable(at.port.take(at.lead, Reader::owner, 1000));
+  REQUIRE(batch.taken.size() == 200);
+  const auto settled = run_awaitable(at.port.settle(at.lead, std::vector<Disposal>(200, Disposal::consume)));
+  CHECK((settled.put == Put::done && settled.consumed == 200));
+  CHECK(at.bytes().find("false") == std::string::npos);
+  CHECK(at.mailbox.known(at.lead).size() == 200);
+  CHECK(run_awaitable(at.port.take(at.lead, Reader::owner, 1000)).taken.empty());
+  CHECK(at.mailbox.read_news(at.lead, ReadMode::unlocked).skipped == 200);
 }

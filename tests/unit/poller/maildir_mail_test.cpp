@@ -108,22 +108,6 @@ TEST_CASE("Payloads arrive as they were: unicode, controls, deep, empty, a megab
   CHECK(setting.names("tmp").empty());
 }
 
-TEST_CASE("A misspelt actor is an error that names those there are, unless told otherwise") {
-  MaildirSetting setting;
-  auto ada = setting.actor("ada");
-  std::filesystem::create_directories(setting.scratch.path("codex/new"));
-  const auto refused = ada->send(letter(1, "codx"));
-  REQUIRE_FALSE(refused.ok());
-  CHECK(refused.error().code == "actor.unknown");
-  CHECK(refused.error().message.find("there are: codex") != std::string::npos);
-  Letter anyway = letter(1, "codx");
-  anyway.to_anybody = true;
-  CHECK(ada->send(anyway).ok());
-  CHECK(setting.names("codx/new").size() == 1);
-  auto codx = setting.actor("codx");
-  CHECK(codx->send(letter(2, "ada")).ok());  // whoever writes can be answered
-}
-
 TEST_CASE("A name is never a path") {
   MaildirSetting setting;
   auto ada = setting.actor("ada");
@@ -239,40 +223,6 @@ TEST_CASE("Another reader of the same actor takes it first: there is nothing to 
   std::filesystem::rename(setting.scratch.path("bob/new/1.json"), setting.scratch.path("bob/cur/1.json"));
   CHECK(bob->acknowledge((*got)->ticket).ok());
   CHECK(setting.names("tmp").empty());
-}
-
-TEST_CASE("What is offered to one process is not offered to another, and comes again when that one dies") {
-  MaildirSetting setting;
-  auto one = setting.actor("bob");
-  auto other = setting.actor("bob");
-  REQUIRE(one->send(letter("a")).ok());
-  REQUIRE(one->send(letter("b")).ok());
-  const auto first = setting.recv(*one);
-  const auto second = setting.recv(*other);
-  CHECK((*first)->message.at("payload") == json::value("a"));
-  CHECK((*second)->message.at("payload") == json::value("b"));
-  CHECK_FALSE(setting.recv(*other)->has_value());
-  one.reset();  // as a kill does, by closing
-  const auto again = setting.recv(*other);
-  REQUIRE(again->has_value());
-  CHECK((*again)->message.at("payload") == json::value("a"));
-  CHECK((*again)->attempts == 2);
-  CHECK((*again)->message.at("attempts") == json::value(2));
-  REQUIRE(other->acknowledge((*second)->ticket).ok());
-  CHECK_FALSE(setting.only("bob/new").contains("attempts"));
-}
-
-TEST_CASE("What is given back comes again in its place, labelled") {
-  MaildirSetting setting;
-  auto bob = setting.actor("bob");
-  REQUIRE(bob->send(letter("a")).ok());
-  REQUIRE(bob->send(letter("b")).ok());
-  const auto first = setting.recv(*bob);
-  bob->give_back((*first)->ticket);
-  bob->give_back("unknown");
-  const auto again = setting.recv(*bob);
-  CHECK((*again)->message.at("payload") == json::value("a"));
-  CHECK((*again)->attempts == 2);
 }
 
 TEST_CASE("Only what fits is received: a type, the answer to a message") {

@@ -90,6 +90,30 @@ inline std::string text_in(const boost::json::object& object, std::string_view k
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
+inline constexpr std::chrono::milliseconds a_lease = std::chrono::seconds(120);
+
+inline std::string id_of(const Result<boost::json::object>& task) {
+  REQUIRE(task.ok());
+  return text_in(*task, "id");
+}
+
+inline std::string claimed_id(poller::Operations& actor, std::optional<std::string> type = {}) {
+  const auto task = actor.claim(type, a_lease);
+  REQUIRE(task.ok());
+  return task->has_value() ? text_in(**task, "id") : std::string("none");
+}
+
+/// Everything that is being given back is given back.
+inline std::vector<boost::json::object> sweep_through(MaildirSetting& setting, poller::Operations& actor) {
+  auto gone = actor.sweep();
+  REQUIRE(gone.ok());
+  setting.clock.advance(std::chrono::seconds(3));
+  const auto more = actor.sweep();
+  REQUIRE(more.ok());
+  gone->insert(gone->end(), more->begin(), more->end());
+  return *std::move(gone);
+}
+
 /// Runs `body` in fresh settings, killed before its first call, its second, and so on until it gets through; `after`
 /// then looks, in a process of its own. Returns how many kills there were.
 template <class Prepare, class Body, class After>

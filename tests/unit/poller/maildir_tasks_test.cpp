@@ -13,30 +13,6 @@ using std::chrono::seconds;
 
 namespace {
 
-constexpr milliseconds lease = seconds(120);
-
-std::string id_of(const Result<json::object>& task) {
-  REQUIRE(task.ok());
-  return text_in(*task, "id");
-}
-
-std::string claimed_id(Operations& actor, std::optional<std::string> type = {}) {
-  const auto task = actor.claim(type, lease);
-  REQUIRE(task.ok());
-  return task->has_value() ? text_in(**task, "id") : std::string("none");
-}
-
-/// Everything that is being given back is given back.
-std::vector<json::object> sweep_through(MaildirSetting& setting, Operations& actor) {
-  auto gone = actor.sweep();
-  REQUIRE(gone.ok());
-  setting.clock.advance(seconds(3));
-  const auto more = actor.sweep();
-  REQUIRE(more.ok());
-  gone->insert(gone->end(), more->begin(), more->end());
-  return *std::move(gone);
-}
-
 /// Where a task with that id stands, every copy, and what results are kept.
 struct Traces {
   std::size_t open = 0, claimed = 0, given_back = 0, done = 0, dead = 0, late = 0;
@@ -79,7 +55,7 @@ TEST_CASE("A task goes from post to done, in the fields that the public stores w
   CHECK(text_in(open, "status") == "open");
   CHECK(text_in(open, "from") == "ada");
 
-  const auto claimed = bob->claim({}, lease);
+  const auto claimed = bob->claim({}, a_lease);
   REQUIRE(claimed->has_value());
   CHECK(setting.names("tasks/open").empty());
   const json::object held = setting.only("tasks/claimed/bob");
@@ -90,7 +66,7 @@ TEST_CASE("A task goes from post to done, in the fields that the public stores w
   CHECK(claimed_id(*ada) == "none");
 
   setting.clock.advance(seconds(60));
-  const auto beaten = bob->heartbeat(id_of(posted), lease);
+  const auto beaten = bob->heartbeat(id_of(posted), a_lease);
   CHECK(beaten->at("lease_expires_at").as_double() - held.at("claimed_at").as_double() == Approx(180));
   const auto done = bob->complete(id_of(posted), json::parse(R"({"merged": true})"));
   REQUIRE(done.ok());
@@ -125,29 +101,13 @@ TEST_CASE("Fields that nobody here knows are kept through everything, in their o
   setting.put("tasks/open/1.json",
               R"({"id": "1", "n": 12345678901234567890123, "payload": {"deep": 1e999}, "status": "open"})");
   CHECK(claimed_id(*ada) == "1");
-  REQUIRE(ada->heartbeat("1", lease).ok());
+  REQUIRE(ada->heartbeat("1", a_lease).ok());
   REQUIRE(ada->abandon("1", "not mine").ok());
   CHECK(claimed_id(*ada) == "1");
   REQUIRE(ada->complete("1", nullptr).ok());
   const std::string bytes = setting.bytes("tasks/done/1.json");
   CHECK(bytes.find("\"n\": 12345678901234567890123,") != std::string::npos);
   CHECK(bytes.find("\"payload\": {\"deep\": 1e999},") != std::string::npos);
-}
-
-TEST_CASE("What is abandoned can be claimed again, and says why") {
-  MaildirSetting setting;
-  auto ada = setting.actor("ada");
-  auto bob = setting.actor("bob");
-  const std::string id = id_of(ada->post("task", 1));
-  CHECK(claimed_id(*ada) == id);
-  REQUIRE(ada->abandon(id, "no compiler").ok());
-  const json::object open = setting.only("tasks/open");
-  CHECK(text_in(open, "abandoned_reason") == "no compiler");
-  CHECK(text_in(open, "abandoned_by") == "ada");
-  CHECK(text_in(open, "status") == "open");
-  for (const char* gone : {"owner", "claimed_at", "lease_expires_at", "counted_at"}) CHECK_FALSE(open.contains(gone));
-  CHECK(claimed_id(*bob) == id);
-  CHECK(ada->abandon(id, "x").error().code == "task.not_held");
 }
 
 TEST_CASE("A lease that runs out gives back, in two steps; a beat in time keeps") {
@@ -158,7 +118,7 @@ TEST_CASE("A lease that runs out gives back, in two steps; a beat in time keeps"
   CHECK(claimed_id(*ada) == id);
   setting.clock.advance(seconds(100));
   CHECK(sweep_through(setting, *boss).empty());
-  REQUIRE(ada->heartbeat(id, lease).ok());
+  REQUIRE(ada->heartbeat(id, a_lease).ok());
   setting.clock.advance(seconds(100));
   CHECK(sweep_through(setting, *boss).empty());
   setting.clock.advance(seconds(30));
@@ -174,7 +134,7 @@ TEST_CASE("A lease that runs out gives back, in two steps; a beat in time keeps"
   CHECK(open.contains("swept_at"));
   CHECK(open.at("attempts") == json::value(1));
   CHECK(setting.names("tmp").empty());
-  CHECK(boss->heartbeat(id, lease).error().code == "task.not_held");
+  CHECK(boss->heartbeat(id, a_lease).error().code == "task.not_held");
 }
 
 TEST_CASE("A claim without a lease is given back after two leases, however old its file looks") {
@@ -226,7 +186,7 @@ TEST_CASE("A lease that is renewed between the sweep's look and its first step i
   CHECK(claimed_id(*ada) == id);
   setting.clock.advance(seconds(130));
   const std::string name = name_of(setting, "tasks/claimed/ada");
-  setting.files.once_before(Call::move, ".sweep.ada." + name, [&] { REQUIRE(ada->heartbeat(id, lease).ok()); });
+  setting.files.once_before(Call::move, ".sweep.ada." + name, [&] { REQUIRE(ada->heartbeat(id, a_lease).ok()); });
   CHECK(boss->sweep()->empty());
   CHECK(name_of(setting, "tasks/claimed/ada") == name);
   CHECK(setting.names("tmp").empty());
@@ -265,10 +225,10 @@ TEST_CASE("An id that no task ever had leaves nothing behind; the beginning of o
     CHECK(ada->complete("nonsense", 1).error().code == "task.unknown");
     CHECK(ada->complete("", 1).error().code == "box.usage");
     CHECK(ada->complete("a", 1).error().message.find("a1, a2") != std::string::npos);
-    CHECK(ada->heartbeat("", lease).error().code == "box.usage");
+    CHECK(ada->heartbeat("", a_lease).error().code == "box.usage");
   }
   CHECK(setting.names("tasks/dead").empty());
-  CHECK(ada->heartbeat("b", lease)->at("id") == json::value("b"));
+  CHECK(ada->heartbeat("b", a_lease)->at("id") == json::value("b"));
   CHECK(ada->complete("b", 1).ok());
   setting.put("tasks/dead/late-1.json", R"({"id": "bcd", "status": "late"})");
   CHECK(ada->abandon("bc", "why").ok());
@@ -276,7 +236,7 @@ TEST_CASE("An id that no task ever had leaves nothing behind; the beginning of o
   setting.put("tasks/open/2-long.json", R"({"id": "0123456789abcdef"})");
   CHECK(claimed_id(*ada) == "0123456789abcdef");
   setting.put("tasks/dead/late-2.json", R"({"id": "0123456789abffff", "status": "late"})");
-  CHECK(ada->heartbeat("0123456789ab", lease).ok());
+  CHECK(ada->heartbeat("0123456789ab", a_lease).ok());
   CHECK(ada->complete("0123456789ab", 1).ok());
 }
 
@@ -421,27 +381,6 @@ TEST_CASE("Two tasks with one file name are two tasks") {
   CHECK(traces_of(*ada, "4").open == 1);
 }
 
-TEST_CASE("What is handed out too often is dead, with the reason, until somebody puts it back") {
-  MaildirSetting setting;
-  auto ada = setting.actor("ada");
-  const std::string id = id_of(ada->post("task", 1));
-  for (int i = 0; i < 2; ++i) {
-    CHECK(claimed_id(*ada) == id);
-    REQUIRE(ada->abandon(id, "cannot").ok());
-  }
-  CHECK(claimed_id(*ada) == id);
-  setting.clock.advance(seconds(130));
-  const auto gone = sweep_through(setting, *ada);
-  REQUIRE(gone.size() == 1);
-  CHECK(text_in(gone.front(), "dead_reason").find("handed out 3 times") != std::string::npos);
-  CHECK(traces_of(*ada, id).dead == 1);
-  CHECK(claimed_id(*ada) == "none");
-  CHECK(ada->complete(id, 1).error().message.find("dead letters") != std::string::npos);
-  REQUIRE(ada->tasks().requeue(id).ok());
-  CHECK(ada->tasks().requeue(id).error().code == "task.not_dead");
-  CHECK(claimed_id(*ada) == id);
-}
-
 TEST_CASE("Attempts of peers count too, and no attempt counts twice") {
   MaildirSetting setting;
   auto boss = setting.actor("boss");
@@ -520,15 +459,15 @@ namespace {
 void whole_life(MaildirSetting& setting) {
   auto ada = setting.actor("ada");
   auto boss = setting.actor("boss");
-  (void)boss->claim({}, lease);
+  (void)boss->claim({}, a_lease);
   (void)boss->abandon("1", "first");
-  (void)ada->claim({}, lease);
-  (void)ada->heartbeat("1", lease);
+  (void)ada->claim({}, a_lease);
+  (void)ada->heartbeat("1", a_lease);
   setting.clock.advance(seconds(130));
   (void)boss->sweep();
   setting.clock.advance(seconds(3));
   (void)boss->sweep();
-  (void)ada->claim({}, lease);
+  (void)ada->claim({}, a_lease);
   (void)ada->complete("1", "result");
 }
 
@@ -540,7 +479,7 @@ void finishes_once(MaildirSetting& setting) {
     sweep_through(setting, *carl);
     setting.clock.advance(seconds(300));
     sweep_through(setting, *carl);
-    const auto claimed = carl->claim({}, lease);
+    const auto claimed = carl->claim({}, a_lease);
     REQUIRE(claimed.ok());
     if (claimed->has_value()) REQUIRE(carl->complete("1", "of carl").ok());
     if (traces_of(*carl, "1").dead > 0) REQUIRE(carl->tasks().requeue("1").ok());
@@ -574,9 +513,9 @@ TEST_CASE("A call that fails anywhere in a task's life loses no task and no resu
     auto ada = setting.actor("ada");
     setting.files.set(fault);
     bool completed = false;
-    const auto claimed = ada->claim({}, lease);
+    const auto claimed = ada->claim({}, a_lease);
     if (claimed.ok() && claimed->has_value()) {
-      (void)ada->heartbeat("1", lease);
+      (void)ada->heartbeat("1", a_lease);
       completed = ada->complete("1", "result").ok();
     }
     const bool fired = setting.files.fired();

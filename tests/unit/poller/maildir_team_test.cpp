@@ -1,6 +1,6 @@
 // A folder that agents share as a team: who is in it, what a letter says, what becomes of what we write and of what
 // cannot be read.
-#include "poller/mailbox/maildir/letter.hpp"
+#include "poller/mailbox/letter.hpp"
 #include "poller/mailbox/maildir/maildir_coordination.hpp"
 #include "poller/mailbox/maildir/maildir_mailbox.hpp"
 #include "schema/codec.hpp"

@@ -87,7 +87,7 @@ TEST_CASE("a person is told of an ask with all that pending shows, and of its en
   CHECK(heard[0].at("team") == "t");
   CHECK(heard[0].at("kind") == "permission");
   CHECK(heard[0].at("request_id") == "perm-1");
-  CHECK(heard[0].at("asker") == "w1");
+  CHECK(heard[0].at("member") == "w1");
   CHECK(heard[0].at("subject") == "Bash: make install");
   CHECK(heard[0].at("body") == R"({"command":"make install"})");
   CHECK(heard[0].at("state") == "pending");

@@ -14,7 +14,7 @@
 
 #include "poller/team/team.hpp"
 #include "poller/mailbox/arrays/array_entry.hpp"
-#include "poller/mailbox/transport.hpp"
+#include "poller/systems/transport.hpp"
 #include "schema/json_scan.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/memory_mailbox.hpp"

@@ -119,7 +119,7 @@ TEST_CASE("the log is not written through a link") {
 
 TEST_CASE("every event has a name of its own of the form area.what") {
   std::set<std::string_view> names;
-  for (int i = 0; i <= static_cast<int>(Event::ledger_pruned); ++i) {
+  for (int i = 0; i <= static_cast<int>(last_event); ++i) {
     const auto name = event_name(static_cast<Event>(i));
     CHECK(names.insert(name).second);
     CHECK(name.find('.') != std::string_view::npos);

@@ -116,7 +116,7 @@ TEST_CASE("a mode goes to one worker or all, and what was not taken over is in t
   CHECK(serving.code("mode", {{"member", "w1"}, {"mode", "bypassPermissions"}}) == "mode.above_ceiling");
   const auto answer = serving.ask("mode", {{"all", true}, {"mode", "plan"}});
   REQUIRE(answer.at("sent").as_array().size() == 2);
-  CHECK((answer.at("sent").at(1) == json::object{{"to", "w2"}, {"mode", "plan"}}));
+  CHECK((answer.at("sent").at(1) == json::object{{"member", "w2"}, {"mode", "plan"}}));
   CHECK(serving.until([&] { return serving.world.inbox("w2").size() == 1; }));
   CHECK(serving.status().at("not_adopted").as_array().empty());
   serving.world.clock.advance(milliseconds(60));
@@ -171,7 +171,7 @@ TEST_CASE("an observer refuses everything that would write to the team") {
   const std::pair<const char*, json::object> verbs[] = {{"shutdown", {{"member", "w1"}}},
                                                         {"mode", {{"member", "w1"}, {"mode", "plan"}}},
                                                         {"allow", {{"rule", "Bash(make)"}}},
-                                                        {"send", {{"to", "w1"}, {"text", "x"}}},
+                                                        {"send", {{"member", "w1"}, {"text", "x"}}},
                                                         {"broadcast", {{"text", "x"}}},
                                                         {"approve", {{"id", "perm-1"}}},
                                                         {"deny", {{"id", "perm-1"}, {"reason", "x"}}}};
@@ -297,7 +297,7 @@ TEST_CASE("the history has what was received, cut unless it is wanted whole, and
   CHECK_FALSE(all[0].as_object().contains("entry"));
   CHECK(all[1].at("text") == "second");
   CHECK_FALSE(all[1].at("is_cut").as_bool());
-  CHECK(serving.ask("history", {{"from", "w2"}}).at("messages").as_array().size() == 1);
+  CHECK(serving.ask("history", {{"sender", "w2"}}).at("messages").as_array().size() == 1);
   CHECK(serving.ask("history", {{"limit", 1}}).at("messages").at(0).at("text") == "second");
   CHECK(serving.ask("history", {{"full", true}}).at("messages").at(0).at("text") == json::value(text));
   const auto key = json::value_to<std::string>(all[0].at("message_key"));

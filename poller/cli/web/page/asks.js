@@ -123,7 +123,7 @@ export function Asks({ state, tidy, say, wanted }) {
   const target = opened || wanted;
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = [...state.asks.values()].sort((a, b) => a.asked_ms - b.asked_ms || (a.key < b.key ? -1 : 1))
-    .filter(ask => words.every(word => [ask.subject, ask.asker, ask.team, ask.kind, ask.request_id].some(text => text.toLowerCase().includes(word))));
+    .filter(ask => words.every(word => [ask.subject, ask.member, ask.team, ask.kind, ask.request_id].some(text => text.toLowerCase().includes(word))));
   const over = rows.filter(ask => ask.fate).length;
   useEffect(() => {
     const press = event => {
@@ -152,6 +152,6 @@ export function Asks({ state, tidy, say, wanted }) {
       <li key=${ask.key} id=${'ask-' + ask.key} class=${(ask.fate ? 'over ' : '') + (ask.key === target ? 'open' : '')}>
         <button class="row" aria-expanded=${ask.key === target} onClick=${() => { open(ask.key === target ? '-' : ask.key); }}>
           <span class="age quiet">${ago(ask.asked_ms)}</span><b>${ask.subject}</b>
-          <span class="who">${ask.asker} · ${ask.team} · ${ask.kind}${ask.fate ? ' · ' + fateText(ask.fate) : ''}</span></button>
+          <span class="who">${ask.member} · ${ask.team} · ${ask.kind}${ask.fate ? ' · ' + fateText(ask.fate) : ''}</span></button>
         ${ask.key === target && html`<${Card} ask=${ask} state=${state} say=${say} hand=${it => { keys.current = it; }} />`}</li>`)}</ul>`;
 }

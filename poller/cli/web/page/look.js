@@ -20,11 +20,11 @@ export function Workers({ state }) {
   const teams = [...state.teams.values()];
   if (!teams.length) return html`<p class="quiet">No team is served.</p>`;
   return html`<h2 class="unseen">Workers</h2>${teams.map(team => html`<section key=${team.key}><h2>${team.team}</h2>
-    <p>${team.role}${team.role_reason && ': ' + team.role_reason} · lead ${team.lead.name} is ${team.lead.state} for ${ago(team.lead.since_ms)}${' · '}${team.asks} asks · ${team.chat.queued} messages wait${team.chat.queued ? ' for ' + ago(team.chat.oldest_queued_ms) : ''}</p>
+    <p>${team.role}${team.role_reason && ': ' + team.role_reason} · lead ${team.lead.member} is ${team.lead.state} for ${ago(team.lead.since_ms)}${' · '}${team.asks} asks · ${team.chat.queued} messages wait${team.chat.queued ? ' for ' + ago(team.chat.oldest_queued_ms) : ''}</p>
     ${team.way && html`<p class="quiet">The way to the lead: ${team.way}</p>`}
     ${team.trouble.length > 0 && html`<p class="warn">${team.trouble.join(', ')}</p>`}
     <div class="table" tabindex="0" role="region" aria-label=${'Workers of ' + team.team}><table><thead><tr><th scope="col">Worker</th><th scope="col">Does</th><th scope="col">Asks</th><th scope="col">Heard of</th><th scope="col">Task</th><th scope="col">Mode</th></tr></thead>
-      <tbody>${team.workers.map(worker => html`<tr key=${worker.name}><th scope="row">${worker.name}</th><td>${worker.doing}${worker.detail && ': ' + worker.detail}</td>
+      <tbody>${team.members.map(worker => html`<tr key=${worker.member}><th scope="row">${worker.member}</th><td>${worker.doing}${worker.detail && ': ' + worker.detail}</td>
         <td>${worker.pending}</td><td>${ago(worker.last_seen_ms)}</td><td>${worker.task}</td><td>${worker.mode}</td></tr>`)}</tbody></table></div></section>`)}`;
 }
 
@@ -62,7 +62,7 @@ export function Answers({ state }) {
   return html`<h2 class="unseen">Answers</h2><${Refused} answer=${answer} />
     ${answer?.ok && !answer.rows.length && html`<p class="quiet">Nothing was decided yet.</p>`}
     ${answer?.ok && answer.rows.length > 0 && html`<div class="table" tabindex="0" role="region" aria-label="Answers"><table><thead><tr><th scope="col">Ago</th><th scope="col">What</th><th scope="col">Who asked</th><th scope="col">Answer</th><th scope="col">Trace</th></tr></thead>
-      <tbody>${answer.rows.map(one => html`<tr key=${one.key}><td>${ago(one.decided_ms)}</td><td><code>${one.subject}</code></td><td>${one.asker}, ${one.team}</td>
+      <tbody>${answer.rows.map(one => html`<tr key=${one.key}><td>${ago(one.decided_ms)}</td><td><code>${one.subject}</code></td><td>${one.member}, ${one.team}</td>
         <td>${one.state} by ${one.decided_by}${one.rule && ' (' + one.rule + ')'}${one.reason && ': ' + one.reason}</td>
         <td><a href=${'#/way/' + one.key} aria-label=${'Trace ' + one.request_id}>trace</a></td></tr>`)}</tbody></table></div>`}`;
 }

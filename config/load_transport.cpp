@@ -1,0 +1,98 @@
+// What of [team] depends on the kind of mailbox (team.transport), and what that kind cannot carry.
+#include "config/load_section.hpp"
+#include "schema/ids.hpp"
+
+namespace inbox_poller::config {
+namespace {
+
+void read_members(Section& team, TeamSettings& to) {
+  if (!team.is_written("members") || team.is_list("members")) {
+    team.list("members", to.members, sender_name);
+    return;
+  }
+  to.members = {""};
+  team.text("members", to.members.front());
+  if (to.members.front() != TeamSettings::anybody)
+    team.reject("members", "is a list of names, or \"*\" for whoever has an inbox or writes to the lead");
+}
+
+void read_folder(Section& team, TeamSettings& to) {
+  const std::string kind(noun_of(to.transport));
+  while (to.folder.size() > 1 && to.folder.back() == '/') to.folder.pop_back();
+  if (to.folder.empty()) team.reject("folder", "is missing; write the folder of the " + kind);
+  if (to.is_glob())
+    team.reject("name", "stands for many teams, but a " + kind + " is one folder; give it a name of its own");
+}
+
+void read_engine(Section& team, const std::string& written, TeamSettings& to) {
+  if (to.is_glob())
+    return team.reject("name", "stands for many teams, but team.engine names one; give it a name of its own");
+  if (written.empty())
+    return team.reject("engine", "is missing; write the address of the Redis, such as "
+                                 "\"redis+unix:///run/redis/redis.sock\" or \"rediss://HOST:6379?ca=FILE\"");
+  auto address = parse_engine_address(written);
+  if (!address) return team.reject("engine", "is no address of a Redis: " + address.error().message);
+  to.engine = *std::move(address);
+  if (to.engine.team.empty()) to.engine.team = to.name;
+  if (!schema::is_valid_name(to.engine.team))
+    team.reject("engine", "does not say what the team is called there, and \"" + to.name +
+                              "\" (team.name) can be no name there: write it behind a #, as in " + to.engine.shown());
+}
+
+}  // namespace
+
+Result<std::string> sender_name(const std::string& text) {
+  if (schema::is_valid_name(text)) return text;
+  return Error{"config.name", toml_text(text) + " is not a sender's name: letters, digits, '_' and '-', at most 64"};
+}
+
+void load_transport(Section& team, std::string_view home, TeamSettings& to) {
+  std::string engine;
+  team.path("folder", to.folder, home);
+  team.text("engine", engine);
+  read_members(team, to);
+  const bool has_folder = to.transport == Transport::jsonl || to.transport == Transport::maildir;
+  if (!has_folder && team.is_written("folder"))
+    team.reject("folder", "is for transport = \"jsonl\" or \"maildir\" only");
+  if (to.transport != Transport::redis && team.is_written("engine"))
+    team.reject("engine", "is for transport = \"redis\" only; the engine between the hosts of a team stands in [hosts]");
+  if (to.transport == Transport::claude && team.is_written("members"))
+    team.reject("members", "is for transport = \"jsonl\", \"maildir\" or \"redis\" only");
+  if (has_folder) read_folder(team, to);
+  if (to.transport == Transport::redis) read_engine(team, engine, to);
+  if (!to.carries_letters_only()) return;
+  const std::string kind = "a " + std::string(noun_of(to.transport));
+  if (!schema::is_valid_name(to.lead) || to.lead == "tmp" || to.lead == "tasks")
+    team.reject("lead", "must name the actor whose mail is delivered: in " + kind + " nobody leads by himself");
+  if (to.role == Role::front)
+    team.reject("role", "is \"front\", but " + kind + " has no asks that a rule could answer; use \"observer\"");
+}
+
+void tell_what_is_not_carried(const toml::table& document, Complaints& complaints, std::vector<std::string>& warnings,
+                              LoadedTeam& out) {
+  const Transport transport = out.config.team.transport;
+  if (transport == Transport::claude) return;
+  const auto section = [&](const char* name) { return Section(document, name, complaints, out.settings); };
+  const bool letters = out.config.team.carries_letters_only();
+  const std::string kind = letters ? "a " + std::string(noun_of(transport)) + " (team.transport) knows" : "JSONL teams (team.transport) know";
+  const std::string here = " has no effect with team.transport = \"" + std::string(schema::name_of(transport)) + "\": ";
+  const auto warn = [&](const std::string& what, const std::string& why) {
+    warnings.push_back(complaints.file + ": " + what + here + why);
+  };
+  if (out.config.modes.on_join || !out.config.modes.members.empty())
+    section("modes").reject("on_join", "cannot be carried out: " + kind + " no modes; leave it out");
+  const std::vector<const char*> asked =
+      letters ? std::vector<const char*>{"modes", "permissions", "sandbox", "plans", "shutdown"}
+              : std::vector<const char*>{"modes", "permissions", "sandbox"};
+  for (const char* name : asked)
+    if (!section(name).keys().empty())
+      warn("[" + std::string(name) + "]", letters ? "nobody there asks or obeys" : "its workers ask for plans only");
+  if (!letters && section("shutdown").is_written("force_after"))
+    warn("shutdown.force_after", "its workers live inside another process, and nothing of theirs can be ended");
+  if (!section("compaction").keys().empty())
+    warn("[compaction]", transport == Transport::jsonl     ? "an inbox is empty when it has been read"
+                         : transport == Transport::maildir ? "what was taken stays in cur/"
+                                                           : "what was taken leaves the stream after a week");
+}
+
+}  // namespace inbox_poller::config

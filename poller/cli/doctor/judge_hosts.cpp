@@ -1,0 +1,52 @@
+// What the daemon says of the other hosts of a team, and of the engine between them.
+#include "poller/cli/command.hpp"
+#include "poller/cli/doctor/judge.hpp"
+#include "poller/cli/hosts_text.hpp"
+#include "poller/cli/printable.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+constexpr EpochMs silent_ms = 30'000;  // ten times what hosts take to tell of themselves
+constexpr EpochMs mail_too_long_ms = 2 * 60'000;
+}  // namespace
+
+Findings judge_hosts(const TeamPlace& team, const json::object& status, EpochMs now) {
+  Findings findings;
+  for (const json::object* one : objects_of(status, "teams")) {
+    const json::object& hosts = object_of(*one, "hosts");
+    if (raw_text_of(*one, "team") != team.name || hosts.empty()) continue;
+    const std::string engine = text_of(hosts, "engine");
+    const std::string look = "inbox-poller hosts";
+    if (const std::string trouble = text_of(hosts, "trouble"); !trouble.empty())
+      findings.push_back({Severity::error, "hosts.engine",
+                          trouble + ", for " + span_text(now - number_of(hosts, "trouble_since_ms")) +
+                              ": mail for other hosts waits in this host's ledger",
+                          engine, "see to it; docs/hosts.md, \"When the engine is gone\""});
+    if (const std::string full = text_of(hosts, "full"); !full.empty())
+      findings.push_back({Severity::error, "hosts.full", full, engine, look});
+    for (const std::string& worry : texts_of(hosts, "worries"))
+      findings.push_back({Severity::warning, "hosts.settings", worry, engine, "its settings: docs/redis.md"});
+    const std::string leader = text_of(hosts, "leader");
+    findings.push_back({leader.empty() ? Severity::error : Severity::ok, "hosts.leader", leader_text(hosts), engine,
+                        leader.empty() ? "start the daemon on a host that `leads` under [hosts] names" : ""});
+    for (const json::object* host : objects_of(hosts, "hosts")) {
+      const EpochMs heard = number_of(*host, "heard_ms");
+      if (now - heard > silent_ms)
+        findings.push_back({Severity::warning, "hosts.silent",
+                            "host " + text_of(*host, "host") + " was heard " + span_text(now - heard) + " ago",
+                            engine, "look at its daemon there: inbox-poller doctor"});
+      if (const std::string version = text_of(*host, "version"); !version.empty() && version != raw_text_of(status, "version"))
+        findings.push_back({Severity::note, "hosts.version",
+                            "host " + text_of(*host, "host") + " runs version " + version, engine, "install the same there"});
+    }
+    for (const json::object* mail : objects_of(hosts, "mail"))
+      if (const EpochMs oldest = number_of(*mail, "oldest_ms"); oldest != 0 && now - oldest > mail_too_long_ms)
+        findings.push_back({Severity::warning, "hosts.mail_waits", mail_text(*mail), engine, look});
+  }
+  return findings;
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,65 @@
+// What doctor looks at where a team's mail is in a Redis: whether it is reached and fit, and mail that nobody will ever
+// read. Nothing is changed there.
+#include "poller/cli/doctor/look.hpp"
+#include "poller/cli/printable.hpp"
+#include "poller/exchange/redis_scripts.hpp"
+#include "poller/exchange/redis_tasks.hpp"
+
+namespace inbox_poller::poller::cli {
+namespace {
+
+constexpr std::chrono::milliseconds redis_patience{2000};
+constexpr const char* most_boxes = "500";
+
+std::string mend_of(const Error& error, const config::TeamConfig& config) {
+  if (error.code == "exchange.down") return "start it, or check engine under [team] in " + printable(config.source);
+  if (error.code == "exchange.denied") return "user= and secret= in engine under [team] in " + printable(config.source) + ", and its users: docs/redis.md";
+  if (error.code == "exchange.unfit") return "its settings: docs/redis.md";
+  return "";
+}
+
+/// One box, as the script says it.
+void look_at_box(const RedisReply& box, const std::string& place, Findings& findings) {
+  const std::string name = box.at(0).text;
+  const std::string where = place + "/" + printable(name);
+  if (!is_actor_name(name))
+    findings.push_back({Severity::warning, "actor.name", "is the box of a name that is not served (A-Z a-z 0-9 _ -, at most 64)",
+                        where, "give the agent another name"});
+  if (box.parts.size() == 2)
+    findings.push_back({Severity::error, "box.foreign", "is no stream: another program writes there", where, ""});
+  const bool was_read = box.parts.size() > 2 && !box.at(1).text.empty();
+  if (const long long waiting = box.at(3).as_number(); box.parts.size() > 2 && !was_read && waiting > 0)
+    findings.push_back({Severity::warning, "mail.never_read",
+                        std::to_string(waiting) + " letters wait here, and none was ever taken: is the name right?", where, ""});
+}
+
+}  // namespace
+
+Section examine_redis(const config::TeamConfig& config) {
+  Section section{config.team.name, config.team.name, {}};
+  Findings& findings = section.findings;
+  const config::EngineAddress& address = config.team.engine;
+  const std::string place = address.shown();
+  RedisCaller redis(address, redis_patience);
+  const RedisKeys keys(address.team);
+  const auto boxes = redis.call(scripts::boxes(), {keys.of("boxes")},
+                                {keys.of("in:"), ':' + std::string(RedisKeys::shared_box), "", most_boxes});
+  const RedisTasks tasks(redis, keys, place, {});
+  const auto counts = boxes ? tasks.counts() : Result<TaskCounts>(boxes.error());
+  if (!counts) {
+    findings.push_back({Severity::error, counts.error().code, printable(counts.error().message), place,
+                        mend_of(counts.error(), config)});
+    return section;
+  }
+  findings.push_back({Severity::ok, "redis.reached", "Redis answers", place, ""});
+  for (const std::string& worry : redis.connection().facts().worries())
+    findings.push_back({Severity::warning, "redis.settings", worry, place, "its settings: docs/redis.md"});
+  for (const RedisReply& box : boxes->parts)
+    if (box.at(0).text != config.team.lead) look_at_box(box, place, findings);
+  if (counts->dead > 0)
+    findings.push_back({Severity::note, "task.dead", std::to_string(counts->dead) + " dead letters", place,
+                        "inbox-poller tasks --dead --root " + shell_word(place)});
+  return section;
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,102 @@
+// `hosts acl`: the engine's users, and their passwords.
+#include <array>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <memory>
+#include <random>
+
+#include "poller/cli/command.hpp"
+#include "poller/cli/printable.hpp"
+#include "poller/exchange/access.hpp"
+#include "poller/exchange/redis_connection.hpp"
+#include "poller/filesystem.hpp"
+#include "schema/sha256.hpp"
+
+namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
+namespace {
+
+struct AclOptions {
+  std::vector<std::string> leaders, satellites;
+  std::string secrets;
+};
+
+/// 256 bits of the system's randomness.
+std::string new_password() {
+  std::random_device source;
+  std::string text;
+  for (int i = 0; i < 8; ++i) {
+    std::array<char, 9> part;
+    std::snprintf(part.data(), part.size(), "%08x", static_cast<unsigned>(source()));
+    text += part.data();
+  }
+  return text;
+}
+
+std::string hash_of(std::string_view password) {
+  std::string text;
+  for (const std::uint8_t byte : schema::sha256(password)) {
+    std::array<char, 3> digits;
+    std::snprintf(digits.data(), digits.size(), "%02x", static_cast<unsigned>(byte));
+    text += digits.data();
+  }
+  return text;
+}
+
+/// The password that stands in this file, made where there is none.
+Result<std::string> kept_password(FileSystem& files, const Directory& folder, const std::string& name) {
+  const std::string path = folder.path + '/' + name;
+  const Status made = create_durable(files, folder, name, new_password() + "\n", 0600);
+  if (!made.ok() && made.error().code != "io.EEXIST") return made.error();
+  return read_secret(path);
+}
+
+ExitCode acl(Context& context, const AclOptions& options) {
+  if (context.team.empty()) {
+    context.console.complain("which team? Name it with --team NAME");
+    return ExitCode::usage;
+  }
+  PosixFileSystem files;
+  const auto folder = ensure_private_dir(files, options.secrets);
+  if (!folder) return context.fail(folder.error());
+  std::vector<HostAccess> hosts;
+  for (const std::string& host : options.leaders) hosts.push_back({host, true, {}});
+  for (const std::string& host : options.satellites) hosts.push_back({host, false, {}});
+  if (const auto fits = access_list(context.team, hosts, {}); !fits) return context.fail(fits.error());  // before any file
+  for (HostAccess& one : hosts) {
+    const auto password = kept_password(files, *folder, user_of_host(one.host));
+    if (!password) return context.fail(password.error());
+    one.password_sha256 = hash_of(*password);
+  }
+  const auto admin = kept_password(files, *folder, "admin");
+  if (!admin) return context.fail(admin.error());
+  const auto text = access_list(context.team, hosts, hash_of(*admin));
+  if (!text) return context.fail(text.error());
+  if (context.json) return context.print_json({{"ok", true}, {"acl", *text}, {"secrets", folder->path}});
+  return context.print(*text);
+}
+
+}  // namespace
+
+void declare_hosts_acl(CLI::App& command, Context& context) {
+  auto options = std::make_shared<AclOptions>();
+  explain(command,
+          "Prints the users of a team's Redis as an ACL file (`aclfile` in redis.conf): one for each host, which\n"
+          "writes as itself and reads what is for it, and one for you, admin. Their passwords are made in a folder\n"
+          "that only you can read, one file a user; the list has their hashes only. A file that is there is used\n"
+          "again, so hosts can be added. Bring each host its own file, and nothing else.\n\n"
+          "Example:\n"
+          "  inbox-poller hosts acl --team demo --leader h1 --satellite h2 --secrets ~/redis-secrets > users.acl");
+  command.add_option("--leader", options->leaders, "A host that may lead; several when there are standbys")
+      ->type_name("HOST")
+      ->required();
+  command.add_option("--satellite", options->satellites, "A host that never leads")->type_name("HOST");
+  command.add_option("--secrets", options->secrets, "The folder of the passwords; made when it is missing")
+      ->type_name("DIR")
+      ->required();
+  command.callback([&context, options] { context.exit_code = acl(context, *options); });
+}
+
+}  // namespace inbox_poller::poller::cli

@@ -1,0 +1,27 @@
+// What a person is told of a team's hosts: who leads, who was heard of, where mail is.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+#include <vector>
+
+#include "poller/cli/command.hpp"
+
+namespace inbox_poller::poller::cli {
+
+/// "is on host h2, in w3's inbox, not read yet, for 3m"
+std::string letter_sentence(const boost::json::object& letter);
+
+/// "host h1, epoch 3", or that none does. Of a team's `hosts`.
+std::string leader_text(const boost::json::object& hosts);
+
+/// "for host h2: 3 waiting (the oldest for 5m)". Of one in the list `mail`.
+std::string mail_text(const boost::json::object& mail);
+
+/// Lines for `status`: nothing that is as usual.
+std::vector<Row> host_rows(const Console&, const boost::json::object& hosts);
+
+/// All of it, for `hosts`.
+std::string hosts_text(const Console&, const boost::json::object& team);
+
+}  // namespace inbox_poller::poller::cli

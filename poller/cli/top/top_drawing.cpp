@@ -1,0 +1,135 @@
+// What of `top` is on the screen: the lists, the texts, and what stands below them.
+#include <boost/json.hpp>
+
+#include "poller/cli/ask_card.hpp"
+#include "poller/cli/cells.hpp"
+#include "poller/cli/command.hpp"
+#include "poller/cli/printable.hpp"
+#include "poller/cli/top/top.hpp"
+
+namespace inbox_poller::poller::cli {
+
+std::string Top::title() const {
+  std::string text;
+  for (std::size_t i = 0; i < top_pages; ++i) {
+    const auto page = static_cast<TopPage>(i);
+    const std::string count = page == TopPage::asks ? ' ' + std::to_string(lists_[0].total()) : std::string();
+    const std::string one = std::to_string(i + 1) + ':' + std::string(name_of(page)) + count;
+    text += page == page_ ? '[' + one + "] " : ' ' + one + "  ";
+  }
+  return text;
+}
+
+std::string Top::question_text() const {
+  const Question& question = *question_;
+  const std::string what = question.asks.size() == 1 ? ask_name(question.asks.front())
+                                                     : "these " + std::to_string(question.asks.size()) + " asks";
+  return question.verb + ' ' + what + (question.always ? ", and always what the rule covers" : "") + "?  y yes, n no";
+}
+
+std::string Top::keys_text() const {
+  switch (mode_) {
+    case Mode::list:
+      return page_ == TopPage::asks ? "a approve  A always  d deny  D with a reason  Enter all of it  Space mark  = alike  / filter  ? help  q quit"
+                                    : "Enter all of it  / filter  1-5 pages  ? help  q quit";
+    case Mode::detail:
+      return page_ == TopPage::asks ? "a approve  A always  d deny  D with a reason  Space more  n next  Escape back" : "Space more  Escape back";
+    case Mode::question: return question_text();
+    case Mode::filter: return "/" + printable(typed_) + '_';
+    case Mode::reason: return "reason (Enter goes on, Escape cancels): " + printable(typed_) + '_';
+    case Mode::help: break;
+  }
+  return "Escape back";
+}
+
+Pager* Top::pager() {
+  switch (mode_) {
+    case Mode::detail: return &detail_text_;
+    case Mode::question: return &question_->shown;
+    case Mode::help: return &help_;
+    default: return nullptr;
+  }
+}
+
+std::string Top::place_text(long long now) {
+  const Pager* text = pager();
+  std::string place = text != nullptr ? text->place() : std::string();
+  const Object* ask = mode_ == Mode::question && question_->asks.size() == 1 ? &question_->asks.front()
+                      : mode_ == Mode::detail && page_ == TopPage::asks && fate_.empty() ? &*detail_ : nullptr;
+  if (ask == nullptr) return place;
+  const long long deadline = number_of(*ask, "deadline_ms");
+  return place + (place.empty() ? "" : "; ") +
+         (deadline == 0 ? "waits for the lead that reads this inbox" : "denied in " + span_text(deadline - now) + " unless answered");
+}
+
+void Top::draw_list(std::vector<Line>& lines, int columns, std::size_t rows, long long now) {
+  ListView& view = list();
+  const auto shown = view.draw(rows > 1 ? rows - 1 : 1, now);
+  if (shown.empty()) {
+    const std::string none = view.total() > 0 ? "none of " + std::to_string(view.total()) + " holds \"" + printable(view.filter_text()) + "\""
+                             : page_ == TopPage::asks ? "nothing is waiting for an answer"
+                                                      : "there is nothing here";
+    lines.push_back({std::string(fitting(none, columns)), Look::plain});
+    return;
+  }
+  std::vector<Row> cells{heads_of(page_)};
+  for (const ListRow* row : shown) cells.push_back(cells_of(page_, row->object, now));
+  std::string text = cli::list(cells, columns - 2);
+  for (std::size_t i = 0; !text.empty(); ++i) {
+    const auto end = text.find('\n');
+    const std::string line = text.substr(0, end);
+    text.erase(0, end + 1);
+    if (i == 0) {
+      lines.push_back({"  " + line, Look::head});
+      continue;
+    }
+    const ListRow* row = shown[i - 1];
+    const bool marked = view.is_marked(*row), selected = row == view.selected();
+    lines.push_back({std::string(selected ? ">" : " ") + (marked ? "*" : " ") + line,
+                     selected ? Look::selected : marked ? Look::marked : Look::plain});
+  }
+}
+
+void Top::draw_text(std::vector<Line>& lines, Pager& pager, int columns, std::size_t rows, long long now) const {
+  for (auto& line : pager.draw(columns, rows, now)) lines.push_back({std::move(line), Look::plain});
+}
+
+std::vector<Top::Line> Top::frame(ScreenSize size, long long now) {
+  constexpr int fewest_rows = 6, fewest_columns = 30;
+  const int columns = size.columns;
+  std::vector<Line> lines;
+  if (mode_ != Mode::list && mode_ != Mode::filter) list().hidden();
+  if (size.rows < fewest_rows || columns < fewest_columns) {
+    hidden();
+    lines.push_back({std::string(fitting("too small; q quits", columns)), Look::loud});
+    return lines;
+  }
+  lines.push_back({std::string(fitting(title(), columns)), Look::title});
+  std::vector<Line> below;
+  const auto add = [&](const std::string& text, Look look, std::size_t most) {
+    auto parts = by_words(text, columns);
+    if (parts.size() > most) parts.resize(most);
+    for (auto& part : parts) below.push_back({std::move(part), look});
+  };
+  const std::string place = place_text(now);
+  if (!away_.empty()) add(away_, Look::loud, 2);
+  if (mode_ == Mode::detail && !fate_.empty()) add(fate_, Look::loud, 2);
+  if (!note_.empty()) add(note_, Look::loud, 2);
+  if (!place.empty()) add(place, Look::quiet, 2);
+  if (mode_ == Mode::filter || mode_ == Mode::reason)
+    below.push_back({std::string(fitting_end(keys_text(), columns)), Look::loud});
+  else
+    add(keys_text(), mode_ == Mode::question ? Look::loud : Look::quiet, mode_ == Mode::question ? 3 : 2);
+  const auto most = static_cast<std::size_t>(size.rows) - 3;  // a line for the title, two for what it is about
+  if (below.size() > most) below.erase(below.begin(), below.end() - static_cast<std::ptrdiff_t>(most));
+  const std::size_t rows = static_cast<std::size_t>(size.rows) - 1 - below.size();
+  if (Pager* text = pager(); text != nullptr)
+    draw_text(lines, *text, columns, rows, now);
+  else
+    draw_list(lines, columns, rows, now);
+  lines.resize(1 + rows);
+  lines.insert(lines.end(), below.begin(), below.end());
+  return lines;
+}
+
+}  // namespace inbox_poller::poller::cli

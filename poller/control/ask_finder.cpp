@@ -1,0 +1,136 @@
+#include "poller/control/ask_finder.hpp"
+
+#include <algorithm>
+
+namespace inbox_poller::poller {
+namespace {
+
+using Found = AskFinder::Found;
+
+constexpr std::size_t shortest_beginning = 4;  // of an id
+constexpr EpochMs remembered_ms = 3'600'000;   // how long somebody may have a list before them
+constexpr int most_remembered = 1000;
+constexpr int most_alike = 50;  // messages of which the same identity was repeated
+
+std::string described(const std::vector<Found>& found) {
+  std::string text;
+  for (const auto& [team, ask] : found)
+    text += (text.empty() ? "" : "; ") + std::string(to_string(ask.kind)) + " of " + ask.asker + " in team " + team +
+            " (" + std::string(to_string(ask.state)) + ", key " + ask.message.value + ")";
+  return text;
+}
+
+/// Of asks with one id, the open one, unless somebody could mean one that was decided since the open one came: whoever
+/// chose that id for it may have waited for just that.
+void prefer_open(std::vector<Found>& found) {
+  const auto is_open = [](const auto& one) { return handlers::is_open(one.second.state); };
+  const auto open = std::find_if(found.begin(), found.end(), is_open);
+  if (open == found.end() || std::count_if(found.begin(), found.end(), is_open) != 1) return;
+  const EpochMs asked = open->second.asked_ms;
+  if (std::any_of(found.begin(), found.end(),
+                  [&](const auto& one) { return !is_open(one) && one.second.decided_ms <= asked; }))
+    return;
+  found = {*open};
+}
+
+}  // namespace
+
+AskFinder::AskFinder(std::vector<std::shared_ptr<Team>> served, Ledger& ledger, EpochMs now, Of of)
+    : served_(std::move(served)), ledger_(ledger), now_(now), of_(std::move(of)) {}
+
+bool AskFinder::is_served(const std::string& team) const {
+  return std::any_of(served_.begin(), served_.end(), [&](const auto& one) { return one->context().name == team; });
+}
+
+const std::map<std::string, std::vector<Found>, std::less<>>& AskFinder::shown() {
+  if (shown_) return *shown_;
+  shown_.emplace();
+  for (const auto& team : served_) {
+    if (!of_.team.empty() && of_.team != team->context().name) continue;
+    for (const auto* ask : team->asks().oldest_first()) {
+      if (!of_.kind.empty() && of_.kind != to_string(ask->kind)) continue;
+      const auto& key = ask->message.value;
+      (*shown_)[key.empty() ? ask->request_id : key].emplace_back(team->context().name, *ask);
+    }
+  }
+  return *shown_;
+}
+
+Result<std::vector<Found>> AskFinder::beginning(const std::string& id, bool decided_too) {
+  std::vector<Found> found;
+  if (id.size() < shortest_beginning) return found;
+  const auto add = [&](const std::string& team, const handlers::Ask& ask) {
+    const bool begins = (ask.request_id != id && ask.request_id.starts_with(id)) ||
+                        (ask.message.value != id && ask.message.value.starts_with(id));
+    if (begins && (of_.kind.empty() || of_.kind == to_string(ask.kind))) found.emplace_back(team, ask);
+  };
+  for (const auto& team : served_)
+    if (of_.team.empty() || of_.team == team->context().name)
+      for (const auto* ask : team->asks().oldest_first()) add(team->context().name, *ask);
+  if (!decided_too) return found;
+  if (!decided_) {
+    auto decided = ledger_.asks().decisions(of_.team, now_ - remembered_ms, most_remembered);
+    if (!decided) return decided.error();
+    decided_ = std::move(*decided);
+  }
+  for (const auto& [team, ask] : *decided_) add(team, ask);
+  return found;
+}
+
+Result<std::vector<Found>> AskFinder::whole(const std::string& id) {
+  // A message key is a hash: nobody can give an ask an id that is another's key.
+  auto id_of_key = id;
+  if (const auto rows = ledger_.messages().like(id, most_alike); rows.ok() && !id.empty()) {
+    for (const auto& row : *rows)
+      if (row.key.value == id && !row.request_id.empty()) id_of_key = row.request_id;
+  }
+  auto found = ledger_.asks().by_id(id_of_key);
+  if (!found) return found;
+  if (id_of_key != id) std::erase_if(*found, [&](const auto& item) { return item.second.message.value != id; });
+  std::erase_if(*found, [&](const auto& item) { return !of_.team.empty() && item.first != of_.team; });
+  std::erase_if(*found, [&](const auto& item) { return !of_.kind.empty() && to_string(item.second.kind) != of_.kind; });
+  // Of a team that nobody serves now nothing can be answered: its ask is meant only where there is no other.
+  const auto served = [&](const auto& item) { return is_served(item.first); };
+  if (std::any_of(found->begin(), found->end(), served)) std::erase_if(*found, std::not_fn(served));
+  return found;
+}
+
+Result<Found> AskFinder::find(const std::string& id) {
+  if (of_.shown)
+    if (const auto open = shown().find(id); open != shown().end() && open->second.size() == 1)
+      return open->second.front();
+  auto found = whole(id);
+  if (!found) return found.error();
+  const bool is_whole = of_.shown || !of_.message_key.empty();
+  auto longer = is_whole ? Result<std::vector<Found>>(std::vector<Found>{}) : beginning(id, found->empty());
+  if (!longer) return longer.error();
+  if (found->empty() && longer->size() == 1) return std::move(longer->front());
+  if (found->empty() && longer->size() > 1)
+    return Error{"request.ambiguous", "several asks begin with \"" + id + "\"; give more of it: " + described(*longer)};
+  if (found->empty())
+    return Error{"request.unknown", "no " + (of_.kind.empty() ? "" : of_.kind + " ") + "ask with the id \"" + id +
+                                        "\" was ever received; `inbox-poller pending` shows the open ones"};
+  if (const auto& key = of_.message_key; !key.empty()) {
+    std::erase_if(*found, [&](const auto& item) { return item.second.message.value != key; });
+    if (found->empty())
+      return Error{"request.changed", "the ask with the id \"" + id + "\" is not the one that was shown; look again"};
+  }
+  if (found->size() > 1) prefer_open(*found);
+  if (found->size() > 1)
+    return Error{"request.ambiguous",
+                 "several asks have this id; say which with --kind and --team, or give its key "
+                 "instead of the id: " +
+                     described(*found)};
+  // Whoever chose this id may have seen the beginning of another, older ask's in a list.
+  for (auto& [team, ask] : *longer)
+    if (handlers::is_open(ask.state) && ask.asked_ms < found->front().second.asked_ms)
+      found->emplace_back(team, std::move(ask));
+  if (found->size() > 1)
+    return Error{"request.ambiguous", "\"" + id +
+                                          "\" is one ask's id and the beginning of an older one's; give the "
+                                          "key of the one that is meant: " +
+                                          described(*found)};
+  return std::move(found->front());
+}
+
+}  // namespace inbox_poller::poller

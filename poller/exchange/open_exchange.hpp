@@ -1,0 +1,15 @@
+// Which engine stands between the hosts of a team, opened. The one place that turns a configuration into an Exchange.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <memory>
+
+#include "config/config.hpp"
+#include "poller/exchange/exchange.hpp"
+
+namespace inbox_poller::poller {
+
+/// An error says, for people, why there is none: a build without it, an address that is none.
+Result<std::unique_ptr<Exchange>> open_exchange(const boost::asio::any_io_executor&, const config::HostsSettings&);
+
+}  // namespace inbox_poller::poller

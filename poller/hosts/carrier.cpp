@@ -1,0 +1,221 @@
+#include "poller/hosts/carrier.hpp"
+
+#include <algorithm>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "handlers/dispatch.hpp"
+#include "schema/codec.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace {
+
+constexpr std::size_t taken_at_once = 500;
+constexpr int filed_at_once = 500;
+
+}  // namespace
+
+Status Carrier::restore() {
+  const auto rows = state_.context.ledger.host_mail().filed(state_.context.name);
+  if (!rows) return rows.error();
+  for (const auto& row : *rows) {
+    auto decoded = local_.decode(row.entry);
+    if (!decoded) continue;
+    if (decoded->message.timestamp.empty()) decoded->message.timestamp = schema::iso_timestamp(row.created_ms);
+    const auto inbox = schema::inbox_name(row.inbox);
+    const auto key = key_in_box(inbox, decoded->message);
+    local_.follow(inbox, key);
+    filed_[inbox].push_back({row.id, key});
+  }
+  return Done{};
+}
+
+asio::awaitable<void> Carrier::run(std::span<const News> boxes) {
+  std::vector<std::pair<std::string, std::string>> ours;  // box, its owner
+  for (const auto& one : boxes) {
+    const auto owner = one.box == schema::inbox_name(state_.context.lead) ? state_.context.lead
+                                                                          : state_.context.owner_of(one.box);
+    if (!state_.is_elsewhere(owner)) {
+      left_.erase(one.box);
+      continue;
+    }
+    // Nobody's box: a misspelt name, to be told of as such.
+    if (owner != state_.context.lead && state_.context.roster.find(owner) == nullptr) continue;
+    if (one.changed || left_.contains(one.box)) ours.emplace_back(one.box, owner);
+  }
+  for (auto& [box, owner] : ours) co_await take_out(box, owner);
+  look_at_filed();
+  put_in();
+}
+
+asio::awaitable<void> Carrier::take_out(std::string box, std::string owner) {
+  left_.insert(box);
+  for (bool more = true; more;) {
+    const auto batch = co_await local_.take(box, Reader::owner, taken_at_once);
+    if (batch.state != BoxState::open) {
+      if (batch.state == BoxState::missing) left_.erase(box);
+      co_return;
+    }
+    auto disposals = accept(box, owner, batch.taken);
+    if (!disposals) {
+      state_.context.telemetry.emit(Event::ledger_fault,
+                                    {{"team", state_.context.name}, {"reason", disposals.error().message}});
+      co_return;
+    }
+    const bool all = std::ranges::find(*disposals, Disposal::again) == disposals->end();
+    more = batch.more && all;
+    if (!batch.taken.empty()) state_.work.raise();
+    const auto settled = co_await local_.settle(box, *std::move(disposals));
+    if (settled.put != Put::done || !all) co_return;
+  }
+  left_.erase(box);
+}
+
+Result<std::vector<Disposal>> Carrier::accept(const std::string& box, const std::string& owner,
+                                              const std::vector<Taken>& taken) {
+  std::vector<Disposal> disposals;
+  if (taken.empty()) return disposals;
+  auto& context = state_.context;
+  const auto queued = context.ledger.host_mail().queued(context.name, HostWay::out);
+  if (!queued) return queued.error();
+  auto room = static_cast<long long>(state_.settings.queued) - *queued;
+  EventBatch events;
+  const auto committed = context.ledger.transaction([&]() -> Status {
+    for (const auto& one : taken) {
+      if (one.read) {  // before us, by somebody else
+        disposals.push_back(Disposal::leave);
+      } else if (room <= 0) {
+        disposals.push_back(Disposal::again);
+      } else {
+        --room;
+        if (auto done = accept_one(owner, one, events); !done) return done;
+        disposals.push_back(Disposal::consume);
+      }
+    }
+    return events.write_history(context.ledger, context.clock.wall_ms());
+  });
+  if (!committed) return committed.error();
+  events.log(context.telemetry);
+  const bool full = room <= 0;
+  if (full && state_.full.empty())
+    context.telemetry.emit(Event::inbox_full,
+                           {{"team", context.name},
+                            {"inbox", box},
+                            {"count", std::to_string(state_.settings.queued)},
+                            {"reason", "hosts.queued: so much waits for other hosts that further mail stays in its inbox"}});
+  state_.full = full ? "hosts.queued (" + std::to_string(state_.settings.queued) +
+                           ") letters wait for other hosts: further mail stays in its inbox"
+                     : "";
+  return disposals;
+}
+
+Status Carrier::accept_one(const std::string& owner, const Taken& one, EventBatch& events) {
+  auto& context = state_.context;
+  HostMailRow row;
+  row.team = context.name;
+  row.host = state_.stream_for(owner);
+  row.inbox = owner;
+  row.key = one.key;
+  row.entry = one.bytes;
+  row.created_ms = context.clock.wall_ms();
+  const auto decoded = local_.decode(one.bytes);
+  if (!decoded) {  // set aside, with its bytes
+    row.state = HostMailState::refused;
+    row.type = "bad";
+    row.problem = decoded.error().message;
+  } else {
+    const auto payload = schema::decode_payload(decoded->message.text);
+    row.sender = schema::bare_name(decoded->message.from);
+    row.type = schema::type_name(payload);
+    row.request_id = schema::claimed_request_id(decoded->message.text);
+  }
+  const auto added = context.ledger.host_mail().add(row);
+  if (!added) return added.error();
+  if (!*added) return Done{};  // from before a crash
+  Fields fields{{"team", context.name}, {"inbox", owner},           {"from", row.sender},
+                {"type", row.type},     {"message_key", row.key.value}, {"new", row.host}};
+  if (decoded) {
+    events.add(Event::letter_taken, std::move(fields));
+  } else {
+    fields.emplace_back("reason", row.problem);
+    events.add(Event::letter_refused, std::move(fields));
+  }
+  return Done{};
+}
+
+void Carrier::put_in() {
+  auto& context = state_.context;
+  if (changes_ == context.ledger.changes()) return;
+  const auto rows = context.ledger.host_mail().to_file(context.name, filed_at_once);
+  if (!rows) return context.telemetry.emit(Event::ledger_fault, {{"team", context.name}, {"reason", rows.error().message}});
+  std::set<std::string> held;  // nothing overtakes what could not be put there
+  std::vector<long long> done;
+  std::vector<std::pair<long long, std::string>> bad;
+  std::vector<std::pair<std::string, Filed>> filed;
+  for (const auto& row : *rows) {
+    const auto inbox = schema::inbox_name(row.inbox);
+    if (held.contains(inbox)) continue;
+    if (!state_.may_file(row)) {
+      held.insert(inbox);
+      continue;
+    }
+    auto decoded = local_.decode(row.entry);
+    if (!decoded) {
+      bad.emplace_back(row.id, decoded.error().message);
+      continue;
+    }
+    // Peers take two messages without a time for one; and the same row gives the same message for ever.
+    if (decoded->message.timestamp.empty()) decoded->message.timestamp = schema::iso_timestamp(row.created_ms);
+    const auto put = local_.post(inbox, decoded->message);
+    if (put.put != Put::done && put.put != Put::already) {
+      held.insert(inbox);
+      continue;
+    }
+    done.push_back(row.id);
+    filed.emplace_back(inbox, Filed{row.id, key_in_box(inbox, decoded->message)});
+  }
+  const auto now = context.clock.wall_ms();
+  const auto recorded = context.ledger.transaction([&]() -> Status {
+    if (!done.empty())
+      if (auto set = context.ledger.host_mail().set(context.name, done, HostMailState::there, now); !set) return set;
+    for (const auto& [id, why] : bad)
+      if (auto set = context.ledger.host_mail().set(context.name, {id}, HostMailState::refused, now, why); !set) return set;
+    return Done{};
+  });
+  if (!recorded) return;  // looked for, and found, at the next poll
+  for (auto& [inbox, one] : filed) filed_[inbox].push_back(std::move(one));
+  if (!done.empty() || !bad.empty()) state_.work.raise();
+  if (held.empty() && rows->size() < filed_at_once) changes_ = context.ledger.changes();
+}
+
+void Carrier::look_at_filed() {
+  auto& context = state_.context;
+  std::vector<long long> read, lost;
+  for (const auto& [inbox, list] : filed_)
+    for (const auto& one : list) {
+      const auto fate = local_.fate(inbox, one.key);
+      if (fate == Fate::consumed) read.push_back(one.id);
+      if (fate == Fate::lost) lost.push_back(one.id);
+    }
+  if (read.empty() && lost.empty()) return;
+  const auto now = context.clock.wall_ms();
+  const auto recorded = context.ledger.transaction([&]() -> Status {
+    if (auto set = context.ledger.host_mail().set(context.name, read, HostMailState::read, now); !set) return set;
+    return context.ledger.host_mail().set(context.name, lost, HostMailState::waiting, now);
+  });
+  if (!recorded) return;
+  for (auto& [inbox, list] : filed_)
+    std::erase_if(list, [&, &name = inbox](const Filed& one) {
+      const bool ended = std::ranges::find(read, one.id) != read.end() || std::ranges::find(lost, one.id) != lost.end();
+      if (ended) local_.let_go(name, one.key);
+      return ended;
+    });
+  std::erase_if(filed_, [](const auto& box) { return box.second.empty(); });
+  state_.work.raise();
+}
+
+schema::MessageKey Carrier::key_in_box(const std::string& inbox, const schema::Message& message) const {
+  return schema::make_message_key({state_.context.name, inbox}, message.from, message.timestamp, message.text, 0);
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,40 @@
+#include "poller/hosts/host_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace inbox_poller::poller {
+
+void HostState::tell_trouble(const std::string& now_wrong) {
+  if (now_wrong == trouble) return;
+  const bool recovered = now_wrong.empty();
+  if (trouble.empty()) trouble_ms = context.clock.wall_ms();
+  Fields fields{{"team", context.name}, {"reason", recovered ? trouble : now_wrong}};
+  if (recovered) fields.emplace_back("latency_ms", std::to_string(context.clock.wall_ms() - trouble_ms));
+  context.telemetry.emit(recovered ? Event::hosts_recovered : Event::hosts_trouble, fields);
+  trouble = now_wrong;
+  context.changed(only(Area::teams));
+}
+
+const SeenHost* HostState::who_leads() const {
+  if (leader.empty() || leader == settings.host) return nullptr;
+  if (std::ranges::find(settings.leads, leader) == settings.leads.end()) return nullptr;
+  const auto found = seen.find(leader);
+  const bool leads = found != seen.end() && found->second.leads && found->second.epoch == epoch;
+  return leads ? &found->second : nullptr;
+}
+
+void HostState::tell_ends(std::vector<HostEnd> the_orders, std::vector<HostEnd> the_ends) {
+  if (the_orders == orders && the_ends == ends) return;
+  orders = std::move(the_orders);
+  ends = std::move(the_ends);
+  ++telling;
+}
+
+void HostState::fenced(std::int64_t by) {
+  epoch = std::max(epoch, by);
+  lease = handlers::refused(lease, now(), true);
+  poke();
+}
+
+}  // namespace inbox_poller::poller

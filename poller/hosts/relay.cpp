@@ -1,0 +1,462 @@
+#include "poller/hosts/relay.hpp"
+
+#include <algorithm>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "handlers/ask_kind.hpp"
+#include "poller/ledger/keys.hpp"
+#include "schema/codec.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace json = boost::json;
+namespace {
+
+constexpr std::string_view receipt_type = "receipt";
+constexpr int put_at_once = 256;
+constexpr int told_at_once = 500;
+constexpr std::size_t received_at_once = 500;
+constexpr EpochMs unheard_after_ms = 15'000;
+constexpr EpochMs look_for_unheard_every_ms = 1'000;  // it looks at all that is under way
+constexpr std::size_t longest_reason = 500;
+
+std::vector<long long> ids_of(const std::vector<HostMailRow>& rows, std::size_t count) {
+  std::vector<long long> ids;
+  for (std::size_t i = 0; i < count; ++i) ids.push_back(rows[i].id);
+  return ids;
+}
+
+std::string text_in(const json::value& value) {
+  const auto* text = value.if_string();
+  return text == nullptr ? std::string() : std::string(*text).substr(0, longest_reason);
+}
+
+/// An answer ends the ask of a worker here: no later leader is to be asked once more. And who leads here by now is not.
+Status settle_ask(const HostState& state, HostMailRow& row) {
+  auto& table = state.context.ledger.host_mail();
+  const auto& team = state.context.name;
+  if (row.request_id.empty()) return Done{};
+  if (row.lead) {
+    if (row.host != state.settings.host) return Done{};
+    const auto answer = table.answer_to(team, row.sender, row.request_id);
+    if (!answer) return answer.error();
+    if (*answer) row.state = HostMailState::read;
+    return Done{};
+  }
+  if (!row.final) return Done{};
+  const auto rows = table.of_request(row.request_id, 20);
+  if (!rows) return rows.error();
+  std::vector<long long> asked;
+  for (const auto& one : *rows) {
+    const bool moves = one.state != HostMailState::read && one.state != HostMailState::refused;
+    if (one.team == team && one.way == HostWay::out && one.host == lead_address && one.sender == row.inbox && moves)
+      asked.push_back(one.id);
+  }
+  return asked.empty() ? Status(Done{}) : table.set(team, asked, HostMailState::read, row.created_ms);
+}
+
+}  // namespace
+
+bool Relay::failed(const Error& problem) {
+  state_.tell_trouble(exchange_.name() + ": " + problem.message);
+  return false;
+}
+
+bool Relay::ledger_failed(const Error& problem) {
+  state_.context.telemetry.emit(Event::ledger_fault, {{"team", state_.context.name}, {"reason", problem.message}});
+  return false;
+}
+
+asio::awaitable<bool> Relay::look_at_place() {
+  auto& table = state_.context.ledger.host_mail();
+  auto found = co_await exchange_.place();
+  if (!found) co_return failed(found.error());
+  auto known = table.place(state_.context.name);
+  if (!known) co_return ledger_failed(known.error());
+  if (known->place == *found) co_return true;
+  const bool first = known->place.empty();
+  known->place = *found;
+  const auto recorded = state_.context.ledger.transaction([&]() -> Status {
+    if (auto set = table.set_place(*known); !set) return set;
+    if (first) return Done{};
+    if (auto again = table.put_all_again(state_.context.name, false, state_.context.clock.wall_ms()); !again) return again;
+    return table.tell_all_again(state_.context.name);
+  });
+  if (!recorded) co_return ledger_failed(recorded.error());
+  if (!first)
+    state_.context.telemetry.emit(
+        Event::hosts_recovered,
+        {{"team", state_.context.name},
+         {"reason", exchange_.name() + " was restarted, replaced or emptied: what was not heard of is put again"}});
+  co_return true;
+}
+
+Status Relay::leader_changed(const std::string& leader, std::int64_t epoch) {
+  if (heard_of_ == std::pair(leader, epoch)) return Done{};
+  auto& table = state_.context.ledger.host_mail();
+  auto known = table.place(state_.context.name);
+  if (!known) return known.error();
+  const bool same = known->leader == leader && known->epoch == epoch;
+  // Also for the same host: another may have led in between, and told nobody.
+  const bool other = !known->leader.empty();
+  known->leader = leader;
+  known->epoch = std::max(known->epoch, epoch);
+  const auto recorded = same ? Status(Done{}) : state_.context.ledger.transaction([&]() -> Status {
+    if (auto set = table.set_place(*known); !set || !other) return set;
+    return table.put_all_again(state_.context.name, true, state_.context.clock.wall_ms());
+  });
+  if (recorded) heard_of_ = {leader, epoch};
+  return recorded;
+}
+
+asio::awaitable<bool> Relay::send() {
+  auto& table = state_.context.ledger.host_mail();
+  const auto& team = state_.context.name;
+  if (const auto now = state_.context.clock.wall_ms(); now - looked_for_unheard_ms_ >= look_for_unheard_every_ms) {
+    const auto unheard = table.unheard(team, now - unheard_after_ms);
+    if (!unheard) co_return ledger_failed(unheard.error());
+    for (const auto& stream : *unheard) {
+      const auto again = state_.context.ledger.transaction([&] { return table.put_again(team, stream, now); });
+      if (!again) co_return ledger_failed(again.error());
+    }
+    looked_for_unheard_ms_ = now;
+  }
+  const auto streams = table.streams(team, state_.leading());
+  if (!streams) co_return ledger_failed(streams.error());
+  const auto hosts = table.hosts_to_tell(team);
+  if (!hosts) co_return ledger_failed(hosts.error());
+  if (streams->empty() && hosts->empty()) co_return true;
+  if (!co_await look_at_place()) co_return false;
+  for (const auto& stream : *streams)
+    if (!co_await send_stream(stream)) co_return false;
+  for (const auto& host : *hosts)
+    if (!co_await tell(host)) co_return false;
+  state_.tell_trouble("");
+  co_return true;
+}
+
+asio::awaitable<bool> Relay::send_stream(std::string stream) {
+  for (;;) {
+    const auto leading = state_.leading();
+    auto rows = state_.context.ledger.host_mail().waiting(state_.context.name, stream, leading, put_at_once);
+    if (!rows) co_return ledger_failed(rows.error());
+    if (rows->empty()) co_return true;
+    // In their order: a run of one sort at a time.
+    const auto& first = rows->front();
+    if (first.lead && first.final) {
+      if (!co_await answer(first)) co_return false;
+      continue;
+    }
+    const bool as_lead = first.lead;
+    const auto end = std::ranges::find_if(
+        *rows, [&](const HostMailRow& row) { return row.lead != as_lead || (row.lead && row.final); });
+    rows->erase(end, rows->end());
+    if (!co_await put(*std::move(rows))) co_return false;
+  }
+}
+
+HostLetter Relay::letter_of(const HostMailRow& row, long long after) const {
+  HostLetter letter;
+  letter.address = row.host;
+  letter.to = row.inbox;
+  letter.from = row.sender;
+  letter.type = row.type;
+  letter.request = row.request_id;
+  letter.entry = row.entry;
+  letter.key = row.key;
+  letter.number = row.number;
+  letter.after = after;
+  letter.at_ms = row.created_ms;
+  letter.attempt = row.attempts;
+  return letter;
+}
+
+asio::awaitable<bool> Relay::put(std::vector<HostMailRow> rows) {
+  auto& table = state_.context.ledger.host_mail();
+  const auto& team = state_.context.name;
+  auto after = table.after(team, rows.front().host, rows.front().number);
+  if (!after) co_return ledger_failed(after.error());
+  std::vector<HostLetter> letters;
+  for (const auto& row : rows) {
+    letters.push_back(letter_of(row, *after));
+    after = row.number;
+  }
+  const auto epoch = rows.front().lead ? state_.lease.epoch : 0;
+  if (rows.front().lead && !state_.leading()) co_return true;
+  const auto outcomes = co_await exchange_.put(std::move(letters), epoch);
+  if (!outcomes) co_return failed(outcomes.error());
+  std::size_t done = 0;
+  while (done < outcomes->size() && done < rows.size() && (*outcomes)[done].what != PutOutcome::What::fenced) ++done;
+  const auto recorded = state_.context.ledger.transaction([&] {
+    return table.set(team, ids_of(rows, done), HostMailState::put, state_.context.clock.wall_ms());
+  });
+  if (!recorded) co_return ledger_failed(recorded.error());
+  if (done == rows.size()) co_return true;
+  if (done < outcomes->size()) state_.fenced((*outcomes)[done].epoch);
+  co_return false;
+}
+
+asio::awaitable<bool> Relay::answer(HostMailRow row) {
+  auto& table = state_.context.ledger.host_mail();
+  const auto& team = state_.context.name;
+  if (!state_.leading()) co_return true;
+  const auto after = table.after(team, row.host, row.number);
+  if (!after) co_return ledger_failed(after.error());
+  const auto outcome = co_await exchange_.answer(row.type, letter_of(row, *after), state_.lease.epoch);
+  if (!outcome) co_return failed(outcome.error());
+  if (outcome->what == AnswerOutcome::What::fenced) {
+    state_.fenced(outcome->epoch);
+    co_return false;
+  }
+  const bool other = outcome->what == AnswerOutcome::What::other;
+  const std::string why = "host " + outcome->host + " had answered before, as leader " + std::to_string(outcome->epoch);
+  const auto recorded = state_.context.ledger.transaction([&] {
+    return table.set(team, {row.id}, other ? HostMailState::refused : HostMailState::put, state_.context.clock.wall_ms(),
+                     other ? why : "");
+  });
+  if (!recorded) co_return ledger_failed(recorded.error());
+  if (other)
+    state_.context.telemetry.emit(Event::letter_refused, {{"team", team},
+                                                          {"inbox", row.inbox},
+                                                          {"type", row.type},
+                                                          {"request_id", row.request_id},
+                                                          {"message_key", row.key.value},
+                                                          {"reason", why}});
+  co_return true;
+}
+
+asio::awaitable<bool> Relay::tell(std::string host) {
+  auto& table = state_.context.ledger.host_mail();
+  const auto& team = state_.context.name;
+  for (;;) {
+    const auto rows = table.untold(team, host, told_at_once);
+    if (!rows) co_return ledger_failed(rows.error());
+    if (rows->empty()) co_return true;
+    json::array there, read, refused;
+    for (const auto& row : *rows) {
+      const json::string key(row.key.value);
+      if (row.state == HostMailState::read)
+        read.push_back(key);
+      else if (row.state == HostMailState::refused)
+        refused.push_back(json::array{key, json::string(row.problem.substr(0, longest_reason))});
+      else
+        there.push_back(key);
+    }
+    HostLetter letter;
+    letter.address = host_address(host);
+    letter.type = receipt_type;
+    letter.entry = json::serialize(json::object{{"there", there}, {"read", read}, {"refused", refused}});
+    letter.at_ms = state_.context.clock.wall_ms();
+    letter.key = schema::make_message_key({team, letter.address}, state_.settings.host, std::to_string(letter.at_ms),
+                                          letter.entry, 0);
+    std::vector<HostLetter> letters;
+    letters.push_back(std::move(letter));
+    const auto outcomes = co_await exchange_.put(std::move(letters), 0);
+    if (!outcomes) co_return failed(outcomes.error());
+    // Only what was told: a row may have moved on meanwhile.
+    std::vector<long long> first, last;
+    for (const auto& row : *rows)
+      (row.state == HostMailState::read || row.state == HostMailState::refused ? last : first).push_back(row.id);
+    const auto recorded = state_.context.ledger.transaction([&]() -> Status {
+      if (auto told = table.tell(first, 1); !told) return told;
+      return table.tell(last, 2);
+    });
+    if (!recorded) co_return ledger_failed(recorded.error());
+  }
+}
+
+asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
+  auto& context = state_.context;
+  const auto queued = context.ledger.host_mail().queued(context.name, HostWay::in);
+  if (!queued) co_return ledger_failed(queued.error());
+  if (*queued >= static_cast<long long>(state_.settings.queued)) {
+    co_await pause(wait);
+    co_return true;  // it waits in the engine, and in its sender's ledger
+  }
+  auto letters = co_await exchange_.receive(state_.leading(), received_at_once, wait);
+  if (!letters) co_return failed(letters.error());
+  if (letters->empty()) co_return true;
+  EventBatch events;
+  const auto recorded = context.ledger.transaction([&]() -> Status {
+    for (const auto& letter : *letters)
+      if (auto taken = take(letter, events); !taken) return taken;
+    return events.write_history(context.ledger, context.clock.wall_ms());
+  });
+  if (!recorded) co_return ledger_failed(recorded.error());
+  events.log(context.telemetry);
+  // Taken for the lead when the lease was over: whoever leads next is to have them.
+  std::erase_if(*letters, [&](const ArrivedLetter& letter) { return !is_for_us(letter); });
+  arrived();
+  state_.work.raise();
+  if (auto done = co_await exchange_.acknowledge(*std::move(letters)); !done) co_return failed(done.error());
+  co_return true;
+}
+
+bool Relay::is_for_us(const ArrivedLetter& letter) const { return letter.address != lead_address || state_.leading(); }
+
+Status Relay::take(const ArrivedLetter& letter, EventBatch& events) {
+  if (!is_for_us(letter)) return Done{};
+  if (letter.key.value.empty() || !key_range(letter.key.value)) {
+    events.add(Event::letter_refused, {{"team", state_.context.name},
+                                       {"from", letter.host},
+                                       {"reason", "a letter of host " + letter.host + " has no key"}});
+    return Done{};
+  }
+  return letter.to.empty() ? take_receipt(letter, events) : keep(letter, events);
+}
+
+Status Relay::take_receipt(const ArrivedLetter& letter, EventBatch& events) {
+  auto& table = state_.context.ledger.host_mail();
+  const auto& team = state_.context.name;
+  if (letter.type != receipt_type) return Done{};  // of a later program: what it says is not for us
+  boost::system::error_code problem;
+  const auto parsed = json::parse(letter.entry, problem);
+  const auto* object = problem ? nullptr : parsed.if_object();
+  if (object == nullptr) return Done{};
+  const auto now = state_.context.clock.wall_ms();
+  std::vector<std::string> streams{host_address(letter.host)};
+  // What one that led before has is of no use to who leads now.
+  if (letter.host == state_.leader) streams.emplace_back(lead_address);
+  const auto list = [&](std::string_view name) {
+    const auto* value = object->if_contains(name);
+    const auto* found = value == nullptr ? nullptr : value->if_array();
+    return found == nullptr ? json::array() : *found;
+  };
+  const auto hear = [&](const std::string& key, HostMailState state, const std::string& why) -> Status {
+    for (const auto& stream : streams)
+      if (auto heard = table.heard(team, stream, {key}, state, now, why); !heard) return heard;
+    return Done{};
+  };
+  const auto there = list("there"), read = list("read"), refused = list("refused");
+  for (const auto& one : there)
+    if (auto heard = hear(text_in(one), HostMailState::there, {}); !heard) return heard;
+  for (const auto& one : read)
+    if (auto heard = hear(text_in(one), HostMailState::read, {}); !heard) return heard;
+  for (const auto& one : refused) {
+    const auto* pair = one.if_array();
+    if (pair == nullptr || pair->size() != 2) continue;
+    const auto why = "host " + letter.host + " refused it: " + text_in((*pair)[1]);
+    const auto ours = table.like(text_in((*pair)[0]), 8);
+    if (!ours) return ours.error();
+    const bool is_news = std::ranges::any_of(*ours, [](const HostMailRow& row) {
+      return row.way == HostWay::out && row.state != HostMailState::refused;
+    });
+    if (auto heard = hear(text_in((*pair)[0]), HostMailState::refused, why); !heard) return heard;
+    if (is_news)
+      events.add(Event::letter_refused,
+               {{"team", team}, {"from", letter.host}, {"message_key", text_in((*pair)[0])}, {"reason", why}});
+  }
+  return Done{};
+}
+
+/// Of an ask that this host answered while it led.
+Result<bool> Relay::decided_here(const HostMailRow& row) const {
+  const auto* kind = handlers::kind_answered_by(row.type);
+  if (kind == nullptr) return false;
+  const auto ask = state_.context.ledger.asks().find(state_.context.name, kind->kind, row.request_id);
+  if (!ask) return ask.error();
+  using handlers::AskState;
+  return *ask && (*ask)->asker == row.inbox &&
+         ((*ask)->state == AskState::approved || (*ask)->state == AskState::denied || (*ask)->state == AskState::expired);
+}
+
+Result<std::optional<handlers::Refused>> Relay::examine(const ArrivedLetter& letter, HostMailRow& row) const {
+  using Refusal = std::optional<handlers::Refused>;
+  const auto& context = state_.context;
+  row.sender = letter.from.substr(0, 200);
+  row.type = "bad";
+  row.entry = letter.entry;
+  if (letter.entry.size() > context.config.limits.inbox_file.count) {
+    row.entry.resize(1024);
+    return Refusal(handlers::Refused{"limit.letter", "it is larger than limits.inbox_file"});
+  }
+  const auto message = decode_(letter.entry);
+  if (!message) return Refusal(handlers::Refused{message.error().code, message.error().message});
+  const auto payload = schema::decode_payload(message->text);
+  row.sender = schema::bare_name(message->from);
+  row.type = schema::type_name(payload);
+  row.request_id = schema::claimed_request_id(message->text);
+  row.final = handlers::is_final_answer(payload) && !row.request_id.empty();
+  if (auto why = handlers::refusal_of(state_.settings, {letter.host, letter.to, message->from, payload}, context.lead,
+                                      state_.leading()))
+    return Refusal(std::move(why));
+  if (!row.lead && context.roster.find(letter.to) == nullptr)
+    return Refusal(handlers::Refused{"host.nobody", "\"" + row.inbox + "\" is nobody of this host's roster"});
+  if (!row.final || row.lead) return Refusal();
+  auto before = context.ledger.host_mail().answer_to(context.name, row.inbox, row.request_id);
+  if (!before) return before.error();
+  if (*before && (*before)->entry == row.entry) return Refusal();
+  const auto here = decided_here(row);
+  if (!here) return here.error();
+  if (!*before && !*here) return Refusal();
+  return Refusal(handlers::Refused{"answer.second", "another answer to " + row.request_id + " came before, and is final"});
+}
+
+Status Relay::take_up(const schema::MessageKey& key, const std::optional<HostMailRow>& known) {
+  auto& ledger = state_.context.ledger;
+  if (auto queued = ledger.deliveries().take_up(key); !queued) return queued;
+  if (!known || known->attempts == 0) return Done{};
+  const auto met = ledger.messages().known(key);
+  if (!met) return met.error();
+  return ledger.host_mail().take_up(known->id, *met ? HostMailState::there : HostMailState::waiting,
+                                    state_.context.clock.wall_ms());
+}
+
+Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
+  auto& table = state_.context.ledger.host_mail();
+  const auto& team = state_.context.name;
+  HostMailRow row;
+  row.team = team;
+  row.way = HostWay::in;
+  row.host = letter.host;
+  row.inbox = letter.to.substr(0, 200);
+  row.key = letter.key;
+  row.number = letter.number;
+  row.created_ms = state_.context.clock.wall_ms();
+  row.lead = letter.address == lead_address;
+  const auto last = table.last_number(team, row.host, row.lead);
+  if (!last) return last.error();
+  const auto put_again = [&]() -> Result<bool> {
+    const auto known = table.find(team, HostWay::in, row.host, row.inbox, row.key);
+    if (!known) return known.error();
+    if (!*known) return false;
+    if (row.lead)
+      if (auto taken = take_up(letter.key, *known); !taken) return taken.error();
+    const auto told = table.tell_again(team, {(*known)->id});  // nothing was heard of us
+    return told ? Result<bool>(true) : Result<bool>(told.error());
+  };
+  if (letter.number <= *last || letter.after > *last) {  // any other is new here
+    const auto known = put_again();
+    if (!known) return known.error();
+    if (*known) return Done{};
+  }
+  if (letter.after > *last) return Done{};  // what stood before it is lost, or not here yet: its sender puts both again
+  if (row.lead)
+    if (auto taken = take_up(letter.key, std::nullopt); !taken) return taken;
+  auto refused = examine(letter, row);
+  if (!refused) return refused.error();
+  Fields fields{{"team", team},         {"inbox", row.inbox},           {"from", row.sender},
+                {"type", row.type},     {"message_key", row.key.value}, {"by", row.host},
+                {"request_id", row.request_id}};
+  if (*refused) {
+    row.state = HostMailState::refused;
+    row.problem = (*refused)->code + ": " + (*refused)->reason;
+    fields.emplace_back("code", (*refused)->code);
+    fields.emplace_back("reason", (*refused)->reason);
+  }
+  if (!*refused)
+    if (auto settled = settle_ask(state_, row); !settled) return settled;
+  const auto added = table.add(row);
+  if (!added) return added.error();
+  if (!*added) {
+    const auto known = put_again();
+    return known ? Status(Done{}) : Status(known.error());
+  }
+  events.add(*refused ? Event::letter_refused : Event::letter_arrived, std::move(fields));
+  return Done{};
+}
+
+}  // namespace inbox_poller::poller

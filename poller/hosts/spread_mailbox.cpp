@@ -1,0 +1,189 @@
+#include "poller/hosts/spread_mailbox.hpp"
+
+#include <algorithm>
+
+#include "handlers/hosts.hpp"
+#include "schema/codec.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+
+std::optional<std::string> SpreadMailbox::letters_of(const std::string& box) const {
+  const auto prefix = schema::inbox_name(state_.context.lead) + "@";
+  return box.starts_with(prefix) ? std::optional(box.substr(prefix.size())) : std::nullopt;
+}
+
+bool SpreadMailbox::is_elsewhere(const std::string& inbox) const {
+  const bool of_lead = inbox == schema::inbox_name(state_.context.lead);
+  return state_.is_elsewhere(of_lead ? state_.context.lead : state_.context.owner_of(inbox));
+}
+
+std::vector<std::string> SpreadMailbox::lead_boxes() {
+  std::vector<std::string> boxes;
+  if (!state_.leading()) return boxes;
+  const auto hosts = state_.context.ledger.host_mail().hosts_with_mail_for_lead(state_.context.name);
+  if (hosts)
+    for (const auto& host : *hosts) boxes.push_back(schema::inbox_name(state_.context.lead) + "@" + host);
+  return boxes;
+}
+
+Result<std::span<const News>> SpreadMailbox::news() {
+  const auto local = local_.news();
+  if (!local) return local.error();
+  here_.assign(local->begin(), local->end());
+  news_.clear();
+  for (const auto& one : here_)
+    if (!is_elsewhere(one.box)) news_.push_back(one);
+  for (const auto& inbox : posted_)
+    if (is_elsewhere(inbox)) news_.push_back({inbox, heard_});
+  heard_ = false;
+  std::ranges::sort(news_, {}, &News::box);
+  return std::span<const News>(news_);
+}
+
+asio::awaitable<Batch> SpreadMailbox::take(std::string box, Reader reader, std::size_t most) {
+  const auto host = letters_of(box);
+  if (!host && is_elsewhere(box)) {  // nothing is to be seen of it but what became of ours
+    Batch batch;
+    batch.state = BoxState::open;
+    co_return batch;
+  }
+  if (!host) co_return co_await local_.take(std::move(box), reader, most);
+  Batch batch;
+  auto& shown = shown_[box];
+  auto rows = state_.context.ledger.host_mail().for_lead(state_.context.name, *host, shown.behind,
+                                                         static_cast<int>(most + shown.left.size()) + 1);
+  if (!rows) {
+    batch.state = BoxState::fault;
+    batch.detail = rows.error().message;
+    co_return batch;
+  }
+  std::erase_if(*rows, [&](const HostMailRow& row) { return shown.left.contains(row.id); });
+  batch.state = BoxState::open;
+  batch.more = rows->size() > most;
+  if (batch.more) rows->resize(most);
+  shown.rows = *std::move(rows);
+  for (const auto& row : shown.rows) batch.taken.push_back({row.key, row.entry, false});
+  batch.size.entries = batch.size.unread = shown.rows.size();
+  co_return batch;
+}
+
+asio::awaitable<Settled> SpreadMailbox::settle(std::string box, std::vector<Disposal> disposals) {
+  const auto host = letters_of(box);
+  if (!host && is_elsewhere(box)) co_return Settled{};
+  if (!host) co_return co_await local_.settle(std::move(box), std::move(disposals));
+  auto& context = state_.context;
+  auto& shown = shown_[box];
+  Settled settled;
+  std::vector<long long> consumed;
+  bool again = false;
+  for (std::size_t i = 0; i < std::min(disposals.size(), shown.rows.size()); ++i) {
+    again = again || disposals[i] == Disposal::again;
+    if (disposals[i] == Disposal::leave) shown.left.insert(shown.rows[i].id);
+    if (disposals[i] == Disposal::consume) consumed.push_back(shown.rows[i].id);
+  }
+  const auto recorded = context.ledger.transaction([&] {
+    return context.ledger.host_mail().set(context.name, consumed, HostMailState::there, context.clock.wall_ms());
+  });
+  if (!recorded) {
+    settled.put = Put::fault;
+    settled.detail = recorded.error().message;
+    co_return settled;
+  }
+  // What did not fit is shown at the next look, and what follows it within this one.
+  shown.behind = again && !shown.rows.empty() ? shown.rows.back().id : 0;
+  if (shown.rows.empty()) shown.behind = 0;
+  settled.consumed = consumed.size();
+  if (!consumed.empty()) state_.work.raise();
+  co_return settled;
+}
+
+void SpreadMailbox::rewind(const std::string& box) {
+  if (!letters_of(box) && !is_elsewhere(box)) return local_.rewind(box);
+  shown_.erase(box);
+}
+
+std::function<bool(const schema::MessageKey&)> SpreadMailbox::held(const std::string& box) const {
+  // A letter's key is asked of the table of letters, which keeps it for as long as it may come again.
+  return [this, local = local_.held(box)](const schema::MessageKey& key) {
+    if (local(key)) return true;
+    const auto rows = state_.context.ledger.host_mail().like(key.value, 1);
+    return !rows || !rows->empty();
+  };
+}
+
+HostMailRow SpreadMailbox::row_of(const std::string& inbox, const schema::Message& message) const {
+  auto& context = state_.context;
+  const auto payload = schema::decode_payload(message.text);
+  HostMailRow row;
+  row.team = context.name;
+  row.inbox = context.owner_of(inbox);
+  row.host = state_.stream_for(row.inbox);
+  row.key = schema::make_message_key({context.name, inbox}, message.from, message.timestamp, message.text, 0);
+  row.sender = schema::bare_name(message.from);
+  row.type = schema::type_name(payload);
+  row.request_id = schema::claimed_request_id(message.text);
+  row.entry = local_.encode(message);
+  row.lead = row.sender == context.lead;
+  row.final = handlers::is_final_answer(payload) && !row.request_id.empty();
+  row.created_ms = context.clock.wall_ms();
+  return row;
+}
+
+std::vector<PutResult> SpreadMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
+  if (!is_elsewhere(inbox)) return local_.post(inbox, messages);
+  auto& ledger = state_.context.ledger;
+  const std::string where = "for host " + std::string(handlers::host_of(state_.settings, state_.context.owner_of(inbox)));
+  std::vector<PutResult> results;
+  const auto committed = ledger.transaction([&]() -> Status {
+    for (const schema::Message& message : messages) {
+      const auto added = ledger.host_mail().add(row_of(inbox, message));
+      if (!added) return added.error();
+      results.push_back({*added ? Put::done : Put::already, where});
+    }
+    return Done{};
+  });
+  if (!committed) return std::vector<PutResult>(messages.size(), {Put::fault, committed.error().message});
+  posted_.insert(inbox);
+  if (std::ranges::any_of(results, [](const PutResult& one) { return one.put == Put::done; })) state_.work.raise();
+  return results;
+}
+
+void SpreadMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {
+  if (!is_elsewhere(inbox)) return local_.follow(inbox, key);
+  posted_.insert(inbox);
+  heard_ = true;
+}
+
+Fate SpreadMailbox::fate(const std::string& inbox, const schema::MessageKey& key) const {
+  if (!is_elsewhere(inbox)) return local_.fate(inbox, key);
+  const auto row = state_.context.ledger.host_mail().sent(state_.context.name, state_.context.owner_of(inbox), key);
+  if (!row || !*row) return Fate::waiting;
+  // What the other host refused will not be read; it was told as such.
+  return (*row)->state == HostMailState::read || (*row)->state == HostMailState::refused ? Fate::consumed : Fate::waiting;
+}
+
+void SpreadMailbox::let_go(const std::string& inbox, const schema::MessageKey& key) {
+  if (!is_elsewhere(inbox)) local_.let_go(inbox, key);
+}
+
+PutResult SpreadMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
+  if (!is_elsewhere(inbox)) return local_.retract(inbox, keys);
+  auto& context = state_.context;
+  const auto committed = context.ledger.transaction([&]() -> Status {
+    for (const auto& key : keys) {
+      const auto row = context.ledger.host_mail().sent(context.name, context.owner_of(inbox), key);
+      if (!row) return row.error();
+      if (!*row || (*row)->state != HostMailState::waiting || (*row)->attempts > 0) continue;
+      if (auto set = context.ledger.host_mail().set(context.name, {(*row)->id}, HostMailState::refused,
+                                                    context.clock.wall_ms(), "taken back before it was sent");
+          !set)
+        return set;
+    }
+    return Done{};
+  });
+  if (!committed) return {Put::fault, committed.error().message};
+  return {};
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,55 @@
+#include "poller/mailbox/operations.hpp"
+
+#include <boost/json.hpp>
+
+#include "poller/mailbox/envelopes.hpp"
+
+namespace inbox_poller::poller {
+
+namespace json = boost::json;
+using std::chrono::milliseconds;
+
+namespace {
+
+Result<json::object> as_object(const Result<schema::Envelope>& task) {
+  if (!task) return with_lease_advice(task.error());
+  return task->object();
+}
+
+}  // namespace
+
+Result<json::object> SharedBox::post(const std::string& type, const json::value& payload, std::optional<double> priority) {
+  return as_object(tasks().post(actor(), type.empty() ? "task" : type, payload, priority));
+}
+
+Result<std::optional<json::object>> SharedBox::claim(const std::optional<std::string>& type, milliseconds lease) {
+  const auto claimed = tasks().claim(actor(), type, lease);
+  if (!claimed) return claimed.error();
+  if (!*claimed) return std::optional<json::object>();
+  return std::optional((*claimed)->object());
+}
+
+Result<json::object> SharedBox::complete(const std::string& task, const json::value& result) {
+  const auto id = tasks().whole_id(task, actor());
+  return as_object(id ? tasks().complete(actor(), *id, result) : Result<schema::Envelope>(id.error()));
+}
+
+Result<json::object> SharedBox::heartbeat(const std::string& task, milliseconds lease) {
+  const auto id = tasks().whole_id(task, actor());
+  return as_object(id ? tasks().heartbeat(actor(), *id, lease) : Result<schema::Envelope>(id.error()));
+}
+
+Result<json::object> SharedBox::abandon(const std::string& task, const std::string& reason) {
+  const auto id = tasks().whole_id(task, actor());
+  return as_object(id ? tasks().abandon(actor(), *id, reason) : Result<schema::Envelope>(id.error()));
+}
+
+Result<std::vector<json::object>> SharedBox::sweep() {
+  const auto gone = tasks().sweep();
+  if (!gone) return gone.error();
+  std::vector<json::object> objects;
+  for (const TaskFile& one : *gone) objects.push_back(one.task.object());
+  return objects;
+}
+
+}  // namespace inbox_poller::poller

@@ -1,0 +1,97 @@
+#include "poller/team/handover.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "handlers/ask_kind.hpp"
+#include "handlers/hosts.hpp"
+
+namespace inbox_poller::poller {
+namespace {
+
+constexpr int most_handed_over = 5000;
+
+}  // namespace
+
+Handover::Handover(TeamContext& context, HostService& hosts, Asks& asks)
+    : context_(context), hosts_(hosts), asks_(asks) {
+  hosts_.before_leading([this] { return hand_over(); });
+  HostService::KnownAsks known;
+  known.open = [this] {
+    std::vector<std::pair<std::string, std::string>> open;
+    for (const auto* ask : asks_.oldest_first())
+      if (const auto type = handlers::traits_of(ask->kind).answer_type; !type.empty())
+        open.emplace_back(std::string(type), ask->request_id);
+    return open;
+  };
+  known.answered = [this](const std::string& type, const std::string& id, const std::string& host) -> Status {
+    const auto* kind = handlers::kind_answered_by(type);
+    const auto* ask = kind == nullptr ? nullptr : asks_.find(kind->kind, id);
+    if (ask == nullptr) return Done{};
+    handlers::Answer answer;
+    answer.event = handlers::AskEvent::answered_by_other;
+    answer.by = "host " + host;
+    answer.reason = "host " + host + " led the team then, and answered it";
+    const auto outcome = asks_.answer(*ask, answer, false);
+    const auto* refused = std::get_if<Asks::Refusal>(&outcome);
+    return refused == nullptr ? Status(Done{}) : Status(Error{refused->code, refused->message});
+  };
+  hosts_.know_asks(std::move(known));
+}
+
+bool Handover::is_ours(const std::string& member) const {
+  const auto& settings = hosts_.state().settings;
+  return member != context_.lead && handlers::host_of(settings, member) == settings.host && context_.members.contains(member);
+}
+
+void Handover::settle() {
+  const auto& state = hosts_.state();
+  const bool is_followed = !state.leader.empty() && state.leader != state.settings.host && !state.leading();
+  if (!is_followed || context_.standing.stance != handlers::Stance::standby) return;
+  const bool new_leader = to_ != state.leader || epoch_ != state.epoch;
+  const auto queued = context_.ledger.deliveries().queued_count(context_.name);  // somebody gave one back meanwhile
+  if (!queued || (!new_leader && *queued == left_) || !hand_over()) return;
+  const auto left = context_.ledger.deliveries().queued_count(context_.name);
+  left_ = left ? *left : 0;
+  to_ = state.leader;
+  epoch_ = state.epoch;
+}
+
+Status Handover::hand_over() {
+  return context_.commit([&](EventBatch& events) -> Status {
+    if (auto given = context_.ledger.host_mail().hand_over(context_.name); !given) return given;
+    if (auto given = hand_over_chat(events); !given) return given;
+    return hand_over_asks();
+  });
+}
+
+Status Handover::hand_over_chat(EventBatch& events) {
+  auto rows = context_.ledger.deliveries().queued_before(context_.name, context_.clock.wall_ms(), most_handed_over);
+  if (!rows) return rows.error();
+  std::ranges::sort(*rows, {}, &MessageRow::id);
+  std::vector<long long> ids;
+  for (const auto& row : *rows) {
+    if (!context_.members.contains(row.sender) || row.sender == context_.lead) continue;  // a word of our own
+    ids.push_back(row.id);
+    events.add(Event::delivery_expired, {{"team", context_.name},
+                                         {"message_key", row.key.value},
+                                         {"from", row.sender},
+                                         {"reason", "another host leads, and it is handed over there"}});
+    if (!is_ours(row.sender)) continue;  // its own host sends it
+    if (auto given = hosts_.hand_over(row); !given) return given;
+  }
+  return context_.ledger.deliveries().hand_over(ids, context_.clock.wall_ms());
+}
+
+Status Handover::hand_over_asks() {
+  for (const auto* ask : asks_.oldest_first()) {
+    if (!is_ours(ask->asker)) continue;
+    const auto message = context_.ledger.messages().find(ask->message);
+    if (!message) return message.error();
+    if (!*message) continue;
+    if (auto given = hosts_.hand_over(**message); !given) return given;
+  }
+  return Done{};
+}
+
+}  // namespace inbox_poller::poller

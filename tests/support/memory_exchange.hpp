@@ -1,0 +1,266 @@
+// An engine between hosts in memory: the port without a network, for tests whose subject is somebody else, with the faults
+// that real ones have. Its clock moves when it is told to.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "poller/exchange/exchange.hpp"
+
+namespace inbox_poller::test {
+
+/// What all hosts of one team share.
+struct MemoryEngine {
+  struct Entry {
+    std::string id;
+    poller::HostLetter letter;
+    std::string host;
+  };
+  struct Stream {
+    std::vector<Entry> entries;
+    std::size_t given = 0;                       // so many from the front were given to somebody
+    std::map<std::string, std::string> pending;  // id, and to whom it was given
+  };
+  struct Decision {
+    std::string entry, host;
+    std::int64_t epoch = 0;
+  };
+
+  std::map<std::pair<std::string, std::string>, Stream> streams;  // by address and writer
+  std::set<std::string> marks;
+  std::map<std::pair<std::string, std::string>, Decision> decisions;
+  std::map<std::string, std::pair<std::string, std::chrono::milliseconds>> beats;
+  std::string holder;
+  std::int64_t epoch = 0;
+  std::chrono::milliseconds now{0};
+  std::chrono::milliseconds until{0};
+  int place = 1;
+  long long next_id = 1;
+
+  // Faults
+  bool down = false;
+  std::set<std::string> cut_off;  // hosts that do not reach it
+  int lost_puts = 0;              // so many are confirmed and kept nowhere
+  int given_twice = 0;            // so many receives give everything twice
+  std::function<void()> on_receive = [] {};  // while letters are on their way to their reader
+  double fails_before = 0, fails_after = 0;  // share of calls that fail, with nothing or with everything done
+  std::mt19937 random{7};
+
+  /// As a restart without its data: what it knew is gone.
+  void empty() {
+    streams.clear();
+    marks.clear();
+    decisions.clear();
+    beats.clear();
+    holder.clear();
+    epoch = 0;
+    ++place;
+  }
+  /// As a failover to a replica that had not got the last ones yet.
+  void lose_tail(std::size_t most) {
+    for (auto& [key, stream] : streams) {
+      const auto lost = std::min(most, stream.entries.size());
+      for (std::size_t i = stream.entries.size() - lost; i < stream.entries.size(); ++i) {
+        const auto& one = stream.entries[i];
+        marks.erase(one.host + "\n" + one.letter.address + "\n" + one.letter.to + "\n" + one.letter.key.value + "\n" +
+                    std::to_string(one.letter.attempt));
+        stream.pending.erase(one.id);
+      }
+      stream.entries.resize(stream.entries.size() - lost);
+      stream.given = std::min(stream.given, stream.entries.size());
+    }
+    ++place;
+  }
+  void advance(std::chrono::milliseconds by) { now += by; }
+};
+
+class MemoryExchange final : public poller::Exchange {
+ public:
+  MemoryExchange(MemoryEngine& engine, std::string host) : engine_(engine), host_(std::move(host)) {}
+
+  boost::asio::awaitable<Result<std::vector<poller::PutOutcome>>> put(std::vector<poller::HostLetter> letters,
+                                                                      std::int64_t epoch) override {
+    if (auto wrong = before()) co_return *wrong;
+    std::vector<poller::PutOutcome> outcomes;
+    for (auto& letter : letters) {
+      poller::PutOutcome outcome;
+      if (epoch != 0 && is_fenced(epoch)) {
+        outcome.what = poller::PutOutcome::What::fenced;
+        outcome.epoch = engine_.epoch;
+        outcomes.push_back(outcome);
+        break;
+      }
+      outcome.what = append(letter) ? poller::PutOutcome::What::appended : poller::PutOutcome::What::was_there;
+      outcomes.push_back(outcome);
+    }
+    if (auto wrong = after()) co_return *wrong;
+    co_return outcomes;
+  }
+
+  boost::asio::awaitable<Result<std::vector<poller::ArrivedLetter>>> receive(bool as_leader, std::size_t most,
+                                                                             std::chrono::milliseconds) override {
+    if (auto wrong = before()) co_return *wrong;
+    std::vector<poller::ArrivedLetter> letters;
+    for (auto& [key, stream] : engine_.streams) {
+      const auto& [address, writer] = key;
+      const bool ours = address == poller::host_address(host_) || (as_leader && address == poller::lead_address);
+      if (!ours) continue;
+      for (const auto& one : stream.entries) {  // ours that were never acknowledged, or of another who led
+        const auto given = stream.pending.find(one.id);
+        if (given == stream.pending.end() || letters.size() >= most) continue;
+        if (given->second == host_ && seen_.contains(one.id)) continue;  // within this process: given once
+        give(stream, one, letters);
+      }
+      while (stream.given < stream.entries.size() && letters.size() < most) give(stream, stream.entries[stream.given++], letters);
+    }
+    if (!letters.empty()) engine_.on_receive();
+    if (engine_.given_twice > 0 && !letters.empty()) {
+      --engine_.given_twice;
+      const auto once = letters;
+      letters.insert(letters.end(), once.begin(), once.end());
+    }
+    if (auto wrong = after()) {
+      seen_.clear();  // it is given again
+      co_return *wrong;
+    }
+    co_return letters;
+  }
+  void wake() override {}
+  boost::asio::awaitable<Status> acknowledge(std::vector<poller::ArrivedLetter> letters) override {
+    if (auto wrong = before()) co_return *wrong;
+    for (const auto& letter : letters)
+      for (auto& [key, stream] : engine_.streams)
+        if (key.first == letter.address && key.second == letter.host) stream.pending.erase(letter.id);
+    if (auto wrong = after()) co_return *wrong;
+    co_return Done{};
+  }
+
+  boost::asio::awaitable<Result<poller::HostLease>> elect(std::int64_t at_least) override {
+    if (auto wrong = before()) co_return *wrong;
+    if (is_free()) {
+      engine_.epoch = std::max(engine_.epoch, at_least) + 1;
+      engine_.holder = host_;
+      engine_.until = engine_.now + lasts;
+    }
+    if (auto wrong = after()) co_return *wrong;
+    co_return lease();
+  }
+  boost::asio::awaitable<Result<poller::HostLease>> renew(std::int64_t epoch) override {
+    if (auto wrong = before()) co_return *wrong;
+    if (!is_free() && engine_.holder == host_ && engine_.epoch == epoch) engine_.until = engine_.now + lasts;
+    if (auto wrong = after()) co_return *wrong;
+    co_return lease();
+  }
+  boost::asio::awaitable<Status> resign(std::int64_t epoch) override {
+    if (auto wrong = before()) co_return *wrong;
+    if (engine_.holder == host_ && engine_.epoch == epoch) engine_.holder.clear();
+    co_return Done{};
+  }
+  boost::asio::awaitable<Result<poller::HostLease>> leader() override {
+    if (auto wrong = before()) co_return *wrong;
+    co_return lease();
+  }
+
+  boost::asio::awaitable<Result<poller::AnswerOutcome>> answer(std::string kind, poller::HostLetter letter,
+                                                               std::int64_t epoch) override {
+    using What = poller::AnswerOutcome::What;
+    if (auto wrong = before()) co_return *wrong;
+    poller::AnswerOutcome outcome;
+    if (is_fenced(epoch)) {
+      outcome.what = What::fenced;
+      outcome.epoch = engine_.epoch;
+    } else {
+      const auto [decision, is_first] =
+          engine_.decisions.try_emplace({kind, letter.request}, MemoryEngine::Decision{letter.entry, host_, epoch});
+      const bool ours = decision->second.entry == letter.entry;
+      outcome = {is_first ? What::decided : ours ? What::was_ours : What::other, decision->second.entry,
+                 decision->second.host, decision->second.epoch};
+      if (ours) append(letter);
+    }
+    if (auto wrong = after()) co_return *wrong;
+    co_return outcome;
+  }
+
+  boost::asio::awaitable<Result<std::vector<std::string>>> answered(
+      std::vector<std::pair<std::string, std::string>> asks) override {
+    if (auto wrong = before()) co_return *wrong;
+    std::vector<std::string> hosts;
+    for (const auto& ask : asks) {
+      const auto found = engine_.decisions.find(ask);
+      hosts.push_back(found == engine_.decisions.end() ? "" : found->second.host);
+    }
+    co_return hosts;
+  }
+
+  boost::asio::awaitable<Status> beat(poller::HostBeat beat) override {
+    if (auto wrong = before()) co_return *wrong;
+    engine_.beats[beat.host] = {beat.told, engine_.now + std::chrono::seconds(15)};
+    co_return Done{};
+  }
+  boost::asio::awaitable<Result<std::vector<poller::HostBeat>>> hosts() override {
+    if (auto wrong = before()) co_return *wrong;
+    std::vector<poller::HostBeat> hosts;
+    for (const auto& [host, told] : engine_.beats)
+      if (told.second > engine_.now) hosts.push_back({host, told.first, (told.second - engine_.now).count()});
+    co_return hosts;
+  }
+  boost::asio::awaitable<Result<std::string>> place() override {
+    if (auto wrong = before()) co_return *wrong;
+    co_return "run " + std::to_string(engine_.place);
+  }
+  [[nodiscard]] std::vector<std::string> worries() const override { return {}; }
+  [[nodiscard]] std::string name() const override { return "memory"; }
+
+ private:
+  static constexpr std::chrono::milliseconds lasts{10'000};
+
+  [[nodiscard]] bool is_free() const { return engine_.holder.empty() || engine_.until <= engine_.now; }
+  [[nodiscard]] bool is_fenced(std::int64_t epoch) const { return epoch < engine_.epoch || engine_.holder != host_ || is_free(); }
+  [[nodiscard]] poller::HostLease lease() const {
+    if (is_free()) return {false, "", engine_.epoch, std::chrono::milliseconds(0)};
+    return {engine_.holder == host_, engine_.holder, engine_.epoch, engine_.until - engine_.now};
+  }
+  std::optional<Error> chance(double share) {
+    if (share <= 0 || std::uniform_real_distribution<>()(engine_.random) >= share) return std::nullopt;
+    return Error{"exchange.down", "it broke off"};
+  }
+  std::optional<Error> before() {
+    if (engine_.down || engine_.cut_off.contains(host_)) return Error{"exchange.down", "it is not reached"};
+    return chance(engine_.fails_before);
+  }
+  std::optional<Error> after() { return chance(engine_.fails_after); }
+
+  bool append(const poller::HostLetter& letter) {
+    const auto mark = host_ + "\n" + letter.address + "\n" + letter.to + "\n" + letter.key.value + "\n" +
+                      std::to_string(letter.attempt);
+    if (!engine_.marks.insert(mark).second) return false;
+    if (engine_.lost_puts > 0) {
+      --engine_.lost_puts;
+      return true;
+    }
+    engine_.streams[{letter.address, host_}].entries.push_back({std::to_string(engine_.next_id++), letter, host_});
+    return true;
+  }
+  void give(MemoryEngine::Stream& stream, const MemoryEngine::Entry& one, std::vector<poller::ArrivedLetter>& letters) {
+    stream.pending[one.id] = host_;
+    seen_.insert(one.id);
+    poller::ArrivedLetter letter;
+    static_cast<poller::HostLetter&>(letter) = one.letter;
+    letter.host = one.host;
+    letter.id = one.id;
+    letters.push_back(std::move(letter));
+  }
+
+  MemoryEngine& engine_;
+  std::string host_;
+  std::set<std::string> seen_;  // given to this process
+};
+
+}  // namespace inbox_poller::test

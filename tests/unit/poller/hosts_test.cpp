@@ -1,0 +1,500 @@
+// A team on several hosts: asks, answers and chat over an engine that loses, repeats and forgets.
+#include "tests/unit/poller/hosts_world.hpp"
+
+using namespace inbox_poller;
+using namespace inbox_poller::poller;
+using test::HostsWorld;
+using test::HostWorld;
+using test::World;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::vector<std::string> told(HostWorld& world) {
+  std::vector<std::string> texts, keys;
+  for (const auto& one : world.receive_chat()) {
+    texts.push_back(one.text);
+    keys.push_back(one.key.value);
+  }
+  REQUIRE(world.team->delivery().acknowledge(keys));
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("an ask on a satellite is judged by the leader, and its answer stands in the satellite's file") {
+  HostsWorld world;
+  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
+  world.go_on();
+  CHECK(world.h1.team->standing().stance == handlers::Stance::leader);
+  CHECK(world.h2.team->standing().stance == handlers::Stance::satellite);
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  CHECK(world.h2.payload("w3", 0).at("request_id").as_string() == "perm-1");
+  CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
+  CHECK(world.h2.all_read());
+  CHECK(world.h1.inbox("w3").empty());
+}
+
+TEST_CASE("an ask that no rule decides waits for a person on the leader's host, with the folder of the worker's host") {
+  HostsWorld world;
+  world.go_on();
+  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "make install", "w3")));
+  world.go_on();
+  const auto open = world.h1.team->asks().open();
+  REQUIRE(open.size() == 1);
+  CHECK(open.front().asker == "w3");
+  CHECK(world.h2.team->asks().open().empty());
+  REQUIRE(world.h1.team->context().roster.find("w3") != nullptr);
+  CHECK(world.h1.team->context().roster.find("w3")->cwd == "/h2/w3");
+  CHECK(world.h1.team->context().roster.find("w3")->tmux_pane_id.empty());
+  handlers::Answer yes;
+  yes.event = handlers::AskEvent::person_approves;
+  yes.by = "ann";
+  REQUIRE(std::holds_alternative<Asks::Taken>(world.h1.team->asks().answer(open.front(), yes, false)));
+  world.go_on();
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
+}
+
+TEST_CASE("chat of workers goes to the lead and to workers elsewhere, in each sender's order") {
+  HostsWorld world;
+  world.go_on();
+  for (int i = 1; i <= 5; ++i) {
+    world.h2.add("team-lead", World::entry("w3", "to the lead " + std::to_string(i), i));
+    world.h2.add("w1", World::entry("w4", "to w1 " + std::to_string(i), i));
+    world.h1.add("w3", World::entry("w2", "to w3 " + std::to_string(i), i));
+  }
+  world.go_on();
+  CHECK(told(world.h1) == std::vector<std::string>{"to the lead 1", "to the lead 2", "to the lead 3", "to the lead 4",
+                                                   "to the lead 5"});
+  CHECK(world.h1.texts("w1") == std::vector<std::string>{"to w1 1", "to w1 2", "to w1 3", "to w1 4", "to w1 5"});
+  CHECK(world.h2.texts("w3") == std::vector<std::string>{"to w3 1", "to w3 2", "to w3 3", "to w3 4", "to w3 5"});
+}
+
+TEST_CASE("each roster gets the names of the other hosts' members, and no pane of theirs") {
+  HostsWorld world;
+  world.go_on(8);
+  const auto names = [](const HostWorld& one) {
+    std::vector<std::string> found;
+    const auto roster = test::json::parse(test::slurp(one.scratch.path("teams/t/config.json")));
+    for (const auto& member : roster.at("members").as_array())
+      found.push_back(test::json::value_to<std::string>(member.at("name")));
+    return found;
+  };
+  CHECK(names(world.h1) == std::vector<std::string>{"team-lead", "w1", "w2", "w3", "w4"});
+  CHECK(names(world.h2) == std::vector<std::string>{"team-lead", "w3", "w4", "w1", "w2"});
+  const auto roster = test::json::parse(test::slurp(world.h1.scratch.path("teams/t/config.json")));
+  CHECK(roster.at("members").as_array().at(3).at("tmuxPaneId").as_string().empty());
+  CHECK(roster.at("members").as_array().at(3).at("cwd").as_string() == "/h2/w3");
+}
+
+TEST_CASE("what was read elsewhere is known to whom it was sent from") {
+  HostsWorld world;
+  world.go_on(2);
+  REQUIRE(world.h1.team->send("w3", "please look", ""));
+  world.go_on();
+  REQUIRE(world.h2.texts("w3") == std::vector<std::string>{"please look"});
+  CHECK_FALSE(world.h1.logged("effect.consumed"));
+  world.h2.read_all("w3");
+  world.go_on();
+  CHECK(world.h1.logged("effect.consumed"));
+}
+
+TEST_CASE("nothing is lost or doubled whatever the engine loses, repeats, or fails at") {
+  const int seed = GENERATE(1, 2, 3);
+  CAPTURE(seed);
+  HostsWorld world;
+  world.engine.random.seed(static_cast<unsigned>(seed));
+  world.go_on(2);
+  std::vector<std::string> to_lead, to_w3, to_w1;
+  std::mt19937 random(static_cast<unsigned>(seed));
+  const auto chance = [&](int of) { return random() % static_cast<unsigned>(of) == 0; };
+  for (int round = 0; round < 25; ++round) {
+    const auto number = std::to_string(round);
+    to_lead.push_back("lead " + number);
+    world.h2.add("team-lead", World::entry("w3", to_lead.back(), round));
+    to_w1.push_back("w1 " + number);
+    world.h2.add("w1", World::entry("w4", to_w1.back(), round));
+    to_w3.push_back("w3 " + number);
+    world.h1.add("w3", World::entry("w2", to_w3.back(), round));
+    world.h2.add("team-lead", World::entry("w4", World::ask("perm-" + number, "git status", "w4"), round));
+    world.engine.fails_before = seed % 2 == 0 ? 0.1 : 0;
+    world.engine.fails_after = seed % 3 == 0 ? 0.2 : 0;
+    if (chance(4)) world.engine.lost_puts = 2;
+    if (chance(4)) world.engine.given_twice = 1;
+    if (chance(8)) world.engine.empty();
+    if (chance(6)) world.engine.lose_tail(3);
+    if (chance(6)) world.h2.again();
+    if (chance(8)) world.h1.again();
+    world.go_on(1);
+  }
+  world.engine.fails_before = world.engine.fails_after = 0;
+  world.engine.lost_puts = world.engine.given_twice = 0;
+  for (int i = 0; i < 40; ++i) {
+    world.advance(5s);
+    world.go_on(2);
+  }
+  CHECK(told(world.h1) == to_lead);
+  CHECK(world.h1.texts("w1") == to_w1);
+  CHECK(world.h2.texts("w3") == to_w3);
+  std::set<std::string> answered;
+  for (const auto& text : world.h2.texts("w4"))
+    answered.insert(test::json::value_to<std::string>(test::json::parse(text).at("request_id")));
+  CHECK(world.h2.texts("w4").size() == 25);
+  CHECK(answered.size() == 25);
+}
+
+TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
+  HostsWorld world;
+  HostWorld h4{world.engine, "h4", {"w9"}};
+  world.go_on(2);
+  const auto first = world.engine.epoch;
+  REQUIRE(world.h1.team->standing().stance == handlers::Stance::leader);
+  // It took the ask in, and is stopped before it answers.
+  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "make install", "w3")));
+  world.go_on(2);
+  const auto open = world.h1.team->asks().open();
+  REQUIRE(open.size() == 1);
+  world.engine.advance(11s);
+  h4.clock.advance(11s);
+  world.all = {&h4, &world.h2};
+  world.go_on();
+  CHECK(h4.team->standing().stance == handlers::Stance::leader);
+  CHECK(world.engine.epoch > first);
+  // Its clock stood still: it believes in its lease, and decides. The engine takes nothing of it.
+  handlers::Answer no;
+  no.event = handlers::AskEvent::person_denies;
+  no.by = "bob";
+  REQUIRE(std::holds_alternative<Asks::Taken>(world.h1.team->asks().answer(open.front(), no, false)));
+  world.h1.poll();
+  world.h1.send();
+  world.go_on();
+  CHECK(world.h2.inbox("w3").empty());
+  CHECK_FALSE(world.h1.team->hosts()->state().leading());
+  // And the other one has the ask, and its answer is the one.
+  const auto there = h4.team->asks().open();
+  REQUIRE(there.size() == 1);
+  handlers::Answer yes;
+  yes.event = handlers::AskEvent::person_approves;
+  yes.by = "ann";
+  REQUIRE(std::holds_alternative<Asks::Taken>(h4.team->asks().answer(there.front(), yes, false)));
+  world.go_on();
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
+}
+
+TEST_CASE("a leader whose lease is over by its own clock commits nothing") {
+  HostsWorld world;
+  world.go_on(2);
+  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "make install", "w3")));
+  world.go_on(2);
+  const auto open = world.h1.team->asks().open();
+  REQUIRE(open.size() == 1);
+  world.h1.clock.advance(9s);
+  handlers::Answer yes;
+  yes.event = handlers::AskEvent::person_approves;
+  yes.by = "ann";
+  const auto answered = world.h1.team->asks().answer(open.front(), yes, false);
+  REQUIRE(std::holds_alternative<Asks::Refusal>(answered));
+  CHECK(std::get<Asks::Refusal>(answered).code == "hosts.no_lease");
+  CHECK(world.h1.team->asks().open().size() == 1);
+  CHECK_FALSE(world.h1.logged("ledger.fault"));
+}
+
+TEST_CASE("what arrives for the lead just when the lease is over is neither refused nor lost") {
+  HostsWorld world;
+  world.go_on(2);
+  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
+  world.h2.step();
+  bool once = false;
+  world.engine.on_receive = [&] {
+    if (!std::exchange(once, true)) world.h1.clock.advance(9s);
+  };
+  world.h1.step();
+  REQUIRE(once);
+  CHECK_FALSE(world.h1.logged("letter.refused"));
+  for (int i = 0; i < 6; ++i) {
+    world.advance(5s);
+    world.go_on(2);
+  }
+  CHECK(world.h2.inbox("w3").size() == 1);
+}
+
+TEST_CASE("who answered first in the engine's view has answered: another leader's other answer is refused and told") {
+  HostsWorld world;
+  world.go_on(2);
+  world.engine.decisions[{"permission_response", "perm-1"}] = {"[another]", "h4", 1};
+  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
+  world.go_on();
+  CHECK(world.h2.inbox("w3").empty());
+  CHECK(world.h1.log().find("host h4 had answered before") != std::string::npos);
+}
+
+TEST_CASE("a host that speaks for others, or decides, is refused, told, and heard no further") {
+  HostsWorld world;
+  world.go_on(2);
+  world.h2.add("w1", World::entry("w2", "I am w2", 1));
+  world.h2.add("w1", World::entry("team-lead", "I am the lead", 2));
+  world.h2.add("team-lead", World::entry("w1", World::ask("perm-9", "git status", "w1"), 3));
+  world.h2.add("w1", World::entry("w3", "and I am w3", 4));
+  world.go_on();
+  CHECK(world.h1.texts("w1") == std::vector<std::string>{"and I am w3"});
+  CHECK(world.h1.log().find("host.not_its_member") != std::string::npos);
+  CHECK(world.h2.log().find("host h1 refused it") != std::string::npos);  // its sender is told
+}
+
+TEST_CASE("while the engine is away mail waits here, told in words, and goes in order when it is back") {
+  HostsWorld world;
+  world.go_on(2);
+  world.engine.down = true;
+  for (int i = 1; i <= 3; ++i) world.h2.add("team-lead", World::entry("w3", "m" + std::to_string(i), i));
+  world.go_on(3);
+  CHECK(world.h2.team->standing().reason.find("it is not reached") != std::string::npos);
+  CHECK(world.h2.all_read());  // ours, in the ledger
+  world.advance(10s);
+  world.go_on(2);
+  CHECK(world.h1.team->standing().stance == handlers::Stance::standby);
+  world.engine.down = false;
+  world.advance(5s);
+  world.go_on(6);
+  CHECK(told(world.h1) == std::vector<std::string>{"m1", "m2", "m3"});
+  CHECK(world.h2.logged("hosts.recovered"));
+}
+
+TEST_CASE("at its bound mail for others stays in its inbox, and goes when there is room") {
+  HostsWorld world;
+  world.h2.config.hosts.queued = 100;
+  world.h2.again();
+  world.go_on(2);
+  world.engine.down = true;
+  for (int i = 0; i < 120; ++i) world.h2.add("team-lead", World::entry("w3", "m" + std::to_string(i), i));
+  world.go_on(2);
+  std::size_t unread = 0;
+  for (const auto& entry : world.h2.inbox("team-lead")) unread += entry.at("read").as_bool() ? 0U : 1U;
+  CHECK(unread == 20);
+  CHECK(world.h2.logged("inbox.full"));
+  world.engine.down = false;
+  world.advance(12s);
+  world.go_on(8);
+  CHECK(told(world.h1).size() == 100);
+  CHECK(told(world.h1).size() == 20);
+}
+
+namespace {
+
+std::string beat_with(const std::string& what, std::int64_t epoch, const std::string& state) {
+  return R"({"version":"1","leads":true,"epoch":)" + std::to_string(epoch) + R"(,"members":[],")" + what +
+         R"(":[{"request_id":"shutdown-1@w3","member":"w3","state":")" + state + R"(","by":"x","reason":""}]})";
+}
+
+std::optional<handlers::Shutdown> end_of(HostWorld& world, const std::string& id) {
+  return *world.ledger->shutdowns().find("t", id);
+}
+
+}  // namespace
+
+TEST_CASE("a worker elsewhere that agreed to end is cleaned up by its own host first, then by the leader, and stays out") {
+  HostsWorld world;
+  world.go_on(4);
+  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, false}));
+  REQUIRE(begun);
+  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+  world.go_on(3);
+  REQUIRE(world.h2.inbox("w3").size() == 1);
+  REQUIRE(end_of(world.h2, id));  // before it could read it
+  CHECK(end_of(world.h2, id)->by == "host h1");
+  world.h2.add("team-lead", World::entry("w3", R"({"type":"shutdown_approved","requestId":")" + id + R"(","from":"w3"})", 2));
+  world.h2.step();
+  world.h1.step();
+  CHECK(end_of(world.h1, id)->state == handlers::ShutdownState::approved);  // its own host has not told yet
+  world.go_on(12);
+  CHECK(end_of(world.h2, id)->state == handlers::ShutdownState::cleaned);
+  CHECK(end_of(world.h1, id)->state == handlers::ShutdownState::cleaned);
+  for (auto* one : world.all) CHECK(test::slurp(one->scratch.path("teams/t/config.json")).find("w3@t") == std::string::npos);
+  world.h1.again();
+  world.go_on(8);
+  CHECK(world.h1.team->context().roster.find("w3") == nullptr);  // also although [hosts.members] has it
+  CHECK(world.h2.team->context().roster.find("w3") == nullptr);
+}
+
+TEST_CASE("a host that does not lead orders nobody's end, and one tells of no other host's workers") {
+  HostsWorld world;
+  world.go_on(4);
+  const auto epoch = world.engine.epoch;
+  const auto forged = [&](const std::string& host, const std::string& told) {
+    world.engine.beats[host] = {told, world.engine.now + 15s};
+  };
+  forged("h3", beat_with("orders", epoch, "forced"));      // may not lead
+  forged("h4", beat_with("orders", epoch + 1, "forced"));  // may, and does not
+  world.go_on(6);
+  CHECK(world.h2.team->shutdowns().open().empty());
+  const auto begun = world.h1.run(world.h1.team->shutdowns().request({"w3", "ann", "done", {}, {}, true}));
+  REQUIRE(begun);
+  auto told = beat_with("ends", epoch, "cleaned");
+  const auto id = std::get<handlers::Shutdown>(*begun).request_id;
+  told.replace(told.find("shutdown-1@w3"), 13, id);
+  forged("h3", told);
+  world.all = {&world.h1};  // its own host says nothing
+  world.go_on(6);
+  CHECK(end_of(world.h1, id)->state == handlers::ShutdownState::forced);
+}
+
+namespace {
+
+/// h1 led, with an ask and chat that nobody had settled, and was cut off until h4 led.
+struct Followed : HostsWorld {
+  HostWorld h4{engine, "h4", {"w9"}};
+
+  Followed() {
+    all = {&h1, &h2, &h4};
+    go_on(3);
+    h1.add("team-lead", World::entry("w1", World::ask("perm-1", "make install", "w1"), 1));
+    h1.add("team-lead", World::entry("w2", "from w2", 2));
+    h2.add("team-lead", World::entry("w3", "from w3", 3));
+    h2.add("team-lead", World::entry("w4", World::ask("perm-4", "make install", "w4"), 4));
+    go_on(3);
+    REQUIRE(h1.team->asks().shown().size() == 2);
+    engine.cut_off = {"h1"};
+    advance(11s);
+    go_on(4);
+    REQUIRE(h4.team->standing().stance == handlers::Stance::leader);
+    engine.cut_off.clear();
+  }
+  void later(int seconds) {
+    for (int i = 0; i < seconds / 5; ++i) {
+      advance(4s);
+      go_on(1);
+    }
+  }
+  void cut_off_h4_until_h1_leads() {
+    engine.cut_off = {"h4"};
+    advance(11s);
+    go_on(4);
+    REQUIRE(h1.team->standing().stance == handlers::Stance::leader);
+    engine.cut_off.clear();
+  }
+  static void say(HostWorld& world, const std::string& id, handlers::AskEvent event) {
+    handlers::Answer answer;
+    answer.event = event;
+    answer.by = "ann";
+    for (const auto& ask : world.team->asks().open())
+      if (ask.request_id == id) REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(ask, answer, false)));
+  }
+  handlers::AskState state_of(HostWorld& world, const std::string& id) {
+    return (*world.ledger->asks().find("t", handlers::AskKind::permission, id))->state;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what a followed leader had from its own workers and from others is settled by the next one, once") {
+  Followed world;
+  world.later(20);
+  CHECK(world.h1.team->standing().stance == handlers::Stance::standby);
+  CHECK(world.h1.team->asks().shown().empty());
+  CHECK(world.h4.team->asks().shown().size() == 2);
+  auto at_h4 = told(world.h4);
+  std::ranges::sort(at_h4);
+  CHECK(at_h4 == std::vector<std::string>{"from w2", "from w3"});
+  Followed::say(world.h4, "perm-1", handlers::AskEvent::person_approves);
+  Followed::say(world.h4, "perm-4", handlers::AskEvent::person_denies);
+  world.later(20);
+  REQUIRE(world.h1.inbox("w1").size() == 1);
+  CHECK(world.h1.payload("w1", 0).at("subtype").as_string() == "success");
+  CHECK(world.h2.inbox("w4").size() == 1);
+  CHECK(world.state_of(world.h1, "perm-1") == handlers::AskState::answered_elsewhere);
+  CHECK_FALSE(world.h1.logged("answer.foreign"));
+  // It leads again, and has nothing of this left.
+  world.cut_off_h4_until_h1_leads();
+  world.later(20);
+  CHECK(world.h1.team->asks().shown().empty());
+  CHECK(world.state_of(world.h1, "perm-4") == handlers::AskState::answered_elsewhere);
+  CHECK(told(world.h1) == std::vector<std::string>());
+  CHECK(world.h1.inbox("w1").size() == 1);
+  CHECK(world.h2.inbox("w4").size() == 1);
+}
+
+TEST_CASE("what the next leader did not settle is the first one's again when it leads again") {
+  Followed world;
+  const bool over_a_restart = GENERATE(false, true);
+  world.later(20);
+  if (over_a_restart) world.h1.again();
+  world.cut_off_h4_until_h1_leads();
+  world.later(40);
+  CHECK(world.h1.team->asks().shown().size() == 2);
+  CHECK(world.h4.team->asks().shown().empty());
+  auto got = told(world.h1);
+  std::ranges::sort(got);
+  CHECK(got == std::vector<std::string>{"from w2", "from w3"});
+  CHECK(told(world.h4).empty());
+  Followed::say(world.h1, "perm-1", handlers::AskEvent::person_approves);
+  Followed::say(world.h1, "perm-4", handlers::AskEvent::person_approves);
+  world.later(20);
+  CHECK(world.h1.inbox("w1").size() == 1);
+  CHECK(world.h2.inbox("w4").size() == 1);
+}
+
+TEST_CASE("an answer that was under way when the first leader led again is the one that counts, for its own worker too") {
+  Followed world;
+  world.later(20);
+  Followed::say(world.h4, "perm-1", handlers::AskEvent::person_approves);
+  world.h4.poll();
+  world.h4.send();  // in the engine, and not read yet
+  world.h1.engine.cut_off = {"h4"};
+  world.all = {&world.h2};
+  world.advance(11s);
+  world.h1.clock.advance(11s);
+  world.h1.turn();
+  CHECK(world.h1.team->hosts()->state().leading());
+  CHECK(world.state_of(world.h1, "perm-1") == handlers::AskState::answered_elsewhere);
+  world.all = {&world.h1, &world.h2};
+  world.later(20);
+  REQUIRE(world.h1.inbox("w1").size() == 1);
+  CHECK(world.h1.payload("w1", 0).at("subtype").as_string() == "success");
+}
+
+TEST_CASE("what a leader had decided for its own worker is written also after another host leads, and is the only answer") {
+  HostsWorld world;
+  HostWorld h4{world.engine, "h4", {"w9"}};
+  world.all = {&world.h1, &h4};
+  world.go_on(3);
+  world.h1.add("team-lead", World::entry("w1", World::ask("perm-1", "make install", "w1"), 1));
+  world.go_on(1);
+  world.h1.hold("w1");  // its box is locked by a peer
+  Followed::say(world.h1, "perm-1", handlers::AskEvent::person_approves);
+  world.h1.poll();
+  world.engine.cut_off = {"h1"};
+  world.advance(11s);
+  world.go_on(4);
+  REQUIRE(h4.team->standing().stance == handlers::Stance::leader);
+  world.engine.cut_off.clear();
+  world.go_on(4);
+  REQUIRE(world.h1.team->standing().stance == handlers::Stance::standby);
+  world.h1.hold("w1", false);
+  for (int i = 0; i < 8; ++i) {
+    world.advance(2s);
+    world.go_on(1);
+  }
+  REQUIRE(world.h1.inbox("w1").size() == 1);
+  CHECK(world.h1.payload("w1", 0).at("subtype").as_string() == "success");
+  CHECK(h4.team->asks().open().empty());
+}
+
+TEST_CASE("an ask that has its answer is not asked of the next leader, though the first one never told that it was settled") {
+  HostsWorld world;
+  HostWorld h4{world.engine, "h4", {"w9"}};
+  world.all = {&world.h1, &h4};
+  world.go_on(3);
+  h4.add("team-lead", World::entry("w9", World::ask("perm-9", "make install", "w9"), 1));
+  world.go_on(2);
+  Followed::say(world.h1, "perm-9", handlers::AskEvent::person_approves);
+  world.h1.poll();
+  world.h1.send();
+  world.engine.cut_off = {"h1"};
+  world.advance(11s);
+  world.go_on(6);
+  REQUIRE(h4.team->standing().stance == handlers::Stance::leader);
+  CHECK(h4.team->asks().open().empty());
+  REQUIRE(h4.inbox("w9").size() == 1);
+  CHECK(h4.payload("w9", 0).at("subtype").as_string() == "success");
+}
