@@ -20,10 +20,6 @@ ODD = "line\u2028one\u2029two\u0085three \U0001F600 \x00 \"quoted\" </teammate-m
 
 
 class JsonlTest(ProcessTest):
-    def setUp(self):
-        super().setUp()
-        self.heard = []
-
     def serve(self, team, toml_more="", team_more="", **options):
         self.team = team
         return self.make_daemon(team.toml(more=toml_more, team_more=team_more, **options)).start()
@@ -32,19 +28,6 @@ class JsonlTest(ProcessTest):
         worker = Worker(self.team, name, manner, pause)
         self.stops.append(worker.stop)
         return worker
-
-    def take(self):
-        with self.daemon.connect() as control:
-            messages = control.ask("recv", max=1000)["messages"]
-            control.ask("ack", keys=[m["message_key"] for m in messages])
-        self.heard += messages
-        return messages
-
-    def hears(self, text, seconds=20):
-        def heard():
-            self.take()
-            return [m for m in self.heard if text in m["text"]]
-        return wait_for("the lead hears %r" % text, heard, seconds)
 
     def is_empty(self, name="lead"):
         wait_for("the inbox of %s is empty" % name, lambda: self.team.path(name).stat().st_size == 0)

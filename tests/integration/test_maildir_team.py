@@ -17,25 +17,11 @@ ODD = "line\u2028one \U0001F600 \"quoted\" </teammate-message> \x1b[2J"
 class Team(ProcessTest):
     def setUp(self):
         super().setUp()
-        self.heard = []
         self.team = MaildirTeam(self.folder)
         self.ada, self.bob = self.team.stores["ada"], self.team.stores["bob"]
 
     def serve(self, **options):
         return self.make_daemon(self.team.toml(**options)).start()
-
-    def take(self):
-        with self.daemon.connect() as control:
-            messages = control.ask("recv", max=1000)["messages"]
-            control.ask("ack", keys=[m["message_key"] for m in messages])
-        self.heard += messages
-        return messages
-
-    def hears(self, text, seconds=20):
-        def heard():
-            self.take()
-            return [m for m in self.heard if text in m["text"]]
-        return wait_for("the lead hears %r" % text, heard, seconds)
 
     def test_letters_reach_the_lead_once_and_its_answers_reach_them(self):
         first = self.ada.send("boss", "handoff", {"task": "review", "branch": "x"})

@@ -30,7 +30,6 @@ class ShutdownTest(ProcessTest):
         # Somebody else's process that looks like a worker of ours.
         self.namesake = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)", "--agent-id", "ada@demo"])
         self.stops.append(lambda: (self.namesake.kill(), self.namesake.wait()))
-        self.heard = []
 
     def tearDown(self):
         self.assertTrue(self.pane_of_others.untouched(), "a pane of somebody else was touched")
@@ -55,14 +54,8 @@ class ShutdownTest(ProcessTest):
 
     def told(self, name):
         """How often the lead was told that this worker has gone."""
-        self.heard += self.take()
+        self.take()
         return sum(m["from"] == "system" and "teammate_terminated" in m["text"] and name in m["text"] for m in self.heard)
-
-    def take(self):
-        with self.daemon.connect() as control:
-            messages = control.ask("recv", max=1000)["messages"]
-            control.ask("ack", keys=[m["message_key"] for m in messages])
-            return messages
 
     def requests_to(self, worker):
         return [e["id"] for e in worker.events("shutdown")]

@@ -23,6 +23,7 @@ class ProcessTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ip-"))  # short: a socket's path has at most 107 bytes
         self.daemon = None
         self.stops = []
+        self.heard = []  # what the lead took, in order
         self.addCleanup(self.stop_all)
 
     def stop_all(self):
@@ -73,6 +74,18 @@ class ProcessTest(unittest.TestCase):
         lead = LeadProcess(team, era, **options)
         self.stops.append(lead.stop)
         return lead
+
+    def take(self):
+        """What waits for the lead, taken and acknowledged."""
+        with self.daemon.connect() as control:
+            messages = control.ask("recv", max=1000)["messages"]
+            control.ask("ack", keys=[m["message_key"] for m in messages])
+        self.heard += messages
+        return messages
+
+    def hears(self, text, seconds=20):
+        """The messages with this text that the lead has taken, once there is one."""
+        return wait_for("the lead hears %r" % text, lambda: self.take() is not None and [m for m in self.heard if text in m["text"]], seconds)
 
     def status(self, name=None):
         """What `status` says of one team."""
