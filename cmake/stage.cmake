@@ -44,5 +44,18 @@ file(INSTALL "${SOURCE}/deploy/examples/" DESTINATION "${doc}/examples" MESSAGE_
 foreach(more metrics claude-code)
   file(INSTALL "${SOURCE}/deploy/${more}/" DESTINATION "${doc}/examples/${more}" MESSAGE_NEVER)
 endforeach()
+
+# What the documents link to lies elsewhere than in a checkout; of what is not installed the words stay.
+set(to_the_prefix "../../../..")
+file(GLOB pages "${doc}/*.md" "${doc}/docs/*.md")
+foreach(page ${pages})
+  file(READ "${page}" text)
+  string(REPLACE "](../deploy/systemd/" "](${to_the_prefix}/lib/systemd/user/" text "${text}")
+  string(REPLACE "](../deploy/notify/" "](${to_the_prefix}/lib/inbox-poller/notify/" text "${text}")
+  string(REGEX REPLACE "\\]\\((\\.\\./)?deploy/examples" "](\\1examples" text "${text}")
+  string(REGEX REPLACE "\\]\\((\\.\\./)?deploy/(metrics|claude-code)/" "](\\1examples/\\2/" text "${text}")
+  string(REGEX REPLACE "\\[([^]]*)\\]\\((\\.\\./)?(docs/)?(adr|dev|deploy|tests|architecture.md|CONTRIBUTING.md)[^)]*\\)" "\\1" text "${text}")
+  file(WRITE "${page}" "${text}")
+endforeach()
 file(INSTALL "${SOURCE}/deploy/notify/" DESTINATION "${root}/lib/inbox-poller/notify" MESSAGE_NEVER USE_SOURCE_PERMISSIONS
   PATTERN "__pycache__" EXCLUDE)

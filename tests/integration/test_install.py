@@ -52,7 +52,22 @@ class Install(ProcessTest):
         commands = {path.name for path in (usr / "share" / "man" / "man1").iterdir()}
         self.assertGreater(len(commands), 50)
         self.page(usr / "share" / "man" / "man5" / "inbox-poller.toml.5")
+        self.links(usr)
         self.units(usr)
+
+    def links(self, usr):
+        """What an installed document links to is installed, and nothing else was changed in it."""
+        doc, link, good = usr / "share" / "doc" / "inbox-poller", r"\[([^]]*)\]\(([^)\s]+)\)", 0
+        for path in doc.rglob("*.md"):
+            text = path.read_text("utf-8")
+            for _, target in re.findall(link, text):
+                file = target.partition("#")[0]
+                if not re.match(r"\w+:", target) and file:
+                    self.assertTrue((path.parent / file).exists(), "%s: %s" % (path.name, target))
+                    good += 1
+            self.assertEqual(re.sub(link, r"\1", text), re.sub(link, r"\1", (ROOT / path.relative_to(doc)).read_text("utf-8")), path.name)
+        self.assertGreater(good, 100)
+        self.assertIn("(../../../../lib/systemd/user/inbox-poller.service)", (doc / "docs" / "install.md").read_text("utf-8"))
 
     def page(self, path):
         """inbox-poller.toml(5) has every key of the document, and roff finds nothing wrong with it."""
