@@ -26,12 +26,18 @@ end
 
 }  // namespace
 
-// KEYS boxes. ARGV what a stream's name begins with, and ends with, whose box is there in any case or "", most.
+// KEYS boxes, who serves that actor. ARGV what a stream's name begins with, and ends with, whose box is there in any case
+// and is to be served or "", most, who would serve it, for how many ms. Who does, if that is another; else
 // {name, last entry handed out or "", how many of these are not taken, how many were not handed out or -1, what else
 // changes}... A box without a stream has only its name; one that is no stream has what is wrong behind it.
 const RedisScript& boxes() {
   static const RedisScript script(std::string(group_of) + R"lua(
-if ARGV[3] ~= '' then redis.pcall('SADD', KEYS[1], ARGV[3]) end
+if ARGV[3] ~= '' then
+  local other = redis.call('GET', KEYS[2])
+  if other and other ~= ARGV[5] then return other end
+  if redis.call('PTTL', KEYS[2]) < ARGV[6] / 2 then redis.call('SET', KEYS[2], ARGV[5], 'PX', ARGV[6]) end
+  redis.pcall('SADD', KEYS[1], ARGV[3])
+end
 local names, found = redis.call('SMEMBERS', KEYS[1]), {}
 table.sort(names)
 for i = 1, math.min(#names, tonumber(ARGV[4])) do

@@ -84,11 +84,18 @@ asio::awaitable<void> RedisMailbox::refresh() {
 
 RedisMailbox::Look RedisMailbox::look(const Wanted& wanted) {
   Look found;
-  const auto boxes = redis_.call(scripts::boxes(), {keys_.of("boxes")},
+  const auto boxes = redis_.call(scripts::boxes(), {keys_.of("boxes"), keys_.of("served:" + settings_.lead)},
                                  {keys_.of("in:"), ':' + std::string(RedisKeys::shared_box),
-                                  settings_.writes ? settings_.lead : std::string(), most_boxes});
+                                  settings_.writes ? settings_.lead : std::string(), most_boxes, settings_.reader,
+                                  std::to_string(settings_.served_for.count())});
   if (!boxes) {
     found.failed = boxes.error();
+    return found;
+  }
+  if (!boxes->text.empty()) {
+    found.failed = Error{"exchange.served", "another daemon (" + boxes->text + ") delivers the mail of " + settings_.lead + " at " +
+                                                place_ + ": nothing is taken here until it has been gone for " +
+                                                std::to_string(settings_.served_for.count() / 1000) + " s"};
     return found;
   }
   for (const RedisReply& one : boxes->parts) {

@@ -4,7 +4,8 @@
 // and told at the next try. So an engine that is slow, or gone, holds up this team and no other.
 // Invariants: an entry is acknowledged after it was committed and never before; what was shown and not settled is shown
 // again, also to the next process of this reader; what we write is there once for each key, and is written again when
-// the engine has lost it; a name that was met stays a member, also in an engine that was emptied.
+// the engine has lost it; a name that was met stays a member, also in an engine that was emptied; one daemon at a time
+// takes an actor's mail: who was first, until it has not looked for some time.
 // Source: docs/adr/0049-redis-teams.md.
 #pragma once
 
@@ -38,6 +39,7 @@ struct RedisTeamSettings {
   std::vector<std::string> members;  // empty: whoever has a box, or writes to the lead
   bool writes = true;                // false: an observer's
   std::string reader;                // whose entries are ours: the same after a restart, no other daemon's
+  std::chrono::milliseconds served_for{15'000};  // so long after its last look a daemon counts as there; polls are more often
   TaskSettings tasks;
 };
 

@@ -143,6 +143,7 @@ class Redis final : public MailboxSystem {
     std::array<char, 256> host{};
     ::gethostname(host.data(), host.size() - 1);
     settings.reader = "daemon-" + schema::content_hash(std::string(host.data()) + '\n' + state_dir).substr(0, 16);
+    settings.served_for = std::max(settings.served_for, 3 * std::chrono::milliseconds(config.team.poll_interval));
     settings.tasks.max_attempts = config.tasks.max_attempts;
     auto redis = std::make_shared<RedisMailbox>(clock, std::move(settings));
     return {redis, redis, redis};

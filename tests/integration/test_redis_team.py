@@ -12,7 +12,7 @@ import threading
 import time
 
 from case import ProcessTest
-from daemon import alone, wait_for
+from daemon import Daemon, alone, wait_for
 from engine import PASSWORD, Engine, RedisError
 from maildir_team import MaildirTeam
 from redis_team import Agent, RedisTeam
@@ -25,7 +25,6 @@ class Team(ProcessTest):
 
     def setUp(self):
         super().setUp()
-        self.heard = []
         self.engine = Engine(self.folder / "r", *self.settings).start()
         self.stops.append(self.engine.stop)
         self.team = RedisTeam(self.engine)
@@ -40,19 +39,6 @@ class Team(ProcessTest):
                               env=alone(self.folder), capture_output=True, text=True, timeout=120)
         self.assertEqual(done.returncode, expect, done)
         return json.loads(done.stdout) if done.stdout else None
-
-    def take(self):
-        with self.daemon.connect() as control:
-            messages = control.ask("recv", max=1000)["messages"]
-            control.ask("ack", keys=[m["message_key"] for m in messages])
-        self.heard += messages
-        return messages
-
-    def hears(self, text, seconds=20):
-        def heard():
-            self.take()
-            return [m for m in self.heard if text in m["text"]]
-        return wait_for("the lead hears %r" % text, heard, seconds)
 
     def inbox(self):
         return next(team for team in self.daemon.ask("status")["teams"] if team["team"] == "pair")["inbox"]
@@ -229,6 +215,28 @@ class Team(ProcessTest):
 
     def ada_receives(self):
         return self.receives(self.ada)
+
+    def test_a_second_daemon_for_the_same_lead_takes_nothing_and_says_so_until_the_first_is_gone(self):
+        first = self.serve()
+        self.ada.send("boss", "one")
+        self.hears("one")
+        (self.folder / "second").mkdir()
+        second = Daemon(os.environ["INBOX_POLLER"], self.folder / "second", self.team.toml()).start()
+        self.stops.append(lambda: second.running() and second.stop())
+        told = r"another daemon \(daemon-\w+\) delivers the mail of boss at "
+        wait_for("it says so", lambda: re.search(told, second.cli("status").stdout), 20)
+        self.assertRegex(second.log("roster.unreadable")[0]["reason"], told)
+        doctor = second.cli("doctor", "--daemon-config", second.daemon_file, "--config", second.configs[0], expect=None).stdout
+        self.assertRegex(doctor, told)
+        self.ada.send("boss", "two")
+        self.hears("two")
+        self.assertEqual(self.inbox()["state"], "ok")
+        self.assertEqual(second.log("message.accepted"), [])
+        first.kill()
+        self.daemon = second
+        self.ada.send("boss", "three")
+        self.hears("three", 40)
+        self.assertEqual([m["text"] for m in self.heard], ["one", "two", "three"])
 
     def test_an_engine_that_hangs_holds_up_no_other_team(self):
         maildir = MaildirTeam(self.folder)

@@ -40,8 +40,8 @@ Section examine_jsonl(const World& world, const config::TeamConfig& config);
 /// One folder that agents share.
 Section examine_maildir(const World& world, const config::TeamConfig& config);
 
-/// One team whose mail is in a Redis.
-Section examine_redis(const config::TeamConfig& config);
+/// One team whose mail is in a Redis; `status`: of the daemon, empty where none was asked.
+Section examine_redis(const config::TeamConfig& config, const boost::json::object& status = {});
 
 /// The installation first, then each team that is there.
 std::vector<Section> examine(const World&, const Installation&);

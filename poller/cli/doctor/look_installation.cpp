@@ -91,7 +91,7 @@ std::vector<Section> examine(const World& world, const Installation& at) {
     if (config.team.transport != config::Transport::claude) {
       const auto kind = config.team.transport;
       sections.push_back(kind == config::Transport::jsonl   ? examine_jsonl(world, config)
-                         : kind == config::Transport::redis ? examine_redis(config)
+                         : kind == config::Transport::redis ? examine_redis(config, at.status ? *at.status : boost::json::object())
                                                             : examine_maildir(world, config));
       continue;
     }

@@ -1,11 +1,15 @@
 // What doctor looks at where a team's mail is in a Redis: whether it is reached and fit, and mail that nobody will ever
 // read. Nothing is changed there.
+#include "poller/cli/command.hpp"
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/exchange/redis_scripts.hpp"
 #include "poller/exchange/redis_tasks.hpp"
 
 namespace inbox_poller::poller::cli {
+
+namespace json = boost::json;
+
 namespace {
 
 constexpr std::chrono::milliseconds redis_patience{2000};
@@ -35,7 +39,7 @@ void look_at_box(const RedisReply& box, const std::string& place, Findings& find
 
 }  // namespace
 
-Section examine_redis(const config::TeamConfig& config) {
+Section examine_redis(const config::TeamConfig& config, const json::object& status) {
   Section section{config.team.name, config.team.name, {}};
   Findings& findings = section.findings;
   const config::EngineAddress& address = config.team.engine;
@@ -54,6 +58,13 @@ Section examine_redis(const config::TeamConfig& config) {
   findings.push_back({Severity::ok, "redis.reached", "Redis answers", place, ""});
   for (const std::string& worry : redis.connection().facts().worries())
     findings.push_back({Severity::warning, "redis.settings", worry, place, "its settings: docs/redis.md"});
+  for (const json::object* team : objects_of(status, "teams")) {
+    const bool is_read = raw_text_of(object_of(*team, "roster"), "state") != "unreadable";
+    const json::object& wrong = object_of(*team, is_read ? "inbox" : "roster");
+    if (raw_text_of(*team, "team") == config.team.name && (!is_read || raw_text_of(wrong, "state") == "fault"))
+      findings.push_back({Severity::error, "redis.not_taken", text_of(wrong, "detail"), place,
+                          "inbox-poller status; docs/mailboxes.md, \"A lead over it\""});
+  }
   for (const RedisReply& box : boxes->parts)
     if (box.at(0).text != config.team.lead) look_at_box(box, place, findings);
   if (counts->dead > 0)

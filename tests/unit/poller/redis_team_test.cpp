@@ -50,6 +50,8 @@ struct RedisTeamSetting : RedisSetting {
   void write(const std::string& bytes) {
     REQUIRE(direct.call(RedisCommand{"XADD", keys.stream("boss", "box"), "*", "e", bytes}).ok());
   }
+  /// The daemon that looked last did not look for 15 s.
+  void gone() { REQUIRE(direct.call(RedisCommand{"DEL", keys.of("served:boss")}).ok()); }
   std::string people(RedisMailbox& of) {
     const auto roster = of.roster();
     if (!roster) return roster.error().code;
@@ -83,8 +85,27 @@ TEST_CASE("what a daemon was shown is not shown to another one, and comes again 
   REQUIRE(at.actor("ada")->send({"boss", "message", "one", {}, true}).ok());
   at.look(*at.mailbox);
   CHECK(run_awaitable(at.mailbox->take("boss", Reader::owner, 100)).taken.size() == 1);
+  at.gone();
   CHECK(at.texts(*at.open(shared_redis().address(at.team), "daemon-2")).empty());
+  at.gone();
   CHECK(at.texts(*at.open(shared_redis().address(at.team))) == std::vector<std::string>{"one"});
+}
+
+TEST_CASE("of two daemons for one actor the second takes nothing and says why, until the first does not look any more") {
+  if (!shared_redis().runs()) return;
+  RedisTeamSetting at;
+  at.look(*at.mailbox);
+  REQUIRE(at.actor("ada")->send({"boss", "message", "one", {}, true}).ok());
+  const auto second = at.open(shared_redis().address(at.team), "daemon-2");
+  CHECK(at.texts(*second).empty());
+  REQUIRE_FALSE(second->news().ok());
+  CHECK(second->news().error().message.starts_with("another daemon (daemon-1) delivers the mail of boss"));
+  const auto left = at.direct.call(RedisCommand{"PTTL", at.keys.of("served:boss")});
+  CHECK((left->as_number() > 0 && left->as_number() <= 15'000));
+  at.gone();
+  CHECK(at.texts(*second) == std::vector<std::string>{"one"});
+  CHECK(at.texts().empty());
+  CHECK_FALSE(at.mailbox->news().ok());
 }
 
 TEST_CASE("an entry that is too long or says nothing hides no neighbour, and is kept by its beginning") {
