@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <utility>
 
+#include "poller/cli/box_place.hpp"
 #include "poller/cli/clients.hpp"
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
@@ -21,6 +23,7 @@ namespace inbox_poller::poller::cli {
 namespace {
 
 struct InitOptions {
+  BoxPlace shared;
   std::string role;
   std::string allow;
   std::string way;
@@ -34,6 +37,8 @@ struct Surroundings {
   std::string folder;  // of team files
   std::vector<SeenTeam> teams;
   std::vector<Client> clients;
+  std::string shared;  // a folder or a Redis whose mail agents share; empty: none is known
+  std::vector<std::string> actors;  // of that folder
   bool in_tmux = false;
   std::string settings;  // the client's, of this user
   bool has_hooks = false;
@@ -47,7 +52,25 @@ bool has_our_hooks(FileSystem& files, const std::string& path) {
   return hooks && std::any_of(hooks->begin(), hooks->end(), [](const auto& one) { return one.ours.has_value(); });
 }
 
-Result<Surroundings> look_around_us(const Context& context) {
+/// What --root, COLLAB_ROOT or the usual folder of a repository says. An error when the first two say what cannot be.
+Status look_for_shared_mail(FileSystem& files, BoxPlace place, Surroundings& at) {
+  std::error_code ignored;
+  constexpr const char* usual = "scratch/coordination";
+  const char* const named = std::getenv("COLLAB_ROOT");
+  if (place.root.empty() && (named == nullptr || *named == '\0')) {
+    if (!std::filesystem::is_directory(usual, ignored)) return Done{};
+    place.root = usual;
+  }
+  const auto path = place.path();
+  if (!path) return path.error();
+  at.shared = *path;
+  if (config::is_engine_address(*path)) return Done{};
+  const SystemClock clock;
+  if (auto actors = MaildirRoot(files, clock, *path).actors()) at.actors = *std::move(actors);
+  return Done{};
+}
+
+Result<Surroundings> look_around_us(const Context& context, const BoxPlace& shared) {
   Surroundings at;
   at.environment = config::Environment::from_process();
   at.folder = config::team_folder(at.environment);
@@ -58,6 +81,7 @@ Result<Surroundings> look_around_us(const Context& context) {
   auto teams = look_around(files, SystemClock(), at.any);
   if (!teams) return teams.error();
   at.teams = *std::move(teams);
+  if (auto looked = look_for_shared_mail(files, shared, at); !looked) return looked.error();
   at.clients = find_clients();
   const char* const tmux = std::getenv("TMUX");
   at.in_tmux = tmux != nullptr && *tmux != '\0';
@@ -73,6 +97,11 @@ Result<Surroundings> look_around_us(const Context& context) {
 std::string surroundings_text(const Surroundings& at) {
   std::string text = "Teams below " + printable(at.any.team.root) + ":\n";
   text += at.teams.empty() ? "  none yet\n" : seen_text(at.teams);
+  if (!at.shared.empty()) {
+    std::string actors;
+    for (const std::string& one : at.actors) actors += (actors.empty() ? ": " : ", ") + printable(one);
+    text += "Mail that agents share in " + printable(at.shared) + actors + '\n';
+  }
   std::string clients;
   for (const Client& client : at.clients) clients += (clients.empty() ? "" : ", ") + printable(to_string(client));
   text += "Clients in PATH: " + (clients.empty() ? "none" : clients) + '\n';
@@ -125,18 +154,61 @@ std::string asked_team(Questions& questions, const Surroundings& at) {
     if (team.place.name.starts_with("session-")) ++sessions;
   }
   if (sessions > 0) possible.push_back({"session-*", "session-*: each that a client makes for a session"});
+  if (!at.shared.empty()) possible.push_back({at.shared, "the agents that share mail in " + printable(at.shared)});
   possible.push_back({"*", "every team, also those that come"});
   if (possible.size() == 1) return possible.front().value;
-  const bool only_sessions = sessions == at.teams.size();
+  const bool only_sessions = sessions > 0 && sessions == at.teams.size();
   return questions.ask("Which team is it about?", possible, only_sessions ? "session-*" : possible.front().value);
 }
 
-TeamChoice choose(Questions questions, const InitOptions& options, const std::string& team, const Surroundings& at) {
+/// A name for who shares mail there: the Redis has one, a folder that of the project that it is in.
+std::string name_of_shared(const std::string& shared) {
+  if (const auto address = config::parse_engine_address(shared)) return address->team;
+  std::string name;
+  for (const auto& part : std::filesystem::path(shared))
+    if (part != "scratch" && part != "coordination") name = team_file_name(part.string());
+  return name.substr(0, name.rfind(".toml"));
+}
+
+std::string asked_way(Questions& questions) {
+  return questions.ask("How does the lead get its mail?",
+                       {{"any", "by the first way that is there"},
+                        {"hook", "an interactive client, by its hooks"},
+                        {"stdin", "a headless client, started by `inbox-poller lead run`"},
+                        {"socket", "a program of yours, which asks for it"}},
+                       "any");
+}
+
+/// Of mail that agents share: whose it is, and whether it is delivered.
+Result<TeamChoice> choose_shared(Questions& questions, const InitOptions& options, const std::string& team,
+                                 const Surroundings& at) {
+  TeamChoice choice;
+  choice.shared = at.shared;
+  choice.team = team.empty() ? name_of_shared(at.shared) : team;
+  if (const auto named = options.shared.who()) choice.lead = *named;
+  std::vector<Possible> possible;
+  for (const std::string& one : at.actors) possible.push_back({one, printable(one)});
+  if (choice.lead.empty() && !possible.empty()) choice.lead = questions.ask("Whose mail is it about?", possible, "");
+  if (choice.lead.empty()) return Error{"actor.none", "whose mail is it? Name the actor with --actor NAME, or in COLLAB_ACTOR"};
+  choice.role = options.role;
+  if (choice.role.empty())
+    choice.role = questions.ask("What is to become of it?", {{"leader", "it is delivered to " + printable(choice.lead)},
+                                                            {"observer", "only watch, and take nothing"}},
+                                "leader");
+  if (choice.role != "leader") return choice;
+  choice.way = options.way.empty() ? asked_way(questions) : options.way;
+  if (choice.way == "any") choice.way.clear();
+  return choice;
+}
+
+Result<TeamChoice> choose(Questions questions, const InitOptions& options, const std::string& team, const Surroundings& at) {
   const auto given_or = [](const std::string& given, auto asked) { return given.empty() ? asked() : given; };
+  if (!options.shared.root.empty()) return choose_shared(questions, options, team, at);
   const bool lead_lives =
       std::any_of(at.teams.begin(), at.teams.end(), [](const SeenTeam& one) { return one.has_lead_process; });
   TeamChoice choice;
   choice.team = given_or(team, [&] { return asked_team(questions, at); });
+  if (choice.team == at.shared && !at.shared.empty()) return choose_shared(questions, options, team, at);
   choice.role = given_or(options.role, [&] {
     return questions.ask("Who reads the lead's inbox?",
                          {{"leader", "nobody else (headless, or your own program): asks are answered here, its mail is kept"},
@@ -152,14 +224,7 @@ TeamChoice choose(Questions questions, const InitOptions& options, const std::st
                                            "nothing");
                     }) == "looking";
   if (choice.role == "front") return choice;
-  choice.way = given_or(options.way, [&] {
-    return questions.ask("How does the lead get its mail?",
-                         {{"any", "by the first way that is there"},
-                          {"hook", "an interactive client, by its hooks"},
-                          {"stdin", "a headless client, started by `inbox-poller lead run`"},
-                          {"socket", "a program of yours, which asks for it"}},
-                         "any");
-  });
+  choice.way = given_or(options.way, [&] { return asked_way(questions); });
   if (choice.way == "any") choice.way.clear();
   return choice;
 }
@@ -182,12 +247,12 @@ std::string next_text(const TeamChoice& choice, const Surroundings& at) {
   if (choice.way == "stdin")
     text += "    inbox-poller lead run -- claude -p --input-format stream-json --output-format stream-json\n";
   if (choice.way == "socket") text += "    inbox-poller recv --follow --acks\n";
-  if (choice.role != "observer") text += "    inbox-poller pending --watch\n";
+  if (choice.role != "observer" && choice.shared.empty()) text += "    inbox-poller pending --watch\n";
   return text;
 }
 
 ExitCode init(Context& context, const InitOptions& options) {
-  const auto found = look_around_us(context);
+  const auto found = look_around_us(context, options.shared);
   if (!found) return context.fail(found.error());
   const Surroundings& at = *found;
   if (!context.json) {
@@ -195,10 +260,12 @@ ExitCode init(Context& context, const InitOptions& options) {
     if (told != ExitCode::done) return told;
   }
   const bool may_ask = !options.yes && !context.json && ::isatty(context.console.in()) != 0;
-  if (!may_ask && context.team.empty() && at.teams.empty())  // every team that comes is no thing to guess
+  if (!may_ask && context.team.empty() && at.teams.empty() && at.shared.empty())  // every team that comes is no thing to guess
     return context.fail({"team.none", "no team is there yet, and nobody can be asked: name it with --team NAME, or with "
                                       "--team '*' every team that comes"});
-  const TeamChoice choice = choose(Questions(context, may_ask), options, context.team, at);
+  const Result<TeamChoice> chosen = choose(Questions(context, may_ask), options, context.team, at);
+  if (!chosen) return context.fail(chosen.error());
+  const TeamChoice& choice = *chosen;
   const std::string path = at.folder + '/' + team_file_name(choice.team);
   const std::string text = team_file_text(choice);
   std::vector<std::string> problems;
@@ -208,7 +275,7 @@ ExitCode init(Context& context, const InitOptions& options) {
   if (!problems.empty()) return context.fail({"config.invalid", problems.front()});
   if (const std::string why = conflict(wanted, at); !why.empty()) return context.fail({"config.claimed", why});
   const auto names = team_names(at.teams);
-  if (std::none_of(names.begin(), names.end(), [&](const auto& name) { return wanted.claims(name); }) && !wanted.is_glob())
+  if (choice.shared.empty() && std::none_of(names.begin(), names.end(), [&](const auto& name) { return wanted.claims(name); }) && !wanted.is_glob())
     context.console.complain(printable("there is no team \"" + wanted.name + "\" below " + wanted.root + " yet" +
                                        schema::did_you_mean(wanted.name, names)));
   ::umask(077);  // whoever may write a team file may widen its rules
@@ -234,9 +301,11 @@ void declare_init(CLI::App& command, Context& context) {
           "Looks at the teams, the clients, tmux and hooks of this machine, and asks at most five questions: which\n"
           "team, who reads its lead's inbox, what workers may do unasked, how the lead gets its mail, and whether\n"
           "to write the file, which it shows. Then it runs `doctor`. Options answer before anything is asked;\n"
-          "with --yes nothing is, and what no option says is as suggested.\n\n"
+          "with --yes nothing is, and what no option says is as suggested. Mail that agents share in a folder or a\n"
+          "Redis (`inbox-poller box`) is found in COLLAB_ROOT or scratch/coordination, or named with --root.\n\n"
           "Examples:\n"
           "  inbox-poller init\n"
+          "  inbox-poller init --root scratch/coordination --actor claude --yes\n"
           "  inbox-poller init --team demo --role front --allow looking --yes");
   const auto one_of = [&](const char* name, std::string& into, const char* line, std::set<std::string> words) {
     command.add_option(name, into, line)->type_name("WORD")->check(CLI::IsMember(std::move(words)).description(""));
@@ -245,6 +314,9 @@ void declare_init(CLI::App& command, Context& context) {
   one_of("--allow", options->allow, "nothing; or looking: git status, diff, log, ls, reading", {"nothing", "looking"});
   one_of("--via", options->way, "any, hook, stdin or socket: how the lead gets its mail",
          {"any", "hook", "stdin", "socket"});
+  add_box_root(command, options->shared);
+  command.add_option("--actor", options->shared.actor, "With --root: whose mail is delivered (default: COLLAB_ACTOR)")
+      ->type_name("NAME");
   command.add_flag("--yes", options->yes, "Write without asking");
   command.callback([options, &context] { context.exit_code = init(context, *options); });
 }

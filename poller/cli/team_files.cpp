@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cerrno>
 
+#include "config/engine_address.hpp"
 #include "handlers/lead_process.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/lead_process.hpp"
@@ -85,12 +86,16 @@ std::string unconfigured_text(const config::TeamConfig& any, const Result<std::v
   text += teams->empty() ? "  there is none yet; one that comes is seen at once\n" : seen_text(*teams);
   const std::string name = teams->empty() ? "my-team" : teams->front().place.name;
   return text + "`inbox-poller status` shows more. To answer a team's asks: `inbox-poller init`,\nor write\n" +
-         printable_block(team_file_text({name, "", false, ""}), "  ") + "into\n  " +
+         printable_block(team_file_text({.team = name}), "  ") + "into\n  " +
          printable(shell_word(folder + '/' + team_file_name(name))) + "\nand run `inbox-poller reload`.\n";
 }
 
 std::string team_file_text(const TeamChoice& choice) {
   std::string text = "[team]\nname = " + quoted(choice.team) + '\n';
+  const bool is_redis = config::is_engine_address(choice.shared);
+  if (!choice.shared.empty())
+    text += std::string("transport = ") + (is_redis ? "\"redis\"\nengine = " : "\"maildir\"\nfolder = ") +
+            quoted(choice.shared) + "\nlead = " + quoted(choice.lead) + '\n';
   if (!choice.role.empty() && choice.role != "leader") text += "role = \"" + choice.role + "\"\n";
   if (choice.may_look)
     text +=

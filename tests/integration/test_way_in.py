@@ -43,8 +43,8 @@ class Newcomer(ProcessTest):
             self.process.send_signal(signal.SIGTERM)
         return self.process.wait(60)
 
-    def cli(self, *arguments, expect=0, env=None):
-        done = subprocess.run([self.program, *arguments], env=env or self.env, stdin=subprocess.DEVNULL, capture_output=True,
+    def cli(self, *arguments, expect=0, env=None, cwd=None):
+        done = subprocess.run([self.program, *arguments], env=env or self.env, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=60)
         if expect is not None:
             self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
@@ -200,6 +200,29 @@ class Init(Newcomer):
     def test_a_name_of_no_team_is_told_and_written_all_the_same(self):
         self.assertIn('did you mean "demo"?', self.cli("init", "--team", "dmo", "--yes").stderr)
         self.assertIn('name = "dmo"', self.file("dmo"))
+
+    def test_mail_that_agents_share_is_found_or_named_and_the_file_is_taken(self):
+        shutil.rmtree(self.teams)
+        project = self.folder / "parser"
+        shared = project / "scratch" / "coordination"
+        for name in ("claude", "codex"):
+            (shared / name / "new").mkdir(parents=True, mode=0o700)
+        here = dict(cwd=project)
+        self.assertIn("--actor NAME", self.cli("init", "--yes", expect=1, **here).stderr, "whose mail it is is not guessed")
+        done = self.cli("init", "--actor", "claude", "--via", "socket", "--yes", **here)
+        self.assertIn("share in %s: claude, codex" % shared, done.stdout)
+        self.assertNotIn("pending", done.stdout.split("Next:")[1])
+        self.assertEqual(self.file("parser"), '[team]\nname = "parser"\ntransport = "maildir"\nfolder = "%s"\nlead = "claude"\n\n'
+                                              '[delivery]\nvia = ["socket"]\n' % shared)
+        root = "redis+unix://%s#pair" % (self.folder / "nowhere.sock")
+        self.cli("init", "--role", "observer", "--yes", env=dict(self.env, COLLAB_ROOT=root, COLLAB_ACTOR="claude"))
+        self.assertEqual(self.file("pair"), '[team]\nname = "pair"\ntransport = "redis"\nengine = "%s"\nlead = "claude"\n'
+                                            'role = "observer"\n' % root)
+        self.assertIn("redis+unix", self.cli("init", "--root", "redis+unix:///x", "--yes", expect=1).stderr)
+        self.assertIn("front", self.cli("init", "--root", str(shared), "--actor", "codex", "--team", "other", "--role", "front", "--yes",
+                                        expect=2).stderr)
+        self.assertEqual(sorted(path.name for path in self.files.iterdir()), ["pair.toml", "parser.toml"])
+        self.cli("check-config")
 
     def test_five_questions_on_a_terminal(self):
         outer, inner = pty.openpty()
