@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "poller/cli/command.hpp"
+#include "poller/cli/hosts_text.hpp"
 #include "poller/cli/printable.hpp"
 #include "schema/secrets.hpp"
 
@@ -169,6 +170,8 @@ std::string ladder_sentence(const json::object& delivery) {
 
 std::string message_sentence(const json::object& message, const json::object& team) {
   const std::string disposition = raw_text_of(message, "disposition");
+  const json::object& letter = object_of(message, "letter");
+  if (!letter.empty() && (disposition == "letter" || raw_text_of(letter, "way") == "out")) return letter_sentence(letter);
   const std::string code = raw_text_of(message, "code");
   const std::string request = text_of(message, "request_id");
   const std::string reason = text_of(message, "reason");

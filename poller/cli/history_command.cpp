@@ -5,6 +5,7 @@
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/explain.hpp"
+#include "poller/cli/hosts_text.hpp"
 #include "poller/cli/inbox_entries.hpp"
 #include "poller/cli/printable.hpp"
 
@@ -28,6 +29,9 @@ struct HistoryOptions {
 
 /// One word for what became of it; `trace` has the sentence.
 std::string fate(const json::object& message) {
+  const json::object& letter = object_of(message, "letter");
+  if (!letter.empty() && (text_of(message, "disposition") == "letter" || text_of(letter, "way") == "out"))
+    return letter_state(letter);
   const std::string delivery = raw_text_of(message, "delivery");
   return delivery.empty() || delivery == "none" ? text_of(message, "disposition") : printable(delivery);
 }
@@ -41,10 +45,12 @@ std::string first_line(const json::object& message) {
   return printable(line) + (more && !line.ends_with("…") ? "…" : "");
 }
 
-/// Who wrote it, and to whom where it is not to the lead.
+/// Who wrote it, on which host where that is another one, and to whom where it is not to the lead.
 std::string who(const json::object& message) {
-  const bool between = raw_text_of(message, "code") == "role.between";
-  return text_of(message, "sender") + (between ? " to " + text_of(message, "inbox") : "");
+  const json::object& letter = object_of(message, "letter");
+  const bool between = raw_text_of(message, "code") == "role.between" || raw_text_of(message, "disposition") == "letter";
+  return text_of(message, "sender") + (raw_text_of(letter, "way") == "in" ? '@' + text_of(letter, "host") : "") +
+         (between ? " to " + text_of(message, "inbox") : "");
 }
 
 std::string history_table(const Console& console, const std::vector<const json::object*>& messages) {
@@ -97,7 +103,8 @@ void declare_history(CLI::App& command, Context& context) {
           "that are read and old are taken out of the inbox file ([compaction] in the team's file); here they are\n"
           "shown until limits.retention. STATE is queued, offered, delivered or expired for what goes to the lead,\n"
           "else what it was: control, status, refused, duplicate or bad. TEXT is its first line, or the subject of\n"
-          "an ask (see `inbox-poller decisions --help`). With a key, or its beginning, the whole\n"
+          "an ask (see `inbox-poller decisions --help`). What goes to another host or came from one (alice@h2) is\n"
+          "shown with where it is and since when. With a key, or its beginning, the whole\n"
           "text is printed; with --full that of each. `inbox-poller trace KEY` tells what happened to one.\n\n"
           "Examples:\n"
           "  inbox-poller history --since 2d --from alice\n"

@@ -45,6 +45,7 @@ std::string letter_sentence(const json::object& letter) {
   if (state == "refused") return "was not taken: " + text_of(letter, "problem");
   if (raw_text_of(letter, "way") == "in") {
     const auto from = "came from " + place_of(text_of(letter, "host"));
+    if (number_of(letter, "attempts") != 0) return from + ", which sends it to the host that leads now";
     if (state == "waiting") return from + " and is to be put into the inbox of " + inbox + since;
     return from + (state == "there" ? " and is here, not settled yet" + since : " and was read");
   }
@@ -54,10 +55,30 @@ std::string letter_sentence(const json::object& letter) {
   return state == "there" ? "is on " + place + ", for " + inbox + ", not read yet" + since : "was read on " + place;
 }
 
+std::string letter_state(const json::object& letter) {
+  const auto state = raw_text_of(letter, "state");
+  const auto since = ' ' + span_text(now_ms() - number_of(letter, "state_ms"));
+  const bool is_here = raw_text_of(letter, "way") == "in" || state == "waiting";
+  const auto stream = text_of(letter, "host");
+  const auto host = is_here ? "here" : stream.starts_with('@') ? stream.substr(1) : "the leader";
+  if (state == "waiting") return "waits here" + since;
+  if (state == "put") return "sent to " + host + since;
+  if (state == "refused") return "refused" + since;
+  return (state == "there" ? is_here ? "is " : "is on " : is_here ? "read " : "read on ") + host + since;
+}
+
+std::string round_trip_text(const json::object& hosts) {
+  const auto us = number_of(hosts, "round_trip_us");
+  if (us == 0) return {};
+  const auto ms = us < 10'000 ? std::to_string(us / 1000) + '.' + std::to_string(us / 100 % 10) : std::to_string(us / 1000);
+  return ms + " ms for a round trip";
+}
+
 std::vector<Row> host_rows(const Console& console, const json::object& hosts) {
   std::vector<Row> rows{{"leader", leader_text(hosts)}};
   if (const auto trouble = text_of(hosts, "trouble"); !trouble.empty())
     rows.push_back({"engine", console.loud(trouble) + ", for " + span_text(now_ms() - number_of(hosts, "trouble_since_ms"))});
+  if (number_of(hosts, "round_trip_us") >= slow_us) rows.push_back({"engine", console.loud("slow: " + round_trip_text(hosts))});
   if (const auto full = text_of(hosts, "full"); !full.empty()) rows.push_back({"mail", console.loud(full)});
   for (const std::string& worry : texts_of(hosts, "worries")) rows.push_back({"engine", console.loud(worry)});
   for (const json::object* mail : objects_of(hosts, "mail"))
@@ -69,7 +90,8 @@ std::vector<Row> host_rows(const Console& console, const json::object& hosts) {
 std::string hosts_text(const Console& console, const json::object& team) {
   const json::object& hosts = object_of(team, "hosts");
   std::string text = console.bold("team " + text_of(team, "team")) + ", on host " + text_of(hosts, "host") + '\n';
-  std::vector<Row> rows{{"engine", text_of(hosts, "engine")}};
+  const std::string trip = round_trip_text(hosts);
+  std::vector<Row> rows{{"engine", text_of(hosts, "engine") + (trip.empty() ? "" : ", " + trip)}};
   for (Row& row : host_rows(console, hosts)) rows.push_back(std::move(row));
   text += console.table(rows, "  ");
   std::vector<Row> list{{"HOST", "LEADS", "HEARD", "TO BE SENT", "VERSION", "MEMBERS"}};

@@ -12,11 +12,20 @@ namespace inbox_poller::poller::cli {
 /// "is on host h2, in w3's inbox, not read yet, for 3m"
 std::string letter_sentence(const boost::json::object& letter);
 
+/// The same for a column: "is on h2 3m".
+std::string letter_state(const boost::json::object& letter);
+
 /// "host h1, epoch 3", or that none does. Of a team's `hosts`.
 std::string leader_text(const boost::json::object& hosts);
 
 /// "for host h2: 3 waiting (the oldest for 5m)". Of one in the list `mail`.
 std::string mail_text(const boost::json::object& mail);
+
+/// A round trip to the engine that takes so long is worth a word.
+inline constexpr long long slow_us = 250'000;
+
+/// "312 ms for a round trip"; empty when none was measured.
+std::string round_trip_text(const boost::json::object& hosts);
 
 /// Lines for `status`: nothing that is as usual.
 std::vector<Row> host_rows(const Console&, const boost::json::object& hosts);

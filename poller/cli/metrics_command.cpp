@@ -62,6 +62,7 @@ constexpr Family families[] = {
     {"polls_late_total", "Polls since the start that began more than four intervals after the one before", "counter"},
     {"hosts_led", "1 when a host leads a team on several hosts, as this one knows"},
     {"hosts_trouble_seconds", "How long the engine between hosts has been in trouble; 0 when it is not"},
+    {"hosts_round_trip_seconds", "To the engine between hosts and back, the median of the last five beats; 0 before the first"},
     {"hosts_mail_waiting", "Letters for other hosts that their ledgers do not have yet"},
     {"hosts_mail_oldest_age_seconds", "How long the oldest of them has waited; 0 when none waits"},
     {"hosts_silent_seconds", "How long ago the host was heard that has been silent for longest"},
@@ -167,6 +168,7 @@ void add_hosts(Samples& to, const std::string& team, const json::object& hosts) 
   if (hosts.empty()) return;
   to.put("hosts_led", team, raw_text_of(hosts, "leader").empty() ? 0 : 1, Same::least);
   to.put("hosts_trouble_seconds", team, age_of(number_of(hosts, "trouble_since_ms")), Same::most);
+  to.put("hosts_round_trip_seconds", team, count_of(hosts, "round_trip_us") / 1e6, Same::most);
   double waiting = 0, oldest = 0, silent = 0;
   for (const json::object* one : objects_of(hosts, "mail")) {
     if (raw_text_of(*one, "way") != "out") continue;

@@ -1,11 +1,18 @@
 // The verb `history`: messages as the ledger has them, also those that are in no inbox any more.
+#include <algorithm>
 #include <boost/json/array.hpp>
+#include <span>
 
+#include "handlers/permission.hpp"
+#include "handlers/plan_approval.hpp"
+#include "handlers/sandbox.hpp"
+#include "handlers/stop.hpp"
 #include "handlers/subject.hpp"
 #include "handlers/text.hpp"
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
+#include "schema/codec.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller {
@@ -25,30 +32,79 @@ json::object history_view(const MessageRow& row, bool full) {
   return view;
 }
 
+/// A letter that went to another host, or came from one, as the message that it is; its bytes where nobody serves `team`.
+json::object history_view(const HostMailRow& letter, Team* team, bool full) {
+  MessageRow row;
+  row.team = letter.team;
+  row.inbox = letter.inbox;
+  row.sender = letter.sender;
+  row.type = letter.type;
+  row.key = letter.key;
+  row.request_id = letter.request_id;
+  row.received_ms = letter.created_ms;
+  row.reason = letter.problem;
+  row.raw = letter.entry;
+  row.disposition = Disposition::bad;
+  if (team != nullptr && team->hosts() != nullptr)
+    if (auto decoded = team->hosts()->mailbox().decode(letter.entry)) {
+      row.message = std::move(decoded->message);
+      row.disposition = Disposition::chat;
+    }
+  json::object view = history_view(row, full);
+  const auto say = [&](const auto& payload) {
+    if constexpr (requires { handlers::draft_of(payload); })
+      view["subject"] = schema::make_parsable(handlers::subject_of(handlers::draft_of(payload)));
+  };
+  std::visit(say, schema::decode_payload(row.message.text));
+  view["disposition"] = "letter";
+  view["letter"] = letter_view(letter);
+  return view;
+}
+
+/// The oldest first; at most so many, the newest.
+json::array in_order(std::vector<json::object> views, int limit) {
+  std::ranges::stable_sort(views, {}, [](const json::object& view) { return view.at("received_ms").to_number<EpochMs>(); });
+  const auto most = std::min(views.size(), static_cast<std::size_t>(limit));
+  json::array list;
+  for (auto& view : std::span(views).last(most)) list.push_back(std::move(view));
+  return list;
+}
+
 }  // namespace
 
 json::object Verbs::history(const Object& request) {
+  auto& ledger = services_.ledger;
   const int limit = limit_of(request);
   const std::string key = text(request, "key");
   const MessageTable::Wanted wanted{text(request, "team"), text(request, "sender"), text(request, "type"),
                               number(request, "since_ms").value_or(0)};
-  const auto rows =
-      key.empty() ? services_.ledger.messages().latest(wanted, limit) : services_.ledger.messages().like(key, limit);
+  const auto rows = key.empty() ? ledger.messages().latest(wanted, limit) : ledger.messages().like(key, limit);
   if (!rows) return refuse(rows.error());
+  const auto letters = key.empty() ? ledger.host_mail().latest(wanted, limit) : ledger.host_mail().like(key, limit);
+  if (!letters) return refuse(letters.error());
   const bool full = flag(request, "full") || !key.empty();
-  json::array messages;
+  std::vector<json::object> views;
   for (const auto& row : *rows) {
     if (!wanted.team.empty() && row.team != wanted.team) continue;
     auto view = history_view(row, full);
     if (!row.request_id.empty()) {
-      const auto asks = services_.ledger.asks().by_id(row.request_id);
+      const auto asks = ledger.asks().by_id(row.request_id);
       if (!asks) return refuse(asks.error());
       for (const auto& [team, ask] : *asks)
         if (ask.message == row.key) view["subject"] = schema::make_parsable(handlers::subject_of(ask));
     }
-    messages.push_back(std::move(view));
+    const auto letter = ledger.host_mail().like(row.key.value, 1);
+    if (!letter) return refuse(letter.error());
+    if (!letter->empty()) view["letter"] = letter_view(letter->front());
+    views.push_back(std::move(view));
   }
-  return {{"ok", true}, {"messages", std::move(messages)}};
+  for (const auto& letter : *letters) {
+    if (!wanted.team.empty() && letter.team != wanted.team) continue;
+    const auto is_message = ledger.messages().known(letter.key);
+    if (!is_message) return refuse(is_message.error());
+    if (!*is_message) views.push_back(history_view(letter, served(letter.team).get(), full));
+  }
+  return {{"ok", true}, {"messages", in_order(std::move(views), limit)}};
 }
 
 }  // namespace inbox_poller::poller

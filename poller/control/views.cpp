@@ -237,6 +237,14 @@ json::object message_view(const MessageRow& row) {
           {"entry", clean(entry_text(row.message, row.raw))}};
 }
 
+json::object letter_view(const HostMailRow& row) {
+  return {{"message_key", row.key.value},    {"team", row.team},         {"way", to_string(row.way)},
+          {"host", clean(row.host)},         {"inbox", clean(row.inbox)}, {"sender", clean(row.sender)},
+          {"type", clean(row.type)},         {"request_id", clean(row.request_id)},
+          {"state", to_string(row.state)},   {"state_ms", row.state_ms}, {"created_ms", row.created_ms},
+          {"attempts", row.attempts},        {"problem", clean(row.problem)}};
+}
+
 json::object lead_view(Team& team) {
   const auto& row = team.delivery().lead_row();
   return {{"member", team.context().lead}, {"state", row.state}, {"since_ms", row.since_ms},
@@ -314,15 +322,6 @@ Result<json::object> team_view(Team& team, Services& services) {
 }
 
 namespace {
-
-/// A letter between hosts: where it is, as far as this host knows.
-json::object letter_view(const HostMailRow& row) {
-  return {{"message_key", row.key.value},    {"team", row.team},         {"way", to_string(row.way)},
-          {"host", clean(row.host)},         {"inbox", clean(row.inbox)}, {"sender", clean(row.sender)},
-          {"type", clean(row.type)},         {"request_id", clean(row.request_id)},
-          {"state", to_string(row.state)},   {"state_ms", row.state_ms}, {"created_ms", row.created_ms},
-          {"attempts", row.attempts},        {"problem", clean(row.problem)}};
-}
 
 /// Gathers what belongs to an id, each thing once, from whatever names it.
 class Trace {

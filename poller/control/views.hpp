@@ -14,6 +14,8 @@ namespace inbox_poller::poller {
 
 boost::json::object message_view(const Offered&);
 boost::json::object message_view(const MessageRow&);
+/// A letter between hosts: where it is, as far as this host knows.
+boost::json::object letter_view(const HostMailRow&);
 boost::json::object lead_view(Team&);
 boost::json::object delivery_view(Team&);
 boost::json::object shutdown_view(std::string_view team, const handlers::Shutdown&);

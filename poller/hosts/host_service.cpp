@@ -18,6 +18,7 @@ constexpr const char* nobody_known = "?";  // no host is called so
 constexpr Moment beat_every{3'000};
 constexpr Moment prune_every{600'000};
 constexpr EpochMs kept_ms = 15 * 60 * 1000;  // what ended, for a sender that asks again
+constexpr std::size_t round_trips_kept = 5;
 constexpr std::chrono::milliseconds receive_for{5'000};
 constexpr std::chrono::milliseconds look_every{1'000};
 constexpr std::chrono::milliseconds first_pause{250};
@@ -246,11 +247,13 @@ asio::awaitable<void> HostService::beat() {
   HostBeat ours;
   ours.host = state_.settings.host;
   ours.told = beat_text(state_, own, members_.own_members());
+  const auto asked = context.clock.steady();
   const auto told = co_await exchange_->beat(std::move(ours));
   if (!told) {
     state_.tell_trouble(exchange_->name() + ": " + told.error().message);
     co_return;
   }
+  took(context.clock.steady() - asked);
   if (!co_await relay_->look_at_place()) co_return;
   auto beats = co_await exchange_->hosts();
   if (!beats) {
@@ -270,6 +273,17 @@ asio::awaitable<void> HostService::beat() {
   pruned_ = state_.now();
   static_cast<void>(context.ledger.transaction(
       [&] { return context.ledger.host_mail().prune(context.name, wall - std::max<EpochMs>(kept_ms, context.config.limits.retention.count())); }));
+}
+
+void HostService::took(std::chrono::nanoseconds time) {
+  if (round_trips_.size() == round_trips_kept) round_trips_.erase(round_trips_.begin());
+  round_trips_.push_back(std::chrono::duration_cast<std::chrono::microseconds>(time));
+}
+
+std::chrono::microseconds HostService::round_trip() const {
+  auto sorted = round_trips_;
+  std::ranges::sort(sorted);
+  return sorted.empty() ? std::chrono::microseconds(0) : sorted[sorted.size() / 2];
 }
 
 void HostService::take_beats(std::vector<HostBeat> beats) {
@@ -333,6 +347,7 @@ json::object HostService::told() const {
   object["leads"] = state_.leading();
   object["trouble"] = state_.trouble;
   object["trouble_since_ms"] = state_.trouble.empty() ? 0 : state_.trouble_ms;
+  object["round_trip_us"] = round_trip().count();
   object["full"] = state_.full;
   json::array worries;
   if (exchange_)

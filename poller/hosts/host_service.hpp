@@ -4,6 +4,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -69,6 +70,9 @@ class HostService {
  private:
   boost::asio::awaitable<void> step_lease();
   boost::asio::awaitable<void> beat();
+  void took(std::chrono::nanoseconds);
+  /// To the engine and back, the median of the last beats; 0: none yet.
+  [[nodiscard]] std::chrono::microseconds round_trip() const;
   void take_beats(std::vector<HostBeat> beats);
   void leads(const HostLease& lease);
   [[nodiscard]] bool wants_to_lead() const;
@@ -87,6 +91,7 @@ class HostService {
   bool wanted_ = true;
   handlers::Moment beaten_{-handlers::lease_lasts};
   std::uint64_t told_roster_ = 0;  // which of ours was told, with what of workers that end
+  std::vector<std::chrono::microseconds> round_trips_;  // of the last beats
   handlers::Moment pruned_{0};
   Signal turn_;  // of keep_lease
   std::function<void()> poke_ = [] {};

@@ -1,5 +1,7 @@
 #include "poller/ledger/host_mail.hpp"
 
+#include <algorithm>
+
 #include "poller/ledger/tables.hpp"
 
 namespace inbox_poller::poller {
@@ -110,6 +112,16 @@ Result<std::optional<HostMailRow>> HostMailTable::sent(std::string_view team, st
   const auto bytes = key_bytes(key.value);
   if (!bytes) return std::optional<HostMailRow>();
   return mail_table().first(database_, database_.query(sql, team, inbox, Blob{*bytes}));
+}
+
+Result<std::vector<HostMailRow>> HostMailTable::latest(const MessageTable::Wanted& wanted, int limit) {
+  static const std::string sql = where(
+      "(?1 = '' OR team = ?1) AND (?2 = '' OR sender = ?2) AND (?3 = '' OR type = ?3) AND created_ms >= ?4 "
+      "ORDER BY id DESC LIMIT ?5");
+  if (!prepared_) return std::vector<HostMailRow>();
+  auto found = rows(database_, sql, wanted.team, wanted.sender, wanted.type, wanted.since_ms, limit);
+  if (found) std::ranges::reverse(*found);
+  return found;
 }
 
 Result<std::vector<HostMailRow>> HostMailTable::like(std::string_view prefix, int limit) {

@@ -3,7 +3,7 @@
 // hosts is served: a ledger without them is whole, and programs that know nothing of hosts pass them over.
 #pragma once
 
-#include "poller/ledger/rows.hpp"
+#include "poller/ledger/messages.hpp"
 
 namespace inbox_poller::poller {
 
@@ -76,6 +76,8 @@ class HostMailTable {
                                           const schema::MessageKey&);
   /// Our letter with this key to this inbox, wherever it goes.
   Result<std::optional<HostMailRow>> sent(std::string_view team, std::string_view inbox, const schema::MessageKey&);
+  /// For `history`: the newest that fit, oldest of them first; also those that are messages of the journal.
+  Result<std::vector<HostMailRow>> latest(const MessageTable::Wanted&, int limit);
   /// For `trace`: whose key begins so; about this ask. Nothing where no team has hosts.
   Result<std::vector<HostMailRow>> like(std::string_view prefix, int limit);
   Result<std::vector<HostMailRow>> of_request(std::string_view request_id, int limit);

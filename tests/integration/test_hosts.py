@@ -114,11 +114,40 @@ class AcrossHosts(HostsTest):
         key = h4.daemon.log("letter.arrived", inbox="w9")[0]["message_key"]
         self.assertIn("came from host h1", h4.daemon.cli("trace", key).stdout)
         wait_for("h1 knows", lambda: "is on host h4" in h1.daemon.cli("trace", key).stdout, 20)
+        self.history(h1, h2, h4, key)
+        for host in (h1, h2, h4):
+            wait_for("a round trip was measured", lambda: host.status()["hosts"]["round_trip_us"] > 0, 20)
+        self.assertIn(" ms for a round trip", h1.daemon.cli("hosts").stdout)
+        self.assertRegex(h1.daemon.cli("metrics").stdout, r'(?m)^inbox_poller_hosts_round_trip_seconds\{team="demo"\} \S*[1-9]')
         self.engine.kill()
         wait_for("doctor says that the engine is gone", lambda: "hosts.engine" in self.doctor(h1), 30)
         self.assertIn("waits in this host's ledger", self.doctor(h1)["hosts.engine"])
         self.engine.start()
         wait_for("doctor says that it works again", lambda: "hosts.engine" not in self.doctor(h1), 30)
+
+    def history(self, h1, h2, h4, key):
+        """Letters stand in the list of either host as messages do, with where they are; what filters those filters these."""
+        told = lambda host, *more: json.loads(host.daemon.cli("history", "--json", *more).stdout)["messages"]  # noqa: E731
+        sent = told(h1, "--from", "w2")
+        self.assertEqual([m["text"] for m in sent], ["to w3 %d" % i for i in range(20)])
+        self.assertEqual({(m["disposition"], m["inbox"], m["letter"]["way"], m["letter"]["host"]) for m in sent}, {("letter", "w9", "out", "@h4")})
+        self.assertEqual([m["text"] for m in told(h1, "--from", "w2", "--limit", "3")], ["to w3 %d" % i for i in (17, 18, 19)])
+        self.assertEqual(len(told(h4, "--from", "w2")), 20)
+        # What came for the lead is a message here, and stands there once; on the satellite it is a letter.
+        came = told(h1, "--from", "w4", "--type", "chat")
+        self.assertEqual([m["text"] for m in came], ["to the lead %d" % i for i in range(20)])
+        self.assertEqual({(m["disposition"], m["letter"]["way"], m["letter"]["host"]) for m in came}, {("chat", "in", "h2")})
+        asks = told(h2, "--type", "permission_request")
+        self.assertEqual([(m["sender"], m["letter"]["host"], m["subject"]) for m in asks],
+                         [(name, "lead", "Bash: " + what) for name in ("w3", "w4") for what in ("git status", "make deploy")])
+        times = [m["received_ms"] for m in told(h1)]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual([(m["message_key"], m["text"]) for m in told(h1, key)], [(key, "to w3 0")])
+        self.assertIn("it is on host h4, for w9, not read yet, for ", h1.daemon.cli("history", key).stdout)
+        table = h1.daemon.cli("history").stdout
+        self.assertRegex(table, r"w2 to w9 +chat +is on h4 \S+ ")
+        self.assertRegex(table, r"w4@h2 +chat +delivered ")
+        self.assertRegex(h4.daemon.cli("history").stdout, r"w2@h1 to w9 +chat +is here \S+ ")
 
     def doctor(self, host):
         """What is said of the hosts, by check."""

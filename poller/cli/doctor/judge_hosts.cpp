@@ -25,6 +25,10 @@ Findings judge_hosts(const TeamPlace& team, const json::object& status, EpochMs 
                           trouble + ", for " + span_text(now - number_of(hosts, "trouble_since_ms")) +
                               ": mail for other hosts waits in this host's ledger",
                           engine, "see to it; docs/hosts.md, \"When the engine is gone\""});
+    if (number_of(hosts, "round_trip_us") >= slow_us)
+      findings.push_back({Severity::warning, "hosts.slow",
+                          round_trip_text(hosts) + ": letters and answers to other hosts wait for it", engine,
+                          "look at its disk and at the way to it: `redis-cli --latency`"});
     if (const std::string full = text_of(hosts, "full"); !full.empty())
       findings.push_back({Severity::error, "hosts.full", full, engine, look});
     for (const std::string& worry : texts_of(hosts, "worries"))

@@ -261,6 +261,12 @@ TEST_CASE("a team on several hosts") {
   hosts["worries"] = {"it syncs once a second"};
   CHECK(judged()[0].check == "hosts.settings");
   hosts["worries"] = json::array{};
+  hosts["round_trip_us"] = 249'999;
+  CHECK(judged()[0].check == "hosts.leader");
+  hosts["round_trip_us"] = 312'400;
+  CHECK(judged()[0].check == "hosts.slow");
+  CHECK_THAT(judged()[0].what, Contains("312 ms for a round trip"));
+  hosts.erase("round_trip_us");
   hosts["hosts"] = {{{"host", "h2"}, {"version", "0.9"}, {"heard_ms", now - 40'000}}};
   hosts["mail"] = {{{"way", "out"}, {"stream", "@h2"}, {"waiting", 3}, {"put", 0}, {"there", 0}, {"oldest_ms", now - 130'000}}};
   const Findings found = judged();
