@@ -18,6 +18,10 @@ import uuid
 BUILT_IN = ["libboost-json", "libboost[0-9.]*-dev", "libspdlog-dev", "libfmt-dev", "libtomlplusplus-dev", "libcli11-dev", "libxxhash-dev", "libhiredis-dev",
             "libsqlite3-dev", "libssl-dev"]
 
+# What stands inside a package of the page, which names no version of it: found by comparing htm/preact/standalone.module.js with
+# the releases of preact (all that 10.5.14 changed is in it, nothing that 10.5.15 did).
+INSIDE = {"htm@3.1.1": [("preact", "10.5.14", "MIT")]}
+
 
 def ask(*command):
     return subprocess.run(command, capture_output=True, text=True).stdout
@@ -49,6 +53,12 @@ def page():
             digest = base64.b64decode(of["integrity"].partition("sha512-")[2]).hex()
             yield {"type": "library", "bom-ref": reference, "name": name, "version": of["version"], "purl": reference,
                    "licenses": [{"license": {"id": of["license"]}}], "hashes": [{"alg": "SHA-512", "content": digest}]}
+            if name == "htm" and "htm@" + of["version"] not in INSIDE:
+                sys.exit("sbom.py: which preact is inside of htm %s?" % of["version"])
+            for part, version, license in INSIDE.get("%s@%s" % (name, of["version"]), []):
+                reference = "pkg:npm/%s@%s" % (part, version)
+                yield {"type": "library", "bom-ref": reference, "name": part, "version": version, "purl": reference,
+                       "licenses": [{"license": {"id": license}}], "description": "inside of %s %s" % (name, of["version"])}
 
 
 def main():

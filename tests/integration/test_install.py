@@ -113,6 +113,7 @@ class Install(ProcessTest):
         doc = root / "usr" / "share" / "doc" / "inbox-poller"
         self.assertRegex(gzip.decompress((doc / "changelog.gz").read_bytes()).decode(), r"^inbox-poller \(0\.9\.0\) ")
         self.assertIn("Apache-2.0", (doc / "copyright").read_text())
+        self.assertIn("](../NEWS.gz)", (doc / "docs" / "install.md").read_text("utf-8"))
         self.assertTrue((root / "usr" / "share" / "man" / "man5" / "inbox-poller.toml.5.gz").is_file())
         self.run_here("md5sum", "-c", "--quiet", "DEBIAN/md5sums", expect=None)
         sums = (root / "DEBIAN" / "md5sums").read_text()
@@ -129,7 +130,7 @@ class Install(ProcessTest):
         self.assertEqual((document["bomFormat"], document["specVersion"]), ("CycloneDX", "1.5"))
         names = {part["name"] for part in document["components"]}
         self.assertTrue(any(name.startswith("libsqlite3") for name in names), names)
-        self.assertLess({"htm", "uplot"}, names, "what the page brings along")
+        self.assertLess({"htm", "preact", "uplot"}, names, "what the page brings along")
         references = [part["bom-ref"] for part in document["components"]]
         self.assertEqual(sorted(set(references)), sorted(references))
         self.assertEqual(document["dependencies"][0]["dependsOn"], references)
