@@ -42,7 +42,7 @@ KEPT = 200             # entries that somebody leaves in the lead's inbox when h
 KEPT_BY_WORKERS = 5    # likewise, in a worker's: what lies in files takes memory, and none of them may grow during a judged minute
 BATCHES = 10
 STUDENT = 2.31         # of 95 % with so many batches
-WAL_LIMIT = 20 << 20   # 4,000 pages, when it is moved into the database at the latest, and a commit
+WAL_LIMIT = 20 << 20   # 2,000 pages of 8 KiB, when it is moved into the database at the latest, and a commit
 HOUR = 3_600_000
 TOML = """
 [delivery]

@@ -108,10 +108,10 @@ TEST_CASE("the write-ahead log is emptied when there is time, and by a commit on
   const auto log_size = [&] { return std::filesystem::file_size(path + "-wal"); };
   int accepted = 0;
   const auto accept_one = [&] { must(accept(*ledger, std::string(2000, 'x') + std::to_string(++accepted))); };
-  constexpr std::uintmax_t page = 4096 + 24;
+  constexpr std::uintmax_t page = 8192 + 24;
 
   const auto before = std::filesystem::file_size(path);
-  while (log_size() < 1100 * page) accept_one();
+  while (log_size() < 550 * page) accept_one();
   CHECK(std::filesystem::file_size(path) == before);  // nobody had to wait for it so far
   ledger->checkpoint_if_due();
   CHECK(std::filesystem::file_size(path) > before);
@@ -123,7 +123,7 @@ TEST_CASE("the write-ahead log is emptied when there is time, and by a commit on
   CHECK(std::filesystem::file_size(path) == moved);  // too little to be worth it
 
   for (int i = 0; i < 3000; ++i) accept_one();  // nobody has time
-  CHECK(log_size() < 4100 * page);
+  CHECK(log_size() < 2050 * page);
   ledger.reset();
   ledger = must(Ledger::open(path));
   CHECK(must(ledger->messages().known(named(std::string(2000, 'x') + std::to_string(accepted)))));
