@@ -1,6 +1,8 @@
 #include "poller/ledger/keys.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 namespace inbox_poller::poller {
 namespace {
@@ -8,21 +10,30 @@ namespace {
 constexpr std::size_t digits = 32;
 constexpr std::size_t bytes_of_digits = digits / 2;
 constexpr std::string_view hexadecimal = "0123456789abcdef";
-
 bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= 20 && text.front() != '0' &&
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+constexpr std::uint8_t no_digit = 0xFF;
+constexpr auto values = [] {
+  std::array<std::uint8_t, 256> table{};
+  table.fill(no_digit);
+  for (std::size_t i = 0; i < hexadecimal.size(); ++i)
+    table[static_cast<unsigned char>(hexadecimal[i])] = static_cast<std::uint8_t>(i);
+  return table;
+}();
+
+std::uint8_t value_of(char digit) { return values[static_cast<unsigned char>(digit)]; }
+
 bool are_digits(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  return std::all_of(text.begin(), text.end(), [](char c) { return value_of(c) != no_digit; });
 }
 
 std::string packed(std::string_view text) {
-  const auto value = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
-    bytes += static_cast<char>(value(text[i]) * 16 + value(text[i + 1]));
+  std::string bytes(text.size() / 2, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<char>(value_of(text[2 * i]) << 4 | value_of(text[2 * i + 1]));
   return bytes;
 }
 

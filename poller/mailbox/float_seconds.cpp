@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 
 #include "schema/ids.hpp"
 #include "schema/json_scan.hpp"
@@ -37,15 +36,21 @@ std::string timestamp_of_seconds(std::string_view token) {
 }
 
 std::string seconds_of_timestamp(std::string_view timestamp) {
+  if (timestamp.size() <= fraction_at || !timestamp.ends_with('Z')) return "0.0";
+  const std::string_view fraction = timestamp.substr(fraction_at, timestamp.size() - fraction_at - 1);
+  constexpr std::string_view form = "0000-00-00T00:00:00.";
   std::array<unsigned, 6> part{};
-  const std::string text(timestamp.substr(0, fraction_at));
-  const std::string_view fraction =
-      timestamp.size() > fraction_at ? timestamp.substr(fraction_at, timestamp.size() - fraction_at - 1) : "";
-  const int read = std::sscanf(text.c_str(), "%4u-%2u-%2uT%2u:%2u:%2u.", &part[0], &part[1], &part[2], &part[3],
-                               &part[4], &part[5]);
+  for (std::size_t i = 0, number = 0; i < form.size(); ++i) {
+    const char c = timestamp[i];
+    if (form[i] == '0' ? c < '0' || c > '9' : c != form[i]) return "0.0";
+    if (form[i] == '0')
+      part[number] = part[number] * 10 + static_cast<unsigned>(c - '0');
+    else
+      ++number;
+  }
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(part[0])), std::chrono::month(part[1]),
                                          std::chrono::day(part[2])};
-  if (read != 6 || !date.ok() || !is_digits(fraction) || !timestamp.ends_with('Z')) return "0.0";
+  if (!date.ok() || !is_digits(fraction)) return "0.0";
   const auto days = std::chrono::sys_days(date).time_since_epoch();
   const long long seconds = std::chrono::duration_cast<std::chrono::seconds>(days).count() + part[3] * 3600LL +
                             part[4] * 60LL + part[5];

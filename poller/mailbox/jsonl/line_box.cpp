@@ -13,6 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t bytes_at_once = std::size_t{4} << 20;
+constexpr std::size_t bytes_a_read = std::size_t{256} << 10;
 constexpr std::size_t bytes_before = 64;     // that tell, with the place, whether a file is still the one that was read
 constexpr std::size_t bytes_of_mark = 4096;  // the same, over a restart
 constexpr std::uint64_t big_enough = 256 * 1024;  // a file of this size is emptied without waiting for a quiet moment
@@ -140,6 +141,7 @@ Status LineBox::begin_anew(const File& file, Reader reader, Batch& batch) {
 Batch LineBox::take(const Directory& folder, Reader reader, std::size_t most) {
   Batch batch;
   shown_.clear();
+  std::string room = read_.empty() ? std::string() : std::move(read_.front());  // its memory is used again
   read_.clear();
   if (reader_ == Reader::passer_by && reader != Reader::passer_by) rewind();  // what others saw is new to this one
   reader_ = reader;
@@ -168,9 +170,9 @@ Batch LineBox::take(const Directory& folder, Reader reader, std::size_t most) {
   read_from_.assign(sources_.size(), {});
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     if (sources_[i].is_in_place()) {
-      read_lines(i, *file, most, batch);
+      read_lines(i, *file, most, std::exchange(room, {}), batch);
     } else if (const auto aside = team_.files.open_read(folder, sources_[i].name)) {
-      read_lines(i, *aside, most, batch);
+      read_lines(i, *aside, most, std::exchange(room, {}), batch);
     } else {
       shown_to_[i] = sources_[i].offset;  // a person took it away
     }
@@ -191,35 +193,41 @@ Batch LineBox::take(const Directory& folder, Reader reader, std::size_t most) {
   return batch;
 }
 
-void LineBox::read_lines(std::size_t index, const File& file, std::size_t most, Batch& batch) {
+void LineBox::read_lines(std::size_t index, const File& file, std::size_t most, std::string room, Batch& batch) {
   Source& source = sources_[index];
   shown_to_[index] = source.offset;
   source.size = file.stat.size;
   source.mtime_ns = file.stat.mtime_ns;
   if (file.stat.size <= source.offset) return;
-  std::string bytes;
-  std::size_t end = std::string::npos;
+  const std::uint64_t there = file.stat.size - source.offset;
+  std::string bytes = std::move(room);
+  bytes.clear();
+  bytes.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(there, bytes_at_once)));
+  std::size_t lines = 0;
   bool all_read = false;
-  for (std::uint64_t wanted = bytes_at_once; end == std::string::npos; wanted *= 4) {
-    const std::uint64_t there = file.stat.size - source.offset;
-    bytes.resize(static_cast<std::size_t>(std::min(there, wanted)));
-    const auto count = team_.files.read_at(file, bytes.data(), bytes.size(), source.offset);
-    if (!count) {
-      batch.state = BoxState::fault;
-      batch.detail = count.error().message;
-      return;
-    }
-    bytes.resize(*count);
-    all_read = *count >= there;
-    end = bytes.rfind('\n');
-    if (end != std::string::npos || wanted >= there) break;
-    if (wanted > team_.size_limit) {
+  // As much as there are lines wanted, with the end of one in it.
+  while (!all_read && lines < most && (lines == 0 || bytes.size() < bytes_at_once)) {
+    if (bytes.size() >= bytes_at_once && bytes.size() > team_.size_limit) {
       batch.state = BoxState::too_large;
       batch.detail = file.path + " holds a line of more than " + std::to_string(team_.size_limit) +
                      " bytes (limits.inbox_file); take it out, or raise the limit";
       return;
     }
+    const std::size_t before = bytes.size();
+    bytes.resize(static_cast<std::size_t>(std::min<std::uint64_t>(there, before + bytes_a_read)));
+    const auto count = team_.files.read_at(file, bytes.data() + before, bytes.size() - before, source.offset + before);
+    if (!count) {
+      batch.state = BoxState::fault;
+      batch.detail = count.error().message;
+      return;
+    }
+    const bool is_cut = *count < bytes.size() - before;  // the file, meanwhile
+    bytes.resize(before + *count);
+    all_read = bytes.size() == there;
+    lines += static_cast<std::size_t>(std::count(bytes.begin() + static_cast<std::ptrdiff_t>(before), bytes.end(), '\n'));
+    if (is_cut) break;
   }
+  const std::size_t end = bytes.rfind('\n');
   if (end == std::string::npos) return;  // somebody is writing, or died of it
   bytes.resize(end + 1);
   const std::string_view held = read_.emplace_back(std::move(bytes));
@@ -283,6 +291,7 @@ Settled LineBox::settle(const Directory& folder, const std::vector<Disposal>& di
     source.tail.erase(0, source.tail.size() - std::min(source.tail.size(), bytes_before));
     source.offset = to;
   }
+  if (all_shown_) read_.clear();
   const std::size_t shown = shown_.size();
   shown_.clear();
   shown_to_.clear();  // settled once

@@ -65,7 +65,8 @@ class LineBox {
   /// Somebody else emptied it, or put another file in its place.
   Status begin_anew(const File& file, Reader reader, Batch& batch);
   [[nodiscard]] Result<bool> is_as_read(const Source& source, const File& file) const;
-  void read_lines(std::size_t source, const File& file, std::size_t most, Batch& batch);
+  /// Into `room`, whose memory is used again.
+  void read_lines(std::size_t source, const File& file, std::size_t most, std::string room, Batch& batch);
   void end_last_line(const Directory& folder, Source& source, Batch& batch);
   void empty(const Directory& folder, Settled& result);
   [[nodiscard]] Result<bool> empty_under_lease(const File& file, const FileMark& mark);

@@ -149,6 +149,23 @@ TEST_CASE("so many at a time, and the rest behind them") {
   CHECK(at.accepted.size() == 25);
 }
 
+TEST_CASE("lines that lie across the end of a read are whole, and none is left out between two pieces") {
+  BoxSetting at;
+  at.size_limit = std::uint64_t{8} << 20;
+  at.reopen();
+  Texts lines;
+  std::string all;
+  for (std::size_t i = 0; i < 3000; ++i) all += lines.emplace_back(std::to_string(i) + std::string(i * 37 % 900, 'x')) + "\n";
+  REQUIRE(all.size() > std::size_t{5} << 18);  // several reads
+  at.write(all);
+  for (bool more = true; more;) {
+    const auto batch = at.take(Reader::owner, 700);
+    more = batch.more;
+    static_cast<void>(at.box->settle(at.folder(), std::vector(batch.taken.size(), Disposal::consume)));
+  }
+  CHECK(at.accepted == lines);
+}
+
 TEST_CASE("a line is as long as it is: 4 MiB beside a short one; one over the limit is said") {
   BoxSetting at;
   at.size_limit = std::uint64_t{8} << 20;

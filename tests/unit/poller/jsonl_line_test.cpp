@@ -1,5 +1,6 @@
 #include "poller/mailbox/jsonl/line.hpp"
 
+#include "poller/mailbox/float_seconds.hpp"
 #include "schema/codec.hpp"
 #include "tests/support/catch.hpp"
 
@@ -61,6 +62,15 @@ TEST_CASE("what a message does not say is told") {
   CHECK_FALSE(says_all(R"({"type": "message", "from": "a", "content": "x", "timestamp": 1771234567.12, "mood": 1})"));
   CHECK_FALSE(says_all(R"({"type": "broadcast", "from": "a", "content": "x", "timestamp": 1771234567.12})"));
   CHECK_FALSE(says_all(R"({"type": "message", "from": "a", "content": "\ud83d", "timestamp": 1771234567.12})"));
+}
+
+TEST_CASE("seconds are told of a time that is spelled as we spell it, and of no other") {
+  CHECK(poller::seconds_of_timestamp("2026-02-16T09:36:07.120Z") == "1771234567.12");
+  CHECK(poller::seconds_of_timestamp("2026-02-16T09:36:07.000Z") == "1771234567.0");
+  for (const std::string_view other :
+       {"", "Z", "2026-02-16T09:36:07Z", "2026-02-16T09:36:07.120", "2026-2-016T09:36:07.120Z", "2026-02-30T09:36:07.120Z",
+        "2026-02-16 09:36:07.120Z", " 026-02-16T09:36:07.120Z", "2026-02-16T09:36:+7.120Z", "2026-02-16T09:36:07.+20Z"})
+    CHECK(poller::seconds_of_timestamp(other) == "0.0");
 }
 
 TEST_CASE("a plan is submitted in the spelling of each generation") {
