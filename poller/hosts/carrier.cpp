@@ -1,6 +1,8 @@
 #include "poller/hosts/carrier.hpp"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "handlers/dispatch.hpp"
@@ -64,7 +66,11 @@ asio::awaitable<void> Carrier::take_out(std::string box, std::string owner) {
     }
     const bool all = std::ranges::find(*disposals, Disposal::again) == disposals->end();
     more = batch.more && all;
-    if (!batch.taken.empty()) state_.work.raise();
+    if (!batch.taken.empty()) {
+      // Committed: who puts it goes first, the flags can wait their turn.
+      state_.work.raise();
+      co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+    }
     const auto settled = co_await local_.settle(box, *std::move(disposals));
     if (settled.put != Put::done || !all) co_return;
   }

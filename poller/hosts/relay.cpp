@@ -280,6 +280,7 @@ asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
   if (!letters) co_return failed(letters.error());
   if (letters->empty()) co_return true;
   EventBatch events;
+  last_numbers_.clear();
   const auto recorded = context.ledger.transaction([&]() -> Status {
     for (const auto& letter : *letters)
       if (auto taken = take(letter, events); !taken) return taken;
@@ -317,37 +318,36 @@ Status Relay::take_receipt(const ArrivedLetter& letter, EventBatch& events) {
   const auto* object = problem ? nullptr : parsed.if_object();
   if (object == nullptr) return Done{};
   const auto now = state_.context.clock.wall_ms();
-  std::vector<std::string> streams{host_address(letter.host)};
   // What one that led before has is of no use to who leads now.
-  if (letter.host == state_.leader) streams.emplace_back(lead_address);
+  HostWord word{host_address(letter.host), letter.host == state_.leader, HostMailState::there, {}};
   const auto list = [&](std::string_view name) {
     const auto* value = object->if_contains(name);
     const auto* found = value == nullptr ? nullptr : value->if_array();
     return found == nullptr ? json::array() : *found;
   };
-  const auto hear = [&](const std::string& key, HostMailState state, const std::string& why) -> Status {
-    for (const auto& stream : streams)
-      if (auto heard = table.heard(team, stream, {key}, state, now, why); !heard) return heard;
-    return Done{};
+  const auto hear = [&](HostMailState state, std::string_view name) {
+    word.state = state;
+    std::vector<std::string> keys;
+    for (const auto& one : list(name)) keys.push_back(text_in(one));
+    return table.heard(team, word, keys, now);
   };
-  const auto there = list("there"), read = list("read"), refused = list("refused");
-  for (const auto& one : there)
-    if (auto heard = hear(text_in(one), HostMailState::there, {}); !heard) return heard;
-  for (const auto& one : read)
-    if (auto heard = hear(text_in(one), HostMailState::read, {}); !heard) return heard;
-  for (const auto& one : refused) {
+  if (auto heard = hear(HostMailState::there, "there"); !heard) return heard;
+  if (auto heard = hear(HostMailState::read, "read"); !heard) return heard;
+  for (const auto& one : list("refused")) {
     const auto* pair = one.if_array();
     if (pair == nullptr || pair->size() != 2) continue;
-    const auto why = "host " + letter.host + " refused it: " + text_in((*pair)[1]);
-    const auto ours = table.like(text_in((*pair)[0]), 8);
+    const auto key = text_in((*pair)[0]);
+    word.state = HostMailState::refused;
+    word.problem = "host " + letter.host + " refused it: " + text_in((*pair)[1]);
+    const auto ours = table.like(key, 8);
     if (!ours) return ours.error();
     const bool is_news = std::ranges::any_of(*ours, [](const HostMailRow& row) {
       return row.way == HostWay::out && row.state != HostMailState::refused;
     });
-    if (auto heard = hear(text_in((*pair)[0]), HostMailState::refused, why); !heard) return heard;
+    if (auto heard = table.heard(team, word, {key}, now); !heard) return heard;
     if (is_news)
       events.add(Event::letter_refused,
-               {{"team", team}, {"from", letter.host}, {"message_key", text_in((*pair)[0])}, {"reason", why}});
+                 {{"team", team}, {"from", letter.host}, {"message_key", key}, {"reason", word.problem}});
   }
   return Done{};
 }
@@ -417,8 +417,12 @@ Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
   row.number = letter.number;
   row.created_ms = state_.context.clock.wall_ms();
   row.lead = letter.address == lead_address;
-  const auto last = table.last_number(team, row.host, row.lead);
-  if (!last) return last.error();
+  const auto [last, is_first] = last_numbers_.try_emplace({row.host, row.lead});
+  if (is_first) {
+    const auto found = table.last_number(team, row.host, row.lead);
+    if (!found) return found.error();
+    last->second = *found;
+  }
   const auto put_again = [&]() -> Result<bool> {
     const auto known = table.find(team, HostWay::in, row.host, row.inbox, row.key);
     if (!known) return known.error();
@@ -428,12 +432,12 @@ Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
     const auto told = table.tell_again(team, {(*known)->id});  // nothing was heard of us
     return told ? Result<bool>(true) : Result<bool>(told.error());
   };
-  if (letter.number <= *last || letter.after > *last) {  // any other is new here
+  if (letter.number <= last->second || letter.after > last->second) {  // any other is new here
     const auto known = put_again();
     if (!known) return known.error();
     if (*known) return Done{};
   }
-  if (letter.after > *last) return Done{};  // what stood before it is lost, or not here yet: its sender puts both again
+  if (letter.after > last->second) return Done{};  // what stood before it is lost, or not here yet: its sender puts both again
   if (row.lead)
     if (auto taken = take_up(letter.key, std::nullopt); !taken) return taken;
   auto refused = examine(letter, row);
@@ -455,6 +459,7 @@ Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
     const auto known = put_again();
     return known ? Status(Done{}) : Status(known.error());
   }
+  last->second = std::max(last->second, row.number);
   events.add(*refused ? Event::letter_refused : Event::letter_arrived, std::move(fields));
   return Done{};
 }

@@ -5,6 +5,7 @@
 
 #include <boost/json/object.hpp>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,6 +56,7 @@ class Relay {
   Exchange& exchange_;
   std::function<Result<schema::Message>(std::string_view)> decode_;
   EpochMs looked_for_unheard_ms_ = 0;
+  std::map<std::pair<std::string, bool>, long long> last_numbers_;  // by host and whether for the lead; of one transaction
 };
 
 }  // namespace inbox_poller::poller

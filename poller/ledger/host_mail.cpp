@@ -7,25 +7,34 @@
 namespace inbox_poller::poller {
 namespace {
 
+// Narrow, for a letter takes five steps and each writes its row again. Its bytes stand by themselves.
 const Table<HostMailRow>& mail_table() {
   using H = HostMailRow;
   static const Table<H> table(
       "host_mail",
       {number<&H::id>("id"), fixed<&H::team>("team"), fixed<&H::way>("way"), fixed<&H::host>("host"),
        fixed<&H::inbox>("inbox"), fixed<&H::key>("key"), fixed<&H::sender>("sender"), fixed<&H::type>("type"),
-       fixed<&H::request_id>("request_id"), column_as<BytesCell, &H::entry>(Part::fixed, "entry"),
+       fixed<&H::request_id>("request_id"),
        fixed<&H::lead>("lead"), fixed<&H::final>("final"), fixed<&H::number>("number"),
        fixed<&H::created_ms>("created_ms"), loose<&H::state>("state"), loose<&H::state_ms>("state_ms"),
        loose<&H::attempts>("attempts"), loose<&H::told>("told"), loose<&H::problem>("problem")},
-      "team, way, host, inbox, key",
-      {"host_mail_request ON host_mail (request_id) WHERE request_id <> ''", 
-       "host_mail_moving ON host_mail (team, way, state, host, number, lead) WHERE state IN ('waiting', 'put', 'there')",
+      "key, team, way, host, inbox",
+      {"host_mail_request ON host_mail (request_id) WHERE request_id <> ''",
+       "host_mail_moving ON host_mail (team, way, state, host, number, lead, created_ms) WHERE state IN ('waiting', "
+       "'put', 'there')",
        "host_mail_number ON host_mail (team, way, host, lead, number)",
        "host_mail_untold ON host_mail (team, host) WHERE way = 'in' AND told < 2 AND (told < 1 OR state IN ('read', "
        "'refused'))",
-       "host_mail_key ON host_mail (key)",
        "host_mail_answer ON host_mail (team, inbox, request_id) WHERE final = 1"},
       [](const H& row) { return "letter " + std::to_string(row.id) + " between hosts"; });
+  return table;
+}
+
+const Table<HostMailRow>& entries_table() {
+  using H = HostMailRow;
+  static const Table<H> table("host_entries",
+                              {fixed<&H::id>("letter"), column_as<BytesCell, &H::entry>(Part::fixed, "entry")}, "letter", {},
+                              [](const H& row) { return "the bytes of letter " + std::to_string(row.id) + " between hosts"; });
   return table;
 }
 
@@ -46,11 +55,25 @@ const Table<HostRemovedRow>& removed_table() {
   return table;
 }
 
-std::string where(std::string_view condition) { return mail_table().select() + "WHERE " + std::string(condition); }
+/// The same condition on `host_mail AS m`, of whole letters, and of letters without their bytes.
+std::string where(std::string_view condition) {
+  return "SELECT " + mail_table().list("m") + ", " + entries_table().list("e") +
+         " FROM host_mail AS m CROSS JOIN host_entries AS e ON e.letter = m.id WHERE " + std::string(condition);
+}
+std::string narrow_where(std::string_view condition) {
+  return "SELECT " + mail_table().list("m") + " FROM host_mail AS m WHERE " + std::string(condition);
+}
+
+Result<HostMailRow> read_whole(const Database& database, const Statement& from) {
+  HostMailRow row;
+  if (auto read = mail_table().read_into(database, from, row); !read) return read.error();
+  if (auto read = entries_table().read_into(database, from, row, mail_table().width()); !read) return read.error();
+  return row;
+}
 
 template <class... Values>
 Result<std::vector<HostMailRow>> rows(Database& database, const std::string& sql, const Values&... values) {
-  return mail_table().all(database, database.query(sql, values...));
+  return all_rows<HostMailRow>(database.query(sql, values...), read_whole, database);
 }
 
 template <class... Values>
@@ -69,7 +92,7 @@ Result<std::vector<std::string>> names(Database& database, const std::string& sq
 
 Status HostMailTable::prepare() {
   const auto made = database_.transaction([&]() -> Status {
-    for (const auto& text : {mail_table().text(), places_table().text(), removed_table().text()}) {
+    for (const auto& text : {mail_table().text(), entries_table().text(), places_table().text(), removed_table().text()}) {
       const auto found = database_.value<long long>(
           "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1", text.name);
       if (!found) return found.error();
@@ -93,14 +116,17 @@ Result<bool> HostMailTable::add(HostMailRow row) {
     row.number = *last + 1;
   }
   row.state_ms = row.created_ms;
-  auto added = mail_table().insert_new(database_, row);
+  const auto added = mail_table().insert_new(database_, row);
   if (!added) return added.error();
-  return database_.changes() > 0;
+  if (database_.changes() == 0) return false;
+  row.id = *added;
+  if (auto kept = entries_table().insert(database_, row); !kept) return kept.error();
+  return true;
 }
 
 Result<std::optional<HostMailRow>> HostMailTable::find(std::string_view team, HostWay way, std::string_view host,
                                                        std::string_view inbox, const schema::MessageKey& key) {
-  static const std::string sql = where("team = ?1 AND way = ?2 AND host = ?3 AND inbox = ?4 AND key = ?5");
+  static const std::string sql = narrow_where("team = ?1 AND way = ?2 AND host = ?3 AND inbox = ?4 AND key = ?5");
   const auto bytes = key_bytes(key.value);
   if (!bytes) return std::optional<HostMailRow>();
   return mail_table().first(database_, database_.query(sql, team, to_string(way), host, inbox, Blob{*bytes}));
@@ -108,7 +134,7 @@ Result<std::optional<HostMailRow>> HostMailTable::find(std::string_view team, Ho
 
 Result<std::optional<HostMailRow>> HostMailTable::sent(std::string_view team, std::string_view inbox,
                                                        const schema::MessageKey& key) {
-  static const std::string sql = where("key = ?3 AND +team = ?1 AND +way = 'out' AND +inbox = ?2");
+  static const std::string sql = narrow_where("key = ?3 AND team = ?1 AND way = 'out' AND +inbox = ?2");
   const auto bytes = key_bytes(key.value);
   if (!bytes) return std::optional<HostMailRow>();
   return mail_table().first(database_, database_.query(sql, team, inbox, Blob{*bytes}));
@@ -169,14 +195,16 @@ Result<long long> HostMailTable::after(std::string_view team, std::string_view s
       team, stream, number);
 }
 
-Status HostMailTable::heard(std::string_view team, std::string_view stream, const schema::MessageKey& key,
-                            HostMailState state, EpochMs now, std::string_view problem) {
-  const auto bytes = key_bytes(key.value);
-  if (!bytes) return Done{};
-  return database_.run(
-      "UPDATE host_mail SET state = ?4, state_ms = ?5, problem = ?6 WHERE key = ?3 AND +team = ?1 AND +way = 'out' AND "
-      "+host = ?2 AND (state IN ('waiting', 'put') OR (state = 'there' AND ?4 <> 'there'))",
-      team, stream, Blob{*bytes}, to_string(state), now, problem);
+Status HostMailTable::heard(std::string_view team, const HostWord& word, const std::vector<std::string>& keys, EpochMs now) {
+  for (const auto& key : keys)
+    if (const auto bytes = key_bytes(key)) {
+      auto moved = database_.run(
+          "UPDATE host_mail SET state = ?5, state_ms = ?6, problem = ?7 WHERE key = ?1 AND team = ?2 AND way = 'out' AND "
+          "(host = ?3 OR (?4 AND host = 'lead')) AND (state IN ('waiting', 'put') OR (state = 'there' AND ?5 <> 'there'))",
+          Blob{*bytes}, team, word.stream, word.leads ? 1 : 0, to_string(word.state), now, word.problem);
+      if (!moved) return moved;
+    }
+  return Done{};
 }
 
 Status HostMailTable::put_again(std::string_view team, std::string_view stream, EpochMs now) {
@@ -241,7 +269,7 @@ Result<std::optional<HostMailRow>> HostMailTable::answer_to(std::string_view tea
   static const std::string sql = where(
       "team = ?1 AND inbox = ?2 AND request_id = ?3 AND final = 1 AND way = 'in' AND state <> 'refused' ORDER BY id LIMIT 1");
   if (!prepared_) return std::optional<HostMailRow>();
-  return mail_table().first(database_, database_.query(sql, team, inbox, request_id));
+  return first_row<HostMailRow>(database_.query(sql, team, inbox, request_id), read_whole, database_);
 }
 
 Status HostMailTable::settle_of_lead(std::string_view team, EpochMs now) {
@@ -266,9 +294,9 @@ Status HostMailTable::take_up(long long id, HostMailState state, EpochMs now) {
 }
 
 Result<std::vector<HostMailRow>> HostMailTable::untold(std::string_view team, std::string_view host, int limit) {
-  static const std::string sql = where(
+  static const std::string sql = narrow_where(
       "team = ?1 AND host = ?2 AND way = 'in' AND told < 2 AND (told < 1 OR state IN ('read', 'refused')) ORDER BY id LIMIT ?3");
-  return rows(database_, sql, team, host, limit);
+  return mail_table().all(database_, database_.query(sql, team, host, limit));
 }
 
 Result<std::vector<std::string>> HostMailTable::hosts_to_tell(std::string_view team) {
@@ -333,10 +361,12 @@ Result<std::vector<HostRemovedRow>> HostMailTable::removed(std::string_view team
 Status HostMailTable::set_removed(const HostRemovedRow& row) { return removed_table().put(database_, row); }
 
 Status HostMailTable::prune(std::string_view team, EpochMs before) {
-  return database_.run(
+  const auto gone = database_.run(
       "DELETE FROM host_mail AS h WHERE team = ?1 AND state IN ('read', 'refused') AND state_ms < ?2 AND number < (SELECT "
       "max(number) FROM host_mail WHERE team = h.team AND way = h.way AND host = h.host AND lead = h.lead)",
       team, before);
+  if (!gone || database_.changes() == 0) return gone;
+  return database_.run("DELETE FROM host_entries WHERE letter NOT IN (SELECT id FROM host_mail)");
 }
 
 }  // namespace inbox_poller::poller

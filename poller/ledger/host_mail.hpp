@@ -37,6 +37,14 @@ struct HostMailRow {
   std::string problem;   // refused: why
 };
 
+/// What a host says of letters that came to it.
+struct HostWord {
+  std::string stream;  // its own
+  bool leads = false;  // it leads, so what was put for the lead is with it
+  HostMailState state = HostMailState::there;
+  std::string problem;  // refused: why
+};
+
 /// How much of one way and host is where.
 struct HostMailCount {
   HostWay way = HostWay::out;
@@ -74,7 +82,7 @@ class HostMailTable {
   Result<bool> add(HostMailRow);
   Result<std::optional<HostMailRow>> find(std::string_view team, HostWay, std::string_view host, std::string_view inbox,
                                           const schema::MessageKey&);
-  /// Our letter with this key to this inbox, wherever it goes.
+  /// Our letter with this key to this inbox, wherever it goes; without its bytes, as find() and untold().
   Result<std::optional<HostMailRow>> sent(std::string_view team, std::string_view inbox, const schema::MessageKey&);
   /// For `history`: the newest that fit, oldest of them first; also those that are messages of the journal.
   Result<std::vector<HostMailRow>> latest(const MessageTable::Wanted&, int limit);
@@ -91,9 +99,8 @@ class HostMailTable {
   Result<std::vector<HostMailRow>> waiting(std::string_view team, std::string_view stream, bool leading, int limit);
   /// The number of the last one before this that is put and of which nothing was heard.
   Result<long long> after(std::string_view team, std::string_view stream, long long number);
-  /// What the receiving host says of ours. Nothing goes back.
-  Status heard(std::string_view team, std::string_view stream, const schema::MessageKey&, HostMailState, EpochMs now,
-               std::string_view problem = {});
+  /// What the receiving host says of ours with these keys. Nothing goes back.
+  Status heard(std::string_view team, const HostWord&, const std::vector<std::string>& keys, EpochMs now);
   /// All of this stream that was put before and of which nothing was heard waits again, as another attempt.
   Status put_again(std::string_view team, std::string_view stream, EpochMs now);
   /// Streams in which something was put before then, and nothing was heard.

@@ -100,6 +100,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
     return database->fault(result);
   }
   sqlite3_wal_hook(database->handle_, committed, database.get());
+  sqlite3_update_hook(database->handle_, written, database.get());
   return database;
 }
 
@@ -176,13 +177,13 @@ Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
 
 // what changes
 
-void Database::tell(std::function<void(Areas)> told) {
-  told_ = std::move(told);
-  sqlite3_update_hook(handle_, written, this);
-}
+void Database::tell(std::function<void(Areas)> told) { told_ = std::move(told); }
 
 void Database::written(void* database, int /*what*/, const char* /*schema*/, const char* table, sqlite3_int64 /*row*/) {
-  static_cast<Database*>(database)->touched_ |= areas_of_table(table);
+  auto& self = *static_cast<Database*>(database);
+  const auto areas = areas_of_table(table);
+  self.touched_ |= areas;
+  if (areas == only(Area::chat)) ++self.chat_changes_;
 }
 
 // the write-ahead log

@@ -131,6 +131,8 @@ class Database {
   [[nodiscard]] int changes() const { return sqlite3_changes(handle_); }
   /// Rows written over this connection so far, also those that were rolled back.
   [[nodiscard]] long long all_changes() const { return sqlite3_total_changes(handle_); }
+  /// Likewise, of messages and their deliveries.
+  [[nodiscard]] long long chat_changes() const { return chat_changes_; }
   [[nodiscard]] long long last_id() const { return sqlite3_last_insert_rowid(handle_); }
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -157,6 +159,7 @@ class Database {
   int changes_before_ = 0;  // when checkpoint_if_due() was last called
   std::function<void(Areas)> told_;
   Areas touched_ = 0;  // since the last commit
+  long long chat_changes_ = 0;
   struct Hash {  // of statements, some of them long, for every use of one
     using is_transparent = void;
     std::size_t operator()(std::string_view sql) const;

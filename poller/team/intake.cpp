@@ -46,8 +46,7 @@ constexpr std::chrono::milliseconds one_breath{60'000};
 boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batch& batch,
                                             std::vector<Disposal>& disposals) {
   Accepted accepted;
-  accepted.goes_on = std::exchange(goes_on_, false);
-  if (!accepted.goes_on) left_out_ = false;
+  if (!std::exchange(goes_on_, false)) left_out_ = false;
   accepted.inbox = inbox;
   if (!batch.taken.empty()) {
     std::function<Status(EventBatch&)> work = [&](EventBatch& events) {
@@ -82,6 +81,7 @@ Status Intake::take_all(const std::vector<Taken>& taken, EventBatch& events, Acc
   }
   for (const auto& [name, member] : accepted.members)
     if (auto put = context_.ledger.members().put(member); !put) return put;
+  accepted.counted_at = context_.ledger.chat_changes();
   if (!accepted.full.empty() && !full_told_)
     events.add(Event::inbox_full, {{"team", context_.name},
                                    {"inbox", accepted.inbox},
@@ -90,9 +90,9 @@ Status Intake::take_all(const std::vector<Taken>& taken, EventBatch& events, Acc
   return Done{};
 }
 
-/// Counting reads every message that waits, so within one look what is known is counted on, unless anybody changed it.
+/// Counting reads every message that waits, so what is known is counted on, unless anybody changed it.
 Status Intake::count_waiting(Accepted& accepted) {
-  const bool is_known = accepted.goes_on && counted_at_ == context_.ledger.changes();
+  const bool is_known = counted_at_ == context_.ledger.chat_changes();
   auto waiting = is_known ? Result<std::map<std::string, long long>>(waiting_)
                           : context_.ledger.deliveries().waiting_by_sender(context_.name);
   if (!waiting) return waiting.error();
@@ -102,7 +102,7 @@ Status Intake::count_waiting(Accepted& accepted) {
 
 void Intake::apply(Accepted& accepted) {
   waiting_ = std::move(accepted.waiting);
-  counted_at_ = context_.ledger.changes();
+  counted_at_ = accepted.counted_at;
   for (const auto& request : accepted.pending) asks_.opened(request);
   for (auto& [name, member] : accepted.members) context_.members[name] = std::move(member);
   for (const auto& shutdown : accepted.answered) shutdowns_.answered(shutdown);

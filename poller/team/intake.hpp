@@ -44,7 +44,7 @@ class Intake {
  private:
   struct Accepted {  // of one transaction; applied to memory after its commit
     std::string inbox;
-    bool goes_on = false;  // with a look that began before
+    long long counted_at = -1;
     long long batch = 0;
     std::vector<Disposal> disposals;
     std::vector<handlers::Ask> pending;
@@ -96,7 +96,7 @@ class Intake {
   bool goes_on_ = false;    // the look has further pieces
   bool left_out_ = false;
   std::map<std::string, long long> waiting_;  // by sender, as of the last commit,
-  long long counted_at_ = -1;                 // after which the ledger had so many changes
+  long long counted_at_ = -1;                 // when the ledger had so many changes of chat
   bool full_told_ = false;  // that something is left out
   bool looked_ = false;     // at least once, so what is new and read already was read just now
 };
