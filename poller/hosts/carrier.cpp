@@ -1,8 +1,6 @@
 #include "poller/hosts/carrier.hpp"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
-#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "handlers/dispatch.hpp"
@@ -14,6 +12,7 @@ namespace {
 
 constexpr std::size_t taken_at_once = 500;
 constexpr int filed_at_once = 500;
+constexpr std::chrono::milliseconds others_first{20};
 
 }  // namespace
 
@@ -67,9 +66,10 @@ asio::awaitable<void> Carrier::take_out(std::string box, std::string owner) {
     const bool all = std::ranges::find(*disposals, Disposal::again) == disposals->end();
     more = batch.more && all;
     if (!batch.taken.empty()) {
-      // Committed: who puts it goes first, the flags can wait their turn.
+      // Committed: who puts it goes first, so that the other hosts work while there is more to take. The flags can wait.
+      const auto seen = state_.went.count();
       state_.work.raise();
-      co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
+      if (state_.trouble.empty()) co_await state_.went.wait(seen, others_first);
     }
     const auto settled = co_await local_.settle(box, *std::move(disposals));
     if (settled.put != Put::done || !all) co_return;

@@ -161,6 +161,7 @@ void HostService::leads(const HostLease& lease) {
        {"reason", lease.holder.empty() ? "nobody has the lease" : "epoch " + std::to_string(lease.epoch)}});
   ++state_.roster_version;
   state_.work.raise();
+  exchange_->wake();  // it waits for what was ours to read before
   poke_();
 }
 
@@ -198,6 +199,7 @@ asio::awaitable<void> HostService::step_lease() {
                                                                   "decided here any more"
                                                                 : "this host does not lead any more"}});
       state_.leader.clear();
+      exchange_->wake();
       poke_();
       [[maybe_unused]] const auto resigned = co_await exchange_->resign(epoch);  // or it runs out by itself
       co_return;

@@ -59,6 +59,7 @@ class HostState {
   EpochMs trouble_ms = 0;            // since when
   std::string full;                  // why mail is left where it is; empty: it is not
   Signal work;                       // raised when there is something to put
+  Signal went;                       // raised when some of it went
   std::vector<HostEnd> orders;       // ours, for workers elsewhere, while we lead
   std::vector<HostEnd> ends;         // ours, of what we were ordered
   Removed removed;                   // as our ledger has it

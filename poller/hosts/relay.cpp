@@ -16,7 +16,7 @@ namespace json = boost::json;
 namespace {
 
 constexpr std::string_view receipt_type = "receipt";
-constexpr int put_at_once = 256;
+constexpr int put_at_once = 512;
 constexpr int told_at_once = 500;
 constexpr std::size_t received_at_once = 500;
 constexpr EpochMs unheard_after_ms = 15'000;
@@ -187,6 +187,7 @@ asio::awaitable<bool> Relay::put(std::vector<HostMailRow> rows) {
   const auto epoch = rows.front().lead ? state_.lease.epoch : 0;
   if (rows.front().lead && !state_.leading()) co_return true;
   const auto outcomes = co_await exchange_.put(std::move(letters), epoch);
+  state_.went.raise();
   if (!outcomes) co_return failed(outcomes.error());
   std::size_t done = 0;
   while (done < outcomes->size() && done < rows.size() && (*outcomes)[done].what != PutOutcome::What::fenced) ++done;
