@@ -83,6 +83,9 @@ struct TeamReader {
     read_lead();
     read_compaction();
     load_hosts(document, environment.home, complaints, out);
+    if (const auto& hosts = out.config.hosts; !hosts.host.empty() && out.config.team.role == Role::satellite &&
+                                              std::ranges::none_of(hosts.members, [&](const auto& one) { return one.first == hosts.host; }))
+      warn("[hosts.members] names nobody on this host, " + toml_text(hosts.host) + ": whoever writes here is refused elsewhere");
     read_limits();
     tell_what_is_not_carried(document, complaints, warnings, out);
     section("").finish({"team", "permissions", "sandbox", "plans", "modes", "shutdown", "delivery", "person", "tasks", "lead",

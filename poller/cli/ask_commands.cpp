@@ -86,6 +86,17 @@ std::function<bool(const json::object&)> chosen_by(const PendingOptions& options
   };
 }
 
+/// Where else, of teams that another host leads; empty: nowhere.
+std::string led_elsewhere(Context& context) {
+  std::string text;
+  const Result<json::object> status = context.ask("status", {});
+  if (!status) return text;
+  for (const json::object* team : objects_of(*status, "teams"))
+    if (const std::string role = raw_text_of(*team, "role"); role == "satellite" || role == "standby")
+      text += " here; asks of team " + text_of(*team, "team") + " wait on the host that leads (" + text_of(*team, "role_reason") + ')';
+  return text;
+}
+
 ExitCode pending(Context& context, const PendingOptions& options) {
   if (options.watch) return stay_at_terminal(context, {.by = {}, .wants = chosen_by(options)});
   const Result<json::object> answer = context.ask("pending");
@@ -108,7 +119,7 @@ ExitCode pending(Context& context, const PendingOptions& options) {
     return context.print_json(with_values(std::move(all_of_it), "asks"));
   }
   if (asks.empty())
-    return context.print(all.empty() ? "nothing is waiting for an answer\n"
+    return context.print(all.empty() ? "nothing is waiting for an answer" + led_elsewhere(context) + '\n'
                                      : "no open ask fits; without conditions " + std::to_string(all.size()) + " do\n");
   if (options.list) return context.print(ask_list(context, asks, id_length));
   std::string text;

@@ -127,10 +127,11 @@ std::string unmatched(const config::Loaded& loaded) {
 std::string unfit_engines(const config::Loaded& loaded) {
   std::string text;
   for (const config::LoadedTeam& team : loaded.teams) {
-    if (team.config.team.transport != config::Transport::redis) continue;
-    for (const Finding& one : examine_redis(team.config).findings)
+    const bool has_hosts = !team.config.hosts.host.empty();
+    if (team.config.team.transport != config::Transport::redis && !has_hosts) continue;
+    for (const Finding& one : has_hosts ? examine_engine(team.config) : examine_redis(team.config).findings)
       if (one.severity >= Severity::warning)
-        text += "WARNING: " + team.config.source + ": team.engine: " + one.what + (one.mend.empty() ? "" : " -> " + one.mend) + '\n';
+        text += "WARNING: " + team.config.source + (has_hosts ? ": hosts.engine: " : ": team.engine: ") + one.what + (one.mend.empty() ? "" : " -> " + one.mend) + '\n';
   }
   return text;
 }

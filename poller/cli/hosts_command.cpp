@@ -27,9 +27,14 @@ std::string waits(const json::object& mail) {
 
 }  // namespace
 
+bool is_led(const json::object& hosts) {
+  const auto leader = raw_text_of(hosts, "leader");
+  return !leader.empty() && (leader != raw_text_of(hosts, "host") || flag_of(hosts, "leads"));
+}
+
 std::string leader_text(const json::object& hosts) {
   const auto leader = text_of(hosts, "leader");
-  if (leader.empty()) return "no host leads now: asks wait";
+  if (!is_led(hosts)) return leader.empty() ? "no host leads now: asks wait" : "this host led, and does not now: asks wait";
   const auto epoch = ", epoch " + std::to_string(number_of(hosts, "epoch"));
   return leader == text_of(hosts, "host") ? "this host, " + leader + epoch : "host " + leader + epoch;
 }

@@ -15,6 +15,9 @@ std::string letter_sentence(const boost::json::object& letter);
 /// The same for a column: "is on h2 3m".
 std::string letter_state(const boost::json::object& letter);
 
+/// Whether a host leads, as far as this one knows.
+bool is_led(const boost::json::object& hosts);
+
 /// "host h1, epoch 3", or that none does. Of a team's `hosts`.
 std::string leader_text(const boost::json::object& hosts);
 

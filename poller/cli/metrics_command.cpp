@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "poller/cli/command.hpp"
+#include "poller/cli/hosts_text.hpp"
 #include "poller/cli/metrics.hpp"
 #include "poller/cli/status_text.hpp"
 #include "schema/json_scan.hpp"
@@ -166,7 +167,7 @@ void add_counted(Samples& to, const std::string& team, const json::object& count
 void add_hosts(Samples& to, const std::string& team, const json::object& hosts) {
   using Same = Samples::Same;
   if (hosts.empty()) return;
-  to.put("hosts_led", team, raw_text_of(hosts, "leader").empty() ? 0 : 1, Same::least);
+  to.put("hosts_led", team, is_led(hosts) ? 1 : 0, Same::least);
   to.put("hosts_trouble_seconds", team, age_of(number_of(hosts, "trouble_since_ms")), Same::most);
   to.put("hosts_round_trip_seconds", team, count_of(hosts, "round_trip_us") / 1e6, Same::most);
   double waiting = 0, oldest = 0, silent = 0;

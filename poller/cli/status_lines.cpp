@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "poller/cli/command.hpp"
+#include "poller/cli/hosts_text.hpp"
 #include "poller/cli/status_text.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -48,7 +49,7 @@ std::vector<std::string> trouble_of(const json::object& team, long long chat) {
   if (raw_text_of(team, "role") == "stopped") trouble.emplace_back("stopped");
   if (const json::object& hosts = object_of(team, "hosts"); !hosts.empty()) {
     if (!raw_text_of(hosts, "trouble").empty()) trouble.emplace_back("engine between hosts");
-    if (raw_text_of(hosts, "leader").empty()) trouble.emplace_back("no host leads");
+    if (!is_led(hosts)) trouble.emplace_back("no host leads");
     if (!raw_text_of(hosts, "full").empty()) trouble.emplace_back("mail for other hosts is full");
   }
   if (!raw_text_of(team, "ledger_fault").empty()) trouble.emplace_back("ledger fails");

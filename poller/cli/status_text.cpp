@@ -174,12 +174,15 @@ std::string team_text(const Console& console, const json::object& team, bool is_
                                 (role_reason.empty() ? "" : ": " + role_reason)});
   if (const json::object& hosts = object_of(team, "hosts"); !hosts.empty())
     for (Row& row : host_rows(console, hosts)) rows.push_back(std::move(row));
-  rows.push_back({"lead", lead_sentence(object_of(team, "lead"))});
-  if (const json::object& delivery = object_of(team, "delivery"); !delivery.empty())
-    for (Row& row : delivery_rows(console, delivery, is_long)) rows.push_back(std::move(row));
-  rows.push_back({"inbox", inbox_text(console, object_of(team, "inbox"))});
-  rows.push_back({"asks", asks_text(console, object_of(team, "asks"))});
-  rows.push_back({"chat", chat_text(object_of(team, "chat"))});
+  const bool is_elsewhere = !is_long && (role == "satellite" || role == "standby");  // the lead, its mail and what is heard of workers
+  if (!is_elsewhere) {
+    rows.push_back({"lead", lead_sentence(object_of(team, "lead"))});
+    if (const json::object& delivery = object_of(team, "delivery"); !delivery.empty())
+      for (Row& row : delivery_rows(console, delivery, is_long)) rows.push_back(std::move(row));
+    rows.push_back({"inbox", inbox_text(console, object_of(team, "inbox"))});
+    rows.push_back({"asks", asks_text(console, object_of(team, "asks"))});
+    rows.push_back({"chat", chat_text(object_of(team, "chat"))});
+  }
   if (const json::object& tasks = object_of(team, "tasks"); !tasks.empty())
     rows.push_back({"tasks", tasks_text(console, tasks)});
   if (is_long || number_of(team, "effects_owed") != 0)
@@ -197,7 +200,7 @@ std::string team_text(const Console& console, const json::object& team, bool is_
                                 ", by " + text_of(*rule, "by") + ' ' + ago(number_of(*rule, "at_ms"))});
   rows.push_back({"settings", text_of(team, "source")});
   return console.bold("team " + text_of(team, "team")) + '\n' + console.table(rows, "  ") +
-         members_text(console, objects_of(team, "members"), is_long);
+         (is_elsewhere ? "" : members_text(console, objects_of(team, "members"), is_long));
 }
 
 }  // namespace inbox_poller::poller::cli

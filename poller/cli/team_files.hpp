@@ -31,11 +31,11 @@ std::string unconfigured_text(const config::TeamConfig& any, const Result<std::v
 /// The answers that make a team file.
 struct TeamChoice {
   std::string team;
-  std::string shared;     // the folder or the Redis whose mail agents share; empty: a team of inboxes below the root
-  std::string lead;       // then: whose mail it is
-  std::string role;       // leader, front, observer; empty: as by default
+  std::string shared = {};     // the folder or the Redis whose mail agents share; empty: a team of inboxes below the root
+  std::string lead = {};       // then: whose mail it is
+  std::string role = {};       // leader, front, observer; empty: as by default
   bool may_look = false;  // workers may look around without asking
-  std::string way;        // of delivery.via; empty: all of them
+  std::string way = {};        // of delivery.via; empty: all of them
 };
 std::string team_file_text(const TeamChoice&);
 

@@ -95,6 +95,13 @@ Result<std::vector<Found>> AskFinder::whole(const std::string& id) {
   return found;
 }
 
+bool AskFinder::went_elsewhere(const std::string& id) {
+  for (const auto& letters : {ledger_.host_mail().of_request(id, most_alike), ledger_.host_mail().like(id, most_alike)})
+    if (letters && std::ranges::any_of(*letters, [](const HostMailRow& one) { return one.way == HostWay::out && one.host == lead_address; }))
+      return true;
+  return false;
+}
+
 Result<Found> AskFinder::find(const std::string& id) {
   if (of_.shown)
     if (const auto open = shown().find(id); open != shown().end() && open->second.size() == 1)
@@ -107,6 +114,8 @@ Result<Found> AskFinder::find(const std::string& id) {
   if (found->empty() && longer->size() == 1) return std::move(longer->front());
   if (found->empty() && longer->size() > 1)
     return Error{"request.ambiguous", "several asks begin with \"" + id + "\"; give more of it: " + described(*longer)};
+  if (found->empty() && went_elsewhere(id))
+    return Error{"role.not_leader", "the ask \"" + id + "\" went to the host that leads, and is answered there: `inbox-poller hosts`"};
   if (found->empty())
     return Error{"request.unknown", "no " + (of_.kind.empty() ? "" : of_.kind + " ") + "ask with the id \"" + id +
                                         "\" was ever received; `inbox-poller pending` shows the open ones"};

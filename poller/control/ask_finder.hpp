@@ -40,6 +40,8 @@ class AskFinder {
   /// Asks whose id or key begins so and goes on: open ones, and with `decided_too` those decided within the hour, which
   /// a person who gives the beginning may still mean.
   Result<std::vector<Found>> beginning(const std::string& id, bool decided_too);
+  /// It, or what begins so, is of a worker here, and another host leads.
+  bool went_elsewhere(const std::string& id);
   [[nodiscard]] bool is_served(const std::string& team) const;
 
   std::vector<std::shared_ptr<Team>> served_;

@@ -162,8 +162,10 @@ json::object Verbs::not_leader(Team& team, const std::string& what) {
   const auto& standing = team.standing();
   if (standing.stance == handlers::Stance::stopped)
     return refuse("role.not_leader", "we have stopped in team " + name + ": " + standing.reason);
+  const bool is_elsewhere = standing.stance == handlers::Stance::satellite || standing.stance == handlers::Stance::standby;
   const std::string why =
-      standing.stance == handlers::Stance::front
+      is_elsewhere ? "team " + name + " is not led from this host: " + what + " is for the host that leads"
+      : standing.stance == handlers::Stance::front
           ? "another lead speaks to the workers of team " + name + " (role front): " + what + " is for it to do"
           : "team " + name + " is only observed (role observer), nothing is written to it: " + what +
                 " is for its lead to do";
@@ -261,7 +263,8 @@ json::object Verbs::trace(const Object& request) {
   auto view = trace_view(services_.ledger, id, text(request, "kind"), trace_limit);
   if (!view) return refuse(view.error());
   const auto nothing = [&](std::string_view list) { return view->at(list).as_array().empty(); };
-  if (nothing("messages") && nothing("requests") && nothing("shutdowns") && nothing("effects") && nothing("history"))
+  if (nothing("messages") && nothing("requests") && nothing("shutdowns") && nothing("effects") && nothing("letters") &&
+      nothing("history"))
     return refuse("request.unknown", "nothing with the id \"" + id + "\" is in the ledger");
   view->emplace("ok", true);
   return std::move(*view);

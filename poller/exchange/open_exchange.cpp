@@ -2,19 +2,24 @@
 
 #include <set>
 
-#include "config/engine_address.hpp"
 #include "poller/exchange/access.hpp"
 #include "poller/exchange/redis_exchange.hpp"
 
 namespace inbox_poller::poller {
 
-Result<std::unique_ptr<Exchange>> open_exchange(const boost::asio::any_io_executor& executor,
-                                                const config::HostsSettings& hosts) {
+Result<config::EngineAddress> engine_of(const config::HostsSettings& hosts) {
   auto address = config::parse_engine_address(hosts.engine + "#" + hosts.id);
-  if (!address) return address.error();
+  if (!address) return address;
   address->secret = hosts.secret;
   address->ca = hosts.ca;
   if (!hosts.secret.empty()) address->user = user_of_host(hosts.host);
+  return address;
+}
+
+Result<std::unique_ptr<Exchange>> open_exchange(const boost::asio::any_io_executor& executor,
+                                                const config::HostsSettings& hosts) {
+  auto address = engine_of(hosts);
+  if (!address) return address.error();
   RedisExchange::Settings settings;
   settings.address = *std::move(address);
   settings.host = hosts.host;

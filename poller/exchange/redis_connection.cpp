@@ -44,18 +44,23 @@ RedisScript::RedisScript(std::string script) : text(std::move(script)) {
 
 Result<std::string> read_secret(const std::string& path) {
   const auto wrong = [&](const std::string& what) { return Error{"exchange.denied", "the secret in " + path + ' ' + what}; };
+  // Not with a colon behind the path: what follows "secret:" is masked in the log.
+  const auto unreadable = [&](const Error& why) {
+    const std::size_t colon = why.message.rfind(": ");
+    return wrong("cannot be read (" + why.message.substr(colon == std::string::npos ? 0 : colon + 2) + ')');
+  };
   PosixFileSystem files;
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos || slash + 1 == path.size()) return wrong("is named by no whole path");
   const Result<Directory> folder = files.open_dir(absolute, slash == 0 ? "/" : path.substr(0, slash));
-  if (!folder) return wrong("cannot be read: " + folder.error().message);
+  if (!folder) return unreadable(folder.error());
   const Result<File> file = files.open_read(*folder, path.substr(slash + 1));
-  if (!file) return wrong("cannot be read: " + file.error().message);
+  if (!file) return unreadable(file.error());
   if (file->stat.uid != ::geteuid() || (file->stat.mode & 077U) != 0)
     return wrong("is readable by others: chown it to whom this runs as, and chmod 600 " + path);
   if (file->stat.size > longest_secret) return wrong("is too long for a password");
   Result<std::string> bytes = read_all(files, *file);
-  if (!bytes) return wrong("cannot be read: " + bytes.error().message);
+  if (!bytes) return unreadable(bytes.error());
   while (bytes->ends_with('\n') || bytes->ends_with('\r')) bytes->pop_back();
   if (bytes->empty()) return wrong("is empty");
   return bytes;
@@ -193,7 +198,7 @@ asio::awaitable<Status> RedisConnection::State::greet() {
   if (!replies) co_return replies.error();
   for (std::size_t i = 0; i <= info; ++i)
     if (const RedisReply& one = (*replies)[i]; one.kind == RedisReply::Kind::error)
-      co_return in_context("logging in to Redis at " + address.shown(), error_of(one));
+      co_return in_context("logging in to Redis at " + address.shown() + (address.user.empty() ? "" : " as " + address.user), error_of(one));
   facts = EngineFacts::read((*replies)[info].text);
   facts.log_is_synced = replies->back().at(1).text;  // nothing where the user may not ask
   const Status usable = facts.usable(address.not_durable_is_meant);

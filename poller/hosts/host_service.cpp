@@ -211,7 +211,7 @@ asio::awaitable<void> HostService::step_lease() {
   auto asking = renews ? exchange_->renew(state_.lease.epoch) : exchange_->elect(state_.epoch);
   const auto got = co_await std::move(asking);
   if (!got) {
-    state_.tell_trouble(exchange_->name() + ": " + got.error().message);
+    state_.tell_trouble(got.error(), exchange_->name());
     state_.lease = handlers::refused(state_.lease, asked, false);
     co_return;
   }
@@ -252,14 +252,14 @@ asio::awaitable<void> HostService::beat() {
   const auto asked = context.clock.steady();
   const auto told = co_await exchange_->beat(std::move(ours));
   if (!told) {
-    state_.tell_trouble(exchange_->name() + ": " + told.error().message);
+    state_.tell_trouble(told.error(), exchange_->name());
     co_return;
   }
   took(context.clock.steady() - asked);
   if (!co_await relay_->look_at_place()) co_return;
   auto beats = co_await exchange_->hosts();
   if (!beats) {
-    state_.tell_trouble(exchange_->name() + ": " + beats.error().message);
+    state_.tell_trouble(beats.error(), exchange_->name());
     co_return;
   }
   take_beats(*std::move(beats));

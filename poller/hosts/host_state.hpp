@@ -91,6 +91,10 @@ class HostState {
   void tell_ends(std::vector<HostEnd> the_orders, std::vector<HostEnd> the_ends);
   /// Tells what is wrong with the engine, once for each sentence; empty: it works.
   void tell_trouble(const std::string& now_wrong);
+  /// With the engine's name, where the error does not have it.
+  void tell_trouble(const Error& problem, const std::string& engine) {
+    tell_trouble(problem.message.find(engine) == std::string::npos ? engine + ": " + problem.message : problem.message);
+  }
   /// Somebody else leads, as the engine says.
   void fenced(std::int64_t by);
 };

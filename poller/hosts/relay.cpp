@@ -61,7 +61,7 @@ Status settle_ask(const HostState& state, HostMailRow& row) {
 }  // namespace
 
 bool Relay::failed(const Error& problem) {
-  state_.tell_trouble(exchange_.name() + ": " + problem.message);
+  state_.tell_trouble(problem, exchange_.name());
   return false;
 }
 

@@ -90,6 +90,11 @@ class AcrossHosts(HostsTest):
                 ask = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
                 shown = wait_for("it is open", lambda: h1.daemon.ask("pending")["asks"], 20)[0]
                 self.assertEqual((shown["request_id"], shown["member"]), (ask, name))
+                self.assertIn("asks of team demo wait on the host that leads (host h1 leads)", h2.daemon.cli("pending").stdout)
+                for id in (ask, shown["message_key"][:8]):
+                    self.assertIn("is answered there", h2.daemon.cli("approve", id, expect=1).stderr)
+                self.assertIn("not led from this host", h2.daemon.cli("send", name, "hello", expect=1).stderr)
+                self.assertIn("permission_request from %s to team-lead" % name, h2.daemon.cli("trace", ask).stdout)
                 h1.daemon.cli("approve", ask)
                 self.assertEqual(self.answer(worker, ask)["input"], {"command": "make deploy"})
         for i in range(20):
@@ -148,6 +153,24 @@ class AcrossHosts(HostsTest):
         self.assertRegex(table, r"w2 to w9 +chat +is on h4 \S+ ")
         self.assertRegex(table, r"w4@h2 +chat +delivered ")
         self.assertRegex(h4.daemon.cli("history").stdout, r"w2@h1 to w9 +chat +is here \S+ ")
+
+    def test_what_keeps_a_host_out_of_the_engine_is_told_before_its_daemon_is_started(self):
+        said = lambda host: host.daemon.cli("check-config", "--daemon-config", host.daemon.daemon_file, "--config", host.daemon.configs[0]).stderr  # noqa: E731
+        good, bad = Host(self, "h1"), Host(self, "h2")
+        self.assertNotIn("hosts.engine", said(good))
+        secret = self.secrets / "host-h2"
+        secret.chmod(0o644)
+        self.assertIn("chmod 600", said(bad))
+        secret.unlink()
+        self.assertIn("cannot be read (No such file or directory)", said(bad))
+        secret.touch(mode=0o600)
+        secret.write_text("wrong")
+        self.assertRegex(said(bad), "as host-h2: Redis says: WRONGPASS .* -> its user host-h2 of `inbox-poller hosts acl --team farm`")
+        bad.start()
+        logged = wait_for("it is told", lambda: bad.daemon.log("hosts.trouble"), 20)[0]["reason"]
+        self.assertEqual(logged.count("redis+unix:"), 1, logged)
+        self.engine.stop()
+        self.assertIn("is not reached", said(good))
 
     def doctor(self, host):
         """What is said of the hosts, by check."""

@@ -33,9 +33,9 @@ Findings judge_hosts(const TeamPlace& team, const json::object& status, EpochMs 
       findings.push_back({Severity::error, "hosts.full", full, engine, look});
     for (const std::string& worry : texts_of(hosts, "worries"))
       findings.push_back({Severity::warning, "hosts.settings", worry, engine, "its settings: docs/redis.md"});
-    const std::string leader = text_of(hosts, "leader");
-    findings.push_back({leader.empty() ? Severity::error : Severity::ok, "hosts.leader", leader_text(hosts), engine,
-                        leader.empty() ? "start the daemon on a host that `leads` under [hosts] names" : ""});
+    const bool led = is_led(hosts), was_led = !raw_text_of(hosts, "leader").empty();
+    findings.push_back({led ? Severity::ok : Severity::error, "hosts.leader", (led ? "led by " : "") + leader_text(hosts), engine,
+                        !was_led ? "start the daemon on a host that `leads` under [hosts] names" : ""});
     for (const json::object* host : objects_of(hosts, "hosts")) {
       const EpochMs heard = number_of(*host, "heard_ms");
       if (now - heard > silent_ms)

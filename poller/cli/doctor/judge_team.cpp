@@ -269,7 +269,7 @@ Findings judge_standing(const TeamPlace& team, const json::object& status, bool 
              "inbox-poller reload"}};
   }
   const std::string role = raw_text_of(**served, "role");
-  if (role.empty() || role == config::to_string(team.config.team.role)) return {};
+  if (role.empty() || role == config::to_string(team.config.team.role) || role == "standby") return {};  // judge_hosts
   const bool stopped = role == "stopped";
   const std::string reason = raw_text_of(**served, "role_reason");
   if (reason.empty())  // nobody made it so: it is what an older file said, or none

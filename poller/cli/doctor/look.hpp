@@ -43,6 +43,9 @@ Section examine_maildir(const World& world, const config::TeamConfig& config);
 /// One team whose mail is in a Redis; `status`: of the daemon, empty where none was asked.
 Section examine_redis(const config::TeamConfig& config, const boost::json::object& status = {});
 
+/// Whether the engine between the hosts of a team is reached from here, and lets this host in; nothing where it is.
+Findings examine_engine(const config::TeamConfig& config);
+
 /// The installation first, then each team that is there.
 std::vector<Section> examine(const World&, const Installation&);
 

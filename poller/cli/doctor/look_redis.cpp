@@ -3,6 +3,7 @@
 #include "poller/cli/command.hpp"
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/exchange/open_exchange.hpp"
 #include "poller/exchange/redis_scripts.hpp"
 #include "poller/exchange/redis_tasks.hpp"
 
@@ -38,6 +39,17 @@ void look_at_box(const RedisReply& box, const std::string& place, Findings& find
 }
 
 }  // namespace
+
+Findings examine_engine(const config::TeamConfig& config) {
+  const auto address = engine_of(config.hosts);
+  if (!address) return {{Severity::error, address.error().code, address.error().message, "", ""}};
+  RedisCaller redis(*address, redis_patience);
+  const auto leader = redis.call(RedisCommand{"GET", RedisKeys(address->team).of("leader")});  // every host may
+  if (leader) return {};
+  const bool is_denied = leader.error().code == "exchange.denied";
+  return {{Severity::error, leader.error().code, printable(leader.error().message), address->shown(),
+           is_denied ? "its user " + address->user + " of `inbox-poller hosts acl --team " + config.hosts.id + "`, and secret under [hosts]" : ""}};
+}
 
 Section examine_redis(const config::TeamConfig& config, const json::object& status) {
   Section section{config.team.name, config.team.name, {}};

@@ -197,8 +197,10 @@ TEST_CASE("words become requests") {
   for (auto [words, request] : cases) {
     INFO(request);
     words.insert(words.begin(), {"--socket", dir / "s"});
+    const auto before = static_cast<std::ptrdiff_t>(daemon.requests().size());
     CHECK(run_cli(dir, words, "from\nstdin\n").code == 0);
-    CHECK(daemon.requests().back() == json::parse(request).as_object());
+    const auto made = daemon.requests();  // where no ask waits, `pending` looks whether another host has them
+    CHECK(std::count(made.begin() + before, made.end(), json::parse(request).as_object()) == 1);
   }
 }
 

@@ -225,6 +225,7 @@ TEST_CASE("what the daemon says: not there, of another version, not serving a te
   };
   CHECK(with_role("leader").empty());
   CHECK(with_role("").empty());
+  CHECK(with_role("standby").empty());
   CHECK(with_role("stopped") == "error daemon.stopped");
   CHECK(with_role("observer") == "warning daemon.role");
   const json::object beside_lead{
@@ -240,7 +241,7 @@ TEST_CASE("what the daemon says: not there, of another version, not serving a te
 
 TEST_CASE("a team on several hosts") {
   const EpochMs now = 10'000'000;
-  json::object hosts{{"host", "h1"}, {"engine", "redis://e"}, {"leader", "h1"}, {"epoch", 3}, {"trouble", ""},
+  json::object hosts{{"host", "h1"}, {"engine", "redis://e"}, {"leader", "h1"}, {"leads", true}, {"epoch", 3}, {"trouble", ""},
                      {"trouble_since_ms", 0}, {"full", ""}, {"worries", json::array{}}, {"mail", json::array{}},
                      {"hosts", {{{"host", "h2"}, {"version", "1"}, {"heard_ms", now - 5'000}}}}};
   const auto judged = [&] {
@@ -250,8 +251,11 @@ TEST_CASE("a team on several hosts") {
   CHECK(judge_hosts(team(), {{"teams", {{{"team", "demo"}}}}}, now).empty());
   CHECK(judge_hosts(team("other"), {{"teams", {{{"team", "demo"}, {"hosts", hosts}}}}}, now).empty());
 
+  hosts["leads"] = false;  // it lost touch
+  CHECK(summary(judged()) == "error hosts.leader");
   hosts["leader"] = "";
   CHECK(summary(judged()) == "error hosts.leader");
+  CHECK_FALSE(judged()[0].mend.empty());
   hosts["leader"] = "h2";
   hosts["trouble"] = "it refused the connection";
   hosts["trouble_since_ms"] = now - 90'000;
