@@ -2,15 +2,17 @@
 
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import time
 import unittest
 
 import team as wire
+from bad_network import BadNetwork
 from case import ProcessTest
 from daemon import Daemon, alone, team_toml, wait_for
-from engine import Engine
+from engine import Engine, free_port
 
 HOSTS = """
 [hosts]
@@ -171,6 +173,21 @@ class AcrossHosts(HostsTest):
         self.assertEqual(logged.count("redis+unix:"), 1, logged)
         self.engine.stop()
         self.assertIn("is not reached", said(good))
+
+    def test_an_engine_that_is_slow_to_answer_is_told(self):
+        port = free_port()
+        self.engine.client("admin", (self.secrets / "admin").read_text().strip())("CONFIG", "SET", "port", port)
+        network = BadNetwork(port)
+        self.stops.append(network.stop)
+        h1 = Host(self, "h1")
+        config = pathlib.Path(h1.daemon.configs[0])
+        config.write_text(config.read_text().replace("redis+unix://%s" % self.engine.socket, "redis://127.0.0.1:%d" % network.port))
+        h1.start()
+        wait_for("it leads", lambda: h1.status()["role"] == "leader", 20)
+        network.delay = 0.2
+        wait_for("it is told", lambda: "hosts.slow" in self.doctor(h1), 60, 1)
+        self.assertRegex(h1.daemon.cli("status").stdout, r"slow: \d+ ms for a round trip")
+        self.assertEqual(h1.status()["role"], "leader")
 
     def doctor(self, host):
         """What is said of the hosts, by check."""
