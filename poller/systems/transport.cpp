@@ -104,9 +104,10 @@ class Maildir final : public MailboxSystem {
   std::string hints_of(const config::TeamConfig& config, const std::string& name) const override {
     return config.team.inbox_folder(name);
   }
-  OpenTeam open(FileSystem& files, const Clock& clock, boost::asio::thread_pool&, const config::TeamConfig& config,
+  OpenTeam open(FileSystem& files, const Clock& clock, boost::asio::thread_pool& pool, const config::TeamConfig& config,
                 const std::string& name, const std::string&) const override {
     MaildirSettings settings;
+    settings.pool = &pool;
     settings.root = config.team.folder;
     settings.team = name;
     settings.lead = config.team.lead;

@@ -56,6 +56,20 @@ class Team(ProcessTest):
         wait_for("the script's mailbox is made", lambda: self.team.files("script/new"))
         self.assertEqual([path for path in (self.team.root / "tmp").iterdir()], [])
 
+    def test_killed_while_many_letters_leave_each_is_queued_once(self):
+        count = 2500
+        for n in range(count):
+            self.team.put("boss/new/%020d-%032x.json" % (n, n), json.dumps(
+                {"id": "%032x" % n, "from": "ada", "to": "boss", "type": "message", "payload": "letter %d" % n, "ts": n}))
+        self.serve()
+        wait_for("some have left", lambda: self.team.files("boss/cur"), pause=0.001)
+        self.daemon.kill()
+        self.assertTrue(self.team.files("boss/new"), "all had left before the kill: it proves nothing")
+        self.daemon.start()
+        wait_for("all have left", lambda: len(self.team.files("boss/cur")) == count, 60)
+        self.assertEqual(self.team.files("boss/new"), [])
+        self.assertEqual(self.daemon.ask("status")["teams"][0]["chat"]["queued"], count)
+
     def test_what_is_bad_hides_nobody_and_what_cannot_be_carried_is_told(self):
         torn = self.team.put("boss/new/0-torn.json", '{"id": "1", "from": "ada", "payl')
         self.team.put("boss/new/1-nobody.json", '{"id": "2", "type": "message", "payload": "from nobody"}')

@@ -1,6 +1,8 @@
 #include "poller/mailbox/maildir/maildir_mailbox.hpp"
 
 #include <algorithm>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
 #include <cerrno>
 #include <memory>
@@ -16,6 +18,7 @@ using schema::MessageKey;
 namespace {
 
 constexpr std::size_t held_at_once = 500;  // each is an open file until it is settled
+constexpr std::size_t bytes_kept = std::size_t{16} << 20;  // of a box, from the look that reads them until they are shown
 constexpr std::chrono::milliseconds one_tick{50};  // of any file system's clock, and some more
 constexpr std::chrono::hours resent_within{1};     // peers send again what was not answered
 constexpr std::size_t most_bad_bytes = 64 << 10;
@@ -35,7 +38,7 @@ MaildirMailbox::MaildirMailbox(FileSystem& files, const Clock& clock, MaildirSet
     : root_(files, clock, settings.root), settings_(std::move(settings)) {}
 
 MaildirMailbox::Box& MaildirMailbox::box(const std::string& name) {
-  return boxes_.try_emplace(name, root_, name).first->second;
+  return boxes_.try_emplace(name, root_, name, bytes_kept).first->second;
 }
 
 std::string MaildirMailbox::place_of(const std::string& name) const { return root_.path() + "/" + name + "/new"; }
@@ -114,6 +117,7 @@ Result<std::span<const News>> MaildirMailbox::news() {
 asio::awaitable<Batch> MaildirMailbox::take(std::string name, Reader reader, std::size_t most) {
   Batch batch;
   Box& one = box(name);
+  if (Settled before; !one.goes_on) co_await see_off(one, before);
   if ((one.reader == Reader::passer_by) != (reader == Reader::passer_by)) {
     one.settled.clear();
     one.known.clear();
@@ -222,19 +226,26 @@ asio::awaitable<Settled> MaildirMailbox::settle(std::string name, std::vector<Di
   if (found == boxes_.end()) co_return result;
   Box& one = found->second;
   bool all = disposals.size() >= one.shown.size();
+  // Of a look that goes on: they leave while what follows is shown and committed.
+  auto leaving = std::shared_ptr<Leaving>();
+  if (one.goes_on && settings_.pool != nullptr)
+    if (auto ready = one.mail.leaving()) leaving = *std::move(ready);
   for (std::size_t i = 0; i < std::min(disposals.size(), one.shown.size()); ++i) {
-    const Shown& shown = one.shown[i];
+    Shown& shown = one.shown[i];
     if (disposals[i] == Disposal::again) {
       one.again.insert(shown.mail.name);
       one.left_out = true;
     } else if (disposals[i] == Disposal::leave || !shown.open) {
       (shown.is_bad ? one.bad_told : one.settled).insert(shown.mail.name);
     } else {
-      all = consume(one, shown, result) && all;
+      all = consume(one, shown, leaving.get(), result) && all;
     }
   }
   one.shown.clear();
   one.left_out = one.left_out || !all;
+  co_await see_off(one, result);
+  if (leaving) Leaving::start(leaving, *settings_.pool, co_await asio::this_coro::executor);
+  one.leaving = std::move(leaving);
   if (one.goes_on) co_return result;
   one.again.clear();
   one.mail.rest();
@@ -242,9 +253,25 @@ asio::awaitable<Settled> MaildirMailbox::settle(std::string name, std::vector<Di
   co_return result;
 }
 
-bool MaildirMailbox::consume(Box& one, const Shown& shown, Settled& result) {
+/// Until those of the piece before have left.
+asio::awaitable<void> MaildirMailbox::see_off(Box& one, Settled& result) {
+  const auto leaving = std::exchange(one.leaving, nullptr);
+  if (!leaving) co_return;
+  co_await leaving->ended();
+  result.consumed += leaving->left();
+  if (!leaving->problem()) co_return;
+  one.left_out = true;  // met again at the next look, as one that the ledger knows
+  result.put = Put::fault;
+  result.detail = leaving->problem()->message;
+}
+
+bool MaildirMailbox::consume(Box& one, Shown& shown, Leaving* leaving, Settled& result) {
   // Not synced: what a power cut brings back is known to the ledger and taken again.
-  const Result<bool> taken = one.mail.take(shown.mail, *shown.open, NewMail::Durable::no);
+  Result<bool> taken = false;
+  if (leaving != nullptr)
+    one.mail.take(shown.mail, *std::exchange(shown.open, std::nullopt), *leaving);
+  else
+    taken = one.mail.take(shown.mail, *shown.open, Durable::no);
   if (!taken) {
     result.put = Put::fault;
     result.detail = taken.error().message;

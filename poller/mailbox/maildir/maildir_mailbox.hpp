@@ -25,6 +25,7 @@ struct MaildirSettings {
   std::vector<std::string> members;  // empty: whoever has a folder, or writes to the lead
   bool writes = true;                // false: an observer's, nothing is made or tidied
   std::uint32_t torn_looks = 6;      // so many looks at a file that cannot be read until it is told
+  boost::asio::thread_pool* pool = nullptr;  // where many letters are moved
 };
 
 class MaildirMailbox final : public Mailbox, public Members {
@@ -80,7 +81,7 @@ class MaildirMailbox final : public Mailbox, public Members {
     SteadyTime since;
   };
   struct Box {
-    Box(const MaildirRoot& root, const std::string& name) : mail(root, name) {}
+    Box(const MaildirRoot& root, const std::string& name, std::size_t keep) : mail(root, name, keep) {}
     NewMail mail;
     Reader reader = Reader::passer_by;
     Seen seen;
@@ -89,6 +90,7 @@ class MaildirMailbox final : public Mailbox, public Members {
     bool goes_on = false;    // the look has more
     bool left_out = false;   // somebody else of the actor held a letter, or a file cannot be read
     std::vector<Shown> shown;
+    std::shared_ptr<Leaving> leaving;         // of the piece before
     std::deque<std::string> bytes;            // what the batch's letters lie in
     std::map<std::string, Known> known;       // by file
     std::map<std::string, EpochMs> first_ms;  // by file: when it was seen first
@@ -124,7 +126,8 @@ class MaildirMailbox final : public Mailbox, public Members {
   void begin_look(Box& box, Batch& batch);
   void show(const std::string& name, Box& box, const Mail& mail, Batch& batch);
   void show_bad(const std::string& name, Box& box, std::size_t most, Batch& batch);
-  bool consume(Box& box, const Shown& one, Settled& result);
+  bool consume(Box& box, Shown& one, Leaving* leaving, Settled& result);
+  boost::asio::awaitable<void> see_off(Box& box, Settled& result);
   void look_after(const std::string& name, const Box& box);
   [[nodiscard]] std::set<std::string> ids_in(const std::string& actor, std::initializer_list<const char*> folders) const;
   [[nodiscard]] schema::Roster read_roster(const Around& around);

@@ -97,11 +97,11 @@ Result<Letterfile> MaildirRoot::read(const Directory& at, const std::string& nam
   const Result<File> file = files_.open_read(at, name);
   if (!file) return file.error();
   if (Status fits = require_size(*file); !fits.ok()) return fits.error();
-  const Result<std::string> bytes = read_all(files_, *file);
+  Result<std::string> bytes = read_all(files_, *file);
   if (!bytes) return bytes.error();
   auto envelope = schema::Envelope::decode(*bytes);
   if (!envelope) return in_context(file->path, envelope.error());
-  return Letterfile{*std::move(envelope), file->stat};
+  return Letterfile{*std::move(envelope), file->stat, *std::move(bytes)};
 }
 
 Result<std::string> MaildirRoot::stage(const Directory& tmp, const schema::Envelope& envelope) const {

@@ -22,6 +22,7 @@ namespace inbox_poller::poller {
 struct Letterfile {
   schema::Envelope envelope;
   FileStat stat;
+  std::string bytes = {};  // as they stand there
 };
 
 class MaildirRoot {

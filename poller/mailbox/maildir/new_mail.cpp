@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "schema/ids.hpp"
 
@@ -45,13 +46,15 @@ Status NewMail::look() {
 void NewMail::rest() {
   new_.reset();
   cur_.reset();
+  if (std::exchange(kept_, 0) > 0)
+    for (auto& [name, known] : known_) known.kept.reset();
 }
 
 Status NewMail::open_new() {
   if (new_) return Done{};
   Result<Directory> folder = root_.folder(actor_ + "/new");
   if (!folder) return folder.error();
-  new_ = *std::move(folder);
+  new_ = std::make_shared<const Directory>(*std::move(folder));
   return Done{};
 }
 
@@ -59,7 +62,7 @@ Status NewMail::open_cur() {
   if (cur_) return Done{};
   Result<Directory> folder = root_.made_folder(actor_ + "/cur");
   if (!folder) return folder.error();
-  cur_ = *std::move(folder);
+  cur_ = std::make_shared<const Directory>(*std::move(folder));
   return Done{};
 }
 
@@ -84,10 +87,15 @@ void NewMail::read(const Directory& folder, const std::string& name) {
     return;
   }
   const schema::Envelope& envelope = file->envelope;
-  known_[name] = order_
-                     .insert({envelope.number("ts").value_or(0), name, identity_of_mail(envelope, name),
-                              envelope.text("from"), envelope.text("type"), envelope.text("in_reply_to")})
-                     .first;
+  Known& known = known_[name];
+  known.place = order_
+                    .insert({envelope.number("ts").value_or(0), name, identity_of_mail(envelope, name),
+                             envelope.text("from"), envelope.text("type"), envelope.text("in_reply_to")})
+                    .first;
+  if (kept_ + file->bytes.size() <= keep_) {
+    kept_ += file->bytes.size();
+    known.kept = *std::move(file);
+  }
   unread_.erase(name);
   reasons_.erase(name);
 }
@@ -95,7 +103,7 @@ void NewMail::read(const Directory& folder, const std::string& name) {
 void NewMail::forget(const std::string& name) {
   const auto known = known_.find(name);
   if (known == known_.end()) return;
-  order_.erase(known->second);
+  order_.erase(known->second.place);
   known_.erase(known);
 }
 
@@ -118,33 +126,49 @@ Result<NewMail::Open> NewMail::open(const Mail& mail, bool hold) {
   const Result<FileStat> there = files.stat_at(*new_, mail.name);
   if (!there) return there.error();
   if (there->ino != file->stat.ino) return io_error(ENOENT, "opening", file->path);
-  if (Status fits = MaildirRoot::require_size(*file); !fits.ok()) return fits.error();
-  const Result<std::string> bytes = read_all(files, *file);
+  Result<Letterfile> letter = this->letter(mail, *file, *there);
+  if (!letter) return letter.error();
+  return Open{std::move(letter->envelope), {mail.name, *std::move(file)}, std::move(letter->bytes)};
+}
+
+Result<Letterfile> NewMail::letter(const Mail& mail, const File& file, const FileStat& there) {
+  const auto known = known_.find(mail.name);
+  auto kept = known == known_.end() ? std::nullopt : std::exchange(known->second.kept, std::nullopt);
+  // The change time is the kernel's, and taking or replacing a file sets it.
+  const bool as_read = kept && kept->stat.ino == there.ino && kept->stat.size == there.size &&
+                       kept->stat.mtime_ns == there.mtime_ns && kept->stat.ctime_ns == there.ctime_ns;
+  if (as_read) return *std::move(kept);
+  if (Status fits = MaildirRoot::require_size(file); !fits.ok()) return fits.error();
+  Result<std::string> bytes = read_all(root_.files(), file);
   if (!bytes) return bytes.error();
   auto envelope = schema::Envelope::decode(*bytes);
   if (!envelope || identity_of_mail(*envelope, mail.name) != mail.id) {
     forget(std::string(mail.name));  // another one by now: met again at the next look
-    return io_error(ENOENT, "opening", file->path);
+    return io_error(ENOENT, "opening", file.path);
   }
-  return Open{*std::move(envelope), *std::move(file), *bytes};
+  return Letterfile{*std::move(envelope), there, *std::move(bytes)};
 }
 
 Result<bool> NewMail::take(const Mail& mail, const Open& open, Durable durable) {
   if (Status opened = open_new(); !opened.ok()) return opened.error();
   if (Status opened = open_cur(); !opened.ok()) return opened.error();
-  const Result<FileStat> there = root_.files().stat_at(*new_, mail.name);
-  bool ours = there && there->ino == open.file.stat.ino;
-  if (!there && !is_errno(there.error(), ENOENT)) return there.error();
-  if (ours) {
-    Result<std::string> moved = mail.name;
-    if (durable == Durable::yes || !root_.files().move(*new_, mail.name, *cur_, mail.name, Onto::nothing).ok())
-      moved = root_.set_aside(*new_, mail.name, *cur_, mail.name);
-    ours = moved.ok();
-    if (!ours && !is_errno(moved.error(), ENOENT)) return moved.error();
-    if (ours) taken_.add(mail.id, *moved);
-  }
+  const auto moved = leave(root_, *new_, *cur_, open.held, durable);
+  if (!moved) return moved.error();
+  if (*moved) taken_.add(mail.id, **moved);
   forget(std::string(mail.name));  // `mail` may be what is forgotten
-  return ours;
+  return moved->has_value();
+}
+
+Result<std::shared_ptr<Leaving>> NewMail::leaving() {
+  if (Status opened = open_new(); !opened.ok()) return opened.error();
+  if (Status opened = open_cur(); !opened.ok()) return opened.error();
+  return std::make_shared<Leaving>(root_, new_, cur_);
+}
+
+void NewMail::take(const Mail& mail, Open&& open, Leaving& leaving) {
+  taken_.add(mail.id, mail.name);
+  leaving.add(std::move(open.held));
+  forget(std::string(mail.name));  // `mail` may be what is forgotten
 }
 
 Result<bool> NewMail::was_taken(const Mail& mail, const schema::Envelope& envelope) {

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
 
 #include "poller/mailbox/maildir/id_index.hpp"
+#include "poller/mailbox/maildir/leaving.hpp"
 #include "poller/mailbox/maildir/maildir_root.hpp"
 
 namespace inbox_poller::poller {
@@ -27,8 +29,10 @@ struct Mail {
 
 class NewMail {
  public:
-  NewMail(const MaildirRoot& root, std::string actor)
-      : root_(root), actor_(std::move(actor)), taken_(root, actor_ + "/cur") {}
+  /// `keep`: so many bytes of what a look reads are kept for open(), until rest(); whoever opens all at once reads them
+  /// once.
+  NewMail(const MaildirRoot& root, std::string actor, std::size_t keep = 0)
+      : root_(root), actor_(std::move(actor)), keep_(keep), taken_(root, actor_ + "/cur") {}
 
   [[nodiscard]] const std::string& actor() const { return actor_; }
   /// Where news come.
@@ -49,15 +53,17 @@ class NewMail {
   /// of us has it ("io.EAGAIN" when somebody has). "io.ENOENT": somebody has taken it.
   struct Open {
     schema::Envelope envelope;
-    File file;
+    Held held;
     std::string bytes;  // as they stand there
   };
   Result<Open> open(const Mail&, bool hold);
   /// It has gone bad since it was met: among what cannot be read, until a look can read it again.
   void pass_over(const Mail&, const Error&);
-  enum class Durable { yes, no };
   /// Takes it: in cur/ when this returns, durably unless who has it knows it again. True when it was there to be taken.
   Result<bool> take(const Mail&, const Open&, Durable = Durable::yes);
+  /// The same for many, which another thread may move: they are added to it, and are not among the unread from then on.
+  Result<std::shared_ptr<Leaving>> leaving();
+  void take(const Mail&, Open&&, Leaving&);
   /// True when this message has been taken before: a peer has sent it twice. Another one of the same id is another.
   Result<bool> was_taken(const Mail&, const schema::Envelope&);
 
@@ -68,19 +74,26 @@ class NewMail {
     std::int64_t mtime_ns = 0;
     bool operator==(const Unread&) const = default;
   };
+  struct Known {
+    std::set<Mail>::iterator place;
+    std::optional<Letterfile> kept;
+  };
   void read(const Directory& folder, const std::string& name);
+  Result<Letterfile> letter(const Mail&, const File&, const FileStat& there);
   Status open_new();
   Status open_cur();
   void forget(const std::string& name);
 
   const MaildirRoot& root_;
   const std::string actor_;
+  const std::size_t keep_;
+  std::size_t kept_ = 0;  // bytes
   std::set<Mail> order_;
-  std::map<std::string, std::set<Mail>::iterator> known_;  // by the file's name
-  std::map<std::string, Unread> unread_;                   // what cannot be read, as it was seen
+  std::map<std::string, Known> known_;    // by the file's name
+  std::map<std::string, Unread> unread_;  // what cannot be read, as it was seen
   std::map<std::string, std::string> reasons_;
   IdIndex taken_;
-  std::optional<Directory> new_, cur_;
+  std::shared_ptr<const Directory> new_, cur_;
 };
 
 }  // namespace inbox_poller::poller

@@ -24,6 +24,7 @@ struct SharedFolder {
   test::FaultyFileSystem files{real};
   test::ManualClock clock;
   std::vector<std::string> members;
+  boost::asio::thread_pool* pool = nullptr;
   std::unique_ptr<poller::MaildirMailbox> mailbox;
 
   SharedFolder() {
@@ -32,7 +33,7 @@ struct SharedFolder {
   }
   void reopen() {
     mailbox = std::make_unique<poller::MaildirMailbox>(
-        files, clock, poller::MaildirSettings{scratch.path("root").string(), "team", "boss", members, true, 3});
+        files, clock, poller::MaildirSettings{scratch.path("root").string(), "team", "boss", members, true, 3, pool});
   }
   void put(const std::string& below, const std::string& bytes) {
     const auto path = scratch.path("root/" + below);
@@ -100,6 +101,91 @@ TEST_CASE("Where no more files can be opened, what is held is settled first and 
       shared.mailbox->settle("boss", std::vector<Disposal>(first.taken.size(), Disposal::consume))));
   CHECK(shared.texts().size() == 3);
   CHECK(shared.names("boss/new").empty());
+}
+
+namespace {
+
+std::string numbered(int n, const std::string& says = "x") {
+  const std::string digits = std::to_string(1000 + n);
+  return R"({"id":")" + digits + R"(","from":"ada","ts":)" + digits + R"(,"type":"message","payload":")" + says + digits + "\"}";
+}
+
+/// Many letters, taken in pieces and moved by another thread.
+struct ManyLetters : SharedFolder {
+  boost::asio::thread_pool thread{1};
+  std::vector<std::string> found;  // what was shown, in its order
+  std::size_t consumed = 0;
+  bool had_fault = false;
+
+  ManyLetters() {
+    pool = &thread;
+    reopen();
+    for (int n = 0; n < 250; ++n) put("boss/new/" + std::to_string(1000 + n) + ".json", numbered(n));
+  }
+  /// One look; `committed` is called between the showing of a piece and its settling.
+  void look(const std::function<void()>& committed = [] {}) {
+    for (bool more = true; more;) {
+      const auto batch = take();
+      for (const auto& one : batch.taken) found.push_back(mailbox->decode(one.bytes)->message.text);
+      committed();
+      const auto settled =
+          test::run_awaitable(mailbox->settle("boss", std::vector<Disposal>(batch.taken.size(), Disposal::consume)));
+      consumed += settled.consumed;
+      had_fault = had_fault || settled.put == Put::fault;
+      more = batch.more;
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("many letters leave while the next ones are shown: all of them, each once, and in their order") {
+  ManyLetters many;
+  many.look();
+  std::vector<std::string> all;
+  for (int n = 0; n < 250; ++n) all.push_back("x" + std::to_string(1000 + n));
+  CHECK(many.found == all);
+  CHECK(many.consumed == 250);
+  CHECK(many.names("boss/new").empty());
+  CHECK(many.names("boss/cur").size() == 250);
+}
+
+TEST_CASE("of many letters one that was replaced before it left stays, and comes as what it says now") {
+  ManyLetters many;
+  many.look([&, first = true]() mutable {
+    if (!std::exchange(first, false)) return;
+    many.put("other", numbered(7, "new "));
+    std::filesystem::rename(many.scratch.path("root/other"), many.scratch.path("root/boss/new/1007.json"));
+  });
+  CHECK(many.consumed == 249);
+  CHECK(many.names("boss/new") == std::vector<std::string>{"1007.json"});
+  many.found.clear();
+  many.look();
+  CHECK(many.found == std::vector<std::string>{"new 1007"});
+  CHECK(many.names("boss/new").empty());
+}
+
+TEST_CASE("of many letters those that cannot leave are a fault that is told, and are shown again") {
+  ManyLetters many;
+  many.files.set({test::Call::move, 5, EIO, true});
+  many.look();
+  CHECK(many.had_fault);
+  CHECK(many.consumed == 4);
+  CHECK(many.names("boss/new").size() == 246);
+  many.files.heal();
+  many.found.clear();
+  many.look();
+  CHECK(many.found.size() == 246);
+  CHECK(many.names("boss/cur").size() == 250);
+}
+
+TEST_CASE("what is kept of a letter from the look that met it is not what is taken when another stands there") {
+  SharedFolder shared;
+  shared.put("boss/new/1001.json", numbered(1));
+  static_cast<void>(shared.mailbox->roster());  // reads it
+  shared.put("other", numbered(1, "y"));  // as long
+  std::filesystem::rename(shared.scratch.path("root/other"), shared.scratch.path("root/boss/new/1001.json"));
+  CHECK(shared.texts() == std::vector<std::string>{"y1001"});
 }
 
 TEST_CASE("The row of a plain letter says all of it; of any other the bytes are kept as well") {
