@@ -24,14 +24,14 @@ std::string satellite(const RedisKeys& keys, const std::string& host) {
   rights += " (+eval +evalsha +xreadgroup +xack +xpending +xclaim +xgroup|create +xtrim +xinfo|groups +time ~" + read + ")";
   rights += " (+set ~" + keys.host(host) + ")";                            // tells of itself
   rights += " (+sadd %W~" + keys.of("hosts") + ") (+smembers %R~" + keys.of("hosts") + ")";
-  rights += " (+get +pttl %R~" + keys.of("leader") + " %R~" + keys.of("epoch") + " %R~" + keys.of("born") + " %R~" +
+  rights += " (+get +getrange +pttl %R~" + keys.of("leader") + " %R~" + keys.of("epoch") + " %R~" + keys.of("born") + " %R~" +
             keys.host("*") + ")";
   return rights;
 }
 
 std::string leader(const RedisKeys& keys) {
   return std::string(of_all) +
-         " +eval +evalsha +time +get +set +del +exists +pttl +pexpire +hset +hget +hmget +sadd +smembers +sismember +zadd "
+         " +eval +evalsha +time +get +getrange +set +del +exists +pttl +pexpire +hset +hget +hmget +sadd +smembers +sismember +zadd "
          "+zrem +zscore +zcard +zrange +zrangebyscore +xadd +xdel +xread +xreadgroup +xack +xpending +xclaim +xgroup|create +xtrim +xrange "
          "+xinfo|groups +xinfo|stream ~" +
          keys.of("*");

@@ -29,6 +29,9 @@ inline constexpr std::string_view lead_address = "lead";
 /// The streams that this host reads; no member is called so.
 inline std::string host_address(std::string_view host) { return "@" + std::string(host); }
 
+/// A longer entry goes to no other host.
+inline constexpr std::size_t longest_letter = std::size_t{8} << 20;
+
 /// One letter from this host. Letters to one address are numbered, by the sender's ledger. A receiver that has not got the
 /// one that this comes after leaves it: the sender puts both again. The engine keeps all of these and looks at none but
 /// `address`, `key` and `attempt`.
@@ -84,10 +87,11 @@ struct AnswerOutcome {
   std::int64_t epoch = 0;  // with `other`: under which epoch; with `fenced`: the engine's
 };
 
-/// What a host tells of itself. Kept for 15 s.
+inline constexpr std::size_t longest_beat = std::size_t{256} << 10;
+/// What a host tells of itself. Kept for 15 s; what is longer is not heard.
 struct HostBeat {
   std::string host;
-  std::string told;         // JSON, at most 256 KiB; the engine does not look into it
+  std::string told;         // JSON; the engine does not look into it
   long long left_ms = 0;    // until it is forgotten; hosts() only
 };
 
@@ -101,13 +105,15 @@ class Exchange {
                                                                        std::int64_t epoch) = 0;
 
   /// What is new for this host, with `as_leader` for the leader too: what an earlier process of this host was given and
-  /// never acknowledged first, then what others who led left so, each stream in its order. Waits at most so long when
-  /// there is nothing, on a connection of its own.
+  /// never acknowledged first, then what others who led left so, each stream in its order; of each stream at most so
+  /// many. One that is too large to be read, as no honest host writes, has its host and id and nothing else. Waits at
+  /// most so long when there is nothing, on a connection of its own.
   virtual boost::asio::awaitable<Result<std::vector<ArrivedLetter>>> receive(bool as_leader, std::size_t most,
                                                                              std::chrono::milliseconds wait) = 0;
   /// Ends a receive() that waits; it returns nothing. From the same thread.
   virtual void wake() = 0;
-  /// They are committed, or will not be: not to be given again. Trims what is older than 15 minutes.
+  /// They are committed, or will not be: not to be given again; after an error they are. Trims what is older than 15
+  /// minutes.
   virtual boost::asio::awaitable<Status> acknowledge(std::vector<ArrivedLetter> letters) = 0;
 
   /// The lease for 10 s if nobody has it, with an epoch above the engine's and above this one (our ledger's). When

@@ -192,7 +192,7 @@ asio::awaitable<Status> RedisExchange::find_sources(bool as_leader) {
       RedisCommand create{"XGROUP", "CREATE", stream, "g", "0", "MKSTREAM"};
       const auto made = co_await calls_.call(std::move(create), settings_.call_within);
       if (!made && made.error().message.find("BUSYGROUP") == std::string::npos) co_return made.error();
-      sources_[stream] = {address, host, {}, false};
+      sources_[stream] = {address, host};
     }
   co_return Done{};
 }
@@ -202,7 +202,7 @@ asio::awaitable<Result<std::vector<ArrivedLetter>>> RedisExchange::take_up(Sourc
   const std::string stream = keys_.stream(source.address, source.host);
   std::vector<ArrivedLetter> letters;
   const std::string from = source.taken_up.empty() ? "-" : "(" + source.taken_up;
-  RedisCommand ask{"XPENDING", stream, "g", from, "+", std::to_string(std::min<std::size_t>(most, 500))};
+  RedisCommand ask{"XPENDING", stream, "g", from, "+", std::to_string(std::min(most, source.at_once))};
   const auto pending = co_await calls_.call(std::move(ask), settings_.call_within);
   if (!pending) co_return pending.error();
   if (pending->parts.empty()) {
@@ -212,7 +212,16 @@ asio::awaitable<Result<std::vector<ArrivedLetter>>> RedisExchange::take_up(Sourc
   RedisCommand claim{"XCLAIM", stream, "g", settings_.host, "0"};
   for (const RedisReply& one : pending->parts) claim.push_back(one.at(0).text);
   const auto claimed = co_await calls_.call(std::move(claim), settings_.call_within);
-  if (!claimed) co_return claimed.error();
+  if (!claimed) {  // too much for one reply, or for the time that it may take: fewer, at last each by itself
+    const bool alone = pending->parts.size() == 1 && claimed.error().message == RedisReader::too_much;
+    source.at_once = std::max<std::size_t>(pending->parts.size() / 8, 1);
+    if (!alone) co_return claimed.error();
+    letters.emplace_back().address = source.address;  // nobody can read it: it says nothing
+    letters.back().host = source.host;
+    letters.back().id = source.taken_up = pending->parts.front().at(0).text;
+    co_return letters;
+  }
+  source.at_once = std::min(source.at_once * 2, most_taken_up);
   source.taken_up = pending->parts.back().at(0).text;
   for (const RedisReply& entry : claimed->parts)
     if (!entry.is_nothing()) letters.push_back(letter_of(entry, source.address, source.host));
@@ -228,10 +237,7 @@ asio::awaitable<Result<std::vector<ArrivedLetter>>> RedisExchange::wait_for_news
   read.insert(read.end(), sources_.size(), ">");
   const auto reply = co_await reader_.call(std::move(read), wait + settings_.call_within);
   if (reply) co_return letters_in(*reply, sources_);
-  for (auto& [stream, source] : sources_) {  // what was sent to us and did not arrive is pending
-    source.is_new = false;
-    source.taken_up.clear();
-  }
+  give_pending_again();  // what was sent to us and did not arrive
   if (reply.error().code == "exchange.interrupted") co_return none;
   if (reply.error().message.find("NOGROUP") != std::string::npos) {  // the engine was emptied
     sources_.clear();
@@ -283,10 +289,19 @@ asio::awaitable<Status> RedisExchange::acknowledge(std::vector<ArrivedLetter> le
       arguments.insert(arguments.end(), ids.begin() + static_cast<std::ptrdiff_t>(next), end);
       std::vector<std::string> keys{stream};
       const auto settled = co_await calls_.call(scripts::settle(), std::move(keys), std::move(arguments), settings_.call_within);
-      if (!settled) co_return settled.error();
+      if (settled) continue;
+      give_pending_again();  // or nobody would acknowledge them, and nothing behind them would be trimmed
+      co_return settled.error();
     }
   }
   co_return Done{};
+}
+
+void RedisExchange::give_pending_again() {
+  for (auto& [stream, source] : sources_) {
+    source.is_new = false;
+    source.taken_up.clear();
+  }
 }
 
 // --- who leads
@@ -352,7 +367,7 @@ asio::awaitable<Result<std::vector<HostBeat>>> RedisExchange::hosts() {
   if (!names) co_return names.error();
   std::vector<RedisCommand> all;
   for (const std::string& one : *names) {
-    all.push_back({"GET", keys_.host(one)});
+    all.push_back({"GETRANGE", keys_.host(one), "0", std::to_string(longest_beat)});  // one byte more is too long
     all.push_back({"PTTL", keys_.host(one)});
   }
   std::vector<HostBeat> beats;
@@ -362,7 +377,7 @@ asio::awaitable<Result<std::vector<HostBeat>>> RedisExchange::hosts() {
   for (std::size_t i = 0; i < names->size(); ++i) {
     const RedisReply& told = (*replies)[i * 2];
     if (told.kind == RedisReply::Kind::error) co_return error_of(told);
-    if (told.is_nothing()) continue;
+    if (told.text.empty() || told.text.size() > longest_beat) continue;
     beats.push_back({(*names)[i], told.text, std::clamp((*replies)[i * 2 + 1].as_number(), 0LL, beat_kept.count() * 1LL)});
   }
   co_return beats;

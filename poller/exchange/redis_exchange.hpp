@@ -47,17 +47,20 @@ class RedisExchange final : public Exchange {
   [[nodiscard]] std::string name() const override { return settings_.address.shown(); }
 
  private:
+  static constexpr std::size_t most_taken_up = 500;
   /// A stream that we read, and how far we are with what was given to us before.
   struct Source {
     std::string address, host;
-    std::string taken_up;  // entries up to this one were given again; empty: none yet
-    bool is_new = false;   // all that was pending was given again
+    std::string taken_up = {};  // entries up to this one were given again; empty: none yet
+    bool is_new = false;        // all that was pending was given again
+    std::size_t at_once = most_taken_up;
   };
 
   boost::asio::awaitable<Result<RedisReply>> lease_call(const RedisScript&, std::vector<std::string> arguments);
   boost::asio::awaitable<Result<std::vector<std::string>>> known_hosts();
   boost::asio::awaitable<Status> find_sources(bool as_leader);
   boost::asio::awaitable<Result<std::vector<ArrivedLetter>>> take_up(Source&, std::size_t most);
+  void give_pending_again();
   boost::asio::awaitable<Result<std::vector<ArrivedLetter>>> wait_for_news(std::size_t most, milliseconds wait);
 
   const Settings settings_;

@@ -121,7 +121,7 @@ void RedisReader::feed(std::string_view bytes) {
 }
 
 Result<std::optional<RedisReply>> RedisReader::next() {
-  const Error fault{"exchange.fault", "what answers there does not speak as Redis does, or answers with too much"};
+  const Error fault{"exchange.fault", too_much};
   if (state_->is_broken || !state_->reader) return fault;
   void* whole = nullptr;
   if (redisReaderGetReply(state_->reader.get(), &whole) != REDIS_OK) {

@@ -36,6 +36,7 @@ class RedisReader {
  public:
   static constexpr std::size_t most_bytes = std::size_t{64} << 20;  // of one reply
   static constexpr std::size_t most_parts = 200'000;
+  static constexpr const char* too_much = "what answers there does not speak as Redis does, or answers with too much";
 
   RedisReader();
   ~RedisReader();

@@ -14,7 +14,6 @@ namespace inbox_poller::poller {
 namespace json = boost::json;
 namespace {
 
-constexpr std::size_t most_in_beat = std::size_t{256} * 1024;
 constexpr std::size_t most_removed_told = 1000;
 constexpr std::size_t longest_id = 200;
 constexpr std::size_t longest_text = 1000;
@@ -90,7 +89,7 @@ std::string beat_text(const HostState& state, const SeenHost& own, json::array m
 
 std::optional<SeenHost> read_beat(const config::HostsSettings& settings, const std::string& host, std::string_view told,
                                   const std::string& lead) {
-  if (told.size() > most_in_beat || !schema::is_valid_name(host)) return std::nullopt;
+  if (told.size() > longest_beat || !schema::is_valid_name(host)) return std::nullopt;
   boost::system::error_code problem;
   const auto parsed = json::parse(told, problem);
   const auto* object = problem ? nullptr : parsed.if_object();

@@ -47,11 +47,16 @@ struct MemoryEngine {
   // Faults
   bool down = false;
   std::set<std::string> cut_off;  // hosts that do not reach it
+  int broken_calls = 0;           // so many fail, with nothing done; no receive
   int lost_puts = 0;              // so many are confirmed and kept nowhere
   int given_twice = 0;            // so many receives give everything twice
   std::function<void()> on_receive = [] {};  // while letters are on their way to their reader
   double fails_before = 0, fails_after = 0;  // share of calls that fail, with nothing or with everything done
   std::mt19937 random{7};
+
+  static std::string mark_of(const std::string& host, const poller::HostLetter& letter) {
+    return host + "\n" + letter.address + "\n" + letter.key.value + "\n" + std::to_string(letter.attempt);
+  }
 
   /// As a restart without its data: what it knew is gone.
   void empty() {
@@ -69,8 +74,7 @@ struct MemoryEngine {
       const auto lost = std::min(most, stream.entries.size());
       for (std::size_t i = stream.entries.size() - lost; i < stream.entries.size(); ++i) {
         const auto& one = stream.entries[i];
-        marks.erase(one.host + "\n" + one.letter.address + "\n" + one.letter.to + "\n" + one.letter.key.value + "\n" +
-                    std::to_string(one.letter.attempt));
+        marks.erase(mark_of(one.host, one.letter));
         stream.pending.erase(one.id);
       }
       stream.entries.resize(stream.entries.size() - lost);
@@ -134,17 +138,23 @@ class MemoryExchange final : public poller::Exchange {
   }
   void wake() override {}
   boost::asio::awaitable<Status> acknowledge(std::vector<poller::ArrivedLetter> letters) override {
-    if (auto wrong = before()) co_return *wrong;
+    if (auto wrong = before()) {
+      seen_.clear();  // what stays pending is given again
+      co_return *wrong;
+    }
     for (const auto& letter : letters)
       for (auto& [key, stream] : engine_.streams)
         if (key.first == letter.address && key.second == letter.host) stream.pending.erase(letter.id);
-    if (auto wrong = after()) co_return *wrong;
+    if (auto wrong = after()) {
+      seen_.clear();
+      co_return *wrong;
+    }
     co_return Done{};
   }
 
   boost::asio::awaitable<Result<poller::HostLease>> elect(std::int64_t at_least) override {
     if (auto wrong = before()) co_return *wrong;
-    if (is_free()) {
+    if (is_free() || engine_.holder == host_) {  // one's own is taken anew
       engine_.epoch = std::max(engine_.epoch, at_least) + 1;
       engine_.holder = host_;
       engine_.until = engine_.now + lasts;
@@ -156,7 +166,9 @@ class MemoryExchange final : public poller::Exchange {
     if (auto wrong = before()) co_return *wrong;
     if (!is_free() && engine_.holder == host_ && engine_.epoch == epoch) engine_.until = engine_.now + lasts;
     if (auto wrong = after()) co_return *wrong;
-    co_return lease();
+    auto now = lease();
+    now.ours = now.ours && engine_.epoch == epoch;
+    co_return now;
   }
   boost::asio::awaitable<Status> resign(std::int64_t epoch) override {
     if (auto wrong = before()) co_return *wrong;
@@ -208,7 +220,8 @@ class MemoryExchange final : public poller::Exchange {
     if (auto wrong = before()) co_return *wrong;
     std::vector<poller::HostBeat> hosts;
     for (const auto& [host, told] : engine_.beats)
-      if (told.second > engine_.now) hosts.push_back({host, told.first, (told.second - engine_.now).count()});
+      if (told.second > engine_.now && told.first.size() <= poller::longest_beat)
+        hosts.push_back({host, told.first, (told.second - engine_.now).count()});
     co_return hosts;
   }
   boost::asio::awaitable<Result<std::string>> place() override {
@@ -222,7 +235,7 @@ class MemoryExchange final : public poller::Exchange {
   static constexpr std::chrono::milliseconds lasts{10'000};
 
   [[nodiscard]] bool is_free() const { return engine_.holder.empty() || engine_.until <= engine_.now; }
-  [[nodiscard]] bool is_fenced(std::int64_t epoch) const { return epoch < engine_.epoch || engine_.holder != host_ || is_free(); }
+  [[nodiscard]] bool is_fenced(std::int64_t epoch) const { return epoch != engine_.epoch; }
   [[nodiscard]] poller::HostLease lease() const {
     if (is_free()) return {false, "", engine_.epoch, std::chrono::milliseconds(0)};
     return {engine_.holder == host_, engine_.holder, engine_.epoch, engine_.until - engine_.now};
@@ -233,14 +246,13 @@ class MemoryExchange final : public poller::Exchange {
   }
   std::optional<Error> before() {
     if (engine_.down || engine_.cut_off.contains(host_)) return Error{"exchange.down", "it is not reached"};
+    if (engine_.broken_calls > 0) return --engine_.broken_calls, Error{"exchange.down", "it broke off"};
     return chance(engine_.fails_before);
   }
   std::optional<Error> after() { return chance(engine_.fails_after); }
 
   bool append(const poller::HostLetter& letter) {
-    const auto mark = host_ + "\n" + letter.address + "\n" + letter.to + "\n" + letter.key.value + "\n" +
-                      std::to_string(letter.attempt);
-    if (!engine_.marks.insert(mark).second) return false;
+    if (!engine_.marks.insert(MemoryEngine::mark_of(host_, letter)).second) return false;
     if (engine_.lost_puts > 0) {
       --engine_.lost_puts;
       return true;
