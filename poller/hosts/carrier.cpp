@@ -31,7 +31,7 @@ Status Carrier::restore() {
   return Done{};
 }
 
-asio::awaitable<void> Carrier::run(std::span<const News> boxes) {
+asio::awaitable<void> Carrier::run(std::span<const News> boxes, bool hold_lead) {
   std::vector<std::pair<std::string, std::string>> ours;  // box, its owner
   for (const auto& one : boxes) {
     const auto owner = one.box == schema::inbox_name(state_.context.lead) ? state_.context.lead
@@ -42,7 +42,11 @@ asio::awaitable<void> Carrier::run(std::span<const News> boxes) {
     }
     // Nobody's box: a misspelt name, to be told of as such.
     if (owner != state_.context.lead && state_.context.roster.find(owner) == nullptr) continue;
-    if (one.changed || left_.contains(one.box)) ours.emplace_back(one.box, owner);
+    if (!one.changed && !left_.contains(one.box)) continue;
+    if (owner == state_.context.lead && hold_lead)
+      left_.insert(one.box);
+    else
+      ours.emplace_back(one.box, owner);
   }
   for (auto& [box, owner] : ours) co_await take_out(box, owner);
   look_at_filed();
@@ -124,7 +128,10 @@ Status Carrier::accept_one(const std::string& owner, const Taken& one, EventBatc
   row.key = one.key;
   row.entry = one.bytes;
   row.created_ms = context.clock.wall_ms();
-  const auto decoded = local_.decode(one.bytes);
+  auto decoded = local_.decode(one.bytes);
+  if (decoded && one.bytes.size() > longest_letter)
+    decoded = Error{"limit.letter", "it is larger than what goes between hosts, " +
+                                        std::to_string(longest_letter >> 20) + " MiB"};
   if (!decoded) {  // set aside, with its bytes
     row.state = HostMailState::refused;
     row.type = "bad";
@@ -150,19 +157,28 @@ Status Carrier::accept_one(const std::string& owner, const Taken& one, EventBatc
 }
 
 void Carrier::put_in() {
+  if (changes_ == state_.context.ledger.changes()) return;
+  std::set<std::string> held;  // members: nothing overtakes what could not be put there, and nobody else waits for it
+  while (put_some_in(held)) {
+  }
+}
+
+bool Carrier::put_some_in(std::set<std::string>& held) {
   auto& context = state_.context;
-  if (changes_ == context.ledger.changes()) return;
-  const auto rows = context.ledger.host_mail().to_file(context.name, filed_at_once);
-  if (!rows) return context.telemetry.emit(Event::ledger_fault, {{"team", context.name}, {"reason", rows.error().message}});
-  std::set<std::string> held;  // nothing overtakes what could not be put there
+  const auto held_before = held.size();
+  const auto rows = context.ledger.host_mail().to_file(context.name, filed_at_once, held);
+  if (!rows) {
+    context.telemetry.emit(Event::ledger_fault, {{"team", context.name}, {"reason", rows.error().message}});
+    return false;
+  }
   std::vector<long long> done;
   std::vector<std::pair<long long, std::string>> bad;
   std::vector<std::pair<std::string, Filed>> filed;
   for (const auto& row : *rows) {
     const auto inbox = schema::inbox_name(row.inbox);
-    if (held.contains(inbox)) continue;
+    if (held.contains(row.inbox)) continue;
     if (!state_.may_file(row)) {
-      held.insert(inbox);
+      held.insert(row.inbox);
       continue;
     }
     auto decoded = local_.decode(row.entry);
@@ -174,7 +190,7 @@ void Carrier::put_in() {
     if (decoded->message.timestamp.empty()) decoded->message.timestamp = schema::iso_timestamp(row.created_ms);
     const auto put = local_.post(inbox, decoded->message);
     if (put.put != Put::done && put.put != Put::already) {
-      held.insert(inbox);
+      held.insert(row.inbox);
       continue;
     }
     done.push_back(row.id);
@@ -188,10 +204,12 @@ void Carrier::put_in() {
       if (auto set = context.ledger.host_mail().set(context.name, {id}, HostMailState::refused, now, why); !set) return set;
     return Done{};
   });
-  if (!recorded) return;  // looked for, and found, at the next poll
+  if (!recorded) return false;  // looked for, and found, at the next poll
   for (auto& [inbox, one] : filed) filed_[inbox].push_back(std::move(one));
   if (!done.empty() || !bad.empty()) state_.work.raise();
-  if (held.empty() && rows->size() < filed_at_once) changes_ = context.ledger.changes();
+  const bool all = rows->size() < filed_at_once;
+  if (held.empty() && all) changes_ = context.ledger.changes();
+  return !all && held.size() > held_before;
 }
 
 void Carrier::look_at_filed() {

@@ -19,8 +19,8 @@ class Carrier {
 
   /// Follows what an earlier process put into boxes.
   Status restore();
-  /// Carries what can be carried now. `boxes`: all that there are on this host.
-  boost::asio::awaitable<void> run(std::span<const News> boxes);
+  /// Carries what can be carried now. `boxes`: all that there are on this host; `hold_lead`: the lead's stays as it is.
+  boost::asio::awaitable<void> run(std::span<const News> boxes, bool hold_lead);
 
  private:
   struct Filed {
@@ -32,6 +32,8 @@ class Carrier {
   Result<std::vector<Disposal>> accept(const std::string& box, const std::string& owner, const std::vector<Taken>&);
   Status accept_one(const std::string& owner, const Taken&, EventBatch&);
   void put_in();
+  /// Whether there is more, behind what is held now.
+  bool put_some_in(std::set<std::string>& held);
   void look_at_filed();
   [[nodiscard]] schema::MessageKey key_in_box(const std::string& inbox, const schema::Message&) const;
 

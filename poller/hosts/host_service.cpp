@@ -131,6 +131,11 @@ asio::awaitable<bool> HostService::begin_to_lead(std::int64_t epoch) {
   co_return note_epoch(epoch).ok();
 }
 
+bool HostService::letters_to_lead_wait() const {
+  const auto waiting = state_.context.ledger.host_mail().queued(state_.context.name, HostWay::out, lead_address);
+  return !waiting || *waiting > 0;
+}
+
 Status HostService::hand_over(const MessageRow& message) {
   auto& context = state_.context;
   HostMailRow row;

@@ -29,8 +29,10 @@ class HostService {
   Mailbox& mailbox() { return mailbox_; }
   Members& members() { return members_; }
   std::vector<std::string> lead_boxes() { return mailbox_.lead_boxes(); }
-  /// Mail between this host's boxes and the ledger; behind the poll's news().
-  boost::asio::awaitable<void> carry() { return carrier_.run(mailbox_.here()); }
+  /// Mail between this host's boxes and the ledger; behind the poll's news(). What is for the lead stays, with `hold_lead`.
+  boost::asio::awaitable<void> carry(bool hold_lead) { return carrier_.run(mailbox_.here(), hold_lead); }
+  /// Letters of this host to whoever leads are not in his ledger yet.
+  [[nodiscard]] bool letters_to_lead_wait() const;
 
   /// What we are in the team, as far as hosts are concerned.
   [[nodiscard]] handlers::Standing standing() const;

@@ -271,20 +271,27 @@ asio::awaitable<bool> Relay::tell(std::string host) {
 
 asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
   auto& context = state_.context;
-  const auto queued = context.ledger.host_mail().queued(context.name, HostWay::in);
+  auto& table = context.ledger.host_mail();
+  const auto most = static_cast<long long>(state_.settings.queued);
+  const auto queued = table.queued(context.name, HostWay::in);
   if (!queued) co_return ledger_failed(queued.error());
-  if (*queued >= static_cast<long long>(state_.settings.queued)) {
-    co_await pause(wait);
-    co_return true;  // it waits in the engine, and in its sender's ledger
-  }
   auto letters = co_await exchange_.receive(state_.leading(), received_at_once, wait);
   if (!letters) co_return failed(letters.error());
   if (letters->empty()) co_return true;
   EventBatch events;
   last_numbers_.clear();
   const auto recorded = context.ledger.transaction([&]() -> Status {
-    for (const auto& letter : *letters)
+    std::map<std::string, bool> has_room;  // by host
+    for (const auto& letter : *letters) {
+      if (*queued >= most && !has_room.contains(letter.host)) {
+        const auto of_host = table.queued(context.name, HostWay::in, letter.host);
+        if (!of_host) return of_host.error();
+        has_room[letter.host] = *of_host < most;
+      }
+      // It waits in its sender's ledger, and is put again. No other host waits for that, nor does a receipt.
+      if (*queued >= most && !has_room[letter.host] && !letter.to.empty()) continue;
       if (auto taken = take(letter, events); !taken) return taken;
+    }
     return events.write_history(context.ledger, context.clock.wall_ms());
   });
   if (!recorded) co_return ledger_failed(recorded.error());
@@ -342,8 +349,9 @@ Status Relay::take_receipt(const ArrivedLetter& letter, EventBatch& events) {
     word.problem = "host " + letter.host + " refused it: " + text_in((*pair)[1]);
     const auto ours = table.like(key, 8);
     if (!ours) return ours.error();
-    const bool is_news = std::ranges::any_of(*ours, [](const HostMailRow& row) {
-      return row.way == HostWay::out && row.state != HostMailState::refused;
+    const bool is_news = std::ranges::any_of(*ours, [&](const HostMailRow& row) {
+      return row.team == team && row.way == HostWay::out && row.key.value == key && row.state != HostMailState::refused &&
+             row.state != HostMailState::read && (row.host == word.stream || (word.leads && row.host == lead_address));
     });
     if (auto heard = table.heard(team, word, {key}, now); !heard) return heard;
     if (is_news)
@@ -396,13 +404,14 @@ Result<std::optional<handlers::Refused>> Relay::examine(const ArrivedLetter& let
   return Refusal(handlers::Refused{"answer.second", "another answer to " + row.request_id + " came before, and is final"});
 }
 
-Status Relay::take_up(const schema::MessageKey& key, const std::optional<HostMailRow>& known) {
+Status Relay::take_up(const HostMailRow& letter) {
   auto& ledger = state_.context.ledger;
-  if (auto queued = ledger.deliveries().take_up(key); !queued) return queued;
-  if (!known || known->attempts == 0) return Done{};
-  const auto met = ledger.messages().known(key);
+  if (!letter.lead || letter.state == HostMailState::refused) return Done{};
+  if (auto queued = ledger.deliveries().take_up(letter.key, letter.sender); !queued) return queued;
+  if (letter.attempts == 0) return Done{};
+  const auto met = ledger.messages().known(letter.key);
   if (!met) return met.error();
-  return ledger.host_mail().take_up(known->id, *met ? HostMailState::there : HostMailState::waiting,
+  return ledger.host_mail().take_up(letter.id, *met ? HostMailState::there : HostMailState::waiting,
                                     state_.context.clock.wall_ms());
 }
 
@@ -428,8 +437,7 @@ Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
     const auto known = table.find(team, HostWay::in, row.host, row.inbox, row.key);
     if (!known) return known.error();
     if (!*known) return false;
-    if (row.lead)
-      if (auto taken = take_up(letter.key, *known); !taken) return taken.error();
+    if (auto taken = take_up(**known); !taken) return taken.error();
     const auto told = table.tell_again(team, {(*known)->id});  // nothing was heard of us
     return told ? Result<bool>(true) : Result<bool>(told.error());
   };
@@ -439,8 +447,6 @@ Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
     if (*known) return Done{};
   }
   if (letter.after > last->second) return Done{};  // what stood before it is lost, or not here yet: its sender puts both again
-  if (row.lead)
-    if (auto taken = take_up(letter.key, std::nullopt); !taken) return taken;
   auto refused = examine(letter, row);
   if (!refused) return refused.error();
   Fields fields{{"team", team},         {"inbox", row.inbox},           {"from", row.sender},
@@ -452,8 +458,10 @@ Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
     fields.emplace_back("code", (*refused)->code);
     fields.emplace_back("reason", (*refused)->reason);
   }
-  if (!*refused)
+  if (!*refused) {
+    if (auto taken = take_up(row); !taken) return taken;
     if (auto settled = settle_ask(state_, row); !settled) return settled;
+  }
   const auto added = table.add(row);
   if (!added) return added.error();
   if (!*added) {

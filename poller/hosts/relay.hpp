@@ -46,7 +46,7 @@ class Relay {
   Status take_receipt(const ArrivedLetter&, EventBatch&);
   Status keep(const ArrivedLetter&, EventBatch&);
   /// One for the lead came, perhaps again: what was handed over is ours again.
-  Status take_up(const schema::MessageKey&, const std::optional<HostMailRow>& known);
+  Status take_up(const HostMailRow& letter);
   Result<bool> decided_here(const HostMailRow&) const;
   /// Why it is refused; what it says is filled in on the way.
   Result<std::optional<handlers::Refused>> examine(const ArrivedLetter&, HostMailRow&) const;

@@ -149,13 +149,13 @@ Status DeliveryTable::hand_over(const std::vector<long long>& ids, EpochMs now) 
       json_list(ids), now);
 }
 
-Status DeliveryTable::take_up(const schema::MessageKey& key) {
+Status DeliveryTable::take_up(const schema::MessageKey& key, std::string_view sender) {
   const auto bytes = key_bytes(key.value);
   if (!bytes) return Done{};
   return database_.run(
       "UPDATE deliveries SET state = 'queued', delivered_ms = 0, sink = '' WHERE message IN (SELECT id FROM messages "
-      "WHERE key = ?1) AND +state = 'expired' AND sink = '@leader'",
-      Blob{*bytes});
+      "WHERE key = ?1 AND sender = ?2) AND +state = 'expired' AND sink = '@leader'",
+      Blob{*bytes}, sender);
 }
 
 Status DeliveryTable::take_over(const schema::MessageKey& key) {

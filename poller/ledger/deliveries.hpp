@@ -42,8 +42,8 @@ class DeliveryTable {
   Status unoffer(const std::vector<long long>& ids);
   /// Given up here, because the host that leads gets it from where it was written: what is queued becomes expired.
   Status hand_over(const std::vector<long long>& ids, EpochMs now);
-  /// One that was handed over and not settled there: queued again.
-  Status take_up(const schema::MessageKey&);
+  /// One of this sender that was handed over and not settled there: queued again.
+  Status take_up(const schema::MessageKey&, std::string_view sender);
   /// A chat message that was left to another lead becomes ours: queued.
   Status take_over(const schema::MessageKey&);
   /// Everything offered, of all teams: used at start.

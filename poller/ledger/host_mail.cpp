@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "poller/ledger/tables.hpp"
+#include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller {
 namespace {
@@ -167,7 +168,7 @@ Status HostMailTable::set(std::string_view team, const std::vector<long long>& i
                           std::string_view problem) {
   return database_.run(
       "UPDATE host_mail SET state = ?2, state_ms = ?3, problem = ?4 WHERE team = ?1 AND id IN (SELECT value FROM "
-      "json_each(?5))",
+      "json_each(?5)) AND (?2 <> 'put' OR state = 'waiting')",
       team, to_string(state), now, problem, json_list(ids));
 }
 
@@ -236,11 +237,14 @@ Result<long long> HostMailTable::last_number(std::string_view team, std::string_
       for_lead ? 1 : 0);
 }
 
-Result<std::vector<HostMailRow>> HostMailTable::to_file(std::string_view team, int limit) {
+Result<std::vector<HostMailRow>> HostMailTable::to_file(std::string_view team, int limit,
+                                                          const std::set<std::string>& without) {
   static const std::string sql = where(
       "id IN (SELECT id FROM host_mail WHERE team = ?1 AND way = 'in' AND state = 'waiting' AND state IN ('waiting', 'put', "
-      "'there') AND NOT lead ORDER BY id LIMIT ?2) ORDER BY id");
-  return rows(database_, sql, team, limit);
+      "'there') AND NOT lead AND inbox NOT IN (SELECT value FROM json_each(?2)) ORDER BY id LIMIT ?3) ORDER BY id");
+  std::string names;
+  for (const auto& name : without) names += (names.empty() ? "" : ",") + schema::quote(name);
+  return rows(database_, sql, team, '[' + names + ']', limit);
 }
 
 Result<std::vector<HostMailRow>> HostMailTable::filed(std::string_view team) {
@@ -335,11 +339,11 @@ Result<std::vector<HostMailCount>> HostMailTable::counts(std::string_view team) 
       database_);
 }
 
-Result<long long> HostMailTable::queued(std::string_view team, HostWay way) {
+Result<long long> HostMailTable::queued(std::string_view team, HostWay way, std::string_view host) {
   return database_.value<long long>(
       "SELECT count(*) FROM host_mail WHERE team = ?1 AND way = ?2 AND state IN ('waiting', 'put') AND state IN "
-      "('waiting', 'put', 'there')",
-      team, to_string(way));
+      "('waiting', 'put', 'there') AND (?3 = '' OR host = ?3)",
+      team, to_string(way), host);
 }
 
 Result<HostPlaceRow> HostMailTable::place(std::string_view team) {

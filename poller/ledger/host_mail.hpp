@@ -3,6 +3,8 @@
 // hosts is served: a ledger without them is whole, and programs that know nothing of hosts pass them over.
 #pragma once
 
+#include <set>
+
 #include "poller/ledger/messages.hpp"
 
 namespace inbox_poller::poller {
@@ -89,7 +91,7 @@ class HostMailTable {
   /// For `trace`: whose key begins so; about this ask. Nothing where no team has hosts.
   Result<std::vector<HostMailRow>> like(std::string_view prefix, int limit);
   Result<std::vector<HostMailRow>> of_request(std::string_view request_id, int limit);
-  /// Of these rows.
+  /// Of these rows. What its receiver was faster to speak of than the engine was to confirm is not `put` any more.
   Status set(std::string_view team, const std::vector<long long>& ids, HostMailState, EpochMs now,
              std::string_view problem = {});
 
@@ -112,7 +114,8 @@ class HostMailTable {
   // --- in ---
   /// The number of the last one that came from this host; 0: none did.
   Result<long long> last_number(std::string_view team, std::string_view host, bool for_lead);
-  Result<std::vector<HostMailRow>> to_file(std::string_view team, int limit);
+  /// Not those for these inboxes.
+  Result<std::vector<HostMailRow>> to_file(std::string_view team, int limit, const std::set<std::string>& without = {});
   Result<std::vector<HostMailRow>> filed(std::string_view team);
   Result<std::vector<HostMailRow>> for_lead(std::string_view team, std::string_view host, long long behind, int limit);
   Result<std::vector<std::string>> hosts_with_mail_for_lead(std::string_view team);
@@ -134,8 +137,8 @@ class HostMailTable {
   Status tell_all_again(std::string_view team);
 
   Result<std::vector<HostMailCount>> counts(std::string_view team);
-  /// How many rows of this way are under way: not there, and not refused.
-  Result<long long> queued(std::string_view team, HostWay);
+  /// How many rows of this way are under way: not there, and not refused. With a host, of it alone.
+  Result<long long> queued(std::string_view team, HostWay, std::string_view host = {});
   Result<HostPlaceRow> place(std::string_view team);
   Status set_place(const HostPlaceRow&);
   Result<std::vector<HostRemovedRow>> removed(std::string_view team);

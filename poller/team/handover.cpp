@@ -57,6 +57,13 @@ void Handover::settle() {
   epoch_ = state.epoch;
 }
 
+bool Handover::owes_chat() const {
+  const auto queued = context_.ledger.deliveries().queued_count(context_.name);
+  if (context_.standing.stance != handlers::Stance::standby || (queued && *queued == 0)) return false;
+  const auto rows = context_.ledger.deliveries().queued_before(context_.name, context_.clock.wall_ms(), most_handed_over);
+  return !rows || std::ranges::any_of(*rows, [this](const MessageRow& row) { return is_ours(row.sender); });
+}
+
 Status Handover::hand_over() {
   return context_.commit([&](EventBatch& events) -> Status {
     if (auto given = context_.ledger.host_mail().hand_over(context_.name); !given) return given;

@@ -14,6 +14,8 @@ class Handover {
 
   /// To be called at each poll; does something while another host leads.
   void settle();
+  /// Chat of this host's workers waits here to be handed over: what they write now would overtake it.
+  [[nodiscard]] bool owes_chat() const;
 
  private:
   Status hand_over();

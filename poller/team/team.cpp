@@ -109,10 +109,14 @@ asio::awaitable<Team::Polled> Team::poll() {
     handover_->settle();
     co_await host_ends_->settle();
   }
-  if (hosts_ && boxes && context_.may(Right::carry)) co_await hosts_->carry();
+  if (hosts_ && boxes && context_.may(Right::carry)) co_await hosts_->carry(handover_->owes_chat());
   if (context_.may(Right::read_inbox)) {
-    co_await look_at_lead(boxes);
     co_await look_at_letters();
+    // What was taken out of the box while another host led comes back as letters, and goes first.
+    if (hosts_ && hosts_->letters_to_lead_wait())
+      must_read_ = true;
+    else
+      co_await look_at_lead(boxes);
   }
   if (boxes) co_await look_at_workers(*boxes);  // otherwise the lead's inbox tells why
   asks_.settle();

@@ -20,6 +20,14 @@ std::vector<std::string> told(HostWorld& world) {
   return texts;
 }
 
+/// What a host with this password could write, whatever its program does.
+void forge(HostsWorld& world, const std::string& host, const HostLetter& letter) {
+  test::MemoryExchange exchange(world.engine, host);
+  const auto put = test::run_awaitable(exchange.put({letter}, 0));
+  REQUIRE(put);
+  REQUIRE(put->front().what == PutOutcome::What::appended);
+}
+
 }  // namespace
 
 TEST_CASE("an ask on a satellite is judged by the leader, and its answer stands in the satellite's file") {
@@ -261,6 +269,21 @@ TEST_CASE("while the engine is away mail waits here, told in words, and goes in 
   CHECK(world.h2.logged("hosts.recovered"));
 }
 
+TEST_CASE("what is too large to go between hosts is set aside with its bytes, and what follows it goes") {
+  HostsWorld world;
+  world.go_on(2);
+  const std::string large(longest_letter, 'x');
+  world.h2.add("team-lead", World::entry("w3", large, 1));
+  world.h2.add("team-lead", World::entry("w3", "small", 2));
+  world.go_on();
+  CHECK(told(world.h1) == std::vector<std::string>{"small"});
+  CHECK(world.h2.log().find("larger than what goes between hosts") != std::string::npos);
+  CHECK(world.h2.all_read());
+  const auto kept = world.h2.ledger->host_mail().waiting("t", "lead", true, 9);
+  REQUIRE(kept);
+  CHECK(kept->empty());
+}
+
 TEST_CASE("at its bound mail for others stays in its inbox, and goes when there is room") {
   HostsWorld world;
   world.h2.config.hosts.queued = 100;
@@ -278,6 +301,85 @@ TEST_CASE("at its bound mail for others stays in its inbox, and goes when there 
   world.go_on(8);
   CHECK(told(world.h1).size() == 100);
   CHECK(told(world.h1).size() == 20);
+}
+
+TEST_CASE("a host that fills the lead's room keeps no other host's asks waiting") {
+  HostsWorld world;
+  HostWorld h3{world.engine, "h3", {"w5"}};
+  world.all = {&world.h1, &world.h2, &h3};
+  world.h1.config.hosts.queued = 100;
+  world.h1.config.limits.queued_chat = 120;
+  world.h1.again();
+  world.go_on(2);
+  std::vector<std::string> flood;
+  for (int i = 0; i < 300; ++i) flood.push_back(World::entry("w5", "m" + std::to_string(i), i));
+  h3.write_lead(flood);
+  world.go_on(4);
+  REQUIRE(*world.h1.ledger->host_mail().queued("t", HostWay::in) >= 100);
+  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
+  world.go_on(4);
+  CHECK(world.h2.inbox("w3").size() == 1);
+  std::vector<std::string> got;
+  for (int i = 0; i < 80 && got.size() < 300; ++i) {
+    const auto some = told(world.h1);
+    got.insert(got.end(), some.begin(), some.end());
+    world.advance(10s);
+    world.go_on(2);
+  }
+  std::vector<std::string> wanted;
+  for (int i = 0; i < 300; ++i) wanted.push_back("m" + std::to_string(i));
+  CHECK(got == wanted);
+}
+
+TEST_CASE("mail for a worker whose box is held keeps nobody else's waiting") {
+  HostsWorld world;
+  world.go_on(2);
+  world.h2.hold("w3");
+  std::vector<std::string> many;
+  for (int i = 0; i < 600; ++i) many.push_back(World::entry("w2", "m" + std::to_string(i), i));
+  world.h1.write("w3", many);
+  world.go_on(4);
+  world.h1.add("w4", World::entry("w2", "for w4", 1));
+  world.go_on(4);
+  CHECK(world.h2.texts("w4") == std::vector<std::string>{"for w4"});
+  world.h2.hold("w3", false);
+  world.go_on(4);
+  CHECK(world.h2.texts("w3").size() == 600);
+}
+
+TEST_CASE("what the receiver said of a letter before the engine confirmed it is not taken back by that") {
+  HostsWorld world;
+  auto& table = world.h1.ledger->host_mail();
+  HostMailRow row;
+  row.team = "t";
+  row.host = "@h2";
+  row.inbox = "w3";
+  row.key = schema::make_message_key({"t", "w3"}, "w2", "", "x", 0);
+  REQUIRE(*table.add(row));
+  const auto id = table.waiting("t", "@h2", false, 1)->front().id;
+  REQUIRE(table.heard("t", {"@h2", false, HostMailState::read, {}}, {row.key.value}, 5));
+  REQUIRE(table.set("t", {id}, HostMailState::put, 6));
+  CHECK((*table.sent("t", "w3", row.key))->state == HostMailState::read);
+}
+
+TEST_CASE("a host that tells it refused what it was never sent is not believed, and nothing is told of it") {
+  HostsWorld world;
+  world.go_on(2);
+  world.engine.down = true;
+  REQUIRE(world.h1.team->send("w5", "for h3 alone", ""));
+  world.go_on(1);
+  const auto waiting = world.h1.ledger->host_mail().waiting("t", "@h3", true, 1);
+  REQUIRE(waiting->size() == 1);
+  world.engine.down = false;
+  world.go_on(2);
+  HostLetter receipt;
+  receipt.address = "@h1";
+  receipt.type = "receipt";
+  receipt.key = schema::make_message_key({"t", "@h1"}, "h2", "", "x", 0);
+  receipt.entry = R"({"refused":[[")" + waiting->front().key.value + R"(","no"]]})";
+  forge(world, "h2", receipt);
+  world.go_on(2);
+  CHECK(world.h1.log().find("host h2 refused it") == std::string::npos);
 }
 
 namespace {
@@ -497,4 +599,68 @@ TEST_CASE("an ask that has its answer is not asked of the next leader, though th
   CHECK(h4.team->asks().open().empty());
   REQUIRE(h4.inbox("w9").size() == 1);
   CHECK(h4.payload("w9", 0).at("subtype").as_string() == "success");
+}
+
+TEST_CASE("a letter under another one's key does not bring that one to the lead again") {
+  Followed world;
+  world.later(20);
+  CHECK(told(world.h4).size() == 2);
+  world.later(20);
+  world.cut_off_h4_until_h1_leads();
+  world.later(20);
+  CHECK(told(world.h1).empty());
+  HostLetter forged;
+  forged.address = lead_address;
+  forged.to = "team-lead";
+  for (const auto& one : *world.h1.ledger->messages().latest({}, 20))
+    if (one.sender == "w2") forged.key = one.key;
+  REQUIRE_FALSE(forged.key.value.empty());
+  for (const char* from : {"w2", "w3"}) {
+    forged.entry = World::entry(from, "in its place", 9);
+    forge(world, "h2", forged);
+    world.later(10);
+    CHECK(told(world.h1).empty());
+    ++forged.attempt;
+  }
+}
+
+TEST_CASE("what a host's workers wrote before it led comes before what they write to it then") {
+  HostsWorld world;
+  HostWorld h4{world.engine, "h4", {"w9"}};
+  world.all = {&world.h1, &h4};
+  world.go_on(3);
+  world.engine.cut_off = {"h1", "h4"};
+  world.advance(11s);
+  world.go_on(2);
+  h4.add("team-lead", World::entry("w9", "first", 1));
+  world.go_on(1);
+  REQUIRE(h4.all_read());  // in its ledger, for whoever leads
+  world.engine.cut_off = {"h1"};
+  world.advance(5s);
+  h4.turn();
+  REQUIRE(h4.team->hosts()->state().leading());
+  h4.add("team-lead", World::entry("w9", "second", 2));
+  h4.poll();
+  world.go_on(4);
+  CHECK(told(h4) == std::vector<std::string>{"first", "second"});
+}
+
+TEST_CASE("chat that a followed leader has queued goes before what the same workers wrote after its lease") {
+  HostsWorld world;
+  HostWorld h4{world.engine, "h4", {"w9"}};
+  world.all = {&world.h1, &h4};
+  world.go_on(3);
+  world.h1.add("team-lead", World::entry("w1", "first", 1));
+  world.go_on(1);
+  world.engine.cut_off = {"h1"};
+  world.advance(11s);
+  world.h1.step();
+  REQUIRE_FALSE(world.h1.team->hosts()->state().leading());
+  world.h1.add("team-lead", World::entry("w1", "second", 2));
+  world.h1.step();
+  world.go_on(4);
+  world.engine.cut_off.clear();
+  world.advance(6s);
+  world.go_on(6);
+  CHECK(told(h4) == std::vector<std::string>{"first", "second"});
 }
