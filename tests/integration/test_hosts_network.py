@@ -1,24 +1,23 @@
 """Three hosts with twelve workers of both client generations, one Redis with a replica over TLS and a network that is slow and loses:
 kills of everybody, a failover that loses the tail, an engine that forgets, partitions. Nothing may be lost, nothing done twice, each ask
-decided once. The network is a proxy (bad_network.py): netem needs a kernel that has it. LONG: fifteen minutes, all blows by chance; else
-five of the eight, once each."""
+decided once. The network is a proxy (bad_network.py): netem needs a kernel that has it. LONG: fifteen minutes or NETWORK_SECONDS, all
+blows by chance; else five of the eight, once each."""
 
 import collections
-import json
 import os
 import random
 import shutil
-import sqlite3
 import subprocess
 import threading
 import time
 import unittest
 
+import hosts_judge
 import team as wire
 from bad_network import BadNetwork
 from case import ProcessTest
 from daemon import Daemon, Missing, alone, team_toml, wait_for
-from engine import Engine, RedisError
+from engine import Engine
 
 LONG = os.environ.get("LONG") == "1"
 MEMBERS = {"h1": ("w1", "w2", "w3", "w4"), "h2": ("w5", "w6", "w7", "w8"), "h4": ("w9", "w10", "w11", "w12")}
@@ -50,7 +49,7 @@ class Host:
         more = HOSTS % (self.network.port, test.engine.folder / "ca.pem", name, test.secrets / ("host-" + name))
         self.daemon = Daemon(os.environ["INBOX_POLLER"], self.folder, team_toml(self.team, team_more='role = "%s"' % role, more=more))
         test.stops.append(lambda: self.daemon.running() and self.daemon.stop())
-        self.got = []  # what the lead was handed here, in order
+        self.world = hosts_judge.HostWorld(self.team, self.daemon.state)
         self.kills = threading.Lock()
 
     def role(self):
@@ -64,10 +63,13 @@ class Host:
             self.daemon.kill()
             self.daemon.start(30)
 
-    def rows(self, sql):
-        ledger = self.daemon.state / "ledger.sqlite3"
-        with sqlite3.connect("file:%s?mode=ro" % ledger, uri=True) as database:
-            return database.execute(sql).fetchall()
+    def end(self):
+        code = self.daemon.stop()
+        self.world.runs.append((code, self.daemon.log_path.read_bytes()))
+
+    def got(self):
+        """Chat that the lead was handed here, in order."""
+        return [m["text"] for m in self.world.received if m["text"].startswith("chat ")]
 
     def lead(self, over):
         """What a person and a session do where the lead is: takes chat, approves what is open. On h4 it denies."""
@@ -76,9 +78,11 @@ class Host:
                 with self.kills:
                     with self.daemon.connect() as control:
                         messages = control.ask("recv", max=1000, even_busy=True).get("messages", [])
-                        if messages:
-                            control.ask("ack", keys=[m["message_key"] for m in messages])
-                            self.got += [m["text"] for m in messages if m["text"].startswith("chat ")]
+                        self.world.received += messages
+                        self.test.received += messages
+                        keys = [m["message_key"] for m in messages]
+                        if keys and control.ask("ack", keys=keys)["ok"]:
+                            self.world.acknowledged += [(key, len(self.world.received)) for key in keys]
                         for ask in control.ask("pending").get("asks", []):
                             control.ask("approve" if self.name == "h1" else "deny", id=ask["request_id"], by="test")
             except (OSError, ValueError, Missing):
@@ -105,7 +109,8 @@ class Network(ProcessTest):
             client("SADD", "ip:{farm}:hosts", *["a%d" % n for n in range(i, i + 500)])
         client.close()
         self.replicas = 0
-        self.wrote = collections.defaultdict(list)  # (host, to): texts, in each writer's order
+        self.wrote = collections.defaultdict(list)  # (writer, to): texts, in each writer's order
+        self.sent, self.received = [], []           # entries of chat for the lead; what leads got, on whichever host
         self.asks = []
 
     def admin(self, engine, *words):
@@ -180,7 +185,7 @@ class Network(ProcessTest):
                 for _ in range(count):
                     text = "chat %s %d" % (member, len(self.wrote[member, "team-lead"]))
                     self.wrote[member, "team-lead"].append(text)
-                    host.team.say(member, text)
+                    self.sent.append(host.team.say(member, text))
             writer = self.random.choice(MEMBERS[name])
             reader = self.random.choice([m for n in MEMBERS if n != name for m in MEMBERS[n]])
             text = "between %s %s %d" % (writer, reader, len(self.wrote[writer, reader]))
@@ -190,8 +195,12 @@ class Network(ProcessTest):
     def ask_some(self):
         for name in self.hosts:
             worker = self.workers[self.random.choice(MEMBERS[name])]
-            command = self.random.choice(["git status", "make deploy"])
-            self.asks.append((worker, worker.ask("permission", tool="Bash", input={"command": command}, patient=True)))
+            command = self.random.choice(["git status", "make deploy", "rm x"])
+            ask = worker.ask("permission", tool="Bash", input={"command": command}, patient=True)
+            self.asks.append((worker, ask))
+            if command != "rm x":  # that is denied by a rule
+                for one in self.hosts.values():
+                    one.world.may_allow.add(ask)
 
     def test_nothing_is_lost_and_no_ask_decided_twice_whatever_becomes_of_them(self):
         began = time.monotonic()
@@ -230,57 +239,54 @@ class Network(ProcessTest):
                 self.ask_some()
         for host in self.hosts.values():
             host.network.delay = host.network.loss = 0
-        self.judge()
+        outcomes = self.await_all()
         over.set()
+        for one in leads:
+            one.join(30)
+        for host in self.hosts.values():
+            host.end()
+        worlds = {name: host.world for name, host in self.hosts.items()}
+        self.assertEqual(hosts_judge.violations(worlds, self.sent, self.received, outcomes), [])
         print("figures: %d s; blows %s; %d asks, %d chat" % (time.monotonic() - began, dict(struck), len(self.asks), sum(map(len, self.wrote.values()))))
 
     # --- what came of it
 
-    def judge(self):
-        to_lead = [text for (_, to), texts in self.wrote.items() if to == "team-lead" for text in texts]
-        got = lambda: [text for name in LEADS for text in self.hosts[name].got]
+    def await_all(self):
+        """Until all has come to where it goes. Whether the worker went on, by the id of its ask."""
+        to_lead = {text for (_, to), texts in self.wrote.items() if to == "team-lead" for text in texts}
+        got = lambda: [text for name in LEADS for text in self.hosts[name].got()]
         try:
-            wait_for("the lead has all chat", lambda: set(got()) >= set(to_lead), 60)
+            wait_for("the lead has all chat", lambda: to_lead <= set(got()), 60)
         except Missing:
-            self.fail("the lead was never handed: %s" % sorted(set(to_lead) - set(got())))
-        twice = [text for text, count in collections.Counter(got()).items() if count > 1]
+            self.fail("the lead was never handed: %s" % sorted(to_lead - set(got())))
         for name in LEADS:  # what one lead had and could not tell may come to the other one, and never to the same again
-            mine = collections.Counter(self.hosts[name].got)
+            mine = collections.Counter(self.hosts[name].got())
             self.assertEqual([t for t, count in mine.items() if count > 1], [], name)
-        print("figures: %d at both leads" % len(twice))
+        print("figures: %d at both leads" % sum(count > 1 for count in collections.Counter(got()).values()))
         for (writer, reader), texts in self.wrote.items():
             if reader == "team-lead":
                 continue
-            host = next(h for n, h in self.hosts.items() if reader in MEMBERS[n])
             worker = self.workers[reader]
             heard = lambda: [e["text"] for e in worker.events("chat") if e["text"].startswith("between %s " % writer)]
-            wait_for("%s has all of %s on %s: %s of %s" % (reader, writer, host.name, heard(), texts), lambda: len(heard()) >= len(texts), 60)
+            wait_for("%s has all of %s: %s of %s" % (reader, writer, heard(), texts), lambda: len(heard()) >= len(texts), 60)
             self.assertEqual(heard(), texts)
+        outcomes = {}
         for worker, ask in self.asks:
             found = wait_for("%s has an answer to %s" % (worker.name, ask), lambda: worker.find(ask, "ran", "refused", "failed"), 60)
             self.assertEqual(len(found), 1, found)
             self.assertNotEqual(found[0]["event"], "failed")
-        self.judge_ledgers()
+            outcomes[ask] = found[0]["event"] == "ran"
+        allowed = next(iter(self.hosts.values())).world.may_allow
+        self.assertEqual([ask for ask, ran in outcomes.items() if ran and ask not in allowed], [])
+        wait_for("what was told to the lead is settled everywhere", self.at_rest, 60, pause=1)
+        return outcomes
 
-    def judge_ledgers(self):
-        """Over all ledgers: who decided what. A decision that is not the worker's was refused, and is recorded as such."""
-        decided = collections.defaultdict(dict)
-        refused = set()  # or never left its host, and is refused if it ever does
-        for name, host in self.hosts.items():
-            for request, state in host.rows("SELECT request_id, state FROM asks WHERE state IN ('approved', 'denied', 'expired')"):
-                decided[request][name] = state
-            never = "SELECT request_id FROM host_mail WHERE final = 1 AND (state = 'refused' OR (way = 'out' AND state = 'waiting'))"
-            refused |= {(name, request) for request, in host.rows(never)}
-        others = 0
-        for worker, ask in self.asks:
-            event = worker.find(ask, "ran", "refused")[0]["event"]
-            wanted = "approved" if event == "ran" else "denied"
-            self.assertIn(wanted, decided[ask].values(), "%s %s: %s" % (worker.name, ask, decided[ask]))
-            for name, state in decided[ask].items():
-                if state != wanted:
-                    others += 1
-                    self.assertTrue(any(request == ask for _, request in refused), "%s: %s on %s, and %s" % (ask, decided[ask], name, event))
-        print("figures: %d decisions came second and were not taken" % others)
+    def at_rest(self):
+        for host in self.hosts.values():
+            host.world.read_ledger()
+        waits = [row for host in self.hosts.values() for row in host.world.rows["messages"] if row["delivery"] in ("queued", "offered")]
+        owed = [row for host in self.hosts.values() for row in host.world.rows["outbox"] if row["state"] == "pending"]
+        return not waits and not owed
 
 
 if __name__ == "__main__":
