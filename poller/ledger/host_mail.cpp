@@ -282,7 +282,10 @@ Status HostMailTable::settle_of_lead(std::string_view team, EpochMs now) {
       "h.state = 'there' AND h.attempts = 0 AND h.state IN ('waiting', 'put', 'there') AND NOT EXISTS (SELECT 1 FROM messages AS m JOIN "
       "deliveries AS d ON d.message = m.id WHERE m.key = h.key AND d.state IN ('queued', 'offered')) AND NOT EXISTS "
       "(SELECT 1 FROM asks AS a WHERE a.team = h.team AND a.request_id = h.request_id AND h.request_id <> '' AND "
-      "a.state IN ('received', 'pending'))",
+      "a.state IN ('received', 'pending')) AND NOT EXISTS (SELECT 1 FROM host_mail AS r WHERE r.request_id = h.request_id AND "
+      "r.request_id <> '' AND r.team = h.team AND r.way = 'out' AND r.final AND r.inbox = h.sender AND r.state IN ('waiting', "
+      "'put')) AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.team = h.team AND o.request_id = h.request_id AND "
+      "h.request_id <> '' AND o.state = 'pending')",
       team, now);
 }
 

@@ -121,7 +121,8 @@ class HostMailTable {
   Result<std::vector<std::string>> hosts_with_mail_for_lead(std::string_view team);
   /// The answer to this ask of this member that came first, if one did.
   Result<std::optional<HostMailRow>> answer_to(std::string_view team, std::string_view inbox, std::string_view request_id);
-  /// What the lead has settled by now: delivered, decided, refused.
+  /// What the lead has settled by now: delivered, refused, decided with an answer that the asker's host has. An answer
+  /// that did not leave this host is none: the next leader is asked.
   Status settle_of_lead(std::string_view team, EpochMs now);
   /// Another host leads: what the lead has not settled is not ours any more, until it is heard again.
   Status hand_over(std::string_view team);
