@@ -126,11 +126,12 @@ class Exchange {
   /// Who leads; changes nothing. Every host may ask.
   virtual boost::asio::awaitable<Result<HostLease>> leader() = 0;
 
-  /// The first answer to (kind, letter.request) is final: decides and appends it in one step. As leader only.
-  virtual boost::asio::awaitable<Result<AnswerOutcome>> answer(std::string kind, HostLetter letter,
-                                                               std::int64_t epoch) = 0;
+  /// Answers, in their order. The first answer to (letter.type, letter.request) is final: each is decided and appended in
+  /// one step. As leader only; stops as put() does.
+  virtual boost::asio::awaitable<Result<std::vector<AnswerOutcome>>> answer(std::vector<HostLetter> letters,
+                                                                            std::int64_t epoch) = 0;
 
-  /// Which host answered each of these asks (kind as in answer(), id); empty: none that is known. As leader only.
+  /// Which host answered each of these asks (the answer's type, id); empty: none that is known. As leader only.
   virtual boost::asio::awaitable<Result<std::vector<std::string>>> answered(
       std::vector<std::pair<std::string, std::string>> asks) = 0;
 

@@ -124,29 +124,36 @@ asio::awaitable<Result<std::vector<PutOutcome>>> RedisExchange::put(std::vector<
   co_return outcomes;
 }
 
-asio::awaitable<Result<AnswerOutcome>> RedisExchange::answer(std::string kind, HostLetter letter, std::int64_t epoch) {
-  std::vector<std::string> keys{
-      keys_.of("epoch"), keys_.ask(kind, letter.request), keys_.stream(letter.address, settings_.host),
-      keys_.mark(settings_.host, letter.address, marked(letter))};
-  std::vector<std::string> arguments{std::to_string(epoch), settings_.host, letter.entry, text_of(mark_kept), text_of(ask_kept)};
-  add_fields(letter, arguments);
-  const auto reply = co_await calls_.call(scripts::answer(), std::move(keys), std::move(arguments), settings_.call_within);
-  if (!reply) co_return reply.error();
-  AnswerOutcome outcome;
-  switch (reply->at(0).as_number()) {
-    case 1: outcome.what = AnswerOutcome::What::decided; break;
-    case 2: outcome.what = AnswerOutcome::What::was_ours; break;
-    case -1:
-      outcome.what = AnswerOutcome::What::fenced;
-      outcome.epoch = reply->at(1).as_number();
-      break;
-    default:
-      outcome.what = AnswerOutcome::What::other;
-      outcome.entry = reply->at(1).text;
-      outcome.host = reply->at(2).text;
-      outcome.epoch = reply->at(3).as_number();
+asio::awaitable<Result<std::vector<AnswerOutcome>>> RedisExchange::answer(std::vector<HostLetter> letters,
+                                                                          std::int64_t epoch) {
+  std::vector<ScriptCall> flight;
+  for (const HostLetter& letter : letters) {
+    ScriptCall call{{keys_.of("epoch"), keys_.ask(letter.type, letter.request), keys_.stream(letter.address, settings_.host),
+                     keys_.mark(settings_.host, letter.address, marked(letter))},
+                    {std::to_string(epoch), settings_.host, letter.entry, text_of(mark_kept), text_of(ask_kept)}};
+    add_fields(letter, call.arguments);
+    flight.push_back(std::move(call));
   }
-  co_return outcome;
+  const auto replies = co_await calls_.call_all(scripts::answer(), std::move(flight), settings_.call_within);
+  if (!replies) co_return replies.error();
+  std::vector<AnswerOutcome> outcomes;
+  for (const RedisReply& reply : *replies) {
+    auto& outcome = outcomes.emplace_back();
+    switch (reply.at(0).as_number()) {
+      case 1: outcome.what = AnswerOutcome::What::decided; break;
+      case 2: outcome.what = AnswerOutcome::What::was_ours; break;
+      case -1:  // and all behind it
+        outcome.what = AnswerOutcome::What::fenced;
+        outcome.epoch = reply.at(1).as_number();
+        co_return outcomes;
+      default:
+        outcome.what = AnswerOutcome::What::other;
+        outcome.entry = reply.at(1).text;
+        outcome.host = reply.at(2).text;
+        outcome.epoch = reply.at(3).as_number();
+    }
+  }
+  co_return outcomes;
 }
 
 asio::awaitable<Result<std::vector<std::string>>> RedisExchange::answered(

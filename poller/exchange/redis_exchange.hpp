@@ -37,7 +37,8 @@ class RedisExchange final : public Exchange {
   boost::asio::awaitable<Result<HostLease>> renew(std::int64_t epoch) override;
   boost::asio::awaitable<Status> resign(std::int64_t epoch) override;
   boost::asio::awaitable<Result<HostLease>> leader() override;
-  boost::asio::awaitable<Result<AnswerOutcome>> answer(std::string kind, HostLetter letter, std::int64_t epoch) override;
+  boost::asio::awaitable<Result<std::vector<AnswerOutcome>>> answer(std::vector<HostLetter> letters,
+                                                                    std::int64_t epoch) override;
   boost::asio::awaitable<Result<std::vector<std::string>>> answered(
       std::vector<std::pair<std::string, std::string>> asks) override;
   boost::asio::awaitable<Status> beat(HostBeat) override;

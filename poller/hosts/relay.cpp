@@ -145,54 +145,51 @@ asio::awaitable<bool> Relay::send_stream(std::string stream) {
     if (!rows) co_return ledger_failed(rows.error());
     if (rows->empty()) co_return true;
     // In their order: a run of one sort at a time.
-    const auto& first = rows->front();
-    if (first.lead && first.final) {
-      if (!co_await answer(first)) co_return false;
-      continue;
-    }
-    const bool as_lead = first.lead;
-    const auto end = std::ranges::find_if(
-        *rows, [&](const HostMailRow& row) { return row.lead != as_lead || (row.lead && row.final); });
+    const bool as_lead = rows->front().lead, answers = as_lead && rows->front().final;
+    const auto end = std::ranges::find_if(*rows, [&](const HostMailRow& row) {
+      return row.lead != as_lead || (row.lead && row.final) != answers;
+    });
     rows->erase(end, rows->end());
-    if (!co_await put(*std::move(rows))) co_return false;
+    if (as_lead && !state_.leading()) co_return true;
+    auto going = answers ? answer(*std::move(rows)) : put(*std::move(rows));
+    if (!co_await std::move(going)) co_return false;
   }
 }
 
-HostLetter Relay::letter_of(const HostMailRow& row, long long after) const {
-  HostLetter letter;
-  letter.address = row.host;
-  letter.to = row.inbox;
-  letter.from = row.sender;
-  letter.type = row.type;
-  letter.request = row.request_id;
-  letter.entry = row.entry;
-  letter.key = row.key;
-  letter.number = row.number;
-  letter.after = after;
-  letter.at_ms = row.created_ms;
-  letter.attempt = row.attempts;
-  return letter;
+Result<std::vector<HostLetter>> Relay::letters_of(const std::vector<HostMailRow>& rows) const {
+  auto after = state_.context.ledger.host_mail().after(state_.context.name, rows.front().host, rows.front().number);
+  if (!after) return after.error();
+  std::vector<HostLetter> letters;
+  for (const auto& row : rows) {
+    auto& letter = letters.emplace_back();
+    letter.address = row.host;
+    letter.to = row.inbox;
+    letter.from = row.sender;
+    letter.type = row.type;
+    letter.request = row.request_id;
+    letter.entry = row.entry;
+    letter.key = row.key;
+    letter.number = row.number;
+    letter.after = *after;
+    letter.at_ms = row.created_ms;
+    letter.attempt = row.attempts;
+    after = row.number;
+  }
+  return letters;
 }
 
 asio::awaitable<bool> Relay::put(std::vector<HostMailRow> rows) {
   auto& table = state_.context.ledger.host_mail();
-  const auto& team = state_.context.name;
-  auto after = table.after(team, rows.front().host, rows.front().number);
-  if (!after) co_return ledger_failed(after.error());
-  std::vector<HostLetter> letters;
-  for (const auto& row : rows) {
-    letters.push_back(letter_of(row, *after));
-    after = row.number;
-  }
+  auto letters = letters_of(rows);
+  if (!letters) co_return ledger_failed(letters.error());
   const auto epoch = rows.front().lead ? state_.lease.epoch : 0;
-  if (rows.front().lead && !state_.leading()) co_return true;
-  const auto outcomes = co_await exchange_.put(std::move(letters), epoch);
+  const auto outcomes = co_await exchange_.put(*std::move(letters), epoch);
   state_.went.raise();
   if (!outcomes) co_return failed(outcomes.error());
   std::size_t done = 0;
   while (done < outcomes->size() && done < rows.size() && (*outcomes)[done].what != PutOutcome::What::fenced) ++done;
   const auto recorded = state_.context.ledger.transaction([&] {
-    return table.set(team, ids_of(rows, done), HostMailState::put, state_.context.clock.wall_ms());
+    return table.set(state_.context.name, ids_of(rows, done), HostMailState::put, state_.context.clock.wall_ms());
   });
   if (!recorded) co_return ledger_failed(recorded.error());
   if (done == rows.size()) co_return true;
@@ -200,33 +197,43 @@ asio::awaitable<bool> Relay::put(std::vector<HostMailRow> rows) {
   co_return false;
 }
 
-asio::awaitable<bool> Relay::answer(HostMailRow row) {
+asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
+  using What = AnswerOutcome::What;
   auto& table = state_.context.ledger.host_mail();
   const auto& team = state_.context.name;
-  if (!state_.leading()) co_return true;
-  const auto after = table.after(team, row.host, row.number);
-  if (!after) co_return ledger_failed(after.error());
-  const auto outcome = co_await exchange_.answer(row.type, letter_of(row, *after), state_.lease.epoch);
-  if (!outcome) co_return failed(outcome.error());
-  if (outcome->what == AnswerOutcome::What::fenced) {
-    state_.fenced(outcome->epoch);
-    co_return false;
-  }
-  const bool other = outcome->what == AnswerOutcome::What::other;
-  const std::string why = "host " + outcome->host + " had answered before, as leader " + std::to_string(outcome->epoch);
-  const auto recorded = state_.context.ledger.transaction([&] {
-    return table.set(team, {row.id}, other ? HostMailState::refused : HostMailState::put, state_.context.clock.wall_ms(),
-                     other ? why : "");
+  auto letters = letters_of(rows);
+  if (!letters) co_return ledger_failed(letters.error());
+  const auto outcomes = co_await exchange_.answer(*std::move(letters), state_.lease.epoch);
+  if (!outcomes) co_return failed(outcomes.error());
+  std::size_t done = 0;
+  std::vector<long long> put;
+  EventBatch refused;
+  const auto recorded = state_.context.ledger.transaction([&]() -> Status {
+    const auto now = state_.context.clock.wall_ms();
+    for (; done < outcomes->size() && done < rows.size() && (*outcomes)[done].what != What::fenced; ++done) {
+      const auto& row = rows[done];
+      const auto& outcome = (*outcomes)[done];
+      if (outcome.what != What::other) {
+        put.push_back(row.id);
+        continue;
+      }
+      // What was put behind it comes behind a letter that nobody has: it is left there, and put again.
+      const auto why = "host " + outcome.host + " had answered before, as leader " + std::to_string(outcome.epoch);
+      if (auto set = table.set(team, {row.id}, HostMailState::refused, now, why); !set) return set;
+      refused.add(Event::letter_refused, {{"team", team},
+                                          {"inbox", row.inbox},
+                                          {"type", row.type},
+                                          {"request_id", row.request_id},
+                                          {"message_key", row.key.value},
+                                          {"reason", why}});
+    }
+    return table.set(team, put, HostMailState::put, now);
   });
   if (!recorded) co_return ledger_failed(recorded.error());
-  if (other)
-    state_.context.telemetry.emit(Event::letter_refused, {{"team", team},
-                                                          {"inbox", row.inbox},
-                                                          {"type", row.type},
-                                                          {"request_id", row.request_id},
-                                                          {"message_key", row.key.value},
-                                                          {"reason", why}});
-  co_return true;
+  refused.log(state_.context.telemetry);
+  if (done == rows.size()) co_return true;
+  if (done < outcomes->size()) state_.fenced((*outcomes)[done].epoch);
+  co_return false;
 }
 
 asio::awaitable<bool> Relay::tell(std::string host) {

@@ -35,9 +35,10 @@ class Relay {
  private:
   boost::asio::awaitable<bool> send_stream(std::string stream);
   boost::asio::awaitable<bool> put(std::vector<HostMailRow> rows);
-  boost::asio::awaitable<bool> answer(HostMailRow row);
+  boost::asio::awaitable<bool> answer(std::vector<HostMailRow> rows);
   boost::asio::awaitable<bool> tell(std::string host);
-  HostLetter letter_of(const HostMailRow&, long long after) const;
+  /// Each behind the one before it.
+  Result<std::vector<HostLetter>> letters_of(const std::vector<HostMailRow>&) const;
   bool failed(const Error&);
   bool ledger_failed(const Error&);
   /// Not when the lease ended while it was on its way: then it is neither kept nor refused.

@@ -180,24 +180,27 @@ class MemoryExchange final : public poller::Exchange {
     co_return lease();
   }
 
-  boost::asio::awaitable<Result<poller::AnswerOutcome>> answer(std::string kind, poller::HostLetter letter,
-                                                               std::int64_t epoch) override {
+  boost::asio::awaitable<Result<std::vector<poller::AnswerOutcome>>> answer(std::vector<poller::HostLetter> letters,
+                                                                            std::int64_t epoch) override {
     using What = poller::AnswerOutcome::What;
     if (auto wrong = before()) co_return *wrong;
-    poller::AnswerOutcome outcome;
-    if (is_fenced(epoch)) {
-      outcome.what = What::fenced;
-      outcome.epoch = engine_.epoch;
-    } else {
+    std::vector<poller::AnswerOutcome> outcomes;
+    for (const auto& letter : letters) {
+      auto& outcome = outcomes.emplace_back();
+      if (is_fenced(epoch)) {
+        outcome.what = What::fenced;
+        outcome.epoch = engine_.epoch;
+        break;
+      }
       const auto [decision, is_first] =
-          engine_.decisions.try_emplace({kind, letter.request}, MemoryEngine::Decision{letter.entry, host_, epoch});
+          engine_.decisions.try_emplace({letter.type, letter.request}, MemoryEngine::Decision{letter.entry, host_, epoch});
       const bool ours = decision->second.entry == letter.entry;
       outcome = {is_first ? What::decided : ours ? What::was_ours : What::other, decision->second.entry,
                  decision->second.host, decision->second.epoch};
       if (ours) append(letter);
     }
     if (auto wrong = after()) co_return *wrong;
-    co_return outcome;
+    co_return outcomes;
   }
 
   boost::asio::awaitable<Result<std::vector<std::string>>> answered(
