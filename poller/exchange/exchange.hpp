@@ -110,7 +110,8 @@ class Exchange {
   /// most so long when there is nothing, on a connection of its own.
   virtual boost::asio::awaitable<Result<std::vector<ArrivedLetter>>> receive(bool as_leader, std::size_t most,
                                                                              std::chrono::milliseconds wait) = 0;
-  /// Ends a receive() that waits; it returns nothing. From the same thread.
+  /// Ends a receive() that waits; it returns nothing. Nor does any other call rest before it tries to connect. From the
+  /// same thread.
   virtual void wake() = 0;
   /// They are committed, or will not be: not to be given again; after an error they are. Trims what is older than 15
   /// minutes.

@@ -248,6 +248,8 @@ void RedisConnection::interrupt() {
   state_->resting.cancel();
 }
 
+void RedisConnection::try_now() { state_->resting.cancel(); }
+
 unsigned long RedisConnection::times_connected() const { return state_->times_connected; }
 const EngineFacts& RedisConnection::facts() const { return state_->facts; }
 const config::EngineAddress& RedisConnection::address() const { return state_->address; }

@@ -51,6 +51,8 @@ class RedisConnection {
   /// All of them in one write; error replies stand among the answers.
   boost::asio::awaitable<Result<std::vector<RedisReply>>> call_all(std::vector<RedisCommand>, milliseconds within);
 
+  /// A call that rests before it tries to connect again rests no longer.
+  void try_now();
   /// Ends the call under way, and the connection; the next call connects anew. From the same thread.
   void interrupt();
   /// How often it was connected.

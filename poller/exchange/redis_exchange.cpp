@@ -284,6 +284,7 @@ asio::awaitable<Result<std::vector<ArrivedLetter>>> RedisExchange::receive(bool 
 void RedisExchange::wake() {
   is_woken_ = true;
   reader_.interrupt();
+  calls_.try_now();
 }
 
 asio::awaitable<Status> RedisExchange::acknowledge(std::vector<ArrivedLetter> letters) {

@@ -181,12 +181,14 @@ void fenced(Engine& engine) {
   const auto put = loop.run(paused->put(letters(host_address("h2"), 1, 4), 1));
   CHECK(is(put, {What::fenced}));
   CHECK(put->front().epoch == 2);
-  const auto answer = loop.run(paused->answer("permission", letter(host_address("h2"), 5), 1));
-  CHECK(answer->what == AnswerOutcome::What::fenced);
-  CHECK(answer->epoch == 2);
+  const auto answers = loop.run(paused->answer(letters(host_address("h2"), 5, 7), 1));
+  REQUIRE(answers.ok());
+  REQUIRE(answers->size() == 1);  // and nothing behind it
+  CHECK(answers->front().what == AnswerOutcome::What::fenced);
+  CHECK(answers->front().epoch == 2);
   CHECK_FALSE(loop.run(paused->renew(1))->ours);
   CHECK(loop.entries(*h2, false).size() == 1);
-  CHECK(loop.run(now->answer("permission", letter(host_address("h2"), 5), 2))->what == AnswerOutcome::What::decided);
+  CHECK(loop.run(now->answer({letter(host_address("h2"), 5)}, 2))->front().what == AnswerOutcome::What::decided);
   CHECK(loop.entries(*h2, false).size() == 1);
   engine.empty();
   CHECK(is(loop.run(now->put(letters(host_address("h2"), 6, 7), 2)), {What::fenced}));  // it knows of no leader
@@ -203,9 +205,11 @@ void one_answer(Engine& engine) {
     HostLetter one = letter(host_address("h2"), 1);
     one.entry = "answer " + std::to_string(i);
     one.key.value = "answer-key-" + std::to_string(i);
-    return racers[i]->answer("permission", one, epoch);
+    one.type = "permission";
+    std::vector<HostLetter> alone{one};
+    return racers[i]->answer(std::move(alone), epoch);
   };
-  std::vector<std::optional<Result<AnswerOutcome>>> outcomes(racers.size());
+  std::vector<std::optional<Result<std::vector<AnswerOutcome>>>> outcomes(racers.size());
   for (std::size_t i = 0; i < racers.size(); ++i)
     boost::asio::co_spawn(loop.io, keep_result(answer(i), outcomes[i]), [](std::exception_ptr thrown) { REQUIRE_FALSE(thrown); });
   loop.io.restart();
@@ -215,7 +219,7 @@ void one_answer(Engine& engine) {
   for (std::size_t i = 0; i < racers.size(); ++i) {
     REQUIRE(outcomes[i].has_value());
     REQUIRE(outcomes[i]->ok());
-    const AnswerOutcome& outcome = **outcomes[i];
+    const AnswerOutcome& outcome = (*outcomes[i])->front();
     if (outcome.what == AnswerOutcome::What::decided) {
       winners.push_back("answer " + std::to_string(i));
       winner = i;
@@ -227,9 +231,34 @@ void one_answer(Engine& engine) {
   }
   REQUIRE(winners.size() == 1);
   CHECK(told == std::vector<std::string>(63, winners.front()));
-  CHECK(loop.run(answer(winner))->what == AnswerOutcome::What::was_ours);
+  CHECK(loop.run(answer(winner))->front().what == AnswerOutcome::What::was_ours);
   CHECK(loop.entries(*h2, false) == winners);
   CHECK(*loop.run(racers.front()->answered({{"permission", "r1"}, {"plan", "r1"}})) == std::vector<std::string>{"h1", ""});
+}
+
+void answers_together(Engine& engine) {
+  using Answer = AnswerOutcome::What;
+  auto& loop = engine.loop();
+  auto h1 = engine.host("h1"), h2 = engine.host("h2");
+  const auto epoch = loop.run(h1->elect(0))->epoch;
+  std::vector<HostLetter> answers;
+  for (int i = 1; i <= 3; ++i) {
+    auto& one = answers.emplace_back(letter(host_address("h2"), i));
+    one.type = "permission";
+    one.request = "r" + std::to_string(i);
+  }
+  std::vector<HostLetter> before{answers[1]};
+  before[0].entry = "what was said first";
+  before[0].key.value = "another-key";
+  CHECK(loop.run(h1->answer(before, epoch))->front().what == Answer::decided);
+  const auto outcomes = loop.run(h1->answer(answers, epoch));
+  REQUIRE(outcomes.ok());
+  REQUIRE(outcomes->size() == 3);
+  CHECK((*outcomes)[0].what == Answer::decided);
+  CHECK((*outcomes)[1].what == Answer::other);
+  CHECK((*outcomes)[1].entry == "what was said first");
+  CHECK((*outcomes)[2].what == Answer::decided);
+  CHECK(loop.entries(*h2, false) == std::vector<std::string>{"what was said first", answers[0].entry, answers[2].entry});
 }
 
 void place_tells(Engine& engine) {
@@ -290,6 +319,7 @@ const std::vector<Case> cases{
     {"one leads at a time, under an epoch that only grows, also over an engine that forgot it", one_leads},
     {"whoever does not lead any more appends nothing and decides nothing", fenced},
     {"of many answers one is decided, and all others are told which", one_answer},
+    {"answers go together, in their order, and one that comes too late stops none behind it", answers_together},
     {"the place is another one after the engine was emptied, and the same otherwise", place_tells},
     {"hosts tell of themselves, and are forgotten when they do not", hosts_tell},
 };

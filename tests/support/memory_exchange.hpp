@@ -50,6 +50,7 @@ struct MemoryEngine {
   int broken_calls = 0;           // so many fail, with nothing done; no receive
   int lost_puts = 0;              // so many are confirmed and kept nowhere
   int given_twice = 0;            // so many receives give everything twice
+  std::map<std::string, int> woken;  // how often a wait for letters was ended, by host
   std::function<void()> on_receive = [] {};  // while letters are on their way to their reader
   double fails_before = 0, fails_after = 0;  // share of calls that fail, with nothing or with everything done
   std::mt19937 random{7};
@@ -136,7 +137,7 @@ class MemoryExchange final : public poller::Exchange {
     }
     co_return letters;
   }
-  void wake() override {}
+  void wake() override { ++engine_.woken[host_]; }
   boost::asio::awaitable<Status> acknowledge(std::vector<poller::ArrivedLetter> letters) override {
     if (auto wrong = before()) {
       seen_.clear();  // what stays pending is given again

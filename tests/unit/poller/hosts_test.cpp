@@ -191,6 +191,21 @@ TEST_CASE("a leader that was stopped decides nothing with an old epoch") {
   CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
 }
 
+TEST_CASE("who begins to lead, or leads no longer, does not go on waiting for what was its to read before") {
+  HostsWorld world;
+  CHECK(world.engine.woken["h1"] == 0);
+  world.go_on();
+  REQUIRE(world.h1.team->standing().stance == handlers::Stance::leader);
+  const auto begun = world.engine.woken["h1"];
+  CHECK(begun > 0);
+  world.go_on();
+  CHECK(world.engine.woken["h1"] == begun);
+  world.engine.down = true;
+  world.go_on(20);
+  REQUIRE(world.h1.team->standing().stance == handlers::Stance::standby);
+  CHECK(world.engine.woken["h1"] > begun);
+}
+
 TEST_CASE("a leader whose lease is over by its own clock commits nothing") {
   HostsWorld world;
   world.go_on(2);
