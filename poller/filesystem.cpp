@@ -378,7 +378,8 @@ std::optional<config::Distrust> distrust(const FileStat& stat, std::string_view 
 }
 
 Status require_trusted(const FileStat& stat, std::string_view path) {
-  if (const auto reason = distrust(stat, path, config::Trust::to_us, ::geteuid()))
+  static const unsigned self = ::geteuid();  // asked for at every poll, and it stays
+  if (const auto reason = distrust(stat, path, config::Trust::to_us, self))
     return Error{std::string(code::untrusted), reason->told(path)};
   return Done{};
 }

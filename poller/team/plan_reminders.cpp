@@ -1,6 +1,7 @@
 #include "poller/team/plan_reminders.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "handlers/plan_approval.hpp"
 
@@ -17,8 +18,11 @@ void PlanReminders::settle() {
   const auto steady = context_.clock.steady();
   if (looked_ && steady - *looked_ < remind_every) return;
   looked_ = steady;
+  // None was decided lately, and no row was written since: none is.
+  if (none_ && std::exchange(changes_, context_.ledger.changes()) == context_.ledger.changes()) return;
   const auto now = context_.clock.wall_ms();
   const auto decisions = context_.ledger.asks().decisions(context_.name, now - looks_back_ms, most_at_once);
+  none_ = decisions && decisions->empty();
   if (!decisions) return;  // a failing ledger is told elsewhere
   for (const auto& [team, request] : *decisions) {
     const auto due = handlers::plan_reminder_due(request);

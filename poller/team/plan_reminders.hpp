@@ -20,6 +20,8 @@ class PlanReminders {
 
   TeamContext& context_;
   std::optional<SteadyTime> looked_;
+  bool none_ = false;       // was found then,
+  long long changes_ = -1;  // after so many changes of the ledger
 };
 
 }  // namespace inbox_poller::poller

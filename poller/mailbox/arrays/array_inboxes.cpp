@@ -45,7 +45,12 @@ ArrayInboxes::ArrayInboxes(FileSystem& files, const Clock& clock, std::string te
 
 std::string ArrayInboxes::path_of(const std::string& inbox) const { return inboxes_path_ + "/" + inbox_file_name(inbox); }
 
-void ArrayInboxes::open_by_name() {
+void ArrayInboxes::look_by_name() {
+  if (between_looks_ > SteadyTime::duration()) {  // one or two have their turn: by their paths, with nothing to open
+    const Result<FileStat> folder = files_.stat_at(absolute, inboxes_path_);
+    rests_ = folder && listed_ && listed_->is(version_of(*folder));
+    return;
+  }
   Result<Directory> folder = files_.open_dir(absolute, inboxes_path_);
   if (folder && listed_ && listed_->is(version_of(folder->stat))) inboxes_ = *std::move(folder);
 }
@@ -359,7 +364,8 @@ void ArrayInboxes::keep_known(const std::string& inbox, const InboxDocument& doc
 }
 
 Result<std::span<const InboxGlance>> ArrayInboxes::glances() {
-  const Result<Directory> folder = take_inboxes();
+  const bool rests = std::exchange(rests_, false);
+  const Result<Directory> folder = rests ? Result<Directory>(Directory()) : take_inboxes();
   if (!folder && !is_errno(folder.error(), ENOENT)) return folder.error();
   if (!folder) {
     glances_.clear();
@@ -367,7 +373,7 @@ Result<std::span<const InboxGlance>> ArrayInboxes::glances() {
     return std::span<const InboxGlance>{};
   }
   const FileVersion version = version_of(folder->stat);
-  if (!listed_ || !listed_->is(version)) {
+  if (!rests && (!listed_ || !listed_->is(version))) {
     listed_.reset();
     const EpochMs wall_before = clock_.system_ms();  // what folders are stamped with
     if (const Status listed = list(*folder); !listed.ok()) return listed.error();
@@ -380,7 +386,8 @@ Result<std::span<const InboxGlance>> ArrayInboxes::glances() {
     const bool rests = glance.result.glance == Glance::unchanged && last_reads_.contains(glance.inbox);
     const bool has_turn = between_looks_ == SteadyTime::duration() || (i >= turn && i - turn < looks_a_turn());
     if (rests && !has_turn) continue;
-    glance.result = compare(glance.inbox, files_.stat_at(*folder, inbox_file_name(glance.inbox)));
+    glance.result = compare(glance.inbox, rests ? files_.stat_at(absolute, path_of(glance.inbox))
+                                                : files_.stat_at(*folder, inbox_file_name(glance.inbox)));
   }
   return std::span<const InboxGlance>(glances_);
 }

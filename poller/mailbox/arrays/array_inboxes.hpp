@@ -27,11 +27,14 @@ class ArrayInboxes {
   ArrayInboxes(FileSystem& files, const Clock& clock, std::string team_dir, std::string team, std::uint64_t size_limit);
 
   Result<Directory> open_team();
-  /// Opens the folder of the inboxes by its name, when it has the version of the one that was last reached step by step: the
-  /// looks that follow in this poll use it.
-  void open_by_name();
+  /// Looks at the folder of the inboxes by its name. When it has the version of the one that was last reached step by step,
+  /// the looks that follow in this poll rely on it.
+  void look_by_name();
   /// The looks that follow are another poll's.
-  void close_folder() { inboxes_.reset(); }
+  void close_folder() {
+    inboxes_.reset();
+    rests_ = false;
+  }
 
   /// One stat, no open. `changed` is also reported for a file so young that its time stamp cannot yet tell two writes
   /// apart.
@@ -108,7 +111,7 @@ class ArrayInboxes {
 
   Result<Directory> open_inboxes();
   Result<Directory> open_inboxes(const Directory& team);
-  /// As open_by_name() found it, once; opened now otherwise.
+  /// As look_by_name() found it, once; opened now otherwise.
   Result<Directory> take_inboxes();
   Result<Directory> open_or_make_inboxes();
   GlanceResult compare(const std::string& inbox, const Result<FileStat>& found);
@@ -149,7 +152,8 @@ class ArrayInboxes {
   std::vector<InboxGlance> glances_;            // of all inboxes, as they were listed
   SteadyTime::duration between_looks_{};        // zero: all are looked at each time
   std::size_t next_look_ = 0;                   // whose turn it is among them
-  std::optional<Directory> inboxes_;            // open from open_by_name() to the glances() of the same poll
+  std::optional<Directory> inboxes_;            // open from look_by_name() to the glances() of the same poll
+  bool rests_ = false;                          // so long: the folder is as it was listed, and was not opened
   std::optional<LastRead> listed_;              // the folder, opened step by step
   bool litter_removed_ = false;
 };

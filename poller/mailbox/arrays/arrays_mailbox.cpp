@@ -95,7 +95,7 @@ bool ArraysMailbox::roster_changed() {
   if (!team || team->kind != FileKind::directory || !require_trusted(*team, settings_.team_dir).ok()) return true;
   const Result<FileStat> found = files_.stat_at(absolute, roster_path_);
   if (!found || !roster_.is_as_read(version_of(*found))) return true;
-  inboxes_.open_by_name();
+  inboxes_.look_by_name();
   return false;
 }
 

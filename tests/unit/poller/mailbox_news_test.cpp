@@ -371,6 +371,46 @@ TEST_CASE("where hints are relied on, inboxes at rest are looked at in turn, all
   CHECK(changed() == std::vector<std::string>{"b", "c", "j", "new"});
 }
 
+TEST_CASE("where inboxes have their turn, a folder at rest is not opened, and another in its place is not at rest") {
+  NewsSetting at;
+  test::spill(at.team() / "config.json",
+              R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"team-lead"}]})");
+  at.put(inbox_of({entry("one")}));
+  at.settle();
+  REQUIRE(at.port.roster().ok());
+  REQUIRE(at.read().outcome == ReadOutcome::document);
+  REQUIRE(at.mailbox.glances().ok());
+  at.mailbox.look_in_turn(std::chrono::milliseconds(500));
+  int opened = 0;
+  at.files.before(test::Call::open_dir, [&](const std::string&) { ++opened; });
+  const auto at_rest = [&] {
+    if (at.port.roster_changed()) return false;
+    const auto glances = at.mailbox.glances();
+    return glances && std::all_of(glances->begin(), glances->end(),
+                                  [](const auto& glance) { return glance.result.glance == Glance::unchanged; });
+  };
+  for (int poll = 0; poll < 12; ++poll) CHECK(at_rest());
+  CHECK(opened == 0);
+  const auto moved = at.team().string() + "-moved";
+
+  SECTION("others may write to it") { std::filesystem::permissions(at.folder(), std::filesystem::perms(0770)); }
+  SECTION("a link lies in its place") {
+    std::filesystem::rename(at.folder(), moved);
+    std::filesystem::create_directory_symlink(moved, at.folder());
+  }
+  SECTION("a copy lies in its place") {
+    std::filesystem::rename(at.folder(), moved);
+    std::filesystem::copy(moved, at.folder());
+    std::filesystem::permissions(at.folder(), std::filesystem::perms(0700));
+  }
+  SECTION("a file has come") { test::spill(at.folder() / "other.json", "[]"); }
+  SECTION("a file is written in place, and has its turn") {
+    at.put(inbox_of({entry("one"), entry("two")}));
+    for (int poll = 0; poll < 10 && at_rest(); ++poll) {}
+  }
+  CHECK_FALSE(at_rest());
+}
+
 TEST_CASE("a roster counts as changed until one that is at rest was read") {
   NewsSetting at;
   const std::string roster = R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"team-lead"}]})";
