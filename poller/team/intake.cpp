@@ -124,8 +124,8 @@ Status Intake::accept(const Taken& taken, EventBatch& events, Accepted& accepted
   row.received_ms = context_.clock.wall_ms();
   row.batch = accepted.batch;
 
-  row.raw = taken.bytes;
-  auto decoded = mailbox_.decode(row.raw);
+  accepted.bytes = taken.bytes;
+  auto decoded = mailbox_.decode(taken.bytes);
   if (!decoded) {
     row.disposition = Disposition::bad;
     row.type = "bad";
@@ -388,7 +388,7 @@ Result<bool> Intake::answered_by_us(const std::string& request_id, const std::st
 Status Intake::record(MessageRow& row, Event event, EventBatch& events, Accepted& accepted) const {
   // What is shown to the operator is kept to the byte; of the rest what the message does not say.
   const bool is_exact = row.disposition == Disposition::refused || row.disposition == Disposition::bad;
-  if (!is_exact && accepted.says_all) row.raw.clear();
+  if (is_exact || !accepted.says_all) row.raw = accepted.bytes;
   if (auto inserted = context_.ledger.messages().insert(row); !inserted) return inserted.error();
   // Chat and status that came in as they were: by far the most, and the row tells it all. An ask's line is its own.
   if (event == Event::message_accepted && row.request_id.empty())

@@ -59,6 +59,7 @@ class Intake {
     bool stays = false;     // in the inbox: there is no room for it
     bool ours = false;      // beside another lead: a rule answered it
     bool says_all = false;  // it says all that its bytes do
+    std::string_view bytes;
   };
 
   Status count_waiting(Accepted&);

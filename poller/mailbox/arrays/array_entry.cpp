@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <utility>
 
 #include "schema/field_reader.hpp"
 
@@ -35,14 +35,15 @@ Result<schema::Message> decode_entry(std::string_view entry) {
 bool says_more(std::string_view entry, const schema::Message& message) {
   const auto members = schema::scan_object(entry);
   if (!members) return true;
-  constexpr std::array<std::string_view, 7> carried = {"from", "text", "summary", "timestamp", "color", "msg_id", "read"};
-  std::set<std::string> names;
+  constexpr std::string_view type = "\"type\"", version = "\"msgV\"";
+  constexpr std::array<std::string_view, 9> usual = {"\"from\"", "\"text\"", "\"summary\"", "\"timestamp\"", "\"color\"",
+                                                     "\"msg_id\"", "\"read\"", type, version};
+  std::array<bool, usual.size()> met{};
   for (const auto& member : *members) {
-    const auto name = schema::decode_string(member.key.of(entry)).value_or("");
+    const auto name = std::find(usual.begin(), usual.end(), member.key.of(entry));  // a name in escapes is unusual
+    if (name == usual.end() || std::exchange(met[static_cast<std::size_t>(name - usual.begin())], true)) return true;
     const auto value = member.value.of(entry);
-    const bool is_usual = std::find(carried.begin(), carried.end(), name) != carried.end() ||
-                          (name == "type" && value == "\"message\"") || (name == "msgV" && value == "1");
-    if (!is_usual || !names.insert(name).second) return true;
+    if ((*name == type && value != "\"message\"") || (*name == version && value != "1")) return true;
   }
   const auto was_replaced = [](const std::string& text) { return text.find("\xEF\xBF\xBD") != std::string::npos; };
   return was_replaced(message.from) || was_replaced(message.text) || was_replaced(message.summary) ||
