@@ -190,9 +190,12 @@ Result<std::vector<HostMailRow>> HostMailTable::waiting(std::string_view team, s
 }
 
 Result<long long> HostMailTable::after(std::string_view team, std::string_view stream, long long number) {
+  // What a leader has and did not settle, the next one has not: nothing for the lead comes to that one before it.
   return database_.value<long long>(
-      "SELECT max(number) FROM host_mail WHERE team = ?1 AND way = 'out' AND host = ?2 AND state = 'put' AND state IN "
-      "('waiting', 'put', 'there') AND number < ?3",
+      "SELECT max(number) FROM (SELECT max(number) AS number FROM host_mail WHERE team = ?1 AND way = 'out' AND host = ?2 "
+      "AND state = 'put' AND state IN ('waiting', 'put', 'there') AND number < ?3 UNION ALL SELECT max(number) FROM "
+      "host_mail WHERE team = ?1 AND way = 'out' AND host = ?2 AND ?2 = 'lead' AND state = 'there' AND state IN "
+      "('waiting', 'put', 'there') AND number < ?3)",
       team, stream, number);
 }
 

@@ -99,7 +99,8 @@ class HostMailTable {
   /// Streams for which something waits. Without `leading`, nothing that the lead said goes.
   Result<std::vector<std::string>> streams(std::string_view team, bool leading);
   Result<std::vector<HostMailRow>> waiting(std::string_view team, std::string_view stream, bool leading, int limit);
-  /// The number of the last one before this that is put and of which nothing was heard.
+  /// The number of the last one before this that is put and of which nothing was heard; for the lead, also of what is
+  /// there and not settled.
   Result<long long> after(std::string_view team, std::string_view stream, long long number);
   /// What the receiving host says of ours with these keys. Nothing goes back.
   Status heard(std::string_view team, const HostWord&, const std::vector<std::string>& keys, EpochMs now);

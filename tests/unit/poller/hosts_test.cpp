@@ -531,6 +531,27 @@ TEST_CASE("what a followed leader had from its own workers and from others is se
   CHECK(world.h2.inbox("w4").size() == 1);
 }
 
+TEST_CASE("mail for the next leader does not overtake what the one before has and did not settle") {
+  HostsWorld world;
+  HostWorld h4{world.engine, "h4", {"w9"}};
+  world.all = {&world.h1, &world.h2, &h4};
+  world.go_on(3);
+  world.h2.add("team-lead", World::entry("w3", "first", 1));
+  world.go_on(3);
+  world.engine.cut_off = {"h1"};
+  world.advance(11s);
+  world.all = {&h4};
+  world.go_on(4);
+  REQUIRE(h4.team->standing().stance == handlers::Stance::leader);
+  world.h2.add("team-lead", World::entry("w3", "second", 2));
+  world.engine.broken_calls = 1;  // so it does not hear who leads before it puts the second one
+  world.h2.step();
+  h4.step();
+  world.all = {&world.h2, &h4};
+  world.go_on(8);
+  CHECK(told(h4) == std::vector<std::string>{"first", "second"});
+}
+
 TEST_CASE("what the next leader did not settle is the first one's again when it leads again") {
   Followed world;
   const bool over_a_restart = GENERATE(false, true);
