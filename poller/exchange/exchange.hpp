@@ -44,7 +44,7 @@ struct HostLetter {
   std::string entry;        // bytes, as the sender's ledger keeps them
   schema::MessageKey key;   // the same letter has the same key, however often it is put
   long long number = 0;     // in the order of its address; 0: in none
-  long long after = 0;      // the last one before it that the sender has no receipt for (to the lead: not a last one)
+  long long after = 0;      // the last one before it that is not known to be there; for the lead: to be settled; 0: none
   long long at_ms = 0;      // Unix epoch, the sender's clock: for people
   int attempt = 0;          // put again by its sender, who heard nothing: appended once for each attempt
 };
