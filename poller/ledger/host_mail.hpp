@@ -98,6 +98,7 @@ class HostMailTable {
   // --- out ---
   /// Streams for which something waits. Without `leading`, nothing that the lead said goes.
   Result<std::vector<std::string>> streams(std::string_view team, bool leading);
+  /// The first of them, as many as go together: at least one, about 16 MiB at most.
   Result<std::vector<HostMailRow>> waiting(std::string_view team, std::string_view stream, bool leading, int limit);
   /// The number of the last one before this that is put and of which nothing was heard; for the lead, also of what is
   /// there and not settled.
