@@ -15,7 +15,7 @@ from sweep import Plain, each
 SEED = int(os.environ.get("FAULT_SEED", "16"))
 LONG = os.environ.get("LIMITS", "all" if "LONG" in os.environ else "some") == "all"
 OPEN_FILES = range(5, 41) if LONG else (6, 8, 10, 12, 13, 14, 15, 16, 24, 32)
-FILE_SIZES = range(0, 1 << 18, 4096) if LONG else (0, 512, 4096, 32768, 65536, 131072, 200000)
+FILE_SIZES = range(0, 1 << 19, 8192) if LONG else (0, 512, 8192, 65536, 131072, 262144, 400000)
 MEMORY = range(1 << 20, 48 << 20, 1 << 19) if LONG else [n << 20 for n in (1, 2, 4, 6, 8, 12, 16, 24)]
 GIVEN = pathlib.Path(os.environ["INBOX_POLLER"])
 BARE = next((p for p in (GIVEN, GIVEN.parent.parent / "release" / "inbox-poller")
