@@ -41,8 +41,8 @@ class Served {
     config::LogSettings log;
     log.file = scratch_.path("log").string();
     telemetry_ = std::move(*Telemetry::open(log));
-    services_ = std::make_unique<Services>(Services{files_, *ledger_, *telemetry_, clock_, commits_, quarantine_,
-                                                    processes_, context_.get_executor(), pool_, "/home/u"});
+    services_.reset(new Services{files_, *ledger_, *telemetry_, clock_, commits_, quarantine_, processes_,
+                                 context_.get_executor(), pool_, "/home/u"});
     team_ = std::make_unique<Team>(*services_, config_, "t");
     if (!team_->restore()) give_up("the team could not be restored");
   }
