@@ -217,13 +217,6 @@ class Team(ProcessTest):
         for thread in threads:
             thread.join()
         wait_for("all came", lambda: (self.take(), len({m["text"] for m in self.heard}) == each * writers)[1], 60)
-        keys = {}
-        for message in self.heard:
-            keys.setdefault(message["text"], set()).add(message["message_key"])
-        self.assertTrue(all(len(found) == 1 for found in keys.values()))
-        for name in stores:
-            order = [int(m["text"].split()[1]) for m in self.heard if m["from"] == name]
-            first_met = list(dict.fromkeys(order))  # a kill shows some again
-            self.assertEqual(first_met, sorted(first_met))
+        self.assert_heard_in_order(stores)
         wait_for("new is empty", lambda: not self.team.files("boss/new"))
 

@@ -323,14 +323,7 @@ class Team(ProcessTest):
             thread.join()
         wanted = {"%s %d" % (name, number) for name in names for number in range(each)}
         wait_for("all came", lambda: (self.take(), wanted <= {m["text"] for m in self.heard})[1], 60)
-        keys = {}
-        for message in self.heard:
-            keys.setdefault(message["text"], set()).add(message["message_key"])
-        self.assertTrue(all(len(found) == 1 for found in keys.values()))
-        for name in names:
-            order = [int(m["text"].split()[1]) for m in self.heard if m["from"] == name]
-            first_met = list(dict.fromkeys(order))  # a kill shows some again
-            self.assertEqual(first_met, sorted(first_met))
+        self.assert_heard_in_order(names)
         rows = [m["text"] for m in json.loads(self.daemon.cli("history", "--json", "--full", "--limit", "1000").stdout)["messages"]
                 if m["sender"] in names]
         self.assertEqual(len(rows), len(set(rows)))

@@ -83,6 +83,16 @@ class ProcessTest(unittest.TestCase):
         self.heard += messages
         return messages
 
+    def assert_heard_in_order(self, senders):
+        """Texts are "SENDER NUMBER": each is one message, and first met in its sender's order; a kill shows some again."""
+        keys = {}
+        for message in self.heard:
+            keys.setdefault(message["text"], set()).add(message["message_key"])
+        self.assertTrue(all(len(found) == 1 for found in keys.values()))
+        for name in senders:
+            first_met = list(dict.fromkeys(int(m["text"].split()[1]) for m in self.heard if m["from"] == name))
+            self.assertEqual(first_met, sorted(first_met))
+
     def hears(self, text, seconds=20):
         """The messages with this text that the lead has taken, once there is one."""
         return wait_for("the lead hears %r" % text, lambda: self.take() is not None and [m for m in self.heard if text in m["text"]], seconds)
