@@ -273,32 +273,23 @@ std::string welcome_text(const config::Loaded& loaded) {
          "\nCtrl-C ends it, and nothing is lost. What happens, line by line:";
 }
 
-int serve(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,
-          Telemetry& telemetry) {
-  const auto fault = [&](const std::string& reason) {
-    telemetry.emit(Event::daemon_fault, {{"reason", reason}});
-    return exit_fault;
-  };
+/// Runs to the end; throws what a task threw, what stood in the way, or what found no room.
+void serve(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,
+           Telemetry& telemetry) {
   PosixFileSystem files;
-  if (auto dir = ensure_private_dir(files, config.state_dir); !dir) return fault(dir.error().message);
+  if (auto dir = ensure_private_dir(files, config.state_dir); !dir) throw std::runtime_error(dir.error().message);
   auto ledger = open_ledger(config.state_dir + "/ledger.sqlite3", options.new_ledger, telemetry);
-  if (!ledger) return fault(ledger.error().message);
-  if (auto requeued = requeue_what_was_lent(**ledger); !requeued) return fault(requeued.error().message);
+  if (!ledger) throw std::runtime_error(ledger.error().message);
+  if (auto requeued = requeue_what_was_lent(**ledger); !requeued) throw std::runtime_error(requeued.error().message);
 
-  try {
-    Daemon daemon(config, loaded, options, telemetry, **ledger);
-    if (auto bound = daemon.bind(); !bound) return fault(bound.error().message);
-    telemetry.emit(Event::daemon_started, {{"version", INBOX_POLLER_VERSION},
-                                           {"pid", std::to_string(::getpid())},
-                                           {"path", config.state_dir + "/ledger.sqlite3"},
-                                           {"count", std::to_string(loaded.teams.size())}});
-    telemetry.welcome(welcome_text(loaded));
-    daemon.run(options.polls);
-  } catch (const std::exception& failure) {
-    return fault(failure.what());
-  }
-  telemetry.emit(Event::daemon_stopped, {{"reason", "drained"}});
-  return exit_drained;
+  Daemon daemon(config, loaded, options, telemetry, **ledger);
+  if (auto bound = daemon.bind(); !bound) throw std::runtime_error(bound.error().message);
+  telemetry.emit(Event::daemon_started, {{"version", INBOX_POLLER_VERSION},
+                                         {"pid", std::to_string(::getpid())},
+                                         {"path", config.state_dir + "/ledger.sqlite3"},
+                                         {"count", std::to_string(loaded.teams.size())}});
+  telemetry.welcome(welcome_text(loaded));
+  daemon.run(options.polls);
 }
 
 /// A look at a full maildir holds 500 letters open, each team's its own. What cannot be raised is enough for one.
@@ -336,7 +327,14 @@ int run_daemon(const RunOptions& options) {
     return exit_fault;
   }
   for (const auto& warning : loaded.warnings) (*telemetry)->emit(Event::daemon_warning, {{"reason", warning}});
-  return serve(config, loaded, options, **telemetry);
+  try {
+    serve(config, loaded, options, **telemetry);
+  } catch (const std::exception& failure) {
+    (*telemetry)->emit(Event::daemon_fault, {{"reason", failure.what()}});
+    return exit_fault;
+  }
+  (*telemetry)->emit(Event::daemon_stopped, {{"reason", "drained"}});
+  return exit_drained;
 }
 
 }  // namespace inbox_poller::poller
