@@ -191,14 +191,16 @@ void Database::written(void* database, int /*what*/, const char* /*schema*/, con
 int Database::committed(void* database, sqlite3* /*handle*/, const char* /*schema*/, int pages_in_log) {
   auto& self = *static_cast<Database*>(database);
   self.pages_in_log_ = pages_in_log;
-  if (pages_in_log >= 4 * many_pages) self.checkpoint();
+  if (pages_in_log >= 8 * many_pages) self.checkpoint();
   return SQLITE_OK;  // it is committed, whatever became of the rest
 }
 
 void Database::checkpoint_if_due() {
-  if (pages_in_log_ >= many_pages && !in_transaction_) checkpoint();
-  if (sqlite3_total_changes(handle_) == changes_before_ && !in_transaction_) sqlite3_db_release_memory(handle_);
+  if (in_transaction_) return;
+  const bool rests = sqlite3_total_changes(handle_) == changes_before_;
   changes_before_ = sqlite3_total_changes(handle_);
+  if (pages_in_log_ >= (rests ? 1 : 4) * many_pages) checkpoint();
+  if (rests) sqlite3_db_release_memory(handle_);
 }
 
 /// A failure leaves the log as it is: nothing is lost, and the next one will be tried.

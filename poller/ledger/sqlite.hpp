@@ -123,9 +123,9 @@ class Database {
   /// From now on each transaction that is committed tells the tables' sorts of change.
   void tell(std::function<void(Areas)> told);
 
-  /// Moves what stands in the write-ahead log into the database when that is much. Left alone, a commit does it when it
-  /// is four times as much, and whoever waits for that commit waits for it. Nothing written since the last call: the
-  /// pages that a burst left in memory go.
+  /// Moves what stands in the write-ahead log into the database when that is much and nothing was written since the last
+  /// call, or when it is four times as much. Left alone, a commit does it when it is eight times as much, and whoever
+  /// waits for that commit waits for it. Nothing written: the pages that a burst left in memory go, too.
   void checkpoint_if_due();
 
   [[nodiscard]] int changes() const { return sqlite3_changes(handle_); }
