@@ -83,7 +83,8 @@ class ArraysMailbox final : public Mailbox, public Members {
     std::size_t next = 0;              // the first entry that has not been looked at
     std::vector<std::size_t> shown;    // of the piece that take() gave last
     std::vector<std::size_t> to_mark;  // of the window
-    std::vector<std::size_t> to_replace;  // of all windows so far: what can only be marked by replacing the file
+    std::vector<std::size_t> to_replace;  // of all windows so far: what is marked by replacing the file
+    bool replaces_all = false;            // it is replaced for all flags, not only for those that cannot be set in place
     bool anew = false;                 // nothing counts as shown before
     bool is_settled = true;            // the piece is
     bool is_over = false;              // the next one is of another look
@@ -99,7 +100,8 @@ class ArraysMailbox final : public Mailbox, public Members {
     std::map<std::string, SteadyTime> marked;  // beside another: what we marked of late, by key
     bool rewound = false;     // until a look has shown everything again
     bool unfinished = false;  // something was not shown, did not fit or could not be marked
-    std::optional<SteadyTime> replaced;  // when flags were last set by replacing the file
+    std::optional<SteadyTime> replaced;  // when flags were last set by replacing the file, or were to be
+    bool is_in_the_way = false;          // something was when it was to be replaced: set in place what can be
     std::size_t damage = 0;              // a hash of what does not parse
     std::uint32_t damaged_looks = 0;
   };
@@ -120,7 +122,9 @@ class ArraysMailbox final : public Mailbox, public Members {
   [[nodiscard]] static bool is_owed(const Box& box, const InboxEntry& entry);
   /// The whole inbox was shown; the mailbox knows the first so many entries of the document.
   static void finish(Box& box, std::size_t known);
-  /// Of the window that was settled, what can be marked in place; the rest is noted for the end of the look.
+  /// Whether many flags may be set by replacing the file, which a few of them want anyway.
+  [[nodiscard]] bool may_replace(const Box& box) const;
+  /// Of the window that was settled, what is marked in place; the rest is noted for the end of the look.
   boost::asio::awaitable<WriteResult> mark(std::string inbox, Box& box);
   /// The rest, of all windows: the file is replaced once.
   boost::asio::awaitable<WriteResult> mark_by_replacement(std::string inbox, Box& box);

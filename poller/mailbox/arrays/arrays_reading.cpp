@@ -21,6 +21,7 @@ constexpr int reads_a_look = 4;                                // a torn file is
 constexpr int lock_rounds = 20;
 constexpr int trim_rounds = 8;  // but for the first, each is a few milliseconds
 constexpr std::size_t marks_at_once = 128;
+constexpr std::size_t marks_by_replacement = 512;  // of a window; among so many there is one that wants it anyway
 constexpr std::chrono::seconds overtaken_within{10};  // a lead polls every second, and a lock is stale after ten
 constexpr std::chrono::hours trimmed_is_recent{2};    // a peer may put an older copy of the file back
 
@@ -294,15 +295,17 @@ void ArraysMailbox::note_mark(Box& box, const schema::MessageKey& key) const {
 }
 
 asio::awaitable<WriteResult> ArraysMailbox::mark(std::string inbox, Box& box) {
-  InboxDocument& document = box.look->reading.document;
+  Look& look = *box.look;
+  InboxDocument& document = look.reading.document;
+  look.replaces_all = look.replaces_all || (look.to_mark.size() > marks_by_replacement && may_replace(box));
   std::vector<std::size_t> in_place;
-  for (const std::size_t index : std::exchange(box.look->to_mark, {})) {
+  for (const std::size_t index : std::exchange(look.to_mark, {})) {
     if (document.entries()[index].read == ReadFlag::read)
       box.others.marked_by_us(document.entries()[index].key);
-    else if (document.can_mark_in_place(index))
+    else if (!look.replaces_all && document.can_mark_in_place(index))
       in_place.push_back(index);
     else
-      box.look->to_replace.push_back(index);
+      look.to_replace.push_back(index);
   }
   std::sort(in_place.begin(), in_place.end());
   WriteResult all;
@@ -318,12 +321,18 @@ asio::awaitable<WriteResult> ArraysMailbox::mark(std::string inbox, Box& box) {
     }
     if (!rest.empty()) co_await pause_jittered(milliseconds(0), milliseconds(1));
   }
-  ReadResult& reading = box.look->reading;
-  if (reading.windows.size() > 1 || !box.look->to_replace.empty()) {  // as it is in the file now
-    Window& window = reading.windows[box.look->window];
+  ReadResult& reading = look.reading;
+  if (reading.windows.size() > 1 || !look.to_replace.empty()) {  // as it is in the file now
+    Window& window = reading.windows[look.window];
     window.hash = hash_of(document.bytes().substr(window.bytes.begin - document.offset(), window.bytes.size()));
   }
   co_return all;
+}
+
+/// An owner alone: whoever is beside another wants each flag as soon as it may be set.
+bool ArraysMailbox::may_replace(const Box& box) const {
+  const bool has_rested = !box.replaced || clock_.steady() - *box.replaced >= settings_.poll_interval;
+  return box.reader == Reader::owner && !box.is_in_the_way && has_rested;
 }
 
 asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbox, Box& box) {
@@ -351,7 +360,8 @@ asio::awaitable<WriteResult> ArraysMailbox::mark_by_replacement(std::string inbo
       result = work();
     if (result.outcome != WriteOutcome::lock_held) break;
   }
-  if (put_of(result.outcome) != Put::done) co_return result;
+  box.is_in_the_way = put_of(result.outcome) != Put::done;
+  if (box.is_in_the_way) co_return result;
   const auto& entries = document.entries();
   const bool stays =  // every byte but the flags is where it was read
       std::all_of(marked.begin(), marked.end(), [&](auto i) { return entries[i].read == ReadFlag::unread; });

@@ -241,3 +241,34 @@ TEST_CASE("what was marked by replacing the file is not scanned again") {
   CHECK(run_awaitable(at.port.take(at.lead, Reader::owner, 1000)).taken.empty());
   CHECK(at.mailbox.read_news(at.lead, ReadMode::unlocked).skipped == 200);
 }
+
+TEST_CASE("many flags are set by replacing the file once, and in place again when something was in its way") {
+  WindowSetting at;
+  std::vector<std::string> entries;
+  for (int i = 0; i < 600; ++i) entries.push_back(entry("message " + std::to_string(i)));
+  const auto take_all = [&] { return run_awaitable(at.port.take(at.lead, Reader::owner, 1000)).taken.size(); };
+  const auto settle = [&](std::size_t count) {
+    const auto before = at.mailbox.contention().acquired;
+    const auto settled = run_awaitable(at.port.settle(at.lead, std::vector<Disposal>(count, Disposal::consume)));
+    return std::pair(settled, at.mailbox.contention().acquired - before);
+  };
+  at.put(inbox_of(entries));
+  REQUIRE(take_all() == 600);
+  SECTION("nothing is in its way") {
+    const auto [settled, locks] = settle(600);
+    CHECK((settled.put == Put::done && settled.consumed == 600));
+    CHECK(locks == 1);
+  }
+  SECTION("a peer has written") {
+    entries.back() = entry("MESSAGE 599");  // every place is as it was
+    at.put(inbox_of(entries));
+    CHECK(settle(600).first.put == Put::busy);
+    CHECK(at.bytes() == inbox_of(entries));
+    at.clock.advance(std::chrono::seconds(1));
+    REQUIRE(take_all() == 1);
+    const auto [settled, locks] = settle(1);
+    CHECK((settled.put == Put::done && settled.consumed == 600));
+    CHECK(locks == 6);  // for five times 128 at most, and for those across a sector's end
+  }
+  CHECK(at.bytes().find("\"read\": false") == std::string::npos);
+}
