@@ -79,15 +79,20 @@ void FieldReader::fail(std::string_view name, std::string_view what) {
 std::optional<std::string_view> FieldReader::token(std::string_view name, std::string_view also) {
   std::optional<std::string_view> found;
   std::string found_name;
-  for (const std::string& spelled : {std::string(name), snake_case(name), std::string(also), snake_case(also)}) {
+  const auto look = [&](std::string_view spelled) {
     const auto value = find_member(object_, members_, spelled);
-    if (spelled.empty() || !value) continue;
+    if (!value) return;
     if (!found) {
       found = value;
       found_name = spelled;
     } else if (!same_value(*found, *value)) {
-      fail(found_name, "says something else than '" + spelled + "'; one of the two has to go");
+      fail(found_name, "says something else than '" + std::string(spelled) + "'; one of the two has to go");
     }
+  };
+  for (const std::string_view spelled : {name, also}) {
+    if (spelled.empty()) continue;
+    look(spelled);
+    if (const std::string snake = snake_case(spelled); snake != spelled) look(snake);
   }
   return found;
 }

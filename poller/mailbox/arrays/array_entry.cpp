@@ -8,16 +8,21 @@
 
 namespace inbox_poller::poller {
 
-Result<schema::Message> decode_entry(std::string_view entry) {
-  const auto members = schema::scan_object(entry);
-  if (!members) {
-    const std::size_t begin = entry.find_first_not_of(" \t\r\n");
-    if (begin == std::string_view::npos || entry[begin] == '{') {
-      return Error{"entry.syntax", members.error().message + " of the entry"};
-    }
-    return Error{"entry.not_object", schema::unexpected("an object with 'from' and 'text'", entry.substr(begin))};
-  }
-  schema::FieldReader fields(entry, *members);
+namespace {
+
+using Spans = std::vector<schema::MemberSpan>;
+
+Result<Spans> members_of(std::string_view entry) {
+  auto members = schema::scan_object(entry);
+  if (members) return *std::move(members);
+  const std::size_t begin = entry.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos || entry[begin] == '{')
+    return Error{"entry.syntax", members.error().message + " of the entry"};
+  return Error{"entry.not_object", schema::unexpected("an object with 'from' and 'text'", entry.substr(begin))};
+}
+
+Result<schema::Message> decode(std::string_view entry, const Spans& members) {
+  schema::FieldReader fields(entry, members);
   schema::Message message;
   message.from = fields.required_string("from");
   message.text = fields.required_string("text");
@@ -32,14 +37,12 @@ Result<schema::Message> decode_entry(std::string_view entry) {
   return message;
 }
 
-bool says_more(std::string_view entry, const schema::Message& message) {
-  const auto members = schema::scan_object(entry);
-  if (!members) return true;
+bool says_more(std::string_view entry, const Spans& members, const schema::Message& message) {
   constexpr std::string_view type = "\"type\"", version = "\"msgV\"";
   constexpr std::array<std::string_view, 9> usual = {"\"from\"", "\"text\"", "\"summary\"", "\"timestamp\"", "\"color\"",
                                                      "\"msg_id\"", "\"read\"", type, version};
   std::array<bool, usual.size()> met{};
-  for (const auto& member : *members) {
+  for (const auto& member : members) {
     const auto name = std::find(usual.begin(), usual.end(), member.key.of(entry));  // a name in escapes is unusual
     if (name == usual.end() || std::exchange(met[static_cast<std::size_t>(name - usual.begin())], true)) return true;
     const auto value = member.value.of(entry);
@@ -48,6 +51,28 @@ bool says_more(std::string_view entry, const schema::Message& message) {
   const auto was_replaced = [](const std::string& text) { return text.find("\xEF\xBF\xBD") != std::string::npos; };
   return was_replaced(message.from) || was_replaced(message.text) || was_replaced(message.summary) ||
          was_replaced(message.timestamp);
+}
+
+}  // namespace
+
+Result<schema::Message> decode_entry(std::string_view entry) {
+  const auto members = members_of(entry);
+  if (!members) return members.error();
+  return decode(entry, *members);
+}
+
+bool says_more(std::string_view entry, const schema::Message& message) {
+  const auto members = members_of(entry);
+  return !members || says_more(entry, *members, message);
+}
+
+Result<Decoded> decode_whole_entry(std::string_view entry) {
+  const auto members = members_of(entry);
+  if (!members) return members.error();
+  auto message = decode(entry, *members);
+  if (!message) return message.error();
+  const bool says_all = !says_more(entry, *members, *message);
+  return Decoded{*std::move(message), says_all};
 }
 
 std::string encode_entry(const schema::Message& message) {

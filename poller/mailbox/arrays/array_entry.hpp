@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "poller/mailbox/mailbox.hpp"
 #include "schema/error.hpp"
 #include "schema/message.hpp"
 
@@ -17,6 +18,9 @@ Result<schema::Message> decode_entry(std::string_view entry);
 /// Does the entry say anything that the message, decoded from it, does not: a member that we do not know, a member twice,
 /// characters that had to be replaced? `read` and the members that encode_entry() always writes do not count.
 bool says_more(std::string_view entry, const schema::Message&);
+
+/// Both, scanned once.
+Result<Decoded> decode_whole_entry(std::string_view entry);
 
 /// What we write: the entry's bytes in the shape of JSON.stringify(…, null, 2) at depth one of an array, without the
 /// leading indent. `color` and `summary` are omitted when empty; `msgV:1`, `type:"message"`, `read:false` are always

@@ -85,12 +85,7 @@ void ArraysMailbox::rewind(const std::string& inbox) {
   if (auto& look = box->second.look) look->is_over = true;  // its bytes may be in somebody's hands
 }
 
-Result<Decoded> ArraysMailbox::decode(std::string_view bytes) const {
-  auto message = decode_entry(bytes);
-  if (!message) return message.error();
-  const bool says_all = !says_more(bytes, *message);
-  return Decoded{*std::move(message), says_all};
-}
+Result<Decoded> ArraysMailbox::decode(std::string_view bytes) const { return decode_whole_entry(bytes); }
 
 asio::awaitable<Batch> ArraysMailbox::take(std::string inbox, Reader reader, std::size_t most) {
   const auto known = boxes_.find(inbox);
