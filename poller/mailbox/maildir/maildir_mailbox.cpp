@@ -38,7 +38,7 @@ MaildirMailbox::MaildirMailbox(FileSystem& files, const Clock& clock, MaildirSet
     : root_(files, clock, settings.root), settings_(std::move(settings)) {}
 
 MaildirMailbox::Box& MaildirMailbox::box(const std::string& name) {
-  return boxes_.try_emplace(name, root_, name, bytes_kept).first->second;
+  return boxes_.try_emplace(name, root_, name, bytes_kept, settings_.pool).first->second;
 }
 
 std::string MaildirMailbox::place_of(const std::string& name) const { return root_.path() + "/" + name + "/new"; }

@@ -25,7 +25,7 @@ struct MaildirSettings {
   std::vector<std::string> members;  // empty: whoever has a folder, or writes to the lead
   bool writes = true;                // false: an observer's, nothing is made or tidied
   std::uint32_t torn_looks = 6;      // so many looks at a file that cannot be read until it is told
-  boost::asio::thread_pool* pool = nullptr;  // where many letters are moved
+  boost::asio::thread_pool* pool = nullptr;  // where many letters are read and moved
 };
 
 class MaildirMailbox final : public Mailbox, public Members {
@@ -81,7 +81,8 @@ class MaildirMailbox final : public Mailbox, public Members {
     SteadyTime since;
   };
   struct Box {
-    Box(const MaildirRoot& root, const std::string& name, std::size_t keep) : mail(root, name, keep) {}
+    Box(const MaildirRoot& root, const std::string& name, std::size_t keep, boost::asio::thread_pool* pool)
+        : mail(root, name, keep, pool) {}
     NewMail mail;
     Reader reader = Reader::passer_by;
     Seen seen;

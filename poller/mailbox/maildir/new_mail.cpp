@@ -10,6 +10,8 @@ namespace inbox_poller::poller {
 
 namespace {
 
+constexpr std::size_t worth_two = 256;  // letters that are new
+
 /// Without an id nothing says that two files are one message.
 std::string identity_of_mail(const schema::Envelope& envelope, const std::string& name) {
   const std::string id = schema::identity_of(envelope);
@@ -38,8 +40,18 @@ Status NewMail::look() {
   rest();  // somebody may have made them anew
   if (names->empty()) return Done{};
   if (Status opened = open_new(); !opened.ok()) return opened;
-  for (const std::string& name : *names)
-    if (!known_.contains(name)) read(*new_, name);
+  std::vector<std::string> fresh;
+  for (const std::string& name : *names) {
+    if (unread_.contains(name))
+      read(name, std::nullopt);
+    else if (!known_.contains(name))
+      fresh.push_back(name);
+  }
+  Reading::Letters ahead;
+  if (pool_ != nullptr && fresh.size() >= worth_two)
+    ahead = Reading::all(std::make_shared<Reading>(root_, new_, fresh, keep_), *pool_);
+  ahead.resize(fresh.size());
+  for (std::size_t i = 0; i < fresh.size(); ++i) read(fresh[i], std::move(ahead[i]));
   return Done{};
 }
 
@@ -66,7 +78,8 @@ Status NewMail::open_cur() {
   return Done{};
 }
 
-void NewMail::read(const Directory& folder, const std::string& name) {
+void NewMail::read(const std::string& name, std::optional<Result<Letterfile>> ahead) {
+  const Directory& folder = *new_;
   const auto before = unread_.find(name);
   std::optional<Unread> seen;
   const auto stat = [&] {
@@ -75,7 +88,7 @@ void NewMail::read(const Directory& folder, const std::string& name) {
     return now.ok();
   };
   if (before != unread_.end() && (!stat() || before->second == *seen)) return;
-  Result<Letterfile> file = root_.read(folder, name);
+  Result<Letterfile> file = ahead ? *std::move(ahead) : root_.read(folder, name);
   // What cannot be read is known by how it looked before it was read.
   if (!file && !seen && !is_errno(file.error(), ENOENT) && stat()) file = root_.read(folder, name);
   if (!file) {

@@ -15,6 +15,7 @@
 #include "poller/mailbox/maildir/id_index.hpp"
 #include "poller/mailbox/maildir/leaving.hpp"
 #include "poller/mailbox/maildir/maildir_root.hpp"
+#include "poller/mailbox/maildir/reading.hpp"
 
 namespace inbox_poller::poller {
 
@@ -30,9 +31,9 @@ struct Mail {
 class NewMail {
  public:
   /// `keep`: so many bytes of what a look reads are kept for open(), until rest(); whoever opens all at once reads them
-  /// once.
-  NewMail(const MaildirRoot& root, std::string actor, std::size_t keep = 0)
-      : root_(root), actor_(std::move(actor)), keep_(keep), taken_(root, actor_ + "/cur") {}
+  /// once. `pool`: where half of many is read, while the caller reads the other half.
+  NewMail(const MaildirRoot& root, std::string actor, std::size_t keep = 0, boost::asio::thread_pool* pool = nullptr)
+      : root_(root), actor_(std::move(actor)), keep_(keep), pool_(pool), taken_(root, actor_ + "/cur") {}
 
   [[nodiscard]] const std::string& actor() const { return actor_; }
   /// Where news come.
@@ -78,7 +79,7 @@ class NewMail {
     std::set<Mail>::iterator place;
     std::optional<Letterfile> kept;
   };
-  void read(const Directory& folder, const std::string& name);
+  void read(const std::string& name, std::optional<Result<Letterfile>> ahead);
   Result<Letterfile> letter(const Mail&, const File&, const FileStat& there);
   Status open_new();
   Status open_cur();
@@ -87,6 +88,7 @@ class NewMail {
   const MaildirRoot& root_;
   const std::string actor_;
   const std::size_t keep_;
+  boost::asio::thread_pool* const pool_;
   std::size_t kept_ = 0;  // bytes
   std::set<Mail> order_;
   std::map<std::string, Known> known_;    // by the file's name

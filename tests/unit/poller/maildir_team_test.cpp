@@ -139,6 +139,23 @@ struct ManyLetters : SharedFolder {
 
 }  // namespace
 
+TEST_CASE("letters that two threads read are the same: in their order, what is no letter told, more than is kept read again") {
+  ManyLetters many;
+  const bool large = GENERATE(false, true);  // 30 MiB of them
+  const std::string says(large ? 100'000 : 1, 'x');
+  std::vector<std::string> all;
+  for (int n = 0; n < 300; ++n) {
+    all.push_back(says + std::to_string(1000 + n));
+    many.put("boss/new/" + std::to_string(n % 7) + std::to_string(1000 + n) + ".json", numbered(n, says));
+  }
+  for (int n = 0; n < 250; ++n) std::filesystem::remove(many.scratch.path("root/boss/new/" + std::to_string(1000 + n) + ".json"));
+  many.put("boss/new/0torn.json", "{");
+  many.look();
+  CHECK(many.found == all);
+  CHECK(many.consumed == 300);
+  CHECK(many.names("boss/new") == std::vector<std::string>{"0torn.json"});
+}
+
 TEST_CASE("many letters leave while the next ones are shown: all of them, each once, and in their order") {
   ManyLetters many;
   many.look();
