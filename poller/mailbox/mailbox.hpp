@@ -166,6 +166,8 @@ class Mailbox {
   /// All boxes, by name; opens nothing. Valid until the next call. The first call also clears away what a killed
   /// predecessor left half done.
   virtual Result<std::span<const News>> news() = 0;
+  /// Whether the last two looks of news() found the same boxes with nothing new in any.
+  [[nodiscard]] virtual bool rests() const { return false; }
   /// Whether somebody tells of changes: news() then need not look at every box every time. Until it is called, and after
   /// each doubt, it does. Source: docs/adr/0031-looks-in-turn.md.
   virtual void rely_on_hints(bool) {}

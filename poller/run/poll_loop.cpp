@@ -179,6 +179,7 @@ void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, 
 
 asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<unsigned> polls) {
   const auto name = team->context().name;
+  Tally& tally = services_.telemetry.tally(name);
   std::optional<bool> watched;  // what was wished for then
   SteadyTime watch_again;
   auto polled = services_.clock.steady();
@@ -193,7 +194,7 @@ asio::awaitable<void> PollLoop::serve(std::shared_ptr<Team> team, std::optional<
     if (leaving_.contains(name)) break;
     const auto started = services_.clock.steady();
     const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(started - std::exchange(polled, started));
-    services_.telemetry.tally(name).polled(since, team->context().config.team.poll_interval, services_.clock.wall_ms());
+    tally.polled(since, team->context().config.team.poll_interval, services_.clock.wall_ms());
     if (co_await team->poll() == Team::Polled::no_team) {
       services_.telemetry.emit(Event::roster_vanished, {{"team", name}});
       break;

@@ -24,6 +24,7 @@ constexpr std::size_t taken_of_many = 2000;
 // hints no busy loop, and what is written during a poll does not wait for long behind it.
 constexpr milliseconds shortest_hinted_interval{1};
 constexpr milliseconds longest_hinted_interval{50};
+constexpr std::chrono::seconds whole_poll_every{5};  // where nothing changes but the time
 constexpr std::chrono::minutes all_at_first{1};  // every box at every poll: who trusts the hints has seen them come
 
 std::unique_ptr<HostService> open_hosts(Services& services, TeamContext& context, const OpenTeam& boxes) {
@@ -99,18 +100,23 @@ Status Team::restore() {
 
 asio::awaitable<Team::Polled> Team::poll() {
   co_await mailbox_.refresh();
+  const auto now = services_.clock.steady();
+  const bool all = std::exchange(look_at_all_, false) || !hears_changes_ || now - began_ < all_at_first;
+  roster_rests_ = true;
   if (const auto end = look_at_roster()) co_return *end;
   heed_hosts();
-  const bool settled_in = services_.clock.steady() - began_ >= all_at_first;
-  const bool all = std::exchange(look_at_all_, false) || !hears_changes_ || !settled_in;
   mailbox_.rely_on_hints(!all);
   const auto boxes = mailbox_.news();
+  // Then what is judged by roster, boxes and ledger would be judged as it was.
+  const bool rests = !all && roster_rests_ && boxes && mailbox_.rests() && !must_read_ &&
+                     changes_ == services_.ledger.changes() && now < whole_poll_at_;
+  if (!rests) whole_poll_at_ = now + whole_poll_every;
   if (hosts_) {
     handover_->settle();
     co_await host_ends_->settle();
   }
   if (hosts_ && boxes && context_.may(Right::carry)) co_await hosts_->carry(handover_->owes_chat());
-  if (context_.may(Right::read_inbox)) {
+  if (context_.may(Right::read_inbox) && !rests) {
     co_await look_at_letters();
     // What was taken out of the box while another host led comes back as letters, and goes first.
     if (hosts_ && hosts_->letters_to_lead_wait())
@@ -118,12 +124,12 @@ asio::awaitable<Team::Polled> Team::poll() {
     else
       co_await look_at_lead(boxes);
   }
-  if (boxes) co_await look_at_workers(*boxes);  // otherwise the lead's inbox tells why
+  if (boxes && !rests) co_await look_at_workers(*boxes);  // otherwise the lead's inbox tells why
   asks_.settle();
   delivery_.settle();
-  if (context_.may(Right::take))
+  if (context_.may(Right::take) && !rests)
     for (const auto& alias : worker_boxes_.aliases()) co_await look_at_alias(alias, boxes);
-  if (context_.may(Right::order)) {
+  if (context_.may(Right::order) && !rests) {
     orders_.settle();
     plan_reminders_.settle();
   }
@@ -156,10 +162,8 @@ asio::awaitable<bool> Team::run_errands(std::function<bool()> given_up) {
 }
 
 std::optional<Team::Polled> Team::look_at_roster() {
-  if (roster_adopted_ && !members_.roster_changed()) {
-    keep_roster(members_.roster_copy());
-    return std::nullopt;
-  }
+  if (roster_adopted_ && !members_.roster_changed()) return std::nullopt;  // and it is kept
+  roster_rests_ = false;
   auto roster = members_.roster();
   roster_adopted_ = false;
   if (roster) {
@@ -392,6 +396,7 @@ asio::awaitable<void> Team::wait() {
 
 void Team::poke() {
   poked_ = true;
+  look_at_all_ = true;
   timer_.cancel();
   chat_.raise();
 }

@@ -234,6 +234,8 @@ class Team {
   std::string roster_problem_;
   std::optional<std::size_t> kept_roster_;  // a hash of what the ledger has
   SteadyTime roster_kept_;                  // since when it has it
+  bool roster_rests_ = false;               // the poll under way found it as it was read
+  SteadyTime whole_poll_at_;                // no later
   bool has_roster_ = false;
   bool roster_adopted_ = false;  // what the mailbox read last
   InboxReport report_;

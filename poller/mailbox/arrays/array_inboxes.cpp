@@ -98,12 +98,13 @@ GlanceResult ArrayInboxes::glance(const std::string& inbox) {
 
 GlanceResult ArrayInboxes::compare(const std::string& inbox, const Result<FileStat>& found) {
   if (!found) {
-    last_reads_.erase(inbox);
+    see_as_changed(inbox);
     // Anything but "not there" is for read() to tell about.
     return {is_errno(found.error(), ENOENT) ? Glance::missing : Glance::changed, 0};
   }
   const auto last = last_reads_.find(inbox);
   const bool same = last != last_reads_.end() && last->second.is(version_of(*found));
+  all_unchanged_ = all_unchanged_ && same;
   return {same ? Glance::unchanged : Glance::changed, found->size};
 }
 
@@ -115,6 +116,7 @@ ReadResult ArrayInboxes::read_news(const std::string& inbox, ReadMode mode) {
 
 ReadResult ArrayInboxes::read_as(const std::string& inbox, ReadMode mode, const KnownEntries* known) {
   const auto last = last_reads_.extract(inbox);
+  all_unchanged_ = false;
   const SteadyTime begun = clock_.steady();
   const auto fault = [](ReadOutcome outcome, std::string detail) {
     ReadResult result;
@@ -174,9 +176,14 @@ const KnownEntries& ArrayInboxes::known(const std::string& inbox) const {
   return found == known_.end() ? nothing : found->second;
 }
 
+void ArrayInboxes::see_as_changed(const std::string& inbox) {
+  last_reads_.erase(inbox);
+  all_unchanged_ = false;
+}
+
 void ArrayInboxes::forget(const std::string& inbox) {
   known_.erase(inbox);
-  last_reads_.erase(inbox);
+  see_as_changed(inbox);
 }
 
 WriteResult ArrayInboxes::mark_read(const std::string& inbox, const InboxDocument& document,
@@ -364,6 +371,7 @@ void ArrayInboxes::keep_known(const std::string& inbox, const InboxDocument& doc
 }
 
 Result<std::span<const InboxGlance>> ArrayInboxes::glances() {
+  rest_ = false;
   const bool rests = std::exchange(rests_, false);
   const Result<Directory> folder = rests ? Result<Directory>(Directory()) : take_inboxes();
   if (!folder && !is_errno(folder.error(), ENOENT)) return folder.error();
@@ -380,21 +388,26 @@ Result<std::span<const InboxGlance>> ArrayInboxes::glances() {
     listed_ = LastRead{version, is_settled(version, wall_before), {}};
   }
   const std::size_t turn = std::exchange(next_look_, next_look_ + looks_a_turn());
+  const std::size_t behind = std::min(next_look_, glances_.size());
   if (next_look_ >= glances_.size()) next_look_ = 0;
-  for (std::size_t i = 0; i < glances_.size(); ++i) {
+  const bool were_unchanged = std::exchange(all_unchanged_, true);  // until a look tells of a change
+  const bool only_turn = rests && were_unchanged;
+  for (std::size_t i = only_turn ? turn : 0; i < (only_turn ? behind : glances_.size()); ++i) {
     InboxGlance& glance = glances_[i];
-    const bool rests = glance.result.glance == Glance::unchanged && last_reads_.contains(glance.inbox);
-    const bool has_turn = between_looks_ == SteadyTime::duration() || (i >= turn && i - turn < looks_a_turn());
-    if (rests && !has_turn) continue;
+    const bool at_rest = glance.result.glance == Glance::unchanged && last_reads_.contains(glance.inbox);
+    const bool has_turn = between_looks_ == SteadyTime::duration() || (i >= turn && i < behind);
+    if (at_rest && !has_turn) continue;
     glance.result = compare(glance.inbox, rests ? files_.stat_at(absolute, path_of(glance.inbox))
                                                 : files_.stat_at(*folder, inbox_file_name(glance.inbox)));
   }
+  rest_ = were_unchanged && all_unchanged_;
   return std::span<const InboxGlance>(glances_);
 }
 
 std::size_t ArrayInboxes::looks_a_turn() const {
   const auto turns = once_around / std::max<SteadyTime::duration>(between_looks_, std::chrono::milliseconds(1));
-  return glances_.size() / static_cast<std::size_t>(std::max<std::int64_t>(turns, 1)) + 1;
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(turns, 1));
+  return (glances_.size() + count - 1) / count;
 }
 
 std::uint64_t ArrayInboxes::size_of(const std::string& inbox) const {
@@ -408,6 +421,7 @@ Status ArrayInboxes::list(const Directory& folder) {
   if (!names) return names.error();
   if (!std::exchange(litter_removed_, true)) remove_litter(files_, folder, *names);
   glances_.clear();
+  all_unchanged_ = false;
   for (const std::string_view name : *names) {
     if (!name.ends_with(inbox_suffix)) continue;
     const std::string_view inbox = name.substr(0, name.size() - inbox_suffix.size());

@@ -55,7 +55,7 @@ class ArrayInboxes {
   /// What remember() covers.
   [[nodiscard]] const KnownEntries& known(const std::string& inbox) const;
   /// Glances tell of a change, whatever was read last.
-  void see_as_changed(const std::string& inbox) { last_reads_.erase(inbox); }
+  void see_as_changed(const std::string& inbox);
   /// Whoever reads this inbox next has never seen it.
   void forget(const std::string& inbox);
 
@@ -94,6 +94,8 @@ class ArrayInboxes {
   /// A glance at each inbox of the team (valid names only), sorted by name; valid until the next call. The first call
   /// also removes temporary files that a killed predecessor left.
   Result<std::span<const InboxGlance>> glances();
+  /// Whether the last two of them found the same inboxes, all unchanged, and none was read in between.
+  [[nodiscard]] bool rest() const { return rest_; }
   /// How large the inbox was at the last of them; bytes.
   [[nodiscard]] std::uint64_t size_of(const std::string& inbox) const;
 
@@ -155,6 +157,8 @@ class ArrayInboxes {
   std::optional<Directory> inboxes_;            // open from look_by_name() to the glances() of the same poll
   bool rests_ = false;                          // so long: the folder is as it was listed, and was not opened
   std::optional<LastRead> listed_;              // the folder, opened step by step
+  bool all_unchanged_ = false;                  // every one of them, and what was read of it last is known
+  bool rest_ = false;
   bool litter_removed_ = false;
 };
 

@@ -37,6 +37,7 @@ std::vector<PutResult> ArraysMailbox::post(const std::string& inbox, std::span<c
   std::vector<PutResult> results;
   for (auto& [entry, receipt, result] : batch) {
     if (result.outcome == WriteOutcome::done || result.outcome == WriteOutcome::already_there) {
+      all_told_ = false;
       const schema::MessageKey key = receipt.key;
       posted_[inbox].insert_or_assign(key, Posted{std::move(receipt), Fate::waiting});
     }
@@ -48,6 +49,7 @@ std::vector<PutResult> ArraysMailbox::post(const std::string& inbox, std::span<c
 std::string ArraysMailbox::encode(const schema::Message& message) const { return encode_entry(message); }
 
 void ArraysMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {
+  all_told_ = false;
   posted_[inbox].try_emplace(key, Posted{{key, {}, false}, Fate::waiting});
 }
 

@@ -49,6 +49,7 @@ bool can_be_marked(const InboxDocument& document, const InboxEntry& entry) {
 Result<std::span<const News>> ArraysMailbox::news() {
   const auto glances = inboxes_.glances();
   if (!glances) return glances.error();
+  if (rests()) return std::span<const News>(news_);
   news_.clear();
   for (const InboxGlance& one : *glances) {
     const auto box = boxes_.find(one.inbox);
@@ -67,6 +68,7 @@ Result<std::span<const News>> ArraysMailbox::news() {
     if (gone) inboxes_.forget(box.first);
     return gone;
   });
+  all_told_ = std::none_of(news_.begin(), news_.end(), [](const News& one) { return one.changed; });
   return std::span<const News>(news_);
 }
 
@@ -76,6 +78,7 @@ void ArraysMailbox::forget(const std::string& inbox) {
 }
 
 void ArraysMailbox::rewind(const std::string& inbox) {
+  all_told_ = false;
   const auto box = boxes_.find(inbox);
   if (box == boxes_.end()) return;
   box->second.settled.clear();
