@@ -11,7 +11,7 @@ namespace asio = boost::asio;
 asio::steady_timer::time_point in_step(std::chrono::milliseconds duration) {
   const auto due = asio::steady_timer::clock_type::now() + duration;
   const std::chrono::nanoseconds step = std::max(duration, std::chrono::milliseconds(1));
-  return due - due.time_since_epoch() % (step / 10);
+  return due - std::min(due.time_since_epoch() % step, step / 10);
 }
 
 asio::awaitable<void> pause(std::chrono::milliseconds duration) {

@@ -14,8 +14,8 @@
 
 namespace inbox_poller::poller {
 
-/// In this time, or up to a tenth of it sooner: all who wait for the same time wake together. To wake an idle process
-/// costs more than what it then does.
+/// In this time, or up to a tenth of it sooner: all who wait for the same time again and again come to wake together,
+/// also when a busy machine has driven them apart. To wake an idle process costs more than what it then does.
 boost::asio::steady_timer::time_point in_step(std::chrono::milliseconds);
 
 /// Waits for this long.

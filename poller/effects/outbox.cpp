@@ -73,7 +73,6 @@ Status Outbox::restore() {
   return Done{};
 }
 
-/// Neither now nor later, until somebody writes a row.
 bool Outbox::owes_nothing() {
   if (nothing_owed_at_ == context_.ledger.changes()) return true;
   const auto rows = context_.ledger.outbox().due(context_.name, end_of_time, 1);

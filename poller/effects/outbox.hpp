@@ -24,6 +24,8 @@ class Outbox {
   /// Picks up rows that were written before a restart but not yet looked at again.
   Status restore();
 
+  /// Neither now nor later, until somebody writes a row.
+  [[nodiscard]] bool owes_nothing();
   /// Carries out what is due now, waiting a little for held locks.
   boost::asio::awaitable<void> run();
 
@@ -47,7 +49,6 @@ class Outbox {
     PutResult result;
   };
 
-  [[nodiscard]] bool owes_nothing();
   Result<std::vector<OutboxRow>> due();
   void post(std::span<Attempt> attempts);
   boost::asio::awaitable<Status> record(std::vector<Attempt> attempts);

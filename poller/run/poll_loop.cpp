@@ -17,6 +17,7 @@ namespace {
 constexpr std::chrono::milliseconds look_for_teams_every{500};
 constexpr std::chrono::milliseconds look_for_folder_every{5000};  // another one of its name; the polls find it at once
 constexpr std::chrono::milliseconds look_for_due_every{1000};  // a pause after a fault, a digest, a message that waits
+constexpr std::chrono::milliseconds look_at_rest_every{5000};  // where nothing waits that could come due
 
 constexpr unsigned give_back_rounds = 20;
 
@@ -143,13 +144,14 @@ void PollLoop::discover(std::optional<unsigned> polls) {
 }
 
 void PollLoop::adopt(const config::TeamConfig& config, const std::string& name, std::optional<unsigned> polls) {
-  if (leaving_.contains(name) || (pushing_.contains(name) && !teams_.contains(name))) return;  // found again soon
+  if (leaving_.contains(name)) return;  // found again soon
   if (const auto served = teams_.find(name); served != teams_.end()) {
     if (served->second->context().config.team.root != config.team.root)
       warn_once("team \"" + name + "\" exists below " + served->second->context().config.team.root + " and below " +
                 config.team.root + ": only the first is served, because asks and messages are kept by the team's name");
     return;
   }
+  if (pushing_.contains(name)) return;  // found again soon
   if (!schema::is_valid_name(name))
     return warn_once("\"" + name + "\" below " + config.team.root + " is not a name a team can have: left alone");
   const auto is_there = system_of(config).is_team(services_.files, config, name);
@@ -245,7 +247,7 @@ asio::awaitable<void> PollLoop::deliver(std::shared_ptr<Team> team) {
   while (goes_on(*team)) {
     const auto seen = team->chat().count();
     co_await team->deliver();
-    co_await team->chat().wait(seen, look_for_due_every);
+    co_await team->chat().wait(seen, team->something_waits() ? look_for_due_every : look_at_rest_every);
   }
   ended_beside(team->context().name);
 }
@@ -255,7 +257,7 @@ asio::awaitable<void> PollLoop::run_errands(std::shared_ptr<Team> team) {
   while (goes_on(*team)) {
     const auto seen = team->chat().count();
     const bool more = co_await team->errands(given_up);
-    if (!more) co_await team->chat().wait(seen, look_for_due_every);
+    if (!more) co_await team->chat().wait(seen, team->something_waits() ? look_for_due_every : look_at_rest_every);
   }
   ended_beside(team->context().name);
 }

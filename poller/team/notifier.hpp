@@ -24,6 +24,7 @@ class Notifier {
   bool asked(const handlers::Ask&);
   void decided(const handlers::Ask&);
 
+  [[nodiscard]] bool owes() const { return !errands_.empty(); }
   /// Tells the next one, if one is due. True when another may be due at once. When `given_up` becomes true the program
   /// is ended, and what it was told is told again after the next start.
   boost::asio::awaitable<bool> tell_next(std::function<bool()> given_up);

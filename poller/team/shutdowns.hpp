@@ -74,6 +74,7 @@ class Shutdowns {
   std::vector<handlers::Shutdown> take_ended() { return std::exchange(ended_, {}); }
 
   [[nodiscard]] std::vector<handlers::Shutdown> open() const;
+  [[nodiscard]] bool under_way() const { return !open_.empty() || !ended_.empty(); }
   /// Members that have ended and whose place in the roster goes next.
   [[nodiscard]] std::vector<std::string> leaving() const;
 

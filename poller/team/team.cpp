@@ -133,20 +133,20 @@ asio::awaitable<Team::Polled> Team::poll() {
     orders_.settle();
     plan_reminders_.settle();
   }
-  if (context_.may(Right::shut_down)) co_await stops_.settle();
-  if (context_.may(Right::shut_down) || context_.may(Right::end_here)) {
+  if (context_.may(Right::shut_down) && !rests) co_await stops_.settle();
+  if ((context_.may(Right::shut_down) || context_.may(Right::end_here)) && (!rests || shutdowns_.under_way())) {
     co_await shutdowns_.settle();
     for (const auto& one : shutdowns_.take_ended())
       if (context_.may(Right::answer_by_time)) asks_.ended(one.member, one.changed_ms, one.member + " was ended (" + one.request_id + ")");
   }
   if (context_.may(Right::write)) task_keeper_.settle();
   // Also while another host leads: what we had decided before is owed, and the other host's word for it is refused.
-  if (context_.may(Right::write) || context_.may(Right::carry)) co_await outbox_.run();
+  if ((context_.may(Right::write) || context_.may(Right::carry)) && !outbox_.owes_nothing()) co_await outbox_.run();
   // What waited for the effects of its batch, or for what was decided. Nobody's row changed: no reason to look.
   if (std::exchange(changes_, services_.ledger.changes()) != services_.ledger.changes()) chat_.raise();
   contention_ = mailbox_.contention();
   // Only with the whole inbox in view is it known which messages may come back, and which may go.
-  if (report_.state == to_string(BoxState::open) && !must_read_) {
+  if (report_.state == to_string(BoxState::open) && !must_read_ && !rests) {
     housekeeping_.prune_now_and_then();
     std::function<bool()> may_write = [this] { return is_alone(); };
     const bool looked = co_await housekeeping_.compact_now_and_then(std::move(may_write));
@@ -159,6 +159,17 @@ asio::awaitable<bool> Team::run_errands(std::function<bool()> given_up) {
   const bool asks = co_await notifier_.tell_next(given_up);
   const bool tasks = co_await task_keeper_.tell_next(std::move(given_up));
   co_return asks || tasks;
+}
+
+bool Team::something_waits() {
+  if (notifier_.owes() || task_keeper_.owes()) return true;
+  if (no_chat_at_ == services_.ledger.chat_changes()) return false;
+  auto& rows = services_.ledger.deliveries();
+  const auto chat = rows.queued_count(context_.name);
+  const auto idle = rows.digest_material(context_.name, 1);
+  const bool none = chat && idle && *chat == 0 && idle->empty();
+  if (none) no_chat_at_ = services_.ledger.chat_changes();
+  return !none;
 }
 
 std::optional<Team::Polled> Team::look_at_roster() {

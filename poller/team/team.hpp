@@ -114,6 +114,9 @@ class Team {
   /// due by time alone raises nothing.
   Signal& chat() { return chat_; }
 
+  /// Whether chat for the lead or an errand waits, so that something may come due by time alone.
+  [[nodiscard]] bool something_waits();
+
   /// Puts a message of ours into a member's inbox by way of the ledger. The recipient must be a member.
   Result<schema::MessageKey> send(const std::string& to, const std::string& text, const std::string& summary);
 
@@ -227,6 +230,7 @@ class Team {
   SteadyTime began_ = services_.clock.steady();
   boost::asio::steady_timer::time_point polled_at_;  // when the poll under way or the last one began
   Signal chat_;
+  long long no_chat_at_ = -1;  // the ledger's chat_changes(), when none waited
   long long changes_ = -1;  // the ledger's, when we last raised it
   bool must_read_ = true;   // something was left undone: read although the file does not change
   RosterReport roster_report_;

@@ -13,7 +13,6 @@ constexpr const char* inboxes_folder = "inboxes";
 constexpr std::size_t flips_per_hold = 128;
 constexpr std::size_t flips_per_write = 64;  // what lies between is written as it was read, over an unlocked writer's too
 constexpr std::size_t bytes_per_hold = 256 * 1024;
-constexpr SteadyTime::duration once_around = std::chrono::seconds(5);
 constexpr std::size_t widest_gap = 4096;  // bytes between two entries that are set with one write
 
 void stop(WriteResult& result, const WriteResult& reason) {
@@ -46,7 +45,7 @@ ArrayInboxes::ArrayInboxes(FileSystem& files, const Clock& clock, std::string te
 std::string ArrayInboxes::path_of(const std::string& inbox) const { return inboxes_path_ + "/" + inbox_file_name(inbox); }
 
 void ArrayInboxes::look_by_name() {
-  if (between_looks_ > SteadyTime::duration()) {  // one or two have their turn: by their paths, with nothing to open
+  if (looks_in_turn()) {  // one or two have their turn: by their paths, with nothing to open
     const Result<FileStat> folder = files_.stat_at(absolute, inboxes_path_);
     rests_ = folder && listed_ && listed_->is(version_of(*folder));
     return;
@@ -395,7 +394,7 @@ Result<std::span<const InboxGlance>> ArrayInboxes::glances() {
   for (std::size_t i = only_turn ? turn : 0; i < (only_turn ? behind : glances_.size()); ++i) {
     InboxGlance& glance = glances_[i];
     const bool at_rest = glance.result.glance == Glance::unchanged && last_reads_.contains(glance.inbox);
-    const bool has_turn = between_looks_ == SteadyTime::duration() || (i >= turn && i < behind);
+    const bool has_turn = !looks_in_turn() || (i >= turn && i < behind);
     if (at_rest && !has_turn) continue;
     glance.result = compare(glance.inbox, rests ? files_.stat_at(absolute, path_of(glance.inbox))
                                                 : files_.stat_at(*folder, inbox_file_name(glance.inbox)));

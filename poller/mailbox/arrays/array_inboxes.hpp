@@ -91,6 +91,8 @@ class ArrayInboxes {
   /// From now on glances() looks at a part of what was at rest only, so that calls `interval` apart come around in five
   /// seconds. Zero: at everything each time.
   void look_in_turn(SteadyTime::duration interval) { between_looks_ = interval; }
+  [[nodiscard]] bool looks_in_turn() const { return between_looks_ > SteadyTime::duration(); }
+  static constexpr SteadyTime::duration once_around = std::chrono::seconds(5);
   /// A glance at each inbox of the team (valid names only), sorted by name; valid until the next call. The first call
   /// also removes temporary files that a killed predecessor left.
   Result<std::span<const InboxGlance>> glances();

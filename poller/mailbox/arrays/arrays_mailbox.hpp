@@ -39,7 +39,7 @@ class ArraysMailbox final : public Mailbox, public Members {
   ArrayInboxes& inboxes() { return inboxes_; }
 
   Result<std::span<const News>> news() override;
-  [[nodiscard]] bool rests() const override { return all_told_ && inboxes_.rest(); }
+  [[nodiscard]] bool rests() const override { return rests_; }
   void rely_on_hints(bool rely) override { inboxes_.look_in_turn(rely ? settings_.poll_interval : SteadyTime::duration()); }
   boost::asio::awaitable<Batch> take(std::string inbox, Reader reader, std::size_t most) override;
   boost::asio::awaitable<Settled> settle(std::string inbox, std::vector<Disposal> disposals) override;
@@ -149,6 +149,8 @@ class ArraysMailbox final : public Mailbox, public Members {
   std::map<std::string, Box> boxes_;          // by inbox
   std::map<std::string, std::vector<std::pair<SteadyTime, Fingerprint>>> trimmed_;  // by inbox; of the last hours
   std::vector<News> news_;
+  SteadyTime trusted_at_{};  // the team's folder was one that nobody else may write to
+  bool rests_ = false;
   bool all_told_ = false;  // in the news there was no change, and nothing was asked for since that might make one
 };
 

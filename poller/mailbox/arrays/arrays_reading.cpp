@@ -48,8 +48,9 @@ bool can_be_marked(const InboxDocument& document, const InboxEntry& entry) {
 
 Result<std::span<const News>> ArraysMailbox::news() {
   const auto glances = inboxes_.glances();
+  rests_ = glances && all_told_ && inboxes_.rest();
   if (!glances) return glances.error();
-  if (rests()) return std::span<const News>(news_);
+  if (rests_) return std::span<const News>(news_);
   news_.clear();
   for (const InboxGlance& one : *glances) {
     const auto box = boxes_.find(one.inbox);

@@ -411,6 +411,37 @@ TEST_CASE("where inboxes have their turn, a folder at rest is not opened, and an
   CHECK_FALSE(at_rest());
 }
 
+TEST_CASE("the boxes rest when two looks found the same and nothing new, until somebody reads, follows or writes") {
+  NewsSetting at;
+  at.put(inbox_of({entry("one")}));
+  test::spill(at.folder() / "other.json", inbox_of({entry("one")}));
+  at.settle();
+  const auto rests = [&] {
+    REQUIRE(at.port.news().ok());
+    return at.port.rests();
+  };
+  CHECK_FALSE(rests());  // nobody has read them
+  auto& inboxes = at.port.inboxes();
+  REQUIRE(inboxes.read("other", ReadMode::unlocked).outcome == ReadOutcome::document);
+  CHECK_FALSE(rests());
+  REQUIRE(inboxes.read(at.lead, ReadMode::unlocked).outcome == ReadOutcome::document);
+  CHECK_FALSE(rests());  // the first look that finds nothing new
+  CHECK(rests());
+  inboxes.look_in_turn(std::chrono::milliseconds(500));
+  CHECK(rests());
+
+  SECTION("read") { static_cast<void>(inboxes.read("other", ReadMode::unlocked)); }
+  SECTION("followed") { at.port.follow("nobody", schema::MessageKey{"k"}); }
+  SECTION("shown again") { at.port.rewind(at.lead); }
+  SECTION("written in place") {
+    inboxes.look_in_turn({});
+    at.put(inbox_of({entry("one"), entry("two")}));
+  }
+  SECTION("a new one") { test::spill(at.folder() / "third.json", "[]"); }
+  SECTION("gone") { std::filesystem::remove(at.folder() / "other.json"); }
+  CHECK_FALSE(rests());
+}
+
 TEST_CASE("a roster counts as changed until one that is at rest was read") {
   NewsSetting at;
   const std::string roster = R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"team-lead"}]})";

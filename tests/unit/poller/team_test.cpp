@@ -466,3 +466,42 @@ TEST_CASE("a host that a person allowed once is allowed for the session") {
   CHECK(world.payload("w1", 1).at("requestId").as_string() == "sandbox-2");
   CHECK(world.payload("w1", 1).at("allow").as_bool());
 }
+
+TEST_CASE("a team at rest still finds what changes, and what only time brings") {
+  FileWorld w;
+  w.write_lead({World::entry("w1", World::ask("r1", "make it"))});
+  w.write("w1", {});
+  const auto polls = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      w.clock.advance(std::chrono::milliseconds(500));
+      w.team->hears_changes(true);
+      w.poll();
+    }
+  };
+  w.clock.advance(std::chrono::minutes(1));
+  polls(30);
+  CHECK(w.inbox("w1").empty());
+
+  SECTION("a message for the lead") {
+    w.write_lead({World::entry("w1", "done", 2)});
+    polls(11);  // in place, and without a lock
+    CHECK(w.all_read());
+  }
+  SECTION("another member") {
+    std::string roster = kRoster;
+    roster.replace(roster.find("\"w2\""), 4, "\"w3\"");
+    test::spill(w.scratch.path("teams/t/config.json"), roster);
+    polls(1);
+    CHECK(w.team->context().roster.find("w3") != nullptr);
+  }
+  SECTION("an inbox that is nobody's") {
+    w.write("ghost", {});
+    polls(25);
+    CHECK(w.logged("inbox.phantom"));
+  }
+  SECTION("the deadline of an ask") {
+    w.clock.advance(w.config.permissions.timeout);
+    polls(1);
+    CHECK(w.inbox("w1").size() == 1);
+  }
+}
