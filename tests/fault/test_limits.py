@@ -2,8 +2,8 @@
 and loses nothing once the limit is gone.
 
 LIMITS=all (LONG=1) takes every limit in a range; otherwise some of them. Sanitizers reserve terabytes of memory, and look at memory
-through pipes of their own: memory and descriptors are limited for a program without them, which is INBOX_POLLER itself or a release
-build beside it (build/release). Without either, these two tests do not exist, which is said. SHARD and JOBS: see sweep.py.
+through pipes of their own: memory and descriptors are limited for a program without them, which is INBOX_POLLER itself or a build
+beside it (build/release, bench or quick). Without any, these two tests do not exist, which is said. SHARD and JOBS: see sweep.py.
 """
 
 import os
@@ -18,7 +18,7 @@ OPEN_FILES = range(5, 41) if LONG else (6, 8, 10, 12, 13, 14, 15, 16, 24, 32)
 FILE_SIZES = range(0, 1 << 19, 8192) if LONG else (0, 512, 8192, 65536, 131072, 262144, 400000)
 MEMORY = range(1 << 20, 48 << 20, 1 << 19) if LONG else [n << 20 for n in (1, 2, 4, 6, 8, 12, 16, 24)]
 GIVEN = pathlib.Path(os.environ["INBOX_POLLER"])
-BARE = next((p for p in (GIVEN, GIVEN.parent.parent / "release" / "inbox-poller")
+BARE = next((p for p in (GIVEN, *(GIVEN.parent.parent / preset / "inbox-poller" for preset in ("release", "bench", "quick")))
              if p.is_file() and b"__ubsan_handle" not in p.read_bytes()), None)
 if BARE is None:
     print("NOT TRIED: limits of descriptors and of memory, for want of a program without sanitizers (deploy/build makes one)")
