@@ -100,25 +100,42 @@ Result<std::vector<MessageRow>> DeliveryTable::offered(std::string_view team) {
 // The unary plus below keeps SQLite from going through all that is in that state: the few ids lead to their rows.
 
 Status DeliveryTable::mark_offered(const std::vector<long long>& ids, std::string_view sink, EpochMs now) {
-  return database_.run(
+  const auto before = database_.chat_changes();
+  auto moved = database_.run(
       "UPDATE deliveries SET state = 'offered', sink = ?2, offered_ms = ?3, attempts = attempts + 1 "
       "WHERE message IN (SELECT value FROM json_each(?1)) AND +state = 'queued'",
       json_list(ids), sink, now);
+  keep_count(before);
+  return moved;
 }
 
 Result<std::vector<long long>> DeliveryTable::mark_delivered(const std::vector<long long>& ids, EpochMs now,
                                                              Confirmation confirmed) {
   // `queued` too: an acknowledgement may come after we gave up waiting for it, and is still true.
+  struct Delivered {
+    long long id = 0;
+    std::string team, sender;
+  };
+  const auto before = database_.chat_changes();
   Statement moved = database_.query(
       "UPDATE deliveries SET state = 'delivered', delivered_ms = ?2, confirmed = ?3 "
-      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state IN ('queued', 'offered') RETURNING message",
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state IN ('queued', 'offered') RETURNING message, "
+      "iif(priority > 0, team, ''), (SELECT sender FROM messages WHERE id = message)",
       json_list(ids), now, to_string(confirmed));
-  const auto id_of = [](const Database&, const Statement& row) -> Result<long long> {
-    long long id = 0;
-    row.get(0, id);
-    return id;
+  const auto read = [](const Database&, const Statement& row) -> Result<Delivered> {
+    Delivered one;
+    row.read(one.id, one.team, one.sender);
+    return one;
   };
-  return all_rows<long long>(std::move(moved), id_of, database_);
+  const auto delivered = all_rows<Delivered>(std::move(moved), read, database_);
+  if (!delivered) return delivered.error();
+  keep_count(before);
+  std::vector<long long> found;
+  for (const auto& one : *delivered) {
+    found.push_back(one.id);
+    count(one.team, one.sender, -1);
+  }
+  return found;
 }
 
 Status DeliveryTable::mark_expired(const std::vector<long long>& ids, EpochMs now) {
@@ -129,17 +146,23 @@ Status DeliveryTable::mark_expired(const std::vector<long long>& ids, EpochMs no
 }
 
 Status DeliveryTable::requeue(std::string_view team, const std::vector<long long>& ids) {
-  return database_.run(
+  const auto before = database_.chat_changes();
+  auto moved = database_.run(
       "UPDATE deliveries SET state = 'queued' "
       "WHERE message IN (SELECT value FROM json_each(?2)) AND +team = ?1 AND +state = 'offered'",
       team, json_list(ids));
+  keep_count(before);
+  return moved;
 }
 
 Status DeliveryTable::unoffer(const std::vector<long long>& ids) {
-  return database_.run(
+  const auto before = database_.chat_changes();
+  auto moved = database_.run(
       "UPDATE deliveries SET state = 'queued', attempts = attempts - 1 "
       "WHERE message IN (SELECT value FROM json_each(?1)) AND +state = 'offered' AND attempts > 0",
       json_list(ids));
+  keep_count(before);
+  return moved;
 }
 
 Status DeliveryTable::hand_over(const std::vector<long long>& ids, EpochMs now) {
@@ -158,14 +181,17 @@ Status DeliveryTable::take_up(const schema::MessageKey& key, std::string_view se
       Blob{*bytes}, sender);
 }
 
-Status DeliveryTable::take_over(const schema::MessageKey& key) {
-  const auto bytes = key_bytes(key.value);
-  if (!bytes) return Done{};
-  return database_.run(
+Status DeliveryTable::take_over(const MessageRow& message) {
+  const auto before = database_.chat_changes();
+  auto queued = database_.run(
       "INSERT INTO deliveries (message, team, state, priority, confirmed, sink, offered_ms, delivered_ms, attempts) "
-      "SELECT id, team, 'queued', 1, '', '', 0, 0, 0 FROM messages WHERE key = ?1 AND disposition = 'chat' "
+      "SELECT id, team, 'queued', 1, '', '', 0, 0, 0 FROM messages WHERE id = ?1 AND disposition = 'chat' "
       "ON CONFLICT (message) DO NOTHING",
-      Blob{*bytes});
+      message.id);
+  if (!queued) return queued;
+  keep_count(before);
+  if (database_.changes() > 0) count(message.team, message.sender, 1);
+  return queued;
 }
 
 Status DeliveryTable::requeue_all_offered() {
@@ -204,20 +230,57 @@ Result<ChatCounts> DeliveryTable::counts(std::string_view team) {
   return counts;
 }
 
-Result<std::map<std::string, long long>> DeliveryTable::waiting_by_sender(std::string_view team) {
+Status DeliveryTable::add(long long id, const MessageRow& message, long long before) {
+  if (message.delivery != DeliveryState::none) {
+    MessageRow delivery;  // what the table has of it; a message's text may be long
+    delivery.id = id;
+    delivery.team = message.team;
+    delivery.delivery = message.delivery;
+    delivery.priority = message.priority;
+    delivery.confirmed = message.confirmed;
+    delivery.sink = message.sink;
+    delivery.offered_ms = message.offered_ms;
+    delivery.delivered_ms = message.delivered_ms;
+    delivery.attempts = message.attempts;
+    if (auto queued = deliveries_table().insert(database_, delivery); !queued) return queued.error();
+  }
+  keep_count(before);
+  const bool waits = message.delivery == DeliveryState::queued || message.delivery == DeliveryState::offered;
+  if (waits && message.priority != Priority::digest) count(message.team, message.sender, 1);
+  return Done{};
+}
+
+void DeliveryTable::keep_count(long long before) {
+  if (counted_at_ == before) counted_at_ = database_.chat_changes();
+}
+
+void DeliveryTable::count(std::string_view team, std::string_view sender, long long more) {
+  const auto known = waiting_.find(team);
+  if (counted_at_ != database_.chat_changes() || known == waiting_.end()) return;  // counted when it is asked for
+  known->second.all += more;
+  const auto of = known->second.by_sender.try_emplace(std::string(sender)).first;
+  of->second += more;
+  if (of->second <= 0) known->second.by_sender.erase(of);
+}
+
+Result<const WaitingChat*> DeliveryTable::waiting(std::string_view team) {
+  if (counted_at_ != database_.chat_changes()) waiting_.clear();
+  counted_at_ = database_.chat_changes();
+  if (const auto known = waiting_.find(team); known != waiting_.end()) return &known->second;
   static const std::string sql =
       "SELECT m.sender, count(*)" + with_message +
       "d.state IN ('queued', 'offered') AND d.team = ?1 AND d.priority > 0 GROUP BY m.sender";
   Statement rows = database_.query(sql, team);
-  std::map<std::string, long long> waiting;
+  WaitingChat waiting;
   for (;;) {
     auto row = rows.next();
     if (!row) return row.error();
-    if (!*row) return waiting;
+    if (!*row) return &(waiting_[std::string(team)] = std::move(waiting));
     std::string sender;
     long long count = 0;
     rows.read(sender, count);
-    waiting[sender] = count;
+    waiting.all += count;
+    waiting.by_sender[sender] = count;
   }
 }
 

@@ -7,11 +7,25 @@
 
 namespace inbox_poller::poller {
 
+/// Chat for the lead that is queued or offered (digest material is not).
+struct WaitingChat {
+  long long all = 0;
+  std::map<std::string, long long, std::less<>> by_sender;
+
+  [[nodiscard]] long long of(std::string_view sender) const {
+    const auto found = by_sender.find(sender);
+    return found == by_sender.end() ? 0 : found->second;
+  }
+};
+
 /// Where messages for the lead are on their way. A message that was never meant for the lead has no delivery.
 class DeliveryTable {
  public:
   explicit DeliveryTable(Database& database) : database_(database) {}
 
+  /// Queues a message that was just inserted as row `id`, unless it was never meant for the lead. `before` is
+  /// Database::chat_changes() before that.
+  Status add(long long id, const MessageRow& message, long long before);
   /// Queued messages (digest material excepted) whose batch owes no effect that is younger than `grace_before_ms` (or
   /// none at all, with Owed::of_any_age), in the order in which they go: urgent ones first, each with all that its
   /// sender wrote before it, then in arrival order. With `overdue`: only those that no longer wait for an idle lead,
@@ -45,17 +59,24 @@ class DeliveryTable {
   /// One of this sender that was handed over and not settled there: queued again.
   Status take_up(const schema::MessageKey&, std::string_view sender);
   /// A chat message that was left to another lead becomes ours: queued.
-  Status take_over(const schema::MessageKey&);
+  Status take_over(const MessageRow& message);
   /// Everything offered, of all teams: used at start.
   Status requeue_all_offered();
   Result<ChatCounts> counts(std::string_view team);
   /// ChatCounts::queued alone: the others grow with all that was ever delivered.
   Result<long long> queued_count(std::string_view team);
-  /// How much of the chat that is queued or offered is whose, by sender.
-  Result<std::map<std::string, long long>> waiting_by_sender(std::string_view team);
+  /// What waits of this team. To count it reads all of it, so what comes and what is delivered is counted on. Good until
+  /// the next call of anything here.
+  Result<const WaitingChat*> waiting(std::string_view team);
 
  private:
+  /// What was just written, since `before`, leaves all counts as they are.
+  void keep_count(long long before);
+  void count(std::string_view team, std::string_view sender, long long more);
+
   Database& database_;
+  std::map<std::string, WaitingChat, std::less<>> waiting_;  // by team; as of
+  long long counted_at_ = -1;                                // so many changes of chat
 };
 
 }  // namespace inbox_poller::poller

@@ -166,10 +166,12 @@ Result<std::vector<HostMailRow>> HostMailTable::of_request(std::string_view requ
   return rows(database_, sql, request_id, limit);
 }
 
+// The unary plus keeps SQLite from going through all letters of the team: the few ids lead to their rows.
+
 Status HostMailTable::set(std::string_view team, const std::vector<long long>& ids, HostMailState state, EpochMs now,
                           std::string_view problem) {
   return database_.run(
-      "UPDATE host_mail SET state = ?2, state_ms = ?3, problem = ?4 WHERE team = ?1 AND id IN (SELECT value FROM "
+      "UPDATE host_mail SET state = ?2, state_ms = ?3, problem = ?4 WHERE +team = ?1 AND id IN (SELECT value FROM "
       "json_each(?5)) AND (?2 <> 'put' OR state = 'waiting')",
       team, to_string(state), now, problem, json_list(ids));
 }
@@ -334,7 +336,7 @@ Status HostMailTable::tell(const std::vector<long long>& ids, int told) {
 }
 
 Status HostMailTable::tell_again(std::string_view team, const std::vector<long long>& ids) {
-  return database_.run("UPDATE host_mail SET told = 0 WHERE team = ?1 AND id IN (SELECT value FROM json_each(?2))", team,
+  return database_.run("UPDATE host_mail SET told = 0 WHERE +team = ?1 AND id IN (SELECT value FROM json_each(?2))", team,
                        json_list(ids));
 }
 

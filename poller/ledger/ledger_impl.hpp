@@ -17,8 +17,8 @@ struct Ledger::Impl {
   LedgerLock lock;  // let go only after the connection is closed
   std::unique_ptr<Database> database;
   std::optional<TakenOver> taken_over;
-  MessageTable messages{*database};
   DeliveryTable deliveries{*database};
+  MessageTable messages{*database, deliveries};
   AskTable asks{*database};
   OutboxTable outbox{*database};
   ShutdownTable shutdowns{*database};

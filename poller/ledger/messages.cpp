@@ -56,19 +56,10 @@ Result<bool> MessageTable::known(const schema::MessageKey& key) {
 }
 
 Result<long long> MessageTable::insert(const MessageRow& row) {
-  auto id = messages_table().insert(database_, row);
-  if (!id || row.delivery == DeliveryState::none) return id;
-  MessageRow delivery;  // what deliveries_table() has of it
-  delivery.id = *id;
-  delivery.team = row.team;
-  delivery.delivery = row.delivery;
-  delivery.priority = row.priority;
-  delivery.confirmed = row.confirmed;
-  delivery.sink = row.sink;
-  delivery.offered_ms = row.offered_ms;
-  delivery.delivered_ms = row.delivered_ms;
-  delivery.attempts = row.attempts;
-  if (auto queued = deliveries_table().insert(database_, delivery); !queued) return queued.error();
+  const auto before = database_.chat_changes();
+  const auto id = messages_table().insert(database_, row);
+  if (!id) return id;
+  if (auto queued = deliveries_.add(*id, row, before); !queued) return queued.error();
   return id;
 }
 

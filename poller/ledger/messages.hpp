@@ -1,6 +1,7 @@
 // Messages as they were accepted: each is known again by its key.
 #pragma once
 
+#include "poller/ledger/deliveries.hpp"
 #include "poller/ledger/rows.hpp"
 
 namespace inbox_poller::poller {
@@ -8,10 +9,10 @@ namespace inbox_poller::poller {
 /// Everything that was ever met in an inbox of ours and is not yet pruned.
 class MessageTable {
  public:
-  explicit MessageTable(Database& database) : database_(database) {}
+  MessageTable(Database& database, DeliveryTable& deliveries) : database_(database), deliveries_(deliveries) {}
 
   Result<bool> known(const schema::MessageKey&);
-  /// Its id. A second row with the same key is refused.
+  /// Queues it as well when it is for the lead. Its id; a second row with the same key is refused.
   Result<long long> insert(const MessageRow&);
   Result<std::optional<MessageRow>> find(const schema::MessageKey&);
   /// Messages whose key starts with `prefix` (for `trace`), at most `limit`.
@@ -30,6 +31,7 @@ class MessageTable {
 
  private:
   Database& database_;
+  DeliveryTable& deliveries_;
 };
 
 }  // namespace inbox_poller::poller

@@ -154,6 +154,7 @@ Status Database::transaction(const std::function<Status()>& work) {
       // After some faults SQLite has rolled back already; a second ROLLBACK would only be an error to ignore.
       if (sqlite3_get_autocommit(database.handle_) == 0) {
         sqlite3_exec(database.handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+        ++database.chat_changes_;
       }
     }
   } guard{*this};
@@ -170,8 +171,10 @@ Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
   outcome = work();
   // A full disk and the like may have rolled back everything: what followed would be committed piece by piece.
   if (sqlite3_get_autocommit(handle_) != 0) return outcome ? Status(fault(SQLITE_ABORT)) : outcome;
-  if (!outcome)
+  if (!outcome) {
+    ++chat_changes_;
     if (auto undone = run("ROLLBACK TO attempt"); !undone) return undone;
+  }
   return run("RELEASE attempt");
 }
 

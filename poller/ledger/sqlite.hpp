@@ -131,7 +131,7 @@ class Database {
   [[nodiscard]] int changes() const { return sqlite3_changes(handle_); }
   /// Rows written over this connection so far, also those that were rolled back.
   [[nodiscard]] long long all_changes() const { return sqlite3_total_changes(handle_); }
-  /// Likewise, of messages and their deliveries.
+  /// Another number once messages or their deliveries are others, also when they are as before by a rollback.
   [[nodiscard]] long long chat_changes() const { return chat_changes_; }
   [[nodiscard]] long long last_id() const { return sqlite3_last_insert_rowid(handle_); }
   [[nodiscard]] const std::string& path() const { return path_; }

@@ -65,8 +65,6 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batc
 }
 
 Status Intake::take_all(const std::vector<Taken>& taken, EventBatch& events, Accepted& accepted) {
-  if (auto counted = count_waiting(accepted); !counted) return counted;
-  for (const auto& [sender, count] : accepted.waiting) accepted.queued_chat += count;
   const auto batch = context_.ledger.next_batch();
   if (!batch) return batch.error();
   accepted.batch = *batch;
@@ -81,28 +79,17 @@ Status Intake::take_all(const std::vector<Taken>& taken, EventBatch& events, Acc
   }
   for (const auto& [name, member] : accepted.members)
     if (auto put = context_.ledger.members().put(member); !put) return put;
-  accepted.counted_at = context_.ledger.chat_changes();
-  if (!accepted.full.empty() && !full_told_)
-    events.add(Event::inbox_full, {{"team", context_.name},
-                                   {"inbox", accepted.inbox},
-                                   {"count", std::to_string(accepted.queued_chat)},
-                                   {"reason", accepted.full + ": further chat stays unread in the inbox"}});
-  return Done{};
-}
-
-/// Counting reads every message that waits, so what is known is counted on, unless anybody changed it.
-Status Intake::count_waiting(Accepted& accepted) {
-  const bool is_known = counted_at_ == context_.ledger.chat_changes();
-  auto waiting = is_known ? Result<std::map<std::string, long long>>(waiting_)
-                          : context_.ledger.deliveries().waiting_by_sender(context_.name);
+  if (accepted.full.empty() || full_told_) return Done{};
+  const auto waiting = context_.ledger.deliveries().waiting(context_.name);
   if (!waiting) return waiting.error();
-  accepted.waiting = *std::move(waiting);
+  events.add(Event::inbox_full, {{"team", context_.name},
+                                 {"inbox", accepted.inbox},
+                                 {"count", std::to_string((*waiting)->all)},
+                                 {"reason", accepted.full + ": further chat stays unread in the inbox"}});
   return Done{};
 }
 
 void Intake::apply(Accepted& accepted) {
-  waiting_ = std::move(accepted.waiting);
-  counted_at_ = accepted.counted_at;
   for (const auto& request : accepted.pending) asks_.opened(request);
   for (auto& [name, member] : accepted.members) context_.members[name] = std::move(member);
   for (const auto& shutdown : accepted.answered) shutdowns_.answered(shutdown);
@@ -198,11 +185,15 @@ Status Intake::apply(const handlers::ToLead& what, const Taken& taken, MessageRo
                      Accepted& accepted) {
   seen(row, accepted);
   row.disposition = Disposition::chat;
-  return receive(handlers::receive(what, arrival(taken, row, accepted), context_.view()), row, events, accepted);
+  const auto arrived = arrival(taken, row);
+  if (!arrived) return arrived.error();
+  return receive(handlers::receive(what, *arrived, context_.view()), row, events, accepted);
 }
 
-handlers::Arrival Intake::arrival(const Taken& taken, const MessageRow& row, Accepted& accepted) {
-  return {row.sender, taken.read, accepted.queued_chat, accepted.waiting[row.sender]};
+Result<handlers::Arrival> Intake::arrival(const Taken& taken, const MessageRow& row) const {
+  const auto waiting = context_.ledger.deliveries().waiting(context_.name);
+  if (!waiting) return waiting.error();
+  return handlers::Arrival{row.sender, taken.read, (*waiting)->all, (*waiting)->of(row.sender)};
 }
 
 Status Intake::receive(const handlers::Reception& reception, MessageRow& row, EventBatch& events,
@@ -220,10 +211,6 @@ Status Intake::receive(const handlers::Reception& reception, MessageRow& row, Ev
   if (reception.lane != handlers::Lane::none) row.delivery = DeliveryState::queued;
   if (reception.lane == handlers::Lane::digest) row.priority = Priority::digest;
   if (reception.lane == handlers::Lane::urgent) row.priority = Priority::urgent;
-  if (reception.lane > handlers::Lane::digest) {
-    ++accepted.queued_chat;
-    ++accepted.waiting[row.sender];
-  }
   return record(row, Event::message_accepted, events, accepted);
 }
 
@@ -239,7 +226,9 @@ Status Intake::apply(const handlers::WorkerStatus& status, const Taken& taken, M
   for (const auto& request : asks_.open())
     if (handlers::is_moot(request, status, row.sender, context_.standing)) accepted.moot.push_back(request);
   row.disposition = Disposition::status;
-  return receive(handlers::receive(status, arrival(taken, row, accepted), context_.view()), row, events, accepted);
+  const auto arrived = arrival(taken, row);
+  if (!arrived) return arrived.error();
+  return receive(handlers::receive(status, *arrived, context_.view()), row, events, accepted);
 }
 
 Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow& row, EventBatch& events,
@@ -358,8 +347,6 @@ Status Intake::met_again(const Taken& taken, EventBatch& events, Accepted& accep
   const auto again = handlers::met_again(context_.standing, {row.code == handlers::left_code, unsent, *by_rule});
   if (again == handlers::Again::ours_to_mark) accepted.ours = true;
   if (again != handlers::Again::taken_over) return Done{};
-  ++accepted.queued_chat;
-  ++accepted.waiting[row.sender];
   events.add(Event::message_accepted, {{"team", context_.name},
                                        {"inbox", row.inbox},
                                        {"from", row.sender},
@@ -367,7 +354,7 @@ Status Intake::met_again(const Taken& taken, EventBatch& events, Accepted& accep
                                        {"message_key", row.key.value},
                                        {"new", "queued"},
                                        {"reason", "was left to another lead, which did not read it"}});
-  return context_.ledger.deliveries().take_over(taken.key);
+  return context_.ledger.deliveries().take_over(row);
 }
 
 Result<bool> Intake::answered(const schema::MessageKey& key) const {

@@ -44,7 +44,6 @@ class Intake {
  private:
   struct Accepted {  // of one transaction; applied to memory after its commit
     std::string inbox;
-    long long counted_at = -1;
     long long batch = 0;
     std::vector<Disposal> disposals;
     std::vector<handlers::Ask> pending;
@@ -52,9 +51,7 @@ class Intake {
     std::vector<std::string> repeated;  // ids of asks whose answers are owed again
     std::vector<handlers::Ask> moot;    // nobody waits for them any more
     std::map<std::string, MemberRow> members;
-    long long queued_chat = 0;
-    std::map<std::string, long long> waiting;  // of that, by sender
-    std::string full;                          // why chat was left in the inbox; empty: none was
+    std::string full;                   // why chat was left in the inbox; empty: none was
     // Of the message at hand:
     bool stays = false;     // in the inbox: there is no room for it
     bool ours = false;      // beside another lead: a rule answered it
@@ -62,7 +59,6 @@ class Intake {
     std::string_view bytes;
   };
 
-  Status count_waiting(Accepted&);
   Status take_all(const std::vector<Taken>&, EventBatch&, Accepted&);
   /// What was committed, carried into memory.
   void apply(Accepted&);
@@ -80,7 +76,7 @@ class Intake {
   Status met_again(const Taken&, EventBatch&, Accepted&) const;
   /// True when a rule answered the ask of this id, so that a front may consume it.
   [[nodiscard]] Result<bool> answered_by_us(const std::string& request_id, const std::string& asker) const;
-  static handlers::Arrival arrival(const Taken&, const MessageRow&, Accepted&);
+  [[nodiscard]] Result<handlers::Arrival> arrival(const Taken&, const MessageRow&) const;
   /// Records it as decided, or notes that it stays out.
   Status receive(const handlers::Reception&, MessageRow&, EventBatch&, Accepted&) const;
   Status record(MessageRow&, Event, EventBatch&, Accepted&) const;
@@ -96,8 +92,6 @@ class Intake {
   handlers::Place place_;
   bool goes_on_ = false;    // the look has further pieces
   bool left_out_ = false;
-  std::map<std::string, long long> waiting_;  // by sender, as of the last commit,
-  long long counted_at_ = -1;                 // when the ledger had so many changes of chat
   bool full_told_ = false;  // that something is left out
   bool looked_ = false;     // at least once, so what is new and read already was read just now
 };

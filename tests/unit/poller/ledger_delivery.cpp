@@ -35,6 +35,52 @@ handlers::Ask decided(const std::string& id, EpochMs decided_ms) {
 
 }  // namespace
 
+TEST_CASE("what waits of a team is counted on as messages come and go, and anew when a transaction came to nothing") {
+  auto ledger = in_memory();
+  auto& deliveries = ledger->deliveries();
+  const auto waits = [&](const std::string& team) {
+    const auto* waiting = must(deliveries.waiting(team));
+    std::map<std::string, long long> counts(waiting->by_sender.begin(), waiting->by_sender.end());
+    counts[""] = waiting->all;
+    return counts;
+  };
+  using Counts = std::map<std::string, long long>;
+  CHECK(waits("red") == Counts{{"", 0}});
+
+  const auto a1 = put(*ledger, "ann", "a1");
+  const auto b1 = put(*ledger, "bob", "b1", Priority::urgent);
+  put(*ledger, "bob", "b2");
+  put(*ledger, "bob", "b3", Priority::digest);
+  MessageRow left = chat_row("b4");
+  left.sender = "bob";
+  left.delivery = DeliveryState::none;
+  left.id = must(ledger->messages().insert(left));
+  CHECK(waits("red") == Counts{{"", 3}, {"ann", 1}, {"bob", 2}});
+  CHECK(waits("blue") == Counts{{"", 0}});
+
+  must(deliveries.mark_offered({a1, b1}, "recv", 1));
+  CHECK(waits("red") == Counts{{"", 3}, {"ann", 1}, {"bob", 2}});
+  CHECK(must(deliveries.mark_delivered({a1}, 1)) == std::vector<long long>{a1});
+  CHECK(waits("red") == Counts{{"", 2}, {"bob", 2}});
+  must(deliveries.requeue("red", {b1}));
+  must(deliveries.take_over(left));
+  must(deliveries.take_over(left));
+  CHECK(waits("red") == Counts{{"", 3}, {"bob", 3}});
+  must(deliveries.mark_expired({b1}, 1));
+  CHECK(waits("red") == Counts{{"", 2}, {"bob", 2}});
+
+  const auto undone = ledger->transaction([&]() -> Status {
+    put(*ledger, "cid", "c1");
+    CHECK(waits("red") == Counts{{"", 3}, {"bob", 2}, {"cid", 1}});
+    Status outcome = Done{};
+    must(ledger->attempt([&]() -> Status { put(*ledger, "dan", "d1"); return Error{"test", "no"}; }, outcome));
+    CHECK(waits("red") == Counts{{"", 3}, {"bob", 2}, {"cid", 1}});
+    return Error{"test", "no"};
+  });
+  CHECK_FALSE(undone.ok());
+  CHECK(waits("red") == Counts{{"", 2}, {"bob", 2}});
+}
+
 TEST_CASE("urgent messages go first, among themselves as they came") {
   auto ledger = in_memory();
   put(*ledger, "ann", "a1");
