@@ -55,6 +55,23 @@ Fields delivered_fields(const MessageRow& row) {
   return fields;
 }
 
+Event letter_event(const HostMailRow& row) {
+  return row.way == HostWay::out ? Event::letter_taken : Event::letter_arrived;
+}
+
+Fields letter_fields(const HostMailRow& row) {
+  Fields fields;
+  fields.reserve(7);
+  fields.emplace_back("team", row.team);
+  fields.emplace_back("inbox", row.inbox);
+  fields.emplace_back("from", row.sender);
+  fields.emplace_back("type", row.type);
+  fields.emplace_back("message_key", row.key.value);
+  if (!row.request_id.empty()) fields.emplace_back("request_id", row.request_id);
+  fields.emplace_back(row.way == HostWay::out ? "new" : "by", row.host);
+  return fields;
+}
+
 std::string entry_text(const schema::Message& message, const std::string& raw) {
   if (!raw.empty()) return raw;
   std::string text = "{\n  \"from\": " + schema::quote(message.from);
@@ -88,6 +105,14 @@ std::vector<HistoryRow> life_of(const MessageRow& row, std::vector<HistoryRow> k
   if (row.delivery == DeliveryState::delivered && lines_of(lines, Event::delivery_delivered) == 0)
     add(history_line(Event::delivery_delivered, delivered_fields(row), row.delivered_ms));
   return lines;
+}
+
+std::vector<HistoryRow> life_of(const HostMailRow& row, std::vector<HistoryRow> kept) {
+  // What was refused when it came has a line that says so.
+  const bool was_refused = row.way == HostWay::out ? row.type == "bad" : row.state == HostMailState::refused;
+  if (row.request_id.empty() && !was_refused && lines_of(kept, letter_event(row)) == 0)
+    kept.insert(kept.begin(), history_line(letter_event(row), letter_fields(row), row.created_ms));
+  return kept;
 }
 
 }  // namespace inbox_poller::poller

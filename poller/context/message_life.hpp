@@ -15,6 +15,10 @@ Fields accepted_fields(const MessageRow&);
 Fields offered_fields(const MessageRow&);
 Fields delivered_fields(const MessageRow&);
 
+/// A letter between hosts that became ours, from its row.
+Event letter_event(const HostMailRow&);
+Fields letter_fields(const HostMailRow&);
+
 /// An entry as it stood or will stand in an inbox: `raw` where the columns do not say all of it.
 std::string entry_text(const schema::Message&, const std::string& raw);
 
@@ -23,5 +27,6 @@ HistoryRow offered_line(const MessageRow&);
 
 /// A message's lines in order: those that were kept, and what its row tells beside them.
 std::vector<HistoryRow> life_of(const MessageRow&, std::vector<HistoryRow> kept);
+std::vector<HistoryRow> life_of(const HostMailRow&, std::vector<HistoryRow> kept);
 
 }  // namespace inbox_poller::poller

@@ -344,7 +344,9 @@ class Trace {
     if (!letters) return letters.error();
     for (const auto& row : *letters) {
       letters_.push_back(letter_view(row));
-      if (auto added = add_history(ledger_.history().of_message(row.key)); !added) return added;
+      auto kept = ledger_.history().of_message(row.key);
+      if (!kept) return kept.error();
+      if (auto added = add_history(life_of(row, std::move(*kept))); !added) return added;
     }
     auto written = ledger_.outbox().like(id, limit_);
     if (!written) return written.error();

@@ -4,6 +4,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "handlers/dispatch.hpp"
+#include "poller/context/message_life.hpp"
 #include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
@@ -145,13 +146,14 @@ Status Carrier::accept_one(const std::string& owner, const Taken& one, EventBatc
   const auto added = context.ledger.host_mail().add(row);
   if (!added) return added.error();
   if (!*added) return Done{};  // from before a crash
-  Fields fields{{"team", context.name}, {"inbox", owner},           {"from", row.sender},
-                {"type", row.type},     {"message_key", row.key.value}, {"new", row.host}};
-  if (decoded) {
-    events.add(Event::letter_taken, std::move(fields));
-  } else {
+  auto fields = letter_fields(row);
+  if (!decoded) {
     fields.emplace_back("reason", row.problem);
     events.add(Event::letter_refused, std::move(fields));
+  } else if (row.request_id.empty()) {
+    events.add_told_by_row(Event::letter_taken, std::move(fields));
+  } else {
+    events.add(Event::letter_taken, std::move(fields));
   }
   return Done{};
 }

@@ -274,11 +274,11 @@ asio::awaitable<void> HostService::beat() {
   }
   state_.tell_trouble("");
   const auto wall = context.clock.wall_ms();
-  static_cast<void>(context.ledger.transaction([&] { return context.ledger.host_mail().settle_of_lead(context.name, wall); }));
+  static_cast<void>(state_.commit([&] { return context.ledger.host_mail().settle_of_lead(context.name, wall); }));
   state_.work.raise();
   if (state_.now() - pruned_ < prune_every) co_return;
   pruned_ = state_.now();
-  static_cast<void>(context.ledger.transaction(
+  static_cast<void>(state_.commit(
       [&] { return context.ledger.host_mail().prune(context.name, wall - std::max<EpochMs>(kept_ms, context.config.limits.retention.count())); }));
 }
 

@@ -31,6 +31,24 @@ void HostState::tell_ends(std::vector<HostEnd> the_orders, std::vector<HostEnd> 
   ++telling;
 }
 
+Status HostState::commit(const std::function<Status()>& work) {
+  auto done = context.ledger.transaction([&]() -> Status {
+    auto& table = context.ledger.host_mail();
+    if (!late.there.empty())
+      if (auto set = table.set(context.name, {late.there.begin(), late.there.end()}, HostMailState::there,
+                               context.clock.wall_ms());
+          !set)
+        return set;
+    if (!late.told.empty())
+      if (auto told = table.tell(late.told, 1); !told) return told;
+    if (!late.ended.empty())
+      if (auto told = table.tell(late.ended, 2); !told) return told;
+    return work();
+  });
+  if (done) late = {};
+  return done;
+}
+
 void HostState::fenced(std::int64_t by) {
   epoch = std::max(epoch, by);
   lease = handlers::refused(lease, now(), true);

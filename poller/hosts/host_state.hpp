@@ -5,6 +5,7 @@
 #include <boost/json/object.hpp>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,14 @@ struct SeenHost {
   EpochMs heard_ms = 0;     // when we read it last
 };
 
+/// What became of letters and is written with the next transaction about letters, at the latest with a beat: lost by a
+/// crash, it happens once more and changes nothing.
+struct LateMarks {
+  std::set<long long> there;     // for the lead: in the journal
+  std::vector<long long> told;   // that it is there was told,
+  std::vector<long long> ended;  // or how it ended
+};
+
 class HostState {
  public:
   explicit HostState(TeamContext& the_context) : context(the_context), settings(the_context.config.hosts) {}
@@ -64,10 +73,13 @@ class HostState {
   std::vector<HostEnd> ends;         // ours, of what we were ordered
   Removed removed;                   // as our ledger has it
   std::uint64_t telling = 0;         // grows when the three above change
+  LateMarks late;
   /// False: a letter for a worker here is not to be filed yet.
   std::function<bool(const HostMailRow&)> may_file = [](const HostMailRow&) { return true; };
   std::function<void()> poke = [] {};  // the team is to look soon
 
+  /// One transaction about letters, with the late marks before it.
+  Status commit(const std::function<Status()>& work);
   /// Never jumps, and counts while the machine sleeps.
   [[nodiscard]] handlers::Moment now() const { return handlers::Moment(context.clock.wall_ms()); }
   /// The lead is here, and may decide.

@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 
 #include "handlers/ask_kind.hpp"
+#include "poller/context/message_life.hpp"
 #include "poller/ledger/keys.hpp"
 #include "schema/codec.hpp"
 
@@ -20,6 +21,7 @@ constexpr int put_at_once = 512;
 constexpr int told_at_once = 500;
 constexpr std::size_t received_at_once = 500;
 constexpr EpochMs unheard_after_ms = 15'000;
+constexpr std::chrono::seconds look_at_place_every{1};
 constexpr EpochMs look_for_unheard_every_ms = 1'000;  // it looks at all that is under way
 constexpr std::size_t longest_reason = 500;
 
@@ -61,6 +63,7 @@ Status settle_ask(const HostState& state, HostMailRow& row) {
 }  // namespace
 
 bool Relay::failed(const Error& problem) {
+  place_seen_.reset();
   state_.tell_trouble(problem, exchange_.name());
   return false;
 }
@@ -76,10 +79,11 @@ asio::awaitable<bool> Relay::look_at_place() {
   if (!found) co_return failed(found.error());
   auto known = table.place(state_.context.name);
   if (!known) co_return ledger_failed(known.error());
+  place_seen_ = state_.context.clock.steady();
   if (known->place == *found) co_return true;
   const bool first = known->place.empty();
   known->place = *found;
-  const auto recorded = state_.context.ledger.transaction([&]() -> Status {
+  const auto recorded = state_.commit([&]() -> Status {
     if (auto set = table.set_place(*known); !set) return set;
     if (first) return Done{};
     if (auto again = table.put_all_again(state_.context.name, false, state_.context.clock.wall_ms()); !again) return again;
@@ -104,7 +108,7 @@ Status Relay::leader_changed(const std::string& leader, std::int64_t epoch) {
   const bool other = !known->leader.empty();
   known->leader = leader;
   known->epoch = std::max(known->epoch, epoch);
-  const auto recorded = same ? Status(Done{}) : state_.context.ledger.transaction([&]() -> Status {
+  const auto recorded = same ? Status(Done{}) : state_.commit([&]() -> Status {
     if (auto set = table.set_place(*known); !set || !other) return set;
     return table.put_all_again(state_.context.name, true, state_.context.clock.wall_ms());
   });
@@ -119,17 +123,21 @@ asio::awaitable<bool> Relay::send() {
     const auto unheard = table.unheard(team, now - unheard_after_ms);
     if (!unheard) co_return ledger_failed(unheard.error());
     for (const auto& stream : *unheard) {
-      const auto again = state_.context.ledger.transaction([&] { return table.put_again(team, stream, now); });
+      const auto again = state_.commit([&] { return table.put_again(team, stream, now); });
       if (!again) co_return ledger_failed(again.error());
     }
     looked_for_unheard_ms_ = now;
   }
   const auto streams = table.streams(team, state_.leading());
   if (!streams) co_return ledger_failed(streams.error());
+  if (!state_.late.told.empty() || !state_.late.ended.empty())
+    if (auto written = state_.commit([] { return Status(Done{}); }); !written) co_return ledger_failed(written.error());
   const auto hosts = table.hosts_to_tell(team);
   if (!hosts) co_return ledger_failed(hosts.error());
   if (streams->empty() && hosts->empty()) co_return true;
-  if (!co_await look_at_place()) co_return false;
+  // An engine that was emptied under an open connection is found out a moment later; what it forgot is put again.
+  if (!place_seen_ || state_.context.clock.steady() - *place_seen_ >= look_at_place_every)
+    if (!co_await look_at_place()) co_return false;
   for (const auto& stream : *streams)
     if (!co_await send_stream(stream)) co_return false;
   for (const auto& host : *hosts)
@@ -188,7 +196,7 @@ asio::awaitable<bool> Relay::put(std::vector<HostMailRow> rows) {
   if (!outcomes) co_return failed(outcomes.error());
   std::size_t done = 0;
   while (done < outcomes->size() && done < rows.size() && (*outcomes)[done].what != PutOutcome::What::fenced) ++done;
-  const auto recorded = state_.context.ledger.transaction([&] {
+  const auto recorded = state_.commit([&] {
     return table.set(state_.context.name, ids_of(rows, done), HostMailState::put, state_.context.clock.wall_ms());
   });
   if (!recorded) co_return ledger_failed(recorded.error());
@@ -208,7 +216,7 @@ asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
   std::size_t done = 0;
   std::vector<long long> put;
   EventBatch refused;
-  const auto recorded = state_.context.ledger.transaction([&]() -> Status {
+  const auto recorded = state_.commit([&]() -> Status {
     const auto now = state_.context.clock.wall_ms();
     for (; done < outcomes->size() && done < rows.size() && (*outcomes)[done].what != What::fenced; ++done) {
       const auto& row = rows[done];
@@ -265,14 +273,11 @@ asio::awaitable<bool> Relay::tell(std::string host) {
     const auto outcomes = co_await exchange_.put(std::move(letters), 0);
     if (!outcomes) co_return failed(outcomes.error());
     // Only what was told: a row may have moved on meanwhile.
-    std::vector<long long> first, last;
     for (const auto& row : *rows)
-      (row.state == HostMailState::read || row.state == HostMailState::refused ? last : first).push_back(row.id);
-    const auto recorded = state_.context.ledger.transaction([&]() -> Status {
-      if (auto told = table.tell(first, 1); !told) return told;
-      return table.tell(last, 2);
-    });
-    if (!recorded) co_return ledger_failed(recorded.error());
+      (row.state == HostMailState::read || row.state == HostMailState::refused ? state_.late.ended : state_.late.told)
+          .push_back(row.id);
+    if (rows->size() < told_at_once) co_return true;
+    if (auto written = state_.commit([] { return Status(Done{}); }); !written) co_return ledger_failed(written.error());
   }
 }
 
@@ -287,7 +292,7 @@ asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
   if (letters->empty()) co_return true;
   EventBatch events;
   last_numbers_.clear();
-  const auto recorded = context.ledger.transaction([&]() -> Status {
+  const auto recorded = state_.commit([&]() -> Status {
     std::map<std::string, bool> has_room;  // by host
     for (const auto& letter : *letters) {
       if (*queued >= most && !has_room.contains(letter.host)) {
@@ -456,16 +461,10 @@ Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
   if (letter.after > last->second) return Done{};  // what stood before it is lost, or not here yet: its sender puts both again
   auto refused = examine(letter, row);
   if (!refused) return refused.error();
-  Fields fields{{"team", team},         {"inbox", row.inbox},           {"from", row.sender},
-                {"type", row.type},     {"message_key", row.key.value}, {"by", row.host},
-                {"request_id", row.request_id}};
   if (*refused) {
     row.state = HostMailState::refused;
     row.problem = (*refused)->code + ": " + (*refused)->reason;
-    fields.emplace_back("code", (*refused)->code);
-    fields.emplace_back("reason", (*refused)->reason);
-  }
-  if (!*refused) {
+  } else {
     if (auto taken = take_up(row); !taken) return taken;
     if (auto settled = settle_ask(state_, row); !settled) return settled;
   }
@@ -476,7 +475,16 @@ Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
     return known ? Status(Done{}) : Status(known.error());
   }
   last->second = std::max(last->second, row.number);
-  events.add(*refused ? Event::letter_refused : Event::letter_arrived, std::move(fields));
+  auto fields = letter_fields(row);
+  if (*refused) {
+    fields.emplace_back("code", (*refused)->code);
+    fields.emplace_back("reason", (*refused)->reason);
+    events.add(Event::letter_refused, std::move(fields));
+  } else if (row.request_id.empty()) {
+    events.add_told_by_row(Event::letter_arrived, std::move(fields));
+  } else {
+    events.add(Event::letter_arrived, std::move(fields));
+  }
   return Done{};
 }
 

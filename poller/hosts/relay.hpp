@@ -56,6 +56,7 @@ class Relay {
   std::pair<std::string, std::int64_t> heard_of_;  // who led last, under which epoch
   Exchange& exchange_;
   std::function<Result<schema::Message>(std::string_view)> decode_;
+  std::optional<SteadyTime> place_seen_;  // none: not since something went wrong
   EpochMs looked_for_unheard_ms_ = 0;
   std::map<std::pair<std::string, bool>, long long> last_numbers_;  // by host and whether for the lead; of one transaction
 };

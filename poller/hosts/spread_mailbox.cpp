@@ -7,6 +7,11 @@
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
+namespace {
+
+constexpr std::size_t few = 100;  // letters, of which it is not worth a transaction that they are in the journal
+
+}  // namespace
 
 std::optional<std::string> SpreadMailbox::letters_of(const std::string& box) const {
   const auto prefix = schema::inbox_name(state_.context.lead) + "@";
@@ -51,14 +56,17 @@ asio::awaitable<Batch> SpreadMailbox::take(std::string box, Reader reader, std::
   if (!host) co_return co_await local_.take(std::move(box), reader, most);
   Batch batch;
   auto& shown = shown_[box];
+  const auto& late = state_.late.there;
   auto rows = state_.context.ledger.host_mail().for_lead(state_.context.name, *host, shown.behind,
-                                                         static_cast<int>(most + shown.left.size()) + 1);
+                                                         static_cast<int>(most + shown.left.size() + late.size()) + 1);
   if (!rows) {
     batch.state = BoxState::fault;
     batch.detail = rows.error().message;
     co_return batch;
   }
-  std::erase_if(*rows, [&](const HostMailRow& row) { return shown.left.contains(row.id); });
+  std::erase_if(*rows, [&](const HostMailRow& row) {
+    return shown.left.contains(row.id) || late.contains(row.id);
+  });
   batch.state = BoxState::open;
   batch.more = rows->size() > most;
   if (batch.more) rows->resize(most);
@@ -72,29 +80,25 @@ asio::awaitable<Settled> SpreadMailbox::settle(std::string box, std::vector<Disp
   const auto host = letters_of(box);
   if (!host && is_elsewhere(box)) co_return Settled{};
   if (!host) co_return co_await local_.settle(std::move(box), std::move(disposals));
-  auto& context = state_.context;
   auto& shown = shown_[box];
   Settled settled;
-  std::vector<long long> consumed;
   bool again = false;
   for (std::size_t i = 0; i < std::min(disposals.size(), shown.rows.size()); ++i) {
     again = again || disposals[i] == Disposal::again;
     if (disposals[i] == Disposal::leave) shown.left.insert(shown.rows[i].id);
-    if (disposals[i] == Disposal::consume) consumed.push_back(shown.rows[i].id);
+    if (disposals[i] != Disposal::consume) continue;
+    state_.late.there.insert(shown.rows[i].id);
+    ++settled.consumed;
   }
-  const auto recorded = context.ledger.transaction([&] {
-    return context.ledger.host_mail().set(context.name, consumed, HostMailState::there, context.clock.wall_ms());
-  });
-  if (!recorded) {
-    settled.put = Put::fault;
-    settled.detail = recorded.error().message;
-    co_return settled;
-  }
+  if (state_.late.there.size() >= few)
+    if (auto written = state_.commit([] { return Status(Done{}); }); !written) {
+      settled.put = Put::fault;
+      settled.detail = written.error().message;
+      co_return settled;
+    }
   // What did not fit is shown at the next look, and what follows it within this one.
   shown.behind = again && !shown.rows.empty() ? shown.rows.back().id : 0;
   if (shown.rows.empty()) shown.behind = 0;
-  settled.consumed = consumed.size();
-  if (!consumed.empty()) state_.work.raise();
   co_return settled;
 }
 

@@ -291,7 +291,7 @@ asio::awaitable<bool> Team::take_in(std::string box, Intake& intake) {
     if (!batch.taken.empty())
       services_.telemetry.tally(context_.name)
           .accepted(std::chrono::duration_cast<std::chrono::milliseconds>(services_.clock.steady() - looked));
-    if (is_lead && std::find(disposals.begin(), disposals.end(), Disposal::consume) != disposals.end()) {
+    if (std::find(disposals.begin(), disposals.end(), Disposal::consume) != disposals.end()) {
       // Committed: who hands it over goes first, the flags can wait their turn.
       chat_.raise();
       co_await asio::post(services_.executor, asio::use_awaitable);
