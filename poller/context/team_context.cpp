@@ -189,9 +189,23 @@ Status TeamContext::commit(const std::function<Status(EventBatch& events)>& work
   return conclude(committed, events);
 }
 
-Status TeamContext::record(const std::function<Status(EventBatch& events)>& work, EventBatch& events) {
+Status TeamContext::commit_fact(const std::function<Status(EventBatch& events)>& work) {
+  EventBatch events;
+  const auto committed = ledger.transaction([&]() -> Status {
+    if (auto worked = work(events); !worked) return worked;
+    return events.write_history(ledger, clock.wall_ms());
+  });
+  return conclude(committed, events);
+}
+
+Status TeamContext::may_commit() const {
   if (guard)
     if (auto may = guard(); !may) return Error{no_lease, may.error().message};
+  return Done{};
+}
+
+Status TeamContext::record(const std::function<Status(EventBatch& events)>& work, EventBatch& events) {
+  if (auto may = may_commit(); !may) return may;
   if (auto worked = work(events); !worked) return worked;
   return events.write_history(ledger, clock.wall_ms());
 }

@@ -49,7 +49,7 @@ class TeamContext {
   std::map<std::string, EpochMs> told;       // when we last sent it a text; a restart forgets that
   WorkerProcesses* workers = nullptr;        // where it can be told whose answers a worker takes
   Changes* changes = nullptr;                // told of what changes without a row of the ledger
-  std::function<Status()> guard;             // an error: nothing may be committed now, though nothing is broken
+  std::function<Status()> guard;             // what may_commit() says
 
   [[nodiscard]] bool may(handlers::Right right) const { return standing.may(right); }
 
@@ -97,6 +97,10 @@ class TeamContext {
   /// commit. A failing ledger is reported once, and once more when it works again; until then nothing is accepted,
   /// answered or marked.
   Status commit(const std::function<Status(EventBatch& events)>& work);
+  /// Likewise, of what has happened already: it is true whether or not we may decide now.
+  Status commit_fact(const std::function<Status(EventBatch& events)>& work);
+  /// An error: nothing else may be committed now, though nothing is broken ("hosts.no_lease").
+  [[nodiscard]] Status may_commit() const;
   /// The two halves of it, for who has a transaction of his own: inside of it, and once it is known how it ended.
   Status record(const std::function<Status(EventBatch& events)>& work, EventBatch& events);
   Status conclude(const Status& committed, const EventBatch& events);

@@ -192,11 +192,12 @@ Result<std::vector<Offered>> Delivery::offer(const Take& take, const std::vector
   }
   Status offered = Done{};  // what failed of it undoes only itself
   std::vector<long long> delivered;
-  const auto committed = context_.commit([&](EventBatch& events) -> Status {
+  const auto committed = context_.commit_fact([&](EventBatch& events) -> Status {
     if (auto noted = note_taken(taken, Confirmation::acknowledged, {}, events, delivered); !noted) return noted;
     if (!its_turn) return Done{};
     EventBatch offers;
     const auto lend = [&]() -> Status {
+      if (auto may = context_.may_commit(); !may) return may;
       auto found = offerable(take);
       if (!found) return found.error();
       if (found->rows.empty() && !found->digest_due) return Done{};

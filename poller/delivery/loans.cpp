@@ -12,7 +12,7 @@ namespace inbox_poller::poller {
 Result<std::size_t> Delivery::acknowledge(const std::vector<std::string>& keys, Confirmation how,
                                          const std::string& proof) {
   std::vector<long long> delivered;
-  const auto committed = context_.commit(
+  const auto committed = context_.commit_fact(
       [&](EventBatch& events) { return note_taken(keys, how, proof, events, delivered); });
   if (!committed) return committed.error();
   forget_loans(delivered);

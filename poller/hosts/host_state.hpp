@@ -74,6 +74,7 @@ class HostState {
   Removed removed;                   // as our ledger has it
   std::uint64_t telling = 0;         // grows when the three above change
   LateMarks late;
+  std::set<long long> under_way;     // letters that are being put, and are not taken back any more
   /// False: a letter for a worker here is not to be filed yet.
   std::function<bool(const HostMailRow&)> may_file = [](const HostMailRow&) { return true; };
   std::function<void()> poke = [] {};  // the team is to look soon

@@ -24,6 +24,8 @@ constexpr EpochMs unheard_after_ms = 15'000;
 constexpr std::chrono::seconds look_at_place_every{1};
 constexpr EpochMs look_for_unheard_every_ms = 1'000;  // it looks at all that is under way
 constexpr std::size_t longest_reason = 500;
+constexpr std::size_t shortened = 1024;  // of what is refused and too much
+constexpr std::size_t most_refused_bytes = std::size_t{16} << 20;  // of one host, kept whole since our start
 
 std::vector<long long> ids_of(const std::vector<HostMailRow>& rows, std::size_t count) {
   std::vector<long long> ids;
@@ -191,7 +193,9 @@ asio::awaitable<bool> Relay::put(std::vector<HostMailRow> rows) {
   auto letters = letters_of(rows);
   if (!letters) co_return ledger_failed(letters.error());
   const auto epoch = rows.front().lead ? state_.lease.epoch : 0;
+  for (const auto& row : rows) state_.under_way.insert(row.id);
   const auto outcomes = co_await exchange_.put(*std::move(letters), epoch);
+  state_.under_way.clear();
   state_.went.raise();
   if (!outcomes) co_return failed(outcomes.error());
   std::size_t done = 0;
@@ -211,7 +215,9 @@ asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
   const auto& team = state_.context.name;
   auto letters = letters_of(rows);
   if (!letters) co_return ledger_failed(letters.error());
+  for (const auto& row : rows) state_.under_way.insert(row.id);
   const auto outcomes = co_await exchange_.answer(*std::move(letters), state_.lease.epoch);
+  state_.under_way.clear();
   if (!outcomes) co_return failed(outcomes.error());
   std::size_t done = 0;
   std::vector<long long> put;
@@ -391,7 +397,7 @@ Result<std::optional<handlers::Refused>> Relay::examine(const ArrivedLetter& let
   row.type = "bad";
   row.entry = letter.entry;
   if (letter.entry.size() > context.config.limits.inbox_file.count) {
-    row.entry.resize(1024);
+    row.entry.resize(shortened);
     return Refusal(handlers::Refused{"limit.letter", "it is larger than limits.inbox_file"});
   }
   const auto message = decode_(letter.entry);
@@ -401,6 +407,9 @@ Result<std::optional<handlers::Refused>> Relay::examine(const ArrivedLetter& let
   row.type = schema::type_name(payload);
   row.request_id = schema::claimed_request_id(message->text);
   row.final = handlers::is_final_answer(payload) && !row.request_id.empty();
+  if (row.lead)
+    row.unproven = row.key != schema::make_message_key({context.name, schema::inbox_name(context.lead)}, message->from,
+                                                       message->timestamp, message->text, schema::occurrence_of(row.key));
   if (auto why = handlers::refusal_of(state_.settings, {letter.host, letter.to, message->from, payload}, context.lead,
                                       state_.leading()))
     return Refusal(std::move(why));
@@ -419,9 +428,10 @@ Result<std::optional<handlers::Refused>> Relay::examine(const ArrivedLetter& let
 Status Relay::take_up(const HostMailRow& letter) {
   auto& ledger = state_.context.ledger;
   if (!letter.lead || letter.state == HostMailState::refused) return Done{};
-  if (auto queued = ledger.deliveries().take_up(letter.key, letter.sender); !queued) return queued;
+  const auto key = journal_key(letter);
+  if (auto queued = ledger.deliveries().take_up(key, letter.sender); !queued) return queued;
   if (letter.attempts == 0) return Done{};
-  const auto met = ledger.messages().known(letter.key);
+  const auto met = ledger.messages().known(key);
   if (!met) return met.error();
   return ledger.host_mail().take_up(letter.id, *met ? HostMailState::there : HostMailState::waiting,
                                     state_.context.clock.wall_ms());
@@ -464,6 +474,10 @@ Status Relay::keep(const ArrivedLetter& letter, EventBatch& events) {
   if (*refused) {
     row.state = HostMailState::refused;
     row.problem = (*refused)->code + ": " + (*refused)->reason;
+    if (refused_bytes_[row.host] >= most_refused_bytes)
+      row.entry.resize(std::min(row.entry.size(), shortened));
+    else
+      refused_bytes_[row.host] += row.entry.size();
   } else {
     if (auto taken = take_up(row); !taken) return taken;
     if (auto settled = settle_ask(state_, row); !settled) return settled;

@@ -58,6 +58,7 @@ class Relay {
   std::function<Result<schema::Message>(std::string_view)> decode_;
   std::optional<SteadyTime> place_seen_;  // none: not since something went wrong
   EpochMs looked_for_unheard_ms_ = 0;
+  std::map<std::string, std::size_t> refused_bytes_;  // by host
   std::map<std::pair<std::string, bool>, long long> last_numbers_;  // by host and whether for the lead; of one transaction
 };
 

@@ -71,7 +71,7 @@ asio::awaitable<Batch> SpreadMailbox::take(std::string box, Reader reader, std::
   batch.more = rows->size() > most;
   if (batch.more) rows->resize(most);
   shown.rows = *std::move(rows);
-  for (const auto& row : shown.rows) batch.taken.push_back({row.key, row.entry, false});
+  for (const auto& row : shown.rows) batch.taken.push_back({journal_key(row), row.entry, false});
   batch.size.entries = batch.size.unread = shown.rows.size();
   co_return batch;
 }
@@ -178,7 +178,7 @@ PutResult SpreadMailbox::retract(const std::string& inbox, std::span<const schem
     for (const auto& key : keys) {
       const auto row = context.ledger.host_mail().sent(context.name, context.owner_of(inbox), key);
       if (!row) return row.error();
-      if (!*row || (*row)->state != HostMailState::waiting || (*row)->attempts > 0) continue;
+      if (!*row || (*row)->state != HostMailState::waiting || (*row)->attempts > 0 || state_.under_way.contains((*row)->id)) continue;
       if (auto set = context.ledger.host_mail().set(context.name, {(*row)->id}, HostMailState::refused,
                                                     context.clock.wall_ms(), "taken back before it was sent");
           !set)

@@ -8,6 +8,7 @@
 namespace inbox_poller::poller {
 namespace {
 
+const std::string host_scope = "host ";  // no inbox is called so
 constexpr std::size_t put_together = std::size_t{16} << 20;  // bytes of letters, and the one that goes beyond
 
 // Narrow, for a letter takes five steps and each writes its row again. Its bytes stand by themselves.
@@ -20,7 +21,8 @@ const Table<HostMailRow>& mail_table() {
        fixed<&H::request_id>("request_id"),
        fixed<&H::lead>("lead"), fixed<&H::final>("final"), fixed<&H::number>("number"),
        fixed<&H::created_ms>("created_ms"), loose<&H::state>("state"), loose<&H::state_ms>("state_ms"),
-       loose<&H::attempts>("attempts"), loose<&H::told>("told"), loose<&H::problem>("problem")},
+       loose<&H::attempts>("attempts"), loose<&H::told>("told"), loose<&H::problem>("problem"),
+       fixed<&H::unproven>("unproven")},
       "key, team, way, host, inbox",
       {"host_mail_request ON host_mail (request_id) WHERE request_id <> ''",
        "host_mail_moving ON host_mail (team, way, state, host, number, lead, created_ms) WHERE state IN ('waiting', "
@@ -92,6 +94,11 @@ Result<std::vector<std::string>> names(Database& database, const std::string& sq
 }
 
 }  // namespace
+
+schema::MessageKey journal_key(const HostMailRow& row) {
+  if (!row.unproven) return row.key;
+  return schema::make_message_key({row.team, host_scope + row.host}, row.sender, {}, row.key.value, 0);
+}
 
 Status HostMailTable::prepare() {
   const auto made = database_.transaction([&]() -> Status {
@@ -305,6 +312,14 @@ Status HostMailTable::settle_of_lead(std::string_view team, EpochMs now) {
       "'put')) AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.team = h.team AND o.request_id = h.request_id AND "
       "h.request_id <> '' AND o.state = 'pending')",
       team, now);
+}
+
+Result<std::vector<HostMailRow>> HostMailTable::unrecorded_ends(std::string_view team, std::string_view type, int limit) {
+  static const std::string sql = narrow_where(
+      "m.team = ?1 AND way = 'in' AND m.state = 'waiting' AND m.state IN ('waiting', 'put', 'there') AND NOT lead AND type = "
+      "?2 AND m.request_id <> '' AND NOT EXISTS (SELECT 1 FROM shutdowns AS s WHERE s.team = m.team AND s.request_id = "
+      "m.request_id) ORDER BY m.id LIMIT ?3");
+  return mail_table().all(database_, database_.query(sql, team, type, limit));
 }
 
 Status HostMailTable::hand_over(std::string_view team) {

@@ -37,7 +37,11 @@ struct HostMailRow {
   int attempts = 0;      // out: times put because nothing was heard; in: 1, for the lead, and handed over to another host
   int told = 0;          // in: what its sender was told: 1 that it is there, 2 what became of it
   std::string problem;   // refused: why
+  bool unproven = false;  // in, for the lead: its key is not the one that what it says gives
 };
+/// The key under which the journal has a letter for the lead. Whoever can guess what somebody on another host is about
+/// to write must not be able to use up its key.
+schema::MessageKey journal_key(const HostMailRow&);
 
 /// What a host says of letters that came to it.
 struct HostWord {
@@ -128,6 +132,8 @@ class HostMailTable {
   Status settle_of_lead(std::string_view team, EpochMs now);
   /// Another host leads: what the lead has not settled is not ours any more, until it is heard again.
   Status hand_over(std::string_view team);
+  /// Letters of this type that are not yet filed and whose request no shutdown here is about; the oldest `limit`.
+  Result<std::vector<HostMailRow>> unrecorded_ends(std::string_view team, std::string_view type, int limit);
   /// It was: as this from now on.
   Status take_up(long long id, HostMailState, EpochMs now);
   /// Of which this host was not told.

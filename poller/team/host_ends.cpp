@@ -13,7 +13,7 @@ namespace {
 using handlers::Right;
 using handlers::ShutdownState;
 
-constexpr int looked_at_once = 500;
+constexpr int recorded_at_once = 500;
 
 bool asks_to_end(const HostMailRow& row) { return row.type == schema::ShutdownRequest::type && !row.request_id.empty(); }
 
@@ -60,12 +60,9 @@ std::vector<HostEnd> HostEnds::orders() const {
 }
 
 asio::awaitable<void> HostEnds::record_before_filing() {
-  const auto rows = context_.ledger.host_mail().to_file(context_.name, looked_at_once);
+  const auto rows = context_.ledger.host_mail().unrecorded_ends(context_.name, schema::ShutdownRequest::type, recorded_at_once);
   if (!rows) co_return;
   for (const auto& row : *rows) {
-    if (!asks_to_end(row)) continue;
-    const auto known = context_.ledger.shutdowns().find(context_.name, row.request_id);
-    if (!known || *known) continue;
     Shutdowns::Ordered ordered{row.request_id, row.inbox, "host " + row.host, {}};
     co_await shutdowns_.follow(std::move(ordered));
   }

@@ -51,6 +51,7 @@ struct MemoryEngine {
   int lost_puts = 0;              // so many are confirmed and kept nowhere
   int given_twice = 0;            // so many receives give everything twice
   std::map<std::string, int> woken;  // how often a wait for letters was ended, by host
+  std::function<void()> on_put = [] {};      // while letters are on their way to the engine
   std::function<void()> on_receive = [] {};  // while letters are on their way to their reader
   double fails_before = 0, fails_after = 0;  // share of calls that fail, with nothing or with everything done
   std::mt19937 random{7};
@@ -93,6 +94,7 @@ class MemoryExchange final : public poller::Exchange {
   boost::asio::awaitable<Result<std::vector<poller::PutOutcome>>> put(std::vector<poller::HostLetter> letters,
                                                                       std::int64_t epoch) override {
     if (auto wrong = before()) co_return *wrong;
+    engine_.on_put();
     std::vector<poller::PutOutcome> outcomes;
     for (auto& letter : letters) {
       poller::PutOutcome outcome;

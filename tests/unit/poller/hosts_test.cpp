@@ -224,6 +224,22 @@ TEST_CASE("a leader whose lease is over by its own clock commits nothing") {
   CHECK_FALSE(world.h1.logged("ledger.fault"));
 }
 
+TEST_CASE("what the lead has taken is noted also when the lease is over by then, and nothing more is offered") {
+  HostsWorld world;
+  world.go_on(2);
+  world.h1.add("team-lead", World::entry("w1", "one", 1));
+  world.h1.poll();
+  const auto offered = world.h1.receive_chat();
+  REQUIRE(offered.size() == 1);
+  world.h1.add("team-lead", World::entry("w1", "two", 2));
+  world.h1.poll();
+  world.h1.clock.advance(9s);
+  REQUIRE(world.h1.team->delivery().acknowledge({offered.front().key.value}));
+  CHECK(world.h1.ledger->deliveries().counts("t")->delivered == 1);
+  const auto more = world.h1.team->delivery().offer(World::by_hand());
+  CHECK(more.error().code == "hosts.no_lease");
+}
+
 TEST_CASE("what arrives for the lead just when the lease is over is neither refused nor lost") {
   HostsWorld world;
   world.go_on(2);
@@ -395,6 +411,100 @@ TEST_CASE("a host that tells it refused what it was never sent is not believed, 
   forge(world, "h2", receipt);
   world.go_on(2);
   CHECK(world.h1.log().find("host h2 refused it") == std::string::npos);
+}
+
+TEST_CASE("whoever guesses what somebody elsewhere is about to write does not use up its key") {
+  HostsWorld world;
+  world.go_on(2);
+  const auto honest = World::entry("w3", "done", 1);
+  const auto decoded = boost::json::parse(honest).as_object();
+  const std::string at(decoded.at("timestamp").as_string());
+  HostLetter guess;
+  guess.address = std::string(lead_address);
+  guess.to = "team-lead";
+  guess.from = "w5";
+  guess.type = "plain_text";
+  guess.entry = World::entry("w5", "mine", 2);
+  guess.key = schema::make_message_key({"t", "team-lead"}, "w3", at, "done", 0);
+  guess.number = 1;
+  forge(world, "h3", guess);
+  world.go_on(2);
+  CHECK(told(world.h1) == std::vector<std::string>{"mine"});
+  world.h2.add("team-lead", honest);
+  world.go_on(3);
+  CHECK(told(world.h1) == std::vector<std::string>{"done"});
+  guess.attempt = 1;
+  forge(world, "h3", guess);  // its own is one message still
+  world.go_on(3);
+  CHECK(told(world.h1).empty());
+  const auto letters = world.h1.ledger->host_mail().like(guess.key.value, 10);
+  REQUIRE(letters->size() == 2);
+  CHECK(letters->front().unproven != letters->back().unproven);
+}
+
+TEST_CASE("that a letter is in the journal is written with what follows, and after a crash it is met again and not told twice") {
+  HostsWorld world;
+  world.go_on(2);
+  const auto state = [&] { return world.h1.ledger->host_mail().latest({}, 1)->front().state; };
+  world.h2.add("team-lead", World::entry("w3", "one", 1));
+  world.h2.step();
+  world.h1.receive();
+  world.h1.poll();
+  world.h1.poll();
+  CHECK(state() == HostMailState::waiting);
+  CHECK(told(world.h1) == std::vector<std::string>{"one"});
+  world.h1.again();
+  world.go_on(4);
+  CHECK(told(world.h1).empty());
+  CHECK(state() == HostMailState::read);
+}
+
+TEST_CASE("of what one host sends to be refused, 16 MiB are kept whole, and of the rest the beginning") {
+  HostsWorld world;
+  world.go_on(2);
+  const std::string much(std::size_t{4} << 20, 'x');
+  for (int n = 1; n <= 6; ++n) {
+    HostLetter letter;
+    letter.address = std::string(lead_address);
+    letter.to = "team-lead";
+    letter.entry = World::entry("w1", much + std::to_string(n), n);  // no member of that host
+    letter.key = schema::make_message_key({"t", "team-lead"}, "w1", std::to_string(n), "x", 0);
+    letter.number = n;
+    letter.after = n - 1;
+    forge(world, "h3", letter);
+  }
+  world.go_on(3);
+  const auto letters = world.h1.ledger->host_mail().latest({}, 10);
+  REQUIRE(letters->size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK((*letters)[i].state == HostMailState::refused);
+    CHECK((*letters)[i].entry.size() == (i < 4 ? World::entry("w1", much + "1", 1).size() : 1024));
+  }
+}
+
+TEST_CASE("what is being put is not taken back any more") {
+  HostsWorld world;
+  world.go_on(2);
+  schema::Message message;
+  message.from = "team-lead";
+  message.text = "stop";
+  message.timestamp = "2026-01-01T00:00:00.000Z";
+  auto& mailbox = world.h1.team->hosts()->mailbox();
+  auto& table = world.h1.ledger->host_mail();
+  const auto post = [&] {
+    REQUIRE(mailbox.post("w3", message).put == Put::done);
+    return table.latest({}, 1)->front().key;
+  };
+  const auto state_of = [&](const schema::MessageKey& key) { return (*table.sent("t", "w3", key))->state; };
+  const auto first = post();
+  REQUIRE(mailbox.retract("w3", std::vector{first}).put == Put::done);
+  CHECK(state_of(first) == HostMailState::refused);
+
+  message.text = "stop now";
+  const auto second = post();
+  world.engine.on_put = [&] { REQUIRE(mailbox.retract("w3", std::vector{second}).put == Put::done); };
+  world.h1.send();
+  CHECK(state_of(second) == HostMailState::put);
 }
 
 namespace {
