@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/json/array.hpp>
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 
 #include "handlers/ask_kind.hpp"
 #include "poller/context/message_life.hpp"
@@ -13,17 +10,13 @@
 
 namespace inbox_poller::poller {
 namespace asio = boost::asio;
-namespace json = boost::json;
 namespace {
 
-constexpr std::string_view receipt_type = "receipt";
 constexpr int put_at_once = 512;
-constexpr int told_at_once = 500;
 constexpr std::size_t received_at_once = 500;
 constexpr EpochMs unheard_after_ms = 15'000;
 constexpr std::chrono::seconds look_at_place_every{1};
 constexpr EpochMs look_for_unheard_every_ms = 1'000;  // it looks at all that is under way
-constexpr std::size_t longest_reason = 500;
 constexpr std::size_t shortened = 1024;  // of what is refused and too much
 constexpr std::size_t most_refused_bytes = std::size_t{16} << 20;  // of one host, kept whole since our start
 
@@ -31,11 +24,6 @@ std::vector<long long> ids_of(const std::vector<HostMailRow>& rows, std::size_t 
   std::vector<long long> ids;
   for (std::size_t i = 0; i < count; ++i) ids.push_back(rows[i].id);
   return ids;
-}
-
-std::string text_in(const json::value& value) {
-  const auto* text = value.if_string();
-  return text == nullptr ? std::string() : std::string(*text).substr(0, longest_reason);
 }
 
 /// An answer ends the ask of a worker here: no later leader is to be asked once more. And who leads here by now is not.
@@ -250,43 +238,6 @@ asio::awaitable<bool> Relay::answer(std::vector<HostMailRow> rows) {
   co_return false;
 }
 
-asio::awaitable<bool> Relay::tell(std::string host) {
-  auto& table = state_.context.ledger.host_mail();
-  const auto& team = state_.context.name;
-  for (;;) {
-    const auto rows = table.untold(team, host, told_at_once);
-    if (!rows) co_return ledger_failed(rows.error());
-    if (rows->empty()) co_return true;
-    json::array there, read, refused;
-    for (const auto& row : *rows) {
-      const json::string key(row.key.value);
-      if (row.state == HostMailState::read)
-        read.push_back(key);
-      else if (row.state == HostMailState::refused)
-        refused.push_back(json::array{key, json::string(row.problem.substr(0, longest_reason))});
-      else
-        there.push_back(key);
-    }
-    HostLetter letter;
-    letter.address = host_address(host);
-    letter.type = receipt_type;
-    letter.entry = json::serialize(json::object{{"there", there}, {"read", read}, {"refused", refused}});
-    letter.at_ms = state_.context.clock.wall_ms();
-    letter.key = schema::make_message_key({team, letter.address}, state_.settings.host, std::to_string(letter.at_ms),
-                                          letter.entry, 0);
-    std::vector<HostLetter> letters;
-    letters.push_back(std::move(letter));
-    const auto outcomes = co_await exchange_.put(std::move(letters), 0);
-    if (!outcomes) co_return failed(outcomes.error());
-    // Only what was told: a row may have moved on meanwhile.
-    for (const auto& row : *rows)
-      (row.state == HostMailState::read || row.state == HostMailState::refused ? state_.late.ended : state_.late.told)
-          .push_back(row.id);
-    if (rows->size() < told_at_once) co_return true;
-    if (auto written = state_.commit([] { return Status(Done{}); }); !written) co_return ledger_failed(written.error());
-  }
-}
-
 asio::awaitable<bool> Relay::receive(std::chrono::milliseconds wait) {
   auto& context = state_.context;
   auto& table = context.ledger.host_mail();
@@ -333,50 +284,6 @@ Status Relay::take(const ArrivedLetter& letter, EventBatch& events) {
     return Done{};
   }
   return letter.to.empty() ? take_receipt(letter, events) : keep(letter, events);
-}
-
-Status Relay::take_receipt(const ArrivedLetter& letter, EventBatch& events) {
-  auto& table = state_.context.ledger.host_mail();
-  const auto& team = state_.context.name;
-  if (letter.type != receipt_type) return Done{};  // of a later program: what it says is not for us
-  boost::system::error_code problem;
-  const auto parsed = json::parse(letter.entry, problem);
-  const auto* object = problem ? nullptr : parsed.if_object();
-  if (object == nullptr) return Done{};
-  const auto now = state_.context.clock.wall_ms();
-  // What one that led before has is of no use to who leads now.
-  HostWord word{host_address(letter.host), letter.host == state_.leader, HostMailState::there, {}};
-  const auto list = [&](std::string_view name) {
-    const auto* value = object->if_contains(name);
-    const auto* found = value == nullptr ? nullptr : value->if_array();
-    return found == nullptr ? json::array() : *found;
-  };
-  const auto hear = [&](HostMailState state, std::string_view name) {
-    word.state = state;
-    std::vector<std::string> keys;
-    for (const auto& one : list(name)) keys.push_back(text_in(one));
-    return table.heard(team, word, keys, now);
-  };
-  if (auto heard = hear(HostMailState::there, "there"); !heard) return heard;
-  if (auto heard = hear(HostMailState::read, "read"); !heard) return heard;
-  for (const auto& one : list("refused")) {
-    const auto* pair = one.if_array();
-    if (pair == nullptr || pair->size() != 2) continue;
-    const auto key = text_in((*pair)[0]);
-    word.state = HostMailState::refused;
-    word.problem = "host " + letter.host + " refused it: " + text_in((*pair)[1]);
-    const auto ours = table.like(key, 8);
-    if (!ours) return ours.error();
-    const bool is_news = std::ranges::any_of(*ours, [&](const HostMailRow& row) {
-      return row.team == team && row.way == HostWay::out && row.key.value == key && row.state != HostMailState::refused &&
-             row.state != HostMailState::read && (row.host == word.stream || (word.leads && row.host == lead_address));
-    });
-    if (auto heard = table.heard(team, word, {key}, now); !heard) return heard;
-    if (is_news)
-      events.add(Event::letter_refused,
-                 {{"team", team}, {"from", letter.host}, {"message_key", key}, {"reason", word.problem}});
-  }
-  return Done{};
 }
 
 /// Of an ask that this host answered while it led.

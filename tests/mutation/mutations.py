@@ -42,7 +42,7 @@ MUTATIONS = [
              Unit("poller", "when the queue for the lead is full, further chat stays unread in the inbox and comes in later")),
     Mutation("group-of-its-own", "of teams that commit together one that fails undoes nothing of the others', and keeps nothing of its own",
              "poller/ledger/sqlite.cpp",
-             "  if (!outcome)\n    if (auto undone = run(\"ROLLBACK TO attempt\"); !undone) return undone;\n",
+             "    if (auto undone = run(\"ROLLBACK TO attempt\"); !undone) return undone;\n",
              "",
              Unit("poller", "a team whose part fails undoes only that: the others are committed, and it is told")),
     Mutation("known-head", "a head whose bytes have changed is not taken for the one that is known",

@@ -1,0 +1,107 @@
+// What was received is told, and what is told is heard: receipts.
+#include <algorithm>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "poller/hosts/relay.hpp"
+
+namespace inbox_poller::poller {
+namespace asio = boost::asio;
+namespace json = boost::json;
+namespace {
+
+constexpr std::string_view receipt_type = "receipt";
+constexpr int told_at_once = 500;
+constexpr std::size_t longest_reason = 500;
+
+std::string text_in(const json::value& value) {
+  const auto* text = value.if_string();
+  return text == nullptr ? std::string() : std::string(*text).substr(0, longest_reason);
+}
+
+}  // namespace
+
+asio::awaitable<bool> Relay::tell(std::string host) {
+  auto& table = state_.context.ledger.host_mail();
+  const auto& team = state_.context.name;
+  for (;;) {
+    const auto rows = table.untold(team, host, told_at_once);
+    if (!rows) co_return ledger_failed(rows.error());
+    if (rows->empty()) co_return true;
+    json::array there, read, refused;
+    for (const auto& row : *rows) {
+      const json::string key(row.key.value);
+      if (row.state == HostMailState::read)
+        read.push_back(key);
+      else if (row.state == HostMailState::refused)
+        refused.push_back(json::array{key, json::string(row.problem.substr(0, longest_reason))});
+      else
+        there.push_back(key);
+    }
+    HostLetter letter;
+    letter.address = host_address(host);
+    letter.type = receipt_type;
+    letter.entry = json::serialize(json::object{{"there", there}, {"read", read}, {"refused", refused}});
+    letter.at_ms = state_.context.clock.wall_ms();
+    letter.key = schema::make_message_key({team, letter.address}, state_.settings.host, std::to_string(letter.at_ms),
+                                          letter.entry, 0);
+    std::vector<HostLetter> letters;
+    letters.push_back(std::move(letter));
+    const auto outcomes = co_await exchange_.put(std::move(letters), 0);
+    if (!outcomes) co_return failed(outcomes.error());
+    // Only what was told: a row may have moved on meanwhile.
+    for (const auto& row : *rows)
+      (row.state == HostMailState::read || row.state == HostMailState::refused ? state_.late.ended : state_.late.told)
+          .push_back(row.id);
+    if (rows->size() < told_at_once) co_return true;
+    if (auto written = state_.commit([] { return Status(Done{}); }); !written) co_return ledger_failed(written.error());
+  }
+}
+
+Status Relay::take_receipt(const ArrivedLetter& letter, EventBatch& events) {
+  auto& table = state_.context.ledger.host_mail();
+  const auto& team = state_.context.name;
+  if (letter.type != receipt_type) return Done{};  // of a later program: what it says is not for us
+  boost::system::error_code problem;
+  const auto parsed = json::parse(letter.entry, problem);
+  const auto* object = problem ? nullptr : parsed.if_object();
+  if (object == nullptr) return Done{};
+  const auto now = state_.context.clock.wall_ms();
+  // What one that led before has is of no use to who leads now.
+  HostWord word{host_address(letter.host), letter.host == state_.leader, HostMailState::there, {}};
+  const auto list = [&](std::string_view name) {
+    const auto* value = object->if_contains(name);
+    const auto* found = value == nullptr ? nullptr : value->if_array();
+    return found == nullptr ? json::array() : *found;
+  };
+  const auto hear = [&](HostMailState state, std::string_view name) {
+    word.state = state;
+    std::vector<std::string> keys;
+    for (const auto& one : list(name)) keys.push_back(text_in(one));
+    return table.heard(team, word, keys, now);
+  };
+  if (auto heard = hear(HostMailState::there, "there"); !heard) return heard;
+  if (auto heard = hear(HostMailState::read, "read"); !heard) return heard;
+  for (const auto& one : list("refused")) {
+    const auto* pair = one.if_array();
+    if (pair == nullptr || pair->size() != 2) continue;
+    const auto key = text_in((*pair)[0]);
+    word.state = HostMailState::refused;
+    word.problem = "host " + letter.host + " refused it: " + text_in((*pair)[1]);
+    const auto ours = table.like(key, 8);
+    if (!ours) return ours.error();
+    const bool is_news = std::ranges::any_of(*ours, [&](const HostMailRow& row) {
+      return row.team == team && row.way == HostWay::out && row.key.value == key && row.state != HostMailState::refused &&
+             row.state != HostMailState::read && (row.host == word.stream || (word.leads && row.host == lead_address));
+    });
+    if (auto heard = table.heard(team, word, {key}, now); !heard) return heard;
+    if (is_news)
+      events.add(Event::letter_refused,
+                 {{"team", team}, {"from", letter.host}, {"message_key", key}, {"reason", word.problem}});
+  }
+  return Done{};
+}
+
+}  // namespace inbox_poller::poller
