@@ -128,6 +128,7 @@ HostMailTable& Ledger::host_mail() { return impl_->host_mail; }
 Status Ledger::transaction(const std::function<Status()>& work) { return impl_->database->transaction(work); }
 
 long long Ledger::changes() const { return impl_->database->all_changes(); }
+long long Ledger::chat_changes() const { return impl_->database->chat_changes(); }
 
 void Ledger::tell(std::function<void(Areas)> told) { impl_->database->tell(std::move(told)); }
 

@@ -56,6 +56,8 @@ class Ledger {
   /// Another number than before once any row may have been written: while it stays, so does every answer to a question
   /// without a moment in it.
   [[nodiscard]] long long changes() const;
+  /// Likewise, for questions about messages and their deliveries only.
+  [[nodiscard]] long long chat_changes() const;
 
   /// From now on `told` is called behind every commit, with the areas of the rows that it wrote.
   void tell(std::function<void(Areas)> told);

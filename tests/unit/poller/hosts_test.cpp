@@ -482,6 +482,33 @@ TEST_CASE("of what one host sends to be refused, 16 MiB are kept whole, and of t
   }
 }
 
+TEST_CASE("a letter comes after all that was put before it, also when some of that was under way as the rest was to be put again") {
+  HostsWorld world;
+  world.go_on(2);
+  auto& table = world.h2.ledger->host_mail();
+  const auto write = [&](int n) {
+    world.h2.add("w1", World::entry("w3", std::to_string(n), n));
+    world.h2.poll();
+  };
+  write(1);
+  world.h2.send();
+  write(2);
+  world.engine.on_put = [&, is_first = true]() mutable {  // the engine's data were others meanwhile
+    if (std::exchange(is_first, false)) REQUIRE(table.put_all_again("t", false, 1));
+  };
+  world.engine.lost_puts = 1;
+  world.h2.send();
+  write(3);
+  world.h2.send();
+  const auto& stream = world.engine.streams[{"@h1", "h2"}].entries;
+  CHECK(stream.back().letter.number == 3);
+  CHECK(stream.back().letter.after == 2);
+  world.h1.receive();
+  world.advance(20s);
+  world.go_on(20);
+  CHECK(world.h1.texts("w1") == std::vector<std::string>{"1", "2", "3"});
+}
+
 TEST_CASE("what is being put is not taken back any more") {
   HostsWorld world;
   world.go_on(2);
