@@ -1,4 +1,8 @@
 // How a ledger comes to be open: owned, private, whole, ours, and of our version.
+#include <sqlite3.h>
+
+#include <cstdlib>
+
 #include "poller/ledger/ledger_impl.hpp"
 #include "poller/ledger/old_formats.hpp"
 #include "poller/ledger/tables.hpp"
@@ -62,6 +66,16 @@ Status examine_columns(Database& database, int version) {
   return missing->empty() ? Status(Done{}) : database.damaged("it has no column " + *missing);
 }
 
+/// The fault that kept integrity_check from reading a page, which it tells as if the page were damaged; 0: it read all.
+int unreadable(std::string_view finding) {
+  constexpr std::string_view before = "error code=";
+  const auto at = finding.find(before);
+  if (at == std::string_view::npos) return 0;
+  const int code = std::atoi(std::string(finding.substr(at + before.size())).c_str());
+  const int kind = code & 0xff;
+  return kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB ? 0 : code;
+}
+
 // Is it ours, may we touch it, is it whole. integrity_check rather than quick_check: a damaged index would hide a known
 // message, and a message that is not known is judged again.
 Status examine(Database& database) {
@@ -81,6 +95,7 @@ Status examine(Database& database) {
   auto finding = database.value<std::string>("PRAGMA integrity_check(1)");
   if (!finding) return finding.error();
   if (*version < 1) return database.damaged("its format is " + std::to_string(*version));
+  if (const int code = unreadable(*finding); code != 0) return database.fault(code);
   if (*finding != "ok") return database.damaged(*finding);
   return examine_columns(database, *version);
 }

@@ -215,7 +215,8 @@ void Database::checkpoint() {
 // faults
 
 Error Database::fault(int result) const {
-  const std::string text = handle_ != nullptr ? sqlite3_errmsg(handle_) : sqlite3_errstr(result);
+  const bool is_last = handle_ != nullptr && sqlite3_extended_errcode(handle_) == result;
+  const std::string text = is_last ? sqlite3_errmsg(handle_) : sqlite3_errstr(result);
   const std::string said = " (SQLite: " + text + ", code " + std::to_string(result) + ")";
   switch (result & 0xff) {
     case SQLITE_FULL:
@@ -234,6 +235,8 @@ Error Database::fault(int result) const {
     case SQLITE_LOCKED:
       return {"ledger.busy", path_ + ": another program holds the write lock" + said +
                                  ". It will be tried again; close any `sqlite3` that has an open transaction on it"};
+    case SQLITE_NOMEM:
+      return {"ledger.io", path_ + ": cannot be read or written" + said + ". Give the daemon more memory"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB: return damaged(text);
     default: return {"ledger.sql", path_ + ": a statement failed" + said};

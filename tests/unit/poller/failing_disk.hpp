@@ -37,6 +37,12 @@ class FailingDisk {
     persistent_ = persistent;
     failed_ = false;
   }
+  /// The `n`-th reading from now fails with `error`; those are not counted otherwise.
+  void fail_read(int n, int error) {
+    reads_left_ = n;
+    error_ = error;
+  }
+  [[nodiscard]] bool read_failed() const { return reads_left_ == 0; }
   /// This process is killed instead of the `n`-th operation from now.
   void kill_at(int n) {
     fail(n, 0, false);
@@ -82,7 +88,10 @@ class FailingDisk {
     static const sqlite3_io_methods all = {
         2,
         [](sqlite3_file* f) { return real(f)->pMethods->xClose(real(f)); },
-        [](sqlite3_file* f, void* to, int n, sqlite3_int64 at) { return real(f)->pMethods->xRead(real(f), to, n, at); },
+        [](sqlite3_file* f, void* to, int n, sqlite3_int64 at) {
+          if (self()->reads_left_ > 0 && --self()->reads_left_ == 0) return self()->error_;
+          return real(f)->pMethods->xRead(real(f), to, n, at);
+        },
         [](sqlite3_file* f, const void* from, int n, sqlite3_int64 at) {
           return self()->fails() ? self()->error_ : real(f)->pMethods->xWrite(real(f), from, n, at);
         },
@@ -114,6 +123,7 @@ class FailingDisk {
   sqlite3_vfs* real_;
   sqlite3_vfs vfs_{};
   int countdown_ = 0;
+  int reads_left_ = 0;
   int error_ = SQLITE_IOERR_WRITE;
   bool persistent_ = false;
   bool failed_ = false;

@@ -106,6 +106,28 @@ TEST_CASE("a part that fails undoes its own writes and nothing else") {
   CHECK(code_of(two) == "ledger.final");
 }
 
+TEST_CASE("what cannot be read of a ledger for want of memory, or by a failing disk, is not called damaged") {
+  for (const int error : {SQLITE_IOERR_NOMEM, SQLITE_NOMEM, SQLITE_IOERR_READ}) {
+    TemporaryDirectory directory;
+    FailingDisk disk;
+    const std::string path = directory.file("ledger.db");
+    must(one_tick(*must(Ledger::open(path)), "before"));
+    int refused = 0;
+    for (int n = 1;; ++n) {
+      REQUIRE(n < 2000);
+      disk.fail_read(n, error);
+      const auto code = code_of(Ledger::open(path));
+      if (!disk.read_failed()) break;
+      INFO("reading " << n << ", error " << error << ": " << code);
+      CHECK(code != "ledger.damaged");
+      refused += code == "ok" ? 0 : 1;
+    }
+    CHECK(refused > 0);
+    disk.fail_read(0, 0);
+    CHECK(all_of_tick(*must(Ledger::open(path)), "before"));
+  }
+}
+
 TEST_CASE(
     "the Nth operation fails while a ledger is made: there is no half ledger, and the next attempt makes a whole one") {
   bool any_failed = true;
