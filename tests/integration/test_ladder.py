@@ -274,6 +274,7 @@ class Falls(LadderTest):
             self.box.mkdir(mode=0o500)
         self.goes("no folder 1", "tmux")
         self.assertIn(str(self.mail), self.reason("file"))
+        wait_for("the turn that it began is over", lambda: len(pane.submitted()) == 1 and "Thinking" not in pane.screen())
         self.goes("no folder 2", "tmux")
         wait_for("it was typed", lambda: pane.typed().count(b"\r") == 2)
         os.kill(tmux.panes()[pane.pane], signal.SIGKILL)
