@@ -19,14 +19,9 @@ Fields on_its_way(const MessageRow& row) {
   return fields;
 }
 
-auto lines_of(const std::vector<HistoryRow>& lines, Event event) {
-  return std::count_if(lines.begin(), lines.end(),
-                       [&](const HistoryRow& line) { return line.event == event_name(event); });
-}
-
-}  // namespace
-
-Fields accepted_fields(const MessageRow& row) {
+/// What all events name by which a message or a letter became ours.
+template <class Row>
+Fields who_and_what(const Row& row) {
   Fields fields;
   fields.reserve(9);  // thousands of these are made at once
   fields.emplace_back("team", row.team);
@@ -35,6 +30,18 @@ Fields accepted_fields(const MessageRow& row) {
   fields.emplace_back("type", row.type);
   fields.emplace_back("message_key", row.key.value);
   if (!row.request_id.empty()) fields.emplace_back("request_id", row.request_id);
+  return fields;
+}
+
+auto lines_of(const std::vector<HistoryRow>& lines, Event event) {
+  return std::count_if(lines.begin(), lines.end(),
+                       [&](const HistoryRow& line) { return line.event == event_name(event); });
+}
+
+}  // namespace
+
+Fields accepted_fields(const MessageRow& row) {
+  auto fields = who_and_what(row);
   fields.emplace_back("new", std::string(row.delivery == DeliveryState::none ? to_string(row.disposition)
                                                                              : to_string(DeliveryState::queued)));
   if (!row.code.empty()) fields.emplace_back("code", row.code);
@@ -60,14 +67,7 @@ Event letter_event(const HostMailRow& row) {
 }
 
 Fields letter_fields(const HostMailRow& row) {
-  Fields fields;
-  fields.reserve(7);
-  fields.emplace_back("team", row.team);
-  fields.emplace_back("inbox", row.inbox);
-  fields.emplace_back("from", row.sender);
-  fields.emplace_back("type", row.type);
-  fields.emplace_back("message_key", row.key.value);
-  if (!row.request_id.empty()) fields.emplace_back("request_id", row.request_id);
+  auto fields = who_and_what(row);
   fields.emplace_back(row.way == HostWay::out ? "new" : "by", row.host);
   return fields;
 }
