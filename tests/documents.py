@@ -110,8 +110,16 @@ def quotes(root, text):
             yield text.count("\n", 0, found.start()) + 1, "not what stands in %s" % found[1]
 
 
+def unlisted(folder):
+    """Records that the index of their folder does not name."""
+    index = folder / "README.md"
+    named = index.read_text("utf-8") if index.is_file() else ""
+    return ["%s/README.md: does not name %s" % (folder.name, path.name)
+            for path in sorted(folder.glob("[0-9]*.md")) if "(%s)" % path.name not in named]
+
+
 def check(root):
-    problems = []
+    problems = unlisted(root / "docs" / "adr")
     readme = root / "README.md"
     if readme.is_file() and readme.read_text("utf-8").count("\n") > MAX_README:
         problems.append("README.md: more than %d lines" % MAX_README)
@@ -155,6 +163,11 @@ def self_test():
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "README.md").write_text("word\n" * (MAX_README + 1), "utf-8")
         failed = [] if any("more than" in problem for problem in check(pathlib.Path(folder))) else ["not found: a long README.md"]
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "0001-x.md").write_text("# 1. X\n", "utf-8")
+        failed += [] if unlisted(pathlib.Path(folder)) else ["not found: a record that no index names"]
+        (pathlib.Path(folder) / "README.md").write_text("[1](0001-x.md)\n", "utf-8")
+        failed += unlisted(pathlib.Path(folder))
     failed += ["not found: %s in %r" % (what, content) for what, content in wrong if not any(what in p for p in found(content))]
     failed += ["found: %s in %r" % (problem, content) for content in right for problem in found(content)]
     return failed

@@ -244,6 +244,7 @@ std::string next_text(const TeamChoice& choice, const Surroundings& at) {
   text += at.has_daemon ? "    inbox-poller reload\n" : "    inbox-poller run\n";
   const bool by_hook = choice.role == "leader" && (choice.way.empty() || choice.way == "hook");
   if (by_hook && !at.has_hooks && !at.clients.empty()) text += "    inbox-poller hook install\n";
+  if (choice.role == "front" && !at.has_hooks) text += "    inbox-poller hook install --for workers\n";
   if (choice.way == "stdin")
     text += "    inbox-poller lead run -- claude -p --input-format stream-json --output-format stream-json\n";
   if (choice.way == "socket") text += "    inbox-poller recv --follow --acks\n";

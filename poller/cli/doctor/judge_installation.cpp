@@ -48,6 +48,9 @@ Findings judge_access(const std::string& path, const FileStat& stat, unsigned ui
              !wrong->owner && closed == Closed::to_readers ? shut : wrong->mend}};
   if (closed == Closed::to_readers && (stat.mode & 077U) != 0)
     return {{Severity::warning, "access.readable", "others may read it (mode " + octal(stat.mode) + ")", path, shut}};
+  if (stat.kind == FileKind::directory && uid == stat.uid && uid != 0 && (stat.mode & 0300U) != 0300U)
+    return {{Severity::error, "access.closed", "nothing can be written into it (mode " + octal(stat.mode) + ")", path,
+             "chmod u+rwx " + shell_word(path)}};
   return {};
 }
 

@@ -142,6 +142,8 @@ TEST_CASE("owner and mode: what others may write is an error, what they may read
   CHECK(access(0620, Closed::to_writers) == "error access.writable");
   CHECK(access(0777, Closed::to_writers, FileKind::directory) == "error access.writable");
   CHECK(access(01777, Closed::to_writers, FileKind::directory).empty());
+  CHECK(access(0500, Closed::to_writers, FileKind::directory) == "error access.closed");
+  CHECK(access(0400, Closed::to_writers).empty());
   CHECK(summary(judge_access("/x", file(0), 1001, Closed::to_writers)) == "error access.owner");
   CHECK(judge_access("/x y", file(0, FileKind::regular, 0622), 1000, Closed::to_writers)[0].mend ==
         "chmod go-w '/x y'");
