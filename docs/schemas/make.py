@@ -13,6 +13,7 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+WIDTH = 125  # columns
 
 TEXT, FLAG = {"type": "string"}, {"type": "boolean"}
 COUNT = {"type": "integer", "minimum": 0}
@@ -221,9 +222,19 @@ def schema_of(command):
             "anyOf": [*documents, NOT_DONE], "$defs": {name: PARTS[name] for name in sorted(used(documents, set()))}}
 
 
+def written(value, indent=0, before=""):
+    """JSON in which whatever fits into a line stands in one."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(before) + len(line) + indent <= WIDTH or not isinstance(value, (dict, list)):
+        return line
+    is_object = isinstance(value, dict)
+    items = [(json.dumps(key) + ": ", one) for key, one in value.items()] if is_object else [("", one) for one in value]
+    lines = ",\n".join(" " * (indent + 1) + key + written(one, indent + 1, key) for key, one in items)
+    return ("{\n%s\n%s}" if is_object else "[\n%s\n%s]") % (lines, " " * indent)
+
+
 def files():
-    return {HERE / (command.replace(" ", "-") + ".json"): json.dumps(schema_of(command), indent=1, ensure_ascii=False) + "\n"
-            for command in DOCUMENTS}
+    return {HERE / (command.replace(" ", "-") + ".json"): written(schema_of(command)) + "\n" for command in DOCUMENTS}
 
 
 def main():
