@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -193,6 +194,7 @@ class FaultyFileSystem final : public poller::FileSystem {
       const Hook run = hook->second;  // it may replace itself
       run(name);
     }
+    const std::lock_guard counting(counting_);  // the pool reads beside the thread that decides
     const unsigned count = ++counts_[call];
     if (!fault_ || fault_->call != call) return std::nullopt;
     if (fault_->for_good ? count < fault_->nth : count != fault_->nth) return std::nullopt;
@@ -213,6 +215,7 @@ class FaultyFileSystem final : public poller::FileSystem {
   std::int64_t tick_ns_ = 1;
   std::map<Call, Hook> before_;
   std::function<void()> before_any_;
+  std::mutex counting_;
   std::map<Call, unsigned> counts_;
   std::optional<Fault> fault_;
   bool fired_ = false;
