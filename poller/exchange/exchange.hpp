@@ -14,7 +14,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

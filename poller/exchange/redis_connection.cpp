@@ -85,7 +85,6 @@ struct RedisConnection::State {
   milliseconds pause{0};
   Error last{"exchange.down", "Redis was not reached yet"};
   EngineFacts facts;
-  unsigned long times_connected = 0;
 
   void drop() {
     if (link) link->close();
@@ -226,7 +225,6 @@ asio::awaitable<Status> RedisConnection::State::connect() {
   }
   if (done.ok()) {
     pause = milliseconds(0);
-    ++times_connected;
     co_return done;
   }
   last = reason(done.error());
@@ -250,9 +248,7 @@ void RedisConnection::interrupt() {
 
 void RedisConnection::try_now() { state_->resting.cancel(); }
 
-unsigned long RedisConnection::times_connected() const { return state_->times_connected; }
 const EngineFacts& RedisConnection::facts() const { return state_->facts; }
-const config::EngineAddress& RedisConnection::address() const { return state_->address; }
 
 asio::awaitable<Result<std::vector<RedisReply>>> RedisConnection::call_all(std::vector<RedisCommand> commands,
                                                                            milliseconds within) {

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "config/engine_address.hpp"
@@ -55,11 +54,8 @@ class RedisConnection {
   void try_now();
   /// Ends the call under way, and the connection; the next call connects anew. From the same thread.
   void interrupt();
-  /// How often it was connected.
-  [[nodiscard]] unsigned long times_connected() const;
   /// Of the engine that was connected last.
   [[nodiscard]] const EngineFacts& facts() const;
-  [[nodiscard]] const config::EngineAddress& address() const;
 
   struct State;
 

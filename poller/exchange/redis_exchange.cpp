@@ -5,7 +5,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <set>
 
 #include "poller/exchange/redis_scripts.hpp"
 #include "poller/mailbox/envelopes.hpp"
