@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <utility>
 
 #include "config/argument_reader.hpp"
 #include "config/text.hpp"

@@ -1,7 +1,6 @@
 #include "config/programs.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
 #include <utility>

@@ -1,7 +1,6 @@
 #include "config/rule_overlap.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "config/command_rules.hpp"
 #include "config/path_pattern.hpp"

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "config/path_pattern.hpp"
 #include "config/rule_advice.hpp"
 #include "config/rules.hpp"
 #include "config/shell_split.hpp"

@@ -3,7 +3,6 @@
 // That is the client's protection: nothing is written that would be refused. Pure. Source: docs/adr/0019.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 

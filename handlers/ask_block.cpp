@@ -1,7 +1,5 @@
 #include "handlers/ask_block.hpp"
 
-#include <chrono>
-
 #include "handlers/ask_kind.hpp"
 #include "handlers/permission.hpp"
 #include "handlers/text.hpp"

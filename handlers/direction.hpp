@@ -2,7 +2,6 @@
 // is decided here and nowhere else. docs/protocol.md shows the same table.
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include "handlers/handler.hpp"

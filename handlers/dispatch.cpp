@@ -1,7 +1,6 @@
 #include "handlers/dispatch.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "handlers/ask.hpp"
 #include "handlers/ask_block.hpp"

@@ -3,7 +3,6 @@
 // Source: docs/architecture.md, "Delivery"; the hook events are those of the client's documentation (2.1.240).
 #pragma once
 
-#include <optional>
 #include <string_view>
 
 #include "schema/names.hpp"

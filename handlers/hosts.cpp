@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "handlers/direction.hpp"
-#include "schema/codec.hpp"
 #include "schema/ids.hpp"
 
 namespace inbox_poller::handlers {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "handlers/ask_kind.hpp"
-#include "handlers/permission.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::handlers {

@@ -9,11 +9,8 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <memory>
 #include <system_error>
-
-#include "schema/printable.hpp"
 
 namespace inbox_poller::poller {
 

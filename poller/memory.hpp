@@ -2,7 +2,6 @@
 // reading of many inboxes lies several times as much free memory. Elsewhere the allocator sees to it.
 #pragma once
 
-#include <cstdlib>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif

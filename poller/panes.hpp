@@ -7,7 +7,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "poller/child.hpp"

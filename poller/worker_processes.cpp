@@ -1,7 +1,5 @@
 #include "poller/worker_processes.hpp"
 
-#include <algorithm>
-
 namespace inbox_poller::poller {
 namespace {
 

@@ -1,6 +1,5 @@
 #include "schema/fold.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "schema/utf8.hpp"

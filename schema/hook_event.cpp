@@ -2,7 +2,6 @@
 
 #include <array>
 #include <charconv>
-#include <cstdlib>
 
 #include "schema/field_reader.hpp"
 #include "schema/ids.hpp"

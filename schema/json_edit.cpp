@@ -1,7 +1,6 @@
 #include "schema/json_edit.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace inbox_poller::schema::json_edit {
 

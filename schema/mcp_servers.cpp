@@ -1,7 +1,5 @@
 #include "schema/mcp_servers.hpp"
 
-#include <algorithm>
-
 #include "schema/hook_settings.hpp"
 #include "schema/json_edit.hpp"
 #include "schema/json_scan.hpp"

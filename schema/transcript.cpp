@@ -1,7 +1,6 @@
 #include "schema/transcript.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "schema/hook_event.hpp"
 #include "schema/json_scan.hpp"

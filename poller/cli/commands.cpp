@@ -1,7 +1,6 @@
 // The table of commands, and the way from the words of a command line to one of them.
 #include <algorithm>
 #include <csignal>
-#include <map>
 #include <sstream>
 
 #include "poller/cli/command.hpp"

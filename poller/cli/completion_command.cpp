@@ -3,7 +3,6 @@
 // the daemon.
 #include <boost/json.hpp>
 #include <memory>
-#include <utility>
 
 #include "poller/cli/command.hpp"
 #include "poller/cli/inbox_entries.hpp"

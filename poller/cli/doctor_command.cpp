@@ -1,5 +1,4 @@
 // `doctor`: examines the installation and says what is wrong with it and which command mends it.
-#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/json.hpp>

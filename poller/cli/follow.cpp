@@ -6,7 +6,6 @@
 #include <boost/json.hpp>
 #include <cerrno>
 #include <csignal>
-#include <optional>
 
 #include "poller/cli/lead_run/line_cutter.hpp"
 #include "poller/cli/loop.hpp"

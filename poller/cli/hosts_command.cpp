@@ -1,8 +1,6 @@
 // `hosts`: a team on several machines.
 #include "poller/cli/hosts_text.hpp"
 
-#include <algorithm>
-
 #include "poller/cli/explain.hpp"
 #include "poller/cli/printable.hpp"
 

@@ -1,10 +1,8 @@
 // `status` and `lead`: how the teams are.
-#include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
 #include <csignal>
 #include <memory>
-#include <optional>
 
 #include "config/units.hpp"
 #include "poller/cli/command.hpp"

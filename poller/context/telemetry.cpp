@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cstdint>
 #include <cstdlib>
 #include <iterator>
 

@@ -7,7 +7,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 

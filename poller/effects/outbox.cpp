@@ -8,7 +8,6 @@
 #include <limits>
 #include <variant>
 
-#include "poller/context/message_life.hpp"
 #include "poller/pause.hpp"
 #include "schema/codec.hpp"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "handlers/dispatch.hpp"
 #include "poller/context/message_life.hpp"
 #include "schema/codec.hpp"
 

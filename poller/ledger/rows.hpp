@@ -3,11 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "poller/clock.hpp"
 #include "schema/error.hpp"

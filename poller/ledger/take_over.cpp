@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <functional>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "poller/ledger/ledger_file.hpp"

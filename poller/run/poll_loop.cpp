@@ -1,8 +1,6 @@
 #include "poller/run/poll_loop.hpp"
 
-
 #include <algorithm>
-#include <cerrno>
 #include <stdexcept>
 
 #include "poller/memory.hpp"

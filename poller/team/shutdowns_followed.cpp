@@ -1,6 +1,5 @@
 // Ends of workers here that another host, which leads the team, asks for. What may be closed or signalled is recorded from
 // what is to be seen here, before the worker can read the request; the leader says only whom, and when.
-#include <algorithm>
 #include <chrono>
 
 #include "handlers/whose_pane.hpp"

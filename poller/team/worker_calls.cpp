@@ -1,7 +1,5 @@
 #include "poller/team/worker_calls.hpp"
 
-#include <string_view>
-
 #include "handlers/subject.hpp"
 #include "schema/hook_settings.hpp"
 #include "schema/ids.hpp"

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "handlers/permission.hpp"
 #include "poller/context/team_context.hpp"

@@ -10,7 +10,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <cstdio>
 #include <exception>
 #include <memory>
 

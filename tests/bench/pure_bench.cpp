@@ -1,10 +1,6 @@
 // Google Benchmark of the parts that do no I/O, and of a commit: what each costs by itself, warm and alone.
 #include <benchmark/benchmark.h>
 
-#include <array>
-
-#include "handlers/dispatch.hpp"
-#include "handlers/permission.hpp"
 #include "poller/ledger/ledger.hpp"
 #include "schema/codec.hpp"
 #include "poller/mailbox/arrays/inbox_document.hpp"

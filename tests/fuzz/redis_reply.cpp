@@ -1,6 +1,5 @@
 // Any bytes from what should be a Redis, in any pieces: what is read is bounded, and the same whatever the pieces; what
 // is no reply stays none. And what INFO may say.
-#include <vector>
 
 #include "poller/exchange/engine_facts.hpp"
 #include "tests/fuzz/fuzz.hpp"

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>

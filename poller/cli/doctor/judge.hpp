@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/json/object.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 

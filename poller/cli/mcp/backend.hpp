@@ -3,7 +3,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
-#include <memory>
 #include <string>
 
 #include "poller/cli/mcp/tools.hpp"

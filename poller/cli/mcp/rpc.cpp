@@ -1,7 +1,6 @@
 #include "poller/cli/mcp/rpc.hpp"
 
 #include <boost/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "schema/envelope.hpp"

@@ -8,7 +8,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>

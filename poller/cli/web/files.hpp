@@ -1,7 +1,6 @@
 // The page's own files and the libraries of others that it loads, as they were put into the program when it was built.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string_view>
 

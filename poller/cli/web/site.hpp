@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <string>
-#include <vector>
 
 #include "poller/cli/web/feed.hpp"
 #include "poller/cli/web/gate.hpp"

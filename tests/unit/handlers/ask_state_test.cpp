@@ -1,7 +1,6 @@
 #include "handlers/ask_state.hpp"
 
 #include <array>
-#include <string>
 
 #include "tests/support/catch.hpp"
 

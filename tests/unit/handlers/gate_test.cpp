@@ -3,8 +3,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <map>
 #include <set>
 #include <sstream>
 #include <string>

@@ -2,7 +2,6 @@
 // Nothing runs by itself: every step is called.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,7 +1,5 @@
 // The known head of an inbox: what has the same bytes is not shown again, and whatever else happens to the file, a
 // reading tells the same as one of the whole file. And windows: any size of them tells the same.
-#include <cstdint>
-#include <random>
 
 #include "poller/mailbox/arrays/inbox_reading.hpp"
 #include "tests/support/catch.hpp"

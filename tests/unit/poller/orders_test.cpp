@@ -2,7 +2,6 @@
 #include "poller/team/orders.hpp"
 
 #include <boost/json.hpp>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
 #include "poller/mailbox/arrays/other_consumers.hpp"
 
-#include "poller/mailbox/arrays/array_entry.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace inbox_poller;

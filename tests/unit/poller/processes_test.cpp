@@ -9,7 +9,6 @@
 
 #include "poller/clock.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/contains.hpp"
 #include "tests/support/scratch.hpp"
 
 using namespace inbox_poller;

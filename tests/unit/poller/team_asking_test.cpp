@@ -1,6 +1,5 @@
 // Who is asked what no rule decides, and how they hear of it and of its end. Each story also runs with a restart after
 // every tick.
-#include "handlers/stop.hpp"
 #include "tests/support/contains.hpp"
 #include "tests/unit/poller/team_world.hpp"
 

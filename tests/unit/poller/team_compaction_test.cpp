@@ -2,8 +2,6 @@
 // it.
 #include <sqlite3.h>
 
-#include "poller/context/message_life.hpp"
-
 #include "tests/unit/poller/team_world.hpp"
 
 using namespace inbox_poller;

@@ -2,7 +2,6 @@
 // And the worker whose approved plan came to nothing.
 #include <unistd.h>
 
-#include "tests/support/contains.hpp"
 #include "tests/unit/poller/team_world.hpp"
 
 using namespace inbox_poller;

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "poller/pause.hpp"
-#include "poller/mailbox/arrays/array_entry.hpp"
 #include "schema/json_scan.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch.hpp"

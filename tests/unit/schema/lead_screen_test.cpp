@@ -4,10 +4,8 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <map>
-#include <sstream>
 
 #include "tests/support/catch.hpp"
 

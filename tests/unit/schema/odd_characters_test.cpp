@@ -7,7 +7,6 @@
 
 #include "schema/printable.hpp"
 #include "schema/teammate_message.hpp"
-#include "schema/utf8.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/code_points.hpp"
 

@@ -1,7 +1,5 @@
 #include "schema/task.hpp"
 
-#include <vector>
-
 #include "tests/support/catch.hpp"
 
 using namespace inbox_poller::schema;
