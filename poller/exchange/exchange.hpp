@@ -90,8 +90,7 @@ inline constexpr std::size_t longest_beat = std::size_t{256} << 10;
 /// What a host tells of itself. Kept for 15 s; what is longer is not heard.
 struct HostBeat {
   std::string host;
-  std::string told;         // JSON; the engine does not look into it
-  long long left_ms = 0;    // until it is forgotten; hosts() only
+  std::string told;  // JSON; the engine does not look into it
 };
 
 class Exchange {

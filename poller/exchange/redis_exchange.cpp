@@ -373,19 +373,17 @@ asio::awaitable<Result<std::vector<HostBeat>>> RedisExchange::hosts() {
   const auto names = co_await known_hosts();
   if (!names) co_return names.error();
   std::vector<RedisCommand> all;
-  for (const std::string& one : *names) {
+  for (const std::string& one : *names)
     all.push_back({"GETRANGE", keys_.host(one), "0", std::to_string(longest_beat)});  // one byte more is too long
-    all.push_back({"PTTL", keys_.host(one)});
-  }
   std::vector<HostBeat> beats;
   if (names->empty()) co_return beats;
   const auto replies = co_await calls_.call_all(std::move(all), settings_.call_within);
   if (!replies) co_return replies.error();
   for (std::size_t i = 0; i < names->size(); ++i) {
-    const RedisReply& told = (*replies)[i * 2];
+    const RedisReply& told = (*replies)[i];
     if (told.kind == RedisReply::Kind::error) co_return error_of(told);
     if (told.text.empty() || told.text.size() > longest_beat) continue;
-    beats.push_back({(*names)[i], told.text, std::clamp((*replies)[i * 2 + 1].as_number(), 0LL, beat_kept.count() * 1LL)});
+    beats.push_back({(*names)[i], told.text});
   }
   co_return beats;
 }

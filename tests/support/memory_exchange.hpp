@@ -227,7 +227,7 @@ class MemoryExchange final : public poller::Exchange {
     std::vector<poller::HostBeat> hosts;
     for (const auto& [host, told] : engine_.beats)
       if (told.second > engine_.now && told.first.size() <= poller::longest_beat)
-        hosts.push_back({host, told.first, (told.second - engine_.now).count()});
+        hosts.push_back({host, told.first});
     co_return hosts;
   }
   boost::asio::awaitable<Result<std::string>> place() override {

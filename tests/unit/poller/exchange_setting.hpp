@@ -53,7 +53,7 @@ struct RedisHosts : Loop {
   std::unique_ptr<poller::Exchange> host(const std::string& name) {
     auto made = std::make_unique<poller::RedisExchange>(
         io.get_executor(), poller::RedisExchange::Settings{shared_redis().address(team), name, std::chrono::seconds(20)});
-    poller::HostBeat beat{name, "{}", 0};
+    poller::HostBeat beat{name, "{}"};
     REQUIRE(run(made->beat(beat)).ok());
     return made;
   }
