@@ -39,10 +39,14 @@ json::object view_of(const TaskFile& one) {
   return view;
 }
 
-ExitCode list(Context& context, const TaskOptions& options) {
+Result<std::unique_ptr<TaskBoard>> board_of(const TaskOptions& options) {
   const auto path = options.place.path();
-  if (!path) return fail_box(context, path.error());
-  const auto board = open_tasks(*path);
+  if (!path) return path.error();
+  return open_tasks(*path);
+}
+
+ExitCode list(Context& context, const TaskOptions& options) {
+  const auto board = board_of(options);
   if (!board) return fail_box(context, board.error());
   const auto all = (*board)->tasks->all();
   if (!all) return fail_box(context, all.error());
@@ -67,9 +71,7 @@ ExitCode list(Context& context, const TaskOptions& options) {
 }
 
 ExitCode show(Context& context, const TaskOptions& options) {
-  const auto path = options.place.path();
-  if (!path) return fail_box(context, path.error());
-  const auto board = open_tasks(*path);
+  const auto board = board_of(options);
   if (!board) return fail_box(context, board.error());
   const auto id = (*board)->tasks->whole_id(options.id);
   if (!id) return fail_box(context, id.error());
@@ -88,9 +90,7 @@ ExitCode show(Context& context, const TaskOptions& options) {
 }
 
 ExitCode requeue(Context& context, const TaskOptions& options) {
-  const auto path = options.place.path();
-  if (!path) return fail_box(context, path.error());
-  const auto board = open_tasks(*path);
+  const auto board = board_of(options);
   if (!board) return fail_box(context, board.error());
   const auto id = (*board)->tasks->whole_id(options.id);
   if (!id) return fail_box(context, id.error());

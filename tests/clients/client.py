@@ -102,9 +102,6 @@ class World:
     def screen(self, *options, who="lead", size=(120, 40), **env):
         return Screen(self, options, who, size, env)
 
-    def transcripts(self):
-        return sorted(self.config.glob("projects/*/*.jsonl"))
-
 
 class Stream:
     """`claude -p` with stream-json both ways."""

@@ -143,6 +143,3 @@ class FlowTest(ProcessTest):
             except (ValueError, OSError):
                 pass
         return None
-
-    def pane_screen(self, pane):
-        return subprocess.run([*self.lead.command, "capture-pane", "-p", "-t", pane], env=self.lead.env, capture_output=True, text=True, timeout=20).stdout
