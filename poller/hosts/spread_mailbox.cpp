@@ -33,16 +33,20 @@ std::vector<std::string> SpreadMailbox::lead_boxes() {
 }
 
 Result<std::span<const News>> SpreadMailbox::news() {
+  rests_ = false;
   const auto local = local_.news();
   if (!local) return local.error();
   here_.assign(local->begin(), local->end());
-  news_.clear();
+  const auto before = std::exchange(news_, {});
   for (const auto& one : here_)
     if (!is_elsewhere(one.box)) news_.push_back(one);
   for (const auto& inbox : posted_)
     if (is_elsewhere(inbox)) news_.push_back({inbox, heard_});
   heard_ = false;
   std::ranges::sort(news_, {}, &News::box);
+  rests_ = local_.rests() && std::ranges::equal(news_, before, [](const News& now, const News& then) {
+    return now.box == then.box && !now.changed && !then.changed;
+  });
   return std::span<const News>(news_);
 }
 

@@ -27,6 +27,7 @@ class SpreadMailbox final : public Mailbox {
   void heard() { heard_ = true; }
 
   Result<std::span<const News>> news() override;
+  [[nodiscard]] bool rests() const override { return rests_; }
   void rely_on_hints(bool rely) override { local_.rely_on_hints(rely); }
   boost::asio::awaitable<Batch> take(std::string box, Reader, std::size_t most) override;
   boost::asio::awaitable<Settled> settle(std::string box, std::vector<Disposal>) override;
@@ -63,6 +64,7 @@ class SpreadMailbox final : public Mailbox {
   std::map<std::string, Shown> shown_;
   std::set<std::string> posted_;  // inboxes elsewhere that somebody asks about
   bool heard_ = true;
+  bool rests_ = false;
 };
 
 }  // namespace inbox_poller::poller

@@ -82,6 +82,7 @@ class Jsonl final : public MailboxSystem {
     if (!settings.anybody) settings.members = config.team.members;
     settings.records = state_dir + "/jsonl/" + name + ".json";
     settings.size_limit = config.limits.inbox_file.count;
+    settings.poll_interval = config.team.poll_interval;
     auto jsonl = std::make_shared<JsonlMailbox>(files, clock, std::move(settings));
     return {jsonl, jsonl};
   }
@@ -114,6 +115,7 @@ class Maildir final : public MailboxSystem {
     if (!config.team.takes_anybody()) settings.members = config.team.members;
     settings.writes = config.team.role != config::Role::observer;
     settings.torn_looks = config.limits.torn_polls;
+    settings.poll_interval = config.team.poll_interval;
     auto maildir = std::make_shared<MaildirMailbox>(files, clock, std::move(settings));
     poller::TaskSettings tasks;
     tasks.max_attempts = config.tasks.max_attempts;

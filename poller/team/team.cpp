@@ -103,9 +103,9 @@ asio::awaitable<Team::Polled> Team::poll() {
   const auto now = services_.clock.steady();
   const bool all = std::exchange(look_at_all_, false) || !hears_changes_ || now - began_ < all_at_first;
   roster_rests_ = true;
+  mailbox_.rely_on_hints(!all);
   if (const auto end = look_at_roster()) co_return *end;
   heed_hosts();
-  mailbox_.rely_on_hints(!all);
   const auto boxes = mailbox_.news();
   // Then what is judged by roster, boxes and ledger would be judged as it was.
   const bool rests = !all && roster_rests_ && boxes && mailbox_.rests() && !must_read_ &&

@@ -386,27 +386,18 @@ Result<std::span<const InboxGlance>> ArrayInboxes::glances() {
     if (const Status listed = list(*folder); !listed.ok()) return listed.error();
     listed_ = LastRead{version, is_settled(version, wall_before), {}};
   }
-  const std::size_t turn = std::exchange(next_look_, next_look_ + looks_a_turn());
-  const std::size_t behind = std::min(next_look_, glances_.size());
-  if (next_look_ >= glances_.size()) next_look_ = 0;
+  const auto turn = turns_.next(glances_.size());
   const bool were_unchanged = std::exchange(all_unchanged_, true);  // until a look tells of a change
   const bool only_turn = rests && were_unchanged;
-  for (std::size_t i = only_turn ? turn : 0; i < (only_turn ? behind : glances_.size()); ++i) {
+  for (std::size_t i = only_turn ? turn.first : 0; i < (only_turn ? turn.behind : glances_.size()); ++i) {
     InboxGlance& glance = glances_[i];
     const bool at_rest = glance.result.glance == Glance::unchanged && last_reads_.contains(glance.inbox);
-    const bool has_turn = !looks_in_turn() || (i >= turn && i < behind);
-    if (at_rest && !has_turn) continue;
+    if (at_rest && !turn.has(i)) continue;
     glance.result = compare(glance.inbox, rests ? files_.stat_at(absolute, path_of(glance.inbox))
                                                 : files_.stat_at(*folder, inbox_file_name(glance.inbox)));
   }
   rest_ = were_unchanged && all_unchanged_;
   return std::span<const InboxGlance>(glances_);
-}
-
-std::size_t ArrayInboxes::looks_a_turn() const {
-  const auto turns = once_around / std::max<SteadyTime::duration>(between_looks_, std::chrono::milliseconds(1));
-  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(turns, 1));
-  return (glances_.size() + count - 1) / count;
 }
 
 std::uint64_t ArrayInboxes::size_of(const std::string& inbox) const {

@@ -17,6 +17,7 @@
 #include "poller/mailbox/arrays/inbox_reading.hpp"
 #include "poller/mailbox/arrays/replacement.hpp"
 #include "poller/mailbox/arrays/lock_directory.hpp"
+#include "poller/mailbox/turns.hpp"
 
 namespace inbox_poller::poller {
 
@@ -90,9 +91,8 @@ class ArrayInboxes {
 
   /// From now on glances() looks at a part of what was at rest only, so that calls `interval` apart come around in five
   /// seconds. Zero: at everything each time.
-  void look_in_turn(SteadyTime::duration interval) { between_looks_ = interval; }
-  [[nodiscard]] bool looks_in_turn() const { return between_looks_ > SteadyTime::duration(); }
-  static constexpr SteadyTime::duration once_around = std::chrono::seconds(5);
+  void look_in_turn(SteadyTime::duration interval) { turns_.take(interval); }
+  [[nodiscard]] bool looks_in_turn() const { return turns_.are_taken(); }
   /// A glance at each inbox of the team (valid names only), sorted by name; valid until the next call. The first call
   /// also removes temporary files that a killed predecessor left.
   Result<std::span<const InboxGlance>> glances();
@@ -119,8 +119,6 @@ class ArrayInboxes {
   Result<Directory> take_inboxes();
   Result<Directory> open_or_make_inboxes();
   GlanceResult compare(const std::string& inbox, const Result<FileStat>& found);
-  /// How many inboxes that rest are looked at by one glances().
-  [[nodiscard]] std::size_t looks_a_turn() const;
   /// Reads the folder's names anew.
   Status list(const Directory& folder);
   /// `known` null: all of it.
@@ -154,8 +152,7 @@ class ArrayInboxes {
   std::map<std::string, LastRead> last_reads_;  // by inbox; what glance() compares with
   std::map<std::string, KnownEntries> known_;   // by inbox
   std::vector<InboxGlance> glances_;            // of all inboxes, as they were listed
-  SteadyTime::duration between_looks_{};        // zero: all are looked at each time
-  std::size_t next_look_ = 0;                   // whose turn it is among them
+  Turns turns_;                                 // among them
   std::optional<Directory> inboxes_;            // open from look_by_name() to the glances() of the same poll
   bool rests_ = false;                          // so long: the folder is as it was listed, and was not opened
   std::optional<LastRead> listed_;              // the folder, opened step by step

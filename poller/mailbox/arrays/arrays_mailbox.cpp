@@ -93,7 +93,7 @@ bool ArraysMailbox::roster_changed() {
   // Every poll of an idle team does this, so it goes by names instead of step by step: what has the version of a file
   // or folder that was reached step by step is that one, whatever the way, and nobody has changed its mode. Anything
   // else is left to those who open it.
-  if (const auto now = clock_.steady(); !inboxes_.looks_in_turn() || now - trusted_at_ >= ArrayInboxes::once_around) {
+  if (const auto now = clock_.steady(); !inboxes_.looks_in_turn() || now - trusted_at_ >= Turns::once_around) {
     const Result<FileStat> team = files_.stat_at(absolute, settings_.team_dir);
     if (!team || team->kind != FileKind::directory || !require_trusted(*team, settings_.team_dir).ok()) return true;
     trusted_at_ = now;

@@ -72,6 +72,7 @@ Result<Directory> JsonlMailbox::open_boxes() {
     }
   }
   generation_ = generation_of(seen);
+  opened_ = clock_.steady();
   if (!in_folder_) return team;
   auto folder = files_.open_dir(*team, inbox_folder);
   if (!folder) return folder;
@@ -80,7 +81,7 @@ Result<Directory> JsonlMailbox::open_boxes() {
 }
 
 std::string JsonlMailbox::place_of(const std::string& box) const {
-  return settings_.folder + (in_folder_ ? "/inbox/" : "/") + jsonl_file(box);
+  return boxes_path() + "/" + jsonl_file(box);
 }
 
 LineBox& JsonlMailbox::box(const std::string& name) {
@@ -95,32 +96,68 @@ LinePost::KeyOf JsonlMailbox::key_in(const std::string& inbox) const {
   };
 }
 
-Result<std::span<const News>> JsonlMailbox::news() {
-  news_.clear();
-  const auto folder = open_boxes();
-  if (!folder && is_missing(folder.error())) return std::span<const News>{};
-  if (!folder) return folder.error();
-  auto names = files_.list(*folder);
+bool JsonlMailbox::is_as_listed() {
+  if (!turns_.are_taken() || !listed_ || clock_.steady() - opened_ >= Turns::once_around) return false;
+  const auto now = files_.stat_at(absolute, boxes_path());
+  return now && *listed_ == version_of(*now);
+}
+
+Status JsonlMailbox::list(const Directory& folder) {
+  listed_.reset();
+  const FileVersion version = version_of(folder.stat);
+  const bool settled = is_settled(version, clock_.system_ms());  // that is what folders are stamped with
+  auto names = files_.list(folder);
   if (!names) return names.error();
-  for (const std::string& name : posts_.files())  // some empty an inbox by taking it away
-    if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
-  posts_.look(*folder, [&](const std::string& file, std::string_view line) {
-    return key_in(file.substr(0, file.size() - jsonl_suffix.size()))(line);
-  });
+  const auto followed = posts_.files();
+  names->insert(names->end(), followed.begin(), followed.end());  // some empty an inbox by taking it away
+  std::sort(names->begin(), names->end());
+  names->erase(std::unique(names->begin(), names->end()), names->end());
+  news_.clear();
   for (const std::string& name : *names) {
     if (!std::string_view(name).ends_with(jsonl_suffix)) continue;
-    const std::string one = name.substr(0, name.size() - jsonl_suffix.size());
-    if (!schema::is_valid_name(one)) continue;
-    // Reading a box in which a line of ours waits would look like its owner's reading.
-    const bool changed = posts_.follows(name) ? posts_.decided(name) : box(one).has_news(*folder);
-    news_.push_back({one, changed});
+    std::string one = name.substr(0, name.size() - jsonl_suffix.size());
+    if (schema::is_valid_name(one)) news_.push_back({std::move(one), true});
   }
   std::sort(news_.begin(), news_.end(), [](const News& a, const News& b) { return a.box < b.box; });
+  if (settled && followed.empty()) listed_ = version;
+  return Done{};
+}
+
+Result<std::span<const News>> JsonlMailbox::news() {
+  rests_ = false;
+  const bool were_told = std::exchange(all_told_, false);
+  const bool follows = !posts_.files().empty();
+  const bool by_name = were_told && !follows && is_as_listed();
+  const auto folder = by_name ? Result<Directory>(Directory()) : open_boxes();
+  const bool same = by_name || (folder && !follows && listed_ && *listed_ == version_of(folder->stat));
+  if (!same) news_.clear();
+  if (!folder && is_missing(folder.error())) return std::span<const News>{};
+  if (!folder) return folder.error();
+  if (!same)
+    if (const Status listed = list(*folder); !listed.ok()) return listed.error();
+  if (follows)
+    posts_.look(*folder, [&](const std::string& file, std::string_view line) {
+      return key_in(file.substr(0, file.size() - jsonl_suffix.size()))(line);
+    });
+  const std::string below = by_name ? boxes_path() + "/" : "";
+  const auto turn = turns_.next(news_.size());
+  bool all_told = true;
+  for (std::size_t i = 0; i < news_.size(); ++i) {
+    auto& [name, changed] = news_[i];
+    if (were_told && !changed && !turn.has(i)) continue;
+    // Reading a box in which a line of ours waits would look like its owner's reading.
+    const std::string file = jsonl_file(name);
+    changed = posts_.follows(file) ? posts_.decided(file) : box(name).has_news(*folder, below);
+    all_told = all_told && !changed;
+  }
+  rests_ = were_told && same && all_told;
+  all_told_ = all_told;
   return std::span<const News>(news_);
 }
 
 asio::awaitable<Batch> JsonlMailbox::take(std::string name, Reader reader, std::size_t most) {
   Batch batch;
+  all_told_ = false;
   if (posts_.follows(jsonl_file(name))) {
     batch.state = BoxState::open;
     co_return batch;
@@ -137,6 +174,7 @@ asio::awaitable<Batch> JsonlMailbox::take(std::string name, Reader reader, std::
 }
 
 asio::awaitable<Settled> JsonlMailbox::settle(std::string name, std::vector<Disposal> disposals) {
+  all_told_ = false;
   const auto folder = open_boxes();
   const auto known = boxes_.find(name);
   if (!folder || known == boxes_.end()) co_return Settled{};
@@ -144,6 +182,7 @@ asio::awaitable<Settled> JsonlMailbox::settle(std::string name, std::vector<Disp
 }
 
 void JsonlMailbox::rewind(const std::string& name) {
+  all_told_ = false;
   if (const auto known = boxes_.find(name); known != boxes_.end()) known->second.rewind();
 }
 
@@ -168,6 +207,7 @@ asio::awaitable<Trimmed> JsonlMailbox::trim(std::string, Choose) {
 
 std::vector<PutResult> JsonlMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
   std::vector<PutResult> results(messages.size());
+  all_told_ = false;
   const auto all = [&](const PutResult& result) {
     std::ranges::fill(results, result);
     return results;
@@ -233,6 +273,7 @@ Status JsonlMailbox::keep_request(const schema::Message& message, const std::str
 }
 
 void JsonlMailbox::follow(const std::string& inbox, const schema::MessageKey& key) {
+  all_told_ = false;
   posts_.follow(jsonl_file(inbox), key);
 }
 
@@ -245,6 +286,7 @@ void JsonlMailbox::let_go(const std::string& inbox, const schema::MessageKey& ke
 }
 
 PutResult JsonlMailbox::retract(const std::string& inbox, std::span<const schema::MessageKey> keys) {
+  all_told_ = false;
   const auto folder = open_boxes();
   if (!folder) return stopped_at(folder.error());
   return posts_.retract(*folder, jsonl_file(inbox), keys, key_in(inbox));
@@ -252,7 +294,7 @@ PutResult JsonlMailbox::retract(const std::string& inbox, std::span<const schema
 
 bool JsonlMailbox::roster_changed() {
   if (!roster_read_) return true;
-  if (settings_.anybody) return there_ != anybody();
+  if (settings_.anybody) return !is_as_heard() && there_ != anybody();
   if (!settings_.members.empty()) return false;
   const auto now = files_.stat_at(absolute, settings_.folder + "/" + roster_name);
   return !now || now->ino != roster_read_->ino || now->size != roster_read_->size ||
@@ -310,12 +352,19 @@ std::vector<std::string> JsonlMailbox::anybody() {
   return {all.begin(), all.end()};
 }
 
+/// Whether nobody can have come since: the same boxes, and the lead's as it was when the senders were read from it.
+bool JsonlMailbox::is_as_heard() {
+  if (!is_as_listed()) return false;
+  const auto lead = files_.stat_at(absolute, place_of(settings_.lead));
+  return lead && heard_ && *heard_ == version_of(*lead);
+}
+
 /// Who is new must be a member before his first line is taken.
 void JsonlMailbox::hear_senders(const Directory& folder) {
   const auto file = files_.open_read(folder, jsonl_file(settings_.lead));
   if (!file || file->stat.size > 4 * settings_.size_limit) return;
-  const FileStat& now = file->stat;
-  if (now.ino == heard_.ino && now.size == heard_.size && now.mtime_ns == heard_.mtime_ns) return;
+  const FileVersion now = version_of(file->stat);
+  if (heard_ == now) return;
   const auto bytes = read_all(files_, *file);
   if (!bytes) return;
   heard_ = now;

@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "poller/mailbox/file_version.hpp"
 #include "poller/mailbox/jsonl/line.hpp"
 #include "poller/mailbox/jsonl/line_box.hpp"
 #include "poller/mailbox/jsonl/line_post.hpp"
 #include "poller/mailbox/members.hpp"
+#include "poller/mailbox/turns.hpp"
 
 namespace inbox_poller::poller {
 
@@ -27,6 +29,7 @@ struct JsonlSettings {
   std::string records;               // absolute; a file of ours
   std::uint64_t size_limit = 0;      // bytes
   bool anybody = false;              // the members are those who have an inbox, or write to the lead
+  std::chrono::milliseconds poll_interval{500};
 };
 
 class JsonlMailbox final : public Mailbox, public Members {
@@ -35,6 +38,8 @@ class JsonlMailbox final : public Mailbox, public Members {
                std::unique_ptr<FileWatch> watch = make_file_watch());
 
   Result<std::span<const News>> news() override;
+  [[nodiscard]] bool rests() const override { return rests_; }
+  void rely_on_hints(bool rely) override { turns_.take(rely ? settings_.poll_interval : SteadyTime::duration()); }
   boost::asio::awaitable<Batch> take(std::string box, Reader reader, std::size_t most) override;
   boost::asio::awaitable<Settled> settle(std::string box, std::vector<Disposal> disposals) override;
   void rewind(const std::string& box) override;
@@ -68,6 +73,11 @@ class JsonlMailbox final : public Mailbox, public Members {
   Result<Directory> open_team() { return open_dir_below(files_, settings_.folder); }
   /// Where the inboxes are; told anew which generation it is.
   Result<Directory> open_boxes();
+  [[nodiscard]] std::string boxes_path() const { return settings_.folder + (in_folder_ ? "/inbox" : ""); }
+  /// Whether that is, by its name and with nothing to open, the folder that was listed, as it was.
+  [[nodiscard]] bool is_as_listed();
+  /// The names of the boxes, from there.
+  Status list(const Directory& folder);
   [[nodiscard]] std::string tasks_folder() const;
   LineBox& box(const std::string& name);
   [[nodiscard]] LinePost::KeyOf key_in(const std::string& inbox) const;
@@ -75,6 +85,7 @@ class JsonlMailbox final : public Mailbox, public Members {
   Status keep_request(const schema::Message& message, const std::string& to);
   /// Of a team without a roster of which everybody is: who is there now.
   [[nodiscard]] std::vector<std::string> anybody();
+  [[nodiscard]] bool is_as_heard();
   void hear_senders(const Directory& folder);
   PutResult release_task(const Directory& tasks, const std::string& file, const std::string& name,
                          std::vector<schema::Task>& released);
@@ -88,14 +99,19 @@ class JsonlMailbox final : public Mailbox, public Members {
   LineBox::Team team_;
   LinePost posts_;
   std::map<std::string, LineBox> boxes_;
-  std::vector<News> news_;
+  std::vector<News> news_;  // of all that are listed, and of those in which lines of ours are followed
+  std::optional<FileVersion> listed_;  // the folder, as it was when nothing in it was followed; later it looks otherwise
+  SteadyTime opened_{};                // step by step
+  Turns turns_;                        // of the boxes, while
+  bool all_told_ = false;              // in the news was no change, and nothing was asked for since that might make one
+  bool rests_ = false;
   JsonlGeneration generation_ = JsonlGeneration::g1;
   bool in_folder_ = false;  // the inboxes lie in `inbox/`, and not in the folder itself
   RosterCopy copy_;
   schema::Roster roster_;
   std::optional<FileStat> roster_read_;  // what roster() returned, when it was read whole
   std::set<std::string> senders_;        // who wrote to the lead
-  FileStat heard_;                       // the lead's inbox, as it was when they were read from it
+  std::optional<FileVersion> heard_;     // the lead's inbox, as it was when they were read from it
   std::vector<std::string> there_;       // as roster() returned them
   std::string record_problem_;           // told with the first look
 };

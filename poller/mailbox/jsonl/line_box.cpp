@@ -34,11 +34,11 @@ bool is_blank_line(std::string_view line) { return line.find_first_not_of(" \t\r
 
 }  // namespace
 
-bool LineBox::has_news(const Directory& folder) const {
+bool LineBox::has_news(const Directory& folder, const std::string& below) const {
   if (sources_.empty()) return true;
   if (owes_emptying_ && team_.clock.steady() >= not_before_) return true;
   return std::any_of(sources_.begin(), sources_.end(), [&](const Source& source) {
-    const auto now = team_.files.stat_at(folder, source.name);
+    const auto now = team_.files.stat_at(folder, below + source.name);
     if (!now) return source.inode != 0 || !is_errno(now.error(), ENOENT);
     const bool same_time = now->mtime_ns == source.mtime_ns || now->size == 0;
     return now->ino != source.inode || now->size != source.size || !same_time ||

@@ -28,8 +28,9 @@ class LineBox {
 
   LineBox(Team& team, std::string box, std::string file) : team_(team), box_(std::move(box)), file_(std::move(file)) {}
 
-  /// One stat for each of its files: whether take() or settle() may have something to do.
-  [[nodiscard]] bool has_news(const Directory& folder) const;
+  /// One stat for each of its files: whether take() or settle() may have something to do. `below`: what stands before
+  /// their names there, "" or a path with its '/'.
+  [[nodiscard]] bool has_news(const Directory& folder, const std::string& below = "") const;
   Batch take(const Directory& folder, Reader reader, std::size_t most);
   Settled settle(const Directory& folder, const std::vector<Disposal>& disposals);
   void rewind();

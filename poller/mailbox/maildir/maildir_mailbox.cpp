@@ -45,29 +45,70 @@ std::string MaildirMailbox::place_of(const std::string& name) const { return roo
 
 // --- reading
 
-Result<MaildirMailbox::Around> MaildirMailbox::look_around() {
+Status MaildirMailbox::look_around() {
   for (auto& [name, one] : boxes_) one.just_looked = false;
-  const auto root = root_.open();
+  rests_ = false;
+  bool same = std::exchange(all_told_, false);
+  const bool by_name = same && turns_.are_taken() && is_root_as_seen();
+  const auto root = by_name ? Result<Directory>(Directory()) : root_.open();
   if (!root) return root.error();
-  FileSystem& files = root_.files();
-  const auto now = root_.clock().steady();
-  if (root->stat.ino != root_seen_.ino || root->stat.mtime_ns != root_seen_.mtime_ns)
-    root_seen_ = {root->stat.ino, root->stat.mtime_ns, now, false};
-  if (!root_seen_.all) {
-    auto names = files.list(*root);
-    if (!names) return names.error();
-    std::sort(names->begin(), names->end());
-    folders_.clear();
-    for (std::string& name : *names) {
-      if (name == "tmp" || name == "tasks") continue;
-      const auto found = files.stat_at(*root, name);
-      if (found && found->kind != FileKind::regular) folders_.push_back({std::move(name), found->kind == FileKind::directory});
+  if (!by_name) {
+    const auto now = root_.clock().steady();
+    if (root->stat.ino != root_seen_.ino || root->stat.mtime_ns != root_seen_.mtime_ns)
+      root_seen_ = {root->stat.ino, root->stat.mtime_ns, now, false};
+    if (!root_seen_.all) {
+      same = false;
+      if (Status listed = list(*root); !listed.ok()) return listed;
+      root_seen_.all = now - root_seen_.since >= one_tick;
     }
-    root_seen_.all = now - root_seen_.since >= one_tick;
   }
-  Around around{folders_, {}};
-  for (const Folder& folder : folders_) around.news.push_back(files.stat_at(*root, folder.name + "/new"));
-  return around;
+  const auto turn = turns_.next(folders_.size());
+  const std::string below = by_name ? root_.path() + "/" : "";
+  for (std::size_t i = 0; i < folders_.size(); ++i) {
+    Folder& folder = folders_[i];
+    if (by_name && !turn.has(i) && may_wait(folder)) continue;
+    same = look_at(folder, root_.files().stat_at(*root, below + folder.name + "/new")) && same;
+  }
+  rests_ = all_told_ = same;
+  return Done{};
+}
+
+Status MaildirMailbox::list(const Directory& root) {
+  FileSystem& files = root_.files();
+  auto names = files.list(root);
+  if (!names) return names.error();
+  std::sort(names->begin(), names->end());
+  folders_.clear();
+  for (std::string& name : *names) {
+    if (name == "tmp" || name == "tasks") continue;
+    const auto found = files.stat_at(root, name);
+    if (found && found->kind != FileKind::regular) folders_.push_back({std::move(name), found->kind == FileKind::directory});
+  }
+  return Done{};
+}
+
+/// By its name, with nothing to open.
+bool MaildirMailbox::is_root_as_seen() const {
+  const auto now = root_.files().stat_at(absolute, root_.path());
+  return now && now->kind == FileKind::directory && require_trusted(*now, root_.path()).ok() && root_seen_.all &&
+         now->ino == root_seen_.ino && now->mtime_ns == root_seen_.mtime_ns;
+}
+
+bool MaildirMailbox::look_at(Folder& folder, const Result<FileStat>& now) {
+  const Folder before = folder;
+  folder.has_new = now.ok();
+  folder.is_box = folder.is_directory && is_actor_name(folder.name) && (now || !is_gone(now.error()));
+  folder.changed = folder.is_box && (!now || !has_all_of(box(folder.name), *now));
+  return !before.changed && !folder.changed && before.has_new == folder.has_new && before.is_box == folder.is_box;
+}
+
+bool MaildirMailbox::may_wait(const Folder& folder) const {
+  if (!settings_.writes || folder.name == settings_.lead) return false;
+  const auto lead = boxes_.find(settings_.lead);
+  if (lead != boxes_.end() && lead->second.reader == Reader::observer) return false;
+  const auto out = outgoing_.find(folder.name);
+  return out == outgoing_.end() ||
+         std::ranges::none_of(out->second.followed, [](const auto& one) { return one.second == Fate::waiting; });
 }
 
 bool MaildirMailbox::has_all_of(Box& box, const FileStat& now) const {
@@ -93,7 +134,6 @@ Status MaildirMailbox::look(Box& one) {
 }
 
 Result<std::span<const News>> MaildirMailbox::news() {
-  news_.clear();
   if (!std::exchange(tidied_, true) && settings_.writes) {
     root_.clean();
     around_.reset();
@@ -102,20 +142,20 @@ Result<std::span<const News>> MaildirMailbox::news() {
       return made.error();
     }
   }
-  const auto around = around_ ? *std::exchange(around_, std::nullopt) : look_around();
-  if (!around && is_gone(around.error())) return std::span<const News>{};
-  if (!around) return around.error();
-  for (std::size_t i = 0; i < around->folders.size(); ++i) {
-    const auto& [name, is_directory] = around->folders[i];
-    const auto& now = around->news[i];
-    if (!is_directory || !is_actor_name(name) || (!now && is_gone(now.error()))) continue;
-    news_.push_back({name, !now || !has_all_of(box(name), *now)});
-  }
+  const Status around = around_ ? *std::exchange(around_, std::nullopt) : look_around();
+  if (rests_) return std::span<const News>(news_);
+  news_.clear();
+  if (!around.ok() && is_gone(around.error())) return std::span<const News>{};
+  if (!around.ok()) return around.error();
+  for (const Folder& folder : folders_)
+    if (folder.is_box) news_.push_back({folder.name, folder.changed});
+  all_told_ = std::ranges::none_of(news_, &News::changed);
   return std::span<const News>(news_);
 }
 
 asio::awaitable<Batch> MaildirMailbox::take(std::string name, Reader reader, std::size_t most) {
   Batch batch;
+  all_told_ = false;
   Box& one = box(name);
   if (Settled before; !one.goes_on) co_await see_off(one, before);
   if ((one.reader == Reader::passer_by) != (reader == Reader::passer_by)) {
@@ -224,6 +264,7 @@ asio::awaitable<Settled> MaildirMailbox::settle(std::string name, std::vector<Di
   Settled result;
   const auto found = boxes_.find(name);
   if (found == boxes_.end()) co_return result;
+  all_told_ = false;
   Box& one = found->second;
   bool all = disposals.size() >= one.shown.size();
   // Of a look that goes on: they leave while what follows is shown and committed.
@@ -286,6 +327,7 @@ bool MaildirMailbox::consume(Box& one, Shown& shown, Leaving* leaving, Settled& 
 void MaildirMailbox::rewind(const std::string& name) {
   const auto found = boxes_.find(name);
   if (found == boxes_.end()) return;
+  all_told_ = false;
   found->second.settled.clear();
   found->second.goes_on = false;
   found->second.seen.all = false;
@@ -320,6 +362,7 @@ std::set<std::string> MaildirMailbox::ids_in(const std::string& actor, std::init
 
 std::vector<PutResult> MaildirMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {
   std::vector<PutResult> results;
+  all_told_ = false;
   const auto may_go_on = [&] {
     const Put last = results.empty() ? Put::done : results.back().put;
     return last == Put::done || last == Put::already || last == Put::refused;
@@ -353,6 +396,7 @@ PutResult MaildirMailbox::post_one(const std::string& inbox, const schema::Messa
 }
 
 void MaildirMailbox::follow(const std::string& inbox, const MessageKey& key) {
+  all_told_ = false;
   outgoing_[inbox].followed.try_emplace(key, Fate::waiting);
 }
 

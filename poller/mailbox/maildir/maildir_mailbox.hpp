@@ -15,6 +15,7 @@
 #include "poller/mailbox/mailbox.hpp"
 #include "poller/mailbox/maildir/new_mail.hpp"
 #include "poller/mailbox/members.hpp"
+#include "poller/mailbox/turns.hpp"
 
 namespace inbox_poller::poller {
 
@@ -26,6 +27,7 @@ struct MaildirSettings {
   bool writes = true;                // false: an observer's, nothing is made or tidied
   std::uint32_t torn_looks = 6;      // so many looks at a file that cannot be read until it is told
   boost::asio::thread_pool* pool = nullptr;  // where many letters are read and moved
+  std::chrono::milliseconds poll_interval{500};
 };
 
 class MaildirMailbox final : public Mailbox, public Members {
@@ -33,6 +35,8 @@ class MaildirMailbox final : public Mailbox, public Members {
   MaildirMailbox(FileSystem& files, const Clock& clock, MaildirSettings settings);
 
   Result<std::span<const News>> news() override;
+  [[nodiscard]] bool rests() const override { return rests_; }
+  void rely_on_hints(bool rely) override { turns_.take(rely ? settings_.poll_interval : SteadyTime::duration()); }
   boost::asio::awaitable<Batch> take(std::string box, Reader reader, std::size_t most) override;
   boost::asio::awaitable<Settled> settle(std::string box, std::vector<Disposal> disposals) override;
   void rewind(const std::string& box) override;
@@ -111,15 +115,22 @@ class MaildirMailbox final : public Mailbox, public Members {
   struct Folder {
     std::string name;
     bool is_directory = false;  // not a link to one: nothing behind a link is read
-  };
-  /// The root's folders, and how the new/ of each looks.
-  struct Around {
-    std::vector<Folder> folders;
-    std::vector<Result<FileStat>> news;  // of the same
+    // As it was looked at last:
+    bool has_new = false;  // there is a new/ in it
+    bool is_box = false;   // it may be one, also when that cannot be told
+    bool changed = true;   // not all of it was shown
   };
 
   Box& box(const std::string& name);
-  [[nodiscard]] Result<Around> look_around();
+  /// Looks at the root, and at the new/ of each folder in it that must be looked at or has its turn.
+  Status look_around();
+  /// Reads the root's names.
+  Status list(const Directory& root);
+  [[nodiscard]] bool is_root_as_seen() const;
+  /// True when it was as it is at the look before, and nothing in it is new.
+  bool look_at(Folder& folder, const Result<FileStat>& now);
+  /// Whether a look some seconds later does for it: nobody waits for its mail to be seen.
+  [[nodiscard]] bool may_wait(const Folder& folder) const;
   /// Notes how the box's new/ looks now.
   [[nodiscard]] bool has_all_of(Box& box, const FileStat& now) const;
   [[nodiscard]] Result<bool> see(const std::string& name, Box& box);
@@ -131,7 +142,7 @@ class MaildirMailbox final : public Mailbox, public Members {
   boost::asio::awaitable<void> see_off(Box& box, Settled& result);
   void look_after(const std::string& name, const Box& box);
   [[nodiscard]] std::set<std::string> ids_in(const std::string& actor, std::initializer_list<const char*> folders) const;
-  [[nodiscard]] schema::Roster read_roster(const Around& around);
+  [[nodiscard]] schema::Roster read_roster();
 
   MaildirRoot root_;
   MaildirSettings settings_;
@@ -143,7 +154,10 @@ class MaildirMailbox final : public Mailbox, public Members {
   RosterCopy copy_;
   Seen root_seen_;                       // and in it, when it was seen:
   std::vector<Folder> folders_;          // but those of the queue
-  std::optional<Result<Around>> around_;  // from roster_changed() to the news() of the same poll
+  std::optional<Status> around_;         // what look_around() gave, from roster_changed() to the news() of the same poll
+  Turns turns_;                          // of the folders, while
+  bool all_told_ = false;                // in the news was no change, and nothing was seen or asked for since that is one
+  bool rests_ = false;
   bool tidied_ = false;
 };
 

@@ -17,19 +17,16 @@ bool same_people(const schema::Roster& one, const schema::Roster& other) {
 
 }  // namespace
 
-schema::Roster MaildirMailbox::read_roster(const Around& around) {
+schema::Roster MaildirMailbox::read_roster() {
   schema::Roster roster;
   roster.name = settings_.team;
   roster.lead_agent_id = settings_.lead;
   std::set<std::string> names(settings_.members.begin(), settings_.members.end());
   if (names.empty()) {
-    for (std::size_t i = 0; i < around.folders.size(); ++i) {
-      if (!around.news[i]) continue;
-      const std::string& name = around.folders[i].name;
-      names.insert(name);
-      if (name != settings_.lead) continue;
-      Box& lead = box(name);
-      if (!has_all_of(lead, *around.news[i])) static_cast<void>(look(lead));
+    for (const Folder& folder : folders_) {
+      if (!folder.has_new) continue;
+      names.insert(folder.name);
+      if (folder.name == settings_.lead && folder.changed) static_cast<void>(look(box(folder.name)));
     }
     for (const Mail& mail : box(settings_.lead).mail.in_order())
       if (senders_.size() < most_names) senders_.insert(mail.from);
@@ -53,16 +50,16 @@ schema::Roster MaildirMailbox::read_roster(const Around& around) {
 
 bool MaildirMailbox::roster_changed() {
   around_ = look_around();
-  if (!roster_ || !*around_) return true;
-  return settings_.members.empty() && !same_people(*roster_, read_roster(**around_));
+  if (!roster_ || !around_->ok()) return true;
+  return !rests_ && settings_.members.empty() && !same_people(*roster_, read_roster());
 }
 
 Result<schema::Roster> MaildirMailbox::roster() {
   roster_.reset();
-  const auto around = look_around();
-  if (!around && around.error().code == "root.missing") return Error{"roster.missing", around.error().message};
-  if (!around) return Error{"roster.unreadable", around.error().message};
-  roster_ = read_roster(*around);
+  const Status around = look_around();
+  if (!around.ok() && around.error().code == "root.missing") return Error{"roster.missing", around.error().message};
+  if (!around.ok()) return Error{"roster.unreadable", around.error().message};
+  roster_ = read_roster();
   return *roster_;
 }
 

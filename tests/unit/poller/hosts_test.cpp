@@ -843,3 +843,27 @@ TEST_CASE("an ask whose answer did not leave the host that decided it is asked o
   REQUIRE(world.h2.inbox("w3").size() == 1);
   CHECK(world.h2.payload("w3", 0).at("subtype").as_string() == "success");
 }
+
+TEST_CASE("boxes on several hosts rest when those here do and nothing is heard of those elsewhere") {
+  HostsWorld world;
+  world.go_on(8);
+  auto& boxes = world.h1.team->hosts()->mailbox();
+  const auto rests = [&] {
+    REQUIRE(boxes.news().ok());
+    return boxes.rests();
+  };
+  for (int look = 0; look < 3; ++look) rests();
+  CHECK(rests());
+  SECTION("a message comes here") {
+    world.h1.add("w1", World::entry("w2", "hello"));
+    CHECK_FALSE(rests());
+  }
+  SECTION("one goes elsewhere") {
+    REQUIRE(boxes.post("w3", {"team-lead", "hello", "", "2026-02-07T15:20:46.348Z", "", "x"}).put == Put::done);
+    CHECK_FALSE(rests());
+    rests();
+    CHECK(rests());
+    boxes.follow("w3", schema::MessageKey{"k"});  // perhaps it was read already
+    CHECK_FALSE(rests());
+  }
+}

@@ -1,6 +1,8 @@
 // A JSONL team's mailbox: its generations, roster, tasks and records of requests.
 #include "poller/mailbox/jsonl/jsonl_mailbox.hpp"
 
+#include <fstream>
+
 #include "poller/mailbox/jsonl/team_texts.hpp"
 #include "schema/codec.hpp"
 #include "tests/support/catch.hpp"
@@ -245,4 +247,148 @@ TEST_CASE("of a JSONL team without a roster whoever has an inbox or writes to th
   CHECK(people() == "ada bob !foo.bar ");
   spill("lead.jsonl", "");
   CHECK_FALSE(mailbox.roster_changed());
+}
+
+namespace {
+
+/// A team whose boxes rest, looked at in turn.
+struct RestingLines : JsonlSetting {
+  std::vector<std::string> names{"a", "b", "bob", "c", "d", "e", "f", "g", "h", "i", "lead"};
+  explicit RestingLines(const std::vector<std::string>& named = {}) : JsonlSetting(".team/inbox", named) {
+    for (const auto& name : names) put("inbox/" + name + ".jsonl", line("one"));
+    clock.advance(std::chrono::seconds(10));
+    REQUIRE(mailbox->roster().ok());
+    for (const auto& name : names) static_cast<void>(look_as_team(name));
+    mailbox->rely_on_hints(true);
+    for (int poll = 0; poll < 3; ++poll) see_to_news();
+    REQUIRE(rests());
+  }
+  static std::string line(const std::string& text) {
+    return R"({"type": "message", "from": "bob", "content": ")" + text + R"(", "timestamp": 1.5})" "\n";
+  }
+  std::vector<std::string> look_as_team(const std::string& box) {
+    return look(box, box == "lead" ? Reader::owner : Reader::passer_by);
+  }
+  /// What a poll does with the news: everything that came.
+  std::vector<std::string> see_to_news() {
+    std::vector<std::string> texts;
+    REQUIRE_FALSE(mailbox->roster_changed());
+    for (const auto& [box, changed] : news())
+      if (changed)
+        for (const auto& text : look_as_team(box)) texts.push_back(text);
+    return texts;
+  }
+  bool rests() {
+    static_cast<void>(news());
+    return mailbox->rests();
+  }
+  /// As if the last change of the folder were later than within the file system's tick.
+  void stamp() const {
+    std::filesystem::last_write_time(scratch.path(folder + "/inbox"),
+                                     std::filesystem::file_time_type::clock::now() + std::chrono::seconds(1));
+  }
+  void append(const std::string& box, const std::string& bytes) const {
+    std::ofstream(scratch.path(folder + "/inbox/" + box + ".jsonl"), std::ios::app | std::ios::binary) << bytes;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("where hints are relied on, boxes of lines at rest are looked at in turn, all of them once in five seconds") {
+  RestingLines at;
+  int looks = 0, opened = 0;
+  at.files.before(test::Call::stat_at, [&](const std::string& name) { looks += name.ends_with(".jsonl") ? 1 : 0; });
+  at.files.before(test::Call::open_dir, [&](const std::string&) { ++opened; });
+  for (int poll = 0; poll < 20; ++poll) {
+    CHECK(at.see_to_news().empty());
+    CHECK(at.mailbox->rests());
+    CHECK(looks <= 2);
+    looks = 0;
+  }
+  CHECK(opened <= 3 * 3);  // now and then step by step
+
+  for (const auto& name : at.names) {
+    CAPTURE(name);
+    at.append(name, at.line("in place"));
+    std::vector<std::string> found;
+    for (int poll = 0; poll < 10 && found.empty(); ++poll) found = at.see_to_news();
+    CHECK(found == std::vector<std::string>{"in place"});
+    for (int poll = 0; poll < 4; ++poll) at.see_to_news();
+    CHECK(at.mailbox->rests());
+  }
+  CHECK(at.get("inbox/lead.jsonl").empty());
+}
+
+TEST_CASE("boxes of lines rest no longer when a doubt, a new box, a line or a question comes, and nothing is lost then") {
+  RestingLines at;
+  bool found = true;  // at once
+  SECTION("a doubt") {
+    for (const auto& name : at.names) at.append(name, at.line("in place"));
+    at.mailbox->rely_on_hints(false);
+    CHECK(at.see_to_news().size() == at.names.size());
+  }
+  SECTION("a new one") {
+    at.put("inbox/new.jsonl", at.line("here"));
+    at.stamp();
+    CHECK(at.see_to_news() == std::vector<std::string>{"here"});
+  }
+  SECTION("gone") {
+    std::filesystem::remove(at.scratch.path(".team/inbox/c.jsonl"));
+    at.stamp();
+    CHECK_FALSE(at.news().contains("c"));
+  }
+  SECTION("another folder in the place") {
+    std::filesystem::rename(at.scratch.path(".team/inbox"), at.scratch.path("before"));
+    std::filesystem::create_directories(at.scratch.path(".team/inbox"));
+    std::filesystem::permissions(at.scratch.path(".team/inbox"), std::filesystem::perms(0700));
+    for (const auto& name : at.names) at.put("inbox/" + name + ".jsonl", at.line("other"));
+    CHECK(at.see_to_news().size() == at.names.size());
+  }
+  SECTION("others may write to it") {
+    std::filesystem::permissions(at.scratch.path(".team/inbox"), std::filesystem::perms(0777));
+    CHECK_FALSE(at.mailbox->news().ok());
+  }
+  SECTION("asked to show again") {
+    at.mailbox->rewind("lead");
+    CHECK_FALSE(at.rests());
+  }
+  SECTION("a line of ours is followed") {
+    REQUIRE(at.mailbox->post("bob", at.message("ours")).put == Put::done);
+    CHECK_FALSE(at.rests());
+    CHECK(at.mailbox->fate("bob", at.key("ours")) == Fate::waiting);
+    static_cast<void>(test::slurp(at.scratch.path(".team/inbox/bob.jsonl")));
+    std::filesystem::resize_file(at.scratch.path(".team/inbox/bob.jsonl"), 0);
+    CHECK(at.news()["bob"]);
+    CHECK(at.mailbox->fate("bob", at.key("ours")) == Fate::consumed);
+    at.mailbox->let_go("bob", at.key("ours"));
+    for (int poll = 0; poll < 12; ++poll) at.see_to_news();
+    found = false;
+    CHECK(at.mailbox->rests());
+  }
+  if (found) CHECK_FALSE(at.mailbox->rests());
+}
+
+TEST_CASE("where everybody who writes is a member, a new sender is one before his line is taken, also at rest") {
+  JsonlSetting at(".team/inbox", {"bob"});
+  at.mailbox = std::make_unique<poller::JsonlMailbox>(
+      at.files, at.clock,
+      poller::JsonlSettings{at.scratch.path(".team").string(), "", "team", "lead", {},
+                            at.scratch.path("state/jsonl/team.json").string(), 1 << 20, true});
+  at.put("inbox/lead.jsonl", RestingLines::line("one"));
+  at.clock.advance(std::chrono::seconds(10));
+  REQUIRE(at.mailbox->roster()->find("bob") != nullptr);
+  at.mailbox->rely_on_hints(true);
+  for (int poll = 0; poll < 5; ++poll) {
+    at.news();
+    at.look();
+    static_cast<void>(at.mailbox->roster());
+  }
+  at.news();
+  int lists = 0;
+  at.files.before(test::Call::list, [&](const std::string&) { ++lists; });
+  CHECK_FALSE(at.mailbox->roster_changed());
+  CHECK(lists == 0);
+  at.put("inbox/lead.jsonl", R"({"type": "message", "from": "eve", "content": "hi", "timestamp": 1.5})" "\n");
+  CHECK(at.mailbox->roster_changed());
+  CHECK(at.mailbox->roster()->find("eve") != nullptr);
 }

@@ -409,6 +409,28 @@ TEST_CASE("where inboxes have their turn, a folder at rest is not opened, and an
   CHECK_FALSE(at_rest());
 }
 
+TEST_CASE("a doubt that comes between the look at the folder and the looks at the inboxes has all of them looked at") {
+  NewsSetting at;
+  test::spill(at.team() / "config.json",
+              R"({"name":"team","leadAgentId":"team-lead@team","members":[{"name":"team-lead"}]})");
+  const std::vector<std::string> names{"a", "b", "c", "d"};
+  for (const auto& name : names) test::spill(at.folder() / (name + ".json"), inbox_of({entry("one")}));
+  at.settle();
+  REQUIRE(at.port.roster().ok());
+  for (const auto& name : names) REQUIRE(at.mailbox.read(name, ReadMode::unlocked).outcome == ReadOutcome::document);
+  at.mailbox.look_in_turn(std::chrono::milliseconds(500));
+  for (int poll = 0; poll < 3; ++poll) {
+    REQUIRE_FALSE(at.port.roster_changed());
+    REQUIRE(at.mailbox.glances().ok());
+  }
+  for (const auto& name : names) test::spill(at.folder() / (name + ".json"), inbox_of({entry("one"), entry("two")}));
+  REQUIRE_FALSE(at.port.roster_changed());
+  at.mailbox.look_in_turn({});
+  const auto glances = at.mailbox.glances();
+  REQUIRE(glances.ok());
+  for (const auto& glance : *glances) CHECK(glance.result.glance == Glance::changed);
+}
+
 TEST_CASE("the boxes rest when two looks found the same and nothing new, until somebody reads, follows or writes") {
   NewsSetting at;
   at.put(inbox_of({entry("one")}));

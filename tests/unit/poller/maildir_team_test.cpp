@@ -348,3 +348,137 @@ TEST_CASE("what was finished is told once by its keeper, what was finished long 
   CHECK(later.finished(0)->size() == 1);
   CHECK(later.finished(0)->empty());
 }
+
+namespace {
+
+std::string letter(const std::string& id, const std::string& from = "ada") {
+  return R"({"id":")" + id + R"(","from":")" + from + R"(","ts":1.5,"type":"message","payload":")" + id + "\"}";
+}
+
+/// A folder whose boxes rest, looked at in turn.
+struct RestingFolder : SharedFolder {
+  std::vector<std::string> names{"a", "ada", "b", "boss", "c", "d", "e", "f", "g", "h", "i"};
+  explicit RestingFolder(bool writes = true) {
+    for (const auto& name : names) put(name + "/new/one.json", letter("one of " + name));
+    mailbox = std::make_unique<poller::MaildirMailbox>(
+        files, clock, poller::MaildirSettings{scratch.path("root").string(), "team", "boss", members, writes, 3, pool});
+    REQUIRE(mailbox->roster().ok());
+    for (int poll = 0; poll < 4; ++poll) see_to_news();
+    mailbox->rely_on_hints(true);
+    see_to_news();
+    REQUIRE(mailbox->rests());
+  }
+  /// As somebody would later than within the file system's tick.
+  void deliver(const std::string& box, const std::string& id, const std::string& from = "ada") {
+    put(box + "/new/" + id + ".json", letter(id, from));
+    stamp(box + "/new");
+  }
+  void stamp(const std::string& below) {
+    std::filesystem::last_write_time(scratch.path("root/" + below), std::filesystem::file_time_type::clock::now() +
+                                                                        std::chrono::seconds(++stamps));
+  }
+  int stamps = 0;
+  /// What a poll does: everything that came.
+  std::vector<std::string> see_to_news() {
+    clock.advance(std::chrono::milliseconds(500));
+    if (mailbox->roster_changed()) static_cast<void>(mailbox->roster());
+    const auto found = mailbox->news();
+    REQUIRE(found.ok());
+    const std::vector<poller::News> boxes(found->begin(), found->end());
+    std::vector<std::string> texts;
+    for (const auto& [box, changed] : boxes) {
+      if (!changed) continue;
+      const bool is_lead = box == "boss";
+      const auto batch = test::run_awaitable(mailbox->take(box, is_lead ? Reader::owner : Reader::passer_by, 100));
+      for (const auto& one : batch.taken) texts.push_back(mailbox->decode(one.bytes)->message.text);
+      static_cast<void>(test::run_awaitable(mailbox->settle(
+          box, std::vector<Disposal>(batch.taken.size(), is_lead ? Disposal::consume : Disposal::leave))));
+    }
+    return texts;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Where hints are relied on, mailboxes at rest are looked at in turn, the lead's at every look") {
+  RestingFolder shared;
+  int looks = 0, opened = 0;
+  shared.files.before(test::Call::stat_at, [&](const std::string& name) { looks += name.ends_with("/new") ? 1 : 0; });
+  shared.files.before(test::Call::open_dir, [&](const std::string&) { ++opened; });
+  for (int poll = 0; poll < 20; ++poll) {
+    CHECK(shared.see_to_news().empty());
+    CHECK(shared.mailbox->rests());
+    CHECK(looks <= 3);
+    looks = 0;
+  }
+  CHECK(opened == 0);
+
+  for (const auto& name : shared.names) {
+    CAPTURE(name);
+    shared.deliver(name, "two");
+    std::vector<std::string> found;
+    int polls = 0;
+    for (; polls < 10 && found.empty(); ++polls) found = shared.see_to_news();
+    CHECK(found.size() == 1);
+    if (name == "boss") CHECK(polls == 1);
+    for (int poll = 0; poll < 6; ++poll) shared.see_to_news();
+    CHECK(shared.mailbox->rests());
+  }
+}
+
+TEST_CASE("Mailboxes rest no longer when a doubt, another box, a letter or a question comes, and nothing is lost then") {
+  RestingFolder shared;
+  SECTION("a doubt") {
+    for (const auto& name : shared.names) shared.deliver(name, "two");
+    shared.mailbox->rely_on_hints(false);
+    CHECK(shared.see_to_news().size() == shared.names.size());
+  }
+  SECTION("a new one") {
+    shared.deliver("new", "one");
+    shared.stamp("");
+    CHECK_FALSE(shared.see_to_news().empty());
+    CHECK(shared.mailbox->roster()->find("new") != nullptr);
+  }
+  SECTION("a new sender") {
+    shared.deliver("boss", "two", "eve");
+    CHECK(shared.mailbox->roster_changed());
+    CHECK(shared.mailbox->roster()->find("eve") != nullptr);
+    CHECK(shared.see_to_news() == std::vector<std::string>{"two"});
+  }
+  SECTION("gone") {
+    std::filesystem::remove_all(shared.scratch.path("root/c"));
+    shared.stamp("");
+    shared.see_to_news();
+    CHECK(shared.mailbox->roster()->find("c") == nullptr);
+  }
+  SECTION("others may write to it") {
+    std::filesystem::permissions(shared.scratch.path("root"), std::filesystem::perms(0777));
+    CHECK(shared.mailbox->roster_changed());
+    CHECK_FALSE(shared.mailbox->news().ok());
+  }
+  SECTION("a link in the place of the root") {
+    std::filesystem::rename(shared.scratch.path("root"), shared.scratch.path("moved"));
+    std::filesystem::create_directory_symlink(shared.scratch.path("moved"), shared.scratch.path("root"));
+    CHECK_FALSE(shared.mailbox->news().ok());
+  }
+  SECTION("asked to show again") {
+    shared.mailbox->rewind("boss");
+    shared.see_to_news();
+  }
+  CHECK_FALSE(shared.mailbox->rests());
+}
+
+TEST_CASE("Whoever is to read a letter of ours is looked at every time, and so is everybody by an observer") {
+  const bool observes = GENERATE(false, true);
+  RestingFolder shared(!observes);
+  for (const std::string name : {"ada", "h"}) {
+    CAPTURE(name);
+    if (!observes) {
+      REQUIRE(shared.mailbox->post(name, ours("for " + name)).put == Put::done);
+      for (int poll = 0; poll < 4; ++poll) shared.see_to_news();
+    }
+    shared.deliver(name, "two");
+    CHECK(shared.see_to_news() == std::vector<std::string>{"two"});
+    for (int poll = 0; poll < 3; ++poll) shared.see_to_news();
+  }
+}
