@@ -144,10 +144,10 @@ Result<std::span<const News>> JsonlMailbox::news() {
   bool all_told = true;
   for (std::size_t i = 0; i < news_.size(); ++i) {
     auto& [name, changed] = news_[i];
-    if (were_told && !changed && !turn.has(i)) continue;
+    const bool is_followed = follows && posts_.follows(jsonl_file(name));
+    if (were_told && !changed && !is_followed && !turn.has(i)) continue;
     // Reading a box in which a line of ours waits would look like its owner's reading.
-    const std::string file = jsonl_file(name);
-    changed = posts_.follows(file) ? posts_.decided(file) : box(name).has_news(*folder, below);
+    changed = is_followed ? posts_.decided(jsonl_file(name)) : box(name).has_news(*folder, below);
     all_told = all_told && !changed;
   }
   rests_ = were_told && same && all_told;

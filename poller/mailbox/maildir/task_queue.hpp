@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "poller/mailbox/envelopes.hpp"
+#include "poller/mailbox/file_version.hpp"
 #include "poller/mailbox/maildir/id_index.hpp"
 #include "poller/mailbox/maildir/maildir_root.hpp"
 
@@ -77,6 +78,10 @@ class TaskQueue final : public Tasks {
   Result<Finished> finish(const Held&, const std::string& actor, std::uint64_t ino) const;
   Result<TaskFile> let_go(const Directory& folder, const std::string& name, Task) const;
 
+  /// Whether the last sweep found nothing claimed, nor has anything been since.
+  [[nodiscard]] bool rests();
+  /// As they look now; empty when that cannot be told from how they will look.
+  [[nodiscard]] std::vector<FileVersion> seen_folders() const;
   [[nodiscard]] bool is_over(const std::string& where, const Letterfile&);
   Status end_begun(const Directory& tmp, std::vector<TaskFile>& gone);
   Status end_one(const Directory& tmp, const std::string& name, std::vector<TaskFile>& gone);
@@ -96,6 +101,8 @@ class TaskQueue final : public Tasks {
   std::map<std::string, Waiting> waiting_;   // by name
   std::map<std::string, FirstSeen> seen_;    // claims, by holder/name
   std::vector<Error> troubles_;
+  std::vector<FileVersion> rest_;            // folders, as they were before a sweep that found nothing
+  SteadyTime rests_since_{};
   std::map<std::string, SteadyTime> begun_;  // names in tmp/ of what is being given back, since when
 };
 

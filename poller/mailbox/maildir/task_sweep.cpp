@@ -19,6 +19,7 @@ using schema::Envelope;
 namespace {
 
 constexpr std::chrono::seconds settles{2};
+constexpr std::chrono::minutes rests_at_most{1};
 constexpr std::int64_t unreadable_for_ns = 24LL * 3600 * 1'000'000'000;
 
 bool was_taken(const Error& error) { return is_errno(error, ENOENT); }
@@ -38,8 +39,28 @@ bool TaskQueue::is_over(const std::string& where, const Letterfile& file) {
   return handlers::lease_is_over(claim, std::chrono::duration<double>(settings_.default_lease).count());
 }
 
+/// Whoever claims takes a task out of open/; a claim that came another way is met by the next sweep that looks.
+bool TaskQueue::rests() {
+  if (rest_.empty() || root_.clock().steady() - rests_since_ >= rests_at_most) return false;
+  return rest_ == seen_folders();
+}
+
+std::vector<FileVersion> TaskQueue::seen_folders() const {
+  std::vector<FileVersion> seen;
+  for (const std::string& below : {std::string("tmp"), task_folder(TaskPlace::open), task_folder(TaskPlace::claimed)}) {
+    const auto folder = root_.files().stat_at(absolute, root_.path() + '/' + below);
+    if (!folder && !was_taken(folder.error())) return {};
+    seen.push_back(folder ? version_of(*folder) : FileVersion());
+    if (folder && !is_settled(seen.back(), root_.clock().system_ms())) return {};
+  }
+  return seen;
+}
+
 Result<std::vector<TaskFile>> TaskQueue::sweep() {
   std::vector<TaskFile> gone;
+  if (rests()) return gone;
+  rest_.clear();
+  std::vector<FileVersion> before = seen_folders();
   const Result<Directory> lock = locked_tasks(root_);
   if (!lock && (was_taken(lock.error()) || is_errno(lock.error(), EAGAIN))) return gone;
   if (!lock) return lock.error();
@@ -62,6 +83,9 @@ Result<std::vector<TaskFile>> TaskQueue::sweep() {
   std::erase_if(seen_, [&](const auto& one) { return !met.contains(one.first); });
   if (Status buried = bury_unreadable(); !buried.ok()) return buried.error();
   root_.clean();
+  if (!met.empty() || !begun_.empty() || !troubles_.empty()) return gone;
+  rest_ = std::move(before);
+  rests_since_ = root_.clock().steady();
   return gone;
 }
 

@@ -353,14 +353,20 @@ TEST_CASE("boxes of lines rest no longer when a doubt, a new box, a line or a qu
     CHECK_FALSE(at.rests());
   }
   SECTION("a line of ours is followed") {
-    REQUIRE(at.mailbox->post("bob", at.message("ours")).put == Put::done);
+    for (const auto* name : {"bob", "h"}) REQUIRE(at.mailbox->post(name, at.message("ours")).put == Put::done);
     CHECK_FALSE(at.rests());
+    for (int poll = 0; poll < 4; ++poll) at.see_to_news();
     CHECK(at.mailbox->fate("bob", at.key("ours")) == Fate::waiting);
-    static_cast<void>(test::slurp(at.scratch.path(".team/inbox/bob.jsonl")));
-    std::filesystem::resize_file(at.scratch.path(".team/inbox/bob.jsonl"), 0);
-    CHECK(at.news()["bob"]);
+    for (const auto* name : {"inbox/bob.jsonl", "inbox/h.jsonl"}) {
+      CHECK_FALSE(at.get(name).empty());
+      std::filesystem::resize_file(at.scratch.path(at.folder + "/" + name), 0);
+    }
+    auto told = at.news();  // both, whosever turn it is
+    CHECK(told["bob"]);
+    CHECK(told["h"]);
     CHECK(at.mailbox->fate("bob", at.key("ours")) == Fate::consumed);
     at.mailbox->let_go("bob", at.key("ours"));
+    at.mailbox->let_go("h", schema::make_message_key({"team", "h"}, "lead", at.message("").timestamp, "ours", 0));
     for (int poll = 0; poll < 12; ++poll) at.see_to_news();
     found = false;
     CHECK(at.mailbox->rests());

@@ -166,6 +166,37 @@ TEST_CASE("A beat that was under way while its claim was taken away: the holder 
   CHECK(setting.names("tasks/claimed/eve").size() + setting.names("tmp").size() == 1);
 }
 
+TEST_CASE("A queue in which nothing is claimed is swept again when somebody may have claimed, and once a minute") {
+  MaildirSetting setting;
+  const auto ada = setting.actor("ada"), boss = setting.actor("boss");
+  id_of(ada->post("job", 1, {}));
+  setting.clock.advance(std::chrono::seconds(10));
+  int lists = 0;
+  const auto sweep = [&] {
+    lists = 0;
+    setting.clock.advance(std::chrono::seconds(2));
+    REQUIRE(boss->sweep().ok());
+    return lists > 0;
+  };
+  setting.files.before(Call::list, [&](const std::string&) { ++lists; });
+  sweep();
+  for (int i = 0; i < 10; ++i) CHECK_FALSE(sweep());
+  SECTION("it is claimed, and its lease runs out") {
+    REQUIRE(claimed_id(*ada) != "none");
+    std::filesystem::last_write_time(setting.scratch.path("tasks/open"), std::filesystem::file_time_type::clock::now() +
+                                                                             std::chrono::seconds(1));
+    CHECK(sweep());
+    CHECK(sweep());  // as long as it is held
+    setting.clock.advance(std::chrono::minutes(10));
+    CHECK(sweep_through(setting, *boss).size() == 1);
+  }
+  SECTION("a minute passes") {
+    setting.clock.advance(std::chrono::minutes(1));
+    CHECK(sweep());
+    CHECK_FALSE(sweep());
+  }
+}
+
 TEST_CASE("What a peer's sweep gave to somebody else meanwhile is not given back again") {
   MaildirSetting setting;
   auto boss = setting.actor("boss");
