@@ -34,11 +34,18 @@ constexpr std::string_view private_key = "-----BEGIN ";
 
 constexpr unsigned fold(char c) { return static_cast<unsigned char>(c) | 0x20U; }  // of letters: the small one
 
-/// For the first byte of each of the above, folded: which second bytes follow, by their low five bits.
-constexpr auto second_bytes = [] {
-  std::array<std::uint32_t, 256> table{};
+/// For the first byte of each of the above, folded: which bytes follow as the second, and which as the third, by their
+/// low five bits. (A hexadecimal key has one of the pairs in every fourth case.)
+struct Following {
+  std::uint32_t second = 0, third = 0;
+};
+constexpr auto following = [] {
+  std::array<Following, 256> table{};
   const auto add = [&](const auto& words) {
-    for (const std::string_view word : words) table[fold(word[0])] |= 1U << (fold(word[1]) & 31U);
+    for (const std::string_view word : words) {
+      table[fold(word[0])].second |= 1U << (fold(word[1]) & 31U);
+      table[fold(word[0])].third |= 1U << (fold(word[2]) & 31U);
+    }
   };
   add(secret_prefixes);
   add(introductions);
@@ -105,7 +112,10 @@ std::string lower_case(std::string_view text) {
 }  // namespace
 
 bool may_begin_secret(std::string_view text, std::size_t i) {
-  return i + 1 < text.size() && (second_bytes[fold(text[i])] >> (fold(text[i + 1]) & 31U) & 1U) != 0;
+  if (i + 2 >= text.size()) return false;
+  const auto has = [](std::uint32_t bytes, char c) { return (bytes >> (fold(c) & 31U) & 1U) != 0; };
+  const Following& known = following[fold(text[i])];
+  return has(known.second, text[i + 1]) && has(known.third, text[i + 2]);
 }
 
 std::string mask_secrets(std::string_view text) {

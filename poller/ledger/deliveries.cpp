@@ -116,19 +116,23 @@ Result<std::vector<long long>> DeliveryTable::mark_delivered(const std::vector<l
     long long id = 0;
     std::string team, sender;
   };
-  const auto before = database_.chat_changes();
-  Statement moved = database_.query(
-      "UPDATE deliveries SET state = 'delivered', delivered_ms = ?2, confirmed = ?3 "
-      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state IN ('queued', 'offered') RETURNING message, "
-      "iif(priority > 0, team, ''), (SELECT sender FROM messages WHERE id = message)",
-      json_list(ids), now, to_string(confirmed));
+  static const std::string which =
+      "SELECT d.message, iif(d.priority > 0, d.team, ''), m.sender" + with_message +
+      "d.message IN (SELECT value FROM json_each(?1)) AND +d.state IN ('queued', 'offered')";
+  const std::string list = json_list(ids);
   const auto read = [](const Database&, const Statement& row) -> Result<Delivered> {
     Delivered one;
     row.read(one.id, one.team, one.sender);
     return one;
   };
-  const auto delivered = all_rows<Delivered>(std::move(moved), read, database_);
+  const auto delivered = all_rows<Delivered>(database_.query(which, list), read, database_);
   if (!delivered) return delivered.error();
+  const auto before = database_.chat_changes();
+  const auto moved = database_.run(  // twice as fast as with RETURNING, which keeps its rows in a table of its own
+      "UPDATE deliveries SET state = 'delivered', delivered_ms = ?2, confirmed = ?3 "
+      "WHERE message IN (SELECT value FROM json_each(?1)) AND +state IN ('queued', 'offered')",
+      list, now, to_string(confirmed));
+  if (!moved) return moved.error();
   keep_count(before);
   std::vector<long long> found;
   for (const auto& one : *delivered) {
@@ -201,6 +205,11 @@ Status DeliveryTable::requeue_all_offered() {
 Result<long long> DeliveryTable::queued_count(std::string_view team) {
   return database_.value<long long>(
       "SELECT count(*) FROM deliveries WHERE state = 'queued' AND team = ?1 AND priority > 0", team);
+}
+
+Result<bool> DeliveryTable::anything_queued(std::string_view team) {
+  return database_.value<bool>(
+      "SELECT 1 FROM deliveries WHERE state = 'queued' AND team = ?1 AND (priority > 0 OR confirmed = '') LIMIT 1", team);
 }
 
 Result<ChatCounts> DeliveryTable::counts(std::string_view team) {

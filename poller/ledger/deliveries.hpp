@@ -65,6 +65,8 @@ class DeliveryTable {
   Result<ChatCounts> counts(std::string_view team);
   /// ChatCounts::queued alone: the others grow with all that was ever delivered.
   Result<long long> queued_count(std::string_view team);
+  /// Chat or digest material waits to be offered.
+  Result<bool> anything_queued(std::string_view team);
   /// What waits of this team. To count it reads all of it, so what comes and what is delivered is counted on. Good until
   /// the next call of anything here.
   Result<const WaitingChat*> waiting(std::string_view team);

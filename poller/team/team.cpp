@@ -164,10 +164,8 @@ asio::awaitable<bool> Team::run_errands(std::function<bool()> given_up) {
 bool Team::something_waits() {
   if (notifier_.owes() || task_keeper_.owes()) return true;
   if (no_chat_at_ == services_.ledger.chat_changes()) return false;
-  auto& rows = services_.ledger.deliveries();
-  const auto chat = rows.queued_count(context_.name);
-  const auto idle = rows.digest_material(context_.name, 1);
-  const bool none = chat && idle && *chat == 0 && idle->empty();
+  const auto queued = services_.ledger.deliveries().anything_queued(context_.name);
+  const bool none = queued && !*queued;
   if (none) no_chat_at_ = services_.ledger.chat_changes();
   return !none;
 }

@@ -4,11 +4,11 @@
 
 namespace inbox_poller::poller {
 
-
 OtherConsumers::Sighting OtherConsumers::look(const InboxDocument& document, EpochMs now_ms, Recognised recognised) {
   if (!looked_) recognised.knew = 0;
   Sighting sighting;
   std::unordered_map<std::string, Entry> now;
+  now.reserve(document.entries().size());
   bool any_read = recognised.left_out > 0;
   std::size_t known_here = recognised.left_out;
   for (const auto& entry : document.entries()) {

@@ -57,6 +57,7 @@ void use_everything(Ledger& ledger) {
     must(ledger.deliveries().offerable("red", 0, 10, DeliveryTable::Overdue{1, 1}));
     must(ledger.deliveries().queued_before("red", 1, 10));
     must(ledger.deliveries().digest_material("red", 10));
+    must(ledger.deliveries().anything_queued("red"));
     must(ledger.messages().about("red", "r-1", "permission_ask"));
     must(ledger.asks().decisions("red", 0, 10));
     must(ledger.asks().decisions("", 0, 10));
