@@ -54,6 +54,7 @@ class PowerLoss(unittest.TestCase):
             else:
                 target.write_bytes(data)
                 target.chmod(0o600)
+        self.scenario.put_back()
 
     def test_after_a_power_loss_at_any_moment_nothing_promised_is_gone(self):
         operations, states = self.states()

@@ -127,6 +127,9 @@ class Scenario:
                 found.append(Point(call[2], counts[call[2]], about[:60]))
         return found
 
+    def put_back(self):
+        """After other files were put in place of the scenario's: what the real disk would have kept of them besides their bytes."""
+
     def judge(self, over):
         return oracle.violations(self.world, over)
 

@@ -158,21 +158,32 @@ PutResult LinePost::post_behind(const Directory& folder, const std::string& file
       look_closer(hold.file(), box, *bytes);
       std::unordered_map<std::string_view, std::uint64_t> there;
       each_line(*bytes, [&](std::size_t at, std::string_view one) { there.insert_or_assign(one, hold.begins() + at); });
-      if (!bytes->empty() && bytes->back() != '\n') fresh = "\n";  // the line before is torn
+      std::string_view torn = std::string_view(*bytes).substr(bytes->rfind('\n') + 1);
+      const std::size_t zeroes = torn.size() - (torn.find_last_not_of('\0') + 1);  // where a power cut left no bytes
+      torn.remove_suffix(zeroes);
+      const std::uint64_t end = hold.file().stat.size - zeroes;
+      std::uint64_t at = end;
       for (Line& one : lines) {
-        const auto [found, is_new] =
-            there.try_emplace(std::string_view(one.line).substr(0, one.line.size() - 1), hold.file().stat.size + fresh.size());
-        if (is_new) {
-          add(one, hold.file().stat.size);
-        } else {
+        const std::string_view text = std::string_view(one.line).substr(0, one.line.size() - 1);
+        if (const auto found = there.find(text); found != there.end()) {
           posted.push_back({one.line, found->second, Fate::waiting, box.watched >= 0});
           one.result.put = Put::already;
+          continue;
         }
+        if (one.line.starts_with(torn))
+          at -= torn.size();  // ours, of before a power cut: it becomes whole
+        else if (!torn.empty())
+          fresh = "\n";  // of somebody else: it stays apart
+        torn = {};
+        there.emplace(text, at + fresh.size());
+        add(one, at);
       }
-      result = fresh.empty() ? PutResult{} : write(hold.file(), fresh);
+      if (!torn.empty()) fresh = "\n";
+      result = fresh.empty() ? PutResult{} : write(hold.file(), fresh, at, end);
     } else {
       const auto open = files_.open_append(folder, file);
       if (!open) return stopped_here(open.error());
+      if (!ends_whole(folder, file)) fresh = "\n";
       for (Line& one : lines) add(one, open->stat.size);
       for (Posted& one : posted) one.proven = false;
       const auto written = files_.append(*open, fresh);
@@ -184,11 +195,20 @@ PutResult LinePost::post_behind(const Directory& folder, const std::string& file
   return result;
 }
 
-PutResult LinePost::write(const File& file, const std::string& lines) {
-  const auto written = files_.write_at(file, lines, file.stat.size);
+bool LinePost::ends_whole(const Directory& folder, const std::string& file) {
+  const auto open = files_.open_read(folder, file);
+  if (!open || open->stat.size == 0) return true;
+  char last = '\n';
+  static_cast<void>(files_.read_at(*open, &last, 1, open->stat.size - 1));
+  return last == '\n';
+}
+
+PutResult LinePost::write(const File& file, const std::string& lines, std::uint64_t at, std::uint64_t end) {
+  Status written = end < file.stat.size ? files_.truncate(file, end) : Status(Done{});
+  if (written.ok()) written = files_.write_at(file, lines, at);
   if (written.ok()) return {};
   // Half a line would end whoever reads it.
-  static_cast<void>(files_.truncate(file, file.stat.size));
+  static_cast<void>(files_.truncate(file, end));
   return stopped_here(written.error());
 }
 

@@ -74,7 +74,10 @@ class LinePost {
   void find(const std::string& file, Box& box, std::string_view bytes, const KeyOf& key_of);
   /// Of an inbox whose file is there: what stands in the way of all of them, or nothing.
   PutResult post_behind(const Directory& folder, const std::string& file, Box& box, std::span<Line> lines);
-  PutResult write(const File& file, const std::string& lines);
+  /// Whether the last line has its end; true when that cannot be told.
+  [[nodiscard]] bool ends_whole(const Directory& folder, const std::string& file);
+  /// At `at`, in a file of which what stands before `end` is to be kept whatever happens.
+  PutResult write(const File& file, const std::string& lines, std::uint64_t at, std::uint64_t end);
 
   FileSystem& files_;
   const Clock& clock_;

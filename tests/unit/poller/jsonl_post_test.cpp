@@ -153,6 +153,35 @@ TEST_CASE("the same line twice is there once, and a torn line of a dead writer s
   CHECK(at.bytes() == "{\"torn\none\n");
 }
 
+TEST_CASE("what a power cut left of a line of ours becomes that line, what it left of another's stays apart, and zeroes go") {
+  const auto behind = [](const std::string& left) {
+    PostSetting at;
+    at.other_writes("theirs\n" + left);
+    CHECK(at.post("one").put == Put::done);
+    CHECK(at.fate("one") == Fate::waiting);
+    return at.bytes();
+  };
+  const std::string zeroes(4, '\0');
+  CHECK(behind("on") == "theirs\none\n");
+  CHECK(behind("on" + zeroes) == "theirs\none\n");
+  CHECK(behind(zeroes + zeroes) == "theirs\none\n");
+  CHECK(behind("tw" + zeroes) == "theirs\ntw\none\n");
+  test::with_every_fault([&](const test::Fault& fault) {
+    PostSetting at;
+    at.other_writes("theirs\non" + zeroes);
+    at.files.set(fault);
+    static_cast<void>(at.post("one"));
+    const bool fired = at.files.fired();
+    at.files.heal();
+    CHECK(at.bytes().starts_with("theirs\non"));
+    static_cast<void>(at.post("one"));
+    // Without a lease nothing can be touched but what is behind the end.
+    const bool behind_it = fault.call == test::Call::set_lease && at.bytes() == "theirs\non" + zeroes + "\none\n";
+    CHECK((behind_it || at.bytes() == "theirs\none\n"));
+    return fired;
+  });
+}
+
 TEST_CASE("a line of an earlier process is found again; one that is gone is lost once and then believed to be read") {
   PostSetting at;
   at.post("one");
