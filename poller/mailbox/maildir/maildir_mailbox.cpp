@@ -182,7 +182,9 @@ asio::awaitable<Batch> MaildirMailbox::take(std::string name, Reader reader, std
   const std::set<Mail>& order = one.mail.in_order();
   for (auto next = order.begin(); next != order.end() && !batch.more;) {
     const Mail mail = *next;
-    if (!one.settled.contains(mail.name) && !one.again.contains(mail.name)) {
+    if (name == settings_.lead && !is_heard(mail.from)) {
+      one.left_out = true;  // the next roster has him
+    } else if (!one.settled.contains(mail.name) && !one.again.contains(mail.name)) {
       batch.more = one.shown.size() == most;
       if (!batch.more) show(name, one, mail, batch);
     }

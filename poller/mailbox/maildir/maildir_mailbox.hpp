@@ -145,6 +145,8 @@ class MaildirMailbox final : public Mailbox, public Members {
   void look_after(const std::string& name, const Box& box);
   [[nodiscard]] std::set<std::string> ids_in(const std::string& actor, std::initializer_list<const char*> folders) const;
   [[nodiscard]] schema::Roster read_roster();
+  /// Whether the team knows him already, as far as it can: who is new must be a member before his first letter is taken.
+  [[nodiscard]] bool is_heard(const std::string& sender) const;
 
   MaildirRoot root_;
   MaildirSettings settings_;
@@ -152,7 +154,7 @@ class MaildirMailbox final : public Mailbox, public Members {
   std::map<std::string, Outgoing> outgoing_;
   std::vector<News> news_;
   std::set<std::string> senders_;  // who wrote to the lead and has no folder, perhaps
-  std::optional<schema::Roster> roster_;
+  std::optional<schema::Roster> roster_;  // as it was told last; by name
   RosterCopy copy_;
   Seen root_seen_;                       // and in it, when it was seen:
   std::vector<Folder> folders_;          // but those of the queue

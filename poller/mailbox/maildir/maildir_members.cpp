@@ -54,8 +54,14 @@ bool MaildirMailbox::roster_changed() {
   return !rests_ && settings_.members.empty() && !same_people(*roster_, read_roster());
 }
 
+bool MaildirMailbox::is_heard(const std::string& sender) const {
+  const bool becomes_one = settings_.members.empty() && sender != settings_.lead && is_actor_name(sender);
+  if (!roster_ || !becomes_one || senders_.size() >= most_names) return true;
+  const auto found = std::ranges::lower_bound(roster_->members, sender, {}, &schema::Member::name);
+  return found != roster_->members.end() && found->name == sender;
+}
+
 Result<schema::Roster> MaildirMailbox::roster() {
-  roster_.reset();
   const Status around = look_around();
   if (!around.ok() && around.error().code == "root.missing") return Error{"roster.missing", around.error().message};
   if (!around.ok()) return Error{"roster.unreadable", around.error().message};

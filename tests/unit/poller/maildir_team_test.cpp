@@ -252,6 +252,25 @@ TEST_CASE("whoever has a mailbox or writes to the lead is there, before the firs
   CHECK(at.people() == "ada ");
 }
 
+TEST_CASE("a letter of somebody who is not a member yet waits for the next roster, and the others' go on") {
+  SharedFolder at;
+  at.put("boss/new/1.json", R"({"id": "1", "from": "ada", "payload": "one"})");
+  CHECK(at.people() == "ada ");
+  at.clock.advance(std::chrono::seconds(1));
+  at.put("boss/new/2.json", R"({"id": "2", "from": "script", "payload": "two"})");
+  at.put("boss/new/3.json", R"({"id": "3", "from": "ada", "payload": "three"})");
+  at.files.set({test::Call::list, 2, EIO});  // of the root and then the mailbox: the roster hears of nobody new
+  CHECK(at.people() == "ada ");
+  REQUIRE(at.files.fired());
+  at.files.heal();
+  CHECK(at.texts() == std::vector<std::string>{"one", "three"});
+  REQUIRE(at.mailbox->news().ok());
+  CHECK(at.mailbox->roster_changed());
+  CHECK(at.people() == "ada script ");
+  CHECK(at.texts() == std::vector<std::string>{"two"});
+  CHECK(at.texts().empty());
+}
+
 TEST_CASE("what cannot be read stays, is told once after some looks, and comes when it is mended") {
   SharedFolder at;
   at.put("boss/new/0.json", R"({"id": "0", "from": "ad)");
