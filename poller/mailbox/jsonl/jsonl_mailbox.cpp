@@ -56,13 +56,17 @@ std::string JsonlMailbox::tasks_folder() const {
 Result<Directory> JsonlMailbox::open_boxes() {
   auto team = open_team();
   if (!team) return team;
-  const auto inbox = files_.stat_at(*team, inbox_folder);
-  in_folder_ = inbox && inbox->kind == FileKind::directory;
-  const auto has_folder = [&](const char* name) {
+  const auto has_folder = [&](const char* name) -> Result<bool> {
     const auto found = files_.stat_at(*team, name);
+    if (!found && !is_missing(found.error())) return found.error();  // else mail would go to another place, and be new there
     return found && found->kind == FileKind::directory;
   };
-  JsonlFolders seen{in_folder_, in_folder_ && has_folder(request_folder), false, false};
+  const auto inbox = has_folder(inbox_folder);
+  if (!inbox) return inbox.error();
+  const auto requests = *inbox ? has_folder(request_folder) : Result<bool>(false);
+  if (!requests) return requests.error();
+  in_folder_ = *inbox;
+  JsonlFolders seen{in_folder_, *requests, false, false};
   if (!in_folder_) {
     const auto tasks = open_dir_below(files_, tasks_folder());
     const auto names = tasks ? files_.list(*tasks) : Result<std::vector<std::string>>(std::vector<std::string>());
@@ -168,7 +172,14 @@ asio::awaitable<Batch> JsonlMailbox::take(std::string name, Reader reader, std::
     batch.detail = folder.error().message;
     co_return batch;
   }
-  batch = box(name).take(*folder, reader, most);
+  LineBox::Waits is_stranger;  // who is new must be a member before his first line is taken
+  if (settings_.anybody && roster_read_ && name == settings_.lead)
+    is_stranger = [&](std::string_view line) {
+      const auto message = decode_own_jsonl(line);
+      return message && message->from != settings_.lead && senders_.size() < most_senders &&
+             !std::ranges::binary_search(there_, message->from);
+    };
+  batch = box(name).take(*folder, reader, most, is_stranger);
   if (batch.detail.empty()) batch.detail = std::exchange(record_problem_, {});
   co_return batch;
 }
@@ -302,7 +313,6 @@ bool JsonlMailbox::roster_changed() {
 }
 
 Result<schema::Roster> JsonlMailbox::roster() {
-  roster_read_.reset();
   const auto team = open_team();
   if (!team) return is_missing(team.error()) ? Error{"roster.missing", team.error().message} : team.error();
   static_cast<void>(open_boxes());  // which generation it is
@@ -316,6 +326,7 @@ Result<schema::Roster> JsonlMailbox::roster() {
     if (settings_.anybody) there_ = anybody();
     return with_generation(jsonl_roster_of(settings_.team, settings_.anybody ? there_ : settings_.members));
   }
+  roster_read_.reset();
   Error problem{"roster.empty", settings_.folder + "/" + roster_name + " holds nothing"};
   for (int round = 0; round < roster_rounds; ++round) {
     const auto file = files_.open_read(*team, roster_name);
@@ -359,7 +370,6 @@ bool JsonlMailbox::is_as_heard() {
   return lead && heard_ && *heard_ == version_of(*lead);
 }
 
-/// Who is new must be a member before his first line is taken.
 void JsonlMailbox::hear_senders(const Directory& folder) {
   const auto file = files_.open_read(folder, jsonl_file(settings_.lead));
   if (!file || file->stat.size > 4 * settings_.size_limit) return;

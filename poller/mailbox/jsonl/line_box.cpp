@@ -138,14 +138,14 @@ Status LineBox::begin_anew(const File& file, Reader reader, Batch& batch) {
   return Done{};
 }
 
-Batch LineBox::take(const Directory& folder, Reader reader, std::size_t most) {
+Batch LineBox::take(const Directory& folder, Reader reader, std::size_t most, const Waits& waits) {
   Batch batch;
   shown_.clear();
   std::string room = read_.empty() ? std::string() : std::move(read_.front());  // its memory is used again
   read_.clear();
   if (reader_ == Reader::passer_by && reader != Reader::passer_by) rewind();  // what others saw is new to this one
   reader_ = reader;
-  all_shown_ = false;
+  all_shown_ = one_waits_ = false;
   auto file = open_in_place(folder, batch);
   Status ready = Done{};
   if (!file && batch.state != BoxState::missing) return batch;
@@ -169,17 +169,19 @@ Batch LineBox::take(const Directory& folder, Reader reader, std::size_t most) {
   shown_to_.assign(sources_.size(), 0);
   read_from_.assign(sources_.size(), {});
   for (std::size_t i = 0; i < sources_.size(); ++i) {
-    if (sources_[i].is_in_place()) {
-      read_lines(i, *file, most, std::exchange(room, {}), batch);
+    if (one_waits_) {
+      shown_to_[i] = sources_[i].offset;
+    } else if (sources_[i].is_in_place()) {
+      read_lines(i, *file, most, waits, std::exchange(room, {}), batch);
     } else if (const auto aside = team_.files.open_read(folder, sources_[i].name)) {
-      read_lines(i, *aside, most, std::exchange(room, {}), batch);
+      read_lines(i, *aside, most, waits, std::exchange(room, {}), batch);
     } else {
       shown_to_[i] = sources_[i].offset;  // a person took it away
     }
   }
   file = Error{"io.closed", ""};  // nobody else has it open now, as far as it is ours
   if (reader == Reader::owner) end_last_line(folder, in_place(), batch);
-  all_shown_ = !batch.more && batch.state == BoxState::open;
+  all_shown_ = !batch.more && !one_waits_ && batch.state == BoxState::open;
   for (const auto& source : sources_) {
     batch.size.entries += source.held.size();
     batch.size.bytes += source.size;
@@ -193,7 +195,8 @@ Batch LineBox::take(const Directory& folder, Reader reader, std::size_t most) {
   return batch;
 }
 
-void LineBox::read_lines(std::size_t index, const File& file, std::size_t most, std::string room, Batch& batch) {
+void LineBox::read_lines(std::size_t index, const File& file, std::size_t most, const Waits& waits, std::string room,
+                         Batch& batch) {
   Source& source = sources_[index];
   shown_to_[index] = source.offset;
   source.size = file.stat.size;
@@ -237,6 +240,10 @@ void LineBox::read_lines(std::size_t index, const File& file, std::size_t most, 
     const std::size_t stop = held.find('\n', at);
     const std::string_view line = held.substr(at, stop - at);
     const std::uint64_t begin = source.offset + at;
+    if (waits && waits(line)) {
+      one_waits_ = true;
+      break;
+    }
     at = stop + 1;
     if (is_blank_line(line)) continue;
     schema::MessageKey key = key_of(source, begin, line);
@@ -246,12 +253,12 @@ void LineBox::read_lines(std::size_t index, const File& file, std::size_t most, 
     batch.taken.push_back({std::move(key), line, false});
   }
   shown_to_[index] = source.offset + at;
-  if (at < held.size() || !all_read) batch.more = true;
+  if (!one_waits_ && (at < held.size() || !all_read)) batch.more = true;
 }
 
 void LineBox::end_last_line(const Directory& folder, Source& source, Batch& batch) {
   // What stands behind the last line's end, and stands there since the last look.
-  if (batch.more || shown_to_.back() >= source.size || std::exchange(quiet_size_, source.size) != source.size) return;
+  if (batch.more || one_waits_ || shown_to_.back() >= source.size || std::exchange(quiet_size_, source.size) != source.size) return;
   if (team_.clock.steady() < not_before_) return;
   not_before_ = team_.clock.steady() + ask_again;
   const auto peers = peer_lock(team_.files, folder, box_);

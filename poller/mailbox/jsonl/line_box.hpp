@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -31,7 +32,9 @@ class LineBox {
   /// One stat for each of its files: whether take() or settle() may have something to do. `below`: what stands before
   /// their names there, "" or a path with its '/'.
   [[nodiscard]] bool has_news(const Directory& folder, const std::string& below = "") const;
-  Batch take(const Directory& folder, Reader reader, std::size_t most);
+  /// A line that `waits` is not shown yet, nor is what stands behind it.
+  using Waits = std::function<bool(std::string_view line)>;
+  Batch take(const Directory& folder, Reader reader, std::size_t most, const Waits& waits = {});
   Settled settle(const Directory& folder, const std::vector<Disposal>& disposals);
   void rewind();
   [[nodiscard]] bool holds(const schema::MessageKey& key) const;
@@ -67,7 +70,7 @@ class LineBox {
   Status begin_anew(const File& file, Reader reader, Batch& batch);
   [[nodiscard]] Result<bool> is_as_read(const Source& source, const File& file) const;
   /// Into `room`, whose memory is used again.
-  void read_lines(std::size_t source, const File& file, std::size_t most, std::string room, Batch& batch);
+  void read_lines(std::size_t source, const File& file, std::size_t most, const Waits& waits, std::string room, Batch& batch);
   void end_last_line(const Directory& folder, Source& source, Batch& batch);
   void empty(const Directory& folder, Settled& result);
   [[nodiscard]] Result<bool> empty_under_lease(const File& file, const FileMark& mark);
@@ -87,6 +90,7 @@ class LineBox {
   std::vector<std::string_view> read_from_;     // of each source, what stands from its offset on
   Reader reader_ = Reader::passer_by;
   bool all_shown_ = false;
+  bool one_waits_ = false;        // of what was not shown
   std::uint64_t quiet_size_ = 0;  // a file that ends in the middle of a line, when it was looked at last
   std::string no_lease_;
   bool owes_emptying_ = false;

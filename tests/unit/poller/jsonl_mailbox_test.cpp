@@ -151,6 +151,35 @@ TEST_CASE("lines are written only to a worker's name, in its generation, and wha
   CHECK(at.look("bob", Reader::passer_by) == std::vector<std::string>{"hi"});
 }
 
+TEST_CASE("an inbox folder that cannot be told is a fault: nothing is written elsewhere, and no line is new again") {
+  JsonlSetting at;
+  const std::string line = R"({"type": "message", "from": "bob", "content": "hi", "timestamp": 1.0})" "\n";
+  at.put("inbox/lead.jsonl", line);
+  at.look();
+  REQUIRE(at.look().empty());
+  at.put("inbox/lead.jsonl", line + line);
+  const auto keys = [&] {
+    std::vector<schema::MessageKey> found;
+    for (const auto& one : test::run_awaitable(at.mailbox->take("lead", Reader::owner, 100)).taken) found.push_back(one.key);
+    return found;
+  };
+  const auto before = keys();
+  unsigned met = 0;
+  for (unsigned nth = 1; nth < 10; ++nth) {
+    at.files.set({test::Call::stat_at, nth, EIO});
+    const auto batch = test::run_awaitable(at.mailbox->take("lead", Reader::owner, 100));
+    at.files.set({test::Call::stat_at, nth, EIO});
+    const auto message = at.message("for bob");
+    const auto written = at.mailbox->post("bob", std::span(&message, 1));
+    if (at.files.fired()) ++met;
+    at.files.heal();
+    CHECK_FALSE(batch.state == poller::BoxState::missing);
+    CHECK_FALSE(std::filesystem::exists(at.scratch.path(".team/bob.jsonl")));
+    CHECK(keys() == before);
+  }
+  CHECK(met > 1);
+}
+
 TEST_CASE("an inbox that its owner empties by taking it away is news still, while a line of ours was in it") {
   JsonlSetting at(".mailboxes", {"bob"});
   REQUIRE(at.mailbox->post("bob", at.message("hi")).put == Put::done);
@@ -397,4 +426,26 @@ TEST_CASE("where everybody who writes is a member, a new sender is one before hi
   at.put("inbox/lead.jsonl", R"({"type": "message", "from": "eve", "content": "hi", "timestamp": 1.5})" "\n");
   CHECK(at.mailbox->roster_changed());
   CHECK(at.mailbox->roster()->find("eve") != nullptr);
+}
+
+TEST_CASE("where everybody who writes is a member, a line of somebody new waits for the next roster, and so does what follows") {
+  JsonlSetting at(".team/inbox", {"bob"});
+  at.mailbox = std::make_unique<poller::JsonlMailbox>(
+      at.files, at.clock,
+      poller::JsonlSettings{at.scratch.path(".team").string(), "", "team", "lead", {},
+                            at.scratch.path("state/jsonl/team.json").string(), 1 << 20, true});
+  const std::string first = RestingLines::line("one");
+  const std::string stranger = R"({"type": "message", "from": "eve", "content": "two", "timestamp": 1.5})" "\n";
+  at.put("inbox/lead.jsonl", first);
+  REQUIRE(at.mailbox->roster().ok());
+  at.put("inbox/lead.jsonl", first + stranger + RestingLines::line("three"));
+  for (int look = 0; look < 3; ++look) {
+    CHECK(at.look() == (look == 0 ? std::vector<std::string>{"one"} : std::vector<std::string>{}));
+    at.clock.advance(std::chrono::seconds(1));
+  }
+  CHECK(at.get("inbox/lead.jsonl") == first + stranger + RestingLines::line("three"));
+  CHECK(at.news().at("lead"));
+  CHECK(at.mailbox->roster_changed());
+  REQUIRE(at.mailbox->roster()->find("eve") != nullptr);
+  CHECK(at.look() == std::vector<std::string>{"two", "three"});
 }
