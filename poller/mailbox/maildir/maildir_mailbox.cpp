@@ -46,13 +46,13 @@ std::string MaildirMailbox::place_of(const std::string& name) const { return roo
 // --- reading
 
 Status MaildirMailbox::look_around() {
+  for (auto& [name, one] : boxes_) one.just_looked = false;
   rests_ = false;
   bool same = std::exchange(all_told_, false);
-  const bool by_name = same && turns_.are_taken() && !observes() && is_root_as_seen();
+  const bool by_name = same && turns_.are_taken() && is_root_as_seen();
   const auto root = by_name ? Result<Directory>(Directory()) : root_.open();
   if (!root) return root.error();
   if (!by_name) {
-    for (auto& [name, one] : boxes_) one.just_looked = false;
     const auto now = root_.clock().steady();
     if (root->stat.ino != root_seen_.ino || root->stat.mtime_ns != root_seen_.mtime_ns)
       root_seen_ = {root->stat.ino, root->stat.mtime_ns, now, false};
@@ -102,13 +102,10 @@ bool MaildirMailbox::look_at(Folder& folder, const Result<FileStat>& now) {
   return !before.changed && !folder.changed && before.has_new == folder.has_new && before.is_box == folder.is_box;
 }
 
-bool MaildirMailbox::observes() const {
-  const auto lead = boxes_.find(settings_.lead);
-  return !settings_.writes || (lead != boxes_.end() && lead->second.reader == Reader::observer);
-}
-
 bool MaildirMailbox::may_wait(const Folder& folder) const {
-  if (folder.name == settings_.lead) return false;
+  if (!settings_.writes || folder.name == settings_.lead) return false;
+  const auto lead = boxes_.find(settings_.lead);
+  if (lead != boxes_.end() && lead->second.reader == Reader::observer) return false;
   const auto out = outgoing_.find(folder.name);
   return out == outgoing_.end() ||
          std::ranges::none_of(out->second.followed, [](const auto& one) { return one.second == Fate::waiting; });

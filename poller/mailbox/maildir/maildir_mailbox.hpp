@@ -129,8 +129,6 @@ class MaildirMailbox final : public Mailbox, public Members {
   [[nodiscard]] bool is_root_as_seen() const;
   /// True when it was as it is at the look before, and nothing in it is new.
   bool look_at(Folder& folder, const Result<FileStat>& now);
-  /// Whether everybody's mail is told of, as soon as it stands there.
-  [[nodiscard]] bool observes() const;
   /// Whether a look some seconds later does for it: nobody waits for its mail to be seen.
   [[nodiscard]] bool may_wait(const Folder& folder) const;
   /// Notes how the box's new/ looks now.
