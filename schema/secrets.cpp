@@ -36,15 +36,12 @@ constexpr unsigned fold(char c) { return static_cast<unsigned char>(c) | 0x20U; 
 
 /// For the first byte of each of the above, folded: which bytes follow as the second, and which as the third, by their
 /// low five bits. (A hexadecimal key has one of the pairs in every fourth case.)
-struct Following {
-  std::uint32_t second = 0, third = 0;
-};
 constexpr auto following = [] {
-  std::array<Following, 256> table{};
+  std::array<std::array<std::uint32_t, 2>, 256> table{};
   const auto add = [&](const auto& words) {
     for (const std::string_view word : words) {
-      table[fold(word[0])].second |= 1U << (fold(word[1]) & 31U);
-      table[fold(word[0])].third |= 1U << (fold(word[2]) & 31U);
+      table[fold(word[0])][0] |= 1U << (fold(word[1]) & 31U);
+      table[fold(word[0])][1] |= 1U << (fold(word[2]) & 31U);
     }
   };
   add(secret_prefixes);
@@ -114,8 +111,8 @@ std::string lower_case(std::string_view text) {
 bool may_begin_secret(std::string_view text, std::size_t i) {
   if (i + 2 >= text.size()) return false;
   const auto has = [](std::uint32_t bytes, char c) { return (bytes >> (fold(c) & 31U) & 1U) != 0; };
-  const Following& known = following[fold(text[i])];
-  return has(known.second, text[i + 1]) && has(known.third, text[i + 2]);
+  const auto& [second, third] = following[fold(text[i])];
+  return has(second, text[i + 1]) && has(third, text[i + 2]);
 }
 
 std::string mask_secrets(std::string_view text) {

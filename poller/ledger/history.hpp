@@ -1,6 +1,8 @@
 // What happened to messages and asks, a line each; of a message only what its row does not tell.
 #pragma once
 
+#include <vector>
+
 #include "poller/ledger/rows.hpp"
 
 namespace inbox_poller::poller {

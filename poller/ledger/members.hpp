@@ -1,6 +1,8 @@
 // Who is or was in a team, and the rules that a person gave for a session of its lead.
 #pragma once
 
+#include <vector>
+
 #include "poller/ledger/rows.hpp"
 
 namespace inbox_poller::poller {

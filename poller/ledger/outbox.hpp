@@ -1,6 +1,8 @@
 // The outbox: what we owe to others, in words that were fixed when it was decided.
 #pragma once
 
+#include <vector>
+
 #include "poller/ledger/rows.hpp"
 
 namespace inbox_poller::poller {

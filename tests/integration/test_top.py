@@ -42,13 +42,13 @@ class Console(ConsoleTest):
         self.begin()
         self.press("5")
         self.shows("Bash: echo 2")
-        self.press("j")
-        wait_for("the second row", lambda: "echo 1" in self.selected())
+        self.press("j", "j")
+        wait_for("the third row", lambda: "echo 0" in self.selected())
         for number in range(3, 33):
             self.ask(number, "echo %d" % number)
         wait_for("they are decided", lambda: len(self.states()) == 33)
-        self.press("k")
-        wait_for("the one above it is another now", lambda: "echo 2" in self.selected())
+        self.press("k")  # not onto the first row, also when the console has not asked again yet: who stands there goes on to the newest
+        wait_for("the one above it is still its neighbour", lambda: "echo 1" in self.selected())
         self.press("g")
         wait_for("the newest", lambda: "echo 32" in self.selected())
         self.ask(33, "echo 33")

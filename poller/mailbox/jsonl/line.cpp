@@ -145,16 +145,6 @@ Result<std::string> text_of(std::string_view bytes, const JsonlFields& line, con
 
 }  // namespace
 
-std::string_view to_string(JsonlGeneration generation) {
-  switch (generation) {
-    case JsonlGeneration::g1: return "g1";
-    case JsonlGeneration::g2: return "g2";
-    case JsonlGeneration::g3: return "g3";
-    case JsonlGeneration::g4: break;
-  }
-  return "g4";
-}
-
 JsonlGeneration generation_of(const JsonlFolders& seen) {
   if (seen.inbox) return seen.requests ? JsonlGeneration::g2 : JsonlGeneration::g1;
   return seen.task_lock || seen.hex_tasks ? JsonlGeneration::g4 : JsonlGeneration::g3;

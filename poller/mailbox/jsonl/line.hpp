@@ -17,7 +17,6 @@ namespace inbox_poller::poller {
 /// g1: `.team/inbox/`; g2: records of requests beside it; g3: `.mailboxes/`, fields in `metadata`; g4: the same lines,
 /// and answers count only when the process remembers that its own lead gave them.
 enum class JsonlGeneration { g1, g2, g3, g4 };
-std::string_view to_string(JsonlGeneration);
 
 /// What a look at a team's folders found.
 struct JsonlFolders {
