@@ -152,42 +152,38 @@ PutResult LinePost::post_behind(const Directory& folder, const std::string& file
   {
     Hold hold(*this, folder, file, box);
     if (!hold.held() && !hold.impossible()) return hold.result();
-    if (hold.held()) {
-      const auto bytes = hold.read();
-      if (!bytes) return stopped_here(bytes.error());
-      look_closer(hold.file(), box, *bytes);
-      std::unordered_map<std::string_view, std::uint64_t> there;
-      each_line(*bytes, [&](std::size_t at, std::string_view one) { there.insert_or_assign(one, hold.begins() + at); });
-      std::string_view torn = std::string_view(*bytes).substr(bytes->rfind('\n') + 1);
-      const std::size_t zeroes = torn.size() - (torn.find_last_not_of('\0') + 1);  // where a power cut left no bytes
-      torn.remove_suffix(zeroes);
-      const std::uint64_t end = hold.file().stat.size - zeroes;
-      std::uint64_t at = end;
-      for (Line& one : lines) {
-        const std::string_view text = std::string_view(one.line).substr(0, one.line.size() - 1);
-        if (const auto found = there.find(text); found != there.end()) {
-          posted.push_back({one.line, found->second, Fate::waiting, box.watched >= 0});
-          one.result.put = Put::already;
-          continue;
-        }
-        if (one.line.starts_with(torn))
-          at -= torn.size();  // ours, of before a power cut: it becomes whole
-        else if (!torn.empty())
-          fresh = "\n";  // of somebody else: it stays apart
-        torn = {};
-        there.emplace(text, at + fresh.size());
-        add(one, at);
+    const auto bytes = hold.read();
+    if (!bytes) return stopped_here(bytes.error());
+    if (hold.held()) look_closer(hold.file(), box, *bytes);
+    std::unordered_map<std::string_view, std::uint64_t> there;
+    each_line(*bytes, [&](std::size_t at, std::string_view one) { there.insert_or_assign(one, hold.begins() + at); });
+    std::string_view torn = std::string_view(*bytes).substr(bytes->rfind('\n') + 1);
+    std::size_t zeroes = 0;  // where a power cut left no bytes; without a lease only what is behind the end is ours to write
+    if (hold.held()) zeroes = torn.size() - (torn.find_last_not_of('\0') + 1);
+    torn.remove_suffix(zeroes);
+    const std::uint64_t end = hold.file().stat.size - zeroes;
+    std::uint64_t at = end;
+    for (Line& one : lines) {
+      const std::string_view text = std::string_view(one.line).substr(0, one.line.size() - 1);
+      if (const auto found = there.find(text); found != there.end()) {
+        posted.push_back({one.line, found->second, Fate::waiting, box.watched >= 0});
+        one.result.put = Put::already;
+        continue;
       }
+      if (hold.held() && one.line.starts_with(torn))
+        at -= torn.size();  // ours, of before a power cut: it becomes whole
+      else if (!torn.empty())
+        fresh = "\n";  // of somebody else: it stays apart
+      torn = {};
+      there.emplace(text, at + fresh.size());
+      add(one, at);
+    }
+    if (hold.held()) {
       if (!torn.empty()) fresh = "\n";
-      result = fresh.empty() ? PutResult{} : write(hold.file(), fresh, at, end);
+      if (!fresh.empty()) result = write(hold.file(), fresh, at, end);
     } else {
-      const auto open = files_.open_append(folder, file);
-      if (!open) return stopped_here(open.error());
-      if (!ends_whole(folder, file)) fresh = "\n";
-      for (Line& one : lines) add(one, open->stat.size);
       for (Posted& one : posted) one.proven = false;
-      const auto written = files_.append(*open, fresh);
-      result = written.ok() ? PutResult{} : stopped_here(written.error());
+      if (!fresh.empty()) result = append(folder, file, fresh);
     }
   }
   if (result.put != Put::done) return result;
@@ -195,12 +191,11 @@ PutResult LinePost::post_behind(const Directory& folder, const std::string& file
   return result;
 }
 
-bool LinePost::ends_whole(const Directory& folder, const std::string& file) {
-  const auto open = files_.open_read(folder, file);
-  if (!open || open->stat.size == 0) return true;
-  char last = '\n';
-  static_cast<void>(files_.read_at(*open, &last, 1, open->stat.size - 1));
-  return last == '\n';
+PutResult LinePost::append(const Directory& folder, const std::string& file, const std::string& lines) {
+  const auto open = files_.open_append(folder, file);
+  if (!open) return stopped_here(open.error());
+  const auto written = files_.append(*open, lines);
+  return written.ok() ? PutResult{} : stopped_here(written.error());
 }
 
 PutResult LinePost::write(const File& file, const std::string& lines, std::uint64_t at, std::uint64_t end) {
@@ -258,22 +253,23 @@ void LinePost::look(
       box.not_before = clock_.steady() + ask_lease_again;
       static_cast<void>(watched(folder.path + "/" + file, file));
       Hold hold(*this, folder, file, box);
-      const auto bytes = hold.held() ? hold.read() : Result<std::string>(std::string());
+      const bool is_open = hold.held() || hold.impossible();
+      const auto bytes = is_open ? hold.read() : Result<std::string>(std::string());
       if (hold.held() && bytes) look_closer(hold.file(), box, *bytes);
-      if ((hold.held() && bytes) || hold.result().put == Put::gone) find(file, box, *bytes, key_of);
+      if ((is_open && bytes) || hold.result().put == Put::gone) find(file, box, *bytes, key_of, hold.held());
     }
     judge(folder, file, box);
   }
 }
 
-void LinePost::find(const std::string& file, Box& box, std::string_view bytes, const KeyOf& key_of) {
+void LinePost::find(const std::string& file, Box& box, std::string_view bytes, const KeyOf& key_of, bool held) {
   each_line(bytes, [&](std::size_t at, std::string_view line) {
     const auto key = key_of(line);
     const auto known = key ? box.lines.find(*key) : box.lines.end();
     if (known == box.lines.end() || !known->second.line.empty()) return;
     known->second.line = std::string(line) + "\n";
     known->second.begin = at;  // an inbox that is longer than what is read has been read by nobody for long
-    known->second.proven = box.watched >= 0;
+    known->second.proven = held && box.watched >= 0;
   });
   for (auto& [key, one] : box.lines)
     if (one.line.empty() && one.fate == Fate::waiting)

@@ -71,11 +71,11 @@ class LinePost {
   void drain();
   void judge(const Directory& folder, const std::string& file, Box& box);
   void look_closer(const File& file, Box& box, std::string_view bytes);
-  void find(const std::string& file, Box& box, std::string_view bytes, const KeyOf& key_of);
+  void find(const std::string& file, Box& box, std::string_view bytes, const KeyOf& key_of, bool held);
   /// Of an inbox whose file is there: what stands in the way of all of them, or nothing.
   PutResult post_behind(const Directory& folder, const std::string& file, Box& box, std::span<Line> lines);
-  /// Whether the last line has its end; true when that cannot be told.
-  [[nodiscard]] bool ends_whole(const Directory& folder, const std::string& file);
+  /// Where the kernel assures nothing.
+  PutResult append(const Directory& folder, const std::string& file, const std::string& lines);
   /// At `at`, in a file of which what stands before `end` is to be kept whatever happens.
   PutResult write(const File& file, const std::string& lines, std::uint64_t at, std::uint64_t end);
 

@@ -200,6 +200,30 @@ TEST_CASE("a line of an earlier process is found again; one that is gone is lost
   CHECK(at.fate("two") == Fate::waiting);
 }
 
+TEST_CASE("where there are no leases a line is there once as well, and the next process finds it and sees it go") {
+  PostSetting at;
+  at.files.set({test::Call::set_lease, 1, ENOLCK, true});
+  at.other_writes("{\"torn");
+  CHECK(at.post("one").put == Put::done);
+  CHECK(at.post("one").put == Put::already);  // its record in the ledger failed
+  at.lines = at.make();
+  CHECK(at.post("one").put == Put::already);
+  at.other_writes("half of what another wri");
+  CHECK(at.post("one").put == Put::already);
+  CHECK(at.bytes() == "{\"torn\none\nhalf of what another wri");
+
+  at.lines = at.make();
+  at.lines->follow(at.name, at.key("one"));
+  CHECK(at.fate("one") == Fate::waiting);
+  at.reads();
+  at.empties();
+  CHECK(at.fate("one") == Fate::lost);
+  at.lines->let_go(at.name, at.key("one"));
+  CHECK(at.post("one").put == Put::done);
+  at.empties();
+  CHECK(at.fate("one") == Fate::consumed);
+}
+
 TEST_CASE("what is taken back says nothing, and the lines around it stay") {
   PostSetting at;
   const std::string stop =
