@@ -6,6 +6,7 @@
 #include "poller/control/request.hpp"
 #include "poller/control/verbs.hpp"
 #include "poller/control/views.hpp"
+#include "poller/delivery/waiting_taker.hpp"
 #include "poller/pause.hpp"
 #include "schema/hook_event.hpp"
 
@@ -141,7 +142,13 @@ asio::awaitable<json::object> Verbs::receive(TeamPtr team, Object request, Sessi
     if (!offered) co_return refuse(offered.error());
     messages = std::move(*offered);
     if (!messages.empty() || services_.clock.steady() >= deadline) break;
+    std::optional<WaitingTaker> taker;
+    if (!waits) taker.emplace(team->delivery(), take);
     co_await team->chat().wait(seen, recv_look);
+    if (taker) messages = taker->fetch();
+    if (messages.empty()) continue;
+    if (!session->closed && !team->retired()) break;
+    team->delivery().unoffer(std::exchange(messages, {}), "the receiver went away");
   }
   if (!messages.empty() && waits)
     lend_to_hook(team, *session, hook_offer(*team, handlers::HookWay::wait, session->hook->session, messages));

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <utility>
 
 #include "handlers/digest.hpp"
 #include "poller/context/message_life.hpp"
 #include "poller/delivery/batch.hpp"
+#include "poller/delivery/waiting_taker.hpp"
 #include "schema/codec.hpp"
 
 namespace inbox_poller::poller {
@@ -178,7 +180,7 @@ Result<Delivery::Offerable> Delivery::offerable(const Take& take) const {
 
 Result<std::vector<Offered>> Delivery::offer(const Take& take, const std::vector<std::string>& taken) {
   std::vector<Offered> messages;
-  const bool its_turn = take.by_hand || chosen() == take.way;
+  const bool its_turn = is_turn_of(take);
   if (taken.empty()) {  // and then most often there is nothing to commit
     if (!its_turn) return messages;
     auto found = offerable(take);
@@ -190,29 +192,53 @@ Result<std::vector<Offered>> Delivery::offer(const Take& take, const std::vector
     note_lent(messages, take);
     return messages;
   }
-  Status offered = Done{};  // what failed of it undoes only itself
+  Status offered = Done{};
   std::vector<long long> delivered;
   const auto committed = context_.commit_fact([&](EventBatch& events) -> Status {
     if (auto noted = note_taken(taken, Confirmation::acknowledged, {}, events, delivered); !noted) return noted;
-    if (!its_turn) return Done{};
-    EventBatch offers;
-    const auto lend = [&]() -> Status {
-      if (auto may = context_.may_commit(); !may) return may;
-      auto found = offerable(take);
-      if (!found) return found.error();
-      if (found->rows.empty() && !found->digest_due) return Done{};
-      if (auto done = lend_out(*std::move(found), take, offers, messages); !done) return done;
-      return offers.write_history(context_.ledger, context_.clock.wall_ms());
-    };
-    if (auto tried = context_.ledger.attempt(lend, offered); !tried) return tried;
-    if (offered) events.add_recorded(std::move(offers));
-    return Done{};
+    return its_turn ? lend_apart(take, events, messages, offered) : Status(Done{});
   });
   if (!committed) return committed.error();
   forget_loans(delivered);
   if (!offered) return offered.error();
   if (!messages.empty()) note_lent(messages, take);
   return messages;
+}
+
+Status Delivery::lend_apart(const Take& take, EventBatch& events, std::vector<Offered>& messages, Status& outcome) {
+  EventBatch offers;
+  const auto lend = [&]() -> Status {
+    if (auto may = context_.may_commit(); !may) return may;
+    auto found = offerable(take);
+    if (!found) return found.error();
+    if (found->rows.empty() && !found->digest_due) return Done{};
+    if (auto done = lend_out(*std::move(found), take, offers, messages); !done) return done;
+    return offers.write_history(context_.ledger, context_.clock.wall_ms());
+  };
+  if (auto tried = context_.ledger.attempt(lend, outcome); !tried) return tried;
+  if (outcome)
+    events.add_recorded(std::move(offers));
+  else
+    messages.clear();
+  return Done{};
+}
+
+Status Delivery::lend_on_arrival(EventBatch& events) {
+  for (WaitingTaker* taker : waiting_) taker->begun_.clear();  // of a transaction that came to nothing
+  const auto first = std::find_if(waiting_.begin(), waiting_.end(), [&](const WaitingTaker* taker) {
+    return taker->lent_.empty() && is_turn_of(taker->take_);
+  });
+  if (first == waiting_.end()) return Done{};
+  Status outcome = Done{};  // of a failure they hear when they ask themselves
+  return lend_apart((*first)->take_, events, (*first)->begun_, outcome);
+}
+
+void Delivery::arrived() {
+  for (WaitingTaker* taker : waiting_) {
+    if (taker->begun_.empty()) continue;
+    taker->lent_ = std::exchange(taker->begun_, {});
+    note_lent(taker->lent_, taker->take_);
+  }
 }
 
 Status Delivery::lend_out(Offerable found, const Take& take, EventBatch& events, std::vector<Offered>& messages) {

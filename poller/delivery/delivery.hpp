@@ -37,6 +37,8 @@ struct Take {
                                           // the lease
 };
 
+class WaitingTaker;
+
 /// The lead's session, as its hooks or its stream tell.
 struct LeadSession {
   std::string id;
@@ -85,6 +87,10 @@ class Delivery {
   /// Lends out at most `max` messages in the order in which they go; from a closed gate only what is overdue. `taken`:
   /// acknowledged in the same transaction, and also when the offer fails.
   Result<std::vector<Offered>> offer(const Take&, const std::vector<std::string>& taken = {});
+  /// For whoever accepts chat, in the open transaction: lends what may go to the first who waits for it. Nothing of it is
+  /// true before arrived() is called, after the commit; and what fails of it undoes only itself.
+  Status lend_on_arrival(EventBatch&);
+  void arrived();
   /// The borrower has them. Unknown keys are skipped; returns how many were newly delivered.
   /// `proof`: how it is known, where nobody said so in words; kept as a line of each message's life.
   Result<std::size_t> acknowledge(const std::vector<std::string>& keys, Confirmation how = Confirmation::acknowledged,
@@ -114,6 +120,7 @@ class Delivery {
   void prompt_seen(const std::string& prompt);
 
  private:
+  friend class WaitingTaker;
   void stand_at(config::Way way, int more) {
     attached_[way] += more;
     context_.changed(only(Area::teams));
@@ -139,7 +146,10 @@ class Delivery {
     bool digest_due = false;
   };
   [[nodiscard]] Result<Offerable> offerable(const Take&) const;
-  // The two halves of offer(), in the open transaction: what became of it is true once that is committed.
+  [[nodiscard]] bool is_turn_of(const Take& take) const { return take.by_hand || chosen() == take.way; }
+  // What offer() is made of, in the open transaction: what became of it is true once that is committed.
+  /// `outcome` of what undoes only itself when it fails; then nothing is in `messages`.
+  Status lend_apart(const Take&, EventBatch&, std::vector<Offered>& messages, Status& outcome);
   Status lend_out(Offerable, const Take&, EventBatch&, std::vector<Offered>&);
   Status note_taken(const std::vector<std::string>& keys, Confirmation, const std::string& proof, EventBatch&,
                     std::vector<long long>& delivered);
@@ -188,6 +198,7 @@ class Delivery {
   long long reports_ = 0;
   std::optional<SteadyTime> recorded_at_;
   std::optional<SteadyTime> busy_until_;
+  std::vector<WaitingTaker*> waiting_;
   std::map<long long, Loan> lent_;  // by message id: what is offered
   std::unordered_map<std::string_view, long long> lent_keys_;  // of the same, in lent_
   long long handed_out_ = 0;

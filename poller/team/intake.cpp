@@ -49,10 +49,14 @@ boost::asio::awaitable<Status> Intake::take(const std::string& inbox, const Batc
   if (!std::exchange(goes_on_, false)) left_out_ = false;
   accepted.inbox = inbox;
   if (!batch.taken.empty()) {
-    std::function<Status(EventBatch&)> work = [&](EventBatch& events) {
-      return take_all(batch.taken, events, accepted);
+    std::function<Status(EventBatch&)> work = [&](EventBatch& events) -> Status {
+      if (auto all = take_all(batch.taken, events, accepted); !all) return all;
+      return delivery_.lend_on_arrival(events);
     };
-    std::function<void()> applied = [&] { apply(accepted); };
+    std::function<void()> applied = [&] {
+      apply(accepted);
+      delivery_.arrived();
+    };
     const auto committed = co_await commits_.commit(context_, std::move(work), std::move(applied));
     if (!committed) co_return committed;
   }

@@ -9,6 +9,7 @@
 
 #include "handlers/intake.hpp"
 #include "poller/context/team_context.hpp"
+#include "poller/delivery/delivery.hpp"
 #include "poller/effects/outbox.hpp"
 #include "poller/mailbox/mailbox.hpp"
 #include "poller/team/asks.hpp"
@@ -19,13 +20,14 @@ namespace inbox_poller::poller {
 class Intake {
  public:
   Intake(TeamContext& context, const Mailbox& mailbox, GroupCommit& commits, Asks& asks, Shutdowns& shutdowns,
-         Outbox& outbox, handlers::Place place)
+         Outbox& outbox, Delivery& delivery, handlers::Place place)
       : context_(context),
         mailbox_(mailbox),
         commits_(commits),
         asks_(asks),
         shutdowns_(shutdowns),
         outbox_(outbox),
+        delivery_(delivery),
         place_(place) {}
 
   /// Takes in one piece of a look. After success `disposals` has what becomes of each: `again` for those that do not fit
@@ -89,6 +91,7 @@ class Intake {
   Asks& asks_;
   Shutdowns& shutdowns_;
   Outbox& outbox_;
+  Delivery& delivery_;
   handlers::Place place_;
   bool goes_on_ = false;    // the look has further pieces
   bool left_out_ = false;

@@ -52,8 +52,8 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       members_(hosts_ ? hosts_->members() : *boxes_.members),
       notifier_(context_),
       asks_(context_, notifier_),
-      intake_(context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_, handlers::Place::lead),
-      between_(context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_, handlers::Place::worker),
+      intake_(context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_, delivery_, handlers::Place::lead),
+      between_(context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_, delivery_, handlers::Place::worker),
       outbox_(context_, mailbox_, services_.commits),
       panes_(config.shutdown.tmux, services.processes),
       lead_panes_(config.delivery.tmux.command, services.processes),
@@ -228,7 +228,7 @@ asio::awaitable<void> Team::look_at_alias(std::string box, Boxes boxes) {
   const News* alias = boxes ? find_box(*boxes, box) : nullptr;
   if (alias == nullptr || (alias_intakes_.contains(box) && !alias->changed)) co_return;
   auto& intake = alias_intakes_
-                     .try_emplace(box, context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_,
+                     .try_emplace(box, context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_, delivery_,
                                   handlers::Place::alias)
                      .first->second;
   static_cast<void>(co_await take_in(std::move(box), intake));
@@ -238,7 +238,7 @@ asio::awaitable<void> Team::look_at_letters() {
   if (!hosts_) co_return;
   for (const auto& box : hosts_->lead_boxes()) {
     auto& intake = alias_intakes_
-                       .try_emplace(box, context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_,
+                       .try_emplace(box, context_, mailbox_, services_.commits, asks_, shutdowns_, outbox_, delivery_,
                                     handlers::Place::lead)
                        .first->second;
     static_cast<void>(co_await take_in(box, intake));

@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include "poller/delivery/waiting_taker.hpp"
 #include "tests/unit/poller/team_world.hpp"
 
 using namespace inbox_poller;
@@ -200,4 +201,73 @@ TEST_CASE("what cannot be given back because its row cannot be read comes back w
   REQUIRE(again.size() == 1);
   CHECK(again[0].key == lent[0].key);
   CHECK(again[0].attempts == 2);
+}
+
+TEST_CASE("what arrives is lent by the commit that accepts it, to the first who waits for it") {
+  World world;
+  Delivery& delivery = world.team->delivery();
+  WaitingTaker first(delivery, World::by_hand()), second(delivery, World::by_hand());
+  world.write_lead({World::entry("w1", "one"), World::entry("w1", "two")});
+  const auto before = world.services->commits.transactions();
+  world.poll();
+  CHECK(world.services->commits.transactions() == before + 1);
+  CHECK(second.fetch().empty());
+  const auto lent = first.fetch();
+  CHECK(texts(lent) == std::vector<std::string>{"one", "two"});
+  for (const auto& message : lent) {
+    CHECK(delivery.is_lent(message.id));
+    CHECK(message.attempts == 1);
+    CHECK(state_of(world, message) == DeliveryState::offered);
+  }
+  CHECK(first.fetch().empty());
+
+  // Who has not fetched yet is lent nothing further.
+  world.write_lead({World::entry("w1", "three")});
+  world.poll();
+  world.write_lead({World::entry("w1", "four")});
+  world.poll();
+  CHECK(texts(first.fetch()) == std::vector<std::string>{"three"});
+  CHECK(texts(second.fetch()) == std::vector<std::string>{"four"});
+}
+
+TEST_CASE("nobody is lent what a closed gate holds, nor what another way is for") {
+  World world;
+  Delivery& delivery = world.team->delivery();
+  REQUIRE(delivery.report(LeadEvent::reports_busy));
+  Take take = World::by_hand();
+  SECTION("the lead is busy") { take.even_busy = false; }
+  SECTION("another way is chosen") {
+    take.by_hand = false;
+    take.way = config::Way::stdin_stream;
+    take.even_busy = true;
+  }
+  WaitingTaker taker(delivery, take);
+  world.write_lead({World::entry("w1", "one")});
+  world.poll();
+  CHECK(taker.fetch().empty());
+  CHECK(world.ledger->deliveries().counts("t")->queued == 1);
+}
+
+TEST_CASE("what was lent by a commit that failed is lent by nobody") {
+  World world;
+  Delivery& delivery = world.team->delivery();
+  WaitingTaker taker(delivery, World::by_hand());
+  world.write_lead({World::entry("w1", "one")});
+  world.poll();
+  const auto one = taker.fetch();
+  REQUIRE(one.size() == 1);
+  delivery.unoffer(one, "it went away");
+  REQUIRE_FALSE(world.team->context().commit([&](EventBatch& events) -> Status {
+    REQUIRE(delivery.lend_on_arrival(events));
+    return Error{"test.failed", "the rest of it"};
+  }));
+  CHECK(taker.fetch().empty());
+  CHECK_FALSE(delivery.is_lent(one.front().id));
+  CHECK(state_of(world, one.front()) == DeliveryState::queued);
+  REQUIRE(world.team->context().commit([&](EventBatch& events) { return delivery.lend_on_arrival(events); }));
+  CHECK(taker.fetch().empty());  // not before it is said to be committed
+  delivery.arrived();
+  const auto again = taker.fetch();
+  REQUIRE(texts(again) == std::vector<std::string>{"one"});
+  CHECK(again.front().attempts == 1);  // nobody was shown it before
 }

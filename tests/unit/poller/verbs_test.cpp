@@ -249,6 +249,29 @@ TEST_CASE("a team that is let go is no longer known, also to a receiver that wai
   CHECK(serving.ask("status").at("teams").as_array().empty());
 }
 
+TEST_CASE("what was lent to a receiver that went away before it was told is queued as if it had not been offered") {
+  Serving serving;
+  const auto session = std::make_shared<ControlSession>();
+  std::optional<json::object> received;
+  boost::asio::co_spawn(serving.world.context, serving.verbs.handle({{"verb", "recv"}, {"wait_ms", 60'000}}, session),
+                        [&](std::exception_ptr, json::object value) { received = std::move(value); });
+  serving.until([polls = 0]() mutable { return ++polls > 3; });
+  serving.world.write_lead({World::entry("w1", "hello")});
+  const auto count = [&] { return *serving.world.ledger->deliveries().counts("t"); };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (count().offered == 0 && std::chrono::steady_clock::now() < deadline)
+    serving.world.context.run_one_for(milliseconds(10));
+  REQUIRE(count().offered == 1);
+  REQUIRE_FALSE(received.has_value());
+  session->closed = true;
+  REQUIRE(serving.until([&] { return received.has_value(); }));
+  CHECK(received->at("code") == "control.closed");
+  CHECK(count().queued == 1);
+  const auto again = serving.team().delivery().offer(World::by_hand());
+  REQUIRE(again->size() == 1);
+  CHECK(again->front().attempts == 1);
+}
+
 TEST_CASE("a trace gathers a shutdown with what was sent for it, and an order by the key of its message") {
   Serving serving;
   const auto begun = serving.ask("shutdown", {{"member", "w1"}});

@@ -1,0 +1,33 @@
+// Somebody who waits for chat. What arrives is lent to them by the very transaction that accepts it, so there is one wait
+// for the disk between a message and its reader and not two. Source: docs/adr/0015-group-commit.md.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "poller/delivery/delivery.hpp"
+
+namespace inbox_poller::poller {
+
+class WaitingTaker {
+ public:
+  /// Waits until this goes.
+  WaitingTaker(Delivery& delivery, Take take) : delivery_(delivery), take_(std::move(take)) {
+    delivery_.waiting_.push_back(this);
+  }
+  ~WaitingTaker() { std::erase(delivery_.waiting_, this); }
+  WaitingTaker(const WaitingTaker&) = delete;
+  WaitingTaker& operator=(const WaitingTaker&) = delete;
+
+  /// What was lent meanwhile; nothing most often. Whoever does not want it any more puts it back: Delivery::unoffer().
+  [[nodiscard]] std::vector<Offered> fetch() { return std::exchange(lent_, {}); }
+
+ private:
+  friend class Delivery;
+  Delivery& delivery_;
+  const Take take_;
+  std::vector<Offered> begun_;  // by a transaction that is not committed
+  std::vector<Offered> lent_;
+};
+
+}  // namespace inbox_poller::poller
