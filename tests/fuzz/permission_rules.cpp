@@ -1,6 +1,7 @@
 // Any command line against one allow rule: what is allowed must look harmless to a second, much simpler reader of shell
 // lines.
 #include <algorithm>
+#include <optional>
 
 #include "config/rules.hpp"
 #include "schema/json_scan.hpp"
@@ -17,11 +18,31 @@ struct Reading {
   bool hidden = false;
 };
 
-bool harmless_target(std::string_view rest) {
-  while (rest.starts_with(">")) rest.remove_prefix(1);
-  if (rest.starts_with("&") && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9') return true;
-  while (rest.starts_with(" ")) rest.remove_prefix(1);
-  return rest.starts_with("/dev/null");
+/// Where a redirection to nowhere, or to what is open already, ends.
+std::optional<std::size_t> harmless_redirection(std::string_view rest) {
+  std::size_t at = std::min(rest.find_first_not_of('>'), rest.size());
+  const bool open_already = at < rest.size() && rest[at] == '&';
+  const bool overwrites = at < rest.size() && rest[at] == '|';
+  at = std::min(rest.find_first_not_of(' ', at + (open_already || overwrites ? 1 : 0)), rest.size());
+  std::string target;
+  char quote = 0;
+  for (; at < rest.size(); ++at) {
+    const char c = rest[at];
+    if (c == '\\' && quote == 0 && at + 1 < rest.size()) {
+      if (rest[++at] != '\n') target += rest[at];
+      continue;
+    }
+    if (quote == 0 && std::string_view(" \t\n;|&()<>").find(c) != std::string_view::npos) break;
+    if (c == quote)
+      quote = 0;
+    else if (quote == 0 && (c == '\'' || c == '"'))
+      quote = c;
+    else
+      target += c;
+  }
+  const bool is_number = target.find_first_not_of("0123456789") == std::string::npos;
+  const bool harmless = target == "/dev/null" || (open_already && !target.empty() && (is_number || target == "-"));
+  return harmless && quote == 0 ? std::optional(at) : std::nullopt;
 }
 
 Reading read_line(std::string_view line) {
@@ -65,7 +86,14 @@ Reading read_line(std::string_view line) {
       end_word();
       reading.commands.emplace_back();
     } else {
-      if (c == '<' || c == '>') reading.hidden = reading.hidden || c == '<' || !harmless_target(line.substr(i));
+      if (c == '<' || c == '>') {
+        if (word.find_first_not_of("0123456789") == std::string::npos) in_word = false;  // the number of what is redirected
+        end_word();
+        const auto behind = c == '>' ? harmless_redirection(line.substr(i)) : std::nullopt;
+        reading.hidden = reading.hidden || !behind;
+        i += behind.value_or(1) - 1;
+        continue;
+      }
       word += c;
       in_word = true;
     }
