@@ -8,8 +8,8 @@ using handlers::WorkerProcess;
 constexpr const char* key_option = "--lead-verify-key";
 /// A worker's process begins about when it joins; a look from after that has seen it if it is to be seen.
 constexpr long long appearing_ms = 120'000;
-/// Nobody begins and asks within this time.
-constexpr std::chrono::milliseconds just_now{50};
+/// Nobody begins and asks within this time; within it, one look serves all asks of a batch.
+constexpr std::chrono::milliseconds just_now{10};
 /// Who is not to be seen now and then comes back under the same name.
 constexpr std::chrono::seconds unseen_lasts{60};
 
