@@ -9,7 +9,8 @@
 #include "tests/support/memory_exchange.hpp"
 #include "tests/unit/poller/exchange_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::exchange_conformance {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using std::chrono::milliseconds;
@@ -337,3 +338,5 @@ TEST_CASE("the way between hosts is the same in memory and over Redis") {
     }
   }
 }
+
+}  // namespace inbox_poller::exchange_conformance

@@ -23,7 +23,8 @@
 #include "tests/support/redis_server.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mailbox_conformance {
+
 using poller::BoxState;
 using poller::Disposal;
 using poller::Fate;
@@ -999,3 +1000,5 @@ TEST_CASE("every case of the port's suite finds the defects that it is there for
     }
   }
 }
+
+}  // namespace inbox_poller::mailbox_conformance

@@ -5,7 +5,8 @@
 
 #include "tests/unit/poller/redis_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::operations_conformance {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 namespace json = boost::json;
@@ -244,3 +245,5 @@ TEST_CASE("what an actor does with mail and tasks is the same in a folder and in
     }
   }
 }
+
+}  // namespace inbox_poller::operations_conformance

@@ -5,6 +5,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::cells_test {
+
 using namespace inbox_poller::poller::cli;
 
 namespace {
@@ -111,3 +113,5 @@ TEST_CASE("a list has one line a row that fits, its first column whole and somet
   CHECK(cut("目标", 3) == "目…");
   CHECK(cut("目标", 4) == "目标");
 }
+
+}  // namespace inbox_poller::cells_test

@@ -9,7 +9,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/cli/cli_fixture.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::cli_commands_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::testing;
 namespace json = boost::json;
@@ -379,3 +380,5 @@ TEST_CASE("check-config prints what is in effect, or all complaints and leaves w
   CHECK(raw.code == 2);
   CHECK(json::parse(raw.out).at("ok") == false);
 }
+
+}  // namespace inbox_poller::cli_commands_test

@@ -3,7 +3,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/cli/cli_fixture.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::cli_output_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::testing;
 namespace json = boost::json;
@@ -564,3 +565,5 @@ TEST_CASE("a reload is told by what it changed, and what it could not") {
                            {"restart", json::array{"daemon.socket"}}}) ==
         "now served: a\nno longer served: b\nwith new settings: c, d\nonly after a restart: daemon.socket\n");
 }
+
+}  // namespace inbox_poller::cli_output_test

@@ -6,6 +6,8 @@
 #include "poller/cli/console.hpp"
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::cli_printable_test {
+
 using namespace inbox_poller::poller::cli;
 
 TEST_CASE("ordinary text of any language is printed as it is") {
@@ -74,3 +76,5 @@ TEST_CASE("spans of time are told in at most two units") {
 TEST_CASE("columns are as wide as their widest cell, counted in characters") {
   CHECK(table({{"A", "B"}, {"übel", "x"}, {"y"}}, "  ") == "  A     B\n  übel  x\n  y\n");
 }
+
+}  // namespace inbox_poller::cli_printable_test

@@ -8,7 +8,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/cli/cli_fixture.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::cli_waiting_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::testing;
 namespace json = boost::json;
@@ -118,3 +119,5 @@ TEST_CASE("status --watch writes a block for each change, not for each look, and
   CHECK(times(outcome.out, "stopped") == 1);
   CHECK_FALSE(has(outcome.out, "\x1b"));
 }
+
+}  // namespace inbox_poller::cli_waiting_test

@@ -4,6 +4,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/cli/cli_fixture.hpp"
 
+namespace inbox_poller::command_table_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::testing;
 
@@ -80,3 +82,5 @@ TEST_CASE("an option that does not exist leaves with the one code of a wrong com
     CHECK(has(outcome.err, "\nRun `inbox-poller "));
   }
 }
+
+}  // namespace inbox_poller::command_table_test

@@ -4,7 +4,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/contains.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::doctor_judge_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::cli;
 using inbox_poller::test::Contains;
@@ -264,7 +265,7 @@ TEST_CASE("a team on several hosts") {
   CHECK(judged()[0].severity == Severity::error);
   CHECK_THAT(judged()[0].what, Contains("refused the connection, for 1m"));
   hosts["trouble"] = "";
-  hosts["worries"] = {"it syncs once a second"};
+  hosts["worries"] = json::array{"it syncs once a second"};
   CHECK(judged()[0].check == "hosts.settings");
   hosts["worries"] = json::array{};
   hosts["round_trip_us"] = 249'999;
@@ -307,3 +308,5 @@ TEST_CASE("ledger, disk, leftovers and configuration") {
   CHECK(summary(judge_configuration(loaded, true)) ==
         "error config.problem, error config.problem, note config.warning");
 }
+
+}  // namespace inbox_poller::doctor_judge_test

@@ -7,7 +7,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/cli/inbox_team.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::doctor_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::cli;
 using namespace inbox_poller::poller::testing;
@@ -246,3 +247,5 @@ TEST_CASE("doctor's help says what its exit codes mean") {
   CHECK(outcome.code == 0);
   CHECK(outcome.out.find("1  warnings") != std::string::npos);
 }
+
+}  // namespace inbox_poller::doctor_test

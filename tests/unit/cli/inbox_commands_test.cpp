@@ -2,7 +2,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/cli/inbox_team.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::inbox_commands_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::testing;
 using inbox_poller::test::entry;
@@ -277,3 +278,5 @@ TEST_CASE("a lock that is released meanwhile delays, and that is all") {
   CHECK(outcome.code == 0);
   CHECK(team.ask({"inbox", "show", "alice"}).at("entries").as_array().size() == 2);
 }
+
+}  // namespace inbox_poller::inbox_commands_test

@@ -4,7 +4,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::inbox_entries_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::cli;
 using namespace inbox_poller::test;
@@ -105,3 +106,5 @@ TEST_CASE("whose an inbox is goes by the roster first") {
   CHECK(whose_inbox("alcie", config, "team-lead", missing) == Whose::unknown);
   CHECK(whose_inbox("team-lead", config, "team-lead", missing) == Whose::lead);
 }
+
+}  // namespace inbox_poller::inbox_entries_test

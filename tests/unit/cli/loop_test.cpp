@@ -6,6 +6,8 @@
 #include "poller/filesystem.hpp"
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::loop_test {
+
 using inbox_poller::poller::Fd;
 using inbox_poller::poller::cli::Descriptor;
 
@@ -29,3 +31,5 @@ TEST_CASE("a descriptor that is waited for stays as it is for whoever else has i
     REQUIRE(::read(reading.get(), &taken, 1) == 1);
   }
 }
+
+}  // namespace inbox_poller::loop_test

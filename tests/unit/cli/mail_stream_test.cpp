@@ -5,7 +5,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/cli/cli_fixture.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mail_stream_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::testing;
 using inbox_poller::poller::cli::MailReader;
@@ -130,3 +131,5 @@ TEST_CASE("a daemon that goes away while nothing is asked of it is noticed") {
   daemon.reset();
   CHECK(receiver.until([&] { return !receiver.reader.losses.empty(); }));
 }
+
+}  // namespace inbox_poller::mail_stream_test

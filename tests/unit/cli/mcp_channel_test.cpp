@@ -4,7 +4,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/cli/cli_fixture.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mcp_channel_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::testing;
 using inbox_poller::poller::cli::mcp::Channel;
@@ -96,3 +97,5 @@ TEST_CASE("after three events without an answer nothing more is pushed, until so
   CHECK(session.until([&] { return session.events.size() == 4; }));
   CHECK(session.told("attach").size() == 2);  // it had left its place to other ways
 }
+
+}  // namespace inbox_poller::mcp_channel_test

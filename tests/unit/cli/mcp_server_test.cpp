@@ -6,7 +6,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/memory_operations.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mcp_server_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::testing;
 using namespace inbox_poller::poller::cli::mcp;
@@ -472,3 +473,5 @@ TEST_CASE("a text that was cut in the middle of a character is heard, and a line
   CHECK(talk.client.lines.front().find("\xe2\x80\xa8") == std::string::npos);
   CHECK(talk.client.lines.front().find('\n') == talk.client.lines.front().size() - 1);
 }
+
+}  // namespace inbox_poller::mcp_server_test

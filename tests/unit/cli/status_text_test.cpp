@@ -7,6 +7,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/cli/cli_fixture.hpp"
 
+namespace inbox_poller::status_text_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::cli;
 using namespace inbox_poller::poller::testing;
@@ -134,3 +136,5 @@ TEST_CASE("status --short: a line and 0, or nothing and 4") {
   CHECK(gone.out == "no daemon\n");
   CHECK(gone.err.empty());
 }
+
+}  // namespace inbox_poller::status_text_test

@@ -7,7 +7,8 @@
 #include "poller/cli/cells.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::top_test {
+
 using namespace inbox_poller::poller;
 using cli::ListView;
 using cli::Pager;
@@ -528,3 +529,5 @@ TEST_CASE("only the asks that are wanted are listed and marked") {
   top.answered(top.take_request().value(), json::object{{"rule", "Bash(make)"}, {"asks", json::array{open_ask("perm-1", 1), open_ask("perm-2", 2)}}});
   CHECK(shows(shown(), "1 open asks here are covered by Bash(make) and marked"));
 }
+
+}  // namespace inbox_poller::top_test

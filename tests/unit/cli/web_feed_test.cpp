@@ -5,6 +5,8 @@
 #include "poller/cli/web/http.hpp"
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::web_feed_test {
+
 namespace json = boost::json;
 using namespace inbox_poller::poller::cli::web;
 
@@ -39,3 +41,5 @@ TEST_CASE("a value of a query is found by its whole name, and its escapes are re
   CHECK(from_query("id=a%2Fb%20c%", "id") == "a/b c%");
   CHECK(from_query("id=%zz%4", "id") == "%zz%4");
 }
+
+}  // namespace inbox_poller::web_feed_test

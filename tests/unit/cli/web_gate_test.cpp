@@ -4,6 +4,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::web_gate_test {
+
 using namespace inbox_poller::poller::cli::web;
 
 namespace {
@@ -152,3 +154,5 @@ TEST_CASE("secrets are compared whole, and no two that are made are the same") {
   CHECK(one.find_first_not_of("0123456789abcdef") == std::string::npos);
   CHECK(one != new_secret());
 }
+
+}  // namespace inbox_poller::web_gate_test

@@ -3,7 +3,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::engine_address_test {
+
 using namespace inbox_poller::config;
 
 TEST_CASE("An engine is named by a socket, a host or a host with TLS, and its team behind a #") {
@@ -54,3 +55,5 @@ TEST_CASE("What is no engine's address is refused in words, and a password in it
   CHECK_FALSE(is_engine_address("redis"));
   CHECK(is_engine_address("redis:whatever"));
 }
+
+}  // namespace inbox_poller::engine_address_test

@@ -1,7 +1,7 @@
 #include "rule_table.hpp"
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::config {
+namespace inbox_poller::config::hosts_test {
 namespace {
 
 TEST_CASE("every row of the host table is decided as it says") {
@@ -64,4 +64,4 @@ TEST_CASE("texts that are no host patterns are refused with the reason") {
 }
 
 }  // namespace
-}  // namespace inbox_poller::config
+}  // namespace inbox_poller::config::hosts_test

@@ -9,7 +9,7 @@
 #include "rule_table.hpp"
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::config {
+namespace inbox_poller::config::load_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -950,6 +950,6 @@ h2 = ["w3", "w4"]
   CHECK(alone.problems[0].find("hosts.engine is missing: a satellite") != std::string::npos);
 }
 
-}  // namespace inbox_poller::config
-
 }  // namespace
+
+}  // namespace inbox_poller::config::load_test

@@ -4,7 +4,7 @@
 #include "schema/json_scan.hpp"
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::config {
+namespace inbox_poller::config::permission_rules_test {
 namespace {
 
 const RuleContext at_work{"/work/app", "/home/ann"};
@@ -311,4 +311,4 @@ TEST_CASE("each part of a command is said, with the rule that covers it or why n
   CHECK(judge_parts(rules, "Read", input_of("Read", "/work/x"), at_work).empty());
 }
 
-}  // namespace inbox_poller::config
+}  // namespace inbox_poller::config::permission_rules_test

@@ -10,7 +10,7 @@
 #include "schema/json_scan.hpp"
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::config {
+namespace inbox_poller::config::programs_test {
 namespace {
 
 struct Line {
@@ -209,4 +209,4 @@ TEST_CASE("scripts inside arguments are read, and what is not understood counts 
 }
 
 }  // namespace
-}  // namespace inbox_poller::config
+}  // namespace inbox_poller::config::programs_test

@@ -6,7 +6,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/told_rules.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::rule_overlap_test {
+
 using namespace inbox_poller::config;
 
 namespace {
@@ -280,13 +281,13 @@ TEST_CASE("no call is covered by a rule that may be told and met by a restrictio
                                  ? "https://" + any(std::vector<std::string>{"a.com", "x.a.com", "y.x.a.com:443"}) + "/"
                              : tool == "Task" ? "Explore"
                                               : any(files);
-    const std::string input = test::input_of(tool, text);
+    const std::string input = inbox_poller::test::input_of(tool, text);
     INFO(told.text << " beside " << other.text << ": " << tool << " " << text);
-    REQUIRE(test::keeps_promise(told, other, tool, input));
-    both += test::is_covered(told, tool, input) && test::is_restricted(other, tool, input);
-    covered += test::is_covered(told, tool, input);
-    restricted += test::is_restricted(other, tool, input);
-    if (!may_overlap(told, other, test::at_work.home)) disjoint.insert({&told, &other});
+    REQUIRE(inbox_poller::test::keeps_promise(told, other, tool, input));
+    both += inbox_poller::test::is_covered(told, tool, input) && inbox_poller::test::is_restricted(other, tool, input);
+    covered += inbox_poller::test::is_covered(told, tool, input);
+    restricted += inbox_poller::test::is_restricted(other, tool, input);
+    if (!may_overlap(told, other, inbox_poller::test::at_work.home)) disjoint.insert({&told, &other});
   }
   CHECK(covered > 2'000);  // otherwise the property would say nothing
   CHECK(restricted > 1'000);
@@ -294,3 +295,5 @@ TEST_CASE("no call is covered by a rule that may be told and met by a restrictio
   CHECK(both > 150);
   WARN(both << " both, " << covered << " calls covered, " << restricted << " restricted, " << disjoint.size() << " disjoint pairs");
 }
+
+}  // namespace inbox_poller::rule_overlap_test

@@ -4,7 +4,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/code_points.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::text_test {
 
 TEST_CASE("rules refuse each character of the one table, and no other") {
   test::for_each_code_point([](char32_t c) {
@@ -15,3 +15,5 @@ TEST_CASE("rules refuse each character of the one table, and no other") {
     if (in_lines != (refused && c != '\n' && c != '\t')) FAIL("in lines, U+" << std::hex << static_cast<unsigned>(c));
   });
 }
+
+}  // namespace inbox_poller::text_test

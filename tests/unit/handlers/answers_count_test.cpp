@@ -4,7 +4,7 @@
 #include "tests/support/contains.hpp"
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::answers_count_test {
 
 using namespace testing;
 using inbox_poller::test::Contains;
@@ -126,4 +126,4 @@ TEST_CASE("its wish to stop is not granted, because no request to shut down woul
   CHECK(std::holds_alternative<Decided>(decide(asked.request, answer, team.view(), noon + 1, refused)));
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::answers_count_test

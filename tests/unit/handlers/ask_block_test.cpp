@@ -7,7 +7,7 @@
 #include "tests/support/contains.hpp"
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::ask_block_test {
 
 using namespace testing;
 using test::Contains;
@@ -201,4 +201,4 @@ TEST_CASE("a closed ask says how it ended, in one line") {
   CHECK_THAT(told(AskState::answered_elsewhere), Contains("was answered by somebody else, in the inbox of w1;"));
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::ask_block_test

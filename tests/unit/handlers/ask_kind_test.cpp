@@ -5,7 +5,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::ask_kind_test {
 
 using namespace testing;
 
@@ -98,4 +98,4 @@ TEST_CASE("no answer to a plan or to a wish to stop makes a rule") {
     CHECK(rule_made(asked(kind, "x", "y"), AskEvent::person_approves, true).empty());
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::ask_kind_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::ask_state_test {
 
 namespace {
 
@@ -81,4 +81,4 @@ TEST_CASE("no two events share a name") {
   }
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::ask_state_test

@@ -4,7 +4,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::compaction_test {
+
 using namespace inbox_poller::handlers;
 
 namespace {
@@ -94,3 +95,5 @@ TEST_CASE("a look is worth it above so many read entries, or above a size, and o
   settings.enabled = false;
   CHECK_FALSE(is_compaction_due(settings, 100'000, 100'000'000));
 }
+
+}  // namespace inbox_poller::compaction_test

@@ -4,7 +4,7 @@
 #include "handlers/dispatch.hpp"
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::decide_test {
 
 using namespace testing;
 
@@ -278,4 +278,4 @@ TEST_CASE("answering twice gives the same bytes, so a crash between decision and
   CHECK(decided(team, tool, yes).posts[0].message == decided(team, tool, yes).posts[0].message);
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::decide_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::digest_test {
 namespace {
 
 DigestItem idle(const std::string& sender, const std::string& summary = "") {
@@ -71,4 +71,4 @@ TEST_CASE("what a worker wrote can neither begin a line of its own nor fill the 
   CHECK(digest_text({idle("w1", std::string(100'000, 'x'))}).size() < 1000);
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::digest_test

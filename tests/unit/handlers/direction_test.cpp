@@ -13,7 +13,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::direction_test {
 
 using testing::Team;
 
@@ -243,4 +243,4 @@ TEST_CASE("whoever comes back is a member again, and the lead is the lead even i
   CHECK(side_of("boss", team.view()) == Side::lead);
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::direction_test

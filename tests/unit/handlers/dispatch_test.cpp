@@ -5,7 +5,7 @@
 #include "handlers/shutdown.hpp"
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::dispatch_test {
 
 using namespace testing;
 
@@ -380,4 +380,4 @@ TEST_CASE("the same ask with another use id, description or suggestions is the s
   CHECK(std::holds_alternative<AskedAgain>(receive(team, "w1", retry, known)));
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::dispatch_test

@@ -9,6 +9,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::gate_test {
+
 using namespace inbox_poller::handlers;
 namespace schema = inbox_poller::schema;
 
@@ -119,3 +121,5 @@ TEST_CASE("the names of states and events are read back, and nothing else is") {
     CHECK_FALSE(schema::parse<LeadEvent>(text).has_value());
   }
 }
+
+}  // namespace inbox_poller::gate_test

@@ -10,6 +10,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::hook_proof_test {
+
 using namespace inbox_poller::handlers;
 namespace schema = inbox_poller::schema;
 using inbox_poller::schema::ClientMode;
@@ -127,3 +129,5 @@ TEST_CASE("what an event says of a hook's output") {
   for (const auto* name : {"SessionStart", "PermissionRequest", "PreCompact", "", "stop"})
     CHECK_FALSE(sign_of(event(name)));
 }
+
+}  // namespace inbox_poller::hook_proof_test

@@ -3,7 +3,8 @@
 #include "schema/codec.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::hosts_test {
+
 using namespace inbox_poller::handlers;
 
 namespace {
@@ -78,3 +79,5 @@ TEST_CASE("answers to asks are final, and nothing else is") {
   CHECK_FALSE(is_final_answer(schema::decode_payload(ask)));
   CHECK_FALSE(is_final_answer(schema::decode_payload("hello")));
 }
+
+}  // namespace inbox_poller::hosts_test

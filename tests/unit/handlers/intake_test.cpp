@@ -3,7 +3,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::intake_test {
 
 using namespace testing;
 using What = Reception::What;
@@ -154,4 +154,4 @@ TEST_CASE("a leader marks all it took, a front what a rule answered, nobody else
   }
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::intake_test

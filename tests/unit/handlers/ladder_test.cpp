@@ -3,7 +3,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::ladder_test {
+
 using namespace inbox_poller::handlers;
 using config::Way;
 
@@ -81,3 +82,5 @@ TEST_CASE("a way that failed is left alone for a while, whatever else holds") {
     CHECK(why_not(way, sight) == "it failed");
   }
 }
+
+}  // namespace inbox_poller::ladder_test

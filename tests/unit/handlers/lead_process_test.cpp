@@ -2,6 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::lead_process_test {
+
 using namespace inbox_poller::handlers;
 
 TEST_CASE("a claim is alive while exactly its process is, as far as that can be seen") {
@@ -23,3 +25,5 @@ TEST_CASE("a claim is alive while exactly its process is, as far as that can be 
     CHECK(state_of({row.here, row.lives, row.then, row.later}) == row.expected);
   }
 }
+
+}  // namespace inbox_poller::lead_process_test

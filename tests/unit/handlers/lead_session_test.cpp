@@ -3,7 +3,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::lead_session_test {
 
 using namespace testing;
 using Catch::Matchers::Contains;
@@ -91,4 +91,4 @@ TEST_CASE("who is no lead is told whose the team is, and what lets another one t
         "its place");
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::lead_session_test

@@ -2,6 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::lease_test {
+
 using namespace inbox_poller::handlers;
 using namespace std::chrono_literals;
 
@@ -46,3 +48,5 @@ TEST_CASE("no engine gives a lease for longer than everybody counts with") {
   CHECK(next_step(refused(Lease{}, 50s, false), true, 51s) == LeaseStep::wait);
   CHECK(next_step(refused(Lease{}, 50s, false), true, 52s) == LeaseStep::elect);
 }
+
+}  // namespace inbox_poller::lease_test

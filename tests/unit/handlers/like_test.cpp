@@ -5,7 +5,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::like_test {
 
 using namespace testing;
 
@@ -89,4 +89,4 @@ TEST_CASE("an ask that waits is decided by a rule that speaks about it, and by n
   CHECK(action(both) == "deny Bash(rm:*)");
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::like_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::orders_test {
 
 using namespace testing;
 
@@ -199,4 +199,4 @@ TEST_CASE("a mode is adopted when the roster shows it, whenever, and given up wh
   CHECK(adoption_of("default", noon, member, settings, later) == Adoption::not_adopted);
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::orders_test

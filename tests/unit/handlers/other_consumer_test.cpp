@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::other_consumer_test {
 
 using namespace std::chrono_literals;
 
@@ -22,4 +22,4 @@ TEST_CASE("beside another consumer we are what the operator said, and never its 
   CHECK_FALSE(stance_beside(config::ForeignConsumer::ignore).has_value());
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::other_consumer_test

@@ -3,7 +3,7 @@
 #include "handlers/outgoing.hpp"
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::permission_test {
 
 using namespace testing;
 
@@ -240,4 +240,4 @@ TEST_CASE("what was decided at a hook is a record like that of an ask, in the wo
   CHECK(decided->message.value.empty());
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::permission_test

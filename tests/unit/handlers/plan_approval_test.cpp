@@ -2,7 +2,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::plan_approval_test {
 
 using namespace testing;
 
@@ -132,4 +132,4 @@ TEST_CASE("any word of a worker shows that it goes on, but the end of the turn i
   CHECK(shows_going_on(plan, "idle_notification", noon + 5'000));
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::plan_approval_test

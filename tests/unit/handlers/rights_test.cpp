@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::rights_test {
 namespace {
 
 constexpr Stance stances[] = {Stance::leader, Stance::stopped, Stance::front, Stance::observer,
@@ -107,4 +107,4 @@ TEST_CASE("each configured role has the rights of its name") {
     CHECK(to_string(stance_of(role)) == config::to_string(role));
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::rights_test

@@ -1,7 +1,7 @@
 // What differs when a real lead consumes the inbox beside us.
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::roles_test {
 
 using namespace testing;
 
@@ -104,4 +104,4 @@ TEST_CASE("what has no deadline is not denied by one - a person beside a real le
   CHECK(std::get<Decided>(approved).posts.size() == 1);
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::roles_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::rule_trial_test {
 
 using config::Action;
 using testing::noon;
@@ -118,4 +118,4 @@ TEST_CASE("a host that was approved is suggested as that host") {
   CHECK(found[0].asks == 2);
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::rule_trial_test

@@ -2,7 +2,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::sandbox_test {
 
 using namespace testing;
 
@@ -78,4 +78,4 @@ TEST_CASE("a host as a plain string is answered like one in an object") {
   CHECK(only_text(asked.posts) == answer("a.example", true));
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::sandbox_test

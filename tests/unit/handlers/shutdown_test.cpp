@@ -4,7 +4,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::shutdown_test {
 
 using namespace testing;
 
@@ -441,4 +441,4 @@ TEST_CASE("an answer is taken exactly where the table knows a way on") {
         "2026-09-21T14:13:20.000Z) takes no such answer now");
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::shutdown_test

@@ -6,7 +6,7 @@
 #include "handlers/shutdown.hpp"
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::stop_test {
 
 using namespace testing;
 
@@ -181,4 +181,4 @@ TEST_CASE("what happens by itself is no answer of the lead, although it is recor
   }
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::stop_test

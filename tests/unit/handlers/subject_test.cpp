@@ -5,7 +5,7 @@
 #include "handlers/permission.hpp"
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::subject_test {
 
 namespace {
 
@@ -113,4 +113,4 @@ TEST_CASE("the input of an edit shows its change in place of the two texts, and 
   CHECK(many.find("| -x\n| +y\n") != std::string::npos);
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::subject_test

@@ -2,6 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::task_lease_test {
+
 using namespace inbox_poller::handlers;
 
 namespace {
@@ -68,3 +70,5 @@ TEST_CASE("A claim that did not count itself is counted by whoever gives it back
   CHECK(attempts_so_far(-5, true) == 0);
   CHECK(attempts_so_far(1e300, false) == 1'000'001);
 }
+
+}  // namespace inbox_poller::task_lease_test

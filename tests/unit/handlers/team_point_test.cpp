@@ -2,7 +2,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::team_point_test {
 
 TEST_CASE("a team is at a point when nothing stands against it") {
   const TeamCounts nobody;
@@ -24,4 +24,4 @@ TEST_CASE("who failed works no more, who is silent may") {
   for (const auto state : {WorkerState::idle, WorkerState::failed, WorkerState::gone}) CHECK_FALSE(is_working(state));
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::team_point_test

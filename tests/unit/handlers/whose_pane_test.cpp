@@ -3,7 +3,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::whose_pane_test {
 
 using namespace testing;
 using Catch::Matchers::Contains;
@@ -82,4 +82,4 @@ TEST_CASE("force ends what is on record, and nothing that only lives") {
   CHECK_FALSE(no_beginning("w1", true, verified, place, 42).has_value());
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::whose_pane_test

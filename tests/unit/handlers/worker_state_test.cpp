@@ -2,7 +2,7 @@
 
 #include "tests/unit/handlers/team.hpp"
 
-namespace inbox_poller::handlers {
+namespace inbox_poller::handlers::worker_state_test {
 
 using testing::noon;
 
@@ -66,4 +66,4 @@ TEST_CASE("who was sent a text works until he is heard of, whatever he reported 
   }
 }
 
-}  // namespace inbox_poller::handlers
+}  // namespace inbox_poller::handlers::worker_state_test

@@ -4,7 +4,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::array_entry_test {
+
 using namespace inbox_poller::schema;
 using namespace inbox_poller::poller;
 
@@ -125,3 +126,4 @@ TEST_CASE("an entry says more than its message when a member is unknown or there
     CHECK(more(odd));
 }
 
+}  // namespace inbox_poller::array_entry_test

@@ -4,7 +4,7 @@
 #include "poller/control/verbs.hpp"
 #include "tests/unit/poller/served_world.hpp"
 
-namespace inbox_poller::test {
+namespace inbox_poller::test::changes_test {
 namespace {
 
 constexpr Areas asks = only(Area::asks), chat = only(Area::chat);
@@ -140,4 +140,4 @@ TEST_CASE("a hundred wait for changes, and the next one is told to come later") 
   CHECK(watching.ask({}).at("ok") == true);
 }
 
-}  // namespace inbox_poller::test
+}  // namespace inbox_poller::test::changes_test

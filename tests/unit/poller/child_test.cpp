@@ -13,7 +13,8 @@
 #include "tests/support/scratch.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::child_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using namespace std::chrono_literals;
@@ -146,3 +147,5 @@ TEST_CASE("an abandoned call takes its child with it") {
   }
   CHECK(no_child());
 }
+
+}  // namespace inbox_poller::child_test

@@ -9,7 +9,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/poller/control_fixture.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::control_client_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::testing;
 
@@ -169,3 +170,5 @@ TEST_CASE("a refusal that came before the request was sent is read") {
   REQUIRE(answer);
   CHECK(answer->at("code") == "control.busy");
 }
+
+}  // namespace inbox_poller::control_client_test

@@ -13,7 +13,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/unit/poller/control_fixture.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::control_server_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::poller::testing;
 
@@ -457,3 +458,5 @@ TEST_CASE("another user's connection is refused by name even where the file mode
   CHECK(server.problems() == std::vector<std::string>{"control.foreign_peer"});
   CHECK(server.handled == 0);
 }
+
+}  // namespace inbox_poller::control_server_test

@@ -16,6 +16,8 @@
 #include "schema/roster.hpp"
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::corpus_test {
+
 using namespace inbox_poller::schema;
 using namespace inbox_poller::poller;
 namespace fs = std::filesystem;
@@ -178,3 +180,5 @@ TEST_CASE("every recorded file of real clients is read, and each of its messages
   for (const auto& [type, count] : summary.types) std::cout << "  " << count << "\t" << type << "\n";
   std::cout << std::flush;
 }
+
+}  // namespace inbox_poller::corpus_test

@@ -6,7 +6,8 @@
 #include "poller/delivery/waiting_taker.hpp"
 #include "tests/unit/poller/team_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::delivery_test {
+
 using namespace inbox_poller::test;
 
 namespace asio = boost::asio;
@@ -271,3 +272,5 @@ TEST_CASE("what was lent by a commit that failed is lent by nobody") {
   REQUIRE(texts(again) == std::vector<std::string>{"one"});
   CHECK(again.front().attempts == 1);  // nobody was shown it before
 }
+
+}  // namespace inbox_poller::delivery_test

@@ -15,7 +15,7 @@
 #include "schema/lead_screen.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::enum_names_test {
 
 namespace {
 
@@ -93,3 +93,5 @@ TEST_CASE("the names in configurations, in the ledger and on screens are what th
   CHECK(all<poller::cli::Severity>() == "ok note warning error");
   CHECK(all<poller::cli::Whose>() == "lead member alias sender phantom unknown");
 }
+
+}  // namespace inbox_poller::enum_names_test

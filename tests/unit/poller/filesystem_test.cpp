@@ -11,7 +11,8 @@
 #include "tests/support/faulty_filesystem.hpp"
 #include "tests/support/scratch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::filesystem_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 namespace fs = std::filesystem;
@@ -210,3 +211,5 @@ TEST_CASE("a link, a file or a place that cannot be made is no private folder") 
   CHECK_FALSE(ensure_private_dir(at.files, at.scratch.path("file/below").string()).ok());
   CHECK_FALSE(ensure_private_dir(at.files, "").ok());
 }
+
+}  // namespace inbox_poller::filesystem_test

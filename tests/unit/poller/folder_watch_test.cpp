@@ -14,7 +14,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch.hpp"
 
-namespace inbox_poller::test {
+namespace inbox_poller::test::folder_watch_test {
 namespace {
 
 namespace asio = boost::asio;
@@ -164,4 +164,4 @@ TEST_CASE("a signal that nobody raises is waited for as long as was said, or a t
 }
 
 }  // namespace
-}  // namespace inbox_poller::test
+}  // namespace inbox_poller::test::folder_watch_test

@@ -9,7 +9,7 @@
 #include "poller/context/group_commit.hpp"
 #include "team_world.hpp"
 
-namespace inbox_poller::test {
+namespace inbox_poller::test::group_commit_test {
 namespace {
 
 struct Group {
@@ -98,4 +98,4 @@ TEST_CASE("an exception in one part reaches everybody who waits, and nothing of 
   CHECK_FALSE(group.has("two"));
 }
 
-}  // namespace inbox_poller::test
+}  // namespace inbox_poller::test::group_commit_test

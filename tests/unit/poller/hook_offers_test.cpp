@@ -10,7 +10,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::hook_offers_test {
+
 using namespace inbox_poller::poller;
 using handlers::HookSign;
 using handlers::HookWay;
@@ -166,3 +167,5 @@ TEST_CASE("an interruption counts once, and only when it is new") {
   CHECK(session.offers.take_interruption());
   CHECK_FALSE(session.offers.take_interruption());
 }
+
+}  // namespace inbox_poller::hook_offers_test

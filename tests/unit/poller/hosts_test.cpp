@@ -1,7 +1,8 @@
 // A team on several hosts: asks, answers and chat over an engine that loses, repeats and forgets.
 #include "tests/unit/poller/hosts_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::hosts_test {
+
 using namespace inbox_poller::poller;
 using test::HostsWorld;
 using test::HostWorld;
@@ -867,3 +868,5 @@ TEST_CASE("boxes on several hosts rest when those here do and nothing is heard o
     CHECK_FALSE(rests());
   }
 }
+
+}  // namespace inbox_poller::hosts_test

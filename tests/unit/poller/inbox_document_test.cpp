@@ -6,6 +6,8 @@
 #include "poller/mailbox/arrays/array_entry.hpp"
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::inbox_document_test {
+
 using namespace inbox_poller::schema;
 using namespace inbox_poller::poller;
 
@@ -323,3 +325,5 @@ TEST_CASE("ten thousand equal entries are ten thousand keys") {
   REQUIRE(document.entries().size() == 10'000);
   CHECK(occurrence_of(document.entries().back().key) == 9'999);
 }
+
+}  // namespace inbox_poller::inbox_document_test

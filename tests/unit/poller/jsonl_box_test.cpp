@@ -7,7 +7,8 @@
 #include "tests/support/scratch.hpp"
 #include "tests/unit/poller/every_fault.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::jsonl_box_test {
+
 using poller::BoxState;
 using poller::Disposal;
 using poller::Reader;
@@ -347,3 +348,5 @@ TEST_CASE("a record of ours that cannot be read is said, and lines are taken all
   at.drain();
   CHECK(at.accepted == Texts{"one"});
 }
+
+}  // namespace inbox_poller::jsonl_box_test

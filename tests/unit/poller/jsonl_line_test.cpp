@@ -4,7 +4,8 @@
 #include "schema/codec.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::jsonl_line_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::schema;
 
@@ -196,3 +197,5 @@ TEST_CASE("a team's generation is told by its folders") {
   CHECK(generation_of({.task_lock = true}) == JsonlGeneration::g4);
   CHECK(generation_of({.hex_tasks = true}) == JsonlGeneration::g4);
 }
+
+}  // namespace inbox_poller::jsonl_line_test

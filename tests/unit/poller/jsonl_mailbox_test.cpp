@@ -10,7 +10,8 @@
 #include "tests/support/scratch.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::jsonl_mailbox_test {
+
 using poller::Disposal;
 using poller::Fate;
 using poller::JsonlGeneration;
@@ -449,3 +450,5 @@ TEST_CASE("where everybody who writes is a member, a line of somebody new waits 
   REQUIRE(at.mailbox->roster()->find("eve") != nullptr);
   CHECK(at.look() == std::vector<std::string>{"two", "three"});
 }
+
+}  // namespace inbox_poller::jsonl_mailbox_test

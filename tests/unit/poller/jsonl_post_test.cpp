@@ -8,7 +8,8 @@
 #include "tests/support/scratch.hpp"
 #include "tests/unit/poller/every_fault.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::jsonl_post_test {
+
 using poller::Fate;
 using poller::Proof;
 using poller::Put;
@@ -257,3 +258,5 @@ TEST_CASE("whatever call fails, half a line is never left, and the line is there
   });
   CHECK(met > 10);
 }
+
+}  // namespace inbox_poller::jsonl_post_test

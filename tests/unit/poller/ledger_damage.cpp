@@ -4,7 +4,7 @@
 
 #include "ledger_support.hpp"
 
-namespace inbox_poller::poller::test {
+namespace inbox_poller::poller::test::ledger_damage_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -199,4 +199,4 @@ TEST_CASE("a ledger cut off anywhere is refused or reads right, and never crashe
   }
 }
 
-}  // namespace inbox_poller::poller::test
+}  // namespace inbox_poller::poller::test::ledger_damage_test

@@ -9,7 +9,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::ledger_inspect_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 namespace fs = std::filesystem;
@@ -90,3 +91,5 @@ TEST_CASE("a ledger that is damaged, foreign, open to others or empty is told as
     CHECK(inspect_ledger(path).error().code == "ledger.damaged");
   }
 }
+
+}  // namespace inbox_poller::ledger_inspect_test

@@ -11,7 +11,7 @@
 #include "poller/ledger/tables.hpp"
 #include "poller/mailbox/arrays/array_entry.hpp"
 
-namespace inbox_poller::poller::test {
+namespace inbox_poller::poller::test::ledger_migration_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -358,4 +358,4 @@ TEST_CASE("a disk that fails or is full while a ledger is taken over: it stays a
   CHECK(refused > (all_points() ? 30 : 5));
 }
 
-}  // namespace inbox_poller::poller::test
+}  // namespace inbox_poller::poller::test::ledger_migration_test

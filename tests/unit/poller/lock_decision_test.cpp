@@ -5,6 +5,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::lock_decision_test {
+
 using namespace inbox_poller::poller;
 using namespace std::chrono_literals;
 
@@ -114,3 +116,5 @@ TEST_CASE(
     CHECK_FALSE(pid_in_lock_file(content));
   }
 }
+
+}  // namespace inbox_poller::lock_decision_test

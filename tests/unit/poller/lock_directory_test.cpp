@@ -8,7 +8,8 @@
 #include "tests/support/faulty_filesystem.hpp"
 #include "tests/support/scratch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::lock_directory_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using namespace std::chrono_literals;
@@ -259,3 +260,5 @@ TEST_CASE("statistics tell how long locks were held") {
   CHECK(statistics.p99_us == 100'000);
   CHECK(statistics.refused == 0);
 }
+
+}  // namespace inbox_poller::lock_directory_test

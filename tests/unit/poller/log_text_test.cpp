@@ -6,7 +6,8 @@
 #include "poller/context/log_text.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::log_text_test {
+
 using namespace inbox_poller::poller;
 
 namespace {
@@ -89,3 +90,5 @@ TEST_CASE("the journal is told the level in front of a line") {
   CHECK(journal_prefix(config::LogLevel::error) == "<3>");
   CHECK(journal_prefix(config::LogLevel::debug) == "<7>");
 }
+
+}  // namespace inbox_poller::log_text_test

@@ -3,7 +3,8 @@
 #include "tests/support/contains.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mailbox_append_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using namespace std::chrono_literals;
@@ -282,3 +283,5 @@ TEST_CASE("a receipt stays small however many unread entries there were") {
   REQUIRE(at.mailbox.append(at.lead, entry("mine"), receipt).outcome == WriteOutcome::done);
   CHECK(receipt.unread_before.size() == 32);
 }
+
+}  // namespace inbox_poller::mailbox_append_test

@@ -3,7 +3,8 @@
 #include "tests/support/mailbox_setting.hpp"
 #include "tests/unit/poller/every_fault.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mailbox_compact_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 
@@ -115,3 +116,5 @@ TEST_CASE("removing under every fault: the old file or the new one, and the next
   });
   CHECK(met > 30);
 }
+
+}  // namespace inbox_poller::mailbox_compact_test

@@ -7,7 +7,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mailbox_concurrency_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using namespace std::chrono_literals;
@@ -98,3 +99,5 @@ TEST_CASE(
   CHECK(marked > 0);
   CHECK(at.litter().empty());
 }
+
+}  // namespace inbox_poller::mailbox_concurrency_test

@@ -5,7 +5,8 @@
 #include "tests/support/mailbox_setting.hpp"
 #include "tests/unit/poller/every_fault.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mailbox_fault_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 namespace fs = std::filesystem;
@@ -163,3 +164,5 @@ TEST_CASE("appending to an inbox that is not there: it appears with exactly our 
   });
   CHECK(met > 40);
 }
+
+}  // namespace inbox_poller::mailbox_fault_test

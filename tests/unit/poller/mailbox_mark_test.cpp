@@ -3,7 +3,8 @@
 #include "tests/support/contains.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mailbox_mark_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using namespace std::chrono_literals;
@@ -307,3 +308,5 @@ TEST_CASE("a file whose size moves while we mark makes the caller look again") {
   CHECK(result.outcome == WriteOutcome::changed);
   CHECK_THAT(result.detail, Contains("while we marked"));
 }
+
+}  // namespace inbox_poller::mailbox_mark_test

@@ -5,7 +5,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mailbox_news_test {
+
 using namespace inbox_poller::poller;
 using test::entry;
 using test::inbox_of;
@@ -538,3 +539,5 @@ TEST_CASE("the look by name of every poll takes no other folder for the one that
     CHECK(opened == 1 + 3);
   }
 }
+
+}  // namespace inbox_poller::mailbox_news_test

@@ -10,7 +10,8 @@
 #include "tests/support/mailbox_setting.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mailbox_read_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using namespace std::chrono_literals;
@@ -388,3 +389,5 @@ TEST_CASE("a file that was taken away was consumed by nobody: what follows is a 
   CHECK(batch.taken.size() == 2);
   CHECK(batch.signs.empty());
 }
+
+}  // namespace inbox_poller::mailbox_read_test

@@ -6,7 +6,8 @@
 #include "tests/support/mailbox_setting.hpp"
 #include "tests/unit/poller/every_fault.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mailbox_team_files_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 namespace fs = std::filesystem;
@@ -440,3 +441,5 @@ TEST_CASE("faults: each task is the old or the new one, `done` means all but tho
   });
   CHECK(met > 20);
 }
+
+}  // namespace inbox_poller::mailbox_team_files_test

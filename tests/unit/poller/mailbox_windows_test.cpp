@@ -7,7 +7,8 @@
 #include "tests/support/mailbox_setting.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mailbox_windows_test {
+
 using namespace inbox_poller::poller;
 using test::entry;
 using test::inbox_of;
@@ -272,3 +273,5 @@ TEST_CASE("many flags are set by replacing the file once, and in place again whe
   }
   CHECK(at.bytes().find("\"read\": false") == std::string::npos);
 }
+
+}  // namespace inbox_poller::mailbox_windows_test

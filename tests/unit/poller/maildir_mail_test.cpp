@@ -9,7 +9,8 @@
 #include "tests/unit/poller/every_fault.hpp"
 #include "tests/unit/poller/maildir_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::maildir_mail_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 namespace asio = boost::asio;
@@ -404,3 +405,5 @@ TEST_CASE("What a killed process left in tmp goes after a day, what others left 
   REQUIRE(ada->sweep().ok());
   CHECK(setting.names("tmp") == std::vector<std::string>{".3.tmp", "peer.json"});
 }
+
+}  // namespace inbox_poller::maildir_mail_test

@@ -3,7 +3,8 @@
 #include "tests/unit/poller/every_fault.hpp"
 #include "tests/unit/poller/maildir_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::maildir_tasks_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 namespace json = boost::json;
@@ -583,3 +584,5 @@ TEST_CASE("A call that fails in a sweep loses no task and takes none from who li
   });
   CHECK(met > 60);
 }
+
+}  // namespace inbox_poller::maildir_tasks_test

@@ -10,7 +10,8 @@
 #include "tests/support/scratch.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::maildir_team_test {
+
 using poller::Disposal;
 using poller::Fate;
 using poller::Put;
@@ -501,3 +502,5 @@ TEST_CASE("Whoever is to read a letter of ours is looked at every time, and so i
     for (int poll = 0; poll < 3; ++poll) shared.see_to_news();
   }
 }
+
+}  // namespace inbox_poller::maildir_team_test

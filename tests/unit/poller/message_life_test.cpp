@@ -3,7 +3,8 @@
 
 #include "tests/unit/poller/team_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::message_life_test {
+
 using namespace inbox_poller::test;
 
 namespace {
@@ -123,3 +124,5 @@ TEST_CASE("an acknowledgement that comes after it was taken back tells of one of
   CHECK(events(life_in(world, lent.at(0).key)) ==
         Lines{"message.accepted", "delivery.offered", "delivery.requeued", "delivery.delivered"});
 }
+
+}  // namespace inbox_poller::message_life_test

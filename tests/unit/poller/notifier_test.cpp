@@ -6,7 +6,8 @@
 #include "tests/support/contains.hpp"
 #include "tests/unit/poller/team_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::notifier_test {
+
 using namespace inbox_poller::poller;
 using handlers::AskEvent;
 using test::Contains;
@@ -253,3 +254,5 @@ TEST_CASE("no more than a thousand wait to be told, and that is said once") {
   CHECK_FALSE(notifier.asked(request));
   CHECK(world.log_count("daemon.warning") == 1);
 }
+
+}  // namespace inbox_poller::notifier_test

@@ -9,7 +9,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::orders_test {
+
 using namespace inbox_poller::poller;
 namespace json = boost::json;
 using config::PermissionMode;
@@ -395,3 +396,5 @@ TEST_CASE("an order can be traced by the key of its message") {
   CHECK(history[0].event == "order.sent");
   CHECK(world.orders->rows().at(0).key == row.key);
 }
+
+}  // namespace inbox_poller::orders_test

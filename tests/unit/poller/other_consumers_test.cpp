@@ -2,7 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::other_consumers_test {
+
 using namespace inbox_poller::poller;
 
 namespace {
@@ -99,3 +100,5 @@ TEST_CASE("of what the mailbox knew, all of it going at once is noticed, and a p
   SECTION("all") { CHECK(witness.look(inbox({{"c"}}), 1500, {2, 0}).swept); }
   SECTION("a part") { CHECK_FALSE(witness.look(inbox({{"c"}}), 1500, {2, 1}).swept); }
 }
+
+}  // namespace inbox_poller::other_consumers_test

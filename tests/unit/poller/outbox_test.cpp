@@ -3,7 +3,8 @@
 
 #include "tests/unit/poller/team_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::outbox_test {
+
 using namespace inbox_poller::test;
 
 namespace {
@@ -102,3 +103,5 @@ TEST_CASE("a reply that no inbox takes holds up none of its neighbours, and is t
   REQUIRE(waiting.size() == 1);
   CHECK(waiting[0].attempts == 2);
 }
+
+}  // namespace inbox_poller::outbox_test

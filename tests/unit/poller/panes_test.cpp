@@ -17,7 +17,8 @@
 #include "tests/support/scratch.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::panes_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using namespace std::chrono_literals;
@@ -434,3 +435,5 @@ TEST_CASE("tmux that fails or hangs while we type is an error, and the buffer is
     CHECK(entered.how == Typed::How::unknown);
   }
 }
+
+}  // namespace inbox_poller::panes_test

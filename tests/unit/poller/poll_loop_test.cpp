@@ -5,7 +5,7 @@
 
 #include "tests/unit/poller/served_world.hpp"
 
-namespace inbox_poller::test {
+namespace inbox_poller::test::poll_loop_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -213,4 +213,4 @@ TEST_CASE("a team whose name old clients do not find again is served, with a wor
 }
 
 }  // namespace
-}  // namespace inbox_poller::test
+}  // namespace inbox_poller::test::poll_loop_test

@@ -11,7 +11,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::processes_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 
@@ -274,3 +275,5 @@ TEST_CASE("a start is compared with the one that a client wrote, and a space wit
   CHECK(process_space().find("#pid:[") != std::string::npos);
 }
 #endif
+
+}  // namespace inbox_poller::processes_test

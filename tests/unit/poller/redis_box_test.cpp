@@ -4,7 +4,8 @@
 #include "poller/exchange/redis_scripts.hpp"
 #include "tests/unit/poller/redis_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::redis_box_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 namespace json = boost::json;
@@ -186,3 +187,5 @@ TEST_CASE("A server that is killed and comes back is used again by whoever waits
   CHECK((*ada)->acknowledge((*got)->ticket).ok());
   CHECK((*ada)->complete(task, 1).ok());
 }
+
+}  // namespace inbox_poller::redis_box_test

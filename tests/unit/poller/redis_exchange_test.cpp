@@ -4,7 +4,8 @@
 
 #include "tests/unit/poller/exchange_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::redis_exchange_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using std::chrono::milliseconds;
@@ -70,3 +71,5 @@ TEST_CASE("A letter too large to be read stands in nobody's way, nor many that a
   CHECK(of_h3.back() == "key-29");
   CHECK(hosts.entries(*hosts.host("h1"), true).empty());
 }
+
+}  // namespace inbox_poller::redis_exchange_test

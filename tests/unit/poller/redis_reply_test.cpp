@@ -3,7 +3,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::redis_reply_test {
+
 using namespace inbox_poller::poller;
 
 namespace {
@@ -99,3 +100,5 @@ TEST_CASE("What Redis says when it refuses is told apart") {
   CHECK(code("READONLY You can't write against a read only replica.") == "exchange.down");
   CHECK(code("WRONGTYPE Operation against a key") == "exchange.fault");
 }
+
+}  // namespace inbox_poller::redis_reply_test

@@ -3,7 +3,8 @@
 #include "poller/exchange/redis_mailbox.hpp"
 #include "tests/unit/poller/redis_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::redis_team_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using std::chrono::seconds;
@@ -192,3 +193,5 @@ TEST_CASE("what was finished in Redis is told once, and what is over is given ba
   pass();
   CHECK(at.mailbox->finished(0)->empty());
 }
+
+}  // namespace inbox_poller::redis_team_test

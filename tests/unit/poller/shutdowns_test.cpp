@@ -15,7 +15,8 @@
 #include "tests/support/mailbox_setting.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::shutdowns_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 using handlers::Shutdown;
@@ -929,3 +930,5 @@ TEST_CASE("who ended is told once, when that is on record") {
   }
   CHECK(ended == std::vector<std::string>{"w1process_gone", "w1cleaned"});
 }
+
+}  // namespace inbox_poller::shutdowns_test

@@ -2,6 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::tally_test {
+
 using inbox_poller::poller::Spread;
 using inbox_poller::poller::Tally;
 
@@ -31,3 +33,5 @@ TEST_CASE("as many names as anybody makes up take no more room than a few hundre
   for (const auto& [one, count] : tally.decisions) all += count;
   CHECK(all == 5'000);
 }
+
+}  // namespace inbox_poller::tally_test

@@ -3,7 +3,8 @@
 #include "tests/support/contains.hpp"
 #include "tests/unit/poller/team_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::team_asking_test {
+
 using namespace inbox_poller::poller;
 using config::Answerer;
 using handlers::AskEvent;
@@ -303,3 +304,5 @@ TEST_CASE("a worker whose wish is declined, or answered by nobody, goes on and r
     CHECK(world.ledger->shutdowns().latest("t", 10)->empty());
   }
 }
+
+}  // namespace inbox_poller::team_asking_test

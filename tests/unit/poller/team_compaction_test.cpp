@@ -4,7 +4,8 @@
 
 #include "tests/unit/poller/team_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::team_compaction_test {
+
 using namespace inbox_poller::test;
 using std::chrono::hours;
 using std::chrono::minutes;
@@ -274,3 +275,5 @@ TEST_CASE("what has left stays in the ledger for the retention, and an hour more
   world.pass(minutes(61));
   CHECK(kept() == 10);
 }
+
+}  // namespace inbox_poller::team_compaction_test

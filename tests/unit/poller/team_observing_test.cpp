@@ -1,7 +1,8 @@
 // What is read from inboxes that are not the lead's.
 #include "tests/unit/poller/team_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::team_observing_test {
+
 using namespace inbox_poller::poller;
 using test::FileWorld;
 using test::World;
@@ -177,3 +178,5 @@ TEST_CASE("whoever watches a lead is told that nothing waits when the inbox is g
   CHECK(world.team->watched().waiting == 0);
   CHECK(world.team->watched().oldest_waiting_ms == 0);
 }
+
+}  // namespace inbox_poller::team_observing_test

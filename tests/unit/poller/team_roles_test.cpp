@@ -5,7 +5,8 @@
 
 #include "tests/unit/poller/team_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::team_roles_test {
+
 using namespace inbox_poller::poller;
 using test::FileWorld;
 using test::World;
@@ -354,3 +355,5 @@ TEST_CASE("a leader that shall ignore it only says so") {
   CHECK(to_string(world.team->standing().stance) == "leader");
   CHECK(world.logged("inbox.foreign_consumer"));
 }
+
+}  // namespace inbox_poller::team_roles_test

@@ -4,7 +4,8 @@
 
 #include "tests/unit/poller/team_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::team_roster_test {
+
 using namespace inbox_poller::test;
 
 namespace {
@@ -204,3 +205,5 @@ TEST_CASE("who waited longer for the answer began a turn with it, and is not rem
   }
   CHECK_FALSE(world.logged("request.nudged"));
 }
+
+}  // namespace inbox_poller::team_roster_test

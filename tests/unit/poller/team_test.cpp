@@ -15,7 +15,8 @@
 #include "tests/support/scratch.hpp"
 #include "tests/unit/poller/team_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::team_test {
+
 using namespace inbox_poller::poller;
 namespace json = boost::json;
 namespace fs = std::filesystem;
@@ -504,3 +505,5 @@ TEST_CASE("a team at rest still finds what changes, and what only time brings") 
     CHECK(w.inbox("w1").size() == 1);
   }
 }
+
+}  // namespace inbox_poller::team_test

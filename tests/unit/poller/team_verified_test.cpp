@@ -2,7 +2,8 @@
 #include "tests/support/contains.hpp"
 #include "tests/unit/poller/team_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::team_verified_test {
+
 using namespace inbox_poller::poller;
 using handlers::AskEvent;
 using test::Contains;
@@ -221,3 +222,5 @@ TEST_CASE("a repeated ask gets its answer again, and nothing else that went out 
   CHECK(rows.size() == 3);
   for (const auto& row : rows) CHECK((row.state == EffectState::done) == (row.batch == 1000));
 }
+
+}  // namespace inbox_poller::team_verified_test

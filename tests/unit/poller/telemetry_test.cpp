@@ -10,7 +10,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/scratch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::telemetry_test {
+
 using namespace inbox_poller::poller;
 
 namespace {
@@ -125,3 +126,5 @@ TEST_CASE("every event has a name of its own of the form area.what") {
     CHECK(name.find('.') != std::string_view::npos);
   }
 }
+
+}  // namespace inbox_poller::telemetry_test

@@ -7,7 +7,8 @@
 #include "tests/unit/poller/run_awaitable.hpp"
 #include "tests/unit/poller/team_world.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::tmux_sink_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 
@@ -111,3 +112,5 @@ TEST_CASE("a draft that reads like the beginning of an earlier paste is a person
   CHECK(composer.typed == text.substr(0, 9));
   CHECK(composer.erased == 0);
 }
+
+}  // namespace inbox_poller::tmux_sink_test

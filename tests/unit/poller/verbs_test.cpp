@@ -6,7 +6,7 @@
 
 #include "tests/unit/poller/served_world.hpp"
 
-namespace inbox_poller::test {
+namespace inbox_poller::test::verbs_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -347,4 +347,4 @@ TEST_CASE("an unknown verb is told from a team that is not there") {
   CHECK(serving.code("mode", {{"team", "other"}}) == "team.unknown");
 }
 
-}  // namespace inbox_poller::test
+}  // namespace inbox_poller::test::verbs_test

@@ -7,7 +7,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/mailbox_setting.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::worker_processes_test {
+
 using namespace inbox_poller::poller;
 using handlers::WorkerProcess;
 using namespace std::chrono_literals;
@@ -139,3 +140,5 @@ TEST_CASE("a joining time that cannot be true costs looks and nothing else") {
     scene.clock.advance(1s);
   }
 }
+
+}  // namespace inbox_poller::worker_processes_test

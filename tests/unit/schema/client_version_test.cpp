@@ -2,6 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::client_version_test {
+
 using namespace inbox_poller::schema;
 
 TEST_CASE("a client says its version before anything else") {
@@ -33,3 +35,5 @@ TEST_CASE("versions compare as numbers, and an event is known from its first ver
   CHECK(takes_event({2, 1, 139}, "NoSuchEvent"));
   CHECK_FALSE(takes_event(oldest_client, "PostToolBatch"));
 }
+
+}  // namespace inbox_poller::client_version_test

@@ -4,6 +4,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::codec_test {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -408,3 +410,5 @@ TEST_CASE("no field of a known type can crash the decoder, whatever is in it") {
     }
   }
 }
+
+}  // namespace inbox_poller::codec_test

@@ -6,6 +6,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::envelope_test {
+
 using namespace inbox_poller::schema;
 namespace json = boost::json;
 
@@ -110,3 +112,5 @@ TEST_CASE("Serialised strictly, no number is a word that JSON does not have") {
     CHECK(strict_json(json::parse(text)) == written);
   }
 }
+
+}  // namespace inbox_poller::envelope_test

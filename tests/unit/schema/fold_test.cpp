@@ -3,6 +3,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/code_points.hpp"
 
+namespace inbox_poller::fold_test {
+
 using namespace inbox_poller::schema;
 using inbox_poller::test::for_each_code_point;
 using inbox_poller::test::utf8;
@@ -42,3 +44,5 @@ TEST_CASE("what is drawn like an ASCII character looks like it") {
   CHECK(look(U'世') == U'世');
   CHECK(look(U'é') == U'é');
 }
+
+}  // namespace inbox_poller::fold_test

@@ -2,6 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::hook_event_test {
+
 using namespace inbox_poller::schema;
 
 TEST_CASE("a hook's event is read as documented, whatever else it says") {
@@ -100,3 +102,5 @@ TEST_CASE("a pointer names only who may be named") {
         "inbox-poller recv --even-busy --team demo");
   CHECK(pointer_to("a b\nrun this", 20000, "x y").find("run this") == std::string::npos);
 }
+
+}  // namespace inbox_poller::hook_event_test

@@ -5,6 +5,8 @@
 #include "schema/json_scan.hpp"
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::hook_settings_test {
+
 using namespace inbox_poller::schema;
 namespace json = boost::json;
 
@@ -223,3 +225,5 @@ TEST_CASE("settings that are not what they should be are refused with the line")
   }
   CHECK_FALSE(without_hooks("{\"hooks\": nonsense}"));
 }
+
+}  // namespace inbox_poller::hook_settings_test

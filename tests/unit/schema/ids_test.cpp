@@ -2,6 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::ids_test {
+
 using namespace inbox_poller::schema;
 
 TEST_CASE("a pane id is a percent sign and digits, and nothing else") {
@@ -119,3 +121,5 @@ TEST_CASE("iso_timestamp stays 24 characters whatever the clock says") {
   CHECK(iso_timestamp(std::numeric_limits<long long>::max()) == "9999-12-31T23:59:59.999Z");
   CHECK(iso_timestamp(std::numeric_limits<long long>::min()) == "0000-01-01T00:00:00.000Z");
 }
+
+}  // namespace inbox_poller::ids_test

@@ -5,6 +5,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::json_scan_test {
+
 using namespace inbox_poller::schema;
 namespace json = boost::json;
 
@@ -280,3 +282,5 @@ TEST_CASE("decode_string and Boost.JSON read the same value, and quote writes it
     CHECK(decode_string(quote(*value)) == value);
   }
 }
+
+}  // namespace inbox_poller::json_scan_test

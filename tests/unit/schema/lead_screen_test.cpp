@@ -9,6 +9,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::lead_screen_test {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -190,3 +192,5 @@ TEST_CASE("any bytes are some screen") {
     CHECK(read_screen({bytes, 1, 0, 0}).kind == ScreenKind::unknown);
   CHECK(screen_rows("a \x1b[7mb\x1b[0m \n\n\u276f\u00a0 \n") == std::vector<std::string>{"a b", "", "\u276f\u00a0"});
 }
+
+}  // namespace inbox_poller::lead_screen_test

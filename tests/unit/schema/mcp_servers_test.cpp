@@ -3,7 +3,8 @@
 
 #include "tests/support/catch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::mcp_servers_test {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -90,3 +91,5 @@ TEST_CASE("what is no settings file is refused with its line, and what is no ser
   CHECK(projects_in(R"({"projects":{"/a":{},"/b":1}})") == std::vector<std::string>{"/a", "/b"});
   CHECK(projects_in("{").empty());
 }
+
+}  // namespace inbox_poller::mcp_servers_test

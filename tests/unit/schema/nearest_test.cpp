@@ -2,6 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::nearest_test {
+
 using namespace inbox_poller::schema;
 
 TEST_CASE("the nearest word is the one with the fewest slips, and none when there are too many") {
@@ -16,3 +18,5 @@ TEST_CASE("the nearest word is the one with the fewest slips, and none when ther
   CHECK(nearest("deploy", known).empty());
   CHECK(nearest(std::string(100'000, 's'), known).empty());
 }
+
+}  // namespace inbox_poller::nearest_test

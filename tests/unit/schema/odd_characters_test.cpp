@@ -10,6 +10,8 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/code_points.hpp"
 
+namespace inbox_poller::odd_characters_test {
+
 using namespace inbox_poller::schema;
 using inbox_poller::test::for_each_code_point;
 using inbox_poller::test::for_each_telling_code_point;
@@ -86,3 +88,5 @@ TEST_CASE("a block leaves out, respells or keeps each character of the table as 
       FAIL("a row, U+" << std::hex << static_cast<unsigned>(c));
   });
 }
+
+}  // namespace inbox_poller::odd_characters_test

@@ -5,7 +5,7 @@
 
 #include "schema/json_scan.hpp"
 
-namespace inbox_poller::schema {
+namespace inbox_poller::schema::plain_run_test {
 
 TEST_CASE("a run of printable ASCII ends at each other byte, wherever it stands") {
   for (std::size_t size = 0; size < 20; ++size) {
@@ -36,4 +36,4 @@ TEST_CASE("quote escapes what it has to, wherever that stands") {
   }
 }
 
-}  // namespace inbox_poller::schema
+}  // namespace inbox_poller::schema::plain_run_test

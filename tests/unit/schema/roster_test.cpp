@@ -4,6 +4,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::roster_test {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -226,3 +228,5 @@ TEST_CASE("taking out whom nobody knows changes nothing, taking out the last lea
   CHECK(*without_member("{\"members\": [ {\"name\":\"\\u0061\"} ], \"x\": 1}", "a") == "{\"members\": [], \"x\": 1}");
   CHECK_FALSE(without_member("{\"members\": [", "a").ok());
 }
+
+}  // namespace inbox_poller::roster_test

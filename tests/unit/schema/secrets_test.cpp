@@ -2,7 +2,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::schema {
+namespace inbox_poller::schema::secrets_test {
 
 TEST_CASE("what looks like a credential is masked, the rest of the sentence stays") {
   CHECK(mask_secrets("git push https://x") == "git push https://x");
@@ -25,4 +25,4 @@ TEST_CASE("what looks like a credential is masked, the rest of the sentence stay
   CHECK(mask_secrets("task-12") == "task-12");
 }
 
-}  // namespace inbox_poller::schema
+}  // namespace inbox_poller::schema::secrets_test

@@ -5,7 +5,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::schema {
+namespace inbox_poller::schema::stream_json_test {
 namespace {
 
 namespace json = boost::json;
@@ -160,4 +160,4 @@ TEST_CASE("a denial says why") {
   CHECK(line.at("response").at("response").at("message") == "not \"this\"\nnever");
 }
 
-}  // namespace inbox_poller::schema
+}  // namespace inbox_poller::schema::stream_json_test

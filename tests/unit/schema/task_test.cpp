@@ -2,6 +2,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::task_test {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -125,3 +127,5 @@ TEST_CASE("an owner within another member is no owner") {
 TEST_CASE("releasing a task twice is releasing it once") {
   CHECK(*released(*released(task_file)) == *released(task_file));
 }
+
+}  // namespace inbox_poller::task_test

@@ -4,6 +4,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::teammate_message_test {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -263,3 +265,5 @@ TEST_CASE("a summary is cut after 200 characters, not in the middle of one") {
   for (int i = 0; i < 200; ++i) expected += "é";
   CHECK(render(TeammateMessage{"a", "", long_summary, "x"}).find("summary=\"" + expected + "\"") != std::string::npos);
 }
+
+}  // namespace inbox_poller::teammate_message_test

@@ -5,6 +5,8 @@
 #include "schema/json_scan.hpp"
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::transcript_test {
+
 using namespace inbox_poller::schema;
 
 namespace {
@@ -115,3 +117,5 @@ TEST_CASE("how a client runs is told by its hooks' environment, and otherwise no
     CHECK(parse<ClientMode>(to_string(mode)) == mode);
   CHECK_FALSE(parse<ClientMode>("").has_value());
 }
+
+}  // namespace inbox_poller::transcript_test
