@@ -52,10 +52,9 @@ Status TeamContext::adopt(schema::Roster fresh) {
   auto others = config.team.aliases;
   others.push_back(lead);
   fresh.part_inboxes(others);
-  for (const auto& [member_name, reason] : fresh.unserved) {
-    const auto same = [&](const schema::Unserved& one) { return one.name == member_name && one.reason == reason; };
-    if (std::none_of(roster.unserved.begin(), roster.unserved.end(), same))
-      telemetry.emit(Event::roster_unserved, {{"team", name}, {"from", member_name}, {"reason", reason}});
+  for (const auto& unserved : fresh.unserved) {
+    if (std::find(roster.unserved.begin(), roster.unserved.end(), unserved) == roster.unserved.end())
+      telemetry.emit(Event::roster_unserved, {{"team", name}, {"from", unserved.name}, {"reason", unserved.reason}});
   }
   const bool new_session = roster.lead_session_id != fresh.lead_session_id;
   for (const auto& member : fresh.members) {

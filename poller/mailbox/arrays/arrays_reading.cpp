@@ -127,7 +127,8 @@ asio::awaitable<Batch> ArraysMailbox::take(std::string inbox, Reader reader, std
                                              [](const auto& entry) { return entry.read != ReadFlag::read; }));
   batch.size.bytes = reading.windows.empty() ? 0 : reading.windows.back().bytes.end;
   if (batch.state == BoxState::open && reader != Reader::passer_by) look_for_others(box, reading, batch);
-  box.look.emplace().reading = std::move(reading);
+  box.look = Look{};
+  box.look->reading = std::move(reading);
   if (batch.state == BoxState::open) {
     box.look->anew = box.rewound;
     box.look->next = box.look->reading.windows.front().first;
