@@ -4,6 +4,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <cmath>
 
 #include "poller/mailbox/arrays/arrays_mailbox.hpp"
 #include "poller/mailbox/arrays/array_entry.hpp"
@@ -178,7 +179,7 @@ std::optional<EpochMs> parse_timestamp(std::string_view text) {
   const auto instant = std::chrono::sys_days(date).time_since_epoch() + std::chrono::hours(hour - zone_hour) +
                        std::chrono::minutes(minute - zone_minute);
   return std::chrono::duration_cast<std::chrono::milliseconds>(instant).count() +
-         static_cast<EpochMs>(second * 1000 + 0.5);
+         std::llround(second * 1000);
 }
 
 }  // namespace inbox_poller::poller::cli
