@@ -105,7 +105,7 @@ struct KeyCell {
     std::string bytes;
     from.get(column, bytes);
     auto text = from.is_text(column) && key_bytes(bytes) ? bytes : key_text(bytes);  // a text: in an earlier format
-    if (text) value = *std::move(text);
+    if (text) value = std::move(*text);
     return text.has_value();
   }
   static void add(RowHash& hash, std::string_view value) { hash.add(value); }
