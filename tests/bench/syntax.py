@@ -32,7 +32,7 @@ def main():
     sources = [pathlib.Path(name).resolve() for name in sys.argv[2:]] or sorted(HERE.glob("*.cpp"))
     command = flags(build) + ["-fsyntax-only"]
     failed = [source.name for source in sources if subprocess.run([*command, str(source)], cwd=build).returncode]
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)  # clock: a figure for the reader, compared with nothing
     print("figures: %d sources, %d do not compile (%s), %.0f processor seconds" % (
         len(sources), len(failed), ", ".join(failed) or "-", used.ru_utime + used.ru_stime))
     return 1 if failed else 0

@@ -34,7 +34,7 @@ class Peer:
         with open(self.errors, "wb") as errors:
             self.process = subprocess.Popen([*command, str(test.team), name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
         test.stops.append(self.stop)
-        wait_for("the peer %s is ready" % name, lambda: self.find("ready"), 30)
+        wait_for("the peer %s is ready" % name, lambda: self.find("ready"))
 
     def do(self, what, **order):
         self.process.stdin.write((json.dumps(dict(order, do=what)) + "\n").encode())
@@ -53,11 +53,12 @@ class Peer:
 
     def wait(self, event, kind, count=1, **keys):
         found = wait_for("%s %s %d of %s; its errors: %s" % (self.name, event, count, kind, self.errors.read_text("utf-8", "replace")),
-                         lambda: (lambda lines: lines if len(lines) >= count else None)(self.find(event, kind, **keys)), 30)
+                         lambda: (lambda lines: lines if len(lines) >= count else None)(self.find(event, kind, **keys)))
         return found[-1]
 
     def left(self):
-        return self.process.wait(30 * float(os.environ.get("TEST_PATIENCE", "1")))
+        wait_for("%s left" % self.name, lambda: self.process.poll() is not None)
+        return self.process.returncode
 
     def stop(self):
         if self.process.poll() is None:
@@ -137,7 +138,7 @@ class EachPeer:
         again = ada.wait("received", "shutdown_request", 2)
         self.assertNotEqual(again["request_id"], got["request_id"])
         self.assertEqual(ada.left(), 0)
-        wait_for("its end is recorded", lambda: self.shutdown(again["request_id"])["state"] == "cleaned", 30)
+        wait_for("its end is recorded", lambda: self.shutdown(again["request_id"])["state"] == "cleaned")
 
     def test_a_request_to_stop_is_no_business_of_a_worker(self):
         ada = self.start("ada")
@@ -165,7 +166,7 @@ class BothPeers(Case):
         ada, bob = self.start_python("ada"), self.start_node("bob")
         self.daemon.cli("broadcast", "from the lead " + ODD)
         for peer in (ada, bob):
-            got = wait_for("%s received it" % peer.name, lambda: [m for m in peer.find("received") if m["from"] == "lead"], 30)
+            got = wait_for("%s received it" % peer.name, lambda: [m for m in peer.find("received") if m["from"] == "lead"])
             self.assertEqual([(m["type"], m["content"]) for m in got], [("message", "from the lead " + ODD)])
         for peer, other in ((ada, bob), (bob, ada)):
             text = "from %s \U0001F600 \u00e9" % peer.name  # a raw U+2028 of the other one would end the Python peer
