@@ -229,4 +229,49 @@ TEST_CASE("taking out whom nobody knows changes nothing, taking out the last lea
   CHECK_FALSE(without_member("{\"members\": [", "a").ok());
 }
 
+TEST_CASE("with_member appends the entry behind the last member and keeps every other byte") {
+  const std::string entry = R"({"name":"ada", "agentId":"ada@house", "later": [1, null]})";
+  const auto with = with_member(roster_file, "ada", entry);
+  REQUIRE(with.ok());
+  const std::size_t end = roster_file.rfind("}\n  ]") + 1;
+  CHECK(with->substr(0, end) == roster_file.substr(0, end));
+  CHECK(with->substr(with->size() - (roster_file.size() - end)) == roster_file.substr(end));
+  const std::string added = with->substr(end, with->size() - roster_file.size());
+  CHECK(added == ",\n    " + entry);
+  REQUIRE(decode_roster(*with)->find("ada") != nullptr);
+  CHECK(decode_roster(*with)->find("ada")->agent_id == "ada@house");
+  CHECK(*with_member(*with, "ada", R"({"name":"ada"})") == *with);
+  CHECK(*with_member(R"({"members":[]})", "a", R"({"name":"a"})") == R"({"members":[{"name":"a"}]})");
+}
+
+TEST_CASE("with_member refuses what is no member of this name, and a file without a list") {
+  const struct {
+    std::string bytes, entry, message;
+  } rows[] = {
+      {roster_file, "[]", "member: expected an object, found an array"},
+      {roster_file, R"({"agentId":"a@t"})", "member.name: is missing"},
+      {roster_file, R"({"name":"b"})", "member.name: is not \"a\""},
+      {roster_file, R"({"name":"a@t"})", "member.name: "},
+      {roster_file, R"({"name":"a","isActive":1})", "member.isActive: expected a boolean, found a number"},
+      {R"({"name":"t"})", R"({"name":"a"})", "members: there is no list"},
+      {R"({"members":{}})", R"({"name":"a"})", "members: expected an array, found an object"},
+      {R"({"members":[)", R"({"name":"a"})", "expected"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.bytes, row.entry);
+    const auto with = with_member(row.bytes, "a", row.entry);
+    REQUIRE_FALSE(with.ok());
+    CHECK(with.error().message.find(row.message) != std::string::npos);
+  }
+}
+
+TEST_CASE("member_entries gives each member's own bytes by name") {
+  const auto entries = member_entries(R"({"members": [{"x":1, "name":"a"}, {"x": 2}, {"name" : "\u0062"}]})");
+  REQUIRE(entries.ok());
+  CHECK(*entries == std::vector<std::pair<std::string, std::string>>{{"a", R"({"x":1, "name":"a"})"},
+                                                                      {"b", R"({"name" : "\u0062"})"}});
+  CHECK_FALSE(member_entries("{").ok());
+  CHECK_FALSE(member_entries(R"({"members": 1})").ok());
+}
+
 }  // namespace inbox_poller::roster_test

@@ -128,4 +128,16 @@ TEST_CASE("releasing a task twice is releasing it once") {
   CHECK(*released(*released(task_file)) == *released(task_file));
 }
 
+TEST_CASE("an assigned task has the new owner, is pending, and keeps every other byte") {
+  CHECK(*assigned(R"({"id":"1","owner":"a","status":"in_progress","x":[1, null]})", "b\"") ==
+        "{\"id\":\"1\",\"status\":\"pending\",\"x\":[1, null],\n  \"owner\": \"b\\\"\"}");
+  const auto task = decode_task(*assigned(task_file, "ada"));
+  REQUIRE(task.ok());
+  CHECK(task->owner == "ada");
+  CHECK(task->status == "pending");
+  CHECK(*released(*assigned(task_file, "ada")) == *released(task_file));
+  CHECK_FALSE(assigned(R"({"id":"1"})", "a").ok());
+  CHECK_FALSE(assigned("{", "a").ok());
+}
+
 }  // namespace inbox_poller::task_test
