@@ -7,7 +7,7 @@ tidy.py FILE…             these sources
 tidy.py --self-test       plants defects and expects each of them to be found
 
 Nine tenths of the time go into the headers of Boost. So up to 32 sources of one room are checked as one text, and what is found gets
-its own name and line again. Sources that do not compile side by side are halved until they do.
+its own name and line again. A source that does not compile beside the others is checked apart from them.
 
 Exits with 0 when nothing was found, 1 otherwise, 77 where clang-tidy is missing (1 if CI=true).
 """
@@ -91,10 +91,13 @@ class Check:
         path.write_text(whole, "utf-8")
         done = subprocess.run([linter(), "--quiet", "--config-file=%s" % (ROOT / ".clang-tidy"), NOT_IN_A_TEXT, str(path), "--", *FLAGS,
                                "-I%s" % self.folder], cwd=self.root, capture_output=True, text=True)
-        if "[clang-diagnostic-error]" in done.stdout and len(group) > 1:
-            half = len(group) // 2
-            return self.look(group[:half]) + self.look(group[half:])
         said = re.sub(re.escape(str(path)) + r":(\d+)", lambda match: lines[int(match.group(1))], done.stdout + done.stderr)
+        clashing = set(re.findall(r"^(\S+?):\d+:\d+: error: .*\[clang-diagnostic-error\b", said, re.MULTILINE))
+        if clashing and len(group) > 1:
+            apart = [source for source in group if source in clashing]
+            if len(apart) in (0, len(group)):
+                apart = group[len(group) // 2:]
+            return self.look([source for source in group if source not in apart]) + self.look(apart)
         return found + ("" if done.returncode == 0 else said)
 
 
