@@ -21,7 +21,7 @@ def flags(build):
     for entry in json.loads((build / "compile_commands.json").read_text("utf-8")):
         words = shlex.split(entry["command"])
         output = words[words.index("-o") + 1]
-        if output.startswith("poller/CMakeFiles/poller.dir/") and not output.endswith(".gch") and "-include" in words:
+        if output.startswith("poller/CMakeFiles/poller.dir/") and not output.endswith((".gch", ".pch")) and "-include" in words:
             del words[words.index("-o"):]  # -o OUTPUT -c SOURCE
             return words
     raise SystemExit("%s: no source of poller/ is built with a precompiled header; name a folder of preset dev" % build)
