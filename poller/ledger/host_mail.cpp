@@ -25,11 +25,11 @@ const Table<HostMailRow>& mail_table() {
        fixed<&H::unproven>("unproven")},
       "key, team, way, host, inbox",
       {"host_mail_request ON host_mail (request_id) WHERE request_id <> ''",
-       "host_mail_moving ON host_mail (team, way, state, host, number, lead, created_ms) WHERE state IN ('waiting', "
-       "'put', 'there')",
+       ("host_mail_moving ON host_mail (team, way, state, host, number, lead, created_ms) WHERE state IN ('waiting', "
+        "'put', 'there')"),
        "host_mail_number ON host_mail (team, way, host, lead, number)",
-       "host_mail_untold ON host_mail (team, host) WHERE way = 'in' AND told < 2 AND (told < 1 OR state IN ('read', "
-       "'refused'))",
+       ("host_mail_untold ON host_mail (team, host) WHERE way = 'in' AND told < 2 AND (told < 1 OR state IN ('read', "
+        "'refused'))"),
        "host_mail_answer ON host_mail (team, inbox, request_id) WHERE final = 1"},
       [](const H& row) { return "letter " + std::to_string(row.id) + " between hosts"; });
   return table;

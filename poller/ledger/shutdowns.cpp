@@ -52,7 +52,7 @@ struct Cell<std::vector<ProcessRef>> : Cell<std::string> {
     std::string text;
     from.get(column, text);
     auto parsed = parse_processes(text);
-    if (parsed) processes = *std::move(parsed);
+    if (parsed) processes = std::move(*parsed);
     return parsed.has_value();
   }
   static void add(RowHash& hash, const std::vector<ProcessRef>& processes) { hash.add(process_text(processes)); }

@@ -66,7 +66,7 @@ struct OldTable {
 /// What an old row's entry says in the new columns. `raw` is kept where they do not say all of it.
 void spread(const std::string& entry, bool exact, schema::Message& message, std::string& raw) {
   auto decoded = decode_entry(entry);
-  if (decoded) message = *std::move(decoded);
+  if (decoded) message = std::move(*decoded);
   if (exact || !decoded || says_more(entry, message)) raw = entry;
 }
 
