@@ -370,8 +370,8 @@ Status create_durable(FileSystem& files, const Directory& at, const std::string&
 
 std::optional<config::Distrust> distrust(const FileStat& stat, std::string_view path, config::Trust trust,
                                          unsigned self) {
-  const mode_t kind = stat.kind == FileKind::directory ? S_IFDIR : S_IFREG;
-  return config::distrust(path, stat.uid, kind | stat.mode, trust, self);
+  const unsigned kind = stat.kind == FileKind::directory ? S_IFDIR : S_IFREG;
+  return config::distrust(path, stat.uid, static_cast<mode_t>(kind | stat.mode), trust, self);
 }
 
 Status require_trusted(const FileStat& stat, std::string_view path) {

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "schema/decimal.hpp"
 #include "schema/ids.hpp"
 #include "schema/json_scan.hpp"
 #include "schema/utf8.hpp"
@@ -123,12 +124,7 @@ std::string Envelope::text(std::string_view key) const {
 
 std::optional<double> Envelope::number(std::string_view key) const {
   const auto found = members_.find(key);
-  if (found == members_.end()) return std::nullopt;
-  const std::string& token = found->second;
-  double number = 0;
-  const auto [end, problem] = std::from_chars(token.data(), token.data() + token.size(), number);
-  if (problem != std::errc() || end != token.data() + token.size() || !std::isfinite(number)) return std::nullopt;
-  return number;
+  return found == members_.end() ? std::nullopt : read_decimal(found->second);
 }
 
 std::string_view Envelope::raw(std::string_view key) const {

@@ -5,9 +5,9 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
-#include <charconv>
 
 #include "poller/exchange/redis_scripts.hpp"
+#include "schema/decimal.hpp"
 
 namespace inbox_poller::poller {
 
@@ -265,7 +265,7 @@ Result<json::object> RedisBox::inbox() {
       if (name == "k") one.id = value;
       if (name == "f") one.from = value;
       if (name == "y") one.type = value;
-      if (name == "s") std::from_chars(value.data(), value.data() + value.size(), one.ts);
+      if (name == "s") one.ts = schema::read_decimal(value).value_or(0);
     }
     messages.push_back(std::move(one));
   }
