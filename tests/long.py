@@ -64,6 +64,7 @@ def jobs():
             if "tests/%s/%s" % (folder, path.name) not in done:
                 listed.append(process_test(path.stem[5:].replace("_", "-"), "%s/%s" % (folder, path.name)))
     listed.append(Job("clang-tidy", [sys.executable, "-B", "tests/tidy.py", "--all"]))
+    listed.append(Job("macos", ["deploy/check-macos", "--all"], {"CI": "true", "CMAKE_BUILD_PARALLEL_LEVEL": "1"}))
     listed.append(process_test("package", "package/test_bare.py", RELEASE))
     listed.append(process_test("systemd", "package/test_systemd.py", RELEASE))
     listed.append(process_test("jsonl", "integration/test_jsonl.py"))
