@@ -240,7 +240,7 @@ Status PosixFileSystem::truncate(const File& file, std::uint64_t size) {
 }
 
 Result<bool> PosixFileSystem::set_lease(const File& file, Lease lease) {
-#ifdef F_SETLEASE
+#ifdef __linux__  // macOS defines the names as well, and its fcntl(2) does not say what they do
   // Its default action is the end of the process.
   [[maybe_unused]] static const auto ignored = std::signal(SIGIO, SIG_IGN);
   const int kind = lease == Lease::write ? F_WRLCK : lease == Lease::read ? F_RDLCK : F_UNLCK;
@@ -254,7 +254,7 @@ Result<bool> PosixFileSystem::set_lease(const File& file, Lease lease) {
 }
 
 bool PosixFileSystem::lease_is_wanted(const File& file) {
-#ifdef F_GETLEASE
+#ifdef __linux__
   return ::fcntl(file.fd.get(), F_GETLEASE) != F_WRLCK;  // while somebody waits: what it will be broken to
 #else
   static_cast<void>(file);
