@@ -129,12 +129,12 @@ class Kill9(ProcessTest):
     def settle(self):
         everything = sum(map(len, self.asks.values())) + sum(map(len, self.chat.values()))
         wait_for("all %d messages in the lead's inbox, all marked" % everything, lambda: (lambda entries: entries and len(
-            entries) == everything and all(e["read"] for e in entries))(wire.read_inbox(self.team.lead_inbox)), 60, 0.2)
+            entries) == everything and all(e["read"] for e in entries))(wire.read_inbox(self.team.lead_inbox)), pause=0.2)
         for name, worker in self.workers.items():
             wait_for("every ask of %s answered" % name, lambda: {e["id"] for e in worker.events() if e["event"] in ANSWERS} >= set(
-                self.asks[name]), 60, 0.2)
-        wait_for("all chat taken", lambda: {m["text"] for m in self.taken} >= {t for c in self.chat.values() for t in c}, 60, 0.2)
-        wait_for("nothing owed", lambda: not self.daemon.ask("status")["teams"][0]["effects_owed"], 60, 0.2)
+                self.asks[name]), pause=0.2)
+        wait_for("all chat taken", lambda: {m["text"] for m in self.taken} >= {t for c in self.chat.values() for t in c}, pause=0.2)
+        wait_for("nothing owed", lambda: not self.daemon.ask("status")["teams"][0]["effects_owed"], pause=0.2)
         time.sleep(1)  # whatever would come a second time would come now
 
     def check_chat(self):

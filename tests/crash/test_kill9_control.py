@@ -120,16 +120,16 @@ class Kill9Control(test_kill9.Kill9):
         self.assertEqual(self.daemon.stop(), 0)
 
     def settle(self):
-        wait_for("every shutdown ends", lambda: not self.status()["shutdowns"], 60, 0.2)
+        wait_for("every shutdown ends", lambda: not self.status()["shutdowns"], pause=0.2)
         for name, worker in self.workers.items():
             wait_for("every ask of %s answered" % name, lambda: {
-                e["id"] for e in worker.events(*test_kill9.ANSWERS)} >= set(self.asks[name]), 60, 0.2)
+                e["id"] for e in worker.events(*test_kill9.ANSWERS)} >= set(self.asks[name]), pause=0.2)
         wait_for("everything marked", lambda: all(
-            e["read"] for e in wire.read_inbox(self.team.lead_inbox) or [{"read": False}]), 60, 0.2)
-        wait_for("nothing owed", lambda: not self.status()["effects_owed"], 60, 0.2)
-        wait_for("all chat taken", lambda: not self.status()["chat"]["queued"] + self.status()["chat"]["offered"], 60, 0.2)
+            e["read"] for e in wire.read_inbox(self.team.lead_inbox) or [{"read": False}]), pause=0.2)
+        wait_for("nothing owed", lambda: not self.status()["effects_owed"], pause=0.2)
+        wait_for("all chat taken", lambda: not self.status()["chat"]["queued"] + self.status()["chat"]["offered"], pause=0.2)
         wait_for("all is claimed", lambda: self.claimed >= {
-            n for n, (owner, _) in self.tasks.items() if n % 10 == 0 and self.leavers[owner][1] != "reject"}, 10)
+            n for n, (owner, _) in self.tasks.items() if n % 10 == 0 and self.leavers[owner][1] != "reject"})
         time.sleep(1)  # whatever would come a second time would come now
 
     def orders_to(self, worker):

@@ -58,7 +58,7 @@ class LeadKills(ProcessTest):
 
     def lead_lives(self):
         """The pid of a lead that was not killed yet."""
-        started = wait_for("the lead is started", lambda: (lambda s: s if len(s) > self.lives else None)(self.run_.events("started")), 30)
+        started = wait_for("the lead is started", lambda: (lambda s: s if len(s) > self.lives else None)(self.run_.events("started")))
         self.assertEqual(len(started), self.lives + 1, "there were two leads at once:\n" + self.run_.errors())
         self.lives += 1
         return started[-1]["pid"]
@@ -75,7 +75,7 @@ class LeadKills(ProcessTest):
         if who == "lead":
             return
         if who == "host":
-            wait_for("the lead left", lambda: any(e["pid"] == pid for e in self.run_.events("left")), 30)
+            wait_for("the lead left", lambda: any(e["pid"] == pid for e in self.run_.events("left")))
         self.run_.wait()
         self.start_host()
 
@@ -87,9 +87,9 @@ class LeadKills(ProcessTest):
         self.run_.revoke("think")
         self.kill("lead")
         self.daemon.log_path = self.folder / ("daemon-%d.log" % number)  # a killed one may leave half a line
-        self.daemon.start(30)
+        self.daemon.start()
         # A host that is killed before it could tell takes that with it; it asks for messages only when it has told all.
-        wait_for("the host has told all", lambda: self.daemon.log("delivery.offered") or not self.chat_waiting(), 60)
+        wait_for("the host has told all", lambda: self.daemon.log("delivery.offered") or not self.chat_waiting())
 
     def chat_waiting(self):
         chat = self.status()["chat"]
@@ -109,7 +109,7 @@ class LeadKills(ProcessTest):
             print("%d kills in %.1f s" % (KILLS, time.monotonic() - started), flush=True)
             for sender in senders:
                 sender.join()
-            wait_for("all is delivered", lambda: self.status()["chat"]["delivered"] == sum(SENDERS.values()), 120, 0.2)
+            wait_for("all is delivered", lambda: self.status()["chat"]["delivered"] == sum(SENDERS.values()), pause=0.2)
             time.sleep(1)  # whatever would come a second time would come now
         finally:
             self.over.set()

@@ -10,6 +10,8 @@ import sys
 import time
 import unittest
 
+from daemon import LIMIT_S
+
 DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "demo"
 PATIENCE = float(os.environ.get("TEST_PATIENCE", "1"))
 
@@ -38,9 +40,9 @@ class Story(unittest.TestCase):
             pauses += 1
             if "ends it" in prompt[0]:
                 command = re.findall(r"\$ +(/\S+ --socket .* approve \S+)", re.sub(r"\x1b\[[0-9;]*m", "", said))[-1]
-                played = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+                played = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=LIMIT_S)
             os.write(outer, b"\n")
-        self.assertEqual(process.wait(60), 0, said[-3000:])
+        self.assertEqual(process.wait(LIMIT_S), 0, said[-3000:])
         chapters = len(re.findall(r"\n(?:\x1b\[1m)? ?\d+\. ", said))
         self.assertGreater(chapters, 10)
         self.assertEqual(pauses, chapters, "one behind each chapter, and the end")
@@ -51,7 +53,7 @@ class Story(unittest.TestCase):
     def test_the_picture_is_what_a_recording_shows(self):
         recording = "\n\x1b[1m 1. One\x1b[0m\n   <a> & \x1b[2Kb \x1b[32m✓\x1b[0m %s\n\n 2. Two\n  gone\n 3. Three\n" % ("x" * 300)
         done = subprocess.run([sys.executable, "-B", str(DEPLOY / "picture.py"), "--chapters", "1-2"], input=recording, capture_output=True,
-                              text=True, check=True, timeout=60)
+                              text=True, check=True, timeout=LIMIT_S)
         self.assertIn('<tspan class="g">✓</tspan>', done.stdout)
         self.assertIn("&lt;a&gt; &amp; b", done.stdout)
         self.assertNotIn("\x1b", done.stdout)

@@ -11,6 +11,7 @@ import os
 import random
 import unittest
 
+from daemon import LIMIT_S
 from other_systems import Letters, Lines
 from sweep import Scenario, each, spread
 
@@ -74,7 +75,7 @@ class CallErrors(unittest.TestCase):
         point, error, lasts = case
         scenario.stage()
         no_locks = point.call == "fcntl"
-        code = scenario.disturbed(point, "error=" + error, lasts, seconds=WATCHDOG if no_locks else 120, is_patient=not no_locks)
+        code = scenario.disturbed(point, "error=" + error, lasts, seconds=WATCHDOG if no_locks else LIMIT_S, is_patient=not no_locks)
         log = scenario.world.runs[-1][1]
         self.assertIn(code, ENDS + (137,) * no_locks, log[-2000:])
         if "run-" in point.about or (lasts and point.call == "write"):

@@ -15,11 +15,10 @@ import oracle
 import small_disk
 import team as wire
 from case import ProcessTest
-from daemon import team_toml, wait_for
+from daemon import LIMIT_S, team_toml, wait_for
 from workload import received
 
 ROUNDS = int(os.environ.get("FULL_ROUNDS", "20" if "LONG" in os.environ else "1"))  # of each case with one daemon
-POLL = 0.05  # seconds
 BIG = 60_000  # bytes of a chat that a spool has to carry
 
 
@@ -79,12 +78,12 @@ class FullDisk(ProcessTest):
         return waiting["queued"] + waiting["offered"] == 0
 
     def goes_on(self, asks):
-        began = time.monotonic()
-        wait_for("all that waited is served", lambda: self.is_served(asks), 90, 0.05)
-        self.waits.append(time.monotonic() - began)
+        began = time.monotonic()  # clock: a figure for the reader, compared with nothing
+        wait_for("all that waited is served", lambda: self.is_served(asks), pause=0.05)
+        self.waits.append(time.monotonic() - began)  # clock: a figure for the reader, compared with nothing
 
     def ends_well(self):
-        self.assertEqual(self.daemon.stop(seconds=60), 0, self.daemon.tail())
+        self.assertEqual(self.daemon.stop(), 0, self.daemon.tail())
         self.world.runs.append((0, self.daemon.log_path.read_bytes()))
         self.assertEqual(self.judged(over=True), [])
         print("figures: all that waited was served %s s after there was room (again)" % ", ".join("%.1f" % w for w in self.waits))
@@ -94,11 +93,11 @@ class FullDisk(ProcessTest):
         asks that were answered meanwhile. A later outage may find room that was made before (in the log of the ledger): it is none."""
         before = len(self.daemon.log())
         asks = self.paused(lambda: (self.peers_write(), fill())[0])
-        wait_for("it is told", lambda: told() or (self.outages and self.is_served(asks)), 60)
+        wait_for("it is told", lambda: told() or (self.outages and self.is_served(asks)))
         answered = [] if self.is_served(asks) else [i for i in asks if self.team.replies("bob", i)]
         self.outages += 1
         self.assertEqual(self.paused(lambda: self.judged(over=False)), [])
-        time.sleep(10 * POLL)
+        self.daemon.polled()
         problems = collections.Counter(e["event"] for e in self.daemon.log()[before:] if e["level"] in ("warn", "error"))
         self.assertLessEqual(max(problems.values(), default=0), len(asks) + 1, "told again and again")
         self.assertTrue(self.daemon.running())
@@ -108,7 +107,7 @@ class FullDisk(ProcessTest):
 
     def doctor(self):
         return self.daemon.cli("doctor", "--json", "--config", self.daemon.configs[0], "--daemon-config", self.daemon.daemon_file,
-                               expect=None, seconds=60).stdout
+                               expect=None).stdout
 
     def room_in_status(self):
         return "ledger_fault" not in self.status()
@@ -134,9 +133,9 @@ class FullDisk(ProcessTest):
 
         def fault():
             asks.extend(self.peers_write(chat=4, size=BIG))
-            return wait_for("taken in, or refused", lambda: self.daemon.log("ledger.fault") or self.is_served(asks), 60)
+            return wait_for("taken in, or refused", lambda: self.daemon.log("ledger.fault") or self.is_served(asks))
 
-        wait_for("the disk is full", lambda: (fault(), self.daemon.log("ledger.fault"))[1], 120)
+        wait_for("the disk is full", lambda: (fault(), self.daemon.log("ledger.fault"))[1])
         self.assertEqual(self.paused(lambda: self.judged(over=False)), [])
         self.assertFalse(self.room_in_status())
         self.disk.grow(65536)
@@ -183,14 +182,14 @@ class FullDisk(ProcessTest):
                 getattr(self.disk, fill)(self.disk.place / "quarantine")
                 daemon.log_path = self.folder / (fill + ".log")
                 daemon.spawn()
-                self.assertEqual(daemon.process.wait(60), 1, daemon.tail())
+                self.assertEqual(daemon.process.wait(LIMIT_S), 1, daemon.tail())
                 last = daemon.log()[-1]
                 self.assertEqual(last["event"], "daemon.fault")
                 self.assertIn(str(daemon.state), last["reason"])
                 self.assertRegex(last["reason"], "[Nn]o (space|room)")
                 self.disk.free()
                 daemon.start(60)
-                wait_for("the ask is answered", lambda: self.team.replies("bob", "perm-1"), 30)
+                wait_for("the ask is answered", lambda: self.team.replies("bob", "perm-1"))
                 self.assertEqual(daemon.stop(), 0)
                 self.disk.unmount()
 

@@ -15,7 +15,7 @@ import unittest
 import small_disk
 import team as wire
 from case import ProcessTest
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 from moments import Moment, wrongs
 from sweep import Plain, Preloaded, each
 
@@ -39,18 +39,18 @@ class WhileItRuns(ProcessTest):
     def ask(self, request_id):
         self.team.say("ada", wire.permission_request("ada", "Bash", {"command": "git status"}, request_id))
 
-    def answered(self, *ids, seconds=60):
+    def answered(self, *ids):
         for request_id in ids:
-            wait_for("%s is answered" % request_id, lambda: self.team.replies("ada", request_id), seconds)
+            wait_for("%s is answered" % request_id, lambda: self.team.replies("ada", request_id))
         for request_id in ids:
             self.assertEqual(len(self.team.replies("ada", request_id)), 1)
 
     def fault(self, code):
-        return wait_for("it is told", lambda: self.daemon.log("ledger.fault", code=code), 60)[0]
+        return wait_for("it is told", lambda: self.daemon.log("ledger.fault", code=code))[0]
 
     def hold(self):
         """A connection that has the ledger's write lock, as a person's forgotten `sqlite3` has it."""
-        other = sqlite3.connect(self.path, timeout=30, isolation_level=None)
+        other = sqlite3.connect(self.path, timeout=LIMIT_S, isolation_level=None)
         self.addCleanup(other.close)
         other.execute("BEGIN EXCLUSIVE")
         return other
@@ -64,20 +64,20 @@ class WhileItRuns(ProcessTest):
         self.assertFalse(wire.read_inbox(self.team.lead_inbox)[-1]["read"])
         other.execute("ROLLBACK")
         self.answered("perm-2")
-        self.assertEqual(self.daemon.stop(seconds=60), 0)
+        self.assertEqual(self.daemon.stop(), 0)
 
     def test_somebody_else_locks_it_for_good(self):
         other = self.hold()
         self.ask("perm-2")
         self.fault("ledger.busy")
-        self.assertEqual(self.daemon.stop(seconds=60), 0, self.daemon.tail())
+        self.assertEqual(self.daemon.stop(), 0, self.daemon.tail())
         self.assertEqual(self.team.replies("ada", "perm-2"), [])
         self.daemon.spawn()
-        self.assertEqual(self.daemon.process.wait(60), 1)
+        self.assertEqual(self.daemon.process.wait(LIMIT_S), 1)
         self.assertIn("open transaction", self.daemon.log()[-1]["reason"])
         other.execute("ROLLBACK")
         other.close()
-        self.daemon.start(60)
+        self.daemon.start()
         self.answered("perm-1", "perm-2")
 
     def test_its_pages_are_overwritten(self):
@@ -91,13 +91,13 @@ class WhileItRuns(ProcessTest):
         self.ask("perm-2")
         os.kill(self.daemon.process.pid, signal.SIGCONT)
         wait_for("it is told, or answered from memory", lambda: self.daemon.log("ledger.fault") or not self.daemon.running()
-                 or self.team.replies("ada", "perm-2"), 60)
-        self.daemon.stop(seconds=60)
+                 or self.team.replies("ada", "perm-2"))
+        self.daemon.stop()
         self.assertLessEqual(len(self.team.replies("ada", "perm-2")), 1)
         done = self.refused()
         self.assertIn("--new-ledger", done["reason"])
         self.daemon.extra = ["--new-ledger"]
-        self.daemon.start(60)
+        self.daemon.start()
         self.ask("perm-3")
         self.answered("perm-3")
         self.assertTrue(list(self.daemon.state.glob("*.damaged-*")), "it was not kept")
@@ -107,7 +107,7 @@ class WhileItRuns(ProcessTest):
     def refused(self):
         self.daemon.extra = []
         self.daemon.spawn()
-        self.assertEqual(self.daemon.process.wait(60), 1, self.daemon.tail())
+        self.assertEqual(self.daemon.process.wait(LIMIT_S), 1, self.daemon.tail())
         last = self.daemon.log()[-1]
         self.assertEqual(last["event"], "daemon.fault")
         return last

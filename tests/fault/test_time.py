@@ -97,7 +97,7 @@ class Life:
         return [m["text"] for m in received(self.sink)]
 
     def wait(self, what, condition):
-        return wait_for("%s: %s" % (self.folder.name, what), condition, LATE, 0.05)
+        return wait_for("%s: %s" % (self.folder.name, what), condition, pause=0.05)
 
     def delivered(self, text):
         self.wait("%s is delivered" % text, lambda: text in self.texts())

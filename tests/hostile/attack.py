@@ -12,7 +12,7 @@ import re
 import ledger
 import oracle
 import team as wire
-from daemon import Daemon, team_toml
+from daemon import LIMIT_S, Daemon, team_toml
 from workload import received
 
 CHAT, STATUS, BAD = ("chat", ""), ("status", ""), ("bad", "entry.field")
@@ -74,12 +74,12 @@ class Attack:
         return world
 
 
-def run(test, folder, *attacks, polls=3, seconds=240):
+def run(test, folder, *attacks, polls=3):
     """Runs the daemon over all of them; its exit code must be 0. Returns it with its log."""
     for attack in attacks:
         attack.write()
     test.daemon = Daemon(os.environ["INBOX_POLLER"], folder, *(a.toml for a in attacks), polls=polls)
-    code = test.daemon.spawn().process.wait(seconds)
+    code = test.daemon.spawn().process.wait(LIMIT_S)
     test.assertEqual(code, 0, test.daemon.tail())
     return test.daemon
 

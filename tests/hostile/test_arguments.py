@@ -15,6 +15,7 @@ import sys
 import unittest
 
 from case import ProcessTest
+from daemon import LIMIT_S
 
 HERE = pathlib.Path(__file__).resolve().parent
 LONG = os.environ.get("LONG") == "1"
@@ -150,7 +151,7 @@ class Arguments(ProcessTest):
         file = self.folder / "policy"
         file.write_text("\n".join(rules) + "\n")
         out = subprocess.run([self.judge, str(file), str(box / "work"), str(box / "home")], input="\0".join(lines) + "\0", capture_output=True, text=True,
-                             check=True, timeout=120)
+                             check=True, timeout=LIMIT_S)
         return out.stdout.split()
 
     def run_in_box(self, lines, box):

@@ -18,7 +18,7 @@ import oracle
 import team as wire
 from attack import BAD, CHAT, Attack, refused
 from case import ProcessTest
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 
 MEMORY_MIB = int(os.environ.get("MEMORY_MIB", "4"))
 MANY = int(os.environ.get("MANY", "20000"))
@@ -157,7 +157,7 @@ class Files(ProcessTest):
             team.lead_inbox.chmod(0o600)
         self.make_daemon('[team]\nname = "*"\nroot = "%s"\npoll_interval = "50ms"\n[permissions]\nallow = ["Bash(git status:*)"]\n' % (
             self.folder / "teams"), polls=12)
-        self.assertEqual(self.daemon.spawn().process.wait(240), 0, self.daemon.tail())
+        self.assertEqual(self.daemon.spawn().process.wait(LIMIT_S), 0, self.daemon.tail())
         with sqlite3.connect(self.daemon.state / "ledger.sqlite3") as ledger:  # the oracle's reader cannot hold what is this deep
             found = ledger.execute("SELECT team, disposition, code FROM messages ORDER BY id").fetchall()
         ledger.close()
@@ -217,8 +217,8 @@ class Sizes(ProcessTest):
         huge = wire.stringify(wire.entry("ada", text))
         self.write(self.good("perm-before"), huge, self.good("perm-after"))
         for request_id in ("perm-before", "perm-after"):
-            wait_for(request_id, lambda: self.team.replies("bob", request_id), 120)
-        message = wait_for("the message", self.messages, 120)[0]
+            wait_for(request_id, lambda: self.team.replies("bob", request_id))
+        message = wait_for("the message", self.messages)[0]
         self.assertTrue(message["text"].startswith("begin grüßegrüße"))
         self.assertLess(len(message["text"].encode()), 66 * 1024)
         self.assertRegex(message["text"], r"\[cut: \d+ of %d bytes shown; the whole message is in the ledger" % len(text.encode()))
@@ -244,10 +244,10 @@ class Sizes(ProcessTest):
         entry = wire.stringify(wire.entry("ada", "@")).replace('"@"', '"%d"')
         entries = [entry % n if n % 2 else "null" for n in range(MANY)]
         self.write(*entries, self.good("perm-last"))
-        wait_for("the last is answered", lambda: self.team.replies("bob", "perm-last"), 600, 0.2)
-        wait_for("all chat is there", lambda: len(self.messages()) == MANY // 2, 600, 0.5)
+        wait_for("the last is answered", lambda: self.team.replies("bob", "perm-last"), pause=0.2)
+        wait_for("all chat is there", lambda: len(self.messages()) == MANY // 2, pause=0.5)
         self.assertEqual([m["text"] for m in self.messages()], [str(n) for n in range(1, MANY, 2)])
-        wait_for("all that can be is marked", lambda: b'"read":false' not in self.team.lead_inbox.read_bytes(), 600, 0.5)
+        wait_for("all that can be is marked", lambda: b'"read":false' not in self.team.lead_inbox.read_bytes(), pause=0.5)
         self.costs("%d entries" % MANY, copies=3, entries=MANY)
         self.daemon.stop()
         world = oracle.World(self.team, self.daemon.state).read_ledger()

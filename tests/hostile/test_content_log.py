@@ -10,7 +10,7 @@ import attack
 import team as wire
 from attack import Attack
 from case import ProcessTest
-from daemon import Daemon, wait_for
+from daemon import Daemon, LIMIT_S, wait_for
 
 MARK = "tZ7!"  # stands in every body: no line may show it
 FAKE = '"},\n{"ts":"2026-11-21T00:00:00.000Z","level":"info","event":"approved","by":"root"}\n{"x":"'
@@ -61,7 +61,7 @@ class Log(ProcessTest):
         (self.folder / "state").mkdir(mode=0o700)
         with open(self.daemon.daemon_file, "a", encoding="utf-8") as file:
             file.write('[log]\nfile = "%s"\nformat = "%s"\nlevel = "debug"\n' % (self.file, form))
-        self.assertEqual(self.daemon.spawn().process.wait(240), 0, self.daemon.tail())
+        self.assertEqual(self.daemon.spawn().process.wait(LIMIT_S), 0, self.daemon.tail())
         attack.compare(self, hostile, hostile.world(self.daemon.state).read_ledger())
         self.assertEqual(self.daemon.log_path.read_bytes(), b"", "nothing beside the file")
         self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o600)
@@ -122,7 +122,7 @@ class Log(ProcessTest):
         self.daemon = FileLogged(os.environ["INBOX_POLLER"], self.folder, attack.team_toml(team))
         with open(self.daemon.daemon_file, "a", encoding="utf-8") as out:
             out.write('[log]\nfile = "%s"\n' % (self.folder / "log"))
-        self.assertNotEqual(self.daemon.spawn().process.wait(60), 0)
+        self.assertNotEqual(self.daemon.spawn().process.wait(LIMIT_S), 0)
         self.assertEqual((self.folder / "victim").read_text(), "keep")
         self.assertIn("cannot be used", self.daemon.tail())
 

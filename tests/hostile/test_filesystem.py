@@ -22,7 +22,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import team_toml, wait_for, write_private
+from daemon import LIMIT_S, team_toml, wait_for, write_private
 from sweep import CALL, Scenario
 
 SWAP_SECONDS = float(os.environ.get("SWAP_SECONDS", "3"))
@@ -50,22 +50,22 @@ class FileSystemAttacks(ProcessTest):
         """The daemon from its start to its end; what it said, and the exit code."""
         self.daemon.log_path.unlink(missing_ok=True)
         self.daemon.extra = ["--polls", str(polls)]
-        code = self.daemon.spawn().process.wait(60)
+        code = self.daemon.spawn().process.wait(LIMIT_S)
         return code, reasons(self.daemon.log_path.read_text("utf-8"))
 
     def mend(self, said, path):
         """Runs the command that was printed for this path, as a person would who copies it."""
         commands = [c for c in MENDS.findall(said) if os.path.realpath(shlex.split(c)[-1]) == os.path.realpath(path)]
         self.assertTrue(commands, "no command that mends %s in:\n%s" % (path, said))
-        subprocess.run(["sh", "-c", commands[-1]], check=True, timeout=20)
+        subprocess.run(["sh", "-c", commands[-1]], check=True, timeout=LIMIT_S)
 
     def ask(self):
         ask = wire.permission_request("ada", "Bash", {"command": "git status"})
         self.team.say("ada", ask)
         return ask["request_id"]
 
-    def answered(self, request_id, seconds=30):
-        wait_for("an answer to %s" % request_id, lambda: self.team.replies("ada", request_id), seconds)
+    def answered(self, request_id):
+        wait_for("an answer to %s" % request_id, lambda: self.team.replies("ada", request_id))
         self.assertEqual(len(self.team.replies("ada", request_id)), 1)
 
     def told(self, *words):
@@ -73,7 +73,7 @@ class FileSystemAttacks(ProcessTest):
         def find():
             lines = [e for e in self.daemon.log() if e["level"] != "info" and all(w in json.dumps(e) for w in words)]
             return lines[-1] if lines else None
-        return wait_for("the log names %s" % (words,), find, 30)
+        return wait_for("the log names %s" % (words,), find)
 
     # --- wrong owners and modes ---
 
@@ -148,9 +148,9 @@ class FileSystemAttacks(ProcessTest):
                 request = self.ask()
                 os.chmod(path, mode | 0o022)
                 self.daemon.process.send_signal(signal.SIGCONT)
-                wait_for("it is told", lambda: str(path) in self.since(before), 30)
+                wait_for("it is told", lambda: str(path) in self.since(before))
                 if path != self.team.config:  # the last good roster stays in force
-                    time.sleep(0.3)
+                    self.daemon.polled()
                     self.assertEqual(self.team.replies("ada", request), [])
                 self.mend(self.since(before), path)
                 self.answered(request)
@@ -186,7 +186,7 @@ class FileSystemAttacks(ProcessTest):
                 self.assertEqual(path.read_bytes(), before)
                 self.assertEqual(self.status()["chat"]["delivered"], 0 if via == "file" else 1)
                 self.mend(said["reason"], path)
-                wait_for("it is delivered", lambda: taken.exists() and b"by " + via.encode() in taken.read_bytes(), 60)
+                wait_for("it is delivered", lambda: taken.exists() and b"by " + via.encode() in taken.read_bytes())
                 self.daemon.stop()
 
     def test_nothing_is_appended_to_a_file_with_a_second_name(self):
@@ -199,7 +199,7 @@ class FileSystemAttacks(ProcessTest):
         self.told(str(sink), "second name")
         self.assertEqual((second.read_bytes(), self.status()["chat"]["delivered"]), (b"", 0))
         os.unlink(second)
-        wait_for("it is delivered", lambda: b"only for the lead" in sink.read_bytes(), 60)
+        wait_for("it is delivered", lambda: b"only for the lead" in sink.read_bytes())
 
     def test_the_program_that_tells_a_person_is_not_run_when_others_may_change_it(self):
         bell = self.folder / "bell"
@@ -211,7 +211,7 @@ class FileSystemAttacks(ProcessTest):
         self.assertFalse(os.path.exists("%s.rung" % bell))
         self.mend(said["reason"], bell)
         self.team.say("ada", wire.permission_request("ada", "Bash", {"command": "make all"}))
-        wait_for("the bell rings", lambda: os.path.exists("%s.rung" % bell), 30)
+        wait_for("the bell rings", lambda: os.path.exists("%s.rung" % bell))
 
     # --- links ---
 
@@ -246,8 +246,8 @@ class FileSystemAttacks(ProcessTest):
                     self.team.say("ada", ask)
                 kept = fingerprints(elsewhere)
                 wait_for("it is told", lambda: any(w in self.since(before) for w in ("symbolic link", "link or a file")) or
-                         path == self.team.folder, 30)
-                time.sleep(0.4)
+                         path == self.team.folder)
+                self.daemon.polled()
                 self.assertEqual(fingerprints(elsewhere), kept)
                 self.restore(path, target)
                 self.answered(ask["request_id"])
@@ -324,7 +324,7 @@ class FileSystemAttacks(ProcessTest):
                                                      "shutdown_request" in e["text"]])
         self.assertTrue(request)
         self.team.say("ada", wire.shutdown_approved("ada", order["request_id"]))
-        wait_for("it gives up, and says why", lambda: "not a folder itself" in self.daemon.log_path.read_text("utf-8"), 60)
+        wait_for("it gives up, and says why", lambda: "not a folder itself" in self.daemon.log_path.read_text("utf-8"))
         self.assertEqual((target / "1.json").read_bytes(), before)
 
     def test_the_root_itself_may_be_a_link_that_is_followed_once_and_told(self):
@@ -343,7 +343,7 @@ class FileSystemAttacks(ProcessTest):
         self.answered(self.ask())
         self.assertEqual(other.replies("ada", there["request_id"]), [])
         self.daemon.ask("reload")     # now somebody has said so
-        wait_for("the other one is served", lambda: other.replies("ada", there["request_id"]), 30)
+        wait_for("the other one is served", lambda: other.replies("ada", there["request_id"]))
 
     def test_a_configuration_may_be_a_link_and_all_on_its_way_is_checked(self):
         """Unlike the rest: people keep such files elsewhere and link them, and so does OpenSSH read its own."""
@@ -414,7 +414,7 @@ class FileSystemAttacks(ProcessTest):
                 wait_for("it is told", lambda: self.status("demo")["inbox"]["state"] == "not_regular")
                 ask = wire.permission_request("ada", "Bash", {"command": "git status"})
                 other.say("ada", ask)
-                wait_for("the other team is served", lambda: other.replies("ada", ask["request_id"]), 30)
+                wait_for("the other team is served", lambda: other.replies("ada", ask["request_id"]))
                 unmake(path)
                 self.answered(self.ask())
                 os.unlink(path)
@@ -465,7 +465,7 @@ class FileSystemAttacks(ProcessTest):
         while time.monotonic() < end:
             ask = wire.permission_request("ada", "Bash", {"command": "git status"})
             other.say("ada", ask)
-            wait_for("the other team is served", lambda: other.replies("ada", ask["request_id"]), 30)
+            wait_for("the other team is served", lambda: other.replies("ada", ask["request_id"]))
             rounds += 1
         stop.set()
         for thread in threads:

@@ -52,18 +52,18 @@ class Flood(ProcessTest):
         for _ in range(6):
             for worker in others:
                 ask = worker.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
-                self.assertEqual(self.answer(worker, ask, 120)["event"], "ran")
+                self.assertEqual(self.answer(worker, ask)["event"], "ran")
             status = self.status()
             most = max(most, max(m["pending"] for m in status["members"]))
             self.assertLessEqual(most, LIMIT)
         thread.join()
         last = [n for n in range(FLOOD) if n % 3 != 2]
-        wait_for("the whole flood is recorded", lambda: self.recorded(last), 600, 0.5)
+        wait_for("the whole flood is recorded", lambda: self.recorded(last), pause=0.5)
         self.assertEqual(self.status()["asks"]["pending"], LIMIT)
         self.assertEqual(len(self.daemon.ask("pending")["asks"]), LIMIT)
-        wait_for("all is written and marked", lambda: self.status()["effects_owed"] == 0 and b'"read":false' not in self.team.lead_inbox.read_bytes(), 600, 0.5)
+        wait_for("all is written and marked", lambda: self.status()["effects_owed"] == 0 and b'"read":false' not in self.team.lead_inbox.read_bytes(), pause=0.5)
         self.judge_waiting()
-        self.assertEqual(self.daemon.stop(seconds=60), 0)
+        self.assertEqual(self.daemon.stop(), 0)
         world = oracle.World(self.team, self.daemon.state).read_ledger()
         world.may_allow = {"flood-%d" % n for n in range(0, FLOOD, 3)} | {r["request_id"] for r in world.rows["requests"] if r["asker"] in ("bob", "cleo")}
         for judge in (oracle.i2_one_decision, oracle.i6_locks, oracle.i7_files, oracle.i8_no_allow, oracle.i9_refusals):

@@ -19,7 +19,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import team_toml, wait_for
+from daemon import LIMIT_S, team_toml, wait_for
 from sweep import CALL
 from tmux import PaneProgram
 
@@ -57,7 +57,7 @@ def members(name):
     """What a group of system calls stands for, as this systemd knows it."""
     if not name.startswith("@"):
         return {name}
-    out = subprocess.run(["systemd-analyze", "--no-pager", "syscall-filter", name], check=True, capture_output=True, text=True, timeout=30)
+    out = subprocess.run(["systemd-analyze", "--no-pager", "syscall-filter", name], check=True, capture_output=True, text=True, timeout=LIMIT_S)
     lines = [line.strip() for line in out.stdout.splitlines()[1:]]
     return set().union(*(members(line) for line in lines if line and not line.startswith("#")))
 
@@ -76,7 +76,7 @@ class Installation(ProcessTest):
     def analyze(self, *arguments, **options):
         if not shutil.which("systemd-analyze"):
             self.skipTest("systemd-analyze is not installed")
-        return subprocess.run(["systemd-analyze", "--no-pager", *arguments], capture_output=True, text=True, timeout=60, **options)
+        return subprocess.run(["systemd-analyze", "--no-pager", *arguments], capture_output=True, text=True, timeout=LIMIT_S, **options)
 
     def test_the_systemd_unit_exposes_little(self):
         done = self.analyze("security", "--offline=true", "--threshold=%d" % THRESHOLD, str(UNIT))
@@ -105,7 +105,7 @@ class Installation(ProcessTest):
 
     def test_the_folder_that_the_unit_s_head_makes_is_private(self):
         command = re.search(r"^#\s+(mkdir [^&]*) &&", UNIT.read_text("utf-8"), re.M)[1]
-        subprocess.run(["sh", "-c", "umask 022; " + command], check=True, env=dict(os.environ, HOME=str(self.folder)), timeout=20)
+        subprocess.run(["sh", "-c", "umask 022; " + command], check=True, env=dict(os.environ, HOME=str(self.folder)), timeout=LIMIT_S)
         self.assertEqual(stat.S_IMODE(os.stat(self.folder / ".local/state/inbox-poller").st_mode), 0o700)
 
     def test_the_launchd_agent_is_well_formed_and_private(self):
@@ -139,46 +139,46 @@ class Installation(ProcessTest):
         self.daemon.env.update(NOTIFY_SOCKET=str(self.folder / "manager.sock"), WATCHDOG_USEC="3000000", ASAN_OPTIONS="detect_leaks=0")
         command = self.daemon.command()
         self.daemon.command = lambda: [*wrapper, *command]
-        self.daemon.start(60)
+        self.daemon.start()
         process = self.daemon.ask("status")["pid"]  # strace stands between it and us
         self.stops.append(lambda: self.daemon.running() and os.kill(process, signal.SIGKILL))
 
         ask = wire.permission_request("ada", "Bash", {"command": "git status"})
         team.say("ada", ask)
-        wait_for("an answer", lambda: team.replies("ada", ask["request_id"]), 60)
+        wait_for("an answer", lambda: team.replies("ada", ask["request_id"]))
         team.say("ada", wire.permission_request("ada", "Bash", {"command": "make"}, "perm-person"))
-        wait_for("the bell", lambda: os.path.exists("%s.out" % bell), 60)
+        wait_for("the bell", lambda: os.path.exists("%s.out" % bell))
         self.daemon.cli("approve", "perm-person", "--by", "test")
-        wait_for("a person's answer", lambda: team.replies("ada", "perm-person"), 60)
+        wait_for("a person's answer", lambda: team.replies("ada", "perm-person"))
 
         def reload(via):
             with open(self.daemon.configs[0], "w", encoding="utf-8") as file:
                 file.write(team_toml(team, more=settings % (via, *fill)))
             count = len(self.daemon.log("daemon.reloaded"))
             os.kill(process, signal.SIGHUP)
-            wait_for("it is reloaded", lambda: len(self.daemon.log("daemon.reloaded")) > count, 60)
+            wait_for("it is reloaded", lambda: len(self.daemon.log("daemon.reloaded")) > count)
 
         for number, via in enumerate(("exec", "file", "tmux", "socket"), 1):
             reload(via)
             team.say("ada", "by %s" % via)
             if via == "socket":
-                wait_for("it is queued", lambda: self.status()["chat"]["queued"], 60)
+                wait_for("it is queued", lambda: self.status()["chat"]["queued"])
                 self.assertIn("by socket", self.daemon.cli("recv").stdout)
-            wait_for("delivered by %s" % via, lambda: self.status()["chat"]["delivered"] >= number, 60)
+            wait_for("delivered by %s" % via, lambda: self.status()["chat"]["delivered"] >= number)
 
         worker = self.start_pane_worker(tmux, team, "bob", on_shutdown="approve", exit_after=60)
         order = self.daemon.ask("shutdown", member="bob", by="test")["shutdowns"][0]
-        wait_for("bob is gone", lambda: self.daemon.ask("shutdowns", id=order["request_id"])["shutdowns"][0]["state"] == "cleaned", 90, 0.1)
+        wait_for("bob is gone", lambda: self.daemon.ask("shutdowns", id=order["request_id"])["shutdowns"][0]["state"] == "cleaned", pause=0.1)
         self.assertFalse(worker.in_pane())
         wire.rewrite(team.lead_inbox, wire.stringify([wire.entry("ada", "x" * (3 << 20))], 2))  # read on the pool
-        wait_for("it is taken in", lambda: self.status()["chat"]["queued"] >= 1, 60)
+        wait_for("it is taken in", lambda: self.status()["chat"]["queued"] >= 1)
         team.lead_inbox.write_bytes(b"this is not JSON")
-        wait_for("a copy in quarantine", lambda: self.daemon.ask("quarantine")["files"], 60)
+        wait_for("a copy in quarantine", lambda: self.daemon.ask("quarantine")["files"])
         heard = b""
         while b"WATCHDOG=1" not in heard:
             heard += manager.recv(4096)
         os.kill(process, signal.SIGTERM)
-        return self.daemon.process.wait(60)
+        return self.daemon.process.wait(LIMIT_S)
 
     def test_every_system_call_of_a_whole_day_is_in_the_unit_s_filter(self):
         if not shutil.which("strace") or not shutil.which("systemd-analyze"):
@@ -200,7 +200,7 @@ class Installation(ProcessTest):
     def test_the_daemon_lives_under_the_unit_s_filter(self):
         calls = ",".join(sorted(allowed_calls())) if shutil.which("systemd-analyze") else self.skipTest("no systemd-analyze")
         wrapper = [sys.executable, "-c", FILTERED, calls]
-        refused = subprocess.run([*wrapper, sys.executable, "-c", "import os; os.chroot('/')"], capture_output=True, timeout=30)
+        refused = subprocess.run([*wrapper, sys.executable, "-c", "import os; os.chroot('/')"], capture_output=True, timeout=LIMIT_S)
         self.assertEqual(refused.returncode, -signal.SIGSYS)  # the filter is in force
         self.assertEqual(self.daemon_at_work(wrapper), 0)
 
@@ -209,7 +209,7 @@ class Installation(ProcessTest):
         user = os.geteuid() or 12345
         space = ["unshare", "--user", "--map-current-user"]
         become = ["setpriv", "--reuid=%d" % user, "--regid=%d" % user, "--clear-groups"] if os.geteuid() == 0 else []
-        if subprocess.run([*become, *space, "true"], capture_output=True, timeout=30).returncode != 0:
+        if subprocess.run([*become, *space, "true"], capture_output=True, timeout=LIMIT_S).returncode != 0:
             print("no user namespaces here: not tried")  # a container without them has no PrivateUsers= either
             return
         team = self.make_team()
@@ -221,12 +221,12 @@ class Installation(ProcessTest):
                 os.chown(path, user, user)
         self.daemon.extra = ["--polls", "2"]
         command = [*become, *space, *self.daemon.command()]
-        done = subprocess.run(command, env=self.daemon.env, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=self.daemon.env, capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(team.replies("ada", ask["request_id"])), 1)
         for path, hint in ((self.folder, "chmod go-w"), (team.folder, "chmod go-w")):  # and nothing more is
             os.chmod(path, 0o777)
-            done = subprocess.run(command, env=self.daemon.env, capture_output=True, text=True, timeout=60)
+            done = subprocess.run(command, env=self.daemon.env, capture_output=True, text=True, timeout=LIMIT_S)
             self.assertIn(hint, done.stderr)
             os.chmod(path, 0o700)
 

@@ -10,7 +10,7 @@ import oracle
 import team as wire
 from attack import CHAT, Attack, refused
 from case import ProcessTest
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 
 # In the roster, but with an inbox that is another's, or a name that nobody sees or writes.
 NEVER = ("", "a/b", "a.b", "a b", "a\\b", ".", "~", "*", "x" * 300, "ad\u202ea", "ada\u200b", "ada\n", "ada\0", "new\u2028line", "\u00a0ada", "team.lead")
@@ -99,7 +99,7 @@ class Names(ProcessTest):
         self.assertEqual(tree(self.folder), before)
 
     def plain(self, *arguments):
-        done = subprocess.run([self.daemon.program, *arguments], env=self.daemon.env, capture_output=True, timeout=30)
+        done = subprocess.run([self.daemon.program, *arguments], env=self.daemon.env, capture_output=True, timeout=LIMIT_S)
         self.assertNotIn(b"\xe2\x80\xae", done.stdout + done.stderr)
         return done.returncode
 

@@ -16,7 +16,7 @@ import oracle
 import team as wire
 from attack import Attack
 from case import ProcessTest
-from daemon import Daemon, team_toml, wait_for
+from daemon import Daemon, LIMIT_S, team_toml, wait_for
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 
@@ -215,7 +215,7 @@ class Threats(ProcessTest):
         trace = self.folder / "trace"
         with open(daemon.log_path, "wb") as log:
             done = subprocess.run(["strace", "-qq", "-f", "-s", "300", "-e", "trace=%file,connect,execve", "-o", str(trace), *daemon.command()], env=daemon.env,
-                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=120)
+                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, daemon.tail())
         attack.compare(self, hostile, hostile.world(daemon.state).read_ledger())
         calls = trace.read_text("utf-8", "replace")
@@ -267,7 +267,7 @@ class Threats(ProcessTest):
         trace = self.folder / "trace"
         tracer = ["strace", "-qq", "-f", "-e", "trace=%file", "-o", str(trace)] if shutil.which("strace") else []
         with open(daemon.log_path, "wb") as log:
-            done = subprocess.run([*tracer, *daemon.command()], env=daemon.env, cwd=planted, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=120)
+            done = subprocess.run([*tracer, *daemon.command()], env=daemon.env, cwd=planted, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, daemon.tail())
         self.assertEqual(team.replies("ada"), [])
         world = oracle.World(team, daemon.state).read_ledger()
@@ -276,7 +276,7 @@ class Threats(ProcessTest):
             self.assertNotIn("repository", line)
             self.assertNotRegex(line, r'open(at)?\((AT_FDCWD, )?"[^/"]', "a path from the working folder")
         # Without a word about where it is, nothing is configured: every team is watched, and nothing is allowed.
-        bare = subprocess.run([daemon.program, "check-config"], env=daemon.env, cwd=planted, capture_output=True, text=True, timeout=30)
+        bare = subprocess.run([daemon.program, "check-config"], env=daemon.env, cwd=planted, capture_output=True, text=True, timeout=LIMIT_S)
         self.assertNotIn("default-allow", bare.stdout + bare.stderr)
         self.assertNotIn("repository", bare.stdout + bare.stderr)
 
@@ -319,7 +319,7 @@ class Threats(ProcessTest):
                     folder.mkdir()
                     head = '[team]\nname = "demo"\nroot = "%s"\n' % team.root + ('i_understand = ["%s"]\n' % name if acknowledged else "")
                     daemon = Daemon(os.environ["INBOX_POLLER"], folder, head + setting + "\n", polls=1)
-                    code = daemon.spawn().process.wait(60)
+                    code = daemon.spawn().process.wait(LIMIT_S)
                     self.assertEqual(code, 0 if acknowledged else 2, daemon.tail())
                     if acknowledged:
                         warned = [line["reason"] for line in daemon.log("daemon.warning")]

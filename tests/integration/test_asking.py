@@ -41,7 +41,7 @@ class AskingTest(ProcessTest):
         def heard():
             lines.extend(self.daemon.cli_lines("recv", "--format", "json"))
             return [m for m in lines if m["type"] == kind and request_id in m["text"]]
-        found = wait_for("the lead gets %s of %s" % (kind, request_id), heard, 15)
+        found = wait_for("the lead gets %s of %s" % (kind, request_id), heard)
         self.assertEqual(len(found), 1, found)
         return found[0]
 
@@ -53,7 +53,7 @@ class AskingTest(ProcessTest):
             lines = [json.loads(line) for line in self.told_path.read_text("utf-8").splitlines()]
             found = [t for t in lines if t["request_id"] == request_id]
             return found if [t["event"] for t in found] == list(events) else []
-        return wait_for("a person is told %s of %s" % (events, request_id), heard, 15)
+        return wait_for("a person is told %s of %s" % (events, request_id), heard)
 
     def bell(self):
         """A program that writes down what it is told."""
@@ -125,7 +125,7 @@ class TheLead(AskingTest):
         self.lead("lead", timeout="10s")
         ask = self.ada.ask("permission", tool="Bash", input={"command": "make"})
         self.lead_hears("permission_ask", ask)
-        self.assertEqual(self.answer(self.ada, ask, 40)["event"], "refused")
+        self.assertEqual(self.answer(self.ada, ask)["event"], "refused")
         self.assertIn("nobody answered in time", self.lead_hears("ask_closed", ask)["text"])
         late = self.daemon.ask("approve", id=ask, by=LEAD)
         self.assertEqual((late["ok"], late["code"]), (False, "request.already_decided"))
@@ -200,10 +200,10 @@ class Stopping(AskingTest):
         message = self.lead_hears("stop_ask", ask)
         self.assertIn("| my tasks are done\n", message["text"])
         self.daemon.cli(*self.copied(message, "approve"))
-        asked = wait_for("it is asked to shut down", lambda: self.ada.events("shutdown"), 15)
+        asked = wait_for("it is asked to shut down", lambda: self.ada.events("shutdown"))
         self.assertIn(ask, asked[0]["text"])
-        wait_for("it has left", lambda: not self.ada.runs(), 15)
-        wait_for("it is out of the roster", lambda: self.team.member("ada") is None, 30)
+        wait_for("it has left", lambda: not self.ada.runs())
+        wait_for("it is out of the roster", lambda: self.team.member("ada") is None)
         self.assertEqual(len(self.ada.events("shutdown")), 1)
         self.assertEqual([s["state"] for s in self.daemon.ask("shutdowns")["shutdowns"]], ["cleaned"])
         self.assertIsNotNone(self.team.member("bob"))
@@ -215,7 +215,7 @@ class Stopping(AskingTest):
         self.assertTrue(self.daemon.ask("approve", id=ask, by="ann")["ok"])
         self.daemon.kill()
         self.daemon.start()
-        wait_for("it is out of the roster", lambda: self.team.member("ada") is None, 30)
+        wait_for("it is out of the roster", lambda: self.team.member("ada") is None)
         self.assertEqual(len(self.daemon.ask("shutdowns")["shutdowns"]), 1)
 
     def test_a_declined_wish_is_told_and_the_worker_goes_on(self):
@@ -223,7 +223,7 @@ class Stopping(AskingTest):
         ask = self.ada.ask("stop")
         self.pending_id(ask)
         self.assertTrue(self.daemon.ask("deny", id=ask, by="ann", reason="finish task 3 first")["ok"])
-        chat = wait_for("it reads why", lambda: self.ada.events("chat"), 15)
+        chat = wait_for("it reads why", lambda: self.ada.events("chat"))
         self.assertEqual([c["text"] for c in chat], ["Your request to stop was declined: finish task 3 first"])
         self.assertEqual(self.ada.events("shutdown"), [])
         self.assertTrue(self.ada.runs())
@@ -232,7 +232,7 @@ class Stopping(AskingTest):
     def test_a_wish_that_nobody_answers_is_declined(self):
         self.lead("person", timeout="2s")
         self.ada.ask("stop")
-        chat = wait_for("it reads why", lambda: self.ada.events("chat"), 20)
+        chat = wait_for("it reads why", lambda: self.ada.events("chat"))
         self.assertIn("Your request to stop was declined: Denied because nobody answered within 2 seconds.", chat[0]["text"])
         self.assertTrue(self.ada.runs())
 

@@ -157,7 +157,7 @@ class DecidedByTheDeadline(ProcessTest):
         ask = worker.ask("permission", tool="Bash", input={"command": "npm publish"})
         self.pending_id(ask)
         self.daemon.kill()
-        time.sleep(2.2)
+        time.sleep(2.2)  # clock: the deadline passes while no daemon runs; more time does no harm
         self.daemon.start()
         self.assertEqual(self.answer(worker, ask)["event"], "refused")
 

@@ -13,7 +13,7 @@ import time
 import unittest
 
 from case import ProcessTest
-from daemon import alone, wait_for
+from daemon import LIMIT_S, alone, wait_for
 from maildir_peer import Store
 
 PEER = pathlib.Path(__file__).parent.parent / "support" / "maildir_peer.py"
@@ -40,13 +40,13 @@ class Box(ProcessTest):
         return [os.environ["INBOX_POLLER"], "box", *arguments, "--root", str(self.root), "--actor", actor, "--json"]
 
     def box(self, actor, *arguments, expect=0, **options):
-        done = subprocess.run(self.command(actor, *arguments), env=alone(self.folder), capture_output=True, text=True, timeout=60, **options)
+        done = subprocess.run(self.command(actor, *arguments), env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S, **options)
         self.assertEqual(done.returncode, expect, done)
         return json.loads(done.stdout)
 
     def tasks(self, *arguments, expect=0):
         done = subprocess.run([os.environ["INBOX_POLLER"], "tasks", *arguments, "--root", str(self.root), "--json"],
-                              env=alone(self.folder), capture_output=True, text=True, timeout=60)
+                              env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, expect, done)
         return json.loads(done.stdout)
 
@@ -93,7 +93,7 @@ class Box(ProcessTest):
             store.send("bob", "note", i)
             self.assertEqual(json.loads(waits.stdout.readline())["message"]["payload"], i)
             took.append(time.monotonic() - before)  # from before it was written until it was printed
-            waits.wait(10)
+            waits.wait(LIMIT_S)
             waits = self.start(self.command("bob", "recv", "--timeout", "60s"))
             wait_for("it waits", lambda: watches_folders(waits.pid))
             time.sleep(0.1)
@@ -117,14 +117,14 @@ class Box(ProcessTest):
         self.box("ada", "send", "ada", "precious")
         read_end, write_end = os.pipe()
         os.close(read_end)
-        done = subprocess.run(self.command("ada", "recv"), env=alone(self.folder), stdout=write_end, stderr=subprocess.PIPE, timeout=60)
+        done = subprocess.run(self.command("ada", "recv"), env=alone(self.folder), stdout=write_end, stderr=subprocess.PIPE, timeout=LIMIT_S)
         os.close(write_end)
         self.assertEqual(done.returncode, 1)
         with open("/dev/full", "w") as full:
             self.assertEqual(subprocess.run(self.command("ada", "recv"), env=alone(self.folder), stdout=full,
-                                            stderr=subprocess.DEVNULL, timeout=60).returncode, 1)
+                                            stderr=subprocess.DEVNULL, timeout=LIMIT_S).returncode, 1)
             text = subprocess.run([a for a in self.command("ada", "recv") if a != "--json"], env=alone(self.folder),
-                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60)
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=LIMIT_S)
         self.assertEqual(text.returncode, 0)
         self.assertRegex(text.stdout, r"attempts +3 \(you may have it already\)")
         self.assertIn("precious", text.stdout)
@@ -169,7 +169,7 @@ class Box(ProcessTest):
         def read():
             while True:
                 finished = done.is_set()
-                result = subprocess.run(self.command("bob", "try-recv"), env=alone(self.folder), capture_output=True, text=True, timeout=60)
+                result = subprocess.run(self.command("bob", "try-recv"), env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
                 if result.returncode == 4 and finished:
                     return
                 if result.returncode == 0:
@@ -194,14 +194,14 @@ class Box(ProcessTest):
                 (("claim", "--lease", "100000000d"), 2, "--lease"), (("post", "x", "--priority", "nan"), 2, "--priority"),
                 (("post", "x", "--priority", "inf"), 2, "--priority"), (("send", "bob"), 2, "PAYLOAD")):
             done = subprocess.run([os.environ["INBOX_POLLER"], "box", *arguments, "--root", str(self.root), "--actor", "ada"],
-                                  env=alone(self.folder), capture_output=True, text=True, timeout=60)
+                                  env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
             self.assertEqual(done.returncode, code, done)
             self.assertIn(words, done.stderr)
         done = subprocess.run([os.environ["INBOX_POLLER"], "box", "inbox", "--actor", "ada"], env=alone(self.folder),
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual((done.returncode, "COLLAB_ROOT" in done.stderr), (2, True))
         environment = {**alone(self.folder), "COLLAB_ROOT": str(self.root), "COLLAB_ACTOR": "ada"}
-        done = subprocess.run([os.environ["INBOX_POLLER"], "box", "inbox"], env=environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([os.environ["INBOX_POLLER"], "box", "inbox"], env=environment, capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, done)
 
     # --- tasks
@@ -209,7 +209,7 @@ class Box(ProcessTest):
     def test_the_example_of_two_assistants_runs_as_it_is_shipped(self):
         script = pathlib.Path(__file__).parents[2] / "deploy" / "examples" / "two-assistants.sh"
         path = str(pathlib.Path(os.environ["INBOX_POLLER"]).parent) + ":" + os.environ["PATH"]
-        done = subprocess.run([str(script), str(self.root)], env={**alone(self.folder), "PATH": path}, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([str(script), str(self.root)], env={**alone(self.folder), "PATH": path}, capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual([t["place"] for t in self.tasks()["tasks"]], ["done", "done"])
         self.assertIn("two remarks in the diff", done.stdout)
@@ -282,7 +282,7 @@ class Box(ProcessTest):
             thread.start()
         try:
             # The peers would have done all of it before a program under sanitizers has begun.
-            wait_for("one is done by us", lambda: done_by_us, 30)
+            wait_for("one is done by us", lambda: done_by_us)
             peers += [subprocess.Popen([sys.executable, "-B", str(PEER), str(self.root), "peer%d" % n, "claimer", "0.005"],
                                        stdout=subprocess.DEVNULL) for n in range(4)]
             peers.append(subprocess.Popen([sys.executable, "-B", str(PEER), str(self.root), "peersweeper", "sweeper"]))

@@ -17,7 +17,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import alone, wait_for, write_private
+from daemon import LIMIT_S, alone, wait_for, write_private
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUPPORT = ROOT / "tests" / "support"
@@ -71,7 +71,7 @@ class World(ProcessTest):
 
     def sh(self, line, codes=(0,)):
         done = subprocess.run(["bash", "-c", line], env=self.env, cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=120)
+                              timeout=LIMIT_S)
         self.assertIn(done.returncode, codes, "%s\n%s%s" % (line, done.stdout, done.stderr))
         return done.stdout + done.stderr
 
@@ -80,10 +80,10 @@ class World(ProcessTest):
         with open(self.folder / "behind", "ab") as out:
             process = subprocess.Popen(["bash", "-c", line], env=self.env, cwd=self.folder, stdin=subprocess.PIPE, stdout=out, stderr=out,
                                        start_new_session=True)
-        self.stops.append(lambda: (process.poll() is None and os.killpg(process.pid, signal.SIGTERM), process.wait(60),
+        self.stops.append(lambda: (process.poll() is None and os.killpg(process.pid, signal.SIGTERM), process.wait(LIMIT_S),
                                    process.stdin.close()))
         if line == "inbox-poller run":
-            wait_for("it serves", lambda: "my-team" in self.sh("inbox-poller status", (0, 3)), 60)
+            wait_for("it serves", lambda: "my-team" in self.sh("inbox-poller status", (0, 3)))
         return process
 
     def lines(self, lines, codes=()):
@@ -119,14 +119,14 @@ class Ways(World):
         self.way("headless", {"inbox-poller pending --list": (0, 4)})
         self.asks()
         self.team.say("ada", "The build is green.")
-        wait_for("the lead reads it", lambda: "The build is green." in self.got.read_text("utf-8"), 60)
+        wait_for("the lead reads it", lambda: "The build is green." in self.got.read_text("utf-8"))
 
     def test_own(self):
         self.way("own")
         inbox = self.team.inbox("ada")
-        wait_for("ada is told", lambda: inbox.exists() and "how far you are" in inbox.read_text("utf-8"), 30)
+        wait_for("ada is told", lambda: inbox.exists() and "how far you are" in inbox.read_text("utf-8"))
         self.team.say("ada", "The build is green.")
-        wait_for("the lead reads it", lambda: "The build is green." in self.got.read_text("utf-8"), 60)
+        wait_for("the lead reads it", lambda: "The build is green." in self.got.read_text("utf-8"))
 
     def test_look(self):
         self.team.say("ada", wire.permission_request("ada", "Bash", {"command": "make"}))
@@ -194,7 +194,7 @@ class Blocks(World):
                     continue
                 ran += 1
         self.assertGreater(ran, 5)
-        wait_for("builder is gone", lambda: "builder" not in self.sh("inbox-poller status --team my-team"), 60)
+        wait_for("builder is gone", lambda: "builder" not in self.sh("inbox-poller status --team my-team"))
 
     def readme(self, lines):
         for line in map(plain, lines):
@@ -228,7 +228,7 @@ class Mentions(unittest.TestCase):
 
         def offered(*words):
             if words not in known:
-                done = subprocess.run([program, "__complete", *words], capture_output=True, text=True, timeout=60,
+                done = subprocess.run([program, "__complete", *words], capture_output=True, text=True, timeout=LIMIT_S,
                                       env=dict(os.environ, XDG_RUNTIME_DIR="/nonexistent", XDG_STATE_HOME="/nonexistent"))
                 known[words] = {line.split("\t")[0] for line in done.stdout.splitlines()}
             return known[words]

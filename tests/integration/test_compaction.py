@@ -9,7 +9,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import team_toml, wait_for
+from daemon import LIMIT_S, team_toml, wait_for
 
 READ = 1500
 STAY = 10  # the newest read ones
@@ -47,8 +47,8 @@ class Compaction(ProcessTest):
     def history(self):
         return self.daemon.ask("history", limit=10000, full=True)["messages"]
 
-    def compacted(self, seconds=60):
-        return wait_for("entries leave the inbox", lambda: self.daemon.log("inbox.compacted"), seconds)
+    def compacted(self):
+        return wait_for("entries leave the inbox", lambda: self.daemon.log("inbox.compacted"))
 
     def nobody_else_is_seen(self):
         self.assertEqual(self.daemon.log("inbox.foreign_consumer"), [])
@@ -59,7 +59,7 @@ class Compaction(ProcessTest):
             with self.subTest(size=size):
                 _, left = self.fill(size)
                 self.start_daemon(self.team, toml_more=SOON)
-                wait_for("all that is old has left", lambda: self.inbox() == left, 120)
+                wait_for("all that is old has left", lambda: self.inbox() == left)
                 told = self.compacted()
                 self.assertEqual(sum(e["count"] for e in told), READ - STAY)
                 self.assertGreater(sum(e["bytes"] for e in told), (READ - STAY) * size)
@@ -97,13 +97,13 @@ class Compaction(ProcessTest):
         for peer in peers:
             peer.start()
         try:
-            self.compacted(120)
+            self.compacted()
         finally:
             ended.set()
             for peer in peers:
                 peer.join()
         everything = said[wire.ERA1] + said[wire.ERA2]
-        wait_for("all is taken in", lambda: len([m for m in self.history() if " says " in m["text"]]) >= len(everything), 30)
+        wait_for("all is taken in", lambda: len([m for m in self.history() if " says " in m["text"]]) >= len(everything))
         found = [m["text"] for m in self.history() if " says " in m["text"]]
         self.assertEqual(sorted(found), sorted(everything))
         self.assertLess(len(self.inbox()), READ * 100)
@@ -116,7 +116,7 @@ class Compaction(ProcessTest):
                 before, left = self.fill()
                 more = SOON + "enabled = %s\n" % enabled
                 self.make_daemon(team_toml(self.team, more=more, team_more='role = "%s"' % role), polls=80).spawn()
-                self.assertEqual(self.daemon.process.wait(120), 0, self.daemon.tail())
+                self.assertEqual(self.daemon.process.wait(LIMIT_S), 0, self.daemon.tail())
                 self.assertEqual(self.inbox(), left if compacts else before)
                 shutil.rmtree(self.daemon.state)
 
@@ -134,10 +134,11 @@ class Compaction(ProcessTest):
                 self.assertEqual(self.inbox(), left if is_new else before)
                 with open(self.daemon.log_path, "wb"):
                     self.daemon.extra = []
-                time.sleep(1.2)  # all of it is old enough then; if only some were, the rest would be too little for another rewrite
+                # All of it is old enough then; if only some were, the rest would be too little for another rewrite.
+                time.sleep(1.2)  # clock: the entries have to grow older than compact_after; more time does no harm
                 self.daemon.start()
-                wait_for("the inbox is small", lambda: self.inbox() == left, 60)
-                wait_for("nothing is left behind", self.is_tidy, 60)
+                wait_for("the inbox is small", lambda: self.inbox() == left)
+                wait_for("nothing is left behind", self.is_tidy)
                 self.assertEqual(len([m for m in self.history() if m["text"].startswith("message ")]), READ)
                 self.nobody_else_is_seen()
                 self.assertEqual(self.daemon.stop(), 0)
@@ -152,7 +153,7 @@ class Compaction(ProcessTest):
     def strace(self, *options):
         with open(self.folder / "strace.log", "wb") as log:
             return subprocess.run(["strace", "-qq", "-f", "-y", "-o", str(self.folder / "trace"), *options, *self.daemon.command()],
-                                  env=self.daemon.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=120).returncode
+                                  env=self.daemon.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=LIMIT_S).returncode
 
     def killed_at(self, call, number):
         """kill -9 right before that call has its effect. The exit code as a shell tells it."""

@@ -11,7 +11,7 @@ import unittest
 from urllib.parse import parse_qs, urlsplit
 
 from case import ProcessTest
-from daemon import alone
+from daemon import LIMIT_S, alone
 
 try:
     import yaml
@@ -37,7 +37,7 @@ class Compose(ProcessTest):
         shutil.copytree(ROOT / "deploy" / "examples" / name, self.here)
         made = []
         for _ in range(2):
-            subprocess.run(["./prepare"], cwd=self.here, env=self.env, check=True, capture_output=True, timeout=60)
+            subprocess.run(["./prepare"], cwd=self.here, env=self.env, check=True, capture_output=True, timeout=LIMIT_S)
             made.append({path: path.read_bytes() for path in self.here.rglob("*") if path.is_file()})
         self.assertEqual(*made)
         text = (self.here / "compose.yaml").read_text("utf-8")
@@ -106,7 +106,7 @@ class Compose(ProcessTest):
             checked = self.here / (name + ".toml")
             checked.write_text(text)
             done = subprocess.run([os.environ["INBOX_POLLER"], "check-config", "--json", "--config", str(checked)], env=self.env,
-                                  capture_output=True, text=True, timeout=60)
+                                  capture_output=True, text=True, timeout=LIMIT_S)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             told = json.loads(done.stdout)
             self.assertEqual((told["problems"], told["warnings"]), ([], []))
@@ -131,7 +131,7 @@ class Compose(ProcessTest):
             asked = parse_qs(urlsplit(root).query)
             self.asked(services, services[name], root, asked["user"][0], asked["secret"][0], asked["ca"][0])
             # The command line is one that the program takes: it goes on until it needs what only the container has.
-            done = subprocess.run([os.environ["INBOX_POLLER"], *command], env=self.env, capture_output=True, text=True, timeout=60)
+            done = subprocess.run([os.environ["INBOX_POLLER"], *command], env=self.env, capture_output=True, text=True, timeout=LIMIT_S)
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
             self.assertIn(asked["ca"][0], done.stderr)
 

@@ -16,7 +16,7 @@ import unittest
 import oracle_block
 import team as wire
 from case import ProcessTest
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 from stream_lead import LeadRun
 from tmux import PaneProgram
 
@@ -92,14 +92,14 @@ class Escapes(ProcessTest):
         """What `recv` prints, each time that there is something: bytes, for nobody may mend line ends here."""
         while True:
             done = subprocess.run([self.daemon.program, "recv", *options, "--socket", self.daemon.socket], env=self.daemon.env,
-                                  capture_output=True, timeout=60)
+                                  capture_output=True, timeout=LIMIT_S)
             if done.returncode == 4:
                 return
             self.assertEqual(done.returncode, 0, done.stderr)
             yield done.stdout
 
     def all_delivered(self):
-        wait_for("all are delivered", lambda: self.status()["chat"]["delivered"] == len(ACCEPTED), 60)
+        wait_for("all are delivered", lambda: self.status()["chat"]["delivered"] == len(ACCEPTED))
 
     def test_the_corpus_is_what_it_claims_to_be(self):
         self.assertGreaterEqual(len(CASES), 120)
@@ -169,7 +169,7 @@ class Escapes(ProcessTest):
                  and not re.search("[\ud800-\udfff]", text_of(n))][:60]
         for n, text in enumerate(texts):
             self.team.say("ada", wire.permission_request("ada", "Bash", {"command": text}, "perm-%03d" % n))  # told in the order of ids
-        wait_for("the program was told", lambda: got.exists() and got.read_bytes().count(b"\n") >= len(texts), 60)
+        wait_for("the program was told", lambda: got.exists() and got.read_bytes().count(b"\n") >= len(texts))
         content = got.read_bytes().decode()
         oracle_block.harmless(content)
         asks = [json.loads(line) for line in oracle_block.lines_of(content) if line]
@@ -212,7 +212,7 @@ class Escapes(ProcessTest):
         shown = []
         while True:
             done = subprocess.run([self.daemon.program, "hook", "--patience", "20s", "--verbose", "--socket", self.daemon.socket],
-                                  env=self.daemon.env, input=json.dumps(event).encode(), capture_output=True, timeout=60)
+                                  env=self.daemon.env, input=json.dumps(event).encode(), capture_output=True, timeout=LIMIT_S)
             if not done.stdout:
                 break
             # The turn ends, so the model has it. One that another hook kept going is let go, and takes nothing along.

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import time
 import unittest
 
 import team as wire
@@ -23,7 +22,7 @@ class Files(ProcessTest):
     def the_good_team_is_served(self):
         ask = wire.permission_request("ada", "Bash", {"command": "git status"})
         self.good.say("ada", ask)
-        wait_for("the other team is answered", lambda: self.good.replies("ada", ask["request_id"]), 3)
+        wait_for("the other team is answered", lambda: self.good.replies("ada", ask["request_id"]))
 
     def served(self):
         ask = wire.permission_request("ada", "Bash", {"command": "git status"})
@@ -68,7 +67,7 @@ class Files(ProcessTest):
                 self.odd.lead_inbox.write_bytes(damage)
                 wait_for("a copy in quarantine", lambda: len(self.daemon.ask("quarantine")["files"]) > before)
                 self.the_good_team_is_served()
-                time.sleep(0.3)
+                self.daemon.polled()
                 self.assertEqual(len(self.daemon.ask("quarantine")["files"]), before + 1)
                 self.assertEqual(self.odd.lead_inbox.read_bytes(), damage)
         wire.rewrite(self.odd.lead_inbox, "[]")
@@ -78,7 +77,7 @@ class Files(ProcessTest):
         ask = wire.permission_request("ada", "Bash", {"command": "git status"})
         text = wire.stringify([wire.entry("ada", wire.stringify(ask)), wire.entry("bob", "x" * 200)], 2)
         self.odd.lead_inbox.write_text(text[:-120])
-        time.sleep(0.5)
+        self.daemon.polled()
         self.odd.lead_inbox.write_text(text)
         wait_for("the ask is answered", lambda: self.odd.replies("ada", ask["request_id"]))
         self.assertEqual(len(self.odd.replies("ada", ask["request_id"])), 1)
@@ -119,7 +118,7 @@ class Files(ProcessTest):
         self.assertTrue(os.path.isdir(lock), "a living lock was taken")
         self.the_good_team_is_served()
         wait_for("the stale lock is taken over and the ask marked",
-                 lambda: (wire.read_inbox(self.odd.lead_inbox) or [{}])[0].get("read"), 25, 0.2)
+                 lambda: (wire.read_inbox(self.odd.lead_inbox) or [{}])[0].get("read"), pause=0.2)
         self.assertFalse(os.path.exists(lock))
 
     def test_a_team_that_vanishes_and_comes_back(self):

@@ -3,11 +3,10 @@
 import os
 import signal
 import subprocess
-import time
 import unittest
 
 from case import ProcessTest
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 from follower import Follower
 
 
@@ -22,14 +21,14 @@ class Follow(ProcessTest):
             self.team.say("ada", text)
 
     def chat(self, **counts):
-        wait_for("chat is %s" % counts, lambda: all(self.status()["chat"][name] == n for name, n in counts.items()), 20)
+        wait_for("chat is %s" % counts, lambda: all(self.status()["chat"][name] == n for name, n in counts.items()))
 
     def rung(self):
         return next(rung for rung in self.status()["delivery"]["via"] if rung["rung"] == "socket")
 
     def follow(self, *options):
         follower = Follower(self, *options)
-        wait_for("the follower is there", lambda: self.rung()["available"], 20)
+        wait_for("the follower is there", lambda: self.rung()["available"])
         return follower
 
     def test_each_message_comes_once_and_is_acknowledged_after_it_was_written(self):
@@ -82,7 +81,7 @@ class Follow(ProcessTest):
         follower = self.follow("--acks")
         self.say("1", "2", "3", "4")
         keys = [m["message_key"] for m in follower.wait_texts(["1", "2", "3", "4"])]
-        time.sleep(0.3)
+        self.daemon.polled()
         self.chat(offered=4, delivered=0)
         follower.acknowledge(keys[2])
         self.chat(offered=1, delivered=3)  # no further message was needed for that
@@ -91,7 +90,7 @@ class Follow(ProcessTest):
         self.assertNotIn("\x1b", follower.said())
         follower.acknowledge(keys[3])
         follower.process.stdin.close()
-        self.assertEqual(follower.process.wait(20), 0)
+        self.assertEqual(follower.process.wait(LIMIT_S), 0)
         self.chat(offered=0, delivered=4)
 
     def test_the_end_of_the_input_gives_back_what_was_not_acknowledged(self):
@@ -100,7 +99,7 @@ class Follow(ProcessTest):
         keys = [m["message_key"] for m in follower.wait_texts(["1", "2"])]
         follower.process.stdin.write(keys[0].encode())  # the last line needs no newline
         follower.process.stdin.close()
-        self.assertEqual(follower.process.wait(20), 0)
+        self.assertEqual(follower.process.wait(LIMIT_S), 0)
         self.chat(delivered=1, queued=1)
 
     def test_a_killed_follower_gets_again_what_it_did_not_acknowledge_and_only_that(self):
@@ -154,7 +153,7 @@ class Follow(ProcessTest):
                 self.say(said[-1])
             self.daemon.kill()
             self.daemon.start()
-        wait_for("everything came", lambda: set(follower.texts()) == set(said), 30)
+        wait_for("everything came", lambda: set(follower.texts()) == set(said))
         first = {}
         for message in follower.messages():
             if message["text"] in first:
@@ -176,9 +175,9 @@ class Follow(ProcessTest):
         for stopped, said in ((first, range(10)), (second, range(10, 20))):  # which at most takes the one that it waits for
             stopped.process.send_signal(signal.SIGSTOP)
             self.say(*[str(n) for n in said])
-            wait_for("all but one at most came to the other", lambda: len(both()) >= said[-1], 20)
+            wait_for("all but one at most came to the other", lambda: len(both()) >= said[-1])
             stopped.process.send_signal(signal.SIGCONT)
-        wait_for("all came to one of them", lambda: len(both()) == 20, 20)
+        wait_for("all came to one of them", lambda: len(both()) == 20)
         self.assertEqual({m["text"] for m in both()}, {str(n) for n in range(20)})
         self.assertTrue(first.messages() and second.messages())
         count = len(first.messages())
@@ -189,14 +188,14 @@ class Follow(ProcessTest):
         self.chat(offered=len(left), delivered=20 - len(left))
         self.assertGreater(count, 0)
         other.end(signal.SIGKILL)
-        wait_for("the other one's came again", lambda: {m["text"] for m in last.messages() if m["attempts"] == 2} == left, 20)
+        wait_for("the other one's came again", lambda: {m["text"] for m in last.messages() if m["attempts"] == 2} == left)
 
     def test_ctrl_c_leaves_at_once_with_0_also_when_nobody_reads_and_nothing_is_lost(self):
         follower = self.follow()
         big = "x" * 40_000
         self.say(*[big + str(n) for n in range(10)])
         wait_for("its pipe is full", lambda: self.status()["chat"]["offered"] > 0)
-        time.sleep(0.3)
+        self.daemon.polled()
         self.assertEqual(follower.end(signal.SIGINT), 0)
         wait_for("the others are back in the queue", lambda: self.status()["chat"]["offered"] == 0)
         chat = self.status()["chat"]
@@ -206,7 +205,7 @@ class Follow(ProcessTest):
     def test_a_reader_that_went_away_ends_it_before_it_takes_another_message(self):
         follower = self.follow()
         follower.process.stdout.close()
-        self.assertEqual(follower.process.wait(20), 1)
+        self.assertEqual(follower.process.wait(LIMIT_S), 1)
         self.say("precious")
         self.chat(queued=1)
         self.assertIn("nobody reads the output", follower.said())

@@ -54,9 +54,9 @@ class HardEnd(ProcessTest):
     def shutdown(self, request_id):
         return self.daemon.ask("shutdowns", id=request_id)["shutdowns"][0]
 
-    def cleaned(self, request_id, seconds=20):
+    def cleaned(self, request_id):
         try:
-            return wait_for("it is cleaned", lambda: self.shutdown(request_id)["state"] == "cleaned", seconds, 0.1)
+            return wait_for("it is cleaned", lambda: self.shutdown(request_id)["state"] == "cleaned", pause=0.1)
         except AssertionError:
             raise AssertionError(self.shutdown(request_id)) from None
 
@@ -77,7 +77,7 @@ class Tools(HardEnd):
                 other = self.start_pane_worker(self.tmux, team, names[1], wire.ERA1, on_shutdown="ignore")
                 self.lead(team)
                 tools = [self.give_tool(worker), self.give_tool(other)]
-                time.sleep(0.5)
+                self.daemon.polled()
                 self.cleaned(self.order(names[0], force_after_ms=1000))
                 self.assertFalse(worker.runs() or alive(tools[0]))
                 self.assertTrue(other.runs() and other.in_pane() and alive(tools[1]), "another worker's tool was ended")
@@ -89,11 +89,11 @@ class Tools(HardEnd):
         self.lead(team, grace="2s")
         tool = self.give_tool(worker)
         request_id = self.order("ada", force_after_ms=1000)
-        wait_for("the worker is gone", lambda: not worker.runs(), 15)
+        wait_for("the worker is gone", lambda: not worker.runs())
         for _ in range(3):
             self.daemon.kill()
             self.daemon.start()
-            time.sleep(1.2)
+            self.daemon.polled(24)
         self.cleaned(request_id)
         self.assertFalse(alive(tool))
 
@@ -103,7 +103,7 @@ class Tools(HardEnd):
         self.lead(team)
         tool = self.give_tool(worker)
         request_id = self.order("ada", force_after_ms=60000)
-        time.sleep(0.5)
+        self.daemon.polled()
         kill(worker.pid)
         self.cleaned(request_id)
         self.assertFalse(alive(tool))
@@ -120,7 +120,7 @@ class Shells(HardEnd):
 
     def ends_without_a_signal(self, request_id):
         """The worker does; what else there was in the pane is not asked."""
-        self.cleaned(request_id, 25)
+        self.cleaned(request_id)
         ends = [e["event"] for e in self.daemon.log(request_id=request_id)
                 if e["event"] == "shutdown.signalled" or e.get("new") == "process_gone"]
         self.assertEqual(ends[0], "shutdown.state", ends)
@@ -166,8 +166,8 @@ class Rosters(HardEnd):
     def truncate(self):
         os.truncate(self.team.config, 0)
 
-    def mended(self, wanted, seconds=15):
-        wait_for("the roster is mended", lambda: self.team.config.read_bytes() == wanted, seconds)
+    def mended(self, wanted):
+        wait_for("the roster is mended", lambda: self.team.config.read_bytes() == wanted)
         self.assertFalse(os.path.exists(str(self.team.config) + ".lock"))
         self.assertEqual([n for n in os.listdir(self.team.folder) if n.endswith(".tmp")], [])
         wait_for("that is seen", lambda: self.status()["roster"]["state"] == "ok")
@@ -195,7 +195,7 @@ class Rosters(HardEnd):
         state = wait_for("status says why it waits", lambda: (lambda r: r if r["state"] == "empty" else None)(
             self.status()["roster"]))
         self.assertIn("0 bytes", state["detail"])
-        self.assertEqual(self.answer(self.bob, request_id, 15)["event"], "ran")
+        self.assertEqual(self.answer(self.bob, request_id)["event"], "ran")
         self.mended(self.before)
 
     def test_while_somebody_holds_the_lock_it_is_served_and_not_mended(self):
@@ -205,10 +205,10 @@ class Rosters(HardEnd):
         with wire.Lock(self.team.config):
             self.daemon.start()
             request_id = self.bob.ask("permission", tool="Bash", input={"command": "git status"}, patient=True)
-            self.assertEqual(self.answer(self.bob, request_id, 15)["event"], "ran")
+            self.assertEqual(self.answer(self.bob, request_id)["event"], "ran")
             for _ in range(30):
                 os.utime(str(self.team.config) + ".lock")
-                time.sleep(0.1)
+                self.daemon.polled(2)
             self.assertEqual(self.team.config.read_bytes(), b"")
         self.mended(self.before)
 
@@ -218,13 +218,13 @@ class Rosters(HardEnd):
                 self.start()
                 with open(self.team.config, "wb") as file:
                     file.write(damage)
-                time.sleep(6)
+                self.daemon.polled(120)
                 self.assertEqual(self.team.config.read_bytes(), damage)
                 self.daemon.stop()
         # Not the file that was seen: another one came in its place, and nobody knows what stood in it.
         self.start()
         wire.replace(self.team.config, "")
-        time.sleep(6)
+        self.daemon.polled(120)
         self.assertEqual(self.team.config.read_bytes(), b"")
         self.assertEqual(self.daemon.log("roster.mended"), [])
 
@@ -237,7 +237,7 @@ class Rosters(HardEnd):
         self.assertEqual(self.team.config.read_bytes(), b"")
         with open(self.team.config, "wb") as file:
             file.write(self.before)
-        time.sleep(1)
+        self.daemon.polled(20)
         self.assertEqual(self.daemon.log("roster.mended"), [])
 
     def test_beside_another_lead_nothing_is_mended(self):
@@ -245,7 +245,7 @@ class Rosters(HardEnd):
         self.lead(self.team, team_more='role = "front"\n')
         wait_for("the roster is known", lambda: self.status()["roster"]["state"] == "ok")
         self.truncate()
-        time.sleep(6)
+        self.daemon.polled(120)
         self.assertEqual(self.team.config.read_bytes(), b"")
         self.assertEqual(self.status()["roster"]["state"], "empty")
 
@@ -253,11 +253,11 @@ class Rosters(HardEnd):
         self.start()
         for pause in (2.9, 3.0, 3.05, 3.1, 3.2):
             self.truncate()
-            time.sleep(pause)
+            time.sleep(pause)  # clock: a kill about the moment of the write; each moment has to end well
             self.daemon.kill()
             self.assertIn(self.team.config.read_bytes(), (b"", self.before))
             self.daemon.start()
-            self.mended(self.before, 30)
+            self.mended(self.before)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,10 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 import unittest
 
 import team as wire
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 from hooks import AT_IT, RULES, Client, HookTest, event, prompt, start, stop
 
 
@@ -61,7 +60,7 @@ class Failing(HookTest):
         thread.start()
         for answer in answers:
             self.assertEqual(self.run_hook(self.asks()[0]).stdout, b"", answer)
-        thread.join(10)
+        thread.join(LIMIT_S)
 
     def test_an_input_that_does_not_end_is_not_waited_for(self):
         self.start_team(RULES)
@@ -74,7 +73,7 @@ class Failing(HookTest):
             process.stdin.flush()
             processes.append(process)
         for process in processes:
-            self.assertEqual(process.wait(60), 0)
+            self.assertEqual(process.wait(LIMIT_S), 0)
             self.assertEqual((process.stdout.read(), process.stderr.read()), (b"", b"inbox-poller: the input did not end in time\n"))
             for stream in (process.stdin, process.stdout, process.stderr):
                 stream.close()
@@ -108,8 +107,8 @@ class Waiting(HookTest):
         process.stdin = None
         return process
 
-    def end_of(self, process, seconds=60):
-        out, err = process.communicate(timeout=seconds)
+    def end_of(self, process):
+        out, err = process.communicate(timeout=LIMIT_S)
         self.assertEqual(out, "")
         return process.returncode, err
 
@@ -145,7 +144,7 @@ class Waiting(HookTest):
         process = self.start_idle()
         self.hook(prompt(self.session))
         self.say("later")
-        time.sleep(0.5)
+        self.daemon.polled()
         self.assertIsNone(process.poll())
         self.assertIn("later", self.hook(stop(self.session))["reason"])
         self.hook(stop(self.session, active=True))
@@ -167,7 +166,7 @@ class Waiting(HookTest):
         self.assertEqual(self.end_of(process), (0, ""))
         process = self.wait_process()
         wait_for("it is attached", self.attached)
-        time.sleep(0.2)
+        self.daemon.polled(4)
         self.hook(event("SessionEnd", self.session, reason="other"))
         self.assertEqual(self.end_of(process), (0, ""))
         self.hook(start(self.session))

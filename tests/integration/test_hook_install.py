@@ -10,6 +10,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
+from daemon import LIMIT_S
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEW, OLD = "2.1.330", "2.1.50"
@@ -41,7 +42,7 @@ class SettingsTest(ProcessTest):
 
     def run_cli(self, *arguments, expect=0, cwd=None, **env):
         done = subprocess.run([self.program, "hook", *arguments], env=dict(self.env, **env), cwd=cwd, capture_output=True, text=True,
-                              stdin=subprocess.DEVNULL, timeout=60)
+                              stdin=subprocess.DEVNULL, timeout=LIMIT_S)
         self.assertEqual(done.returncode, expect, done)
         return done
 
@@ -164,7 +165,7 @@ class Installing(SettingsTest):
         for verb in ("install", "uninstall"):
             processes = [subprocess.Popen([self.program, "hook", verb, "--yes"], env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE, text=True) for _ in range(8)]
-            ends = [(p.communicate(timeout=60), p.returncode) for p in processes]
+            ends = [(p.communicate(timeout=LIMIT_S), p.returncode) for p in processes]
             self.assertIn(0, [code for _, code in ends])
             for (_, err), code in ends:
                 if code != 0:
@@ -333,7 +334,7 @@ class Doctor(SettingsTest):
 
     def doctor(self, expect=None):
         """What it says of settings files: check -> finding."""
-        done = subprocess.run([self.program, "doctor", "--json"], env=self.env, cwd=self.folder, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([self.program, "doctor", "--json"], env=self.env, cwd=self.folder, capture_output=True, text=True, timeout=LIMIT_S)
         findings = json.loads(done.stdout)["sections"][0]["findings"]
         found = {f["check"]: f for f in findings if f["check"].startswith(("settings.", "client."))}
         if expect is not None:

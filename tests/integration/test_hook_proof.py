@@ -3,11 +3,10 @@
 import os
 import signal
 import subprocess
-import time
 import unittest
 
 import team as wire
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 from hooks import Client, HookTest, event, prompt, start, stop
 
 REPEAT = "[may be a repeat: message"
@@ -37,13 +36,13 @@ class Headless(ProofTest):
         self.say("one", "two")
         client = Client(self, generation=generation, mode="p")
         client.start()
-        time.sleep(0.5)
+        self.daemon.polled()
         client.prompt()
         self.say("three")
         while client.stop():
             pass
         client.collect()
-        self.assertLess(client.end(), 10)
+        client.end()  # a hook that keeps the client waiting never ends here
         self.assertEqual([self.times(client, text) for text in ("one", "two", "three")], [1, 1, 1])
         self.delivered(3)
 
@@ -57,9 +56,9 @@ class Headless(ProofTest):
         self.start_team()
         client = Client(self, mode="p")
         client.start()
-        self.assertEqual(client.waiting[0].wait(10), 0)
+        self.assertEqual(client.waiting[0].wait(LIMIT_S), 0)
         self.say("one")
-        time.sleep(0.3)
+        self.daemon.polled()
         self.assertEqual((self.chat()["queued"], self.chat()["offered"]), (1, 0))
 
     def test_where_it_is_not_known_that_somebody_is_there_nobody_waits(self):
@@ -69,16 +68,16 @@ class Headless(ProofTest):
                     {"CLAUDE_CODE_ENTRYPOINT": "something"}):
             client.env = env
             client.start()
-            self.assertEqual(client.waiting.pop().wait(10), 0, env)
+            self.assertEqual(client.waiting.pop().wait(LIMIT_S), 0, env)
 
     def test_a_client_that_would_wait_for_it_is_not_kept_waiting(self):
         # 2.1.50 runs a hook that should run beside the session before the session goes on.
         self.start_team()
         client = Client(self, generation="2.1.50")
         client.start()
-        self.assertEqual(client.waiting.pop().wait(10), 0)
+        self.assertEqual(client.waiting.pop().wait(LIMIT_S), 0)
         client.turn_of()
-        self.assertEqual([p.wait(10) for p in client.waiting], [0] * len(client.waiting))
+        self.assertEqual([p.wait(LIMIT_S) for p in client.waiting], [0] * len(client.waiting))
 
     def test_a_prompt_of_anybody_makes_no_lead(self):
         self.start_team()
@@ -101,7 +100,7 @@ class Proving(ProofTest):
         self.say("one")
         client = Client(self)
         client.prompt(answers=False)
-        time.sleep(1.2)
+        self.daemon.polled(24)
         self.assertEqual((self.chat()["offered"], self.chat()["delivered"]), (1, 0))
         client.answer()
         self.delivered(1)
@@ -113,7 +112,7 @@ class Proving(ProofTest):
         self.say("one")
         client = Client(self, generation="2.1.50")
         client.prompt()
-        time.sleep(1.2)
+        self.daemon.polled(24)
         self.assertEqual(self.chat()["offered"], 1)
         client.tool()  # perhaps a subagent's: this client does not say
         self.assertEqual(self.chat()["offered"], 1)
@@ -159,7 +158,7 @@ class Proving(ProofTest):
         client = Client(self)
         client.prompt(answers=False)
         client.escape()
-        time.sleep(1)
+        self.daemon.polled(20)
         self.assertEqual((self.times(client, "one"), self.chat()["delivered"]), (0, 0))
         client.turn_of("another one")
         self.assertEqual(self.times(client, "one"), 1)
@@ -218,7 +217,7 @@ class Proving(ProofTest):
                 real.write_text(text)
             out = self.run_hook(dict(prompt(self.session), transcript_path=str(client.path))).stdout.decode()
             self.assertIn("message %d" % n, out)
-            time.sleep(0.7)
+            self.daemon.polled(14)
             self.assertEqual(self.chat()["offered"], 1, n)
             self.run_hook(dict(stop(self.session), transcript_path=str(client.path)))
             self.assertEqual(self.chat()["delivered"], n + 1)
@@ -304,20 +303,20 @@ class Waking(ProofTest):
         second = Client(self, "second")
         second.beside(dict(start("second", "clear"), transcript_path=str(second.path)))
         self.hook(start("second", "clear"))
-        self.assertEqual(first.waiting[0].wait(10), 0)
-        time.sleep(0.5)
+        self.assertEqual(first.waiting[0].wait(LIMIT_S), 0)
+        self.daemon.polled()
         self.assertIsNone(second.waiting[0].poll())
         self.team.say("ada", "wake up")
-        self.assertEqual(second.waiting[0].wait(20), 2)
+        self.assertEqual(second.waiting[0].wait(LIMIT_S), 2)
 
     def test_a_hook_of_the_same_session_takes_nobody_s_place(self):
         self.start_team()
         first = Client(self)
         first.start()
-        time.sleep(0.5)
+        wait_for("it waits", lambda: {r["rung"]: r["available"] for r in self.status()["delivery"]["via"]}["hook"])
         again = Client(self)
         again.beside(dict(stop(self.session), transcript_path=str(again.path)))
-        self.assertEqual(again.waiting[0].wait(10), 0)
+        self.assertEqual(again.waiting[0].wait(LIMIT_S), 0)
         self.assertIsNone(first.waiting[0].poll())
 
     def test_it_ends_with_its_client_also_when_a_shell_stands_between(self):
@@ -381,7 +380,7 @@ class Late(ProofTest):
         client.prompt()
         self.say("one")
         client.stop()
-        time.sleep(2)
+        self.daemon.polled(40)
         self.assertEqual(self.lead()["state"], "busy")
 
 
@@ -396,7 +395,7 @@ class Interrupted(ProofTest):
             client.escape()
             wait_for("it is idle", lambda: (self.lead()["state"], self.lead()["by"]) == ("idle", "turn_interrupted"))
             client.prompt("and now")
-            time.sleep(1)
+            self.daemon.polled(20)
             self.assertEqual(self.lead()["state"], "busy")
 
     def test_a_prompt_that_waits_for_a_person_makes_it_idle(self):

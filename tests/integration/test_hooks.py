@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 import team as wire
-from daemon import team_toml, wait_for
+from daemon import LIMIT_S, team_toml, wait_for
 from hooks import PATIENCE, RULES, HookTest, event, prompt, start, stop, tool
 
 
@@ -250,7 +250,7 @@ class Handing(HookTest):
         reader, writer = os.pipe()
         os.close(reader)
         done = subprocess.run([self.daemon.program, "hook", *PATIENCE, "--socket", self.daemon.socket], env=self.daemon.env,
-                              input=wire.stringify(prompt(self.session)).encode(), stdout=writer, timeout=60)
+                              input=wire.stringify(prompt(self.session)).encode(), stdout=writer, timeout=LIMIT_S)
         os.close(writer)
         self.assertEqual(done.returncode, 0)
         wait_for("it is queued again", lambda: self.chat()["queued"] == 1)

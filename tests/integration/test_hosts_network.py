@@ -19,7 +19,7 @@ import ledger
 import team as wire
 from bad_network import BadNetwork
 from case import ProcessTest
-from daemon import Daemon, Missing, alone, team_toml, wait_for
+from daemon import Daemon, LIMIT_S, Missing, alone, team_toml, wait_for
 from engine import Engine
 
 LONG = os.environ.get("LONG") == "1"
@@ -64,7 +64,7 @@ class Host:
     def kill(self):
         with self.kills:
             self.daemon.kill()
-            self.daemon.start(30)
+            self.daemon.start()
 
     def end(self):
         code = self.daemon.stop()
@@ -136,9 +136,9 @@ class Network(ProcessTest):
             shutil.copy(self.engine.folder / name, folder / name)
         replica.start("replicaof", "127.0.0.1 %d" % between.port, "tls-replication", "yes", "masteruser", "admin", "masterauth", self.password)
         self.stops.append(replica.stop)
-        wait_for("the replica follows", lambda: "master_link_status:up" in self.admin(replica, "INFO", "replication"), 30)
+        wait_for("the replica follows", lambda: "master_link_status:up" in self.admin(replica, "INFO", "replication"))
         between.part()
-        time.sleep(1)
+        time.sleep(1)  # clock: the network is parted for a while; any length will do
         self.engine.kill()
         self.admin(replica, "REPLICAOF", "NO", "ONE")
         self.admin(replica, "CONFIG", "SET", "appendonly", "yes")
@@ -168,17 +168,17 @@ class Network(ProcessTest):
         was = self.leader()
         other = next(self.hosts[n] for n in LEADS if n != was.name)
         was.network.part()
-        wait_for("%s leads instead" % other.name, lambda: other.role() == "leader", 45)
+        wait_for("%s leads instead" % other.name, lambda: other.role() == "leader")
         was.network.heal()
         was.network.cut()
 
     def part_satellite(self):
         self.hosts["h2"].network.part()
-        time.sleep(3)
+        time.sleep(3)  # clock: the network is parted for a while; any length will do
         self.hosts["h2"].network.heal()
 
     def leader(self):
-        return wait_for("somebody leads", lambda: next((h for h in self.hosts.values() if h.role() == "leader"), None), 45)
+        return wait_for("somebody leads", lambda: next((h for h in self.hosts.values() if h.role() == "leader"), None))
 
     # --- what they write
 
@@ -210,14 +210,14 @@ class Network(ProcessTest):
         self.hosts = {}
         self.hosts = {name: Host(self, name) for name in MEMBERS}
         self.hosts["h1"].daemon.start()
-        wait_for("h1 leads", lambda: self.hosts["h1"].role() == "leader", 30)
+        wait_for("h1 leads", lambda: self.hosts["h1"].role() == "leader")
         for name in ("h2", "h4"):
             self.hosts[name].daemon.start()
         self.workers = {}
         for name, host in self.hosts.items():
             for i, member in enumerate(MEMBERS[name]):
                 self.workers[member] = self.start_worker(host.team, member, wire.ERA1 if i % 2 else wire.ERA2, poll=0.5)
-        wait_for("every host knows all", lambda: all(h.team.member(m) for h in self.hosts.values() for ms in MEMBERS.values() for m in ms), 40)
+        wait_for("every host knows all", lambda: all(h.team.member(m) for h in self.hosts.values() for ms in MEMBERS.values() for m in ms))
         over = threading.Event()
         leads = [threading.Thread(target=self.hosts[name].lead, args=(over,), daemon=True) for name in LEADS]
         for one in leads:
@@ -245,7 +245,7 @@ class Network(ProcessTest):
         outcomes = self.await_all()
         over.set()
         for one in leads:
-            one.join(30)
+            one.join(LIMIT_S)
         for host in self.hosts.values():
             host.end()
         worlds = {name: host.world for name, host in self.hosts.items()}
@@ -259,7 +259,7 @@ class Network(ProcessTest):
         to_lead = {text for (_, to), texts in self.wrote.items() if to == "team-lead" for text in texts}
         got = lambda: [text for name in LEADS for text in self.hosts[name].got()]
         try:
-            wait_for("the lead has all chat", lambda: to_lead <= set(got()), 60)
+            wait_for("the lead has all chat", lambda: to_lead <= set(got()))
         except Missing:
             self.fail("the lead was never handed: %s" % sorted(to_lead - set(got())))
         for name in LEADS:  # what one lead had and could not tell may come to the other one, and never to the same again
@@ -272,7 +272,7 @@ class Network(ProcessTest):
                 continue
             worker = self.workers[reader]
             heard = lambda: [e["text"] for e in worker.events("chat") if e["text"].startswith("between %s " % writer)]
-            wait_for("%s has all of %s: %s of %s" % (reader, writer, heard(), texts), lambda: set(heard()) >= set(texts), 60)
+            wait_for("%s has all of %s: %s of %s" % (reader, writer, heard(), texts), lambda: set(heard()) >= set(texts))
             once = [text for before, text in zip([None] + heard(), heard()) if text != before]
             self.assertEqual(once, texts)
             again += [(reader, text) for text, count in collections.Counter(heard()).items() if count > 1]
@@ -281,13 +281,13 @@ class Network(ProcessTest):
         print("figures: %d heard again behind a kill" % len(again))
         outcomes = {}
         for worker, ask in self.asks:
-            found = wait_for("%s has an answer to %s" % (worker.name, ask), lambda: worker.find(ask, "ran", "refused", "failed"), 60)
+            found = wait_for("%s has an answer to %s" % (worker.name, ask), lambda: worker.find(ask, "ran", "refused", "failed"))
             self.assertEqual(len(found), 1, found)
             self.assertNotEqual(found[0]["event"], "failed")
             outcomes[ask] = found[0]["event"] == "ran"
         allowed = next(iter(self.hosts.values())).world.may_allow
         self.assertEqual([ask for ask, ran in outcomes.items() if ran and ask not in allowed], [])
-        wait_for("what was told to the lead is settled everywhere", self.at_rest, 60, pause=1)
+        wait_for("what was told to the lead is settled everywhere", self.at_rest, pause=1)
         return outcomes
 
     def host_was_killed_behind(self, reader, text):

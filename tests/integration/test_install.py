@@ -12,6 +12,7 @@ import subprocess
 import unittest
 
 from case import ProcessTest
+from daemon import LIMIT_S
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "deploy" / "packages"
@@ -26,7 +27,7 @@ class Install(ProcessTest):
         self.program.chmod(0o755)
 
     def run_here(self, *command, expect=0, **env):
-        done = subprocess.run([str(word) for word in command], cwd=ROOT, env=dict(os.environ, **env), capture_output=True, text=True, timeout=180)
+        done = subprocess.run([str(word) for word in command], cwd=ROOT, env=dict(os.environ, **env), capture_output=True, text=True, timeout=LIMIT_S)
         if expect is not None:
             self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
         return done

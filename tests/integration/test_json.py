@@ -9,7 +9,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 
 try:
     import jsonschema
@@ -41,7 +41,7 @@ class Json(ProcessTest):
         """What a command prints, held against its schema."""
         self.seen.add(command)
         words = [self.daemon.program, *command.split(), *more, "--json"] + (["--socket", self.daemon.socket] if self.daemon.running() else [])
-        done = subprocess.run(words, env=self.daemon.env, cwd=self.folder, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+        done = subprocess.run(words, env=self.daemon.env, cwd=self.folder, capture_output=True, text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL)
         self.assertIn(done.returncode, expect if isinstance(expect, tuple) else (expect,), (words, done.stdout, done.stderr))
         documents = [json.loads(line) for line in done.stdout.splitlines()]
         schema = json.loads((SCHEMAS / (command.replace(" ", "-") + ".json")).read_text("utf-8"))

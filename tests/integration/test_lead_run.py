@@ -5,11 +5,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 from case import ProcessTest
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 from stream_lead import LeadRun
 
 ASK = {"tool": "Bash", "input": {"command": "echo hello", "n": 1}}
@@ -34,10 +33,10 @@ class WithLead(ProcessTest):
         return self.daemon.ask("lead")["state"]
 
     def delivered(self, count):
-        wait_for("%d messages delivered" % count, lambda: self.chat()["delivered"] == count, 20)
+        wait_for("%d messages delivered" % count, lambda: self.chat()["delivered"] == count)
 
     def wait_took(self, texts):
-        wait_for("the lead took %s" % texts, lambda: len(self.lead.took()) >= len(texts), 20)
+        wait_for("the lead took %s" % texts, lambda: len(self.lead.took()) >= len(texts))
         self.assertEqual(self.lead.texts(), texts)
 
     def child_of(self, pid):
@@ -47,7 +46,7 @@ class WithLead(ProcessTest):
         return child
 
     def said(self, words):
-        wait_for("it says: " + words, lambda: words in self.lead.errors(), 20)
+        wait_for("it says: " + words, lambda: words in self.lead.errors())
 
 
 class Messages(WithLead):
@@ -70,7 +69,7 @@ class Messages(WithLead):
         for n in range(5):
             self.team.say("bob", "later %d" % n)
         wait_for("they wait", lambda: self.chat()["queued"] == 5)
-        time.sleep(0.5)  # whatever would come too early would come now
+        self.daemon.polled()  # whatever would come too early has come
         self.assertEqual(self.lead.texts(), ["first"])
         self.lead.revoke("hold")
         self.wait_took(["first"] + ["later %d" % n for n in range(5)])
@@ -121,7 +120,7 @@ class Messages(WithLead):
                 self.lead.order("hold")
                 self.team.say("ada", "hello")
                 self.wait_took(["hello"])
-                time.sleep(0.3)
+                self.daemon.polled()
                 self.assertEqual(self.chat()["delivered"], 0)
                 self.lead.revoke("hold")
                 self.delivered(1)
@@ -138,7 +137,7 @@ class Messages(WithLead):
         for n in range(3):
             self.lead.process.stdin.write((json.dumps(dict(own, uuid="u-%d" % n)) + "\n").encode())
             self.lead.process.stdin.flush()
-            wait_for("it is repeated", lambda: len(self.lead.events("repeated")) == n + 1, 20)
+            wait_for("it is repeated", lambda: len(self.lead.events("repeated")) == n + 1)
             self.team.say("ada", "message %d" % n)
             self.delivered(n + 1)
         self.assertEqual([m for m in self.lead.took()], [("ada", "message %d" % n, False) for n in range(3)])
@@ -176,7 +175,7 @@ class Messages(WithLead):
         self.lead.order("say", noise)
         self.team.say("ada", "hello")
         self.said("longer than 16 MiB: it was passed through, and not understood")
-        wait_for("the turn's end is understood", lambda: self.lead_state() == "idle", 20)
+        wait_for("the turn's end is understood", lambda: self.lead_state() == "idle")
         self.team.say("ada", "again")
         self.delivered(2)
         self.lead.process.terminate()
@@ -190,7 +189,7 @@ class Messages(WithLead):
         wait_for("it is up", lambda: b"tick" in self.lead.out)
         for n in range(5):
             self.team.say("ada", "message %d " % n + "x" * 100000)
-        wait_for("it is offered", lambda: self.chat()["offered"], 20)
+        wait_for("it is offered", lambda: self.chat()["offered"])
         seen = len(self.lead.out)
         wait_for("its output goes through", lambda: len(self.lead.out) > seen + 10)
         self.assertEqual(self.chat()["delivered"], 0)
@@ -198,7 +197,7 @@ class Messages(WithLead):
         self.lead.process.stdin.flush()
         self.daemon.cli("lead", "idle")
         os.killpg(self.child_of(self.lead.process.pid), signal.SIGKILL)
-        wait_for("the next one gets all", lambda: b"message 4" in self.lead.out and b"from the wrapper" in self.lead.out, 20)
+        wait_for("the next one gets all", lambda: b"message 4" in self.lead.out and b"from the wrapper" in self.lead.out)
         self.assertIn(b"may be a repeat", self.lead.out)
         self.lead.process.terminate()
         self.assertEqual(self.lead.wait(), 128 + signal.SIGTERM)
@@ -215,11 +214,11 @@ class Messages(WithLead):
         wait_for("the first stands", lambda: self.daemon.ask("lead")["by"] == "stream_opens")
         second = LeadRun(self.daemon, self.folder / "second")
         self.stops.append(second.stop)
-        wait_for("the second says why it gets nothing", lambda: "another process holds the lead's stdin" in second.errors(), 20)
+        wait_for("the second says why it gets nothing", lambda: "another process holds the lead's stdin" in second.errors())
         self.lead.process.terminate()
         self.lead.wait()
         self.team.say("ada", "for the one that is left")
-        wait_for("the second gets it", lambda: second.texts() == ["for the one that is left"], 20)
+        wait_for("the second gets it", lambda: second.texts() == ["for the one that is left"])
 
 
 class Ends(WithLead):
@@ -227,7 +226,7 @@ class Ends(WithLead):
         self.begin("--restart", "1")
         self.lead.order("crash_before_replay")
         self.team.say("ada", "precious")
-        wait_for("it came twice", lambda: len(self.lead.took()) == 2, 20)
+        wait_for("it came twice", lambda: len(self.lead.took()) == 2)
         self.assertEqual(self.lead.took(), [("ada", "precious", False), ("ada", "precious", True)])
         self.delivered(1)
         first, second = self.lead.events("took")
@@ -238,7 +237,7 @@ class Ends(WithLead):
         self.begin("--restart", "1")
         self.lead.order("crash_after_replay")
         self.team.say("ada", "taken")
-        wait_for("it was started again", lambda: len(self.lead.events("started")) == 2, 20)
+        wait_for("it was started again", lambda: len(self.lead.events("started")) == 2)
         self.team.say("ada", "next")
         self.delivered(2)
         self.assertEqual(self.lead.took(), [("ada", "taken", False), ("ada", "next", False)])
@@ -252,7 +251,7 @@ class Ends(WithLead):
                 self.team.say("ada", "hello")
                 self.delivered(1)
                 os.kill(self.lead.pid(), signal.SIGKILL)
-                wait_for("it was started again", lambda: len(self.lead.events("started")) == 2, 20)
+                wait_for("it was started again", lambda: len(self.lead.events("started")) == 2)
                 first, second = self.lead.events("started")
                 self.assertEqual(second["argv"], first["argv"] + (["--resume", first["session"]] if resumed else []))
 
@@ -260,15 +259,15 @@ class Ends(WithLead):
         self.begin("--restart", "1")
         for text, turns in (("one", 1), ("two", 3)):  # the turn of what came again ends too
             self.team.say("ada", text)
-            wait_for("the turn ended", lambda: len(self.lead.events("turn_ended")) == turns, 20)
+            wait_for("the turn ended", lambda: len(self.lead.events("turn_ended")) == turns)
             self.lead.order("exit", b"7")
             self.team.say("ada", "end of " + text)
-            wait_for("it was started again", lambda: len(self.lead.events("started")) == (2 if text == "one" else 3), 20)
-            wait_for("what it had taken came again", lambda: self.lead.took()[-1] == ("ada", "end of " + text, True), 20)
-        wait_for("the turns ended", lambda: len(self.lead.events("turn_ended")) == 4, 20)
+            wait_for("it was started again", lambda: len(self.lead.events("started")) == (2 if text == "one" else 3))
+            wait_for("what it had taken came again", lambda: self.lead.took()[-1] == ("ada", "end of " + text, True))
+        wait_for("the turns ended", lambda: len(self.lead.events("turn_ended")) == 4)
         self.lead.order("exit", b"7")
         self.team.say("ada", "end")
-        wait_for("it was started again", lambda: len(self.lead.events("started")) == 4, 20)
+        wait_for("it was started again", lambda: len(self.lead.events("started")) == 4)
         self.lead.process.terminate()
         self.lead.wait()
 
@@ -335,7 +334,7 @@ class Ends(WithLead):
         line = b"<" + b"x" * 500000 + b">\n"
         run.process.stdin.write(line)
         run.process.stdin.close()
-        wait_for("it is there, once and whole", lambda: run.out == line, 20)
+        wait_for("it is there, once and whole", lambda: run.out == line)
 
     def test_it_runs_without_standard_descriptors_and_with_blocked_signals(self):
         self.team = self.make_team()
@@ -344,7 +343,7 @@ class Ends(WithLead):
                    "exec >&-; sleep 0.5; exit 7"]  # its end is known from nothing but SIGCHLD
         for close in ("<&-", "<&- >&-", "<&- >&- 2>&-"):
             with self.subTest(close):
-                done = subprocess.run(["/bin/sh", "-c", 'exec "$@" ' + close, "sh", *command], env=self.daemon.env, timeout=60)
+                done = subprocess.run(["/bin/sh", "-c", 'exec "$@" ' + close, "sh", *command], env=self.daemon.env, timeout=LIMIT_S)
                 self.assertEqual(done.returncode, 7)
         signals = {signal.SIGCHLD, signal.SIGTERM}
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -352,7 +351,7 @@ class Ends(WithLead):
             process = subprocess.Popen(command, env=self.daemon.env)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        self.assertEqual(process.wait(60), 7)
+        self.assertEqual(process.wait(LIMIT_S), 7)
 
     def test_arguments_reach_the_program_as_they_are(self):
         self.team = self.make_team()
@@ -403,7 +402,7 @@ class WithoutDaemon(WithLead):
         own = {"type": "user", "uuid": "u-1", "message": {"role": "user", "content": "from the wrapper"}}
         self.lead.process.stdin.write((json.dumps(own) + "\n").encode())
         self.lead.process.stdin.flush()
-        wait_for("it works", lambda: self.lead.events("turn_ended"), 20)
+        wait_for("it works", lambda: self.lead.events("turn_ended"))
         self.said("no daemon answers")
         self.team.say("ada", "hello")
         self.daemon.start()
@@ -437,7 +436,7 @@ class WithoutDaemon(WithLead):
             self.wait_took(["message %d" % m for m in range(n + 1)])
             self.daemon.kill()
             self.lead.revoke("think")  # the repeat comes while there is nobody to be told
-            wait_for("its turn ends", lambda: len(self.lead.events("turn_ended")) == n + 1, 20)
+            wait_for("its turn ends", lambda: len(self.lead.events("turn_ended")) == n + 1)
             self.daemon.start()
             self.delivered(n + 1)
         self.assertEqual(self.lead.took(), [("ada", "message %d" % n, False) for n in range(3)])
@@ -449,15 +448,15 @@ class Tools(WithLead):
         self.team.say("ada", "work")
 
     def answer(self):
-        wait_for("the ask is answered", lambda: self.lead.events("answer"), 20)
+        wait_for("the ask is answered", lambda: self.lead.events("answer"))
         return self.lead.events("answer")[-1]["line"]["response"]["response"]
 
     def pending(self):
-        return wait_for("the ask is pending", lambda: self.daemon.ask("pending")["asks"], 20)[0]
+        return wait_for("the ask is pending", lambda: self.daemon.ask("pending")["asks"])[0]
 
     def never_answered(self):
-        wait_for("it asks", lambda: b"can_use_tool" in self.lead.out, 20)
-        time.sleep(0.7)
+        wait_for("it asks", lambda: b"can_use_tool" in self.lead.out)
+        self.daemon.polled(14)
         self.assertEqual(self.lead.events("answer"), [])
 
     def test_rules_allow_with_the_input_as_it_was_asked(self):
@@ -522,7 +521,7 @@ class Tools(WithLead):
             "behavior": "deny", "message": "no"}}}
         self.lead.process.stdin.write((json.dumps(response) + "\n").encode())
         self.lead.process.stdin.flush()
-        wait_for("the ask is withdrawn", lambda: not self.daemon.ask("pending")["asks"], 20)
+        wait_for("the ask is withdrawn", lambda: not self.daemon.ask("pending")["asks"])
         self.daemon.cli("approve", request_id, expect=1)
         self.assertEqual(len(self.lead.events("answer")), 1)
 
@@ -531,7 +530,7 @@ class Tools(WithLead):
         self.ask({"tool": "Bash", "input": {"command": "make"}})
         self.pending()
         self.lead.order("cancel")
-        wait_for("it is withdrawn", lambda: not self.daemon.ask("pending")["asks"], 20)
+        wait_for("it is withdrawn", lambda: not self.daemon.ask("pending")["asks"])
         self.assertEqual(self.lead.events("answer"), [])
 
     def test_an_ask_of_a_lead_that_died_is_withdrawn_and_its_id_is_free_for_the_next(self):
@@ -539,7 +538,7 @@ class Tools(WithLead):
         self.ask({"tool": "Bash", "input": {"command": "make"}})
         first = self.pending()["request_id"]
         os.kill(self.lead.pid(), signal.SIGKILL)
-        wait_for("it is withdrawn", lambda: not self.daemon.ask("pending")["asks"], 20)
+        wait_for("it is withdrawn", lambda: not self.daemon.ask("pending")["asks"])
         self.ask({"tool": "Bash", "input": {"command": "make other"}})
         second = self.pending()
         self.assertNotEqual(second["request_id"], first)
@@ -584,7 +583,7 @@ class Tools(WithLead):
         self.assertEqual(answer["behavior"], "deny")
         self.assertIn("could not be", answer["message"])
         self.ask({"tool": "Bash", "input": ["echo hello"]})
-        wait_for("the second is answered", lambda: len(self.lead.events("answer")) == 2, 20)
+        wait_for("the second is answered", lambda: len(self.lead.events("answer")) == 2)
         self.assertEqual(self.answer()["behavior"], "deny")
 
 
@@ -592,7 +591,7 @@ class Options(WithLead):
     """What the client's own command line lacks is added, and said."""
 
     def argv(self):
-        return wait_for("it is started", lambda: self.lead.events("started"), 20)[0]["argv"]
+        return wait_for("it is started", lambda: self.lead.events("started"))[0]["argv"]
 
     def run_with(self, *argv, toml_more=PERMISSIONS):
         from stream_lead import __file__ as program
@@ -602,7 +601,7 @@ class Options(WithLead):
         self.begin(asks=False, toml_more=PERMISSIONS)
         self.lead.order("ask", ASK)
         self.team.say("ada", "work")
-        wait_for("the rules answer", lambda: self.lead.events("answer"), 20)
+        wait_for("the rules answer", lambda: self.lead.events("answer"))
         self.assertEqual(self.lead.events("refused"), [])
         self.assertEqual(self.argv()[-2:], ["--permission-prompt-tool", "stdio"])
         self.assertIn("--permission-prompt-tool stdio", self.lead.errors())
@@ -611,7 +610,7 @@ class Options(WithLead):
         self.begin(asks=False)
         self.lead.order("ask", ASK)
         self.team.say("ada", "work")
-        wait_for("the client decides by itself", lambda: self.lead.events("refused"), 20)
+        wait_for("the client decides by itself", lambda: self.lead.events("refused"))
         self.assertEqual(self.lead.errors(), "")
 
     def test_without_a_daemon_at_the_start_it_is_said_as_soon_as_that_is_known(self):
@@ -703,10 +702,10 @@ class Lines(WithLead):
         for text in texts[:4]:
             self.team.say("ada", text)
         self.delivered(4)
-        wait_for("it was started again", lambda: "starting it again" in self.lead.errors(), 20)
+        wait_for("it was started again", lambda: "starting it again" in self.lead.errors())
         self.team.say("ada", texts[4])
         self.delivered(5)
-        wait_for("all are read", lambda: len(self.lead.events("line")) >= 5, 20)
+        wait_for("all are read", lambda: len(self.lead.events("line")) >= 5)
         self.assertEqual([(e["from"], e["text"], e["attempts"]) for e in self.lead.events("line")], [("ada", t, 1) for t in texts])
         self.assertIn(b"got three\n", self.lead.out)
         self.assertEqual({r["new"] for r in self.daemon.log("delivery.delivered")}, {"assumed"})
@@ -717,7 +716,7 @@ class Lines(WithLead):
         self.daemon.cli("lead", "busy")
         self.team.say("ada", "later")
         wait_for("it waits", lambda: self.chat()["queued"] == 1)
-        time.sleep(0.3)
+        self.daemon.polled()
         self.assertEqual(self.lead.events("line"), [])
         self.daemon.cli("lead", "idle")
         self.delivered(1)

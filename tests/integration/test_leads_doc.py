@@ -14,7 +14,7 @@ import sys
 import unittest
 
 from case import ProcessTest
-from daemon import wait_for, write_private
+from daemon import LIMIT_S, wait_for, write_private
 from hooks import AT_IT
 from tmux import PaneProgram
 
@@ -79,14 +79,14 @@ class Recipes(ProcessTest):
     def start_command(self):
         run = subprocess.Popen(["bash", "-c", self.command], env=self.env, cwd=self.folder, stdin=subprocess.PIPE,
                                stdout=subprocess.DEVNULL, start_new_session=True)
-        self.stops.append(lambda: (os.killpg(run.pid, signal.SIGTERM) if run.poll() is None else None, run.wait(20)))
+        self.stops.append(lambda: (os.killpg(run.pid, signal.SIGTERM) if run.poll() is None else None, run.wait(LIMIT_S)))
         return run
 
     def comes(self, text="The build is green."):
         self.team.say("ada", text)
-        wait_for("the lead reads it", lambda: text in self.got.read_text("utf-8"), 30)
+        wait_for("the lead reads it", lambda: text in self.got.read_text("utf-8"))
         chat = lambda: self.status()["chat"]  # noqa: E731
-        wait_for("it is delivered", lambda: (chat()["delivered"], chat()["queued"], chat()["offered"]) == (1, 0, 0), 30)
+        wait_for("it is delivered", lambda: (chat()["delivered"], chat()["queued"], chat()["offered"]) == (1, 0, 0))
 
     def chosen(self):
         return [r["rung"] for r in self.status()["delivery"]["via"] if r["chosen"]]
@@ -118,7 +118,7 @@ class Recipes(ProcessTest):
         self.assertIsNone(answer)
         wait_for("it is delivered", lambda: self.status()["chat"]["delivered"] == 1)
         self.team.say("ada", "The tests are green.")
-        codes = [process.wait(30) for process in waiting]
+        codes = [process.wait(LIMIT_S) for process in waiting]
         self.assertEqual(codes, [2])
         said = waiting[0].stderr.read()
         self.assertIn("The tests are green.", said)
@@ -138,7 +138,7 @@ class Recipes(ProcessTest):
                     waiting.append(self.start_waiting(argv, event))
                 elif not handler.get("asyncRewake"):
                     done = subprocess.run([*argv, "--patience", "20s"], env=self.env, input=event, text=True,
-                                          capture_output=True, timeout=60)
+                                          capture_output=True, timeout=LIMIT_S)
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
                     answer = json.loads(done.stdout) if done.stdout else answer
         return answer, waiting
@@ -177,20 +177,20 @@ class Recipes(ProcessTest):
         command = ", ".join(json.dumps(word) for word in tmux.command)
         self.begin(**{'pane = "%3"': 'pane = "%s"\ncommand = [%s]' % (lead.pane, command)})
         self.team.say("ada", "The build is green.")
-        line, = wait_for("the lead reads how to get it", lead.submitted, 30)
+        line, = wait_for("the lead reads how to get it", lead.submitted)
         self.assertNotIn("green", line)
         told = line[line.index("inbox-poller recv"):].split("\n")[0]
-        done = subprocess.run(["bash", "-c", told], env=self.env, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["bash", "-c", told], env=self.env, capture_output=True, text=True, timeout=LIMIT_S)
         self.assertIn("The build is green.", done.stdout, done.stderr)
 
     def test_asking(self):
         self.begin(**{"/usr/bin/logger": str(self.folder / "bin" / "my-lead")})
         worker = self.start_worker(self.team, "ada")
         ask = worker.ask("permission", tool="Bash", input={"command": "make deploy"})
-        wait_for("the person's program is told", lambda: "make deploy" in self.got.read_text("utf-8"), 30)
+        wait_for("the person's program is told", lambda: "make deploy" in self.got.read_text("utf-8"))
         told = wait_for("the lead is asked too", lambda: self.daemon.cli("recv", expect=None).stdout)
         self.assertIn(ask, told)
-        done = subprocess.run(["bash", "-c", self.command], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        done = subprocess.run(["bash", "-c", self.command], env=self.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 2, "no terminal here: %s" % done.stderr)
         self.daemon.cli("approve", ask)
         self.assertEqual(self.answer(worker, ask)["event"], "ran")

@@ -9,7 +9,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import alone, team_toml, wait_for, write_private
+from daemon import LIMIT_S, alone, team_toml, wait_for, write_private
 from tmux import Tmux
 
 
@@ -23,7 +23,7 @@ class MailboxCommands(ProcessTest):
     def run_program(self, *arguments, expect=0, stdin=None):
         """The program without any configuration but what is on its command line."""
         done = subprocess.run([os.environ["INBOX_POLLER"], *arguments], env=alone(self.folder), capture_output=True,
-                              text=True, timeout=60, input=stdin)
+                              text=True, timeout=LIMIT_S, input=stdin)
         self.assertEqual(done.returncode, expect, done)
         return done
 

@@ -66,7 +66,7 @@ class Team(ProcessTest):
         self.daemon.kill()
         self.assertTrue(self.team.files("boss/new"), "all had left before the kill: it proves nothing")
         self.daemon.start()
-        wait_for("all have left", lambda: len(self.team.files("boss/cur")) == count, 60)
+        wait_for("all have left", lambda: len(self.team.files("boss/cur")) == count)
         self.assertEqual(self.team.files("boss/new"), [])
         self.assertEqual(self.daemon.ask("status")["teams"][0]["chat"]["queued"], count)
 
@@ -107,19 +107,19 @@ class Team(ProcessTest):
         self.serve(more='[tasks]\non_done = ["%s"]\n' % program)
         task = self.ada.post("work")
         name, _ = self.bob.claim(0.01)
-        wait_for("the claim is given back", lambda: self.daemon.log("task.given_back", request_id=task["id"], new="open"), 30)
+        wait_for("the claim is given back", lambda: self.daemon.log("task.given_back", request_id=task["id"], new="open"))
         self.assertEqual(len(self.team.files("tasks/open")), 1)
         name, claimed = self.bob.claim(60)
         self.assertTrue(self.bob.complete(name, {"branch": "x"}))
-        wait_for("the program fails", lambda: self.daemon.log("task.tell_failed", request_id=task["id"]), 30)
+        wait_for("the program fails", lambda: self.daemon.log("task.tell_failed", request_id=task["id"]))
         failing.unlink()
-        wait_for("it is told", lambda: self.daemon.log("task.told", request_id=task["id"]), 30)
+        wait_for("it is told", lambda: self.daemon.log("task.told", request_id=task["id"]))
         self.daemon.stop()
         self.daemon.start()
         second = self.ada.post("more")
         name, _ = self.bob.claim(60)
         self.bob.complete(name, "fine")
-        wait_for("the next one is told", lambda: self.daemon.log("task.told", request_id=second["id"]), 30)
+        wait_for("the next one is told", lambda: self.daemon.log("task.told", request_id=second["id"]))
         lines = [json.loads(line) for line in told.read_text("utf-8").splitlines()]
         self.assertEqual([(line["event"], line["team"], line["task"]["id"], line["task"]["result"]) for line in lines],
                          [("done", "pair", task["id"], {"branch": "x"}), ("done", "pair", second["id"], "fine")])
@@ -176,9 +176,9 @@ class Team(ProcessTest):
         self.serve(team_more='silent_after = "1s"\n')
         self.daemon.cli("send", "ada", "are you there?")
         wait_for("it stands in the mailbox", lambda: self.team.files("ada/new"))
-        wait_for("nobody reads it", lambda: "nobody reads the inbox of ada" in self.daemon.cli("status").stdout, 20)
+        wait_for("nobody reads it", lambda: "nobody reads the inbox of ada" in self.daemon.cli("status").stdout)
         self.ada.try_recv()
-        wait_for("it is read", lambda: "nobody reads" not in self.daemon.cli("status").stdout, 20)
+        wait_for("it is read", lambda: "nobody reads" not in self.daemon.cli("status").stdout)
 
     def test_names_that_no_folder_can_have_are_told_and_the_longest_is_served(self):
         longest, longer = "x" * 64, "y" * 66
@@ -216,7 +216,7 @@ class Team(ProcessTest):
             self.daemon.start()
         for thread in threads:
             thread.join()
-        wait_for("all came", lambda: (self.take(), len({m["text"] for m in self.heard}) == each * writers)[1], 60)
+        wait_for("all came", lambda: (self.take(), len({m["text"] for m in self.heard}) == each * writers)[1])
         self.assert_heard_in_order(stores)
         wait_for("new is empty", lambda: not self.team.files("boss/new"))
 

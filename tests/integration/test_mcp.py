@@ -8,7 +8,7 @@ import random
 import subprocess
 import time
 
-from daemon import alone, write_private
+from daemon import LIMIT_S, alone, write_private
 from mailboxes import Mailboxes
 from mcp import MODERN, PROTOCOL, McpClient
 
@@ -53,7 +53,7 @@ class Lines(Mailboxes):
                 (b"send", b"t", b'{' + b",".join(b'"k%d":0' % i for i in range(50000)) + b"}"),
                 (b"send", b"t", b"[" + b",".join([b"0"] * MIB) + b"]"), (b"../../x", b"t", b"1")]):
             client.write(call % (n, name, type, payload))
-            self.assertEqual(client.ask("ping", seconds=60)["result"], {}, n)
+            self.assertEqual(client.ask("ping")["result"], {}, n)
         client.write(b'{"jsonrpc":"2.0","id":"' + b"i" * MIB + b'","method":"ping"}\n')
         client.write(b'{"jsonrpc":"2.0","id":7777,"method":"' + b"m" * MIB + b'"}\n')
         self.assertLess(len(json.dumps(client.answer(7777))), 1000)
@@ -66,7 +66,7 @@ class Lines(Mailboxes):
             client.say("tools/call", "c%d" % n, name="recv", arguments={"timeout_s": 600})
             if n % 100 == 0:
                 client.read()
-        self.assertEqual(client.ask("ping", seconds=60)["result"], {})
+        self.assertEqual(client.ask("ping")["result"], {})
         client.wait("those too many are refused", lambda: len(client.answers) == 10_000 - 256, 60)
         self.assertIn("256 calls are open", client.answers["c9999"]["result"]["content"][0]["text"])
         code, took = client.end()
@@ -106,7 +106,7 @@ class Lines(Mailboxes):
     def test_it_says_that_it_waits_every_five_seconds(self):
         client = self.connect()
         call = client.begin_tool("recv", {"progressToken": "mine"}, timeout_s=11)
-        self.assertEqual(client.result(call, 30)["structuredContent"], {"message": None})
+        self.assertEqual(client.result(call)["structuredContent"], {"message": None})
         said = [n["params"] for n in client.notifications if n["method"] == "notifications/progress"]
         self.assertEqual([(s["progressToken"], s["progress"], s["total"]) for s in said], [("mine", 5, 11), ("mine", 10, 11)])
 
@@ -125,7 +125,7 @@ class Lines(Mailboxes):
         self.stops.append(lambda: (os.close(outer), os.close(inner)))
         os.write(outer, b"\x04")  # Ctrl-D
         done = subprocess.run([self.program, "mcp", "--root", str(self.root), "--actor", "bob"], env=self.env, stdin=inner,
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
         self.assertIn("inbox-poller mcp install", done.stderr)
 
@@ -144,7 +144,7 @@ class Lines(Mailboxes):
                 (("--team", "t", "--actor", "bob"), "--root", 2), (("--root", root, "--actor", "../x"), "../x", 2),
                 (("--root", root, "--actor", "bob", "--channel"), "--channel", 2)):
             done = subprocess.run([self.program, "mcp", *arguments], env=alone(self.folder), stdin=subprocess.DEVNULL,
-                                  capture_output=True, text=True, timeout=20)
+                                  capture_output=True, text=True, timeout=LIMIT_S)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertEqual(done.stdout, "")
             self.assertIn(what, done.stderr)
@@ -184,7 +184,7 @@ class Taken(Mailboxes):
         self.assertIn(b'"one"', os.read(ours, 65536))
         wrapper.stdin.close()  # what a killed client leaves: both its ends closed, and the wrapper alive
         os.close(ours)
-        self.assertEqual(wrapper.wait(60), 0)
+        self.assertEqual(wrapper.wait(LIMIT_S), 0)
         message = self.connect().tool("recv", timeout_s=20)["message"]
         self.assertEqual((message["payload"], message["attempts"]), ("one", 2))
 
@@ -197,7 +197,7 @@ class Taken(Mailboxes):
         for arguments in (("mcp",), ("box", "try-recv", "--json")):
             call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "try_recv", "arguments": {}}}
             done = subprocess.run([self.program, *arguments, "--root", str(self.root), "--actor", "alice"], env=self.env,
-                                  input=json.dumps(call) + "\n", capture_output=True, text=True, timeout=60)
+                                  input=json.dumps(call) + "\n", capture_output=True, text=True, timeout=LIMIT_S)
             answer = strict(done.stdout)
             if "result" in answer:
                 answer = answer["result"]
@@ -242,7 +242,7 @@ class Taken(Mailboxes):
                 posted.append("message %d" % n)
                 self.post("alice", posted[-1])
             if chance.random() < 0.5:
-                time.sleep(chance.random() * 0.004)
+                time.sleep(chance.random() * 0.004)  # clock: a cancellation at any moment; nothing is judged by it
             if chance.random() < 0.3:
                 client.say("ping", "p%d" % n)
             client.say("notifications/cancelled", requestId=call)
@@ -269,7 +269,7 @@ class Taken(Mailboxes):
 
 class Install(Mailboxes):
     def cli(self, *arguments, expect=0, cwd=None):
-        done = subprocess.run([self.program, *arguments], env=self.env, cwd=cwd or self.folder, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([self.program, *arguments], env=self.env, cwd=cwd or self.folder, capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
         return done
 
@@ -320,7 +320,7 @@ class Install(Mailboxes):
 
         def findings():
             done = subprocess.run([self.program, "doctor", "--json"], env=self.env, cwd=self.folder, capture_output=True, text=True,
-                                  timeout=60)
+                                  timeout=LIMIT_S)
             return [f for f in json.dumps(json.loads(done.stdout)).split("{") if '"mcp.program"' in f]
 
         self.assertIn('"ok"', findings()[0])

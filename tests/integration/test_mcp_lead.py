@@ -28,7 +28,7 @@ class LeadTest(ProcessTest):
         return client
 
     def chat(self, **counts):
-        wait_for("chat is %s" % counts, lambda: all(self.status()["chat"][name] == n for name, n in counts.items()), 20)
+        wait_for("chat is %s" % counts, lambda: all(self.status()["chat"][name] == n for name, n in counts.items()))
 
     def rung(self, name="mcp"):
         return next(rung for rung in self.status()["delivery"]["via"] if rung["rung"] == name)

@@ -100,7 +100,7 @@ class Metrics(ProcessTest):
         before = wait_for("it is polled", lambda: polls()["last_ms"] and polls())["late"]
         self.daemon.process.send_signal(signal.SIGSTOP)
         wait_for("it is stopped", lambda: os.waitid(os.P_PID, self.daemon.process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT))
-        time.sleep(2.2)  # more than four intervals of 500 ms: the next poll is late, and the later the slower the machine
+        time.sleep(2.2)  # clock: more than four intervals of 500 ms, so that the next poll is late; more time does no harm
         self.daemon.process.send_signal(signal.SIGCONT)
         late = wait_for("a late poll is counted", lambda: polls()["late"] > before and polls())
         self.assertGreater(late["latest_ms"], 2000)

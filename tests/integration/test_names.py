@@ -52,7 +52,7 @@ class Names(ProcessTest):
         worker = self.start_worker(team, "foo.bar", exit_after=0.1)
         begun, = self.daemon.ask("shutdown", member="foo.bar", by="test")["shutdowns"]
         self.assertTrue(begun["request_id"].endswith("@foo-bar"), begun)
-        wait_for("it is gone", lambda: team.member("foo.bar") is None, 20)
+        wait_for("it is gone", lambda: team.member("foo.bar") is None)
         wait_for("its task is free", lambda: "owner" not in team.task(1) or not team.task(1)["owner"])
         wait_for("all is done", lambda: not self.status()["shutdowns"])
         wait_for("it has left", lambda: worker.events("left"))

@@ -13,7 +13,7 @@ import threading
 import unittest
 
 from case import ProcessTest
-from daemon import alone, wait_for
+from daemon import LIMIT_S, alone, wait_for
 
 NOTIFY = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "notify"
 HOSTILE = "Bash: curl \u202e<b>&amp; `x` @everyone \x1b[2J " + "long " * 40
@@ -66,7 +66,7 @@ class Programs(ProcessTest):
 
     def tell(self, program, told):
         done = subprocess.run([sys.executable, "-B", str(NOTIFY / program)], input=json.dumps(told), env=self.env, text=True, capture_output=True,
-                              timeout=60)
+                              timeout=LIMIT_S)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_ntfy_pushes_a_short_line_and_withdraws_it(self):
@@ -121,13 +121,13 @@ class Programs(ProcessTest):
         self.start_daemon(team)
         process = subprocess.Popen([sys.executable, "-B", str(NOTIFY / "watch"), "--socket", self.daemon.socket, "--gather", "0", "--", sys.executable,
                                     "-B", str(NOTIFY / "ntfy")], env=self.env)
-        self.stops.append(lambda: (process.terminate(), process.wait(20)))
+        self.stops.append(lambda: (process.terminate(), process.wait(LIMIT_S)))
         worker = self.start_worker(team, "ada")
         one = self.pending_id(worker.ask("permission", tool="Bash", input={"command": "make deploy TOKEN=abcdefghijklmnop0123456789"}))
-        wait_for("it is pushed", lambda: self.server.got, 30)
+        wait_for("it is pushed", lambda: self.server.got)
         self.assertNotIn("abcdefghijklmnop0123456789", json.dumps(self.server.got))
         self.daemon.ask("approve", id=one["request_id"], by="carol")
-        wait_for("it is withdrawn", lambda: [got for got in self.server.got if got[:2] == ("DELETE", "/asks/" + one["message_key"])], 30)
+        wait_for("it is withdrawn", lambda: [got for got in self.server.got if got[:2] == ("DELETE", "/asks/" + one["message_key"])])
 
 
 class Looks(unittest.TestCase):

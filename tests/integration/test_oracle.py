@@ -10,7 +10,7 @@ import unittest
 
 import oracle
 import team as wire
-from daemon import Daemon, team_toml
+from daemon import Daemon, LIMIT_S, team_toml
 from jsonl_team import append
 from other_systems import Letters, Lines
 from workload import WORKERS, Workload, received
@@ -27,7 +27,7 @@ class Oracle(unittest.TestCase):
         daemon = Daemon(os.environ["INBOX_POLLER"], cls.master, team_toml(
             team, more='\n[delivery]\nvia = ["file"]\nfile = "%s"\n' % sink), polls=3)
         cls.world = Workload(SEED, team, daemon.state, size=60).write()
-        code = daemon.spawn().process.wait(60)
+        code = daemon.spawn().process.wait(LIMIT_S)
         cls.world.runs = [(code, daemon.log_path.read_bytes())]
         cls.world.received = received(sink)
 

@@ -1,7 +1,6 @@
 """What the lead's side orders of its own accord: modes and rules, each once to each worker, also to one that joins later and over a
 restart; in front of a client that obeys (the older) and one that does not (the newer)."""
 
-import time
 import unittest
 
 import team as wire
@@ -38,7 +37,7 @@ class OrdersTest(ProcessTest):
         """Everything that is owed was written and taken."""
         wait_for("nothing is owed", lambda: not self.status()["effects_owed"])
         wait_for("all is consumed", lambda: all(e["read"] for w in workers for e in wire.read_inbox(self.team.inbox(w.name)) or []))
-        time.sleep(0.3)
+        self.daemon.polled()
 
 
 class Modes(OrdersTest):
@@ -237,7 +236,7 @@ class Forged(OrdersTest):
             wait_for("it is reported", lambda: self.daemon.log("answer.forged", type=kind))
         for entry in self.daemon.ask("quarantine")["entries"]:
             self.assertEqual((entry["sender"], entry["code"]), ("new", "direction." + entry["type"]))
-        time.sleep(0.3)
+        self.daemon.polled()
         forged = self.daemon.log("answer.forged")
         self.assertEqual(sorted((e["inbox"], e["from"], e["type"], e["level"]) for e in forged),
                          [("old", "new", kind, "warn") for kind in sorted(forgeries)])

@@ -217,7 +217,7 @@ class Person(ConsoleTest):
         self.begin("top", "--no-confirm")
         self.press("Enter")
         self.shows("| make two")
-        time.sleep(0.6)  # from now on one key approves
+        time.sleep(0.6)  # clock: a person who reads first; from now on one key approves, and more time does no harm
         self.continue_it(self.stopped_with_a_key_for_the_shell())
         self.shows("| make two")
         self.has_read_all()
@@ -227,7 +227,7 @@ class Person(ConsoleTest):
         self.asked(1, "make one")
         self.watch()
         self.shows("> perm-1")
-        time.sleep(0.6)
+        time.sleep(0.6)  # clock: a person who reads first; from now on keys count, and more time does no harm
         self.tmux.run("set-buffer", "ayq")
         self.tmux.run("paste-buffer", "-p", "-t", self.pane)
         self.shows("pasted text is not taken for keys")

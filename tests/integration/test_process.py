@@ -10,7 +10,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import Daemon, team_toml, wait_for, write_private
+from daemon import Daemon, LIMIT_S, team_toml, wait_for, write_private
 
 
 class Process(ProcessTest):
@@ -19,20 +19,20 @@ class Process(ProcessTest):
         bad = team_toml(team).replace("[sandbox]", "[sandboxx]").replace('timeout = "10min"', 'timeout = "soon"', 1)
         daemon = self.make_daemon(bad + '[limits]\nmessage = 7\n')
         for command in (daemon.command(), [daemon.program, "check-config", "--config", daemon.configs[0]]):
-            done = subprocess.run(command, env=daemon.env, capture_output=True, text=True, timeout=20)
+            done = subprocess.run(command, env=daemon.env, capture_output=True, text=True, timeout=LIMIT_S)
             self.assertEqual(done.returncode, 2, done.stderr)
             text = done.stdout + done.stderr
             self.assertRegex(text, r"team-0\.toml:\d+:\d+: .*soon")
             self.assertRegex(text, r"team-0\.toml:\d+:\d+: .*sandboxx")
             self.assertRegex(text, r"team-0\.toml:\d+:\d+: .*message")
         self.assertEqual(subprocess.run([daemon.program, "run", "--no-such-option"], env=daemon.env, capture_output=True,
-                                        timeout=20).returncode, 2)
+                                        timeout=LIMIT_S).returncode, 2)
 
     def test_a_configuration_that_others_may_write_is_refused(self):
         team = self.make_team()
         daemon = self.make_daemon(team_toml(team))
         os.chmod(daemon.configs[0], 0o666)
-        done = subprocess.run(daemon.command(), env=daemon.env, capture_output=True, text=True, timeout=20)
+        done = subprocess.run(daemon.command(), env=daemon.env, capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 2)
         self.assertIn("team-0.toml", done.stderr)
 
@@ -40,7 +40,7 @@ class Process(ProcessTest):
         team = self.make_team()
         daemon = self.make_daemon(team_toml(team))
         done = subprocess.run([daemon.program, "check-config", "--config", daemon.configs[0]], env=daemon.env, capture_output=True,
-                              text=True, timeout=20)
+                              text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"poll_interval.*50ms.*team-0\.toml:\d+")
         self.assertRegex(done.stdout, r"busy_limit.*default")
@@ -62,7 +62,7 @@ class Process(ProcessTest):
         second.daemon_file = write_private(self.folder / "second.toml", 'state_dir = "%s"\nsocket = "%s"\n' % (
             second.state, second.socket))
         second.spawn()
-        self.assertEqual(second.process.wait(20), 1, second.tail())
+        self.assertEqual(second.process.wait(LIMIT_S), 1, second.tail())
         self.assertIn(str(second.state), second.tail())
         self.assertTrue(self.daemon.ask("status")["ok"])
 
@@ -74,7 +74,7 @@ class Process(ProcessTest):
         second.daemon_file = write_private(self.folder / "second.toml", 'state_dir = "%s"\nsocket = "%s"\n' % (
             self.folder / "state2", second.socket))
         second.spawn()
-        self.assertEqual(second.process.wait(20), 1, second.tail())
+        self.assertEqual(second.process.wait(LIMIT_S), 1, second.tail())
         self.assertTrue(self.daemon.ask("status")["ok"])
 
     def test_sigterm_and_sigint_finish_the_work_and_exit_with_0(self):
@@ -100,11 +100,11 @@ class Process(ProcessTest):
         team.say("ada", ask)
         daemon = self.make_daemon(team_toml(team), extra=["--once"])
         daemon.spawn()
-        self.assertEqual(daemon.process.wait(20), 0, daemon.tail())
+        self.assertEqual(daemon.process.wait(LIMIT_S), 0, daemon.tail())
         self.assertEqual(len(team.replies("ada", ask["request_id"])), 1)
         daemon.extra = ["--polls", "3"]
         daemon.spawn()
-        self.assertEqual(daemon.process.wait(20), 0, daemon.tail())
+        self.assertEqual(daemon.process.wait(LIMIT_S), 0, daemon.tail())
         self.assertEqual(len(team.replies("ada", ask["request_id"])), 1)
 
     def test_every_line_of_the_log_is_one_json_object_whatever_workers_write(self):
@@ -156,7 +156,7 @@ class Process(ProcessTest):
         path = str(self.folder / "notify.sock")
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
             manager.bind(path)
-            manager.settimeout(10)
+            manager.settimeout(LIMIT_S)
             daemon = self.make_daemon(team_toml(self.make_team()))
             daemon.env.update(NOTIFY_SOCKET=path, WATCHDOG_USEC="3000000")
             daemon.start()
@@ -184,7 +184,7 @@ class Process(ProcessTest):
         self.assertEqual(len(ledgers), 1, list(self.daemon.state.iterdir()))
         ledgers[0].write_bytes(b"\0" * 8192)
         self.daemon.spawn()
-        self.assertEqual(self.daemon.process.wait(20), 1, self.daemon.tail())
+        self.assertEqual(self.daemon.process.wait(LIMIT_S), 1, self.daemon.tail())
         self.assertIn(str(ledgers[0]), self.daemon.tail())
         self.assertEqual(ledgers[0].read_bytes(), b"\0" * 8192)
         self.daemon.extra = ["--new-ledger"]

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from case import ProcessTest
-from daemon import alone
+from daemon import LIMIT_S, alone
 from engine import Engine, RedisError
 
 SEND = """redis.call('SET', KEYS[2], redis.call('XADD', KEYS[1], '*', 'e', ARGV[1]))"""
@@ -16,7 +16,7 @@ SEND = """redis.call('SET', KEYS[2], redis.call('XADD', KEYS[1], '*', 'e', ARGV[
 class Access(ProcessTest):
     def acl(self, *arguments, team="demo", expect=0):
         done = subprocess.run([os.environ["INBOX_POLLER"], "hosts", "acl", "--team", team, *arguments, "--secrets", str(self.folder / "secrets")],
-                              env=alone(self.folder), capture_output=True, text=True, timeout=60)
+                              env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, expect, done)
         return done.stdout
 
@@ -91,7 +91,7 @@ class Access(ProcessTest):
 
         def box(address):
             return subprocess.run([os.environ["INBOX_POLLER"], "box", "send", "ada", "x", "--anyway", "--root", address, "--actor", "bob"],
-                                  env=alone(self.folder), capture_output=True, text=True, timeout=60)
+                                  env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
 
         login = "&user=host-h1&secret=%s" % (self.folder / "secrets" / "host-h1")
         done = box(engine.tls_address(more=login))

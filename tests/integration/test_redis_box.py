@@ -10,7 +10,7 @@ import threading
 import unittest
 
 from case import ProcessTest
-from daemon import alone, wait_for
+from daemon import LIMIT_S, alone, wait_for
 from engine import Engine
 from mcp import McpClient
 
@@ -27,7 +27,7 @@ class RedisBoxes(ProcessTest):
     def run_box(self, *arguments, root=None, actor="ada", group="box", **options):
         words = [os.environ["INBOX_POLLER"], group, *arguments, "--root", str(root or self.root)]
         words += ["--actor", actor] if group == "box" else []
-        return subprocess.run(words, env=alone(self.folder), capture_output=True, text=True, timeout=120, **options)
+        return subprocess.run(words, env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S, **options)
 
     def box(self, *arguments, expect=0, **options):
         done = self.run_box(*arguments, "--json", **options)
@@ -135,11 +135,11 @@ class RedisBoxes(ProcessTest):
         bob.start()
         bob.tool("try_recv")
         got = []
-        waits = threading.Thread(target=lambda: got.append(bob.tool("recv", 60, timeout_s=60)))
+        waits = threading.Thread(target=lambda: got.append(bob.tool("recv", timeout_s=60)))
         waits.start()
         wait_for("it listens", lambda: "cmd=xread" in self.engine.client()("CLIENT", "LIST"))
         self.box("send", "bob", "wake up")
-        waits.join(60)
+        waits.join(LIMIT_S)
         self.assertEqual(got[0]["message"]["payload"], "wake up")
 
     # --- moves
@@ -154,7 +154,7 @@ class RedisBoxes(ProcessTest):
         for expected in ({"messages": 20, "tasks": 1, "were_there": 0}, {"messages": 0, "tasks": 0, "were_there": 21}):
             for source, target in ((self.folder_root, self.root), (self.root, back)):
                 done = subprocess.run([os.environ["INBOX_POLLER"], "box", "copy", "--from", str(source), "--to", str(target), "--json"],
-                                      env=alone(self.folder), capture_output=True, text=True, timeout=60)
+                                      env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
                 self.assertEqual(done.returncode, 0, done)
                 told = json.loads(done.stdout)
                 self.assertEqual({**told, "version": ""}, {"ok": True, "actors": 2, "version": "", **expected})
@@ -230,7 +230,7 @@ class RedisBoxes(ProcessTest):
         for _ in range(3):
             with open("/dev/full", "w") as full:
                 done = subprocess.run([os.environ["INBOX_POLLER"], "box", "recv", "--root", self.root, "--actor", "ada"], env=alone(self.folder),
-                                      stdout=full, stderr=subprocess.DEVNULL, timeout=60)
+                                      stdout=full, stderr=subprocess.DEVNULL, timeout=LIMIT_S)
             self.assertEqual(done.returncode, 1)
         first = self.box("recv")["message"]
         self.assertEqual((first["payload"], first["attempts"]), (0, 4))

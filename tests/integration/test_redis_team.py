@@ -12,7 +12,7 @@ import threading
 import time
 
 from case import ProcessTest
-from daemon import Daemon, alone, wait_for
+from daemon import Daemon, LIMIT_S, alone, wait_for
 from engine import PASSWORD, Engine, RedisError
 from maildir_team import MaildirTeam
 from redis_team import Agent, RedisTeam
@@ -36,7 +36,7 @@ class Team(ProcessTest):
     def box(self, actor, *arguments, expect=0):
         root = self.engine.address(self.team.team, self.team.more)
         done = subprocess.run([self.daemon.program, "box", *arguments, "--root", root, "--actor", actor, "--json"],
-                              env=alone(self.folder), capture_output=True, text=True, timeout=120)
+                              env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, expect, done)
         return json.loads(done.stdout) if done.stdout else None
 
@@ -108,7 +108,7 @@ class Team(ProcessTest):
         self.assertIn("[plans] has no effect", check.stdout + check.stderr)
 
     def run_command(self, *words):
-        return subprocess.run([self.daemon.program, *words], env=self.daemon.env, capture_output=True, text=True, timeout=60)
+        return subprocess.run([self.daemon.program, *words], env=self.daemon.env, capture_output=True, text=True, timeout=LIMIT_S)
 
     def test_the_daemon_keeps_the_queue_in_order_and_tells_of_each_finished_task_once(self):
         told, failing = self.folder / "told", self.folder / "failing"
@@ -119,19 +119,19 @@ class Team(ProcessTest):
         self.serve(more='[tasks]\non_done = ["%s"]\n' % program)
         task = self.box("ada", "post", "work")["task"]["id"]
         self.box("bob", "claim", "--lease", "10ms")
-        wait_for("the claim is given back", lambda: self.daemon.log("task.given_back", request_id=task, new="open"), 30)
+        wait_for("the claim is given back", lambda: self.daemon.log("task.given_back", request_id=task, new="open"))
         wait_for("the figures", lambda: self.daemon.ask("status")["teams"][0]["tasks"] == {"open": 1, "claimed": 0, "done": 0, "dead": 0})
         self.box("bob", "claim", "--lease", "10min")
         self.box("bob", "complete", task, '{"branch": "x"}')
-        wait_for("the program fails", lambda: self.daemon.log("task.tell_failed", request_id=task), 30)
+        wait_for("the program fails", lambda: self.daemon.log("task.tell_failed", request_id=task))
         failing.unlink()
-        wait_for("it is told", lambda: self.daemon.log("task.told", request_id=task), 30)
+        wait_for("it is told", lambda: self.daemon.log("task.told", request_id=task))
         self.daemon.stop()
         self.daemon.start()
         second = self.box("ada", "post", "more")["task"]["id"]
         self.box("bob", "claim", "--lease", "10min")
         self.box("bob", "complete", second, "fine")
-        wait_for("the next one is told", lambda: self.daemon.log("task.told", request_id=second), 30)
+        wait_for("the next one is told", lambda: self.daemon.log("task.told", request_id=second))
         lines = [json.loads(line) for line in told.read_text("utf-8").splitlines()]
         self.assertEqual([(line["event"], line["task"]["id"], line["task"]["result"]) for line in lines],
                          [("done", task, {"branch": "x"}), ("done", second, "fine")])
@@ -152,7 +152,7 @@ class Team(ProcessTest):
     def test_the_example_with_the_rights_of_the_list(self):
         program, secrets = os.environ["INBOX_POLLER"], self.folder / "secrets"
         users = subprocess.run([program, "hosts", "acl", "--team", "pair", "--leader", "h1", "--secrets", str(secrets)],
-                               capture_output=True, text=True, check=True, timeout=60).stdout
+                               capture_output=True, text=True, check=True, timeout=LIMIT_S).stdout
         self.engine.stop()
         self.engine = Engine(self.folder / "acl", users=users).start()
         self.stops.append(self.engine.stop)
@@ -160,16 +160,16 @@ class Team(ProcessTest):
         example = (pathlib.Path(__file__).parents[2] / "deploy/examples/redis.toml").read_text("utf-8")
         address = self.engine.address("pair", self.team.more)
         self.make_daemon(re.sub(r'(?m)^engine = "[^"]*"', lambda _: 'engine = "%s"' % address, example)).start()
-        wait_for("the lead has a box", lambda: self.inbox()["state"] == "ok", 30)
+        wait_for("the lead has a box", lambda: self.inbox()["state"] == "ok")
         self.assertNotIn("secret", self.inbox()["path"])
         self.box("ada", "send", "claude", "hello")
         self.assertEqual(self.hears("hello")[0]["from"], "ada")
         self.daemon.cli("send", "ada", "hello yourself")
         self.assertEqual(self.box("ada", "recv", "--timeout", "30s")["message"]["payload"], "hello yourself")
-        wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="ada"), 30)
+        wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="ada"))
         task = self.box("ada", "post", "work")["task"]["id"]
         self.box("ada", "claim", "--lease", "10ms")
-        wait_for("the claim is given back", lambda: self.daemon.log("task.given_back", request_id=task, new="open"), 30)
+        wait_for("the claim is given back", lambda: self.daemon.log("task.given_back", request_id=task, new="open"))
 
     # --- when the engine is not as it should be
 
@@ -181,26 +181,26 @@ class Team(ProcessTest):
         self.hears("and bob")
         wait_for("taken", lambda: self.team.unread("boss") == 0)
         self.engine.kill()
-        wait_for("it is told", lambda: self.inbox()["state"] == "fault" and "is not reached" in self.inbox()["detail"], 30)
+        wait_for("it is told", lambda: self.inbox()["state"] == "fault" and "is not reached" in self.inbox()["detail"])
         self.assertIn("is not reached", self.daemon.cli("status").stdout)
         self.assertEqual(len(self.daemon.log("inbox.unreadable")), 1)
         self.daemon.cli("send", "ada", "while it is away")
         # A daemon that starts meanwhile knows the members still, and owes what was accepted.
         self.daemon.stop()
         self.daemon.start()
-        wait_for("it is told again", lambda: "is not reached" in self.daemon.cli("status").stdout, 30)
+        wait_for("it is told again", lambda: "is not reached" in self.daemon.cli("status").stdout)
         self.daemon.cli("send", "bob", "nor now")
         doctor = self.run_command("doctor", "--config", self.daemon.configs[0])
         self.assertIn("is not reached", doctor.stdout)
         self.engine.start()
-        self.assertEqual(wait_for("ada has it", self.ada_receives, 60)["payload"], "while it is away")
-        self.assertEqual(wait_for("bob has it", lambda: self.receives(self.bob), 60)["payload"], "nor now")
+        self.assertEqual(wait_for("ada has it", self.ada_receives)["payload"], "while it is away")
+        self.assertEqual(wait_for("bob has it", lambda: self.receives(self.bob))["payload"], "nor now")
         # Emptied: what ada had not read is written again.
         self.daemon.cli("send", "ada", "not read yet")
         wait_for("it stands there", lambda: self.team.unread("ada") == 1)
         wait_for("and that is recorded", lambda: len(self.daemon.log("effect.written", inbox="ada")) == 2)
         self.ada.redis("FLUSHALL")
-        wait_for("it stands there again", lambda: self.team.unread("ada") == 1, 30)
+        wait_for("it stands there again", lambda: self.team.unread("ada") == 1)
         self.assertEqual(self.ada_receives()["payload"], "not read yet")
         self.ada.send("boss", "after")
         self.hears("after")
@@ -224,7 +224,7 @@ class Team(ProcessTest):
         second = Daemon(os.environ["INBOX_POLLER"], self.folder / "second", self.team.toml()).start()
         self.stops.append(lambda: second.running() and second.stop())
         told = r"another daemon \(daemon-\w+\) delivers the mail of boss at "
-        wait_for("it says so", lambda: re.search(told, second.cli("status").stdout), 20)
+        wait_for("it says so", lambda: re.search(told, second.cli("status").stdout))
         self.assertRegex(second.log("roster.unreadable")[0]["reason"], told)
         doctor = second.cli("doctor", "--daemon-config", second.daemon_file, "--config", second.configs[0], expect=None).stdout
         self.assertRegex(doctor, told)
@@ -235,7 +235,7 @@ class Team(ProcessTest):
         first.kill()
         self.daemon = second
         self.ada.send("boss", "three")
-        self.hears("three", 40)
+        self.hears("three")
         self.assertEqual([m["text"] for m in self.heard], ["one", "two", "three"])
 
     def test_an_engine_that_hangs_holds_up_no_other_team(self):
@@ -247,7 +247,7 @@ class Team(ProcessTest):
         self.engine.process.send_signal(signal.SIGSTOP)
         said = ["to a worker of a hanging engine %d" % number for number in range(5)]
         try:
-            wait_for("it is told", lambda: self.inbox()["state"] == "fault", 30)
+            wait_for("it is told", lambda: self.inbox()["state"] == "fault")
             for number, text in enumerate(said):
                 self.daemon.cli("send", "ada", text, "--team", "pair")
                 maildir.stores["ada"].send("boss", "message", "still served %d" % number)
@@ -255,20 +255,20 @@ class Team(ProcessTest):
             self.assertEqual(self.inbox()["state"], "fault")
         finally:
             self.engine.process.send_signal(signal.SIGCONT)
-        self.assertEqual([wait_for("letter %d" % i, self.ada_receives, 60)["payload"] for i in range(5)], said)
+        self.assertEqual([wait_for("letter %d" % i, self.ada_receives)["payload"] for i in range(5)], said)
 
     def test_rights_and_settings_that_do_not_fit_are_told_in_words(self):
         self.serve()
         self.engine.stop()
         self.engine.start("appendonly", "no")
-        wait_for("unfit", lambda: "appendonly is no" in self.daemon.cli("status").stdout, 30)
+        wait_for("unfit", lambda: "appendonly is no" in self.daemon.cli("status").stdout)
         self.assertIn("appendonly is no", self.run_command("doctor", "--config", self.daemon.configs[0]).stdout)
         self.engine.stop()
         self.engine.start("requirepass", PASSWORD)
-        wait_for("no password", lambda: "NOAUTH" in self.daemon.cli("status").stdout, 30)
+        wait_for("no password", lambda: "NOAUTH" in self.daemon.cli("status").stdout)
         self.engine.stop()
         self.engine.start("appendfsync", "everysec")
-        wait_for("works, with a word", lambda: "once a second" in self.inbox()["detail"] and self.inbox()["state"] == "ok", 30)
+        wait_for("works, with a word", lambda: "once a second" in self.inbox()["detail"] and self.inbox()["state"] == "ok")
         self.assertTrue([w for w in self.daemon.log("daemon.warning") if "once a second" in w["reason"]])
 
     def test_a_full_engine_is_told_and_the_letter_arrives_when_it_has_room(self):
@@ -277,9 +277,9 @@ class Team(ProcessTest):
         self.hears("hello")
         self.ada.redis("CONFIG", "SET", "maxmemory", "1")
         self.daemon.cli("send", "ada", "there is no room for this")
-        wait_for("that is told", lambda: [e for e in self.daemon.log("effect.deferred") if "OOM" in e["reason"]], 30)
+        wait_for("that is told", lambda: [e for e in self.daemon.log("effect.deferred") if "OOM" in e["reason"]])
         self.ada.redis("CONFIG", "SET", "maxmemory", "0")
-        self.assertEqual(wait_for("it came", self.ada_receives, 30)["payload"], "there is no room for this")
+        self.assertEqual(wait_for("it came", self.ada_receives)["payload"], "there is no room for this")
 
     # --- kills
 
@@ -295,7 +295,7 @@ class Team(ProcessTest):
                 try:
                     return call(*arguments, **more)
                 except (OSError, RedisError):
-                    time.sleep(0.05)
+                    time.sleep(0.05)  # clock: the pause between two tries of a peer; the tries are counted
             raise AssertionError("the engine does not come back")
 
         def write(name):
@@ -309,7 +309,7 @@ class Team(ProcessTest):
         sent = []
         for round_ in range(4):
             seen = len(self.heard)
-            wait_for("some more came", lambda: self.take() or len(self.heard) > seen or not any(t.is_alive() for t in threads), 30)
+            wait_for("some more came", lambda: self.take() or len(self.heard) > seen or not any(t.is_alive() for t in threads))
             for number in range(5):
                 sent.append("answer %d.%d" % (round_, number))
                 # Who is there is known from the end of the first poll on.
@@ -322,7 +322,7 @@ class Team(ProcessTest):
         for thread in threads:
             thread.join()
         wanted = {"%s %d" % (name, number) for name in names for number in range(each)}
-        wait_for("all came", lambda: (self.take(), wanted <= {m["text"] for m in self.heard})[1], 60)
+        wait_for("all came", lambda: (self.take(), wanted <= {m["text"] for m in self.heard})[1])
         self.assert_heard_in_order(names)
         rows = [m["text"] for m in json.loads(self.daemon.cli("history", "--json", "--full", "--limit", "1000").stdout)["messages"]
                 if m["sender"] in names]
@@ -334,7 +334,7 @@ class Team(ProcessTest):
             if letter:
                 received.append(letter["payload"])
             return len(received) >= len(sent)
-        wait_for("ada has all answers", more, 60)
+        wait_for("ada has all answers", more)
         self.assertIsNone(self.ada_receives())
         self.assertEqual(received, sent)
         wait_for("nothing is left", lambda: self.team.unread("boss") == 0)

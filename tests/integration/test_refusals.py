@@ -1,6 +1,5 @@
 """What must not be obeyed, whoever says it: strangers, forged names, orders from the wrong side, commands that only begin well."""
 
-import time
 import unittest
 
 import team as wire
@@ -76,7 +75,7 @@ class Refusals(ProcessTest):
             with self.subTest(host):
                 ask = wire.sandbox_request("ada", "demo", host)
                 self.team.say("ada", ask)
-                time.sleep(0.3)
+                self.daemon.polled()
                 for reply in self.team.replies("ada", ask["requestId"]):
                     self.assertIs(wire.as_payload(reply["text"])["allow"], False)
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 import unittest
 
 import team as wire
@@ -83,7 +82,7 @@ class Reload(ProcessTest):
         self.assertEqual((answer["added"], answer["removed"], answer["changed"]), (["other"], ["demo"], []))
         wait_for("only the other is served", lambda: [t["team"] for t in self.daemon.ask("status")["teams"]] == ["other"])
         waiting = self.ask("git status")
-        time.sleep(1.0)  # two looks for teams
+        self.daemon.polled(20)
         self.assertEqual(self.team.replies("ada", waiting), [])
 
         self.write(team_toml(self.team))
@@ -128,7 +127,7 @@ class Reload(ProcessTest):
                 self.daemon.process.send_signal(signal.SIGHUP)
         for request_id in asks:
             wait_for("an answer", lambda: self.team.replies("ada", request_id))
-        time.sleep(0.5)
+        self.daemon.polled()
         self.assertEqual([len(self.team.replies("ada", request_id)) for request_id in asks], [1] * len(asks))
         self.assertEqual(self.daemon.stop(), 0, self.daemon.tail())
 

@@ -48,9 +48,9 @@ class ShutdownTest(ProcessTest):
     def shutdown(self, request_id):
         return self.daemon.ask("shutdowns", id=request_id)["shutdowns"][0]
 
-    def ends(self, request_id, *states, seconds=30):
+    def ends(self, request_id, *states):
         return wait_for("%s ends as %s; it is %s" % (request_id, states, self.shutdown(request_id)), lambda: (
-            lambda s: s if s["state"] in states else None)(self.shutdown(request_id)), seconds, 0.1)
+            lambda s: s if s["state"] in states else None)(self.shutdown(request_id)), pause=0.1)
 
     def told(self, name):
         """How often the lead was told that this worker has gone."""
@@ -261,7 +261,7 @@ class Commands(ShutdownTest):
             self.start_pane_worker(self.tmux, team, name, exit_after=0.1)
         self.lead(team)
         self.daemon.cli("shutdown", "--all")
-        wait_for("both are cleaned away", lambda: len(team.roster()["members"]) == 1, 20)
+        wait_for("both are cleaned away", lambda: len(team.roster()["members"]) == 1)
         wait_for("nothing is open", lambda: self.status()["shutdowns"] == [])
         self.assertEqual((self.told("ada"), self.told("bob")), (1, 1))
 

@@ -30,7 +30,7 @@ class SlowTeam(ProcessTest):
             before = time.monotonic()
             self.quick.say("bob", "are you there %d" % served)
             served += 1
-            wait_for("it is taken in", lambda: all(e["read"] for e in wire.read_inbox(self.quick.lead_inbox)), 60, 0.005)
+            wait_for("it is taken in", lambda: all(e["read"] for e in wire.read_inbox(self.quick.lead_inbox)), pause=0.005)
             longest = max(longest, time.monotonic() - before)
         return served, longest
 
@@ -38,7 +38,7 @@ class SlowTeam(ProcessTest):
         self.start()
         entries = [dict(wire.entry("ada", "%d" % n)) for n in range(FLOOD)]
         wire.replace(self.slow.lead_inbox, wire.stringify(entries))
-        wait_for("it has begun", lambda: self.accepted(self.slow) > 0, 60)
+        wait_for("it has begun", lambda: self.accepted(self.slow) > 0)
         served, longest = self.served_meanwhile(lambda: self.accepted(self.slow) >= FLOOD)
         print("figures: %d entries in one team; meanwhile %d messages of another, the longest wait %.0f ms" % (FLOOD, served, 1000 * longest))
         self.assertGreaterEqual(served, 3, "the other team waited for the flood")
@@ -52,7 +52,7 @@ class SlowTeam(ProcessTest):
             served, longest = self.served_meanwhile(over.is_set)
         print("figures: a lock held for 3 s in one team; meanwhile %d messages of another, the longest wait %.0f ms" % (served, 1000 * longest))
         self.assertGreaterEqual(served, 3)
-        wait_for("it is marked", lambda: all(e["read"] for e in wire.read_inbox(self.slow.lead_inbox)), 30)
+        wait_for("it is marked", lambda: all(e["read"] for e in wire.read_inbox(self.slow.lead_inbox)))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ class Status(ProcessTest):
         names = ["team-%02d" % n for n in range(TEAMS)]
         teams = [wire.Team(self.folder / "teams", name, ("ada", "bob")) for name in names]
         self.make_daemon(team_toml(teams[0]).replace('"team-00"', '"team-*"', 1)).start()
-        wait_for("all are served", lambda: len(self.daemon.ask("status")["teams"]) == TEAMS, 30)
+        wait_for("all are served", lambda: len(self.daemon.ask("status")["teams"]) == TEAMS)
         nothing = self.daemon.cli("status", "--short", expect=4)
         self.assertEqual((nothing.stdout, nothing.stderr), ("", ""))
 

@@ -4,7 +4,6 @@ answers dialogs and submits drafts as the real one does, and keeps every byte.""
 import json
 import os
 import signal
-import time
 import unittest
 
 from case import ProcessTest
@@ -47,12 +46,12 @@ class WithPane(ProcessTest):
         return self.status()["chat"]
 
     def delivered(self, count):
-        wait_for("%d delivered" % count, lambda: self.chat()["delivered"] == count, 60)
+        wait_for("%d delivered" % count, lambda: self.chat()["delivered"] == count)
         self.assertEqual(self.tmux.run("list-buffers"), "")  # what carried the text is gone
 
     def refused(self, said):
         """The reason why it cannot go now, as the log has it."""
-        wait_for("refused: %s" % said, lambda: [e for e in self.daemon.log("delivery.failed") if said in e["reason"]], 60)
+        wait_for("refused: %s" % said, lambda: [e for e in self.daemon.log("delivery.failed") if said in e["reason"]])
         self.assertEqual(self.chat()["delivered"], 0)
         self.assertEqual(self.tmux.run("list-buffers"), "")
 
@@ -74,7 +73,7 @@ class TmuxDelivery(WithPane):
         self.arrives(lead, line)
         self.team.say("ada", "more")
         wait_for("both wait", lambda: self.chat()["queued"] == 2)
-        time.sleep(0.5)
+        self.daemon.polled()
         self.arrives(lead, line)  # not again while nobody has read
         self.assertIn("not a word of this", self.daemon.cli("recv").stdout)
         self.team.say("ada", "later")
@@ -232,7 +231,7 @@ class TmuxDelivery(WithPane):
         self.serve(lead.pane)
         self.tell("SessionStart", pane=lead.pane, source="startup")
         self.team.say("ada", "hello")
-        wait_for("it is pasted twice", lambda: lead.typed().count(ENTER) == 2, 60)
+        wait_for("it is pasted twice", lambda: lead.typed().count(ENTER) == 2)
         first, second = lead.typed().split(ENTER)[:2]
         self.assertEqual(first, START + block("hello") + END)
         self.assertIn(b"\n[may be a repeat: ", second)
@@ -249,11 +248,11 @@ class Screens(WithPane):
         self.team.say("ada", "hello")
         self.refused(said)
         self.assertIn(said, self.status()["delivery"]["via"][0]["reason"])
-        time.sleep(1.5)  # it is looked at again
+        self.daemon.polled(30)  # the composer is checked again
         self.assertEqual(lead.typed(), before)
         self.assertEqual(lead.events(*answered), [])
         end()
-        wait_for("it is submitted", lead.submitted, 60)
+        wait_for("it is submitted", lead.submitted)
         self.assertEqual(lead.submitted(), [pointer(1).decode()])
         self.assertEqual(lead.typed().count(ENTER), 1)
         self.assertEqual(lead.events(*answered), [])
@@ -279,7 +278,7 @@ class Screens(WithPane):
                 lead.order(name)
                 lead.revoke(before)
             self.refused(said)
-            time.sleep(0.5)
+            self.daemon.polled()
             self.assertEqual(lead.typed(), b"")
 
     def test_what_others_wrote_above_a_dialog_is_no_composer(self):
@@ -295,7 +294,7 @@ class Screens(WithPane):
         self.serve(lead.pane)
         self.team.say("ada", "hello")
         self.refused("Enter was not pressed")
-        time.sleep(0.5)
+        self.daemon.polled()
         self.assertEqual(lead.events(), [])
         self.assertNotIn(ENTER, lead.typed())
         lead.revoke("dialog")
@@ -314,7 +313,7 @@ class Screens(WithPane):
         self.assertIn("wait!", lead.screen())
         for _ in range(4):
             lead.press("C-u")
-        wait_for("it is submitted", lead.submitted, 60)
+        wait_for("it is submitted", lead.submitted)
         self.assertEqual(lead.submitted(), ["[may be a repeat] " + pointer(1).decode()])
 
     def test_a_paste_that_cannot_be_submitted_is_taken_back(self):
@@ -327,7 +326,7 @@ class Screens(WithPane):
         self.assertEqual(lead.events(), [])
         self.assertNotIn("messages of your team", lead.screen())
         lead.revoke("run")
-        wait_for("it is submitted", lead.submitted, 60)
+        wait_for("it is submitted", lead.submitted)
         self.assertEqual(lead.submitted(), [pointer(1).decode()])
 
     def test_what_cannot_be_pasted_goes_the_next_way(self):

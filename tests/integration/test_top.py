@@ -61,7 +61,7 @@ class Console(ConsoleTest):
         self.pending_id("perm-1")
         self.begin()
         self.shows("> perm-1")
-        time.sleep(0.6)
+        time.sleep(0.6)  # clock: a person who reads first; the first key then counts, and more time does no harm
         self.press("a", "y", "y", "y")
         self.shows("too soon", "approve permission perm-1?")
         self.press("Escape")
@@ -133,10 +133,10 @@ class Console(ConsoleTest):
         place = lambda: re.search(r"lines \d+ to (\d+) of (\d+)", self.screen())  # noqa: E731
         while (now := place()) and now[1] != now[2]:
             self.press("Space")
-            wait_for("more of it", lambda now=now: (place() or now)[0] != now[0], 20)
+            wait_for("more of it", lambda now=now: (place() or now)[0] != now[0])
 
     def keys_of_lists(self):
-        at = lambda name: wait_for(name + " is selected", lambda: name in self.selected().split(), 20)  # noqa: E731
+        at = lambda name: wait_for(name + " is selected", lambda: name in self.selected().split())  # noqa: E731
         for key, name in (("j", "perm-1"), ("Down", "perm-2"), ("k", "perm-1"), ("Up", "perm-0"), ("NPage", "perm-10"), ("PPage", "perm-0"),
                           ("End", "perm-29"), ("Home", "perm-0"), ("G", "perm-29"), ("g", "perm-0")):
             self.press(key)
@@ -181,7 +181,7 @@ class Console(ConsoleTest):
         self.shows("no daemon answers")
         self.answer_by("a", "nothing was done")
         self.daemon.start()
-        wait_for("it is found", lambda: "no daemon answers" not in self.screen(), 20)
+        wait_for("it is found", lambda: "no daemon answers" not in self.screen())
         self.answer_by("A", "from now on in this session: Bash(make one)", "approve permission perm-1, and always")
         self.answer_by("y", "from now on: Bash(make one)")
         self.assertEqual(self.states(), {"perm-1": ("approved", "carol")})

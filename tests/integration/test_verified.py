@@ -66,7 +66,7 @@ class Workers(Signed):
                     self.assertEqual(said["code"], "worker.verifies", said)
                     for word in ("the lead's own session", "hook install --for workers", "shutdown ada --force"):
                         self.assertIn(word, said["message"])
-        time.sleep(1)
+        self.daemon.polled(20)
         self.assertEqual(len(self.daemon.log("request.unanswered")), 5)
         self.assertEqual(len(self.daemon.log("worker.verifies", **{"from": "ada"})), 1)
         self.assertEqual(self.daemon.log("worker.verifies", **{"from": "bob"}), [])
@@ -166,7 +166,7 @@ class Endings(Signed):
             self.assertIn(word, said)
         refused = self.daemon.ask("shutdown", all=True, by="test")["refused"]
         self.assertIn(("ada", "worker.verifies"), [(r["member"], r["code"]) for r in refused])
-        time.sleep(1.5)
+        self.daemon.polled(30)
         self.assertTrue(self.ada.runs())
         said = self.daemon.cli("shutdown", "ada", "--force", "--wait=20s").stdout
         self.assertIn(self.ada.pane, said)
@@ -176,7 +176,7 @@ class Endings(Signed):
         self.assertTrue(self.bystander.untouched())
         self.assertEqual(self.ada.events("not_obeyed", "failed"), [])
         self.assertEqual([e for e in wire.read_inbox(self.team.inbox("ada")) or [] if "shutdown_request" in e["text"]], [])
-        wait_for("its ask is closed with it", lambda: not self.asks(), 3)
+        wait_for("its ask is closed with it", lambda: not self.asks())
         self.assertEqual([d["state"] for d in self.daemon.ask("decisions")["decisions"]], ["withdrawn"])
 
     def test_a_process_that_nobody_recorded_is_not_touched(self):
@@ -206,11 +206,11 @@ class LiveLead(ProcessTest):
         said = ["message %d" % number for number in range(count)]
         for text in said:
             self.team.say("bob", text)
-            time.sleep(0.03)
+            time.sleep(0.03)  # clock: the pace of a worker; nothing is judged by it
         wait_for("the lead has them all", lambda: [e["text"] for e in lead.took() if e["text"] in said] == said)
 
-    def role(self, role, seconds=10):
-        wait_for("the role is " + role, lambda: self.status()["role"] == role, seconds)
+    def role(self, role):
+        wait_for("the role is " + role, lambda: self.status()["role"] == role)
 
     def test_from_the_first_poll_on_it_takes_nothing_until_a_person_says_so(self):
         self.team = self.make_team()
@@ -242,7 +242,7 @@ class LiveLead(ProcessTest):
         self.role("stopped")
         self.chatter(lead)
         lead.stop()
-        time.sleep(0.3)
+        self.daemon.polled()
         self.assertEqual(self.status()["role"], "stopped")
         self.daemon.cli("resume")
         self.team.say("bob", "to us")

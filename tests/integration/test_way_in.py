@@ -13,7 +13,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import alone, wait_for, write_private
+from daemon import LIMIT_S, alone, wait_for, write_private
 
 
 class Newcomer(ProcessTest):
@@ -41,11 +41,11 @@ class Newcomer(ProcessTest):
     def stop(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
+        return self.process.wait(LIMIT_S)
 
     def cli(self, *arguments, expect=0, env=None, cwd=None):
         done = subprocess.run([self.program, *arguments], env=env or self.env, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=60)
+                              text=True, timeout=LIMIT_S)
         if expect is not None:
             self.assertEqual(done.returncode, expect, done.stdout + done.stderr)
         return done
@@ -141,7 +141,7 @@ class WithoutConfiguration(Newcomer):
         self.team.say("ada", ask)
         wait_for("it tells", lambda: "request.decided" in text())
         process.send_signal(signal.SIGTERM)
-        wait_for("it has ended", lambda: text() and process.poll() is not None, 60)
+        wait_for("it has ended", lambda: text() and process.poll() is not None)
         lines = [line for line in text().replace("\r", "").split("\n") if line]
         first = next(n for n, line in enumerate(lines) if line.startswith("InboxPoller "))
         self.assertIn("looks after demo (leader).", lines[first])
@@ -157,13 +157,13 @@ class WithoutConfiguration(Newcomer):
         with open(self.out, "wb") as out:
             at = os.fstat(out.fileno())
             here = {"JOURNAL_STREAM": "%d:%d" % (at.st_dev, at.st_ino)}
-            subprocess.run([self.program, "run", "--once"], env=dict(self.env, **here), stderr=out, stdout=subprocess.DEVNULL, timeout=60, check=True)
+            subprocess.run([self.program, "run", "--once"], env=dict(self.env, **here), stderr=out, stdout=subprocess.DEVNULL, timeout=LIMIT_S, check=True)
         lines = self.out.read_text().splitlines()
         self.assertTrue(all(json.loads(line[3:])["level"] in {"<6>": "info", "<4>": "warn", "<7>": "debug", "<3>": "error"}[line[:3]]
                             for line in lines), lines)
         with open(self.out, "wb") as out:
             subprocess.run([self.program, "run", "--once"], env=dict(self.env, JOURNAL_STREAM="1:2"), stderr=out, stdout=subprocess.DEVNULL,
-                           timeout=60, check=True)
+                           timeout=LIMIT_S, check=True)
         self.assertTrue(self.out.read_text().startswith("{"))
 
 
@@ -240,7 +240,7 @@ class Init(Newcomer):
                                  ("Write this", "y")):
             wait_for(question, lambda: question in text())
             os.write(outer, answer.encode() + b"\n")
-        wait_for("it has ended", lambda: text() and process.poll() is not None, 60)
+        wait_for("it has ended", lambda: text() and process.poll() is not None)
         self.assertEqual(process.returncode, 0, text())
         self.assertIn("inbox-poller run", text())
         self.assertEqual(self.file(), '[team]\nname = "demo"\nrole = "front"\n')
@@ -254,7 +254,7 @@ class AsANewcomerSees(Newcomer):
         home.mkdir(mode=0o700)
         root = pathlib.Path(__file__).resolve().parents[1]
         done = subprocess.run([sys.executable, "-B", str(root / "support" / "newcomer.py"), os.path.abspath(self.program), str(home)],
-                              env=self.env, capture_output=True, text=True, timeout=200)
+                              env=self.env, capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stdout, (root / "package" / "newcomer.txt").read_text("utf-8"),
                          "what a newcomer sees has changed: tests/support/newcomer.py prints tests/package/newcomer.txt")
@@ -327,7 +327,7 @@ class Completion(Newcomer):
         (self.folder / "bin" / "inbox-poller").symlink_to(os.path.abspath(self.program))
         ask = 'COMP_WORDS=(inbox-poller hook inst); COMP_CWORD=2; _inbox_poller; printf "%s\\n" "${COMPREPLY[@]}"'
         done = subprocess.run(["bash", "-c", script + ask], env=dict(self.env, PATH="%s:/usr/bin:/bin" % (self.folder / "bin")),
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual((done.stdout, done.stderr), ("install\n", ""))
 
     def test_zsh_and_fish_complete_a_word(self):
@@ -344,7 +344,7 @@ class Completion(Newcomer):
             if not shutil.which(shell):
                 print("%s is not installed: its completions were not run" % shell)
                 continue
-            done = subprocess.run([shell, "-c", before + said + after], env=env, capture_output=True, text=True, timeout=60)
+            done = subprocess.run([shell, "-c", before + said + after], env=env, capture_output=True, text=True, timeout=LIMIT_S)
             self.assertEqual([line.split("\t")[0] for line in done.stdout.splitlines()], ["install"], done.stderr)
 
     def test_every_command_has_a_manual_page(self):
@@ -359,7 +359,7 @@ class Completion(Newcomer):
         self.assertGreater(len(list(folder.iterdir())), 50)
         if shutil.which("groff"):
             said = subprocess.run(["groff", "-Kutf8", "-man", "-Tutf8", "-ww", "-z", *map(str, sorted(folder.iterdir()))], capture_output=True,
-                                  text=True, timeout=120)
+                                  text=True, timeout=LIMIT_S)
             self.assertEqual((said.returncode, said.stderr), (0, ""))
 
 

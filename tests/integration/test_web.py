@@ -10,7 +10,7 @@ import types
 import unittest
 
 from case import ProcessTest
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 from page import Page
 
 
@@ -115,13 +115,13 @@ class Web(ProcessTest):
         self.assertEqual(page.request("POST", "/api/answer", b"x" * (65 << 10))[0], 413)
         self.assertEqual(page.request("GET", "/", X_Long="x" * (17 << 10))[0], 431)
         self.assertEqual(page.request("POST", "/api/answer", b"{")[0], 400)
-        with socket.create_connection(("127.0.0.1", page.port), timeout=30) as raw:
+        with socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT_S) as raw:
             raw.sendall(b"\x16\x03\x01 this is no HTTP\r\n\r\n")
             self.assertTrue(raw.recv(100).startswith(b"HTTP/1.1 400 "))
-        with socket.create_connection(("127.0.0.1", page.port), timeout=30) as twice:
+        with socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT_S) as twice:
             twice.sendall(("GET / HTTP/1.1\r\nHost: %s\r\nHost: evil.test\r\nConnection: close\r\n\r\n" % page.host).encode())
             self.assertTrue(twice.recv(100).startswith(b"HTTP/1.1 421 "))
-        idle = [socket.create_connection(("127.0.0.1", page.port), timeout=30) for _ in range(60)]
+        idle = [socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT_S) for _ in range(60)]
         for one in idle:
             self.addCleanup(one.close)
             one.sendall(b"GET / HTTP/1.1\r\nHost:")
@@ -235,7 +235,7 @@ class Web(ProcessTest):
             self.stops.append(lambda: (asked.poll() is None and asked.kill(), asked.communicate()))
             wait_for("somebody knocks", lambda: select.select([listener], [], [], 0)[0])
             page = self.page(through=[str(wrapper)], pass_fds=[listener.fileno()])
-            said = asked.communicate(timeout=60)[0]
+            said = asked.communicate(timeout=LIMIT_S)[0]
             self.assertEqual((asked.returncode, said.strip()), (0, page.link))  # nobody has used it yet
 
     def test_a_page_may_be_there_before_the_first_daemon_ever(self):

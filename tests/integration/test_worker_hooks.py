@@ -11,7 +11,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import team_toml, wait_for
+from daemon import LIMIT_S, team_toml, wait_for
 
 RULES = """allow = ["Bash(git status:*)", "Read(./**)"]
 ask = ["Bash(git push:*)"]
@@ -70,7 +70,7 @@ class WorkerHooks(ProcessTest):
         before = len(worker.events())
         worker.do("call", tool=tool, input=tool_input, id=call_id, settings=str(self.settings), **more)
         return wait_for("the hook was run", lambda: [e for e in worker.events()[before:] if e.get("id") == call_id and e["event"] in (
-            "ran_unasked", "stopped_unasked", "left_open")], 30)[0]
+            "ran_unasked", "stopped_unasked", "left_open")])[0]
 
     def decisions(self):
         return self.daemon.ask("decisions")["decisions"]
@@ -185,7 +185,7 @@ class WorkerHooks(ProcessTest):
     def run_hook(self, event, *options):
         done = subprocess.run([self.daemon.program, "hook", "worker", "--patience", "20s", "--socket", self.daemon.socket, *options],
                               input=event if isinstance(event, bytes) else wire.stringify(event).encode(), env=self.daemon.env,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, done)
         return done.stdout, done.stderr
 

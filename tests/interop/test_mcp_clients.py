@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 from case import ProcessTest
-from daemon import alone, team_toml
+from daemon import LIMIT_S, alone, team_toml
 
 HERE = pathlib.Path(__file__).parent
 PEERS = pathlib.Path(os.environ.get("INBOX_POLLER_MCP_PEERS", "build/quick/mcp-peers")).resolve()
@@ -33,7 +33,7 @@ class McpClients(ProcessTest):
     def run_client(self, generation, revision, calls, actor="alice", arguments=None):
         server = [self.program, "mcp", *(arguments or ("--root", str(self.root), "--actor", actor))]
         done = subprocess.run(["node", str(HERE / "mcp" / "client.js"), str(PEERS), generation, revision, *server], env=self.env,
-                              input="".join(json.dumps(call) + "\n" for call in calls), capture_output=True, text=True, timeout=120)
+                              input="".join(json.dumps(call) + "\n" for call in calls), capture_output=True, text=True, timeout=LIMIT_S)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         first, *answers, last = [json.loads(line) for line in done.stdout.splitlines()]
         self.assertEqual(last, {"errors": []})
@@ -124,7 +124,7 @@ class McpClients(ProcessTest):
             for era in ("legacy", "modern"):
                 done = subprocess.run([PEERS / "node_modules/.bin/mcp-inspector", "--cli", "--strict", "--method", "tools/list",
                                        "--protocol-era", era, "--", self.program, "mcp", *arguments], env=self.env,
-                                      capture_output=True, text=True, timeout=120)
+                                      capture_output=True, text=True, timeout=LIMIT_S)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn("\n0 errors", done.stderr)
                 self.assertEqual(len(json.loads(done.stdout)["tools"]), 10)

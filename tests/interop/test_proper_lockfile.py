@@ -15,7 +15,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 
 WRITERS, MESSAGES, PAUSE_MS, ASK_EVERY = 8, 100, 40, 20
 MAX_REFUSED = 0.02
@@ -32,7 +32,7 @@ class ProperLockfile(ProcessTest):
         writers = [subprocess.Popen(["node", str(HERE / "writer.js"), str(team.lead_inbox), member, str(MESSAGES), str(PAUSE_MS),
                                      style, str(ASK_EVERY)], env=env, stdout=subprocess.PIPE, text=True)
                    for member in self.members]
-        lines = [json.loads(line) for writer in writers for line in writer.communicate(timeout=200)[0].splitlines()]
+        lines = [json.loads(line) for writer in writers for line in writer.communicate(timeout=LIMIT_S)[0].splitlines()]
         self.assertEqual([w.returncode for w in writers], [0] * WRITERS)
         self.assertEqual(len(lines), WRITERS * MESSAGES)
         return lines, time.monotonic() - started
@@ -53,11 +53,11 @@ class ProperLockfile(ProcessTest):
                 return []
             return [json.loads(line)["text"] for line in delivered.read_text("utf-8").split("\n") if line]
 
-        wait_for("all chat in the file sink", lambda: len(arrived()) >= len(chat), 30)
-        wait_for("all asks answered", lambda: sum(len(team.replies(m)) for m in self.members) >= len(asks), 30)
+        wait_for("all chat in the file sink", lambda: len(arrived()) >= len(chat))
+        wait_for("all asks answered", lambda: sum(len(team.replies(m)) for m in self.members) >= len(asks))
         wait_for("every entry marked read", lambda: all(
-            e["read"] for e in wire.read_inbox(team.lead_inbox) or [{"read": False}]), 30)
-        time.sleep(0.5)  # anything delivered or answered a second time would come now
+            e["read"] for e in wire.read_inbox(team.lead_inbox) or [{"read": False}]))
+        self.daemon.polled()  # anything delivered or answered a second time has come
         locks = self.daemon.ask("status")["teams"][0]["locks"]
         print("\n%s: %d written, %d refused by the lock (%.2f %%), %.1f s; the poller's lock: %s" % (
             style, len(written), refused, 100.0 * refused / len(lines), seconds, locks))

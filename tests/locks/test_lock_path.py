@@ -204,7 +204,7 @@ class LockPath(ProcessTest):
             place.begin()
         beater = threading.Thread(target=self.heartbeat, args=(places["beaten"],))
         beater.start()
-        self.daemon.start(30)
+        self.daemon.start()
         for place in places.values():
             if place.make:
                 wait_for("accepting needs no lock: " + place.name, lambda p=place: self.status(p.name)["chat"]["queued"] == 2)
@@ -216,7 +216,7 @@ class LockPath(ProcessTest):
                 self.look(place)
             return not beater.is_alive() and not any(p.stands() for p in removable)
 
-        wait_for("every abandoned lock was taken over", settled, max(40.0, 1.5 * HELD), 0.05)
+        wait_for("every abandoned lock was taken over", settled, pause=0.05)
         beater.join()
         for place in places.values():
             for gone_at in place.gone_at:
@@ -236,16 +236,16 @@ class LockPath(ProcessTest):
                 place.remove()
         self.mend_what_the_killed_left(places)
         for place in places.values():
-            wait_for("all is marked: " + place.name, place.marked, 30)
-            wait_for("the ask is answered: " + place.name, lambda p=place: p.team.replies("ada"), 30)
-            wait_for("chat is there: " + place.name, lambda p=place: len(received(p.sink)) >= 2, 30)
+            wait_for("all is marked: " + place.name, place.marked)
+            wait_for("the ask is answered: " + place.name, lambda p=place: p.team.replies("ada"))
+            wait_for("chat is there: " + place.name, lambda p=place: len(received(p.sink)) >= 2)
         self.assertEqual(self.daemon.stop(), 0)
         self.judge(places)
 
     def mend_what_the_killed_left(self, places):
         """The file was not written by us: it is as the killed peer left it, until its next writer comes."""
         half = places["killed-half"]
-        wait_for("half a file is copied aside", lambda: self.daemon.log("inbox.quarantined", team=half.name), 30)
+        wait_for("half a file is copied aside", lambda: self.daemon.log("inbox.quarantined", team=half.name))
         for place in (half, places["killed-empty"]):
             self.assertEqual(place.team.lead_inbox.read_bytes(), place.bytes[0])
             wire.replace(place.team.lead_inbox, place.world.before[place.team.lead_inbox.name].decode())

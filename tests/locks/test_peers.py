@@ -26,7 +26,7 @@ import unittest
 import oracle
 import team as wire
 from case import ProcessTest
-from daemon import team_toml, wait_for
+from daemon import LIMIT_S, team_toml, wait_for
 from workload import received
 
 PEERS = os.environ.get("INBOX_POLLER_PEERS", "")
@@ -83,7 +83,7 @@ class Peers(ProcessTest):
         return process
 
     def lines(self, process, code=0):
-        lines = [json.loads(line) for line in process.communicate(timeout=3600)[0].splitlines()]
+        lines = [json.loads(line) for line in process.communicate(timeout=LIMIT_S)[0].splitlines()]
         self.assertEqual(process.returncode, code)
         return lines
 
@@ -93,12 +93,12 @@ class Peers(ProcessTest):
     def toml(self, team, poll):
         return team_toml(team, poll=poll, more='\n[delivery]\nfile = "%s"\n[limits]\nqueued_chat = 100000\n' % self.sink(team))
 
-    def settle(self, team, sent, seconds=60):
+    def settle(self, team, sent):
         chat = sum(wire.as_payload(e["text"]) is None for e in sent)
-        wait_for("all chat is delivered", lambda: len(received(self.sink(team))) >= chat, seconds, 0.1)
+        wait_for("all chat is delivered", lambda: len(received(self.sink(team))) >= chat, pause=0.1)
         asks = len(sent) - chat
-        wait_for("all asks are answered", lambda: sum(len(team.replies(m)) for m in {e["from"] for e in sent}) >= asks, seconds, 0.1)
-        wait_for("all is marked", lambda: all(e["read"] for e in wire.read_inbox(team.lead_inbox) or [{"read": False}]), seconds, 0.1)
+        wait_for("all asks are answered", lambda: sum(len(team.replies(m)) for m in {e["from"] for e in sent}) >= asks, pause=0.1)
+        wait_for("all is marked", lambda: all(e["read"] for e in wire.read_inbox(team.lead_inbox) or [{"read": False}]), pause=0.1)
 
     def judge(self, team, sent):
         """After the daemon has left. `sent`: the entries whose writers were told that they stand there."""
@@ -120,7 +120,7 @@ class Peers(ProcessTest):
         for number in range(EACH):
             worker.do("say", text="message %d of %s" % (number, name))
             time.sleep(random.uniform(0, 0.1))
-        wait_for("all is said", lambda: len(worker.events("said", "lost")) == EACH, 300)
+        wait_for("all is said", lambda: len(worker.events("said", "lost")) == EACH)
         self.said[name] = [(e["text"], e["event"] == "said") for e in worker.events("said", "lost")]
 
     def file_locker(self, team, name):
@@ -206,7 +206,7 @@ class Peers(ProcessTest):
         self.look_at_the_killed(killed, dying)
         for team in teams:
             self.settle(team, sent[str(team.lead_inbox)])
-        self.assertEqual(self.daemon.stop(seconds=60), 0)
+        self.assertEqual(self.daemon.stop(), 0)
         for team in teams:
             self.judge(team, sent[str(team.lead_inbox)])
 
@@ -222,7 +222,7 @@ class Peers(ProcessTest):
     def look_at_the_killed(self, team, dying):
         """Killed in the middle of its write, under its lock: the lock is taken over, the file is copied aside and left as it is."""
         self.lines(dying, -9)
-        wait_for("half a file is copied aside", lambda: self.daemon.log("inbox.quarantined", team="killed"), 60)
+        wait_for("half a file is copied aside", lambda: self.daemon.log("inbox.quarantined", team="killed"))
         self.assertTrue(self.status("killed")["locks"]["stale_taken"])
         self.assertFalse(team.lead_inbox.with_suffix(".json.lock").exists())
         self.assertIsNone(wire.read_inbox(team.lead_inbox))

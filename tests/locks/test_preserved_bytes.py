@@ -85,8 +85,8 @@ class Preserved(ProcessTest):
         def done():
             entries, _ = parts(self.teams[style].lead_inbox.read_bytes())
             return not any(oracle.decoded(e).get("read") is False for e in entries)
-        wait_for("all that can be marked is marked: " + style, done, 30)
-        wait_for("all is delivered: " + style, lambda: len(received(self.sink(style))) >= len(self.sent[style]), 30)
+        wait_for("all that can be marked is marked: " + style, done)
+        wait_for("all is delivered: " + style, lambda: len(received(self.sink(style))) >= len(self.sent[style]))
 
     def append(self, style):
         """A peer that copies every byte it finds and puts more behind."""

@@ -17,7 +17,7 @@ import unittest
 import oracle
 import team as wire
 from case import ProcessTest
-from daemon import team_toml, wait_for
+from daemon import LIMIT_S, team_toml, wait_for
 from workload import received
 
 DELAY = 3.0  # seconds; the peer is quicker
@@ -58,7 +58,7 @@ class StolenLock(ProcessTest):
         """The calls of the undisturbed run's main thread: (name, its number among those of that name about this path, arguments).
         How many calls there are about other things depends on the processes that run here."""
         trace = self.folder / "trace"
-        self.assertEqual(self.run_traced(3, "-s", "200", "-o", str(trace)).wait(60), 0)
+        self.assertEqual(self.run_traced(3, "-s", "200", "-o", str(trace)).wait(LIMIT_S), 0)
         found, counts, main = [], {}, None
         for line in trace.read_text("utf-8", "replace").splitlines():
             call = CALL.match(line)
@@ -111,13 +111,13 @@ class StolenLock(ProcessTest):
         process = self.run_traced(60, "-o", "/dev/null", "-P", path, "-e", "trace=" + name, "-e",
                                   "inject=%s:delay_enter=%d:when=%d" % (name, DELAY * 1e6, number))
         try:
-            wait_for("the lock is broken while we hold it", lambda: self.stolen, 30)
+            wait_for("the lock is broken while we hold it", lambda: self.stolen)
         finally:
             self.over.set()
             thief.join()
         self.assertTrue(self.kept, "the breaker's own lock was taken away")
         self.assertEqual(self.at_the_end, self.stolen, "written to under somebody else's lock")
-        code = process.wait(120)
+        code = process.wait(LIMIT_S)
         self.assertEqual(code, 0)
         return oracle.World(self.team, self.daemon.state, received=received(self.folder / "lead.jsonl"), may_allow={"perm-1"},
                             runs=[(code, self.daemon.log_path.read_bytes())])

@@ -88,9 +88,9 @@ class TornFiles(ProcessTest):
 
     def judge(self, rounds):
         self.assertGreater(self.torn_seconds, SECONDS / 5)
-        wait_for("all is marked", lambda: all(e["read"] is True for e in wire.read_inbox(self.inbox) or [{"read": False}]), 60, 0.1)
+        wait_for("all is marked", lambda: all(e["read"] is True for e in wire.read_inbox(self.inbox) or [{"read": False}]), pause=0.1)
         chat = [e["text"] for e in self.sent if wire.as_payload(e["text"]) is None]
-        wait_for("all is delivered", lambda: len(received(self.sink)) >= len(chat), 60, 0.1)
+        wait_for("all is delivered", lambda: len(received(self.sink)) >= len(chat), pause=0.1)
         self.assertEqual(wire.read_inbox(self.inbox), [dict(e, read=True) for e in self.sent])
         size = self.inbox.stat().st_size
         self.assertEqual(self.daemon.stop(), 0)
@@ -117,7 +117,7 @@ class TornFiles(ProcessTest):
         broken = whole[:-300] + b"\x00\x00"
         self.inbox.write_bytes(broken)
         wait_for("it is copied aside", lambda: self.daemon.log("inbox.quarantined"))
-        time.sleep(1.0)  # twenty polls
+        self.daemon.polled(20)
         self.assertEqual(self.inbox.read_bytes(), broken)
         copies = [p.read_bytes() for p in (self.daemon.state / "quarantine").iterdir()]
         self.assertEqual((copies, len(self.daemon.log("inbox.quarantined")), len(self.daemon.log("inbox.unreadable"))), ([broken], 1, 1))

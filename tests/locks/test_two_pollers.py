@@ -6,7 +6,6 @@ before that is delivered twice, once by each. Beside an observer a leader notice
 import collections
 import itertools
 import signal
-import time
 import unittest
 
 import oracle
@@ -64,7 +63,7 @@ class TwoPollers(ProcessTest):
         def all_there():
             answers = self.answers()
             return all(wire.as_payload(e["text"])["request_id"] in answers for e in self.asks())
-        wait_for("every ask is answered", all_there, 20)
+        wait_for("every ask is answered", all_there)
         for request_id, said in self.answers().items():
             self.assertEqual(set(said), {"success" if int(request_id[5:]) % 2 else "error"})
 
@@ -81,8 +80,9 @@ class TwoPollers(ProcessTest):
             self.say()
             return "stopped" in (self.role(first), self.role(second))
 
-        wait_for("one of them stops", one_has_stopped, 30, 0.03)
-        time.sleep(0.5)
+        wait_for("one of them stops", one_has_stopped, pause=0.03)
+        first.polled()
+        second.polled()
         stopped = [d for d in (first, second) if self.role(d) == "stopped"]
         for daemon in stopped:
             self.assertEqual(daemon.log("inbox.role")[-1]["new"], "stopped")
@@ -97,7 +97,7 @@ class TwoPollers(ProcessTest):
         for _ in range(5):
             self.say()
         chat = self.chat()
-        wait_for("what came later is delivered", lambda: set(stays.got()) >= set(chat[before // 2:]), 20)
+        wait_for("what came later is delivered", lambda: set(stays.got()) >= set(chat[before // 2:]))
         wait_for("all is marked", lambda: all(e["read"] for e in wire.read_inbox(self.team.lead_inbox)))
         self.every_ask_is_answered_in_one_sense()
         self.assertEqual(set(first.got()) | set(second.got()), set(chat))
@@ -141,7 +141,7 @@ class TwoPollers(ProcessTest):
             self.say()
             return self.role(leader) == "stopped"
 
-        wait_for("the leader stops", stopped, 30, 0.05)
+        wait_for("the leader stops", stopped, pause=0.05)
         for _ in range(3):
             self.say()
         self.every_ask_is_answered_in_one_sense()

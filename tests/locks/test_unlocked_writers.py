@@ -130,9 +130,9 @@ class UnlockedWriters(ProcessTest):
 
     def judge(self, writer):
         wait_for("what stands there is marked", lambda: all(
-            e.get("read") is True for e in wire.read_inbox(self.team.lead_inbox) or [{}]), 30)
+            e.get("read") is True for e in wire.read_inbox(self.team.lead_inbox) or [{}]))
         standing = [e["text"] for e in writer.entries]
-        wait_for("what stands there is delivered", lambda: {m["text"] for m in received(self.sink)} >= set(standing), 30)
+        wait_for("what stands there is delivered", lambda: {m["text"] for m in received(self.sink)} >= set(standing))
         writer.compare()
         self.assertEqual(writer.problems, [])
         self.assertEqual(self.daemon.stop(), 0)

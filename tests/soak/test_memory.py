@@ -66,7 +66,7 @@ class Memory(ProcessTest):
     def test_messages_that_were_delivered_take_no_memory(self):
         def one_round(numbers):
             self.put("message %d %s" % (number, "x" * 300) for number in numbers)
-            wait_for("%d delivered" % numbers.stop, lambda: self.status()["chat"]["delivered"] == numbers.stop, 60)
+            wait_for("%d delivered" % numbers.stop, lambda: self.status()["chat"]["delivered"] == numbers.stop)
         self.judge("messages", MESSAGES, one_round)
 
     def test_asks_that_were_answered_take_no_memory(self):
@@ -77,7 +77,7 @@ class Memory(ProcessTest):
                                  "tool_name": "Bash", "tool_use_id": "toolu_%d" % number, "description": "what changed",
                                  "input": {"command": "git status %d" % number}, "permission_suggestions": []})
                      for number in numbers)
-            wait_for("the answers up to %d" % numbers.stop, lambda: len(wire.read_inbox(answers) or []) >= ROUND, 120)
+            wait_for("the answers up to %d" % numbers.stop, lambda: len(wire.read_inbox(answers) or []) >= ROUND)
             answers.write_text("[]", encoding="utf-8")
         self.judge("asks", ASKS, one_round)
 

@@ -29,7 +29,7 @@ import unittest
 import oracle
 import team as wire
 from case import ProcessTest
-from daemon import Daemon, team_toml, wait_for
+from daemon import Daemon, LIMIT_S, team_toml, wait_for
 from workload import Workload, received
 
 SECONDS = float(os.environ.get("SOAK_SECONDS", "40"))
@@ -317,7 +317,7 @@ class Soak(ProcessTest):
             time.sleep(SECONDS / 3 / max(3, SECONDS / 90) * self.choose.uniform(0.5, 1.1))
             self.daemon.kill()
             kills += 1
-            self.daemon.start(60)
+            self.daemon.start()
         self.watch_until(began + SECONDS, min(3.0, SECONDS / 45))
         self.quiet.set()
         settled = time.monotonic()
@@ -325,13 +325,13 @@ class Soak(ProcessTest):
             for path in peers.left:  # by now abandoned for good, or taken over by the daemon
                 if path.exists() and time.time() - path.stat().st_mtime > wire.STALE_SECONDS:
                     path.rmdir()
-        wait_for("all come to rest", lambda: all(peers.at_rest() for peers in self.peers), 120, 0.5)
+        wait_for("all come to rest", lambda: all(peers.at_rest() for peers in self.peers), pause=0.5)
         settled = time.monotonic() - settled
         self.join()
         for path in (p for peers in self.peers for p in peers.left if p.exists()):
             path.rmdir()
         last = self.sample()
-        code = self.daemon.stop(seconds=60)
+        code = self.daemon.stop()
         violations = self.judge(kills, code)
         table = self.table(kills, settled, last, violations)
         self.show(table)
@@ -359,14 +359,14 @@ class Soak(ProcessTest):
         self.clock.write_bytes(struct.pack("=qq", 2 * HOUR, 2 * HOUR))
         rows = sum(len(p.world.rows["messages"]) for p in self.peers)
         before = self.size(ledger)
-        self.daemon.start(60)
-        wait_for("old rows are pruned", lambda: self.log.read_text("utf-8").count('"ledger.pruned"') >= len(self.peers), 60, 0.2)
+        self.daemon.start()
+        wait_for("old rows are pruned", lambda: self.log.read_text("utf-8").count('"ledger.pruned"') >= len(self.peers), pause=0.2)
         for peers in self.peers:
             for number in range(50):
                 peers.put(peers.team.lead_inbox, [wire.stringify(wire.entry("w0", "again %d %s" % (number, "x" * 500)))], in_place=False)
             wait_for("it is recorded", lambda: all(
-                e["read"] for e in wire.read_inbox(peers.team.lead_inbox) or [{"read": False}]), 30, 0.1)
-        self.assertEqual(self.daemon.stop(seconds=60), 0)
+                e["read"] for e in wire.read_inbox(peers.team.lead_inbox) or [{"read": False}]), pause=0.1)
+        self.assertEqual(self.daemon.stop(), 0)
         left = len(oracle.World(self.peers[0].team, self.daemon.state).read_ledger().rows["messages"])
         self.assertLessEqual(left, 60, "rows that nobody needs any more stay")
         after = self.size(ledger)
@@ -450,7 +450,7 @@ class Leaks(ProcessTest):
         daemon.env["ASAN_OPTIONS"] = ":".join(options + ["verify_asan_link_order=0", "detect_leaks=1"])
         checked = b"__asan_init" in pathlib.Path(program).read_bytes()
         wrapper = [] if checked else ["valgrind", "-q", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=99"]
-        done = subprocess.run(wrapper + daemon.command(), env=daemon.env, capture_output=True, timeout=600)
+        done = subprocess.run(wrapper + daemon.command(), env=daemon.env, capture_output=True, timeout=LIMIT_S)
         world.received = received(sink)
         world.runs = [(done.returncode, done.stderr)]
         return done.returncode, done.stderr, world

@@ -8,6 +8,8 @@ import asyncio
 import random
 import threading
 
+from daemon import LIMIT_S
+
 
 class BadNetwork:
     """Listens on a port of its own, `port`; everything goes to 127.0.0.1:`target`, which may be changed for connections to come."""
@@ -63,7 +65,7 @@ class BadNetwork:
     def _call(self, work):
         done = threading.Event()
         self.loop.call_soon_threadsafe(lambda: (work(), done.set()))
-        done.wait(10)
+        done.wait(LIMIT_S)
 
     def part(self):
         """Nothing goes through any more, and nobody is told."""
@@ -78,4 +80,4 @@ class BadNetwork:
 
     def stop(self):
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join(10)
+        self.thread.join(LIMIT_S)

@@ -93,17 +93,17 @@ class ProcessTest(unittest.TestCase):
             first_met = list(dict.fromkeys(int(m["text"].split()[1]) for m in self.heard if m["from"] == name))
             self.assertEqual(first_met, sorted(first_met))
 
-    def hears(self, text, seconds=20):
+    def hears(self, text):
         """The messages with this text that the lead has taken, once there is one."""
-        return wait_for("the lead hears %r" % text, lambda: self.take() is not None and [m for m in self.heard if text in m["text"]], seconds)
+        return wait_for("the lead hears %r" % text, lambda: self.take() is not None and [m for m in self.heard if text in m["text"]])
 
     def status(self, name=None):
         """What `status` says of one team."""
         return next(t for t in self.daemon.ask("status")["teams"] if name in (None, t["team"]))
 
-    def answer(self, worker, request_id, seconds=10):
+    def answer(self, worker, request_id):
         """The event with which the worker took the answer; there must be exactly one."""
-        found = wait_for("%s took an answer to %s" % (worker.name, request_id), lambda: worker.find(request_id, *ANSWERS), seconds)
+        found = wait_for("%s took an answer to %s" % (worker.name, request_id), lambda: worker.find(request_id, *ANSWERS))
         self.assertEqual(len(found), 1, found)
         return found[0]
 

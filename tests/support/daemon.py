@@ -17,16 +17,20 @@ class Missing(AssertionError):
     """Something that should have been seen was not."""
 
 
-def wait_for(what, condition, seconds=10.0, pause=0.02):
-    """Waits until condition() is true and returns its value. Slow machines get as long as TEST_PATIENCE multiplies it to."""
-    deadline = time.monotonic() + seconds * float(os.environ.get("TEST_PATIENCE", "1"))
+# The one limit of every test that runs a process: no verdict, only the end of a test that hangs. TEST_PATIENCE multiplies it.
+LIMIT_S = 300 * float(os.environ.get("TEST_PATIENCE", "1")) * (12 if os.environ.get("LONG") == "1" else 1)
+
+
+def wait_for(what, condition, seconds=LIMIT_S, pause=0.02):
+    """Waits until condition() is true and returns its value. Raises Missing after the limit; `pause` is between two checks."""
+    deadline = time.monotonic() + seconds  # clock: the safety net itself; a condition decides, not this
     while True:
         value = condition()
         if value:
             return value
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline:  # clock: the safety net itself; a condition decides, not this
             raise Missing("not seen within %.0f s: %s" % (seconds, what))
-        time.sleep(pause)
+        time.sleep(pause)  # clock: the pause between two checks of a condition
 
 
 def alone(folder):
@@ -72,9 +76,9 @@ class Daemon:
             self.process = subprocess.Popen(self.command(), env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         return self
 
-    def start(self, seconds=15):
+    def start(self):
         self.spawn()
-        wait_for("the daemon answers `status` (log: %s)" % self.log_path, self.answers_or_died, seconds)
+        wait_for("the daemon answers `status` (log: %s)" % self.log_path, self.answers_or_died)
         return self
 
     def answers_or_died(self):
@@ -99,17 +103,17 @@ class Daemon:
         self.process.kill()
         self.process.wait()
 
-    def stop(self, number=signal.SIGTERM, seconds=15):
+    def stop(self, number=signal.SIGTERM):
         """Asks it to leave and returns the exit code. A daemon that does not leave is killed, and that is an error."""
         if self.process is None:
             return None
         if self.process.poll() is None:
             self.process.send_signal(number)
             try:
-                self.process.wait(seconds * float(os.environ.get("TEST_PATIENCE", "1")))
+                self.process.wait(LIMIT_S)
             except subprocess.TimeoutExpired:
                 self.kill()
-                raise Missing("the daemon did not leave within %d s after signal %d:\n%s" % (seconds, number, self.tail()))
+                raise Missing("the daemon did not leave within %.0f s after signal %d:\n%s" % (LIMIT_S, number, self.tail()))
         return self.process.returncode
 
     # --- its log ---
@@ -132,19 +136,32 @@ class Daemon:
 
     # --- its control socket, one JSON line each way ---
 
-    def connect(self, seconds=30):
-        return Control(self.socket, seconds)
+    def connect(self):
+        return Control(self.socket)
 
     def ask(self, verb, **fields):
         with self.connect() as control:
             return control.ask(verb, **fields)
 
+    def polled(self, times=10, team=None):
+        """Waits until each team, or this one, was polled so many times more. The last of these polls began after the call, and so did its
+        timers: a thing that has not happened by then does not happen. The daemon counts, so a slow machine gets the time that it needs."""
+        seen = {}
+
+        def often():
+            for one in self.ask("status")["teams"]:
+                if team in (None, one["team"]):
+                    seen.setdefault(one["team"], set()).add(one["polls"]["last_ms"])
+            return bool(seen) and all(len(found) > times for found in seen.values())
+
+        wait_for("%d polls of %s" % (times, team or "each team"), often, pause=0.01)
+
     # --- its command line ---
 
-    def cli(self, *arguments, expect=0, seconds=30, stdin=None):
+    def cli(self, *arguments, expect=0, stdin=None):
         """Runs a subcommand against this daemon. `expect` is the exit code (None: any)."""
         command = [self.program, *arguments, "--socket", self.socket]
-        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=seconds, input=stdin)
+        done = subprocess.run(command, env=self.env, capture_output=True, text=True, timeout=LIMIT_S, input=stdin)
         if expect is not None and done.returncode != expect:
             raise Missing("`%s` left with %d instead of %d\nstdout: %s\nstderr: %s" % (
                 " ".join(command), done.returncode, expect, done.stdout, done.stderr))
@@ -158,9 +175,9 @@ class Daemon:
 class Control:
     """One connection to the control socket."""
 
-    def __init__(self, path, seconds=30):
+    def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.settimeout(seconds)
+        self.socket.settimeout(LIMIT_S)
         try:
             self.socket.connect(path)
         except OSError:

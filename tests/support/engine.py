@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import unittest
 
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 
 PASSWORD = "correct horse"
 SERVER = os.environ.get("INBOX_POLLER_REDIS_SERVER") or "redis-server"  # another version, or valkey-server
@@ -105,7 +105,7 @@ class Engine:
         for name, value in zip(settings[::2], settings[1::2]):
             command += ["--" + name, value]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        wait_for("redis answers", self.answers, 20)
+        wait_for("redis answers", self.answers)
         return self
 
     def answers(self):
@@ -123,7 +123,7 @@ class Engine:
 
     def client(self, *login):
         connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(20)
+        connection.settimeout(LIMIT_S)
         connection.connect(str(self.socket))
         return self.logged_in(Redis(connection), login)
 
@@ -145,7 +145,7 @@ class Engine:
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(20)
+                self.process.wait(LIMIT_S)
             except subprocess.TimeoutExpired:
                 self.kill()
 

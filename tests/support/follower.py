@@ -5,7 +5,7 @@ import os
 import select
 import subprocess
 
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 
 
 class Follower:
@@ -34,8 +34,8 @@ class Follower:
     def texts(self):
         return [m["text"] for m in self.messages()]
 
-    def wait_texts(self, expected, seconds=20):
-        wait_for("the follower has %s" % expected, lambda: self.texts() == expected, seconds)
+    def wait_texts(self, expected):
+        wait_for("the follower has %s" % expected, lambda: self.texts() == expected)
         return self.messages()
 
     def acknowledge(self, *keys):
@@ -45,9 +45,9 @@ class Follower:
     def said(self):
         return self.errors.read_text("utf-8")
 
-    def end(self, number, seconds=20):
+    def end(self, number):
         self.process.send_signal(number)
-        return self.process.wait(seconds)
+        return self.process.wait(LIMIT_S)
 
     def stop(self):
         if self.process.poll() is None:

@@ -3,13 +3,12 @@ stand-in for the client itself, which does with a hook's output what 2.1.50 and 
 
 import json
 import subprocess
-import time
 
 import team as wire
 from case import ProcessTest
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 
-PATIENCE = ("--patience", "20s")
+PATIENCE = ("--patience", "5min")  # the wait of a hook is the subject of few tests; these say so
 RULES = "[lead]\npermissions = true\n"
 LEADING = "Messages from your team, delivered by inbox-poller:\n"
 
@@ -179,14 +178,11 @@ class Client:
             self.line("user", message={"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]})
         self.turn = []
 
-    def end(self, within=20):
-        """Seconds that it takes."""
-        begin = time.monotonic()
+    def end(self):
         for process in self.waiting:
             if self.waits_for_async:
-                process.wait(within)
+                process.wait(LIMIT_S)
         self.fire("SessionEnd", reason="other")
-        return time.monotonic() - begin
 
 
 class HookTest(ProcessTest):
@@ -209,7 +205,7 @@ class HookTest(ProcessTest):
             env["TMUX_PANE"] = pane
         text = what if isinstance(what, (str, bytes)) else wire.stringify(what)
         command = [self.daemon.program, "hook", *(options or PATIENCE), "--socket", self.daemon.socket]
-        done = subprocess.run(command, env=env, capture_output=True, timeout=60,
+        done = subprocess.run(command, env=env, capture_output=True, timeout=LIMIT_S,
                               input=text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
         self.assertEqual(done.returncode, 0, done)
         return done

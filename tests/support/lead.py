@@ -21,7 +21,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import team as wire  # noqa: E402
 import worker  # noqa: E402
-from daemon import wait_for  # noqa: E402
+from daemon import LIMIT_S, wait_for  # noqa: E402
 
 
 def claim_of(pid):
@@ -70,7 +70,7 @@ class Lead:
         unread = [e for e in wire.read_inbox(path) or [] if not e.get("read")]
         if not unread:
             return
-        time.sleep(self.reads_first)
+        time.sleep(self.reads_first)  # clock: a lead that reads before it locks; nothing is judged by how long
         with wire.Lock(path, wire.PATIENT):
             wire.rewrite(path, wire.stringify([dict(e, read=True) for e in wire.read_inbox(path)], 2))
         for entry in unread:
@@ -120,7 +120,7 @@ class LeadProcess:
 
     def stop(self):
         self.process.stdin.close()
-        self.process.wait(10)
+        self.process.wait(LIMIT_S)
 
 
 def main():

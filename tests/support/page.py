@@ -2,9 +2,10 @@
 
 import http.client
 import json
-import os
 import re
 import subprocess
+
+from daemon import LIMIT_S
 
 
 class Page:
@@ -30,7 +31,7 @@ class Page:
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
-            self.process.wait(20)
+            self.process.wait(LIMIT_S)
         self.process.stdout.close()
         self.process.stderr.close()
         return self.process.returncode
@@ -47,7 +48,7 @@ class Page:
         if self.cookie:
             sent["Cookie"] = self.cookie
         sent.update({name.replace("_", "-"): value for name, value in headers.items()})
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30 * float(os.environ.get("TEST_PATIENCE", "1")))
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in sent.items():
@@ -80,7 +81,7 @@ class Page:
 
 class Events:
     def __init__(self, page):
-        self.connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=30 * float(os.environ.get("TEST_PATIENCE", "1")))
+        self.connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=LIMIT_S)
         self.connection.request("GET", "/api/events", headers={"Host": page.host, "Cookie": page.cookie})
         self.answer = self.connection.getresponse()
 

@@ -39,6 +39,9 @@ import threading
 import time
 import uuid
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from daemon import LIMIT_S  # noqa: E402
+
 PAUSE = 0.005
 
 
@@ -89,7 +92,7 @@ class Lead:
         return self.replays and not silent.get(self.generation, False)
 
     def rest(self):
-        time.sleep(random.uniform(0, self.pause))
+        time.sleep(random.uniform(0, self.pause))  # clock: the pace of a lead; nothing is judged by it
 
     def read(self):
         """Runs beside the turns: answers to asks come in the middle of one."""
@@ -133,7 +136,7 @@ class Lead:
             if self.order("cancel") is not None:
                 self.say(type="control_cancel_request", request_id=request_id)
                 return
-            time.sleep(PAUSE)
+            time.sleep(PAUSE)  # clock: the pause between two checks of a condition
 
     def run_turn(self, line):
         self.log("took", uuid=line.get("uuid"), content=line["message"]["content"], origin=line.get("origin"), session=self.session)
@@ -143,7 +146,7 @@ class Lead:
         self.crash_if("crash_before_replay")
         self.rest()
         while (self.orders / "think").exists():
-            time.sleep(PAUSE)
+            time.sleep(PAUSE)  # clock: the pause between two checks of a condition
         self.tell(line, "started")
         self.say(type="system", subtype="init", session_id=self.session, cwd=os.getcwd(), capabilities=["interrupt_receipt_v1"],
                  **self.of_turn(line))
@@ -160,9 +163,9 @@ class Lead:
         ask = self.order("ask")
         if ask is not None:
             self.ask(json.loads(ask))
-        end = time.monotonic() + self.turn
+        end = time.monotonic() + self.turn  # clock: the length of a lead's turn; nothing is judged by it
         while time.monotonic() < end or (self.orders / "hold").exists():
-            time.sleep(PAUSE)
+            time.sleep(PAUSE)  # clock: the pause between two checks of a condition
         self.log("turn_ended")
         self.say(type="result", subtype="success", is_error=False, session_id=self.session, **self.of_turn(line))
         self.tell(line, "completed")
@@ -248,17 +251,17 @@ class LeadRun:
         started = self.events("started")
         return started[-1]["pid"] if started else None
 
-    def wait(self, seconds=20):
-        code = self.process.wait(seconds)
+    def wait(self):
+        code = self.process.wait(LIMIT_S)
         if self.reader:
-            self.reader.join(seconds)
+            self.reader.join(LIMIT_S)
         return code
 
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(20)
+                self.process.wait(LIMIT_S)
             except subprocess.TimeoutExpired:
                 pid = self.pid()
                 self.process.kill()

@@ -26,7 +26,7 @@ import unittest
 
 import oracle
 import team as wire
-from daemon import Daemon, team_toml, wait_for
+from daemon import LIMIT_S, Daemon, team_toml, wait_for
 from workload import WORKERS, Workload, received
 
 POLLS = 3
@@ -77,7 +77,7 @@ class Scenario:
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def run(self, wrapper=(), polls=POLLS, seconds=120, is_patient=True):
+    def run(self, wrapper=(), polls=POLLS, seconds=LIMIT_S, is_patient=True):
         """Runs the daemon to its end, or to its death; the exit code as a shell tells it. Who is not patient kills it after that time, as
         a watchdog does; otherwise to last longer is an error."""
         log = self.folder / ("run-%d.log" % len(self.world.runs))
@@ -92,7 +92,7 @@ class Scenario:
                 code = process.wait()
                 wait_for("what it traced is dead as well", self.ledger_is_free)
                 if is_patient:
-                    raise AssertionError("it did not end within %d s:\n%s" % (seconds, log.read_text("utf-8", "replace")[-2000:]))
+                    raise AssertionError("it did not end within %.0f s:\n%s" % (seconds, log.read_text("utf-8", "replace")[-2000:]))
         code = 128 - code if code < 0 else code
         self.world.runs.append((code, log.read_bytes()))
         self.world.received = received(self.folder / "lead.jsonl")

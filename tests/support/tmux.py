@@ -13,7 +13,7 @@ import sys
 import unittest
 
 import team as wire
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 from worker import Handle, alive
 
 MISSING = shutil.which("tmux") is None
@@ -29,7 +29,7 @@ class Tmux:
 
     def run(self, *arguments):
         return subprocess.run([*self.command, "-f", os.devnull, *arguments], env=self.env, check=True, capture_output=True,
-                              text=True, timeout=20).stdout.strip()
+                              text=True, timeout=LIMIT_S).stdout.strip()
 
     def start(self, *argv):
         """Opens a pane in which exactly this runs, without a shell, and returns its id."""
@@ -51,7 +51,7 @@ class Tmux:
         return {pane: int(pid) for pane, pid in (line.split() for line in lines)}
 
     def stop(self):
-        subprocess.run([*self.command, "kill-server"], env=self.env, capture_output=True, timeout=20)
+        subprocess.run([*self.command, "kill-server"], env=self.env, capture_output=True, timeout=LIMIT_S)
 
 
 class Bystander:

@@ -30,6 +30,7 @@ import uuid
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import team as wire  # noqa: E402
+from daemon import LIMIT_S  # noqa: E402
 
 PLAN_KEYS = {"type", "requestId", "approved", "feedback", "timestamp", "permissionMode"}
 SHUTDOWN_KEYS = {"type", "requestId", "from", "reason", "timestamp"}
@@ -509,7 +510,7 @@ class WorkerProcess(Handle):
 
     def stop(self):
         self.process.stdin.close()  # its end, if it had none yet
-        self.process.wait(10)
+        self.process.wait(LIMIT_S)
 
 
 def main():
