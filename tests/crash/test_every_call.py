@@ -1,8 +1,8 @@
 """kill -9 at each system call of a run, one after the other: what was accepted is never lost, and nothing is done twice.
 
 strace kills before the call takes effect. Killed before the next call is the same as killed after this one, so the sweep over all calls
-has both. CRASH_POINTS=all takes every point; otherwise that many are taken, evenly over the run, and an eighth as many of the other
-mailbox systems. SHARD and JOBS: see sweep.py. Beside much other work, 2 cores, ASan: 80 and 10 pairs take 40 s.
+has both. LONG=1 takes every point; otherwise CRASH_POINTS of them are taken, drawn by TEST_SEED (portion.py), and an eighth as many of the
+other mailbox systems. SHARD and JOBS: see sweep.py. Beside much other work, 2 cores, ASan: 80 and 10 pairs take 40 s.
 """
 
 import dataclasses
@@ -11,11 +11,12 @@ import random
 import threading
 import unittest
 
+import portion
 from other_systems import Letters, Lines
-from sweep import Scenario, each, spread
+from sweep import Scenario, each
 
-SEED = int(os.environ.get("CRASH_SEED", "11"))
-POINTS = os.environ.get("CRASH_POINTS", "80")
+SEED = 11  # of the workload
+POINTS = os.environ.get("CRASH_POINTS", "all" if portion.LONG else "40")
 # What leaves the folder other than it was. To be killed before any other call is to be killed before the next of these; and how many files
 # are opened and closed hangs on how many processes the machine has (a worker's is looked for among all), so their numbers would differ.
 CHANGES = {"pwrite64", "write", "writev", "fsync", "fdatasync", "rename", "renameat", "renameat2", "mkdir", "mkdirat",
@@ -33,7 +34,7 @@ class EveryCall(unittest.TestCase):
         self.addCleanup(scenario.remove)
         every = scenario.points()
         changing = [p for p in every if p.call in CHANGES]
-        return every if POINTS == "all" else spread(changing, int(POINTS) // self.part)
+        return every if POINTS == "all" else portion.portion(changing, int(POINTS) // self.part, portion.seed())
 
     def killed_at(self, scenario, point):
         """Whether a run on an untouched folder came to that call."""
@@ -63,12 +64,12 @@ class EveryCall(unittest.TestCase):
 
         tried = each(self, self.points(), once, lambda: self.system(SEED))
         print("figures: %s: %d points, %d kills (seed %d)" % (
-            self.system.__name__, len(tried), sum(reached for _, reached in tried), SEED))
+            self.system.__name__, len(tried), sum(reached for _, reached in tried), portion.seed()))
         telling = [reached for changes, reached in tried if changes]
         self.assertGreaterEqual(sum(telling), 0.9 * len(telling), "the run is not the one that was traced")
 
     def test_a_second_kill_while_recovering_loses_nothing(self):
-        choose = random.Random(SEED)
+        choose = random.Random(portion.seed())
         points = self.points()
         changing = [p for p in points if p.call in CHANGES]
         pairs = []
@@ -86,7 +87,7 @@ class EveryCall(unittest.TestCase):
             return reached
 
         reached = each(self, pairs, twice, lambda: self.system(SEED))
-        print("figures: %s: %d pairs, %d of them killed twice (seed %d)" % (self.system.__name__, len(reached), reached.count(2), SEED))
+        print("figures: %s: %d pairs, %d of them killed twice (seed %d)" % (self.system.__name__, len(reached), reached.count(2), portion.seed()))
 
 
 class EveryCallLines(EveryCall):

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 
+import portion
+from daemon import wait_for
 from mailboxes import Mailboxes
 
 READER = pathlib.Path(__file__).resolve().parent.parent / "support" / "mcp_reader.py"
@@ -16,17 +18,19 @@ READER = pathlib.Path(__file__).resolve().parent.parent / "support" / "mcp_reade
 
 class McpKills(Mailboxes):
     def test_a_thousand_messages_and_nothing_lost_while_server_and_client_are_killed(self):
-        chance = random.Random(11)
+        chance = random.Random(portion.seed())
         log = self.folder / "got.jsonl"
-        total, kills, posted = (1000 if "LONG" in os.environ else 300), 0, 0
-        deadline = time.monotonic() + 200 * float(os.environ.get("TEST_PATIENCE", "1"))
+        total, kills, posted, rounds = (1000 if portion.LONG else 200), 0, 0, 0
 
         def got():
             lines = log.read_bytes().split(b"\n")[:-1] if log.exists() else []
             return [json.loads(line) for line in lines]
 
-        while len({m["payload"] for m in got()}) < total:
-            self.assertLess(time.monotonic(), deadline, "%d of %d after %d kills" % (len({m["payload"] for m in got()}), total, kills))
+        def progress():
+            return len({m["payload"] for m in got()})
+
+        while progress() < total:
+            before, rounds = progress(), rounds + 1
             reader = subprocess.Popen([sys.executable, "-B", str(READER), self.program, str(self.root), "alice", str(log)], env=self.env,
                                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # it may lose its server
             self.stops.append(lambda one=reader: one.poll() is None and one.kill())
@@ -34,14 +38,16 @@ class McpKills(Mailboxes):
             for _ in range(min(20, total - posted)):
                 posted += 1
                 self.post("alice", "message %d" % posted)
-                time.sleep(chance.random() * 0.004)
-            time.sleep(chance.random() * 0.2)
+            if rounds % 4:  # otherwise the kill comes while both begin
+                wanted = min(total, before + chance.randint(1, 20))
+                wait_for("message %d" % wanted, lambda: progress() >= wanted or reader.poll() is not None, pause=0.005)
+            time.sleep(chance.random() * 0.02)  # clock: a kill at any moment; each moment has to end well
             try:
                 os.kill(chance.choice((server, reader.pid)), signal.SIGKILL)
                 kills += 1
             except ProcessLookupError:
                 pass
-            time.sleep(chance.random() * 0.02)
+            time.sleep(chance.random() * 0.02)  # clock: the other one lives on for a moment; each moment has to end well
             reader.kill()
             reader.wait()
             reader.stdout.close()

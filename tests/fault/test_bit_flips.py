@@ -13,11 +13,12 @@ import re
 import unittest
 
 import oracle
+import portion
 from moments import Moment, wrongs
 from sweep import Preloaded, each
 
-SEED = int(os.environ.get("FAULT_SEED", "15"))
-FLIPS = os.environ.get("FLIPS", "1500" if "LONG" in os.environ else "24")
+SEED = 15  # of the workload
+FLIPS = os.environ.get("FLIPS", "1500" if portion.LONG else "24")
 WAYS_OUT = re.compile(rb"--new-ledger|choose another path|install the newer inbox-poller|Check the disk")
 
 
@@ -31,7 +32,7 @@ class BitFlips(unittest.TestCase):
                         "done": Moment(scenario)}
 
     def cases(self):
-        choose = random.Random(SEED)
+        choose = random.Random(portion.seed())
         for name, moment in self.moments.items():
             places = [(part, byte) for part in moment.parts for byte in range(len(moment.files[part]))]
             for part, byte in places if FLIPS == "all" else choose.sample(places, int(FLIPS)):
@@ -55,7 +56,7 @@ class BitFlips(unittest.TestCase):
 
     def test_a_flipped_bit_never_decides_anything(self):
         how = collections.Counter(each(self, list(self.cases()), self.flipped, lambda: Preloaded(SEED)))
-        print("figures: %d flipped bits: %s (seed %d)" % (sum(how.values()), ", ".join("%d %s" % (n, w) for w, n in how.most_common()), SEED))
+        print("figures: %d flipped bits: %s (seed %d)" % (sum(how.values()), ", ".join("%d %s" % (n, w) for w, n in how.most_common()), portion.seed()))
         self.assertGreater(len(how), 1, "every bit was taken alike: nothing was flipped")
 
 

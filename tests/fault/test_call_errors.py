@@ -1,8 +1,8 @@
 """Each system call of a run fails, once and for good: nothing crashes, nothing is claimed that is not so, and what waited goes on when
 the fault is over.
 
-FAULT_POINTS=40 takes that many calls, evenly over the run, each with an error drawn by the seed, and a quarter as many of the other
-mailbox systems; `all` takes each call with such an error
+FAULT_POINTS=40 takes that many calls, drawn by TEST_SEED (portion.py), each with an error drawn likewise, and a quarter as many of the
+other mailbox systems; `all` (LONG=1) takes each call with such an error
 twice, once and for good; `every` takes each call with every error that it can return, once and for good. SHARD and JOBS: see sweep.py.
 Beside much other work, 2 cores, ASan: 40 take 30 s, `all` (2,228) 13 minutes with JOBS=6; `every` has some 9,000.
 """
@@ -11,12 +11,13 @@ import os
 import random
 import unittest
 
+import portion
 from daemon import LIMIT_S
 from other_systems import Letters, Lines
-from sweep import Scenario, each, spread
+from sweep import Scenario, each
 
-SEED = int(os.environ.get("FAULT_SEED", "12"))
-POINTS = os.environ.get("FAULT_POINTS", "40")
+SEED = 12  # of the workload
+POINTS = os.environ.get("FAULT_POINTS", "all" if portion.LONG else "32")
 FULL = ("ENOSPC", "EDQUOT", "EIO", "EROFS")
 ERRORS = {
     "openat": ("EMFILE", "ENFILE", "EACCES", "EROFS", "ENOMEM", "EINTR", "ELOOP", "ENOSPC", "ESTALE", "ENAMETOOLONG"),
@@ -58,7 +59,7 @@ class CallErrors(unittest.TestCase):
 
     def cases(self):
         """(point, error, whether it lasts)"""
-        choose = random.Random(SEED)
+        choose = random.Random(portion.seed())
         scenario = self.system(SEED)
         self.addCleanup(scenario.remove)
         points = [p for p in scenario.points() if p.call in ERRORS]
@@ -67,7 +68,7 @@ class CallErrors(unittest.TestCase):
         if POINTS == "all":
             return [(p, choose.choice([e for e in ERRORS[p.call] if not (lasts and e in PASSING)]), lasts)
                     for p in points for lasts in (False, True)]
-        drawn = [(p, choose.choice(ERRORS[p.call]), choose.random() < 0.5) for p in spread(points, int(POINTS) // self.part)]
+        drawn = [(p, choose.choice(ERRORS[p.call]), choose.random() < 0.5) for p in portion.portion(points, int(POINTS) // self.part, portion.seed())]
         return [(p, e, lasts and e not in PASSING) for p, e, lasts in drawn]
 
     def suffers(self, scenario, case):
@@ -92,7 +93,7 @@ class CallErrors(unittest.TestCase):
     def test_an_error_of_any_call_is_survived_or_told_and_costs_nothing(self):
         ended = each(self, self.cases(), self.suffers, lambda: self.system(SEED))
         print("figures: %s: %d errors, %d of them ended the daemon with a word (seed %d)" % (
-            self.system.__name__, len(ended), sum(ended), SEED))
+            self.system.__name__, len(ended), sum(ended), portion.seed()))
 
 
 class CallErrorsLines(CallErrors):

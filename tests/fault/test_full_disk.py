@@ -33,7 +33,7 @@ class FullDisk(ProcessTest):
         self.stops.append(self.disk.unmount)
         self.team = self.make_team(members=("ada", "bob"))
         self.lead_file = self.folder / "lead.jsonl"
-        self.make_daemon(team_toml(self.team, more='\n[delivery]\nvia = ["file"]\nfile = "%s"\n' % self.lead_file)).start(60)
+        self.make_daemon(team_toml(self.team, more='\n[delivery]\nvia = ["file"]\nfile = "%s"\n' % self.lead_file)).start()
         self.world = oracle.World(self.team, self.daemon.state)
         self.number, self.outages, self.waits = 0, 0, []
         self.filler_place = self.daemon.state / "quarantine" if small == "state" else self.disk.place
@@ -188,7 +188,7 @@ class FullDisk(ProcessTest):
                 self.assertIn(str(daemon.state), last["reason"])
                 self.assertRegex(last["reason"], "[Nn]o (space|room)")
                 self.disk.free()
-                daemon.start(60)
+                daemon.start()
                 wait_for("the ask is answered", lambda: self.team.replies("bob", "perm-1"))
                 self.assertEqual(daemon.stop(), 0)
                 self.disk.unmount()

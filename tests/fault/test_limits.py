@@ -12,8 +12,8 @@ import unittest
 
 from sweep import Plain, each
 
-SEED = int(os.environ.get("FAULT_SEED", "16"))
-LONG = os.environ.get("LIMITS", "all" if "LONG" in os.environ else "some") == "all"
+SEED = 16  # of the workload
+LONG = os.environ.get("LIMITS", "all" if os.environ.get("LONG") == "1" else "some") == "all"
 OPEN_FILES = range(5, 41) if LONG else (6, 8, 10, 12, 13, 14, 15, 16, 24, 32)
 FILE_SIZES = range(0, 1 << 19, 8192) if LONG else (0, 512, 8192, 65536, 131072, 262144, 400000)
 MEMORY = range(1 << 20, 48 << 20, 1 << 19) if LONG else [n << 20 for n in (1, 2, 4, 6, 8, 12, 16, 24)]

@@ -175,7 +175,7 @@ class ChangesWait(ProcessTest):
         self.assertGreater(answer["version"], last)
 
     def test_a_hundred_who_wait_are_told_together_and_the_others_served(self):
-        waiting = [self.daemon.connect(60) for _ in range(100)]
+        waiting = [self.daemon.connect() for _ in range(100)]
         self.stops.append(lambda: [one.close() for one in waiting])
         version = self.settled(waiting[0])
         for one in waiting:

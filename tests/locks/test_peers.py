@@ -178,7 +178,7 @@ class Peers(ProcessTest):
         wire.rewrite(held.lead_inbox, wire.stringify([waiting], 2))
         holder = self.node([held.lead_inbox], "worker", HOLD, 0, "hold")
         wait_for("the lock is held", held.lead_inbox.with_suffix(".json.lock").exists)
-        self.make_daemon(*(self.toml(t, "500ms") for t in [*teams, held, killed])).start(60)
+        self.make_daemon(*(self.toml(t, "500ms") for t in [*teams, held, killed])).start()
         dying = self.node([killed.lead_inbox], "worker", 1, 0, "die")
         began = time.monotonic()
         writers = [self.node([t.lead_inbox for t in teams[number::4]], "worker", WRITES // WRITERS, PAUSE_MS, kind, 20)

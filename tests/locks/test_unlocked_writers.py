@@ -10,7 +10,7 @@ What no program can give without a lock: a flag is compared and set by two calls
 that moves entries *in place* within just these finds five bytes where the flag was before, or behind the end of a shorter file. How often that happens is counted (once in some thousand
 writes, at twenty polls a second); that the daemon goes on when the file is replaced is required.
 
-The seed is printed; LOCK_SEED=… repeats a run as far as processes can be repeated. A story takes 3 seconds, in the long form (LONG=1)
+The seed is printed; TEST_SEED=… repeats a run as far as processes can be repeated. A story takes 3 seconds, in the long form (LONG=1)
 120.
 """
 
@@ -22,6 +22,7 @@ import time
 import unittest
 
 import oracle
+import portion
 import team as wire
 from case import ProcessTest
 from daemon import wait_for
@@ -109,10 +110,9 @@ class Writer:
 class UnlockedWriters(ProcessTest):
     def setUp(self):
         super().setUp()
-        self.seed = int(os.environ.get("LOCK_SEED", random.randrange(1 << 32)))
+        self.seed = portion.seed()
 
     def start(self):
-        print("LOCK_SEED=%d" % self.seed, flush=True)
         self.team = self.make_team(members=MEMBERS)
         self.sink = self.folder / "lead.jsonl"
         self.start_daemon(self.team, '[delivery]\nfile = "%s"\n[limits]\nqueued_chat = 100000\n' % self.sink, poll="50ms",
@@ -125,7 +125,7 @@ class UnlockedWriters(ProcessTest):
         while time.monotonic() < until and not writer.problems:
             writer.change()
             time.sleep(writer.choose.uniform(0.0, 0.02))
-        self.assertEqual(writer.problems, [], "LOCK_SEED=%d" % self.seed)
+        self.assertEqual(writer.problems, [], "TEST_SEED=%d" % self.seed)
         return writer
 
     def judge(self, writer):
@@ -143,7 +143,7 @@ class UnlockedWriters(ProcessTest):
         world.sent = [writer.all[t] for t in writer.born
                       if t in standing or writer.died[t] - writer.born[t] > 1.0 or world.recorded(writer.all[t])]
         problems = [p for p in oracle.violations(world) if "out of order" not in p or not writer.moves]
-        self.assertEqual(problems, [], "LOCK_SEED=%d" % self.seed)
+        self.assertEqual(problems, [], "TEST_SEED=%d" % self.seed)
         times = collections.Counter(m["text"] for m in got)
         self.assertEqual([t for t in times if times[t] != 1], [])
         self.assertEqual([t for t in times if t not in writer.born], [])

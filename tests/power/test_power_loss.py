@@ -1,23 +1,21 @@
 """The power fails after each change that a run makes, with every fate of what was not synced: the daemon starts on what is left, and
 nothing that it had promised is gone.
 
-POWER_STATES=all takes every state; otherwise that many, evenly over the run, and a tenth as many of the other mailbox systems. What peers write is taken for
+LONG=1 takes every state; otherwise POWER_STATES of them, drawn by TEST_SEED (portion.py), and a tenth as many of the other systems. What peers write is taken for
 sure: they never sync, so the promise begins with the first poll that found it.
 """
 
 import os
-import pathlib
 import shutil
-import tempfile
 import unittest
 
-import oracle
+import portion
 import powerloss
 from other_systems import Letters, Lines
-from sweep import Scenario, spread
+from sweep import Scenario
 
-SEED = int(os.environ.get("POWER_SEED", "13"))
-STATES = os.environ.get("POWER_STATES", "60")
+SEED = 13  # of the workload
+STATES = os.environ.get("POWER_STATES", "all" if portion.LONG else "40")
 
 
 class PowerLoss(unittest.TestCase):
@@ -58,7 +56,7 @@ class PowerLoss(unittest.TestCase):
 
     def test_after_a_power_loss_at_any_moment_nothing_promised_is_gone(self):
         operations, states = self.states()
-        taken = states if STATES == "all" else spread(states, int(STATES) // self.part)
+        taken = states if STATES == "all" else portion.portion(states, int(STATES) // self.part, portion.seed())
         for number, fate, kept, files in taken:
             last = operations[number - 1][:2] if number else "the start"
             with self.subTest("after operation %d of %d (%s), bytes: %s, names kept: %d" % (number, len(operations), last, fate, kept)):
@@ -69,7 +67,7 @@ class PowerLoss(unittest.TestCase):
                 self.assertEqual(code, 0, log[-2000:])
                 self.assertEqual(self.scenario.judge(over=True), [], log[-2000:])
         print("figures: %s: %d operations, %d states that differ, %d tried (seed %d)" % (
-            self.system.__name__, len(operations), len(states), len(taken), SEED))
+            self.system.__name__, len(operations), len(states), len(taken), portion.seed()))
 
 
 class PowerLossLines(PowerLoss):

@@ -6,7 +6,7 @@ asks; the daemon is killed, stopped for a moment, started again. When all that h
 promise is judged for each team. Then finished rows are pruned, by a clock that is set ahead, and their room is used again.
 
 SOAK_SECONDS=40 SOAK_TEAMS=2 SOAK_WORKERS=4 is the short form, which asserts what is constant and prints the rest; a night takes
-SOAK_SECONDS=900 SOAK_TEAMS=8 SOAK_WORKERS=16, with a release build. SOAK_SEED=… repeats the moments and the messages, SOAK_RATE=… is
+SOAK_SECONDS=900 SOAK_TEAMS=8 SOAK_WORKERS=16, with a release build. TEST_SEED=… repeats the moments and the messages, SOAK_RATE=… is
 how many of them each team gets a second, SOAK_REPORT=… names a file for the table as JSON.
 
 The slope of memory is asserted where it can be told from noise: when the last life of the daemon was watched for SLOPE_SECONDS, and
@@ -27,6 +27,7 @@ import time
 import unittest
 
 import oracle
+import portion
 import team as wire
 from case import ProcessTest
 from daemon import Daemon, LIMIT_S, team_toml, wait_for
@@ -175,7 +176,7 @@ class Peers:
         choose = random.Random(self.choose.random())
         while not self.test.over.is_set():
             try:
-                with self.test.daemon.connect(10) as control:
+                with self.test.daemon.connect() as control:
                     while not self.test.over.is_set():
                         messages = control.ask("recv", team=self.team.name, wait_ms=500)["messages"]
                         self.world.received += messages
@@ -193,7 +194,7 @@ class Peers:
         passed_over = set()
         while not self.test.over.is_set():
             try:
-                with self.test.daemon.connect(10) as control:
+                with self.test.daemon.connect() as control:
                     state = "idle" if self.test.quiet.is_set() else choose.choice(("busy", "idle", "idle"))
                     control.ask("lead", team=self.team.name, state=state, for_ms=3000)
                     for ask in control.ask("pending", team=self.team.name)["asks"]:
@@ -220,8 +221,7 @@ class Peers:
 class Soak(ProcessTest):
     def setUp(self):
         super().setUp()
-        self.seed = int(os.environ.get("SOAK_SEED", random.randrange(1 << 31)))
-        print("SOAK_SEED=%d" % self.seed, flush=True)
+        self.seed = portion.seed()
         self.choose = random.Random(self.seed)
         self.quiet, self.over = threading.Event(), threading.Event()
         self.samples, self.failures, self.threads, self.shown = [], [], [], {}

@@ -53,7 +53,7 @@ class BadNetwork:
         try:
             while data := await reader.read(65536):
                 lost = self.random.random() < self.loss
-                await asyncio.sleep(self.delay + (0.2 if lost else 0))
+                await asyncio.sleep(self.delay + (0.2 if lost else 0))  # clock: the delay of this network is what it is for
                 await self.whole.wait()
                 writer.write(data)
                 await writer.drain()

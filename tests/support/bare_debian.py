@@ -98,8 +98,8 @@ class BareDebian(ProcessTest):
                                       "sh", str(self.root)], stdin=subprocess.DEVNULL, stdout=console, stderr=console)
         self.stops.append(lambda: (outer.kill(), outer.wait()))
         children = pathlib.Path("/proc/%d/task/%d/children" % (outer.pid, outer.pid))
-        self.first = wait_for("process 1", lambda: children.read_text().split(), 30)[0]
-        wait_for("systemd is up", lambda: self.booted("systemctl", "is-system-running", expect=None).stdout.strip() == "running", 60)
+        self.first = wait_for("process 1", lambda: children.read_text().split())[0]
+        wait_for("systemd is up", lambda: self.booted("systemctl", "is-system-running", expect=None).stdout.strip() == "running")
 
     def booted(self, *command, **options):
         return self.here("nsenter", "-t", self.first, "-m", "-p", "-u", "-i", "-n", "-C", "env", "-i",

@@ -104,14 +104,14 @@ class Worker(threading.Thread):
                 self.got.append(message)
                 if message["type"] == "shutdown_request":
                     self.asked_to_end(message)
-            time.sleep(self.pause)
+            time.sleep(self.pause)  # clock: the pace of a peer; nothing is judged by it
 
     def asked_to_end(self, message):
         if self.manner in ("approve", "refuse"):
             self.team.say(self.name_, "bye" if self.manner == "approve" else "busy", "shutdown_response",
                           request_id=message["request_id"], approve=self.manner == "approve")
         if self.manner in ("approve", "silent"):
-            time.sleep(0.2)
+            time.sleep(0.2)  # clock: the pace of a peer; nothing is judged by it
             self.team.set_status(self.name_, "shutdown")
             self.ended.set()
 
@@ -151,4 +151,4 @@ if __name__ == "__main__":
     for at in range(number):
         append(target, line_of(writer, "%s %d %s" % (writer, at, "x" * (at % 300))))
         if rest:
-            time.sleep(rest)
+            time.sleep(rest)  # clock: the pace of a peer; nothing is judged by it

@@ -62,6 +62,7 @@ class Lead:
             self.log("took", sender=entry.get("from"), text=entry.get("text"), timestamp=entry.get("timestamp"))
             payload = wire.as_payload(entry.get("text"))
             if payload and payload["type"] == "permission_request" and self.answer_after is not None:
+                # clock: the pace of a lead; nothing is judged by it
                 self.due.append((time.monotonic() + self.answer_after, entry["from"], payload))
 
     def take_what_it_read(self):
@@ -77,7 +78,7 @@ class Lead:
             self.log("took", sender=entry.get("from"), text=entry.get("text"), timestamp=entry.get("timestamp"))
 
     def answer(self):
-        for item in [i for i in self.due if i[0] <= time.monotonic()]:
+        for item in [i for i in self.due if i[0] <= time.monotonic()]:  # clock: the pace of a lead; nothing is judged by it
             self.due.remove(item)
             _, asker, request = item
             text = wire.stringify(wire.permission_answer(request, self.verdict == "allow"))

@@ -84,6 +84,7 @@ class Store:
         for path in (self.root / "tasks" / "claimed").glob("*/*.json"):
             try:
                 task = json.loads(path.read_text("utf-8"))
+                # clock: a lease ends at a time; so does the peer's
                 if task.get("lease_expires_at") is None or task["lease_expires_at"] > time.time():
                     continue
                 task["swept_from"], task["swept_at"], task["status"] = task.get("owner"), time.time(), "open"
@@ -101,13 +102,13 @@ def main():
     while True:
         if role == "sweeper":
             store.sweep()
-            time.sleep(0.005)
+            time.sleep(0.005)  # clock: the pace of a peer; nothing is judged by it
             continue
         name, task = store.claim(float(sys.argv[4]))
         if name is None:
-            time.sleep(0.005)
+            time.sleep(0.005)  # clock: the pace of a peer; nothing is judged by it
             continue
-        time.sleep(0.003)
+        time.sleep(0.003)  # clock: the pace of a peer; nothing is judged by it
         print("done" if store.complete(name, {"by": actor}) else "lost", task["id"], flush=True)
 
 

@@ -60,6 +60,7 @@ class Client:
         for name in ("dialog", "menu", "transcript"):
             if order(name):
                 return name
+        # clock: the length of a fake client's turn; nothing is judged by it
         return "running" if order("run") or time.monotonic() < self.turn_ends else "idle"
 
     def composer(self, width, state):
@@ -131,7 +132,7 @@ class Client:
         if state != "transcript" and self.text:
             self.log("submitted", text="".join(part if isinstance(part, str) else part[1] for part in self.text), queued=state == "running")
             self.text = []
-            self.turn_ends = time.monotonic() + 0.1
+            self.turn_ends = time.monotonic() + 0.1  # clock: the length of a fake client's turn; nothing is judged by it
 
     def key(self, c):
         if c == "\r":

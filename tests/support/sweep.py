@@ -216,10 +216,3 @@ def each(test, items, work, make):
             with test.subTest(str(item)):
                 done.append(result.result())
     return done
-
-
-def spread(points, most):
-    """At most so many of them, evenly over the run."""
-    if most >= len(points):
-        return list(points)
-    return [points[i * len(points) // most] for i in range(most)]

@@ -66,7 +66,7 @@ class Lock:
                 return True
             except FileExistsError:
                 try:
-                    age = time.time() - os.stat(self.path).st_mtime
+                    age = time.time() - os.stat(self.path).st_mtime  # clock: a peer's rule for a stale lock is an age
                 except FileNotFoundError:
                     continue
                 if age <= STALE_SECONDS:
@@ -79,7 +79,7 @@ class Lock:
 
     def __enter__(self):
         for pause in (0,) + tuple(self.retries):
-            time.sleep(pause / 1000)
+            time.sleep(pause / 1000)  # clock: the pauses between the tries of the peers' lock library
             if self._attempt():
                 return self
         raise Locked(self.path)
@@ -145,7 +145,7 @@ def append(path, new_entry, era=ERA2, retries=None):
         for _ in range(5):
             if entries is not None:
                 break
-            time.sleep(0.02)
+            time.sleep(0.02)  # clock: the pause between two tries of a reader; they are counted
             entries = read_inbox(path)
         text = stringify((entries or []) + [new_entry], indent=2)
         (rewrite if era == ERA1 else replace)(path, text)
@@ -223,7 +223,7 @@ class Team:
             try:
                 return json.loads(self.config.read_text("utf-8"))
             except ValueError:
-                time.sleep(0.02)
+                time.sleep(0.02)  # clock: the pause between two tries of a reader; they are counted
         raise ValueError("%s does not parse" % self.config)
 
     def member(self, name):

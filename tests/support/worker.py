@@ -320,7 +320,7 @@ class Worker:
         self.write(wire.shutdown_approved(self.name, self.shutdown_id, mine.get("tmuxPaneId", ""), mine.get("backendType", "")),
                    patient=True, color="blue")
         if self.manner != "survive":
-            self.leave_at = time.monotonic() + self.exit_after
+            self.leave_at = time.monotonic() + self.exit_after  # clock: the pace of a worker; nothing is judged by it
 
     # --- its life ---
 
@@ -333,9 +333,10 @@ class Worker:
         except wire.Locked:
             pass  # the next poll is soon
         self.answer_shutdown()
-        if self.leave_at and time.monotonic() >= self.leave_at:
+        if self.leave_at and time.monotonic() >= self.leave_at:  # clock: the pace of a worker, see agree()
             self.leave()
 
+    # clock: the pace of a worker; nothing is judged by it
     def run(self, commands):
         next_poll = time.monotonic()
         for lines in commands(lambda: max(0.0, next_poll - time.monotonic())):
@@ -368,7 +369,7 @@ def from_file(path, until_gone):
             while not until_gone or alive(until_gone):
                 *lines, buffered = (buffered + file.read()).split(b"\n")
                 yield lines
-                time.sleep(pause())
+                time.sleep(pause())  # clock: the pace of a peer; nothing is judged by it
     return read
 
 
