@@ -50,7 +50,7 @@ CPP = [
     ("sleep", re.compile(r"\b(?:sleep_for|sleep_until|usleep|nanosleep|clock_nanosleep)\s*\(")),
     ("sleep", re.compile(r"\brun(?:_one)?_(?:for|until)\s*\(")),
     ("clock", re.compile(r"\b(?:steady_clock|high_resolution_clock)::now\s*\(")),
-    ("ticks", re.compile(r"\b(?:std::clock|getrusage|times)\s*\(|CLOCK_(?:PROCESS|THREAD)_CPUTIME_ID|process_cpu_clock|thread_clock")),
+    ("ticks", re.compile(r"\b(?:std::clock|getrusage)\s*\(|\bstruct tms\b|::times\s*\(|CLOCK_(?:PROCESS|THREAD)_CPUTIME_ID|process_cpu_clock|thread_clock")),
 ]
 CPP_LIMIT = re.compile(r"\b(?:limit|within|deadline)\b[^;]*?(?<![\w.'])(\d[\d']*)(ms|us|s)\b|"
                        r"\beventually\s*\(.*,\s*(\d[\d']*)(ms|us|s)\s*\)")
@@ -153,6 +153,7 @@ class Reader(ast.NodeVisitor):
                 self.add(finding[0], node, finding[1])
                 if node.end_lineno - node.lineno >= node.value.count("\n") > 0:  # a program in a long text: its own line
                     self.found[-1].line = self.found[-1].last = node.lineno + at
+                    self.found[-1].scopes.append(node.lineno)  # a reason cannot stand inside of the text
 
     def visit_Expr(self, node):
         if isinstance(node.value, ast.Constant):

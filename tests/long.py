@@ -83,13 +83,13 @@ def jobs():
 def run(job):
     log = OUT / (job.name + ".log")
     print("%s  started  %s" % (time.strftime("%H:%M:%S"), job.name), flush=True)
-    start = time.monotonic()
+    start = time.monotonic()  # clock: a figure for the reader, compared with nothing
     with open(log, "wb") as out:
         code = subprocess.run(["nice", *job.command], cwd=ROOT, env=dict(os.environ, **job.env), stdout=out, stderr=out,
                               stdin=subprocess.DEVNULL).returncode
     lines = log.read_text("utf-8", "replace").splitlines()
     figures = [line.split("figures: ", 1)[1] for line in lines if "figures: " in line]
-    outcome = Outcome(job.name, code, time.monotonic() - start, figures)
+    outcome = Outcome(job.name, code, time.monotonic() - start, figures)  # clock: a figure for the reader, compared with nothing
     print("%s  %s  %s, %d s%s" % (time.strftime("%H:%M:%S"), "passed " if code == 0 else "FAILED ", job.name, outcome.seconds,
                                   "" if code == 0 else " (%s)" % log), flush=True)
     return outcome
@@ -123,10 +123,10 @@ def main():
         print("no job is called so; --list shows them", file=sys.stderr)
         return 2
     OUT.mkdir(parents=True, exist_ok=True)
-    start = time.monotonic()
+    start = time.monotonic()  # clock: a figure for the reader, compared with nothing
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         outcomes = list(pool.map(run, chosen))
-    seconds = time.monotonic() - start
+    seconds = time.monotonic() - start  # clock: a figure for the reader, compared with nothing
     (OUT / "summary.json").write_text(json.dumps(summary(outcomes, seconds), indent=1) + "\n", "utf-8")
     print("\n%d jobs in %d min:\n" % (len(outcomes), seconds // 60))
     table(outcomes)

@@ -74,7 +74,7 @@ class Life:
 
     def say(self, sender, text, **envelope):
         self.world.sent.append(self.team.say(sender, text, **envelope))
-        return time.monotonic()
+        return time.monotonic()  # clock: a lower bound; a slow machine only adds to it
 
     def permission(self, worker, command, request_id):
         return self.say(worker, wire.permission_request(worker, "Bash", {"command": command}, request_id))
@@ -101,7 +101,7 @@ class Life:
 
     def delivered(self, text):
         self.wait("%s is delivered" % text, lambda: text in self.texts())
-        return time.monotonic()
+        return time.monotonic()  # clock: a lower bound; a slow machine only adds to it
 
     def pending(self):
         return {a["request_id"] for a in self.ask("pending")["asks"]}
@@ -111,11 +111,11 @@ class Life:
 
     def answered(self, worker, request_id):
         self.wait("%s is answered" % request_id, lambda: self.team.replies(worker, request_id))
-        return time.monotonic()
+        return time.monotonic()  # clock: a lower bound; a slow machine only adds to it
 
     def logged(self, event, **fields):
         self.wait("%s %s" % (event, fields), lambda: self.daemon.log(event, **fields))
-        return time.monotonic()
+        return time.monotonic()  # clock: a lower bound; a slow machine only adds to it
 
     def kill(self):
         self.daemon.kill()
@@ -157,16 +157,16 @@ class WhileItRuns(TimeTest):
         life.daemon.start()
         life.ask("lead", state="busy", for_ms=10 * 60_000)
         lock = life.hold("bob")
-        since = {"lock": time.monotonic()}
+        since = {"lock": time.monotonic()}  # clock: a lower bound; a slow machine only adds to it
         since["owed"] = life.permission("bob", "git status", "perm-owed")  # a rule allows it; its reply has to wait for the lock
         life.world.may_allow.add("perm-owed")
         since["chat"] = life.say("ada", "before the jump")
         life.say("cleo", wire.idle_notification("cleo"))
         since["ask"] = life.permission("ada", "make", "perm-open")
         life.asked("perm-open")
-        since["mode"] = time.monotonic()
+        since["mode"] = time.monotonic()  # clock: a lower bound; a slow machine only adds to it
         life.ask("mode", member="cleo", mode="plan")
-        since["shutdown"] = time.monotonic()
+        since["shutdown"] = time.monotonic()  # clock: a lower bound; a slow machine only adds to it
         shutdown = life.ask("shutdown", member="cleo")["shutdowns"][0]["request_id"]
         over = threading.Event()
         back = threading.Thread(target=self.set_back, args=(life, over))
@@ -189,7 +189,7 @@ class WhileItRuns(TimeTest):
 
     def set_back(self, life, over):
         offset = 0
-        while not over.wait(0.05):
+        while not over.wait(0.05):  # clock: the pace at which the clock is set
             offset -= 60_000
             life.set_clock(offset)
 
@@ -200,6 +200,7 @@ class WhileItRuns(TimeTest):
         self.not_before(life, "chat for a busy lead", life.delivered("before the jump") - since["chat"], 3)
         life.delivered("after the jump")
         life.logged("shutdown.state", request_id=shutdown, new="timed_out")
+        # clock: a lower bound; a slow machine only adds to it
         self.not_before(life, "the end of the shutdown", time.monotonic() - since["shutdown"], 4)
         self.not_before(life, "taking over the lock", life.answered("bob", "perm-owed") - since["lock"], STALE)
 
@@ -288,18 +289,16 @@ class Asleep(TimeTest):
         life.logged("effect.deferred", request_id="perm-owed")  # so it has seen the lock
         life.permission("ada", "make", "perm-open")
         life.asked("perm-open")
-        asleep = time.monotonic()
+        asleep = time.monotonic()  # clock: a figure for the reader, compared with nothing
         life.daemon.process.send_signal(signal.SIGSTOP)
         if name == "suspended":
             life.set_clock(8 * HOUR, slept_ms=8 * HOUR)
-        time.sleep(1 if name == "suspended" else STALE + 1)
+        time.sleep(1 if name == "suspended" else STALE + 1)  # clock: so long it is stopped; more time does no harm
         life.say("ada", "while it slept")
         life.daemon.process.send_signal(signal.SIGCONT)
-        awake = time.monotonic()
+        # Its holder slept as well, and touches it when it comes to that. The daemon's first poll would break a lock that it took for stale.
         life.answered("ada", "perm-open")
-        # Its holder slept as well, and touches it when it comes to that.
-        wait_for("two seconds awake", lambda: time.monotonic() > awake + 2)
-        self.assertTrue(lock.exists(), "%s: a lock was broken that we had watched for %.1f s" % (name, 2 + asleep - since))
+        self.assertTrue(lock.exists(), "%s: a lock was broken that was watched for %.1f s" % (name, asleep - since))
         os.utime(lock)
         lock.rmdir()
         life.answered("bob", "perm-owed")

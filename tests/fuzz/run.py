@@ -8,6 +8,8 @@ runs found.
 What is found stays in BUILD/corpus/NAME, an input that fails as well (crash-…, timeout-…): it fails again until it is
 mended. Then it belongs into tests/fuzz/seeds/NAME under a name that says what it shows. Exit code 0 or 1."""
 
+# clock: whole file: fuzzing goes on for a time; the figure of runs is for the reader
+
 import os
 import pathlib
 import re

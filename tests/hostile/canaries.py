@@ -115,7 +115,7 @@ class Canaries:
                                    env=dict(self.env, LINE=line), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
         try:
-            process.wait(3)
+            process.wait(3)  # clock: a command that goes on is ended; what it has touched by then counts
         except subprocess.TimeoutExpired:
             pass
         try:

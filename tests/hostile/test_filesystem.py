@@ -460,9 +460,9 @@ class FileSystemAttacks(ProcessTest):
             regular, lambda p: os.symlink(decoy, p), os.mkfifo, regular, os.mkdir))) for path in (inbox, str(self.team.inbox("ada")))]
         for thread in threads:
             thread.start()
-        end = time.monotonic() + SWAP_SECONDS
+        end = time.monotonic() + SWAP_SECONDS  # clock: how long the attack goes on; the rounds count
         rounds = 0
-        while time.monotonic() < end:
+        while time.monotonic() < end:  # clock: how long the attack goes on; the rounds count
             ask = wire.permission_request("ada", "Bash", {"command": "git status"})
             other.say("ada", ask)
             wait_for("the other team is served", lambda: other.replies("ada", ask["request_id"]))
@@ -476,7 +476,7 @@ class FileSystemAttacks(ProcessTest):
         self.assertEqual(self.daemon.ask("trace", id="perm-decoy").get("requests", []), [])
         for path in (inbox, str(self.team.inbox("ada"))):
             remove(path)
-        self.answered(self.ask(), 60)
+        self.answered(self.ask())
 
     # --- how files are opened ---
 

@@ -61,7 +61,7 @@ class SocketAttacks(ProcessTest):
                     while not stop.is_set():
                         self.assertTrue(control.ask("status")["ok"])
                         answered[0] += 1
-                        stop.wait(0.01)
+                        stop.wait(0.01)  # clock: the pace of a peer; nothing is judged by it
             except (OSError, ValueError, AssertionError) as problem:
                 failed.append(repr(problem))
 
@@ -254,7 +254,8 @@ class SocketAttacks(ProcessTest):
                 listener.settimeout(LIMIT_S)
                 peer, _ = listener.accept()
                 peer.sendall(b'{"ok":true,"decision":"allow","output":"{\\"hookSpecificOutput\\":{\\"permissionDecision\\":\\"allow\\"}}"}\n')
-                time.sleep(30)
+                os.read(peer.fileno(), 1)  # until the daemon or the command has gone
+                signal.pause()
             finally:
                 os._exit(0)
         self.addCleanup(lambda: (os.kill(child, 9), os.waitpid(child, 0)))
@@ -329,7 +330,7 @@ class SocketAttacks(ProcessTest):
             idle = [self.connect() for _ in range(160)]
             refused = 0
             for number, peer in enumerate(idle):
-                peer.settimeout(0.05)
+                peer.settimeout(0.05)  # clock: no answer yet is the usual case here; the counts decide
                 try:
                     refused += b"control.busy" in peer.recv(4096)
                 except socket.timeout:
@@ -355,15 +356,15 @@ class SocketAttacks(ProcessTest):
             half_open.sendall(b'{"verb":"status"}\n{"verb":"st')
             half_open.shutdown(socket.SHUT_WR)
             self.assertTrue(json.loads(half_open.makefile("rb").readline())["ok"])
-            started = time.monotonic()
+            started = time.monotonic()  # clock: a lower bound; a slow machine only adds to it
             try:
-                while time.monotonic() < started + 120:
+                for _ in range(10_000):
                     slow.sendall(b"{")
-                    time.sleep(0.2)
+                    time.sleep(0.2)  # clock: the pace of a peer; each byte comes long before the ten seconds are over
                 self.fail("it was never cut off")
             except (BrokenPipeError, ConnectionResetError):
                 pass
-            self.assertGreater(time.monotonic() - started, 9)
+            self.assertGreater(time.monotonic() - started, 9)  # clock: a lower bound; a slow machine only adds to it
             slow.close()
             half_open.close()
 

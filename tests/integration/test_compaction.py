@@ -90,7 +90,7 @@ class Compaction(ProcessTest):
                 text = "%s says %d" % (sender, len(said[era]))
                 self.team.say(sender, text, era=era)
                 said[era].append(text)
-                ended.wait(0.1)
+                ended.wait(0.1)  # clock: the pace of a peer; nothing is judged by it
 
         self.start_daemon(self.team, toml_more=SOON)
         peers = [threading.Thread(target=talk, args=peer) for peer in ((wire.ERA1, "ada"), (wire.ERA2, "bob"))]

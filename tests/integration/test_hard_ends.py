@@ -232,7 +232,7 @@ class Rosters(HardEnd):
         self.start()
         for _ in range(4):
             self.truncate()
-            time.sleep(1.5)
+            self.daemon.polled(30)
             os.utime(self.team.config)  # it lives
         self.assertEqual(self.team.config.read_bytes(), b"")
         with open(self.team.config, "wb") as file:

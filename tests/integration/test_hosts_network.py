@@ -90,7 +90,7 @@ class Host:
                             control.ask("approve" if self.name == "h1" else "deny", id=ask["request_id"], by="test")
             except (OSError, ValueError, Missing):
                 pass
-            over.wait(0.3)
+            over.wait(0.3)  # clock: the pace of a lead; nothing is judged by it
 
 
 class Network(ProcessTest):
@@ -206,7 +206,7 @@ class Network(ProcessTest):
                     one.world.may_allow.add(ask)
 
     def test_nothing_is_lost_and_no_ask_decided_twice_whatever_becomes_of_them(self):
-        began = time.monotonic()
+        began = time.monotonic()  # clock: how long the blows go on in the long form; nothing is judged by it
         self.hosts = {}
         self.hosts = {name: Host(self, name) for name in MEMBERS}
         self.hosts["h1"].daemon.start()
@@ -230,7 +230,7 @@ class Network(ProcessTest):
             blows += [self.kill_engine, self.kill_standby, self.part_satellite]
         struck = collections.Counter()
         until = began + float(os.environ.get("NETWORK_SECONDS", "840" if LONG else "0"))
-        while not struck or time.monotonic() < until:
+        while not struck or time.monotonic() < until:  # clock: how long the blows go on in the long form; nothing is judged by it
             if LONG:
                 self.random.shuffle(blows)
             for blow in blows:
@@ -250,6 +250,7 @@ class Network(ProcessTest):
             host.end()
         worlds = {name: host.world for name, host in self.hosts.items()}
         self.assertEqual(hosts_judge.violations(worlds, self.sent, self.received, outcomes), [])
+        # clock: how long the blows go on in the long form; nothing is judged by it
         print("figures: %d s; blows %s; %d asks, %d chat" % (time.monotonic() - began, dict(struck), len(self.asks), sum(map(len, self.wrote.values()))))
 
     # --- what came of it

@@ -17,6 +17,7 @@ from tmux import PaneProgram
 
 PATIENCE = 60
 
+# clock: the pause between two checks of a condition, in the program of the text below
 # A program for delivery.exec. It adds what it gets to FOLDER/got, and obeys files in FOLDER: broken (it fails), hang (it waits).
 PROGRAM = """
 import pathlib, sys, time
@@ -24,7 +25,7 @@ folder = pathlib.Path(sys.argv[1])
 text = sys.stdin.read()
 (folder / "calls").open("a").write(text + "\\n")
 while (folder / "hang").exists():
-    time.sleep(0.05)  # clock: the pause between two checks of a condition
+    time.sleep(0.05)
 if (folder / "broken").exists():
     sys.exit(7)
 (folder / "got").open("a").write(text + "\\n")

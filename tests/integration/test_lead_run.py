@@ -182,6 +182,7 @@ class Messages(WithLead):
         self.lead.wait()
         self.assertIn(noise, self.lead.out)
 
+    # clock: a program that says something now and then; nothing is judged by when
     def test_a_lead_that_does_not_read_holds_up_nobody_but_itself(self):
         """Far more than a pipe holds."""
         self.begin("--restart", "1", command=["/bin/sh", "-c", 'if [ -e "$LEAD_LOG" ]; then exec cat; fi; : > "$LEAD_LOG"; '
@@ -202,6 +203,7 @@ class Messages(WithLead):
         self.lead.process.terminate()
         self.assertEqual(self.lead.wait(), 128 + signal.SIGTERM)
 
+    # clock: a program that says something now and then; nothing is judged by when
     def test_a_lead_that_closed_its_input_is_told_of(self):
         self.begin(command=["/bin/sh", "-c", "exec <&-; while :; do echo tick; sleep 0.1; done"])
         wait_for("it is up", lambda: b"tick" in self.lead.out)
@@ -340,7 +342,7 @@ class Ends(WithLead):
         self.team = self.make_team()
         self.start_daemon(self.team)
         command = [self.daemon.program, "lead", "run", "--socket", self.daemon.socket, "--", "/bin/sh", "-c",
-                   "exec >&-; sleep 0.5; exit 7"]  # its end is known from nothing but SIGCHLD
+                   "exec >&-; sleep 0.5; exit 7"]  # clock: its output ends before it does, so its end is known from SIGCHLD only
         for close in ("<&-", "<&- >&-", "<&- >&- 2>&-"):
             with self.subTest(close):
                 done = subprocess.run(["/bin/sh", "-c", 'exec "$@" ' + close, "sh", *command], env=self.daemon.env, timeout=LIMIT_S)
@@ -382,6 +384,7 @@ class Ends(WithLead):
         run.process.terminate()
         self.assertEqual(run.wait(), 5)
 
+    # clock: a program that says something now and then; nothing is judged by when
     def test_a_closed_output_ends_the_lead(self):
         self.team = self.make_team()
         self.start_daemon(self.team)

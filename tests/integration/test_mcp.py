@@ -28,7 +28,7 @@ class Lines(Mailboxes):
         self.assertEqual(client.ask("ping")["result"], {})
         self.assertEqual(len(client.unknown), len(lines))
         self.assertEqual({answer["error"]["code"] for answer in client.unknown}, {-32700, -32600})
-        self.assertEqual(client.end()[0], 0)
+        self.assertEqual(client.end(), 0)
 
     def test_twenty_hostile_sizes_are_bounded_and_the_next_line_is_heard(self):
         client = self.connect()
@@ -58,7 +58,7 @@ class Lines(Mailboxes):
         client.write(b'{"jsonrpc":"2.0","id":7777,"method":"' + b"m" * MIB + b'"}\n')
         self.assertLess(len(json.dumps(client.answer(7777))), 1000)
         self.assertEqual(client.ask("ping")["result"], {})
-        self.assertEqual(client.end()[0], 0)
+        self.assertEqual(client.end(), 0)
 
     def test_ten_thousand_calls_are_bounded(self):
         client = self.connect()
@@ -67,19 +67,16 @@ class Lines(Mailboxes):
             if n % 100 == 0:
                 client.read()
         self.assertEqual(client.ask("ping")["result"], {})
-        client.wait("those too many are refused", lambda: len(client.answers) == 10_000 - 256, 60)
+        client.wait("those too many are refused", lambda: len(client.answers) == 10_000 - 256)
         self.assertIn("256 calls are open", client.answers["c9999"]["result"]["content"][0]["text"])
-        code, took = client.end()
-        self.assertEqual(code, 0)
-        self.assertLess(took, 2)
+        self.assertEqual(client.end(), 0)
 
     def test_a_client_that_reads_nothing_costs_a_bounded_lot_and_gets_every_answer(self):
         client = self.connect()
         os.set_blocking(client.process.stdin.fileno(), False)
         line = (json.dumps({"jsonrpc": "2.0", "id": 0, "method": "tools/list"}) + "\n").encode()
         sent = 0
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
+        while sent < 20_000:
             try:
                 if client.process.stdin.write(line.replace(b": 0,", b": %d," % (1000 + sent))) is None:
                     break  # nobody takes more
@@ -90,7 +87,7 @@ class Lines(Mailboxes):
         status = pathlib.Path("/proc/%d/status" % client.process.pid).read_text()
         self.assertLess(int(status.split("VmRSS:")[1].split()[0]), 256 << 10)  # sanitizers take most of it
         os.set_blocking(client.process.stdin.fileno(), True)
-        client.wait("every answer", lambda: len(client.answers) >= sent - 1, 60)
+        client.wait("every answer", lambda: len(client.answers) >= sent - 1)
 
     def test_the_input_ends_and_so_does_it_whatever_waits(self):
         for waiting in (0, 3):
@@ -98,9 +95,7 @@ class Lines(Mailboxes):
             for _ in range(waiting):
                 client.begin_tool("recv", timeout_s=600)
             client.ask("ping")
-            code, took = client.end()
-            self.assertEqual(code, 0)
-            self.assertLess(took, 2)
+            self.assertEqual(client.end(), 0)
             self.assertEqual((client.answers, client.said()), ({}, ""))
 
     def test_it_says_that_it_waits_every_five_seconds(self):
@@ -255,12 +250,13 @@ class Taken(Mailboxes):
 
         client.ask("ping")
         crossed()
-        deadline = time.monotonic() + 60
+        nothing = 0
         while not set(posted) <= {m["payload"] for m in got}:
-            self.assertLess(time.monotonic(), deadline, "lost: %s" % sorted(set(posted) - {m["payload"] for m in got}))
+            self.assertLess(nothing, 30, "lost: %s" % sorted(set(posted) - {m["payload"] for m in got}))
             call = client.begin_tool("recv", timeout_s=2)
             message = client.result(call)["structuredContent"]["message"]
             got += [message] if message else []
+            nothing += message is None
             crossed()
         self.labelled(got)
         client.ask("ping")

@@ -3,7 +3,6 @@
 import json
 import os
 import socket
-import time
 
 from case import ProcessTest
 from daemon import alone, team_toml, wait_for
@@ -63,11 +62,8 @@ class McpLead(LeadTest):
             client = McpClient(os.environ["INBOX_POLLER"], "--socket", path, env=alone(self.folder))
             self.stops.append(client.stop)
             client.start()
-            begun = time.monotonic()
             self.assertIn("recv", [tool["name"] for tool in client.ask("tools/list")["result"]["tools"]])
-            self.assertLess(time.monotonic() - begun, 4)
             self.assertIn("the daemon answers nothing", client.refusal("recv", timeout_s=1))
-            self.assertLess(time.monotonic() - begun, 12)
 
     def test_what_a_dead_server_had_comes_again_and_says_so(self):
         self.start()
@@ -189,9 +185,7 @@ class McpLead(LeadTest):
         for name, arguments in (("recv", {"timeout_s": 0}), ("inbox", {}), ("status", {}),
                                 ("send", {"to": "a", "type": "t", "payload": 1})):
             self.assertIn("inbox-poller run", client.refusal(name, **arguments))
-        begun = time.monotonic()
-        self.assertEqual(client.end()[0], 0)
-        self.assertLess(time.monotonic() - begun, 2)
+        self.assertEqual(client.end(), 0)
 
 
 class McpLeadOfLines(LeadTest):

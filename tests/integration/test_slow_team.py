@@ -2,7 +2,6 @@
 still being taken in, the quick one is served again and again.
 """
 
-import threading
 import time
 import unittest
 
@@ -26,12 +25,12 @@ class SlowTeam(ProcessTest):
     def served_meanwhile(self, is_over):
         """How many messages of the quick team were taken in, one after the other, until it was over; and the longest wait."""
         served, longest = 0, 0.0
-        while not is_over():
-            before = time.monotonic()
+        while not is_over(served):
+            before = time.monotonic()  # clock: a figure for the reader, compared with nothing
             self.quick.say("bob", "are you there %d" % served)
             served += 1
             wait_for("it is taken in", lambda: all(e["read"] for e in wire.read_inbox(self.quick.lead_inbox)), pause=0.005)
-            longest = max(longest, time.monotonic() - before)
+            longest = max(longest, time.monotonic() - before)  # clock: a figure for the reader, compared with nothing
         return served, longest
 
     def test_a_flood_in_one_team_leaves_the_other_its_turns(self):
@@ -39,7 +38,7 @@ class SlowTeam(ProcessTest):
         entries = [dict(wire.entry("ada", "%d" % n)) for n in range(FLOOD)]
         wire.replace(self.slow.lead_inbox, wire.stringify(entries))
         wait_for("it has begun", lambda: self.accepted(self.slow) > 0)
-        served, longest = self.served_meanwhile(lambda: self.accepted(self.slow) >= FLOOD)
+        served, longest = self.served_meanwhile(lambda served: self.accepted(self.slow) >= FLOOD)
         print("figures: %d entries in one team; meanwhile %d messages of another, the longest wait %.0f ms" % (FLOOD, served, 1000 * longest))
         self.assertGreaterEqual(served, 3, "the other team waited for the flood")
 
@@ -47,11 +46,8 @@ class SlowTeam(ProcessTest):
         self.start()
         with wire.Lock(self.slow.lead_inbox, wire.PATIENT):
             wire.replace(self.slow.lead_inbox, wire.stringify([wire.entry("ada", "behind a lock")]))
-            over = threading.Event()
-            threading.Timer(3, over.set).start()
-            served, longest = self.served_meanwhile(over.is_set)
-        print("figures: a lock held for 3 s in one team; meanwhile %d messages of another, the longest wait %.0f ms" % (served, 1000 * longest))
-        self.assertGreaterEqual(served, 3)
+            served, longest = self.served_meanwhile(lambda served: served >= 20)  # the lock is held until then
+        print("figures: a lock held in one team; meanwhile %d messages of another, the longest wait %.0f ms" % (served, 1000 * longest))
         wait_for("it is marked", lambda: all(e["read"] for e in wire.read_inbox(self.slow.lead_inbox)))
 
 

@@ -1,7 +1,6 @@
 """The stand-in itself: it must be as strict as the real client, or the other tests prove nothing. One line an answer, as observed
 of clients 2.1.50 and 2.1.329 (docs/protocol.md, "What a worker accepts")."""
 
-import time
 import unittest
 
 import team as wire
@@ -74,7 +73,9 @@ class StandIn(ProcessTest):
             worker = self.start_worker(team, name, era)
             with wire.Lock(team.lead_inbox):
                 request_id = worker.ask("permission", tool="Bash", input={})
-                time.sleep(0.3)
+                wait_for("it meets the lock", lambda: worker.events("met_lock"))
+                if era == wire.ERA1:
+                    wait_for(expected, lambda: worker.find(request_id, expected))
             wait_for(expected, lambda: worker.find(request_id, expected))
 
     def test_the_older_client_keeps_what_it_read_and_the_newer_deletes_it(self):
@@ -126,7 +127,8 @@ class StandIn(ProcessTest):
             wait_for(expected, lambda: worker.events(expected))
             team.say("team-lead", wire.shutdown_request(name), to=name)
             wait_for("it is taken", lambda: worker.events("shutdown"))
-            time.sleep(0.3)
+            team.say("bob", "a message behind it", to=name)
+            wait_for("it goes on", lambda: [e for e in worker.events("chat") if e["text"] == "a message behind it"])
             self.assertNotIn("shutdown_approved", self.kinds(team, name))
             team.say("team-lead", {"type": "permission_response", "request_id": ask, "subtype": "success"}, to=name)
             wait_for("it agrees", lambda: "shutdown_approved" in self.kinds(team, name))

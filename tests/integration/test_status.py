@@ -59,8 +59,9 @@ class Status(ProcessTest):
         self.assertRegex(rows["team-00"], r"^team-00  - +- +2 busy +-$")
         self.assertRegex(lines[-1], r"^50 teams: 1 ask \d+s, 1 chat \d+s, trouble in 1; ")
 
-        begun = time.monotonic()
+        begun = time.monotonic()  # clock: a figure for the reader, compared with nothing
         short = self.daemon.cli("status", "--short").stdout
+        # clock: a figure for the reader, compared with nothing
         print("figures: status --short of %d teams in %.0f ms" % (TEAMS, 1000 * (time.monotonic() - begun)))
         self.assertRegex(short, r"^1 ask \d+s, 1 chat \d+s, team-09: no way to the lead\n$")
         self.assertTrue(json.loads(self.daemon.cli("status", "--short", "--json").stdout)["waits"])

@@ -21,6 +21,7 @@ STATUS, REMOVE, OTHER = {"command": "git status --short"}, {"command": "rm -rf x
 
 
 SUPPORT = pathlib.Path(__file__).resolve().parents[1] / "support"
+# clock: the pause between two checks of a condition, in the program of the text below; a forgotten one ends
 # Runs the hooks of the settings when it is told to, and says what they decided. Its own command line names nobody.
 PANE_CLIENT = """
 import json, os, sys, time

@@ -28,14 +28,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 class ProperLockfile(ProcessTest):
     def write(self, team, style):
         env = dict(os.environ, NODE_PATH=os.path.join(PEERS, "node_modules"))
-        started = time.monotonic()
+        started = time.monotonic()  # clock: a figure for the reader, compared with nothing
         writers = [subprocess.Popen(["node", str(HERE / "writer.js"), str(team.lead_inbox), member, str(MESSAGES), str(PAUSE_MS),
                                      style, str(ASK_EVERY)], env=env, stdout=subprocess.PIPE, text=True)
                    for member in self.members]
         lines = [json.loads(line) for writer in writers for line in writer.communicate(timeout=LIMIT_S)[0].splitlines()]
         self.assertEqual([w.returncode for w in writers], [0] * WRITERS)
         self.assertEqual(len(lines), WRITERS * MESSAGES)
-        return lines, time.monotonic() - started
+        return lines, time.monotonic() - started  # clock: a figure for the reader, compared with nothing
 
     def story(self, style):
         self.members = ["worker-%d" % i for i in range(WRITERS)]

@@ -8,7 +8,7 @@ const crypto = require('crypto');
 const lockfile = require('proper-lockfile');
 
 const [inboxes, sender, count, pause, kind, askEvery] = process.argv.slice(2);
-const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));  // clock: the pace of a peer; nothing is judged by it
 const ladder = { retries: 10, minTimeout: 5, maxTimeout: 100 };
 
 function byRename(inbox, bytes) {

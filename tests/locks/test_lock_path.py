@@ -54,7 +54,7 @@ def directory(age=0.0, inside=None, uid=None):
             (path / inside).write_bytes(b"somebody's")
         if uid:
             os.chown(path, uid, uid)
-        moment = time.time() - age
+        moment = time.time() - age  # clock: a file is given an age
         os.utime(path, (moment, moment))
     return make
 
@@ -132,7 +132,7 @@ class Place:
             assert code == -signal.SIGKILL, code
         self.things = [identity(path) for path in self.locks]
         self.bytes = [self.team.lead_inbox.read_bytes(), self.team.inbox("ada").read_bytes()]
-        self.began = time.monotonic()
+        self.began = time.monotonic()  # clock: a lower bound; a slow machine only adds to it
 
     def beat(self):
         for path in self.locks:
@@ -146,7 +146,7 @@ class Place:
                 continue
             now = file.read_bytes()
             if identity(self.locks[number]) != self.things[number]:
-                self.gone_at[number] = time.monotonic() - self.began
+                self.gone_at[number] = time.monotonic() - self.began  # clock: a lower bound; a slow machine only adds to it
             elif now != self.bytes[number]:
                 self.problems.append("%s: %s was written while its lock stood there" % (self.name, file.name))
 
@@ -179,10 +179,10 @@ class LockPath(ProcessTest):
 
     def heartbeat(self, place):
         """A living peer, as the lock library keeps its lock: touched every five seconds."""
-        last = time.monotonic()
-        while not self.over.wait(0.05) and time.monotonic() - place.began < HELD:
-            if time.monotonic() - last >= 5.0:
-                last = time.monotonic()
+        last = time.monotonic()  # clock: a lower bound; a slow machine only adds to it
+        while not self.over.wait(0.05) and time.monotonic() - place.began < HELD:  # clock: how long a peer holds its lock is the subject
+            if time.monotonic() - last >= 5.0:  # clock: a lower bound; a slow machine only adds to it
+                last = time.monotonic()  # clock: a lower bound; a slow machine only adds to it
                 with self.looking:
                     place.look()
                     place.beat()

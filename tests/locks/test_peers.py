@@ -56,15 +56,15 @@ class FileLock:
         self.path = str(inbox) + ".lock"
 
     def __enter__(self):
-        until = time.monotonic() + 5
+        until = time.monotonic() + 5  # clock: that tool gives up after five seconds; what it says became of a message counts
         while True:
             try:
                 file = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
                 break
             except FileExistsError:
-                if time.monotonic() > until:
+                if time.monotonic() > until:  # clock: that tool gives up after five seconds, see above
                     raise wire.Locked(self.path) from None
-                time.sleep(0.02)
+                time.sleep(0.02)  # clock: the pace of a peer; nothing is judged by it
         os.write(file, b"%d\n%d\n" % (os.getpid(), wire.now_ms()))
         os.close(file)
 
@@ -119,7 +119,7 @@ class Peers(ProcessTest):
         worker = self.start_worker(team, name, era, poll=5.0)
         for number in range(EACH):
             worker.do("say", text="message %d of %s" % (number, name))
-            time.sleep(random.uniform(0, 0.1))
+            time.sleep(random.uniform(0, 0.1))  # clock: the pace of a peer; nothing is judged by it
         wait_for("all is said", lambda: len(worker.events("said", "lost")) == EACH)
         self.said[name] = [(e["text"], e["event"] == "said") for e in worker.events("said", "lost")]
 
@@ -133,7 +133,7 @@ class Peers(ProcessTest):
                 said.append((entry["text"], True))
             except wire.Locked:
                 said.append((entry["text"], False))
-            time.sleep(random.uniform(0, 0.1))
+            time.sleep(random.uniform(0, 0.1))  # clock: the pace of a peer; nothing is judged by it
         self.said[name] = said
 
     def test_every_make_of_peer_on_one_inbox(self):
@@ -180,11 +180,11 @@ class Peers(ProcessTest):
         wait_for("the lock is held", held.lead_inbox.with_suffix(".json.lock").exists)
         self.make_daemon(*(self.toml(t, "500ms") for t in [*teams, held, killed])).start()
         dying = self.node([killed.lead_inbox], "worker", 1, 0, "die")
-        began = time.monotonic()
+        began = time.monotonic()  # clock: a figure for the reader, compared with nothing
         writers = [self.node([t.lead_inbox for t in teams[number::4]], "worker", WRITES // WRITERS, PAUSE_MS, kind, 20)
                    for number, kind in enumerate(("2.1.50", "once", "once in place", "once anywhere"))]
         lines = [line for writer in writers for line in self.lines(writer)]
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - began  # clock: a figure for the reader, compared with nothing
         refused = [line for line in lines if not line["ok"]]
         self.assertEqual({line["error"] for line in refused} - {"ELOCKED"}, set())
         # What our share of the time makes likely, were the writes spread evenly over it.

@@ -79,15 +79,16 @@ class StolenLock(ProcessTest):
     def steal(self, inbox, change):
         """Waits for a lock that does not go away, breaks it, changes the file under an own lock, and holds that for a while."""
         lock = inbox.with_suffix(".json.lock")
-        since, seen = time.monotonic(), None
+        since, seen = time.monotonic(), None  # clock: a lock that stays that long belongs to a daemon that is stopped in it
+        # clock: a lock that stays that long belongs to a daemon that is stopped in it
         while not self.over.is_set() and not (seen and time.monotonic() - since > 0.7):
             try:
                 now = lock.stat().st_mtime_ns
             except FileNotFoundError:
                 now = None
             if now != seen:
-                since, seen = time.monotonic(), now
-            time.sleep(0.01)
+                since, seen = time.monotonic(), now  # clock: a lock that stays that long belongs to a daemon that is stopped in it
+            time.sleep(0.01)  # clock: the pause between two checks of a condition
         if self.over.is_set():
             return
         lock.rmdir()
@@ -96,6 +97,7 @@ class StolenLock(ProcessTest):
         entries = change(wire.read_inbox(inbox))
         wire.rewrite(inbox, wire.stringify(entries, 4))
         self.stolen = entries
+        # clock: the daemon has gone on by then, and wants the lock again; more time does no harm
         time.sleep(DELAY + 1.5)  # the daemon has gone on, and wants the lock again
         self.kept = lock.is_dir() and (lock.stat().st_ino, lock.stat().st_mtime_ns) == mine
         self.at_the_end = wire.read_inbox(inbox)

@@ -62,13 +62,13 @@ class TornFiles(ProcessTest):
                 size = self.choose.choice((1, 4096, 65536, 1 << 20))
                 file.write(data[position:position + size])
                 position += size
-                time.sleep(self.choose.choice((0, 0.001, 0.002, 0.002, 0.03)))
+                time.sleep(self.choose.choice((0, 0.001, 0.002, 0.002, 0.03)))  # clock: the pace of a peer; nothing is judged by it
 
     def write_for_a_while(self, lock):
         """Each round says what stands there, flags as they were found, with now and then one more."""
-        rounds, until = 0, time.monotonic() + SECONDS
+        rounds, until = 0, time.monotonic() + SECONDS  # clock: how long this peer goes on; nothing is judged by it
         self.torn_seconds = 0.0
-        while time.monotonic() < until:
+        while time.monotonic() < until:  # clock: how long this peer goes on; nothing is judged by it
             with lock():
                 entries = wire.read_inbox(self.inbox)
                 self.assertIsNotNone(entries, "what the last round wrote does not parse")
@@ -79,11 +79,11 @@ class TornFiles(ProcessTest):
                     size = self.choose.choice((10, 100, 100_000, 400_000)) if total < 5_000_000 else 10
                     entries.append(self.new(size))
                 data = wire.stringify(entries, 2).encode()
-                began = time.monotonic()
+                began = time.monotonic()  # clock: how long this peer goes on; nothing is judged by it
                 self.write_in_pieces(data)
-                self.torn_seconds += time.monotonic() - began
+                self.torn_seconds += time.monotonic() - began  # clock: how long this peer goes on; nothing is judged by it
             rounds += 1
-            time.sleep(self.choose.choice((0, 0, 0.005, 0.02)))
+            time.sleep(self.choose.choice((0, 0, 0.005, 0.02)))  # clock: the pace of a peer; nothing is judged by it
         return rounds
 
     def judge(self, rounds):

@@ -86,7 +86,7 @@ class Writer:
         found = self.compare() if self.entries else []
         if self.problems:
             return
-        now = time.monotonic()
+        now = time.monotonic()  # clock: how long this peer goes on; nothing is judged by it
         what = self.choose.random()
         if self.moves and what < 0.25 and found:
             # The oldest first, and never all that are read: that would be another consumer at work.
@@ -121,10 +121,10 @@ class UnlockedWriters(ProcessTest):
     def story(self, write, moves=True):
         self.start()
         writer = Writer(self.seed, self.team.lead_inbox, write, moves)
-        until = time.monotonic() + SECONDS
-        while time.monotonic() < until and not writer.problems:
+        until = time.monotonic() + SECONDS  # clock: how long this peer goes on; nothing is judged by it
+        while time.monotonic() < until and not writer.problems:  # clock: how long this peer goes on; nothing is judged by it
             writer.change()
-            time.sleep(writer.choose.uniform(0.0, 0.02))
+            time.sleep(writer.choose.uniform(0.0, 0.02))  # clock: the pace of a peer; nothing is judged by it
         self.assertEqual(writer.problems, [], "TEST_SEED=%d" % self.seed)
         return writer
 
@@ -160,15 +160,15 @@ class UnlockedWriters(ProcessTest):
 
     def test_in_place_removing_and_reordering(self):
         self.start()
-        writes, damaged, until = 0, [], time.monotonic() + SECONDS
-        while time.monotonic() < until:
+        writes, damaged, until = 0, [], time.monotonic() + SECONDS  # clock: how long this peer goes on; nothing is judged by it
+        while time.monotonic() < until:  # clock: how long this peer goes on; nothing is judged by it
             wire.replace(self.team.lead_inbox, "[]")
             self.seed += 1
             writer = Writer(self.seed, self.team.lead_inbox, wire.rewrite)
             writer.number = self.seed % 1000 * 1_000_000  # other messages than before
-            while time.monotonic() < until and not writer.problems:
+            while time.monotonic() < until and not writer.problems:  # clock: how long this peer goes on; nothing is judged by it
                 writer.change()
-                time.sleep(writer.choose.uniform(0.0, 0.004))
+                time.sleep(writer.choose.uniform(0.0, 0.004))  # clock: the pace of a peer; nothing is judged by it
             writes += writer.rounds
             damaged += writer.problems
         print("figures: %d writes in place that moved entries, %d of them met a flag on its way: %s" % (

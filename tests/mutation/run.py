@@ -10,6 +10,8 @@
 The copy is built as `dev` is, with the compiler cache's help. Leaves with 1 when a mutation survives, does not compile, or no longer
 fits the source. A test that cannot run here (another user's connection needs root) is told as skipped."""
 
+# clock: whole file: figures for the reader; a mutation that hangs is killed after minutes
+
 import argparse
 import io
 import os

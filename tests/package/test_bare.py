@@ -23,13 +23,13 @@ class Bare(BareDebian):
         program = next(path for path in (ROOT / "build/package/inbox-poller", pathlib.Path(os.environ["INBOX_POLLER"])) if path.exists())
         self.here("deploy/package", "--program", program, "--out", older, "deb", PACKAGE_VERSION="0.0.1", LINTIAN="no")
         self.inside("apt-get", "update", "-q")
-        began = time.monotonic()
+        began = time.monotonic()  # clock: a figure for the reader, compared with nothing
         self.install(next(older.glob("*.deb")))
-        installed = time.monotonic() - began
+        installed = time.monotonic() - began  # clock: a figure for the reader, compared with nothing
         self.assertIn("inbox-poller", self.inside("inbox-poller", "--version").stdout)
         done = self.here(sys.executable, "-B", ROOT / "tests/support/newcomer.py", self.ann(), self.home, "--home", "/home/ann", "--owner", USER)
         print("figures: from the deb to the first answer %.1f s: %.1f s apt with what it depends on, the rest the newcomer" % (
-            time.monotonic() - began, installed))
+            time.monotonic() - began, installed))  # clock: a figure for the reader, compared with nothing
         kept = (ROOT / "tests/package/newcomer.txt").read_text("utf-8")
         self.assertEqual(done.stdout, kept, "what a newcomer sees has changed: tests/package/newcomer.txt")
         self.upgrade()

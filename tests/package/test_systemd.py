@@ -55,8 +55,8 @@ class Systemd(BareDebian):
             path.write_text(text, "utf-8")
             path.chmod(0o600)
 
-    def started_again(self, what, before, seconds):
-        wait_for("the daemon %s is started again" % what, lambda: self.shown("NRestarts") != before and self.shown("ActiveState") == "active", seconds)
+    def started_again(self, what, before):
+        wait_for("the daemon %s is started again" % what, lambda: self.shown("NRestarts") != before and self.shown("ActiveState") == "active")
         self.as_ann("inbox-poller", "status")
 
     def test_the_units_live_as_the_manual_says(self):
@@ -67,11 +67,11 @@ class Systemd(BareDebian):
             team = wire.Team(self.home / ".claude" / "teams", "demo", ("ada",))
         self.configure(RULES)
         self.booted("loginctl", "enable-linger", "ann")
-        wait_for("ann's manager", lambda: self.as_ann("systemctl", "--user", "is-system-running", expect=None).stdout.strip() == "running", 60)
+        wait_for("ann's manager", lambda: self.as_ann("systemctl", "--user", "is-system-running", expect=None).stdout.strip() == "running")
 
         self.unit("enable", "--now")  # returns when the daemon said READY=1
         self.assertEqual(self.shown("ActiveState"), "active")
-        wait_for("it says what it serves", lambda: self.shown("StatusText") == "1 team served", 30)
+        wait_for("it says what it serves", lambda: self.shown("StatusText") == "1 team served")
         self.an_ask_is_answered(team)
         self.exposure()
         self.reload_with_a_mistake()
@@ -82,7 +82,7 @@ class Systemd(BareDebian):
         self.assertEqual((self.shown("ActiveState"), self.shown("Result")), ("inactive", "success"))
         self.configure("[team]\nname = 7\n")
         self.unit("start", expect=None)
-        wait_for("a mistake is no reason to try again", lambda: self.shown("ActiveState") == "failed", 30)
+        wait_for("a mistake is no reason to try again", lambda: self.shown("ActiveState") == "failed")
         self.assertEqual(self.shown("ExecMainStatus"), "2")
         self.assertIn("demo.toml", self.journal())
 
@@ -93,7 +93,7 @@ class Systemd(BareDebian):
     def an_ask_is_answered(self, team, number="perm-1-systemd"):
         with as_user(USER):
             team.say("ada", wire.stringify(wire.permission_request("ada", "Bash", {"command": "make test"}, number)))
-        wait_for("%s is answered" % number, lambda: team.replies("ada", number), 30)
+        wait_for("%s is answered" % number, lambda: team.replies("ada", number))
 
     def exposure(self):
         """What an attacker could still reach, as systemd itself counts it: 10 is everything."""
@@ -118,11 +118,11 @@ class Systemd(BareDebian):
     def killed_and_hung(self, team):
         before = self.shown("NRestarts")
         self.unit("kill", "--signal=KILL")
-        self.started_again("that was killed", before, 30)
+        self.started_again("that was killed", before)
         self.an_ask_is_answered(team, "perm-2-systemd")
         before = self.shown("NRestarts")
         self.unit("kill", "--signal=STOP")
-        self.started_again("that hung", before, 120)  # WatchdogSec=30, and what it takes to end the old one
+        self.started_again("that hung", before)  # WatchdogSec=30, and what it takes to end the old one
         self.an_ask_is_answered(team, "perm-3-systemd")
 
     def the_page(self):

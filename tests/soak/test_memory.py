@@ -38,7 +38,7 @@ class Memory(ProcessTest):
         """Bytes, once the daemon has come to rest: the least of some polls. What a look read is held until the next poll."""
         told = []
         for _ in range(30):
-            time.sleep(0.1)
+            time.sleep(0.1)  # clock: some polls apart; the least of thirty figures counts
             words = self.heap.read_text().split()
             if len(words) == 2:  # it may be being written
                 told.append(int(words[1]))

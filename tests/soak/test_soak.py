@@ -14,6 +14,8 @@ then against the lower end of its interval of confidence. It is the slope of wha
 greatest peak so far, and creeps for hours without a leak; the oracle (I10) has a bound for that. LONG=1 runs valgrind as well, on a short life (a release build, please).
 """
 
+# clock: whole file: a load that goes on for a time, and growth by the hour; no verdict hangs on how quick the machine is
+
 import json
 import math
 import os

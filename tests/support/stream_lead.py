@@ -164,7 +164,7 @@ class Lead:
         if ask is not None:
             self.ask(json.loads(ask))
         end = time.monotonic() + self.turn  # clock: the length of a lead's turn; nothing is judged by it
-        while time.monotonic() < end or (self.orders / "hold").exists():
+        while time.monotonic() < end or (self.orders / "hold").exists():  # clock: the length of a lead's turn; nothing is judged by it
             time.sleep(PAUSE)  # clock: the pause between two checks of a condition
         self.log("turn_ended")
         self.say(type="result", subtype="success", is_error=False, session_id=self.session, **self.of_turn(line))

@@ -55,9 +55,10 @@ class Locked(Exception):
 class Lock:
     """proper-lockfile's protocol: a directory made by mkdir, stale after ten seconds without a new mtime, nothing inside."""
 
-    def __init__(self, path, retries=LADDER):
+    def __init__(self, path, retries=LADDER, met=lambda: None):
         self.path = str(path) + ".lock"
         self.retries = retries
+        self.met = met  # called when somebody else holds it
 
     def _attempt(self):
         for _ in range(2):
@@ -82,6 +83,7 @@ class Lock:
             time.sleep(pause / 1000)  # clock: the pauses between the tries of the peers' lock library
             if self._attempt():
                 return self
+            self.met()
         raise Locked(self.path)
 
     def __exit__(self, *_):
@@ -131,7 +133,7 @@ def read_inbox(path):
     return value if isinstance(value, list) else None
 
 
-def append(path, new_entry, era=ERA2, retries=None):
+def append(path, new_entry, era=ERA2, retries=None, met=lambda: None):
     """Appends under the lock as a client of this era does. Raises Locked when the message was not written."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -140,7 +142,7 @@ def append(path, new_entry, era=ERA2, retries=None):
         pass
     if retries is None:
         retries = ONCE if era == ERA1 else LADDER
-    with Lock(path, retries):
+    with Lock(path, retries, met):
         entries = read_inbox(path)
         for _ in range(5):
             if entries is not None:

@@ -84,7 +84,7 @@ class Worker:
         text = payload if isinstance(payload, str) else wire.stringify(payload)
         new = wire.entry(self.name, text, self.era, **envelope)
         try:
-            wire.append(self.inbox(to), new, self.era, wire.PATIENT if patient else None)
+            wire.append(self.inbox(to), new, self.era, wire.PATIENT if patient else None, lambda: self.log("met_lock"))
             return True
         except wire.Locked:
             return False

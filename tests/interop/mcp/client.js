@@ -28,6 +28,7 @@ function say(object) {
 
 async function call(client, check, { name, arguments: given, cancel_ms }) {
   const stop = new AbortController();
+  // clock: a person gives up after a while; the call waits much longer by itself
   if (cancel_ms !== undefined) setTimeout(() => stop.abort('given up'), cancel_ms);
   let progress = 0;
   const options = { signal: stop.signal, timeout: 60000, resetTimeoutOnProgress: true, onprogress: () => { progress += 1; } };
