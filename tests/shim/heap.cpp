@@ -26,7 +26,7 @@ void* tell(void* path) {
       std::fprintf(file, "%d %zu\n", static_cast<int>(getpid()), in_use());
       std::fclose(file);
     }
-    usleep(100'000);
+    usleep(100'000);  // clock: a figure that is told ten times a second
   }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "poller/mailbox/operations.hpp"
+#include "tests/support/patience.hpp"
 
 namespace inbox_poller::poller::testing {
 
@@ -37,7 +38,7 @@ class MemoryOperations : public Operations {
     return Message{{"id", "sent-1"}, {"from", actor_}, {"to", letter.to}, {"type", letter.type}, {"payload", letter.payload}};
   }
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter filter, std::chrono::milliseconds within) override {
-    const auto deadline = std::chrono::steady_clock::now() + within;
+    const auto deadline = std::chrono::steady_clock::now() + within;  // clock: the wait of this fake box is its subject
     const struct Waits {
       int& count;
       explicit Waits(int& of) : count(of) { ++count; }
@@ -48,7 +49,8 @@ class MemoryOperations : public Operations {
         return !filter.type || one.message.at("type") == boost::json::value(*filter.type);
       });
       if (found != queue_.end()) co_return offer(found);
-      if (std::chrono::steady_clock::now() >= deadline) co_return std::optional<HandOut>();
+      if (std::chrono::steady_clock::now() >= deadline) co_return std::optional<HandOut>();  // clock: see recv's deadline
+      // clock: the pause between two checks of a condition
       boost::asio::steady_timer timer(loop_, std::min(deadline, std::chrono::steady_clock::now() + std::chrono::milliseconds(2)));
       co_await timer.async_wait(boost::asio::use_awaitable);
     }

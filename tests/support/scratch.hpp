@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "poller/clock.hpp"
+#include "tests/support/patience.hpp"
 
 namespace inbox_poller::test {
 

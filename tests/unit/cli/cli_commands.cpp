@@ -348,7 +348,7 @@ TEST_CASE("SIGINT ends a waiting recv as the shell expects, and nothing was ackn
   const pid_t child = ::fork();  // before any thread is started
   if (child == 0) {
     std::signal(SIGINT, SIG_DFL);
-    while (!ControlClient::connect(dir / "s")) ::usleep(2000);
+    while (!ControlClient::connect(dir / "s")) ::usleep(2000);  // clock: until the condition is checked again
     cli::Console console(-1, -1, -1);
     ::_exit(cli::run_command_line({"recv", "--wait", "--socket", dir / "s"}, console, {}));
   }

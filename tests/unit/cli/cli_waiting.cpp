@@ -37,16 +37,18 @@ Outcome waited(const std::vector<std::pair<std::string, bool>>& states, std::vec
   FakeDaemon daemon(dir / "s");
   daemon.prepare("shutdown", list(shutdown("requested", true)));
   daemon.prepare("shutdowns", list(shutdown(states[0].first, states[0].second)));
+  std::atomic<bool> ended = false;
   std::thread mover([&] {
     std::size_t asked = 0;
     for (const auto& [state, open] : states) {
       daemon.prepare("shutdowns", list(shutdown(state, open)));
-      eventually([&] { return daemon.requests().size() > asked + 2; }, std::chrono::seconds(2));
+      eventually([&] { return ended || daemon.requests().size() > asked + 2; });
       asked = daemon.requests().size();
     }
   });
   words.insert(words.end(), {"--socket", dir / "s"});
   const Outcome outcome = run_cli(dir, words);
+  ended = true;
   mover.join();
   return outcome;
 }

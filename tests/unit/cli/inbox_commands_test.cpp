@@ -255,9 +255,9 @@ TEST_CASE("a lock that stays held is waited for, then told about, and nothing is
   const TeamOnDisk team;
   team.put("alice", {entry("one")});
   fs::create_directory(team.inbox("alice") + ".lock");
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = std::chrono::steady_clock::now();  // clock: a lower bound; a slow machine only adds to it
   const Outcome outcome = team.run({"inbox", "mark-read", "alice", "--all"});
-  CHECK(std::chrono::steady_clock::now() - begin >= 5s);
+  CHECK(std::chrono::steady_clock::now() - begin >= 5s);  // clock: a lower bound, see above
   CHECK(outcome.code == 1);
   CHECK(has(outcome.err, "locked"));
   CHECK(has(outcome.err, "alice.json.lock"));
@@ -270,7 +270,7 @@ TEST_CASE("a lock that is released meanwhile delays, and that is all") {
   const std::string lock = team.inbox("alice") + ".lock";
   fs::create_directory(lock);
   std::thread holder([&] {
-    std::this_thread::sleep_for(150ms);
+    std::this_thread::sleep_for(150ms);  // clock: the command waits much longer; a lock that is released earlier is no fault
     fs::remove(lock);
   });
   const Outcome outcome = team.run({"inbox", "send", "alice", "two"});

@@ -45,7 +45,7 @@ struct Receiver {
   template <class Condition>
   bool until(Condition holds) {
     return eventually([&] {
-      loop.run_for(std::chrono::milliseconds(2));
+      loop.run_for(std::chrono::milliseconds(2));  // clock: until the condition is checked again
       return holds();
     });
   }

@@ -37,7 +37,7 @@ struct Session {
   template <class Condition>
   bool until(Condition holds) {
     return eventually([&] {
-      loop.run_for(std::chrono::milliseconds(2));
+      loop.run_for(std::chrono::milliseconds(2));  // clock: until the condition is checked again
       return holds();
     });
   }
@@ -64,7 +64,7 @@ TEST_CASE("an event carries the block, and the key with which the session acknow
     REQUIRE(session.until([&] { return session.events.size() > before; }));
   }
   session.say("k-4");  // so many are out at a time, and no more
-  for (int i = 0; i < 10; ++i) session.loop.run_for(std::chrono::milliseconds(2));
+  for (int i = 0; i < 10; ++i) session.loop.run_for(std::chrono::milliseconds(2));  // clock: more time finds more
   REQUIRE(session.events.size() == 3);
   CHECK(session.events[0].at("content") == "text of k-1");
   CHECK(session.events[0].at("meta") == json::object{{"key", "k-1"}, {"from", "ada"}});
@@ -91,7 +91,7 @@ TEST_CASE("after three events without an answer nothing more is pushed, until so
   for (const auto& told : session.told("ack")) CHECK(told.at("assumed") == true);
   CHECK(session.complaints.size() == 1);
   session.say("k-4");
-  for (int i = 0; i < 10; ++i) session.loop.run_for(std::chrono::milliseconds(2));
+  for (int i = 0; i < 10; ++i) session.loop.run_for(std::chrono::milliseconds(2));  // clock: more time finds more
   CHECK(session.events.size() == 3);
   CHECK_FALSE(session.channel.acknowledge("k-1"));  // late, and yet somebody is there
   CHECK(session.until([&] { return session.events.size() == 4; }));

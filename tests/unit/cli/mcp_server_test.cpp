@@ -47,13 +47,18 @@ struct Talk {
 
   void run() {
     loop.restart();
-    loop.run_for(milliseconds(15));
+    loop.run_for(milliseconds(15));  // clock: the next steps; for what has to come see comes()
+  }
+  /// Whether it comes true; the loop runs meanwhile.
+  template <class Condition>
+  bool comes(Condition condition) {
+    return holds_after(condition, [this] { run(); });
   }
   /// Says it, and gives the one line that comes back.
   json::object ask(const std::string& line) {
     client.lines.clear();
     server.hear(line);
-    run();
+    REQUIRE(comes([this] { return !client.lines.empty(); }));
     REQUIRE(client.lines.size() == 1);
     return json::parse(client.lines.front()).as_object();
   }
@@ -259,6 +264,7 @@ TEST_CASE("a call that waits holds nothing up") {
   CHECK(talk.call("inbox", {}, 3).at("id") == 3);
   talk.box.arrive(mail("m-1"));
   talk.client.lines.clear();
+  REQUIRE(talk.comes([&] { return !talk.client.lines.empty(); }));
   talk.run();
   REQUIRE(talk.client.lines.size() == 1);
   CHECK(json::parse(talk.client.lines[0]).at("id").as_int64() <= 2);  // one of both
@@ -349,10 +355,8 @@ TEST_CASE("what nobody acknowledges comes back after its time") {
   Talk talk(settings);
   talk.box.arrive(mail("m-1"));
   talk.server.hear(recv(1));
-  CHECK([&] {
-    for (int i = 0; i < 100 && talk.box.given_back == 0; ++i) talk.run();
-    return talk.box.given_back;
-  }() == 1);
+  CHECK(talk.comes([&] { return talk.box.given_back > 0; }));
+  CHECK(talk.box.given_back == 1);
   CHECK(talk.box.queued() == 1);
 }
 
@@ -363,6 +367,7 @@ TEST_CASE("a client that ends the conversation has what it has read, one that di
       talk.client.reads = read;
       talk.box.arrive(mail("m-1"));
       talk.server.hear(recv(1));
+      REQUIRE(talk.comes([&] { return talk.box.queued() == 0; }));
       talk.run();
       talk.server.input_ended();
       talk.server.leave(lives);
@@ -376,8 +381,7 @@ TEST_CASE("the end of the input ends who waits, without an answer") {
   Talk talk;
   talk.say(recv(1));
   talk.server.input_ended();
-  talk.run();
-  CHECK(talk.server.idle());
+  CHECK(talk.comes([&] { return talk.server.idle(); }));
   CHECK(talk.client.lines.empty());
   CHECK(talk.box.waiting == 0);
 }
@@ -388,8 +392,7 @@ TEST_CASE("a call that waits says so again and again, where its client wants to 
   Talk talk(settings);
   talk.say(recv(1, R"(,"_meta":{"progressToken":"t"})"));
   talk.say(recv(2));
-  talk.run();
-  REQUIRE(talk.client.lines.size() > 2);
+  REQUIRE(talk.comes([&] { return talk.client.lines.size() > 2; }));
   double before = 0;
   for (const auto& line : talk.client.lines) {
     const auto said = json::parse(line).as_object();
@@ -404,8 +407,7 @@ TEST_CASE("a call that waits says so again and again, where its client wants to 
   talk.run();
   CHECK(talk.client.lines.empty());
   talk.client.full = false;
-  talk.run();
-  CHECK_FALSE(talk.client.lines.empty());
+  CHECK(talk.comes([&] { return !talk.client.lines.empty(); }));
   talk.say(cancelled("1"));
   talk.client.lines.clear();
   talk.run();
@@ -421,6 +423,7 @@ TEST_CASE("a token of progress is a whole number or a short text: others are pas
     CAPTURE(token);
     Talk talk(settings);
     talk.say(recv(1, R"(,"_meta":{"progressToken":)" + token + "}"));
+    if (heard) CHECK(talk.comes([&] { return !talk.client.lines.empty(); }));
     talk.run();
     CHECK(talk.client.lines.empty() != heard);
   }
@@ -436,6 +439,7 @@ TEST_CASE("a number that JSON has no word for is a text in what we write") {
 TEST_CASE("so many calls are open and no more, and an id is used by one of them") {
   Talk talk;
   for (int i = 0; i < 300; ++i) talk.server.hear(recv(i));
+  CHECK(talk.comes([&] { return talk.client.lines.size() >= 300 - Server::most_open; }));
   talk.run();
   CHECK(talk.client.lines.size() == 300 - Server::most_open);
   CHECK(sentence(json::parse(talk.client.lines.front()).as_object()).find("256 calls are open") != std::string::npos);

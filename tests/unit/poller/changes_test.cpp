@@ -16,7 +16,7 @@ struct Watching : Served {
 
   Watching() {
     REQUIRE(until([this] { return team() != nullptr && team()->inbox_report().state != "not polled yet"; }));
-    run_for(std::chrono::milliseconds(100));  // what follows its first look
+    looked(1);  // what follows its first look
   }
   void begin(json::object fields) {
     fields["verb"] = "changes";
@@ -102,7 +102,7 @@ TEST_CASE("changes answers at once what was missed, and waits where nothing was"
   CHECK(none.at("version").as_int64() >= version);
 
   watching.begin({{"since", version}, {"wait_ms", 60'000}, {"of", chat_only}});
-  watching.run_for(std::chrono::milliseconds(150));
+  watching.looked(1);
   REQUIRE_FALSE(watching.answer);
   watching.world.write_lead({World::entry("w1", "hello", 1)});
   CHECK(watching.told() == std::vector<std::string>{"chat"});
@@ -117,7 +117,7 @@ TEST_CASE("changes waits only for the areas that are wanted, and no longer than 
   watching.begin({{"since", version}, {"wait_ms", 60'000}, {"of", {"asks"}}});
   watching.world.write_lead({World::entry("w1", "hello", 1)});
   REQUIRE(watching.until([&] { return watching.world.ledger->deliveries().counts("t")->queued == 1; }));
-  watching.run_for(std::chrono::milliseconds(100));
+  watching.looked(1);
   CHECK_FALSE(watching.answer);
   watching.session->close();
   REQUIRE(watching.until([&] { return watching.answer.has_value(); }));

@@ -26,6 +26,7 @@
 
 #include "poller/control/client.hpp"
 #include "poller/control/server.hpp"
+#include "tests/support/patience.hpp"
 
 namespace inbox_poller::poller::testing {
 
@@ -49,13 +50,8 @@ class TempDir {
 };
 
 template <class Condition>
-bool eventually(Condition condition, std::chrono::milliseconds limit = 5s) {
-  const auto until = std::chrono::steady_clock::now() + limit;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(2ms);
-  }
-  return true;
+bool eventually(Condition condition) {
+  return test::holds_at_last(condition);
 }
 
 inline std::size_t open_descriptors() {
@@ -82,14 +78,15 @@ class Peer {
     return true;
   }
   /// The next line, "(end)" when the connection has ended, "(nothing)" when neither came in time.
-  std::string line(std::chrono::milliseconds limit = 5s) {
-    const auto until = std::chrono::steady_clock::now() + limit;
+  std::string line(std::chrono::milliseconds limit = test::wait_limit()) {
+    const auto until = std::chrono::steady_clock::now() + limit;  // clock: the safety net itself
     for (;;) {
       if (const auto end = received_.find('\n'); end != std::string::npos) {
         std::string result = received_.substr(0, end);
         received_.erase(0, end + 1);
         return result;
       }
+      // clock: the safety net itself
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now()).count();
       pollfd wait{.fd = fd_.get(), .events = POLLIN, .revents = 0};
       if (left <= 0 || ::poll(&wait, 1, static_cast<int>(left)) <= 0) return "(nothing)";

@@ -91,7 +91,7 @@ TEST_CASE(
     // Every other child is killed early, maybe before its first commit; the others some time after it.
     long long tick = 0;
     if (round % 2 == 1 && ::read(pipe[0], &tick, sizeof tick) == sizeof tick) said = tick;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1 + 7 * round));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1 + 7 * round));  // clock: a kill at any moment
     ::kill(child, SIGKILL);
     reap(child, SIGKILL);
     while (::read(pipe[0], &tick, sizeof tick) == sizeof tick) said = tick;

@@ -27,7 +27,7 @@ int run_peer(const MailboxSetting& at, int number) {
   int written = 0;
   for (int i = 0; i < messages_each; ++i) {
     while (::mkdir(at.lock().c_str(), 0777) != 0)
-      std::this_thread::sleep_for(std::chrono::microseconds(100 + random() % 400));
+      std::this_thread::sleep_for(std::chrono::microseconds(100 + random() % 400));  // clock: the pace of a peer
     const std::string now = slurp(at.inbox());
     const std::string one = entry("peer " + std::to_string(number) + " message " + std::to_string(i));
     const auto document = poller::InboxDocument::scan(now, {"team", at.lead});
@@ -43,7 +43,7 @@ int run_peer(const MailboxSetting& at, int number) {
       ++written;
     }
     ::rmdir(at.lock().c_str());
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 1500));
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 1500));  // clock: the pace of a peer
   }
   return written;
 }
@@ -74,7 +74,7 @@ TEST_CASE(
       for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
       marked += mailbox.mark_read(at.lead, read.document, all).marked;
     }
-    std::this_thread::sleep_for(200us);
+    std::this_thread::sleep_for(200us);  // clock: the pace of our side; the rounds are counted
   }
   for (std::thread& thread : threads) thread.join();
 

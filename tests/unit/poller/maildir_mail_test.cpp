@@ -243,24 +243,21 @@ TEST_CASE("Whoever waits is woken by the kernel, also by a file that is copied i
   auto ada = setting.actor("ada");
   auto bob = setting.actor("bob");
   for (const bool copied : {false, true}) {
-    std::optional<SteadyTime> sent;
     asio::steady_timer timer(setting.io, milliseconds(200));
     timer.async_wait([&](const auto&) {
-      sent = std::chrono::steady_clock::now();
       if (copied)
         setting.put("bob/new/copied.json", foreign("c", 1, "1"));
       else
         REQUIRE(ada->send(letter(1)).ok());
     });
-    const auto got = setting.recv(*bob, {}, milliseconds(5000));
-    const auto took = std::chrono::steady_clock::now() - *sent;
+    // That it is the kernel and not the timer is seen in the system calls: tests/integration/test_box.py.
+    const auto got = setting.recv(*bob, {}, std::chrono::hours(1));
     REQUIRE(got->has_value());
-    CHECK(took < milliseconds(100));  // 20 ms where nothing else runs
     REQUIRE(bob->acknowledge((*got)->ticket).ok());
   }
-  const SteadyTime before = std::chrono::steady_clock::now();
+  const SteadyTime before = std::chrono::steady_clock::now();  // clock: a lower bound; a slow machine only adds to it
   CHECK_FALSE(setting.recv(*bob, {}, milliseconds(50))->has_value());
-  CHECK(std::chrono::steady_clock::now() - before >= milliseconds(50));
+  CHECK(std::chrono::steady_clock::now() - before >= milliseconds(50));  // clock: a lower bound, see above
 }
 
 TEST_CASE("Who began to wait last is served first, and who waits for something else holds nobody up") {
@@ -274,13 +271,13 @@ TEST_CASE("Who began to wait last is served first, and who waits for something e
     setting.io.poll();
   };
   const auto run = [&](auto until) {
-    for (int i = 0; i < 400 && !until(); ++i) {
+    CHECK(holds_after(until, [&] {
       setting.io.restart();
-      setting.io.run_for(milliseconds(10));
-    }
+      setting.io.run_for(milliseconds(10));  // clock: until the condition is checked again
+    }));
   };
-  wait(0, {}, std::chrono::seconds(30));
-  wait(1, {}, std::chrono::seconds(30));
+  wait(0, {}, std::chrono::hours(1));
+  wait(1, {}, std::chrono::hours(1));
   wait(2, {"answer", {}}, milliseconds(1500));
   setting.put("bob/new/1-one.json", foreign("c", 1, "1"));
   run([&] { return has(0) || has(1); });
@@ -305,8 +302,10 @@ TEST_CASE("A wait that is cancelled has taken nothing") {
   CHECK_FALSE(ended);
   stop.emit(asio::cancellation_type::terminal);
   setting.io.restart();
-  setting.io.run_for(milliseconds(1000));
-  CHECK(ended);
+  CHECK(holds_after([&] { return ended; }, [&] {
+    setting.io.restart();
+    setting.io.run_for(milliseconds(10));  // clock: until the condition is checked again
+  }));
   CHECK_FALSE((got && got->ok() && (*got)->has_value()));
   REQUIRE(bob->send(letter(1)).ok());
   CHECK((*setting.recv(*bob))->attempts == 1);

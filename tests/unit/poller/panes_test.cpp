@@ -79,10 +79,9 @@ struct Server {
   std::string open_listener() const {
     const auto file = (scratch.path() / "typed").string();
     auto id = open("stty -echo; touch " + file + "; exec cat > " + file);
-    for (int i = 0; i < 200 && !std::filesystem::exists(file); ++i) std::this_thread::sleep_for(20ms);
-    for (int i = 0; i < 200; ++i, std::this_thread::sleep_for(20ms))
-      if (tmux({"display-message", "-p", "-t", id, "#{pane_current_command}"}).output == "cat\n") return id;
-    FAIL("the listener did not start");
+    REQUIRE(holds_at_last([&] {
+      return std::filesystem::exists(file) && tmux({"display-message", "-p", "-t", id, "#{pane_current_command}"}).output == "cat\n";
+    }));
     return id;
   }
   std::string typed() const {
@@ -90,16 +89,13 @@ struct Server {
     return {std::istreambuf_iterator<char>(file), {}};
   }
   bool comes_in(const std::string& text) const {
-    for (int i = 0; i < 200 && typed() != text; ++i) std::this_thread::sleep_for(20ms);
-    return typed() == text;
+    return holds_at_last([&] { return typed() == text; });
   }
   bool has_buffers() const { return !tmux({"list-buffers"}).output.empty(); }
   /// Waits until the pane is as asked for.
   template <class Predicate>
   bool comes_true(const std::string& id, Predicate predicate) {
-    for (int i = 0; i < 200; ++i, std::this_thread::sleep_for(20ms))
-      if (predicate(find(id))) return true;
-    return false;
+    return holds_at_last([&] { return predicate(find(id)); });
   }
 };
 
@@ -149,7 +145,7 @@ TEST_CASE("closing closes that pane and no other, and its process gets its hangu
   CHECK(run_awaitable(server.panes.close(pane)));
   CHECK_FALSE(server.find(id));
   CHECK(server.find(other));
-  for (int i = 0; i < 200 && server.processes.is_alive(pane.first); ++i) std::this_thread::sleep_for(20ms);
+  CHECK(holds_at_last([&] { return !server.processes.is_alive(pane.first); }));
   CHECK_FALSE(server.processes.is_alive(pane.first));
   CHECK(run_awaitable(server.panes.close(pane)));  // gone already
 }
@@ -172,7 +168,7 @@ TEST_CASE("a pane of another server with the same id is not closed") {
   const auto id = server.open("exec sleep 60");
   const auto first_server = *server.find(id);
   server.tmux({"kill-server"});
-  for (int i = 0; i < 200 && server.processes.is_alive(first_server.server); ++i) std::this_thread::sleep_for(20ms);
+  CHECK(holds_at_last([&] { return !server.processes.is_alive(first_server.server); }));
   REQUIRE(server.open("exec sleep 60") == id);
   CHECK(run_awaitable(server.panes.close(first_server)));
   const auto now = server.find(id);
@@ -257,7 +253,7 @@ TEST_CASE("what is in front of a pane is told with it") {
     CHECK_FALSE(*found);
   }
   server.tmux({"kill-server"});
-  for (int i = 0; i < 200 && server.processes.is_alive(front.pane.server); ++i) std::this_thread::sleep_for(20ms);
+  CHECK(holds_at_last([&] { return !server.processes.is_alive(front.pane.server); }));
   const auto away = run_awaitable(server.panes.front(id));
   REQUIRE(away);
   CHECK_FALSE(*away);
@@ -343,7 +339,7 @@ TEST_CASE("nothing is typed into a pane that is not as it was seen") {
   SECTION("a pane that has gone") {
     server.open("exec sleep 60");
     server.tmux({"kill-pane", "-t", id});
-    for (int i = 0; i < 200 && server.processes.is_alive(seen.pane.first); ++i) std::this_thread::sleep_for(20ms);
+    CHECK(holds_at_last([&] { return !server.processes.is_alive(seen.pane.first); }));
     refused(seen);
   }
 }

@@ -57,7 +57,7 @@ TEST_CASE("a team that no configuration names any more is let go, and found agai
   REQUIRE(served.until([&] { return served.team() == nullptr; }));
   CHECK(before->retired());
   served.world.write_lead({World::entry("w1", World::ask("perm-1", "git status"))});
-  served.run_for(milliseconds(700));  // longer than a poll and a look for teams
+  served.looked();
   CHECK(served.world.inbox("w1").empty());
 
   CHECK(served.loop.reload({served.world.config}).added == std::vector<std::string>{"t"});
@@ -129,7 +129,7 @@ TEST_CASE("a team that is named by a glob instead goes on without a break") {
   Teams served;
   const auto before = served.adopted();
   served.loop.reload({with(served.world.config, [](config::TeamConfig& config) { config.team.name = "t*"; })});
-  served.run_for(milliseconds(700));
+  served.looked();
   CHECK(served.team() == before.get());
   CHECK(served.team()->context().config.team.name == "t*");
 }
@@ -149,6 +149,7 @@ TEST_CASE("a push under way ends before its team is found again: nothing is hand
   Teams served;
   const auto file = served.world.scratch.path("chat");
   const auto slowly = with(served.world.config, [&](config::TeamConfig& config) {
+    // clock: a program that takes its time; however long that is, the reload waits for it
     config.delivery.exec.argv = {"/bin/sh", "-c", "sleep 1; cat >>" + file.string()};
   });
   served.loop.reload({slowly});
@@ -159,7 +160,7 @@ TEST_CASE("a push under way ends before its team is found again: nothing is hand
   served.loop.reload({with(slowly, [](config::TeamConfig& config) { config.team.lead = "team-lead"; })});
   REQUIRE(served.until([&] { return served.team() != nullptr && served.team() != before.get(); }));
   CHECK(contains(slurp(file), "good morning"));
-  served.run_for(milliseconds(300));
+  served.looked();
   CHECK(served.times_logged("delivery.offered") == 1);
   CHECK(served.times_logged("delivery.delivered") == 1);
 }
@@ -182,7 +183,7 @@ TEST_CASE("a folder without a roster is no team yet, whatever its name") {
   Teams served([](config::TeamConfig& config) { config.team.name = "*"; });
   fs::create_directories(served.world.scratch.path("teams/ghost/inboxes"));
   served.adopted();
-  served.run_for(milliseconds(700));
+  served.looked();
   CHECK(served.loop.teams().size() == 1);
   spill(served.world.scratch.path("teams/ghost/config.json"), kRoster);
   CHECK(served.until([&] { return served.team("ghost") != nullptr; }));
@@ -195,10 +196,10 @@ TEST_CASE("a folder that cannot be a team's is told of once while it is there, a
   const auto told = [&] { return served.times_logged("no.team"); };
   fs::create_directories(odd);
   REQUIRE(served.until([&] { return told() == 1; }));
-  served.run_for(milliseconds(1200));
+  served.looked();
   CHECK(told() == 1);
   fs::remove(odd);
-  served.run_for(milliseconds(700));
+  served.looked();
   fs::create_directories(odd);
   CHECK(served.until([&] { return told() == 2; }));
 }

@@ -25,9 +25,7 @@ TEST_CASE("A wait for letters ends when something comes, and when it is told to"
   CHECK(hosts.run(h2->receive(false, 10, seconds(60)))->size() == 1);
   later.expires_after(milliseconds(200));
   later.async_wait([&](const boost::system::error_code&) { h2->wake(); });
-  const auto before = std::chrono::steady_clock::now();
-  CHECK(hosts.run(h2->receive(false, 10, seconds(600))).ok());
-  CHECK(std::chrono::steady_clock::now() - before < seconds(300));
+  CHECK(hosts.run(h2->receive(false, 10, std::chrono::hours(10))).ok());  // whoever is not woken waits until the test is ended
 }
 
 TEST_CASE("The place is another one after a restart") {
