@@ -183,7 +183,7 @@ def python_findings(text):
 def without_comments(text, line_mark):
     """The same lines; comments are blank, strings stay."""
     if line_mark == "#":
-        return re.sub(r"(?m)(^|\s)#.*$", "", text)
+        return re.sub(r"(?m)(^|[ \t])#.*$", "", text)
     pattern = re.compile(r'R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|/\*.*?\*/', re.S)
     return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group()) if m.group().startswith(("//", "/*")) else m.group(), text)
 
