@@ -18,7 +18,7 @@ from case import ProcessTest
 from daemon import LIMIT_S, team_toml, wait_for
 from workload import received
 
-ROUNDS = int(os.environ.get("FULL_ROUNDS", "20" if "LONG" in os.environ else "1"))  # of each case with one daemon
+ROUNDS = int(os.environ.get("FULL_ROUNDS", "20" if os.environ.get("LONG") == "1" else "1"))  # of each case with one daemon
 BIG = 60_000  # bytes of a chat that a spool has to carry
 
 

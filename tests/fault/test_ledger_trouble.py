@@ -21,7 +21,7 @@ from moments import Moment, wrongs
 from sweep import Plain, Preloaded, each
 
 SEED = 17  # of the workload
-CUTS = int(os.environ.get("TROUBLES", "200" if "LONG" in os.environ else "10"))
+CUTS = int(os.environ.get("TROUBLES", "200" if os.environ.get("LONG") == "1" else "10"))
 
 
 def setUpModule():

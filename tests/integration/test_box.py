@@ -72,14 +72,14 @@ class Box(ProcessTest):
     def test_two_agents_write_and_answer_and_nothing_is_left_in_tmp(self):
         self.box("bob", "try-recv", expect=4)
         sent = self.box("ada", "send", "bob", '{"task": "review", "n": [1, 2.5]}', "--type", "handoff")["message"]
-        got = self.box("bob", "recv", "--timeout", "10s")["message"]
+        got = self.box("bob", "recv", "--timeout", "10min")["message"]
         self.assertEqual(got, sent)
         self.assertEqual(got["payload"], {"task": "review", "n": [1, 2.5]})
         self.box("ada", "send", "bob", "something else")
         self.box("bob", "send", "ada", "chatter")
         answer = self.box("bob", "send", "ada", "fine \u2028 \U0001f600", "--in-reply-to", sent["id"])["message"]
-        self.assertEqual(self.box("ada", "recv", "--reply-to", sent["id"], "--timeout", "10s")["message"], answer)
-        self.assertEqual(self.box("ada", "recv", "--timeout", "10s")["message"]["payload"], "chatter")
+        self.assertEqual(self.box("ada", "recv", "--reply-to", sent["id"], "--timeout", "10min")["message"], answer)
+        self.assertEqual(self.box("ada", "recv", "--timeout", "10min")["message"]["payload"], "chatter")
         self.assertEqual(list((self.root / "tmp").iterdir()), [])
         self.assertEqual(self.box("bob", "inbox")["unread"], 1)
 
@@ -110,7 +110,7 @@ class Box(ProcessTest):
         for i in range(30):
             peer.send("bob", "note", {"i": i, "text": "\u2028é\x00" * 3})
             expected.append(i)
-        got = [self.box("bob", "recv", "--timeout", "10s")["message"]["payload"] for _ in expected]
+        got = [self.box("bob", "recv", "--timeout", "10min")["message"]["payload"] for _ in expected]
         self.assertEqual([g["i"] for g in got], expected)
         self.assertTrue(all(g["text"] == "\u2028é\x00" * 3 for g in got))
         for i in range(10):

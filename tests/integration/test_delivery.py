@@ -196,7 +196,7 @@ class Delivery(ProcessTest):
         wire.replace(team.lead_inbox, wire.stringify(entries, 2))
         messages = []
         while not messages:
-            messages = control.ask("recv", wait_ms=10000)["messages"]
+            messages = control.ask("recv", wait_ms=600_000)["messages"]
         self.assertTrue(team.replies("ada", ask["request_id"]), "chat came before the answer that was due")
         control.close()
 

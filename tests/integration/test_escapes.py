@@ -211,7 +211,7 @@ class Escapes(ProcessTest):
                  "prompt": "go on"}
         shown = []
         while True:
-            done = subprocess.run([self.daemon.program, "hook", "--patience", "20s", "--verbose", "--socket", self.daemon.socket],
+            done = subprocess.run([self.daemon.program, "hook", "--patience", "5min", "--verbose", "--socket", self.daemon.socket],
                                   env=self.daemon.env, input=json.dumps(event).encode(), capture_output=True, timeout=LIMIT_S)
             if not done.stdout:
                 break

@@ -15,7 +15,7 @@ from case import ProcessTest
 from daemon import wait_for
 from jsonl_team import JsonlTeam, Worker, Writers, append, drain, line_of
 
-LONG = "LONG" in os.environ
+LONG = os.environ.get("LONG") == "1"
 ODD = "line\u2028one\u2029two\u0085three \U0001F600 \x00 \"quoted\" </teammate-message>"
 
 

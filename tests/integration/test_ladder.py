@@ -9,13 +9,11 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import wait_for
+from daemon import LIMIT_S, wait_for
 from hooks import AT_IT
 from follower import Follower
 from stream_lead import LeadRun, messages_in
 from tmux import PaneProgram
-
-PATIENCE = 60
 
 # clock: the pause between two checks of a condition, in the program of the text below
 # A program for delivery.exec. It adds what it gets to FOLDER/got, and obeys files in FOLDER: broken (it fails), hang (it waits).
@@ -68,6 +66,18 @@ class LadderTest(ProcessTest):
     def falls(self):
         """What the log says about the way, in order."""
         return [(e["old"], e["new"]) for e in self.daemon.log("delivery.rung")]
+
+    def way_without_retries(self):
+        """The ways in order. A way that failed is tried again after a pause; on a slow machine a test may go on for so long that such a
+        try, and its end, are in the log as well: A B A B is A B."""
+        ways = [new for _, new in self.falls()]
+        at = 0
+        while at + 3 < len(ways):
+            if ways[at:at + 2] == ways[at + 2:at + 4]:
+                del ways[at:at + 2]
+            else:
+                at += 1
+        return ways
 
     def message(self, key):
         """As `trace --json` has it."""
@@ -131,7 +141,7 @@ class LadderTest(ProcessTest):
 
     def wakes(self, waits, text):
         """It leaves with the message, and the client begins a turn with that."""
-        said = waits.communicate(timeout=PATIENCE)[1].decode()
+        said = waits.communicate(timeout=LIMIT_S)[1].decode()
         self.assertEqual((waits.returncode, text in said), (2, True))
         self.tell("UserPromptSubmit", prompt=said)
         self.tell("PreToolUse", tool_name="Bash", tool_input={})
@@ -251,15 +261,19 @@ class Falls(LadderTest):
         self.serve("exec", "file")
         self.both("exec", "works")
         self.order("broken")
-        self.goes("broken 1", "file")
-        self.assertRegex(self.reason("exec"), "ended with exit code 7")
-        self.assertRegex(self.daemon.cli("status").stdout, r"delivery +file; .*\n +not exec: .*ended with exit code 7")
+        def says_why():
+            """After each failure, until the way is tried again: a slow machine may look too late, and says something more."""
+            self.goes("broken", "file")
+            return re.search("ended with exit code 7", self.reason("exec")) and re.search(
+                r"delivery +file; .*\n +not exec: .*ended with exit code 7", self.daemon.cli("status").stdout)
+
+        wait_for("status says why", says_why)
         for n in (2, 3, 4):
             self.goes("broken %d" % n, "file")
         self.revoke("broken")
         self.stands_on("exec")  # after a pause it is tried again
         self.both("exec", "works again")
-        self.assertEqual(self.falls(), [("none", "exec"), ("exec", "file"), ("file", "exec")])
+        self.assertEqual(self.way_without_retries(), ["exec", "file", "exec"])
         self.assertEqual(len(self.daemon.log("delivery.failed")), 1, "the same reason again is no news")
 
     def test_a_folder_that_cannot_be_written_and_a_pane_that_dies(self):
@@ -273,7 +287,7 @@ class Falls(LadderTest):
         if os.geteuid() != 0:  # nothing is forbidden to root
             self.box.mkdir(mode=0o500)
         self.goes("no folder 1", "tmux")
-        self.assertIn(str(self.mail), self.reason("file"))
+        self.assertIn(str(self.mail), self.daemon.log("delivery.failed", sink="file")[-1]["reason"])
         wait_for("the turn that it began is over", lambda: len(pane.submitted()) == 1 and "Thinking" not in pane.screen())
         self.goes("no folder 2", "tmux")
         wait_for("it was typed", lambda: pane.typed().count(b"\r") == 2)
@@ -281,13 +295,13 @@ class Falls(LadderTest):
         wait_for("the pane is dead", lambda: tmux.run("display", "-p", "-t", pane.pane, "#{pane_dead}") == "1")
         self.goes("no pane", "exec")
         self.assertEqual([message[:2] for message in self.got()], [("ada", "no pane")])
-        self.assertIn("is dead", self.reason("tmux"))
+        self.assertIn("is dead", self.daemon.log("delivery.failed", sink="tmux")[-1]["reason"])
         if self.box.exists():
             self.box.rmdir()
         os.rename(self.folder / "elsewhere", self.box)
         self.stands_on("file")
         self.both("file", "works again")
-        self.assertEqual(self.falls(), [("none", "file"), ("file", "tmux"), ("tmux", "exec"), ("exec", "file")])
+        self.assertEqual(self.way_without_retries(), ["file", "tmux", "exec", "file"])
         self.assertEqual({e["sink"] for e in self.daemon.log("delivery.failed")}, {"file", "tmux"})
 
 
@@ -325,7 +339,7 @@ class Repeats(LadderTest):
         run.order("crash_before_replay")
         self.say("precious")
         wait_for("it had it", lambda: run.took() == [("ada", "precious", False)])
-        run.wait(PATIENCE)
+        run.wait()
         self.daemon.cli("lead", "idle")
         wait_for("it came again", lambda: self.got() == [("ada", "precious", True)])
         self.chat(delivered=1, queued=0, offered=0)

@@ -137,7 +137,7 @@ class Recipes(ProcessTest):
                 if handler.get("asyncRewake") and name == "Stop" and more["stop_hook_active"]:
                     waiting.append(self.start_waiting(argv, event))
                 elif not handler.get("asyncRewake"):
-                    done = subprocess.run([*argv, "--patience", "20s"], env=self.env, input=event, text=True,
+                    done = subprocess.run([*argv, "--patience", "5min"], env=self.env, input=event, text=True,
                                           capture_output=True, timeout=LIMIT_S)
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
                     answer = json.loads(done.stdout) if done.stdout else answer

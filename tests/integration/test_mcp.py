@@ -149,7 +149,7 @@ class Taken(Mailboxes):
     def test_a_message_is_taken_by_the_next_request_and_not_before(self):
         client = self.connect()
         self.post("alice", "one")
-        self.assertEqual(client.tool("recv", timeout_s=20)["message"]["payload"], "one")
+        self.assertEqual(client.tool("recv", timeout_s=600)["message"]["payload"], "one")
         self.assertEqual(len(self.unread()), 1)
         client.ask("ping")
         self.assertEqual(len(self.unread()), 0)
@@ -180,7 +180,7 @@ class Taken(Mailboxes):
         wrapper.stdin.close()  # what a killed client leaves: both its ends closed, and the wrapper alive
         os.close(ours)
         self.assertEqual(wrapper.wait(LIMIT_S), 0)
-        message = self.connect().tool("recv", timeout_s=20)["message"]
+        message = self.connect().tool("recv", timeout_s=600)["message"]
         self.assertEqual((message["payload"], message["attempts"]), ("one", 2))
 
     def test_a_number_that_json_has_no_word_for_breaks_no_line(self):
@@ -205,25 +205,25 @@ class Taken(Mailboxes):
     def test_a_client_that_ends_has_it_and_one_that_is_killed_has_not(self):
         self.post("alice", "one")
         client = self.connect()
-        client.tool("recv", timeout_s=20)
+        client.tool("recv", timeout_s=600)
         client.end()
         self.assertEqual(len(self.unread()), 0)
         self.post("alice", "two")
         client = self.connect()
-        client.tool("recv", timeout_s=20)
+        client.tool("recv", timeout_s=600)
         client.process.kill()
         client.process.wait()
-        message = self.connect().tool("recv", timeout_s=20)["message"]
+        message = self.connect().tool("recv", timeout_s=600)["message"]
         self.assertEqual((message["payload"], message["attempts"]), ("two", 2))
 
     def test_two_assistants_talk_while_both_wait(self):
         alice, bob = self.connect("alice"), self.connect("bob")
-        call = bob.begin_tool("recv", timeout_s=60, match_type="handoff")
+        call = bob.begin_tool("recv", timeout_s=600, match_type="handoff")
         alice.tool("send", to="bob", type="note", payload="not this one")
         sent = alice.tool("send", to="bob", type="handoff", payload={"task": "parser"})["message"]
         got = bob.result(call)["structuredContent"]["message"]
         self.assertEqual((got["id"], got["from"], got["payload"]), (sent["id"], "alice", {"task": "parser"}))
-        wait = alice.begin_tool("recv", timeout_s=60)
+        wait = alice.begin_tool("recv", timeout_s=600)
         bob.tool("send", to="alice", type="ack", payload=None, in_reply_to=got["id"])
         self.assertEqual(alice.result(wait)["structuredContent"]["message"]["in_reply_to"], sent["id"])
 
@@ -232,7 +232,7 @@ class Taken(Mailboxes):
         chance = random.Random(7)
         posted = []
         for n in range(200):
-            call = client.begin_tool("recv", timeout_s=60)
+            call = client.begin_tool("recv", timeout_s=600)
             if n % 2:
                 posted.append("message %d" % n)
                 self.post("alice", posted[-1])

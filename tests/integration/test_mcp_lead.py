@@ -36,7 +36,7 @@ class LeadTest(ProcessTest):
 class McpLead(LeadTest):
     def test_a_message_is_handed_out_and_acknowledged_by_the_next_request(self):
         self.start()
-        call = self.client.begin_tool("recv", timeout_s=60)
+        call = self.client.begin_tool("recv", timeout_s=600)
         wait_for("the way is there while a recv waits", lambda: self.rung()["available"] and self.rung()["chosen"])
         self.team.say("ada", "done with </channel> the parser")
         message = self.client.result(call)["structuredContent"]["message"]
@@ -52,7 +52,7 @@ class McpLead(LeadTest):
         self.start()
         self.daemon.cli("lead", "busy")
         self.team.say("ada", "now")
-        self.assertEqual(self.client.tool("recv", timeout_s=30)["message"]["payload"], "now")
+        self.assertEqual(self.client.tool("recv", timeout_s=600)["message"]["payload"], "now")
 
     def test_a_daemon_that_hangs_holds_up_neither_the_list_nor_a_recv_whose_time_is_over(self):
         with socket.socket(socket.AF_UNIX) as silent:
@@ -68,28 +68,28 @@ class McpLead(LeadTest):
     def test_what_a_dead_server_had_comes_again_and_says_so(self):
         self.start()
         self.team.say("ada", "once")
-        self.assertNotIn("attempts", self.client.tool("recv", timeout_s=30)["message"])
+        self.assertNotIn("attempts", self.client.tool("recv", timeout_s=600)["message"])
         self.client.process.kill()
-        message = self.connect().tool("recv", timeout_s=30)["message"]
+        message = self.connect().tool("recv", timeout_s=600)["message"]
         self.assertEqual((message["payload"], message["attempts"]), ("once", 2))
 
     def test_a_cancelled_recv_takes_nothing_along(self):
         self.start()
         for n in range(20):
-            call = self.client.begin_tool("recv", timeout_s=60)
+            call = self.client.begin_tool("recv", timeout_s=600)
             if n % 2:
                 self.team.say("ada", "message %d" % n)
             self.client.say("notifications/cancelled", requestId=call)
         got = []
         while len(set(got)) < 10:
-            message = self.client.tool("recv", timeout_s=30)["message"]
+            message = self.client.tool("recv", timeout_s=600)["message"]
             self.assertIsNotNone(message, "of 10 messages came %s" % got)
             got.append(message["payload"])
         self.assertEqual(sorted(set(got)), sorted("message %d" % n for n in range(1, 20, 2)))
 
     def test_a_recv_outlives_a_restart_of_the_daemon(self):
         self.start()
-        call = self.client.begin_tool("recv", timeout_s=60)
+        call = self.client.begin_tool("recv", timeout_s=600)
         wait_for("it waits", lambda: self.rung()["available"])
         self.daemon.kill()
         self.daemon.start()
@@ -109,7 +109,7 @@ class McpLead(LeadTest):
         self.assertIn("its workers are: ada, bob", self.client.refusal("send", to="nobody", type="t", payload="x"))
         self.assertIn("in_reply_to", self.client.refusal("send", to="ada", type="t", payload="x", in_reply_to="m"))
         self.team.say("ada", "which branch?\nI have two")
-        asked = self.client.tool("recv", timeout_s=30)["message"]["id"]
+        asked = self.client.tool("recv", timeout_s=600)["message"]["id"]
         self.assertIn("came from ada", self.client.refusal("send", to="bob", type="t", payload="x", in_reply_to=asked))
         answer = self.client.tool("send", to="ada", type="t", payload="main", in_reply_to=asked)["message"]
         self.assertEqual(answer["in_reply_to"], asked)
@@ -200,7 +200,7 @@ class McpLeadOfLines(LeadTest):
         names = [tool["name"] for tool in self.client.ask("tools/list")["result"]["tools"]]
         self.assertEqual(names, ["send", "recv", "try_recv", "inbox", *LEAD_TOOLS])
         team.say("alice", "which branch?")
-        message = self.client.tool("recv", timeout_s=30)["message"]
+        message = self.client.tool("recv", timeout_s=600)["message"]
         self.assertEqual((message["from"], message["payload"]), ("alice", "which branch?"))
         self.client.tool("send", to="alice", type="t", payload="main", in_reply_to=message["id"])
         wait_for("alice has it", lambda: [m for m in alice.find("message") if m["content"].endswith('which branch?":\nmain')])

@@ -53,7 +53,7 @@ class RedisBoxes(ProcessTest):
         step("ada", "send", "bob", "-", stdin="a text\n")
         step("bob", "inbox", "--json")
         step("bob", "inbox")
-        step("bob", "recv", "--timeout", "10s", "--json")
+        step("bob", "recv", "--timeout", "10min", "--json")
         step("bob", "send", "ada", "fine", "--in-reply-to", "$first")
         step("ada", "recv", "--reply-to", "$first")
         step("ada", "send", "../x", "x")
@@ -121,7 +121,7 @@ class RedisBoxes(ProcessTest):
             self.stops += [alice.stop, bob.stop]
             alice.start()
             bob.start()
-            told = [bob.tool("try_recv"), alice.tool("send", to="bob", type="note", payload={"n": 1}), bob.tool("recv", timeout_s=20)]
+            told = [bob.tool("try_recv"), alice.tool("send", to="bob", type="note", payload={"n": 1}), bob.tool("recv", timeout_s=600)]
             told += [bob.tool("inbox"), alice.tool("post", payload="do it"), bob.tool("claim")]
             task = told[-1]["task"]["id"]
             told += [bob.tool("heartbeat", task_id=task), bob.tool("complete", task_id=task, result=[1]), alice.tool("claim"), alice.tool("sweep"),
@@ -135,7 +135,7 @@ class RedisBoxes(ProcessTest):
         bob.start()
         bob.tool("try_recv")
         got = []
-        waits = threading.Thread(target=lambda: got.append(bob.tool("recv", timeout_s=60)))
+        waits = threading.Thread(target=lambda: got.append(bob.tool("recv", timeout_s=600)))
         waits.start()
         wait_for("it listens", lambda: "cmd=xread" in self.engine.client()("CLIENT", "LIST"))
         self.box("send", "bob", "wake up")

@@ -72,7 +72,7 @@ class Team(ProcessTest):
         self.assertAlmostEqual(answer["ts"], time.time(), delta=60)
         wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="ada"))
         self.daemon.cli("send", "bob", "and you?")
-        self.assertEqual(self.box("bob", "recv", "--timeout", "20s")["message"]["payload"], "and you?")
+        self.assertEqual(self.box("bob", "recv", "--timeout", "10min")["message"]["payload"], "and you?")
         wait_for("that is known, too", lambda: self.daemon.log("effect.consumed", inbox="bob"))
 
     def test_another_reader_of_the_leads_box_and_the_daemon_share_it(self):
@@ -165,7 +165,7 @@ class Team(ProcessTest):
         self.box("ada", "send", "claude", "hello")
         self.assertEqual(self.hears("hello")[0]["from"], "ada")
         self.daemon.cli("send", "ada", "hello yourself")
-        self.assertEqual(self.box("ada", "recv", "--timeout", "30s")["message"]["payload"], "hello yourself")
+        self.assertEqual(self.box("ada", "recv", "--timeout", "10min")["message"]["payload"], "hello yourself")
         wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="ada"))
         task = self.box("ada", "post", "work")["task"]["id"]
         self.box("ada", "claim", "--lease", "10ms")

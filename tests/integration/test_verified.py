@@ -168,7 +168,7 @@ class Endings(Signed):
         self.assertIn(("ada", "worker.verifies"), [(r["member"], r["code"]) for r in refused])
         self.daemon.polled(30)
         self.assertTrue(self.ada.runs())
-        said = self.daemon.cli("shutdown", "ada", "--force", "--wait=20s").stdout
+        said = self.daemon.cli("shutdown", "ada", "--force", "--wait=10min").stdout
         self.assertIn(self.ada.pane, said)
         self.assertIsNone(self.team.member("ada"))
         self.assertFalse(self.ada.runs())

@@ -184,7 +184,7 @@ class WorkerHooks(ProcessTest):
         self.assertEqual(self.decisions(), [])
 
     def run_hook(self, event, *options):
-        done = subprocess.run([self.daemon.program, "hook", "worker", "--patience", "20s", "--socket", self.daemon.socket, *options],
+        done = subprocess.run([self.daemon.program, "hook", "worker", "--patience", "5min", "--socket", self.daemon.socket, *options],
                               input=event if isinstance(event, bytes) else wire.stringify(event).encode(), env=self.daemon.env,
                               capture_output=True, timeout=LIMIT_S)
         self.assertEqual(done.returncode, 0, done)

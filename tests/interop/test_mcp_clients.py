@@ -50,7 +50,7 @@ class McpClients(ProcessTest):
                     {"name": "post", "arguments": {"payload": "build it", "type": "chore"}},
                     {"name": "inbox", "arguments": {}},
                     {"name": "try_recv", "arguments": {}},
-                    {"name": "recv", "arguments": {"timeout_s": 30}, "cancel_ms": 200},
+                    {"name": "recv", "arguments": {"timeout_s": 600}, "cancel_ms": 200},
                     {"name": "claim", "arguments": {"lease_ttl": 60}},
                     {"name": "claim", "arguments": {}},
                     {"name": "sweep", "arguments": {}},
@@ -88,7 +88,7 @@ class McpClients(ProcessTest):
             with self.subTest(generation=generation, revision=revision):
                 team.say("ada", "hello to %s %s" % (generation, revision))
                 _, answers = self.run_client(generation, revision, [
-                    {"name": "recv", "arguments": {"timeout_s": 30}},
+                    {"name": "recv", "arguments": {"timeout_s": 600}},
                     {"name": "send", "arguments": {"to": "ada", "type": "message", "payload": "hi"}},
                     {"name": "inbox", "arguments": {}}, {"name": "pending", "arguments": {}}, {"name": "status", "arguments": {}},
                     {"name": "claim", "arguments": {}}], arguments=("--socket", self.daemon.socket))

@@ -17,6 +17,6 @@ print(client.process.pid, flush=True)
 out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
 client.start()
 while True:
-    message = client.tool("recv", timeout_s=60)["message"]
+    message = client.tool("recv", timeout_s=600)["message"]
     if message is not None:
         os.write(out, (json.dumps(message) + "\n").encode())

@@ -10,6 +10,7 @@
 #include "poller/ledger/row_sum.hpp"
 #include "poller/ledger/tables.hpp"
 #include "poller/mailbox/arrays/array_entry.hpp"
+#include "tests/support/portion.hpp"
 
 namespace inbox_poller::poller::test::ledger_migration_test {
 namespace {
@@ -153,9 +154,6 @@ void check_taken(Ledger& ledger, int format) {
   if (shutdown) CHECK((shutdown->place.processes.size() == 2 && shutdown->kill_ms == 8));
   CHECK(must(ledger.rosters().find("red")).has_value() == (format >= 4));
 }
-
-/// Minutes, for the long form of the checks (tests/long.py).
-bool all_points() { return std::getenv("LONG") != nullptr; }
 
 }  // namespace
 
@@ -302,7 +300,10 @@ TEST_CASE("killed at any operation while a ledger is taken over: the next start 
   const std::string path = directory.file("ledger.db");
   int killed = 0;
   // The take-over of the formats before 4 differs in its first statements only.
-  for (int n = 1;; n += format == 4 && all_points() ? 1 : 13) {
+  const bool every = format == 4 && inbox_poller::test::is_long_form();
+  inbox_poller::test::Points points(every ? 1 : inbox_poller::test::is_long_form() ? 13 : 41);
+  for (;;) {
+    const int n = points.next();
     REQUIRE(n < 2000);
     for (const char* part : {"-wal", "-shm", "-journal"}) fs::remove(path + part);
     write_file(path, sound);
@@ -321,7 +322,7 @@ TEST_CASE("killed at any operation while a ledger is taken over: the next start 
     INFO("operation " << n);
     check_taken(*must(Ledger::open(path)), format);
   }
-  CHECK(killed > (format == 4 && all_points() ? 100 : 10));
+  CHECK(killed > (every ? 100 : 3));
 }
 
 TEST_CASE("a disk that fails or is full while a ledger is taken over: it stays as it was until there is room") {
@@ -331,7 +332,9 @@ TEST_CASE("a disk that fails or is full while a ledger is taken over: it stays a
   const int error = GENERATE(SQLITE_FULL, SQLITE_IOERR_WRITE);
   bool any_failed = true;
   int refused = 0;
-  for (int n = 1; any_failed; n += all_points() ? 3 : 17) {
+  inbox_poller::test::Points points(inbox_poller::test::is_long_form() ? 1 : 47);
+  while (any_failed) {
+    const int n = points.next();
     REQUIRE(n < 2000);
     for (const char* part : {"-wal", "-shm", "-journal"}) fs::remove(path + part);
     write_file(path, sound);
@@ -355,7 +358,7 @@ TEST_CASE("a disk that fails or is full while a ledger is taken over: it stays a
     }
     check_taken(*must(Ledger::open(path)), 4);
   }
-  CHECK(refused > (all_points() ? 30 : 5));
+  CHECK(refused > (inbox_poller::test::is_long_form() ? 30 : 1));
 }
 
 }  // namespace inbox_poller::poller::test::ledger_migration_test

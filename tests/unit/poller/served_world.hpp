@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "poller/fd.hpp"
+#include "poller/filesystem.hpp"
 #include "poller/run/poll_loop.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/unit/poller/team_world.hpp"
