@@ -10,7 +10,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import LIMIT_S, wait_for
+from daemon import LIMIT_S, team_toml, wait_for
 
 
 class Delivery(ProcessTest):
@@ -20,6 +20,10 @@ class Delivery(ProcessTest):
 
     def queued(self, count):
         wait_for("%d messages queued" % count, lambda: self.daemon.ask("status")["teams"][0]["chat"]["queued"] == count)
+
+    def it_waits(self):
+        """A `recv` is under way: the daemon has its request (debug log)."""
+        wait_for("a receiver waits", lambda: self.daemon.log("control.command", type="recv"))
 
     def received(self, count, **options):
         got = []
@@ -49,10 +53,11 @@ class Delivery(ProcessTest):
     def test_a_busy_report_has_a_time_limit(self):
         team = self.make_team()
         self.start_daemon(team)
-        self.daemon.cli("lead", "busy", "--for", "1s")
+        self.daemon.cli("lead", "busy")
         self.say_all(team, ["hello"])
         self.queued(1)
         self.daemon.cli("recv", expect=4)
+        self.daemon.cli("lead", "busy", "--for", "1s")
         wait_for("the report lapses", lambda: self.daemon.ask("lead")["state"] == "idle")
         self.assertEqual(len(self.received(1)), 1)
 
@@ -94,7 +99,7 @@ class Delivery(ProcessTest):
 
     def test_recv_killed_before_it_wrote_anything_loses_nothing(self):
         team = self.make_team()
-        self.start_daemon(team)
+        self.make_daemon(team_toml(team), extra=["--log-level", "debug"]).start()
         receiver, sink = os.pipe()
         os.set_inheritable(sink, True)
         process = subprocess.Popen([self.daemon.program, "recv", "--wait=600", "--socket", self.daemon.socket], env=self.daemon.env,
@@ -135,7 +140,7 @@ class Delivery(ProcessTest):
 
     def test_recv_waits_for_the_next_message(self):
         team = self.make_team()
-        self.start_daemon(team)
+        self.make_daemon(team_toml(team), extra=["--log-level", "debug"]).start()
         process = subprocess.Popen([self.daemon.program, "recv", "--wait=600", "--socket", self.daemon.socket], env=self.daemon.env,
                                    stdout=subprocess.PIPE, text=True)
         self.it_waits()
