@@ -64,11 +64,12 @@ class TornFiles(ProcessTest):
                 position += size
                 time.sleep(self.choose.choice((0, 0.001, 0.002, 0.002, 0.03)))  # clock: the pace of a peer; nothing is judged by it
 
+    # clock: how long this peer goes on; a share of that time is judged, which a slow machine does not change
     def write_for_a_while(self, lock):
         """Each round says what stands there, flags as they were found, with now and then one more."""
-        rounds, until = 0, time.monotonic() + SECONDS  # clock: how long this peer goes on; nothing is judged by it
+        rounds, until = 0, time.monotonic() + SECONDS
         self.torn_seconds = 0.0
-        while time.monotonic() < until:  # clock: how long this peer goes on; nothing is judged by it
+        while time.monotonic() < until:
             with lock():
                 entries = wire.read_inbox(self.inbox)
                 self.assertIsNotNone(entries, "what the last round wrote does not parse")
@@ -79,9 +80,9 @@ class TornFiles(ProcessTest):
                     size = self.choose.choice((10, 100, 100_000, 400_000)) if total < 5_000_000 else 10
                     entries.append(self.new(size))
                 data = wire.stringify(entries, 2).encode()
-                began = time.monotonic()  # clock: how long this peer goes on; nothing is judged by it
+                began = time.monotonic()
                 self.write_in_pieces(data)
-                self.torn_seconds += time.monotonic() - began  # clock: how long this peer goes on; nothing is judged by it
+                self.torn_seconds += time.monotonic() - began
             rounds += 1
             time.sleep(self.choose.choice((0, 0, 0.005, 0.02)))  # clock: the pace of a peer; nothing is judged by it
         return rounds
