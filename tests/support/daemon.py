@@ -149,12 +149,13 @@ class Daemon:
         seen = {}
 
         def often():
-            for one in self.ask("status")["teams"]:
+            for one in control.ask("status")["teams"]:
                 if team in (None, one["team"]):
                     seen.setdefault(one["team"], set()).add(one["polls"]["last_ms"])
             return bool(seen) and all(len(found) > times for found in seen.values())
 
-        wait_for("%d polls of %s" % (times, team or "each team"), often, pause=0.01)
+        with self.connect() as control:
+            wait_for("%d polls of %s" % (times, team or "each team"), often, pause=0.01)
 
     # --- its command line ---
 
