@@ -10,6 +10,7 @@ import threading
 import unittest
 import urllib.request
 
+from daemon import LIMIT_S
 from model import Model, held, script, tool
 
 TOOLS = [{"name": name} for name in ("Bash", "Read", "Write", "SendMessage")]
@@ -24,7 +25,7 @@ class Scripted(unittest.TestCase):
         body = {"model": "m", "tools": tools, "stream": stream, "messages": [
             {"role": "assistant" if i % 2 else "user", "content": content} for i, content in enumerate(messages)]}
         request = urllib.request.Request(self.model.address("ada") + "/v1/messages?beta=true", json.dumps(body).encode(), {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=LIMIT_S) as answer:
             return answer.read().decode() if stream else json.load(answer)["content"]
 
     def test_each_step_follows_from_the_conversation(self):
@@ -47,10 +48,10 @@ class Scripted(unittest.TestCase):
         answers = []
         asking = threading.Thread(target=lambda: answers.append(self.ask(go, stream=True)))
         asking.start()
-        asking.join(0.3)
+        asking.join(0.3)  # clock: more time finds more; it waits for the door at any time
         self.assertEqual(answers, [])
         self.model.release("door")
-        asking.join(20)
+        asking.join(LIMIT_S)
         events = [json.loads(line[6:]) for line in answers[0].splitlines() if line.startswith("data: ")]
         self.assertEqual([e["type"] for e in events], ["message_start", "content_block_start", "content_block_delta", "content_block_stop",
                                                        "message_delta", "message_stop"])
