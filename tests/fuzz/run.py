@@ -17,9 +17,12 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import portion  # noqa: E402
+
 SEEDS = pathlib.Path(__file__).parent / "seeds"
 # Of wall time, at the lowest priority, beside everything else that is tested: what takes so long hangs.
-LIMITS = ["-timeout=%d" % (60 * float(os.environ.get("TEST_PATIENCE", "1"))), "-rss_limit_mb=1536"]
+LIMITS = ["-timeout=%d" % (300 * float(os.environ.get("TEST_PATIENCE", "1"))), "-rss_limit_mb=1536"]
 
 
 def run(build, name):
@@ -27,12 +30,12 @@ def run(build, name):
     corpus = build / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
     seeds = SEEDS / name
-    command = [build / f"fuzz_{name}", f"-max_total_time={seconds}", *LIMITS, "-print_final_stats=1",
+    command = [build / f"fuzz_{name}", f"-max_total_time={seconds}", f"-seed={portion.seed() % (1 << 31) + 1}", *LIMITS, "-print_final_stats=1",
                f"-artifact_prefix={corpus}/", corpus, *([seeds] if seeds.is_dir() else [])]
     os.nice(19)
     begin = time.monotonic()
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace",
-                          timeout=3 * seconds + 300, check=False)
+                          timeout=10 * seconds + 1800, check=False)
     took = time.monotonic() - begin
     if done.returncode != 0:
         print(f"fuzz {name}: FAILED with {done.returncode}; the input is below {corpus}. Again: {command[0]} FILE")

@@ -16,6 +16,7 @@ import unittest
 
 import hosts_judge
 import ledger
+import portion
 import team as wire
 from bad_network import BadNetwork
 from case import ProcessTest
@@ -96,7 +97,7 @@ class Host:
 class Network(ProcessTest):
     def setUp(self):
         super().setUp()
-        self.seed = int(os.environ.get("SEED", "0")) or random.randrange(1, 1 << 30)
+        self.seed = portion.seed()
         self.random = random.Random(self.seed)
         print("figures: seed %d" % self.seed)
         self.secrets = self.folder / "secrets"
