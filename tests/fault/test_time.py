@@ -9,11 +9,9 @@ from below is exact, because it is measured from before the cause; one from abov
 
 import concurrent.futures
 import json
-import mmap
 import os
 import pathlib
 import signal
-import struct
 import threading
 import time
 import unittest
@@ -22,6 +20,7 @@ import oracle
 import team as wire
 from case import ProcessTest
 from daemon import Daemon, team_toml, wait_for
+from fake_clock import FakeClock
 from workload import WORKERS, Workload, received
 
 HOUR = 3_600_000
@@ -56,21 +55,15 @@ class Life:
     def __init__(self, folder, timeout="3s", team_more="", more=TOML):
         folder.mkdir(mode=0o700)
         self.folder = folder
-        self.clock_path = folder / "clock"
-        self.clock_path.write_bytes(bytes(16))
-        with open(self.clock_path, "r+b") as file:
-            self.clock = mmap.mmap(file.fileno(), 16)
         self.team = wire.Team(folder / "teams", "demo", WORKERS)
         self.sink = folder / "lead.jsonl"
         self.daemon = Daemon(os.environ["INBOX_POLLER"], folder, team_toml(
             self.team, timeout=timeout, team_more=team_more, more=more % self.sink))
-        options = [o for o in os.environ.get("ASAN_OPTIONS", "").split(":") if o]
-        self.daemon.env.update(LD_PRELOAD=str(pathlib.Path(os.environ["INBOX_POLLER_SHIMS"]) / "clock.so"),
-                               CLOCK_FILE=str(self.clock_path), ASAN_OPTIONS=":".join(options + ["verify_asan_link_order=0"]))
+        self.clock = FakeClock(self.daemon, folder / "clock")
         self.world = oracle.World(self.team, self.daemon.state)
 
     def set_clock(self, wall_ms, slept_ms=0):
-        self.clock[:16] = struct.pack("=qq", wall_ms, slept_ms)
+        self.clock.set(wall_ms, slept_ms)
 
     def say(self, sender, text, **envelope):
         self.world.sent.append(self.team.say(sender, text, **envelope))

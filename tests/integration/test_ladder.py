@@ -10,7 +10,8 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import LIMIT_S, wait_for
+from daemon import LIMIT_S, team_toml, wait_for
+from fake_clock import FakeClock
 from hooks import AT_IT
 from follower import Follower
 from stream_lead import LeadRun, messages_in
@@ -415,7 +416,9 @@ class States(LadderTest):
         self.assertEqual(self.status()["chat"]["assumed"], 1)
 
     def test_what_nobody_took_in_time_expires_and_what_is_handed_out_does_not(self):
-        self.serve("socket", toml='expire_after = "1min"')
+        self.make_daemon(team_toml(self.team, more='[delivery]\nvia = ["socket"]\nexpire_after = "1min"\n'))
+        clock = FakeClock(self.daemon, self.folder / "clock")
+        self.daemon.start()
         follower = self.follow("--acks")
         self.say("handed out")
         kept = follower.wait_texts(["handed out"])[0]["message_key"]
@@ -423,6 +426,9 @@ class States(LadderTest):
         self.say("too late")
         self.chat(queued=1)
         key = self.daemon.log("message.accepted")[-1]["message_key"]
+        self.daemon.polled()
+        self.assertEqual(self.status()["chat"]["expired"], 0)
+        clock.pass_over(61_000)
         wait_for("it expired, after a minute", lambda: self.status()["chat"]["expired"] == 1)
         gone = self.message(key)
         self.assertEqual((gone["delivery"], gone["sink"]), ("expired", ""))
