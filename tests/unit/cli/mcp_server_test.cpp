@@ -52,7 +52,7 @@ struct Talk {
   /// Whether it comes true; the loop runs meanwhile.
   template <class Condition>
   bool comes(Condition condition) {
-    return holds_after(condition, [this] { run(); });
+    return inbox_poller::test::holds_after(condition, [this] { run(); });
   }
   /// Says it, and gives the one line that comes back.
   json::object ask(const std::string& line) {
