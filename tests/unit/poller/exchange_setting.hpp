@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "poller/exchange/redis_exchange.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/unit/poller/run_awaitable.hpp"
 
@@ -47,12 +48,12 @@ struct Loop {
 /// In a team of the process's Redis that nobody else has.
 struct RedisHosts : Loop {
   std::string team = fresh_team();
-  poller::RedisCaller direct{shared_redis().address(team), std::chrono::seconds(20)};
+  poller::RedisCaller direct{shared_redis().address(team), wait_limit()};
   poller::RedisKeys keys{team};
 
   std::unique_ptr<poller::Exchange> host(const std::string& name) {
     auto made = std::make_unique<poller::RedisExchange>(
-        io.get_executor(), poller::RedisExchange::Settings{shared_redis().address(team), name, std::chrono::seconds(20)});
+        io.get_executor(), poller::RedisExchange::Settings{shared_redis().address(team), name, wait_limit()});
     poller::HostBeat beat{name, "{}"};
     REQUIRE(run(made->beat(beat)).ok());
     return made;

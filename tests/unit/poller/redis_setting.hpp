@@ -2,6 +2,7 @@
 #pragma once
 
 #include "poller/exchange/redis_box.hpp"
+#include "tests/support/patience.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/unit/poller/maildir_setting.hpp"
 
@@ -11,11 +12,11 @@ struct RedisSetting {
   MaildirSetting folder;  // for its loop and clock
   poller::SystemClock clock;
   std::string team = fresh_team();
-  poller::RedisCaller direct{shared_redis().address(team), std::chrono::seconds(20)};
+  poller::RedisCaller direct{shared_redis().address(team), wait_limit()};
   poller::RedisKeys keys{team};
 
   std::unique_ptr<poller::RedisBox> actor(const std::string& name) {
-    auto opened = poller::RedisBox::open(shared_redis().address(team), name, clock, folder.io.get_executor(), std::chrono::seconds(20));
+    auto opened = poller::RedisBox::open(shared_redis().address(team), name, clock, folder.io.get_executor(), wait_limit());
     REQUIRE(opened.ok());
     return *std::move(opened);
   }
