@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 from case import ProcessTest
@@ -459,7 +460,10 @@ class Tools(WithLead):
 
     def never_answered(self):
         wait_for("it asks", lambda: b"can_use_tool" in self.lead.out)
-        self.daemon.polled(14)
+        if self.daemon.running():
+            self.daemon.polled(14)
+        else:
+            time.sleep(0.7)  # clock: more time finds more; there is no daemon that could count polls
         self.assertEqual(self.lead.events("answer"), [])
 
     def test_rules_allow_with_the_input_as_it_was_asked(self):

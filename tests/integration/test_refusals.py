@@ -19,7 +19,7 @@ class Refusals(ProcessTest):
         self.team.say(sender, payload, **envelope)
         entries = self.quarantined(before + 1)
         self.assertEqual(len(entries), before + 1)
-        wait_for("it is marked read", lambda: all(e["read"] for e in wire.read_inbox(self.team.lead_inbox)))
+        wait_for("it is marked read", lambda: all(e["read"] for e in wire.read_inbox(self.team.lead_inbox) or [{"read": False}]))
         newest = max(entries, key=lambda e: e["received_ms"])
         self.assertEqual(newest["sender"], sender)
         self.assertTrue(newest["code"] and newest["reason"])

@@ -29,7 +29,7 @@ class SlowTeam(ProcessTest):
             before = time.monotonic()  # clock: a figure for the reader, compared with nothing
             self.quick.say("bob", "are you there %d" % served)
             served += 1
-            wait_for("it is taken in", lambda: all(e["read"] for e in wire.read_inbox(self.quick.lead_inbox)), pause=0.005)
+            wait_for("it is taken in", lambda: all(e["read"] for e in wire.read_inbox(self.quick.lead_inbox) or [{"read": False}]), pause=0.005)
             longest = max(longest, time.monotonic() - before)  # clock: a figure for the reader, compared with nothing
         return served, longest
 
@@ -48,7 +48,7 @@ class SlowTeam(ProcessTest):
             wire.replace(self.slow.lead_inbox, wire.stringify([wire.entry("ada", "behind a lock")]))
             served, longest = self.served_meanwhile(lambda served: served >= 20)  # the lock is held until then
         print("figures: a lock held in one team; meanwhile %d messages of another, the longest wait %.0f ms" % (served, 1000 * longest))
-        wait_for("it is marked", lambda: all(e["read"] for e in wire.read_inbox(self.slow.lead_inbox)))
+        wait_for("it is marked", lambda: all(e["read"] for e in wire.read_inbox(self.slow.lead_inbox) or [{"read": False}]))
 
 
 if __name__ == "__main__":

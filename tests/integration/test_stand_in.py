@@ -91,7 +91,7 @@ class StandIn(ProcessTest):
         wait_for("%s leaves" % worker.name, lambda: not worker.runs())
 
     def kinds(self, team, sender):
-        return [(wire.as_payload(e["text"]) or {"type": "chat"})["type"] for e in wire.read_inbox(team.lead_inbox)
+        return [(wire.as_payload(e["text"]) or {"type": "chat"})["type"] for e in wire.read_inbox(team.lead_inbox) or []
                 if e["from"] == sender]
 
     def test_a_shutdown_is_answered_as_its_model_is_made_to(self):
