@@ -226,7 +226,7 @@ class LockPath(ProcessTest):
                     self.assertIsNone(gone_at, place.name)
             self.assertEqual(place.problems, [])
             if place.words:
-                self.assertTrue(place.told(self.daemon), "%s: nothing told" % place.name)
+                wait_for("it is told of " + place.name, lambda p=place: p.told(self.daemon))
         print("\nfigures: %d things at a lock's path; removed after (s): %s" % (
             len(places), ", ".join("%s %.1f" % (p.name, min(p.gone_at)) for p in removable)))
 
