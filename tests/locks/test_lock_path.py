@@ -207,7 +207,8 @@ class LockPath(ProcessTest):
         self.daemon.start()
         for place in places.values():
             if place.make:
-                wait_for("accepting needs no lock: " + place.name, lambda p=place: self.status(p.name)["chat"]["queued"] == 2)
+                wait_for("accepting needs no lock: " + place.name, lambda p=place: sum(
+                    self.status(p.name)["chat"][state] for state in ("queued", "offered", "delivered")) == 2)
 
         removable = [p for p in places.values() if p.patience and (p.patience < FORGOTTEN or HELD > FORGOTTEN)]
 
