@@ -159,7 +159,7 @@ class Arguments(ProcessTest):
         alone = ["unshare", "-rnpf", "--kill-child"]
         if shutil.which("unshare") and subprocess.run([*alone, "true"], capture_output=True).returncode == 0:
             program = alone + program
-        done = subprocess.run(["nice", *program], input=json.dumps(lines), capture_output=True, text=True, timeout=3300 if LONG else 280)
+        done = subprocess.run(["nice", *program], input=json.dumps(lines), capture_output=True, text=True, timeout=6 * LIMIT_S)
         self.assertEqual(done.returncode, 0, done.stderr[-3000:])
         return json.loads(done.stdout)
 
