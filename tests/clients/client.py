@@ -1,10 +1,11 @@
 """An unmodified client in a world of its own: no network but loopback, a home that no dialog asks about, a model that is scripted.
 
-Black box: it is run and looked at from outside, never opened. `INBOX_CLIENT` names its program.
+Black box: it is run and looked at from outside, never opened. `INBOX_CLIENT` names its program, else `INBOX_PINNED_CLIENT` (CTest).
 """
 
 import ctypes
 import fcntl
+import functools
 import json
 import os
 import pathlib
@@ -12,8 +13,8 @@ import shlex
 import socket
 import struct
 import subprocess
+import tempfile
 import threading
-import time
 
 from daemon import Missing, wait_for
 from model import Model
@@ -40,15 +41,32 @@ def leave_the_network():
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", now | IFF_UP))
 
 
+def patience(seconds):
+    """A safety net, not a verdict: as long as TEST_PATIENCE multiplies it to."""
+    return seconds * float(os.environ.get("TEST_PATIENCE", "1"))
+
+
+def client_program():
+    """The client that is tested, or None: what a person names goes before what CTest installed."""
+    return os.environ.get("INBOX_CLIENT") or os.environ.get("INBOX_PINNED_CLIENT") or None
+
+
+@functools.lru_cache(maxsize=None)
 def version_of(program):
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60).stdout
+    with tempfile.TemporaryDirectory() as home:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=patience(120), env=dict(os.environ, HOME=home)).stdout
     return tuple(int(part) for part in said.split()[0].split("."))
 
 
-class World:
-    """A home, a project folder and a model for the clients of one test."""
+# Where no network namespace is to be had: whatever a client would ask beyond loopback ends at a port that nobody listens on.
+NOWHERE = {"HTTP_PROXY": "http://127.0.0.1:9", "HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1,localhost"}
 
-    def __init__(self, folder, program):
+
+class World:
+    """A home, a project folder and a model for the clients of one test. `offline`: more of the environment that keeps it from the network."""
+
+    def __init__(self, folder, program, offline=None):
+        self.offline = dict(offline or {})
         self.folder = pathlib.Path(folder)
         self.program = str(program)
         self.version = version_of(self.program)
@@ -81,7 +99,7 @@ class World:
         return {**kept, "HOME": str(self.home), "TERM": "xterm-256color", "SHELL": "/bin/sh", "TMPDIR": str(self.folder),
                 "ANTHROPIC_BASE_URL": self.model.address(who), "ANTHROPIC_AUTH_TOKEN": "none", "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1",
                 "DISABLE_ERROR_REPORTING": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS": "1",
-                "IS_SANDBOX": "1", **{k: str(v) for k, v in more.items()}}
+                "IS_SANDBOX": "1", **self.offline, **{k: str(v) for k, v in more.items()}}
 
     def stop(self):
         """What the model was asked stays in the folder, for a test that failed."""
@@ -91,10 +109,10 @@ class World:
 
     # --- three ways to run it ---
 
-    def ask(self, prompt, *options, who="lead", seconds=60, **env):
+    def ask(self, prompt, *options, who="lead", seconds=240, **env):
         """`claude -p`: its result, when it has ended."""
         return subprocess.run([self.program, "-p", prompt, *options], cwd=self.project, env=self.env(who, **env), stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=seconds)
+                              capture_output=True, text=True, timeout=patience(seconds))
 
     def stream(self, *options, who="lead", **env):
         return Stream(self, options, who, env)
@@ -132,7 +150,7 @@ class Stream:
     def find(self, kind, **fields):
         return [e for e in list(self.events) if e.get("type") == kind and all(e.get(k) == v for k, v in fields.items())]
 
-    def results(self, count, seconds=60):
+    def results(self, count, seconds=180):
         return wait_for("%d results" % count, lambda: len(self.find("result")) >= count and self.find("result"), seconds)
 
     def stop(self):
@@ -152,7 +170,7 @@ class Screen:
         self.pane = self.run("list-panes", "-a", "-F", "#{pane_id}").split()[0]
 
     def run(self, *arguments):
-        return subprocess.run([*self.command, *arguments], env=self.env, check=True, capture_output=True, text=True, timeout=20).stdout
+        return subprocess.run([*self.command, *arguments], env=self.env, check=True, capture_output=True, text=True, timeout=patience(60)).stdout
 
     def look(self, *options):
         return self.run("capture-pane", "-p", "-t", self.pane, *options)
@@ -163,7 +181,7 @@ class Screen:
         except subprocess.CalledProcessError:
             return False
 
-    def shows(self, *what, seconds=30):
+    def shows(self, *what, seconds=180):
         def found():
             screen = self.look()
             return screen if all(one in screen for one in what) else None
@@ -191,12 +209,11 @@ class Screen:
     def say(self, text):
         """A prompt as a person gives it: typed, seen, then Enter."""
         self.draft(text)
-        time.sleep(0.4)  # noqa: a person's pause; the client takes what comes at once for a paste
         self.press("Enter")
 
     def paste(self, text):
-        subprocess.run([*self.command, "load-buffer", "-b", "rig", "-"], env=self.env, input=text, text=True, check=True, timeout=20)
+        subprocess.run([*self.command, "load-buffer", "-b", "rig", "-"], env=self.env, input=text, text=True, check=True, timeout=patience(60))
         self.run("paste-buffer", "-p", "-d", "-b", "rig", "-t", self.pane)
 
     def stop(self):
-        subprocess.run([*self.command, "kill-server"], env=self.env, capture_output=True, timeout=20)
+        subprocess.run([*self.command, "kill-server"], env=self.env, capture_output=True, timeout=patience(60))

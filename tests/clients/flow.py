@@ -1,5 +1,6 @@
-"""A flow with a real client in it, the daemon beside it. Only on demand: INBOX_CLIENT names the client's program."""
+"""A flow with a real client in it, the daemon beside it. CTest names the client that it installed; INBOX_CLIENT names another."""
 
+import functools
 import json
 import os
 import pathlib
@@ -10,13 +11,12 @@ import uuid
 
 import team as wire
 from case import ProcessTest
-from client import World, leave_the_network
+from client import NOWHERE, World, client_program, leave_the_network, patience, version_of
 from daemon import Missing, wait_for
 from model import script, tool
 from run import Excused
 
-SECONDS = 60  # for what a client does: it starts in two, and a loaded machine is slow
-ENDS = 30     # `-p` with a model that answers at once needs two
+SECONDS = 180  # a safety net for what a client does: it starts in two, and nothing is judged by it
 
 
 TEAM = """
@@ -32,22 +32,57 @@ timeout = "10min"
 {more}"""
 
 
+@functools.lru_cache(maxsize=None)
+def offline():
+    """Leaves the network for good. Returns what keeps a client away from it where the system does not allow that."""
+    try:
+        leave_the_network()
+        return {}
+    except OSError as error:
+        print("%s: the client's own switches and a dead proxy keep it offline" % error)
+        return NOWHERE
+
+
+def since(version, why):
+    """Marks a test for clients of this version and newer ones; the reason says what an older one does instead, and which test holds it to that."""
+    return lambda test: mark(test, version, None, why)
+
+
+def until(version, why):
+    """Marks a test for clients before this version."""
+    return lambda test: mark(test, None, version, why)
+
+
+def mark(test, first, end, why):
+    test.versions = (first, end, why)
+    return test
+
+
 class FlowTest(ProcessTest):
+    def __init_subclass__(cls, **more):
+        """Only what this client's version can do is listed at all: a skip would look like something that is missing."""
+        super().__init_subclass__(**more)
+        program = client_program()
+        version = version_of(program) if program and os.access(program, os.X_OK) else None
+        for name, test in list(vars(cls).items()):
+            first, end, why = getattr(test, "versions", (None, None, None))
+            if version and ((first and version < first) or (end and version >= end)):
+                print("not for %s: %s.%s: %s" % (".".join(map(str, version)), cls.__name__, name, why))
+                delattr(cls, name)
+
     def setUp(self):
-        program = os.environ.get("INBOX_CLIENT")
+        program = client_program()
         if not program:
-            raise Excused("flows with a real client run when INBOX_CLIENT=/path/to/claude names one "
-                           "(`npm install --prefix /tmp/client @anthropic-ai/claude-code` gives /tmp/client/node_modules/.bin/claude)")
+            raise unittest.SkipTest("no client is named; INBOX_CLIENT=/path/to/claude names one (`tests/clients/install-client FOLDER 2.1.331` "
+                                    "installs FOLDER/claude)")
         if not os.access(program, os.X_OK):
-            self.fail("INBOX_CLIENT=%s is no program" % program)
+            if program == os.environ.get("INBOX_CLIENT"):
+                self.fail("INBOX_CLIENT: %s is not a program" % program)
+            raise unittest.SkipTest("%s is not installed; see the output of \"clients setup\"" % program)
         if shutil.which("tmux") is None:
-            raise unittest.SkipTest("tmux is not installed")
-        try:
-            leave_the_network()
-        except OSError as error:
-            raise unittest.SkipTest(str(error)) from None
+            raise unittest.SkipTest("tmux is not installed; run deploy/install-deps test")
         super().setUp()
-        self.world = World(self.folder, pathlib.Path(program).resolve())
+        self.world = World(self.folder, pathlib.Path(program).resolve(), offline())
         self.stops.append(self.world.stop)
         self.model = self.world.model
 
@@ -88,7 +123,7 @@ class FlowTest(ProcessTest):
 
     def cli(self, *arguments, **more):
         """The program as somebody runs it in the project's folder."""
-        done = subprocess.run([os.environ["INBOX_POLLER"], *arguments], cwd=self.world.project, capture_output=True, text=True, timeout=60,
+        done = subprocess.run([os.environ["INBOX_POLLER"], *arguments], cwd=self.world.project, capture_output=True, text=True, timeout=patience(120),
                               env=dict(self.daemon.env if self.daemon else self.world.env(), PATH=self.path_with_client()), **more)
         self.assertEqual(done.returncode, 0, done)
         return done
