@@ -48,6 +48,18 @@ def process_test(name, path, program=DEV, **env):
     return Job(name, [sys.executable, "-B", "tests/support/run.py", "tests/" + path], env)
 
 
+def client_flows():
+    """Real clients between the two that the usual run has, and the newest one where `deploy/test --newest-client` asked for it."""
+    listed = []
+    for version in ("2.1.141", "2.1.220", *(["newest"] if os.environ.get("INBOX_NEWEST_CLIENT") else [])):
+        folder = DEV / "clients" / version
+        script = ('tests/clients/install-client "$1" "$2" || exit 1; failed=0; for file in tests/clients/test_*.py; do '
+                  '"$3" -B tests/support/run.py "$file" || failed=1; done; exit $failed')
+        listed.append(Job("clients-" + version, ["sh", "-c", script, "sh", str(folder), version, sys.executable], {
+            "INBOX_POLLER": str(DEV / "inbox-poller"), "INBOX_PINNED_CLIENT": str(folder / "claude"), "CI": "true", "TEST_PATIENCE": "3"}))
+    return listed
+
+
 def jobs():
     """The longest first: two cores then end at about the same time."""
     listed = [Job("mutation", [sys.executable, "-B", "tests/mutation/run.py"], {"TEST_PATIENCE": "3"}),
@@ -65,6 +77,7 @@ def jobs():
                 listed.append(process_test(path.stem[5:].replace("_", "-"), "%s/%s" % (folder, path.name)))
     listed.append(Job("clang-tidy", [sys.executable, "-B", "tests/tidy.py", "--all"]))
     listed.append(Job("macos", ["deploy/check-macos", "--all"], {"CI": "true", "CMAKE_BUILD_PARALLEL_LEVEL": "1"}))
+    listed += client_flows()
     listed.append(process_test("package", "package/test_bare.py", RELEASE))
     listed.append(process_test("systemd", "package/test_systemd.py", RELEASE))
     listed.append(process_test("jsonl", "integration/test_jsonl.py"))

@@ -82,9 +82,28 @@ class FlowTest(ProcessTest):
         if shutil.which("tmux") is None:
             raise unittest.SkipTest("tmux is not installed; run deploy/install-deps test")
         super().setUp()
-        self.world = World(self.folder, pathlib.Path(program).resolve(), offline())
+        self.make_world()
+
+    def make_world(self):
+        self.world = World(self.folder, pathlib.Path(client_program()).resolve(), offline())
         self.stops.append(self.world.stop)
         self.model = self.world.model
+
+    def another_world(self):
+        """Everything that runs is stopped, and the test goes on in a folder below the one that it has."""
+        self.stop_all()
+        self.stops.clear()
+        self.daemon = None
+        self.whole = self.whole or self.folder
+        self.folder = self.whole / str(sum(1 for path in self.whole.iterdir() if path.name.isdigit()) + 2)
+        self.folder.mkdir()
+        self.make_world()
+
+    def run(self, result=None):
+        self.whole = None
+        super().run(result)
+        if self.whole and self.whole.exists() and not self.folder.exists():
+            shutil.rmtree(self.whole, ignore_errors=True)
 
     @property
     def old(self):
@@ -92,6 +111,7 @@ class FlowTest(ProcessTest):
         return self.world.version < (2, 1, 178)
 
     def only_newer(self, why):
+        """For a part of a test. A whole test is marked by `since`, and then it is not listed."""
         if self.old:
             raise Excused("%s: %s" % (".".join(map(str, self.world.version)), why))
 
@@ -117,6 +137,14 @@ class FlowTest(ProcessTest):
     def chat(self):
         return self.status()["chat"]
 
+    def polls_pass(self, count=3):
+        """The daemon goes through its inboxes that often after this moment: what it has not done then it does not do by itself."""
+        began = set()
+        wait_for("%d polls" % count, lambda: began.add(self.status()["polls"]["last_ms"]) or len(began) > count + 1, SECONDS)
+
+    def lead_is(self, state):
+        wait_for("the lead is %s" % state, lambda: self.status()["lead"]["state"] == state, SECONDS)
+
     def decisions(self, word):
         """The decisions about inputs with this word."""
         return [d for d in self.daemon.ask("decisions")["decisions"] if word in json.dumps(d)]
@@ -139,10 +167,14 @@ class FlowTest(ProcessTest):
 
     # --- we lead ---
 
+    def make_led_team(self):
+        """A team without a lead's process."""
+        self.team = wire.Team(self.world.config / "teams", "demo", ("ada",), wire.ERA1 if self.old else wire.ERA2, cwd=str(self.world.project))
+        return self.team
+
     def lead_team(self, toml_more=""):
-        """A team without a lead's process, led by the daemon."""
-        era = wire.ERA1 if self.old else wire.ERA2
-        self.team = wire.Team(self.world.config / "teams", "demo", ("ada",), era, cwd=str(self.world.project))
+        """Such a team, led by the daemon."""
+        self.make_led_team()
         return self.serve("demo", toml_more)
 
     def serve(self, name, toml_more="", team_more=""):

@@ -176,10 +176,11 @@ class Model:
         if isinstance(step, str):
             step = {"text": step}
         if "wait" in step:
-            time.sleep(step["wait"])  # noqa: the model thinks
+            with self.changed:
+                self.changed.wait_for(lambda: None in self.released, step["wait"])  # the model thinks
         if "hold" in step:
             with self.changed:
-                self.changed.wait_for(lambda: self.released & {step["hold"], None}, 120)
+                self.changed.wait_for(lambda: self.released & {step["hold"], None})
         if "tool" in step:
             with self.lock:
                 number = len(self.asked)

@@ -3,11 +3,10 @@
 import json
 import os
 import signal
-import time
 import unittest
 
 from daemon import wait_for
-from flow import SECONDS, FlowTest
+from flow import SECONDS, FlowTest, since, until
 from model import held, script, tool
 
 UNVERIFIED = "could not be verified"
@@ -30,12 +29,14 @@ class BesideALead(FlowTest):
             wait_for("the rule's yes ran it", (self.world.project / "allowed").exists, SECONDS)
             return
         self.lead.shows("from the ada agent", "mkdir allowed", seconds=SECONDS)
-        time.sleep(3)  # noqa: an answer of ours would have been taken by now
-        self.assertEqual(self.model.ever_seen(UNVERIFIED), 0)
+        self.polls_pass(5)
+        answered = self.team_folder / "inboxes" / "ada.json"
+        self.assertNotIn("permission_response", answered.read_text() if answered.exists() else "")
         self.lead_says_yes("allowed")
+        self.assertEqual(self.model.ever_seen(UNVERIFIED), 0)
 
+    @since((2, 1, 178), "its workers take answers from us, which test_front_never_makes_an_ask_fail shows")
     def test_rules_decide_by_the_workers_own_hooks(self):
-        self.only_newer("its workers take answers from us; nothing tells a hook that it runs in a worker")
         self.make_daemon()
         self.cli("hook", "--socket", self.daemon.socket, "install", "--for", "workers", "--scope", "project", "--yes")
         name = self.start_lead(held(tool("Bash", command="mkdir allowed"), "ask"), tool("Bash", command="mkdir denied"),
@@ -49,22 +50,51 @@ class BesideALead(FlowTest):
         self.assertEqual(self.model.ever_seen(UNVERIFIED), 0)
         self.assertEqual([len(self.decisions(word)) for word in ("mkdir allowed", "mkdir denied")], [1, 1])
 
+    def kill_the_lead(self):
+        """The worker's first turn is over, then its lead dies."""
+        wait_for("the worker's turn is over", lambda: [a for a in self.model.turns() if "ada's work" in a.text() and "go " not in a.text()], SECONDS)
+        processes = self.lead.run("list-panes", "-a", "-F", "#{pane_id} #{pane_pid}").split("\n")
+        os.kill(int(next(line.split()[1] for line in processes if line.startswith(self.lead.pane + " "))), signal.SIGKILL)
+        wait_for("its pane is closed", lambda: self.lead.pane not in self.lead.run("list-panes", "-a", "-F", "#{pane_id}").split(), SECONDS)
+
+    def ends_by_force(self):
+        """The worker's pane and its place in the roster."""
+        self.daemon.cli("shutdown", "ada", "--force", "--wait", seconds=SECONDS)
+        wait_for("no pane is left", lambda: not self.lead.alive(), SECONDS)
+        self.assertNotIn("ada", [m["name"] for m in json.loads((self.team_folder / "config.json").read_text())["members"]])
+
+    @property
+    def shutdown(self):
+        return '[shutdown]\ngrace = "1s"\ntmux = %s\n' % json.dumps(self.lead.command)
+
+    @since((2, 1, 178), "its workers take every answer from us, see test_an_old_team_whose_lead_was_killed_is_led_whole")
     def test_a_team_whose_lead_was_killed_gets_chat_and_rules(self):
-        self.only_newer("its workers take every answer from us: test_workers.py")
         self.make_daemon()
         self.cli("hook", "--socket", self.daemon.socket, "install", "--for", "workers", "--scope", "project", "--yes")
         name = self.start_lead("ready")
-        wait_for("the worker's turn is over", lambda: [a for a in self.model.turns() if "ada's work" in a.text() and "go " not in a.text()], SECONDS)
-        os.kill(json.loads((self.team_folder / "config.json").read_text())["leadProcess"]["pid"], signal.SIGKILL)
-        self.serve(name)
+        self.kill_the_lead()
+        self.serve(name, self.shutdown)
         self.daemon.cli("send", "ada", "go on " + script(tool("Bash", command="mkdir allowed"), tool("Bash", command="mkdir asked"), "done"))
         wait_for("the rule's yes ran it", (self.world.project / "allowed").exists, SECONDS)
         wait_for("the second is known here", lambda: [a for a in self.daemon.ask("pending")["asks"] if "mkdir asked" in json.dumps(a)], SECONDS)
         self.assertEqual(self.model.ever_seen(UNVERIFIED), 0)
         self.assertFalse((self.world.project / "asked").exists())
+        self.ends_by_force()
 
+    @until((2, 1, 178), "its workers take no answer from us, see test_a_team_whose_lead_was_killed_gets_chat_and_rules")
+    def test_an_old_team_whose_lead_was_killed_is_led_whole(self):
+        name = self.start_lead("ready")
+        self.kill_the_lead()
+        self.serve(name, self.shutdown)
+        self.daemon.cli("send", "ada", "go on " + script(tool("Bash", command="mkdir allowed"), tool("Bash", command="mkdir asked"), "done"))
+        ask = wait_for("the second is pending", lambda: [a for a in self.daemon.ask("pending")["asks"] if "mkdir asked" in json.dumps(a)], SECONDS)[0]
+        self.assertTrue((self.world.project / "allowed").exists())
+        self.daemon.cli("approve", ask["request_id"])
+        wait_for("the person's yes ran it", (self.world.project / "asked").exists, SECONDS)
+        self.ends_by_force()
+
+    @since((2, 1, 178), "it claims no process in its roster; a second leader is noticed by what it consumes (tests/integration/test_observing.py)")
     def test_a_leader_beside_a_live_lead_takes_nothing(self):
-        self.only_newer("it claims no process in its roster")
         say = dict(to="team-lead", summary="s")
         name = self.start_lead(held(tool("SendMessage", **dict(say, message="payload pearl")), "say"),
                                tool("SendMessage", **dict(say, message="payload quartz")), "done")

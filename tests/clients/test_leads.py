@@ -3,11 +3,11 @@
 import json
 import os
 import subprocess
-import time
 import unittest
 
-from daemon import Missing, wait_for
-from flow import ENDS, SECONDS, FlowTest
+from client import patience
+from daemon import wait_for
+from flow import SECONDS, FlowTest, since, until
 from model import script, tool
 
 WORDS = ("pearl", "quartz", "ruby", "slate")
@@ -55,11 +55,9 @@ class WithHooks(FlowTest):
         for word in WORDS:
             self.team.say("ada", "payload " + word)
         wait_for("all are queued", lambda: self.chat()["queued"] == len(WORDS), SECONDS)
-        began = time.monotonic()
         done = self.world.ask("go on " + script(tool("Bash", command="echo one"), "that was all"), "--session-id", session, "--permission-mode",
-                              "default", "--allowedTools", "Bash(echo:*)", seconds=120)
+                              "default", "--allowedTools", "Bash(echo:*)")
         self.assertEqual(done.returncode, 0, done)
-        self.assertLess(time.monotonic() - began, ENDS * float(os.environ.get("TEST_PATIENCE", "1")), "-p did not end by itself")
         seen = self.nothing_lost(WORDS)
         self.assertTrue(any(seen.values()), "a prompt takes the waiting messages along")
 
@@ -77,29 +75,45 @@ class WithHooks(FlowTest):
         self.model.release("turn")
         self.model_sees("payload pearl")
         self.model_sees("payload quartz")
-        try:
-            wait_for("both count", lambda: self.chat()["delivered"] == 2, 20)
-        except Missing:
-            lead.say("what else? " + script("nothing"))  # an older client proves the last one with its next event
-            wait_for("both count", lambda: self.chat()["delivered"] == 2, SECONDS)
+        if self.world.version < (2, 1, 329):  # its transcript is silent: it proves the last one with its next event
+            lead.say("what else? " + script("nothing"))
+        wait_for("both count", lambda: self.chat()["delivered"] == 2, SECONDS)
         self.assertEqual(self.nothing_lost(("pearl", "quartz")), {"pearl": 1, "quartz": 1})
 
-    def test_an_idle_lead_is_woken(self):
-        self.only_newer("it runs asyncRewake hooks as ordinary ones, nothing wakes it")
+    def idle_lead(self, session):
+        """A lead whose first turn is over, as its Stop hook said."""
         self.prepare()
-        session = "11111111-2222-4333-8444-777777777777"
         self.is_lead(session)
         lead = self.screen("--session-id", session)
         lead.say("first " + script("done"))
         self.turns(1)
-        time.sleep(2)  # noqa: its turn ends
+        self.lead_is("idle")
+        return lead
+
+    @since((2, 1, 139), "nothing wakes it: test_an_idle_lead_that_nothing_wakes_gets_it_with_the_next_prompt")
+    def test_an_idle_lead_is_woken(self):
+        self.idle_lead("11111111-2222-4333-8444-777777777777")
         self.team.say("ada", "payload pearl")
         self.model_sees("payload pearl")
         wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
         self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
 
+    @until((2, 1, 139), "it is woken: test_an_idle_lead_is_woken")
+    def test_an_idle_lead_that_nothing_wakes_gets_it_with_the_next_prompt(self):
+        lead = self.idle_lead("11111111-2222-4333-8444-777777777777")
+        self.assertNotIn("hook wait", (self.world.project / ".claude" / "settings.json").read_text())  # it would wait for its end
+        self.team.say("ada", "payload pearl")
+        wait_for("it waits", lambda: self.chat()["queued"] == 1, SECONDS)
+        self.polls_pass(20)
+        self.assertEqual((self.chat()["queued"], self.model.ever_seen("payload pearl")), (1, 0))
+        lead.say("what else? " + script("nothing"))
+        self.model_sees("payload pearl")
+        lead.say("and now? " + script("nothing"))
+        wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
+        self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
+
+    @since((2, 1, 139), "nothing wakes it: test_an_idle_lead_that_nothing_wakes_gets_it_with_the_next_prompt")
     def test_escape_ends_a_turn_without_any_event_and_the_mail_goes_on(self):
-        self.only_newer("nothing wakes it")
         self.prepare()
         session = "11111111-2222-4333-8444-888888888888"
         self.is_lead(session)
@@ -109,7 +123,7 @@ class WithHooks(FlowTest):
         self.team.say("ada", "payload pearl")
         wait_for("it waits", lambda: self.chat()["queued"] == 1, SECONDS)
         lead.press("Escape")
-        self.model_sees("payload pearl", seconds=45)
+        self.model_sees("payload pearl")
         wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
         self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
 
@@ -120,7 +134,7 @@ class WithHooks(FlowTest):
         witness = self.folder / "witness"
         settings["hooks"].setdefault("SessionStart", []).append({"hooks": [{"type": "command", "command": "touch '%s'" % witness}]})
         path.write_text(json.dumps(settings))
-        self.assertEqual(self.world.ask("hello " + script("hi"), seconds=120).returncode, 0)
+        self.assertEqual(self.world.ask("hello " + script("hi")).returncode, 0)
         self.assertTrue(witness.exists(), "a settings file with our hooks in it is skipped whole")
 
 
@@ -134,7 +148,7 @@ class OverTheStream(FlowTest):
         run = subprocess.Popen([os.environ["INBOX_POLLER"], "lead", "run", "--socket", self.daemon.socket, "--", *command], cwd=self.world.project,
                                env=dict(self.world.env(), XDG_RUNTIME_DIR=self.daemon.env["XDG_RUNTIME_DIR"]), stdin=subprocess.PIPE,
                                stdout=open(self.folder / "run.out", "wb"), stderr=open(self.folder / "run.err", "wb"))
-        self.stops.append(lambda: (run.stdin.close(), run.terminate(), run.wait(30)))
+        self.stops.append(lambda: (run.stdin.close(), run.terminate(), run.wait(patience(60))))
         return run
 
     def test_each_message_is_seen_once_and_acknowledged(self):
@@ -163,8 +177,23 @@ class InATerminal(FlowTest):
     """The paste into a pane: nothing is ever approved by it."""
 
     def prepare(self, lead):
+        """The daemon's tmux keeps what it is called for."""
+        self.looks = self.folder / "looks"
+        counting = self.folder / "tmux-that-counts"
+        counting.write_text('#!/bin/sh\necho "$*" >>"%s"\nexec "$@"\n' % self.looks)
+        counting.chmod(0o755)
         self.lead_team(toml_more='[delivery]\nvia = ["tmux"]\n[delivery.tmux]\npane = "%s"\ncommand = %s\nsettle = "300ms"\n' % (
-            lead.pane, json.dumps(lead.command)))
+            lead.pane, json.dumps([str(counting), *lead.command])))
+
+    def waits_while_looked_at(self, times=3):
+        """The message stays although the screen was looked at again and again."""
+        wait_for("it waits", lambda: self.chat()["queued"] + self.chat()["offered"] == 1, SECONDS)
+        before = self.looked()
+        wait_for("the screen is looked at %d times" % times, lambda: self.looked() >= before + times, SECONDS)
+        self.assertEqual(self.chat()["delivered"], 0)
+
+    def looked(self):
+        return self.looks.read_text().count("capture-pane") if self.looks.exists() else 0
 
     def test_an_open_dialog_is_not_answered(self):
         lead = self.screen()
@@ -172,11 +201,9 @@ class InATerminal(FlowTest):
         lead.shows("Do you want to proceed?", seconds=SECONDS)
         self.prepare(lead)
         self.team.say("ada", "payload pearl")
-        wait_for("it waits", lambda: self.chat()["queued"] + self.chat()["offered"] == 1, SECONDS)
-        time.sleep(5)  # noqa: long enough for every paste and Enter that could come
+        self.waits_while_looked_at()
         self.assertIn("Do you want to proceed?", lead.look())
         self.assertFalse((self.world.project / "not-allowed").exists(), "Enter approved a tool")
-        self.assertEqual(self.chat()["delivered"], 0)
 
     def test_an_empty_composer_gets_the_pointer_and_enter(self):
         lead = self.screen()
@@ -191,8 +218,7 @@ class InATerminal(FlowTest):
         self.turns(1)
         self.prepare(lead)
         self.team.say("ada", "payload pearl")
-        wait_for("it waits", lambda: self.chat()["queued"] + self.chat()["offered"] == 1, SECONDS)
-        time.sleep(4)  # noqa: long enough for a paste that should not come
+        self.waits_while_looked_at()
         self.assertNotIn("inbox-poller recv", lead.look())
         self.model.release("turn")
         self.model_sees("inbox-poller recv")
@@ -202,8 +228,7 @@ class InATerminal(FlowTest):
         lead.draft("half a sentence of a person")
         self.prepare(lead)
         self.team.say("ada", "payload pearl")
-        wait_for("it waits", lambda: self.chat()["queued"] + self.chat()["offered"] == 1, SECONDS)
-        time.sleep(5)  # noqa: as above
+        self.waits_while_looked_at()
         self.assertEqual(self.model.ever_seen("half a sentence"), 0)
         self.assertIn("❯\xa0half a sentence of a person\n", lead.look())
 

@@ -3,8 +3,10 @@
 import json
 import os
 import subprocess
+import unittest
 
 import team as wire
+from client import patience
 from daemon import wait_for
 from flow import SECONDS, FlowTest
 from model import script, tool
@@ -13,12 +15,12 @@ from model import script, tool
 class Tools(FlowTest):
     def install(self, *options):
         done = subprocess.run([os.environ["INBOX_POLLER"], "mcp", "install", "--scope", "local", "--yes", *options], cwd=self.world.project,
-                              capture_output=True, text=True, timeout=60, env=dict(self.world.env(), PATH=self.path_with_client()))
+                              capture_output=True, text=True, timeout=patience(120), env=dict(self.world.env(), PATH=self.path_with_client()))
         self.assertEqual(done.returncode, 0, done)
         return done.stdout
 
     def goes_on(self, *steps, allowed, **more):
-        done = self.world.ask("go on " + script(*steps), "--permission-mode", "default", "--allowedTools", allowed, seconds=120, **more)
+        done = self.world.ask("go on " + script(*steps), "--permission-mode", "default", "--allowedTools", allowed, **more)
         self.assertEqual(done.returncode, 0, done)
         return done.stdout
 
@@ -52,3 +54,7 @@ class Tools(FlowTest):
         wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
         wait_for("the worker has it", lambda: any("ruby" in m["text"] for m in json.loads(self.team.inbox("ada").read_text())), SECONDS)
         self.assertEqual(self.model.ever_seen("payload pearl"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,20 +1,23 @@
 """A real client as the worker of a team that we lead: started by a script, so no lead's key is on its command line."""
 
+import json
 import os
 import pathlib
 import re
 import signal
 import unittest
 
+import team as wire
+from alone import ClientsOwn, MinimalLead, told_apart
 from daemon import wait_for
-from flow import SECONDS, FlowTest
+from flow import SECONDS, FlowTest, since, until
 from model import script, tool
 
 
 class Led(FlowTest):
-    def begin(self, *steps, options=(), mode="default"):
+    def begin(self, *steps, options=(), mode="default", toml_more=""):
         """A worker whose first message makes its model do these."""
-        self.lead_team('[shutdown]\ngrace = "1s"\ntmux = ["tmux", "-S", "%s"]\n' % (self.folder / "tmux-ada"))
+        self.lead_team('[shutdown]\ngrace = "1s"\ntmux = ["tmux", "-S", "%s"]\n' % (self.folder / "tmux-ada") + toml_more)
         self.worker = self.start_worker("ada", *options, mode=mode)
         self.daemon.cli("send", "ada", "begin " + script(*steps))
 
@@ -31,26 +34,93 @@ class Led(FlowTest):
         self.daemon.cli("send", "ada", "a second message")
         self.model_sees("a second message", "ada")
 
-    def test_a_rule_allows_a_rule_denies_a_person_says_the_rest(self):
-        self.begin(tool("Bash", command="mkdir allowed"), tool("Bash", command="mkdir denied"), tool("Bash", command="mkdir asked"), "done")
+    def test_rules_allow_and_deny_and_a_person_says_the_rest(self):
+        self.begin(*(tool("Bash", command="mkdir " + name) for name in ("allowed", "denied", "asked", "refused")), "done")
         ask = wait_for("the third is pending", lambda: self.asks("permission"), SECONDS)[0]
         self.assertTrue((self.world.project / "allowed").exists())
         self.assertFalse((self.world.project / "denied").exists())
         self.daemon.cli("approve", ask["request_id"])
         wait_for("the third ran", (self.world.project / "asked").exists, SECONDS)
-        self.turns(4, "ada")
+        ask = wait_for("the fourth is pending", lambda: [a for a in self.asks("permission") if "mkdir refused" in json.dumps(a)], SECONDS)[0]
+        self.daemon.cli("deny", ask["request_id"], "--reason", "not before the pearl is found")
+        self.model_sees("not before the pearl is found", "ada")
+        self.turns(5, "ada")
+        self.assertFalse((self.world.project / "refused").exists())
 
-    def test_a_plan_is_approved(self):
-        def write_plan(asked):
+    def plan(self, text):
+        def write(asked):
             """The client tells its model which file is the plan's."""
-            return tool("Write", file_path=re.search(r"/\S+/plans/[\w.-]+\.md", asked.text()).group(), content="# The plan\n1. do it\n")
+            return tool("Write", file_path=re.search(r"/\S+/plans/[\w.-]+\.md", asked.text()).group(), content=text)
+        return write
 
+    def plan_steps(self, plans):
+        """A model that has read something, and then hands in these plans, one after each answer."""
         readme = self.world.project / "README"
         readme.write_text("what there is\n")
-        self.begin(tool("Read", file_path=str(readme)), write_plan, tool("ExitPlanMode"), "done", options=("--plan-mode-required",), mode="plan")
+        return [tool("Read", file_path=str(readme)), *(step for plan in plans for step in (self.plan(plan), tool("ExitPlanMode"), "I wait"))]
+
+    PLANNING = {"options": ("--plan-mode-required",), "mode": "plan", "toml_more": '[plans]\nceiling = "acceptEdits"\n'}
+
+    def approval_was_told(self):
+        """True when the model knows of the approval: it has a message that came after it. What its client makes of one differs."""
+        self.model_sees("the message after it", "ada")
+        return bool(self.model.ever_seen('"approved":true' if self.old else "[Plan Approved]", "ada"))
+
+    def the_client_approves_silently(self):
+        lead = MinimalLead(self.make_led_team())
+        self.start_worker("ada", *self.PLANNING["options"], mode=self.PLANNING["mode"])
+        lead.say("ada", "begin " + script(*self.plan_steps(["# The plan\n1. do it\n"])))
+        request = lead.request("plan_approval_request")
+        lead.say("ada", {"type": "plan_approval_response", "requestId": request["requestId"], "approved": True, "timestamp": wire.now_iso(),
+                         "permissionMode": "acceptEdits"})
+        lead.taken("ada")
+        lead.say("ada", "the message after it")
+        return not self.approval_was_told()
+
+    @told_apart(the_client_approves_silently)
+    def test_a_plan_is_rejected_then_approved(self):
+        self.begin(*self.plan_steps(["# The plan\n1. do it\n", "# The plan\n1. look\n2. do it\n"]), **self.PLANNING)
         ask = wait_for("the plan is pending", lambda: self.asks("plan"), SECONDS)[0]
+        self.daemon.cli("deny", ask["request_id"], "--reason", "look for the pearl first")
+        self.model_sees("look for the pearl first", "ada")
+        ask = wait_for("the next plan is pending", lambda: [a for a in self.asks("plan") if "2. do it" in json.dumps(a)], SECONDS)[0]
+        self.daemon.cli("approve", ask["request_id"], "--mode", "acceptEdits")
+        wait_for("the approval is taken", lambda: self.daemon.log("effect.consumed", request_id=ask["request_id"]), SECONDS)
+        made = self.writes("the message after it")
+        wait_for("it goes on", lambda: made.exists() or self.asks("permission"), SECONDS)
+        self.assertTrue(made.exists(), "the approval was not obeyed: it asks as in plan mode")
+        if not self.approval_was_told():
+            raise ClientsOwn("the worker took the approval and its model was not told")
+
+    def told_a_mode(self):
+        """A worker at rest that was told acceptEdits."""
+        self.begin("ready", toml_more='[modes]\nadopt_within = "1s"\n')
+        self.turns(1, "ada")
+        self.daemon.cli("mode", "ada", "acceptEdits")
+
+    def writes(self, word="go on"):
+        """A file that the worker makes, without a question only where edits are accepted."""
+        made = self.world.project / "made"
+        self.daemon.cli("send", "ada", word + " " + script(tool("Write", file_path=str(made), content="x"), "done"))
+        return made
+
+    @until((2, 1, 329), "it adopts no mode: test_a_mode_that_a_newer_worker_does_not_adopt_is_reported")
+    def test_a_mode_is_adopted_and_goes_for_the_next_call(self):
+        self.told_a_mode()
+        wait_for("it is adopted", lambda: [m for m in self.status()["members"] if m["member"] == "ada" and m["mode"] == "acceptEdits"], SECONDS)
+        wait_for("it wrote without a question", self.writes().exists, SECONDS)
+        self.assertEqual((self.asks("permission"), self.daemon.log("request.decided")), ([], []))
+
+    @since((2, 1, 329), "it adopts the mode: test_a_mode_is_adopted_and_goes_for_the_next_call")
+    def test_a_mode_that_a_newer_worker_does_not_adopt_is_reported(self):
+        self.told_a_mode()
+        wait_for("it is reported", lambda: self.daemon.log("order.not_adopted", **{"from": "ada", "new": "acceptEdits"}), SECONDS)
+        self.assertEqual([n["member"] for n in self.status()["not_adopted"]], ["ada"])
+        made = self.writes()
+        ask = wait_for("it asks as before", lambda: self.asks("permission"), SECONDS)[0]
+        self.assertFalse(made.exists())
         self.daemon.cli("approve", ask["request_id"])
-        self.model_sees("pproved", "ada")
+        wait_for("a person's yes wrote it", made.exists, SECONDS)
 
     def test_an_agreed_end(self):
         self.lead_team()
