@@ -127,6 +127,18 @@ class WithHooks(FlowTest):
         wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
         self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
 
+    def test_the_leads_own_asks_go_by_the_rules(self):
+        self.prepare("[lead]\npermissions = true\n")
+        session = "11111111-2222-4333-8444-999999999999"
+        self.is_lead(session)
+        lead = self.screen("--session-id", session)
+        lead.say("go " + script(*(tool("Bash", command="mkdir " + name) for name in ("allowed", "denied", "asked")), "done"))
+        lead.shows("Do you want to proceed?", "mkdir asked")  # what no rule decides stays the person's
+        self.assertTrue((self.world.project / "allowed").exists(), "the rule's yes was not asked for")
+        self.assertFalse((self.world.project / "denied").exists())
+        self.assertEqual([event["new"] for event in self.daemon.log("lead.permission")][:2], ["allow", "deny"])
+        self.turns(3)
+
     def test_the_settings_stay_valid_for_this_client(self):
         self.prepare()
         path = self.world.project / ".claude" / "settings.json"

@@ -39,8 +39,9 @@ class Led(FlowTest):
         ask = wait_for("the third is pending", lambda: self.asks("permission"), SECONDS)[0]
         self.assertTrue((self.world.project / "allowed").exists())
         self.assertFalse((self.world.project / "denied").exists())
-        self.daemon.cli("approve", ask["request_id"])
-        wait_for("the third ran", (self.world.project / "asked").exists, SECONDS)
+        self.daemon.cli("approve", ask["request_id"], "--input", json.dumps({"command": "mkdir changed"}))
+        wait_for("the third ran as the person changed it", (self.world.project / "changed").exists, SECONDS)
+        self.assertFalse((self.world.project / "asked").exists())
         ask = wait_for("the fourth is pending", lambda: [a for a in self.asks("permission") if "mkdir refused" in json.dumps(a)], SECONDS)[0]
         self.daemon.cli("deny", ask["request_id"], "--reason", "not before the pearl is found")
         self.model_sees("not before the pearl is found", "ada")
