@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -53,11 +54,22 @@ def client_flows():
     listed = []
     for version in ("2.1.141", "2.1.220", *(["newest"] if os.environ.get("INBOX_NEWEST_CLIENT") else [])):
         folder = DEV / "clients" / version
-        script = ('tests/clients/install-client "$1" "$2" || exit 1; failed=0; for file in tests/clients/test_*.py; do '
-                  '"$3" -B tests/support/run.py "$file" || failed=1; done; exit $failed')
-        listed.append(Job("clients-" + version, ["sh", "-c", script, "sh", str(folder), version, sys.executable], {
+        script = ('program=$1 folder=$2 version=$3; shift 3; tests/clients/install-client "$folder" "$version" || exit 1; failed=0; '
+                  'for file; do "$program" -B tests/support/run.py "$file" || failed=1; done; exit $failed')
+        listed.append(Job("clients-" + version, ["sh", "-c", script, "sh", sys.executable, str(folder), version, *flows_of(version)], {
             "INBOX_POLLER": str(DEV / "inbox-poller"), "INBOX_PINNED_CLIENT": str(folder / "claude"), "CI": "true", "TEST_PATIENCE": "3"}))
     return listed
+
+
+def flows_of(version):
+    """As tests/CMakeLists.txt lists them: a file says in a line of its own since which client there is something to test."""
+    def parts(text):
+        return [int(part) for part in text.split(".")]
+
+    for path in sorted((ROOT / "tests" / "clients").glob("test_*.py")):
+        since = re.search(r"^# clients: since ([0-9.]+)$", path.read_text("utf-8"), re.M)
+        if version == "newest" or not since or parts(version) >= parts(since.group(1)):
+            yield str(path.relative_to(ROOT))
 
 
 def jobs():

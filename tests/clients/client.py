@@ -201,7 +201,7 @@ class Screen:
         for _ in range(10):
             self.type(text)
             try:
-                wait_for("it is typed", lambda: text[:30] in self.look(), 3)
+                wait_for("it is typed", lambda: text[:30] in self.look(), 3)  # clock: typed again when it is not there; decides nothing
                 break
             except Missing:
                 self.press("C-u")
