@@ -48,17 +48,18 @@ class Led(FlowTest):
         self.turns(5, "ada")
         self.assertFalse((self.world.project / "refused").exists())
 
-    def plan(self, text):
-        def write(asked):
-            """The client tells its model which file is the plan's."""
-            return tool("Write", file_path=re.search(r"/\S+/plans/[\w.-]+\.md", asked.text()).group(), content=text)
-        return write
+    REASON = "look for the pearl first"
 
-    def plan_steps(self, plans):
-        """A model that has read something, and then hands in these plans, one after each answer."""
+    def write_plan(self, asked):
+        """The client tells its model which file is the plan's. What stands in the conversation decides: 2.1.220 once gave its model a message twice."""
+        steps = "1. look\n2. do it\n" if self.REASON in asked.text() else "1. do it\n"
+        return tool("Write", file_path=re.search(r"/\S+/plans/[\w.-]+\.md", asked.text()).group(), content="# The plan\n" + steps)
+
+    def plan_steps(self):
+        """A model that has read something, and then hands in a plan, and a better one after a rejection."""
         readme = self.world.project / "README"
         readme.write_text("what there is\n")
-        return [tool("Read", file_path=str(readme)), *(step for plan in plans for step in (self.plan(plan), tool("ExitPlanMode"), "I wait"))]
+        return [tool("Read", file_path=str(readme)), *[self.write_plan, tool("ExitPlanMode"), "I wait"] * 2]
 
     PLANNING = {"options": ("--plan-mode-required",), "mode": "plan", "toml_more": '[plans]\nceiling = "acceptEdits"\n'}
 
@@ -67,10 +68,15 @@ class Led(FlowTest):
         self.model_sees("the message after it", "ada")
         return bool(self.model.ever_seen('"approved":true' if self.old else "[Plan Approved]", "ada"))
 
+    def rests(self, turns):
+        """So many turns of the worker have ended. An answer that comes before the end is what 2.1.331 often keeps from its model."""
+        wait_for("%d turns are over" % turns, lambda: len(self.daemon.log("message.accepted", type="idle_notification")) >= turns, SECONDS)
+
     def the_client_approves_silently(self):
+        """Answered at once, as its own lead answers: then it happens most."""
         lead = MinimalLead(self.make_led_team())
         self.start_worker("ada", *self.PLANNING["options"], mode=self.PLANNING["mode"])
-        lead.say("ada", "begin " + script(*self.plan_steps(["# The plan\n1. do it\n"])))
+        lead.say("ada", "begin " + script(*self.plan_steps()))
         request = lead.request("plan_approval_request")
         lead.say("ada", {"type": "plan_approval_response", "requestId": request["requestId"], "approved": True, "timestamp": wire.now_iso(),
                          "permissionMode": "acceptEdits"})
@@ -80,11 +86,13 @@ class Led(FlowTest):
 
     @told_apart(the_client_approves_silently)
     def test_a_plan_is_rejected_then_approved(self):
-        self.begin(*self.plan_steps(["# The plan\n1. do it\n", "# The plan\n1. look\n2. do it\n"]), **self.PLANNING)
+        self.begin(*self.plan_steps(), **self.PLANNING)
         ask = wait_for("the plan is pending", lambda: self.asks("plan"), SECONDS)[0]
-        self.daemon.cli("deny", ask["request_id"], "--reason", "look for the pearl first")
-        self.model_sees("look for the pearl first", "ada")
+        self.rests(1)
+        self.daemon.cli("deny", ask["request_id"], "--reason", self.REASON)
+        self.model_sees(self.REASON, "ada")
         ask = wait_for("the next plan is pending", lambda: [a for a in self.asks("plan") if "2. do it" in json.dumps(a)], SECONDS)[0]
+        self.rests(2)
         self.daemon.cli("approve", ask["request_id"], "--mode", "acceptEdits")
         wait_for("the approval is taken", lambda: self.daemon.log("effect.consumed", request_id=ask["request_id"]), SECONDS)
         made = self.writes("the message after it")
