@@ -112,8 +112,8 @@ class WithHooks(FlowTest):
         wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
         self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
 
-    @since((2, 1, 139), "nothing wakes it: test_an_idle_lead_that_nothing_wakes_gets_it_with_the_next_prompt")
-    def test_escape_ends_a_turn_without_any_event_and_the_mail_goes_on(self):
+    def interrupted(self):
+        """A lead whose first turn a person has ended by Escape at a dialog, while a message was waiting."""
         self.prepare()
         session = "11111111-2222-4333-8444-888888888888"
         self.is_lead(session)
@@ -123,7 +123,23 @@ class WithHooks(FlowTest):
         self.team.say("ada", "payload pearl")
         wait_for("it waits", lambda: self.chat()["queued"] == 1, SECONDS)
         lead.press("Escape")
+        return lead
+
+    @since((2, 1, 329), "nothing wakes it then: test_escape_ends_a_turn_and_the_mail_comes_with_the_next_prompt")
+    def test_escape_ends_a_turn_without_any_event_and_the_mail_goes_on(self):
+        self.interrupted()
         self.model_sees("payload pearl")
+        wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
+        self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
+
+    @until((2, 1, 329), "it is woken: test_escape_ends_a_turn_without_any_event_and_the_mail_goes_on")
+    def test_escape_ends_a_turn_and_the_mail_comes_with_the_next_prompt(self):
+        lead = self.interrupted()
+        self.composer(lead)
+        self.assertEqual((self.chat()["queued"], self.model.ever_seen("payload pearl")), (1, 0))
+        lead.say("what else? " + script("nothing"))
+        self.model_sees("payload pearl")
+        lead.say("and now? " + script("nothing"))
         wait_for("it counts", lambda: self.chat()["delivered"] == 1, SECONDS)
         self.assertEqual(self.nothing_lost(("pearl",)), {"pearl": 1})
 
