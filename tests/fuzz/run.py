@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs one fuzz target for FUZZ_SECONDS (60 when not set) at the lowest priority, from its seeds and from what earlier
-runs found.
+"""Runs one fuzz target for FUZZ_SECONDS (60 when not set), or for FUZZ_RUNS inputs, at the lowest priority, from its seeds
+and from what earlier runs found. FUZZ_RUNS from an empty corpus and with one TEST_SEED tries the same inputs again.
 
   run.py BUILD NAME            one target
   run.py --merge BUILD [NAME]  copies into the seeds what BUILD/corpus reaches and they do not; for a person to look at
@@ -27,10 +27,12 @@ LIMITS = ["-timeout=%d" % (300 * float(os.environ.get("TEST_PATIENCE", "1"))), "
 
 def run(build, name):
     seconds = int(os.environ.get("FUZZ_SECONDS", "60"))
+    runs = os.environ.get("FUZZ_RUNS")
+    length = f"-runs={int(runs)}" if runs else f"-max_total_time={seconds}"
     corpus = build / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
     seeds = SEEDS / name
-    command = [build / f"fuzz_{name}", f"-max_total_time={seconds}", f"-seed={portion.seed() % (1 << 31) + 1}", *LIMITS, "-print_final_stats=1",
+    command = [build / f"fuzz_{name}", length, f"-seed={portion.seed() % (1 << 31) + 1}", *LIMITS, "-print_final_stats=1",
                f"-artifact_prefix={corpus}/", corpus, *([seeds] if seeds.is_dir() else [])]
     os.nice(19)
     begin = time.monotonic()

@@ -9,6 +9,7 @@ program, which the project neither ships nor asks for. They are named as "NOT RU
 import importlib.util
 import os
 import pathlib
+import resource
 import signal
 import sys
 import unittest
@@ -44,5 +45,15 @@ def main():
     return 77 if result.skipped else 0
 
 
+def note_cost():
+    """Adds the processor seconds of this file and its children to the table that tests/costs.py prints."""
+    if "TEST_COSTS" in os.environ:
+        seconds = sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+        with open(os.environ["TEST_COSTS"], "a") as out:
+            out.write("%s\t%.2f\n" % (pathlib.Path(sys.argv[1]).resolve().parent.name, seconds))
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    note_cost()
+    sys.exit(code)
