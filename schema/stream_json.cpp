@@ -40,7 +40,20 @@ StreamWord decode_system(const Members& line) {
 
 StreamWord decode_command(const Members& line) {
   const std::string state = line.string("state");
-  return StreamCommand{line.string("command_uuid"), state == "started", state == "completed"};
+  return StreamCommand{line.string("command_uuid"), state == "started", state == "completed" || state == "cancelled"};
+}
+
+StreamWord decode_assistant(const Members& line) {
+  const Members message(line.token("message"));
+  const auto parent = line.token("parent_tool_use_id");
+  const bool is_subagents = !parent.empty() && parent != "null";
+  if (is_subagents || message.string("model") == "<synthetic>") return StreamWork{};
+  return StreamAnswer{message.string("id")};
+}
+
+StreamWord decode_result(const Members& line) {
+  const std::string subtype = line.string("subtype");
+  return StreamResult{line.token("is_error") == "true" || (!subtype.empty() && subtype != "success")};
 }
 
 StreamWord decode_control_request(const Members& line) {
@@ -58,8 +71,9 @@ StreamWord decode_word(const Members& line) {
   const std::string type = line.string("type");
   if (type == "user") return decode_user(line);
   if (type == "system") return decode_system(line);
-  if (type == "assistant" || type == "stream_event" || type == "tool_progress") return StreamWork{};
-  if (type == "result") return StreamResult{line.token("is_error") == "true"};
+  if (type == "assistant") return decode_assistant(line);
+  if (type == "stream_event" || type == "tool_progress") return StreamWork{};
+  if (type == "result") return decode_result(line);
   if (type == "control_request") return decode_control_request(line);
   if (type == "control_cancel_request") return ToolAskCancelled{line.string("request_id")};
   if (type == "command_lifecycle") return decode_command(line);

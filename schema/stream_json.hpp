@@ -20,21 +20,27 @@ struct StreamInit {
 /// Part of a turn.
 struct StreamWork {};
 
-/// A line of the input that was taken up (`--replay-user-messages`). Clients repeat lines, but not all of them.
+/// A part of the model's own answer in the session's conversation. A subagent's answer is StreamWork, and so is a text that
+/// the client wrote in the model's place (model `<synthetic>`, such as "API Error: …").
+struct StreamAnswer {
+  std::string id;  // of the model's message; several lines may have one. Empty when missing
+};
+
+/// A line of the input that the client took up (`--replay-user-messages`). Clients repeat lines, but not all of them.
 struct StreamReplay {
   std::string uuid;  // the one that the line was written with; empty when it had none
 };
 
-/// What becomes of a line of the input (command_lifecycle; clients from 2.1.329 on tell it of every line).
+/// What becomes of a line of the input (command_lifecycle; clients from 2.1.220 on tell it of every line).
 struct StreamCommand {
   std::string uuid;
   bool started = false;
-  bool completed = false;  // neither: it waits, or a state that we do not know
+  bool ended = false;  // completed or canceled; neither flag: the line waits, or the state is unknown
 };
 
 /// A turn has ended, or none could begin.
 struct StreamResult {
-  bool failed = false;
+  bool failed = false;  // is_error, or a subtype other than "success" (2.1.50 sets no is_error for an interrupted turn)
 };
 
 /// May it use this tool? (control_request, can_use_tool)
@@ -51,8 +57,8 @@ struct ToolAskCancelled {
 
 struct StreamOther {};
 
-using StreamWord = std::variant<StreamOther, StreamInit, StreamWork, StreamReplay, StreamCommand, StreamResult, ToolAsk,
-                                ToolAskCancelled>;
+using StreamWord = std::variant<StreamOther, StreamInit, StreamWork, StreamAnswer, StreamReplay, StreamCommand,
+                                StreamResult, ToolAsk, ToolAskCancelled>;
 struct StreamLine {
   StreamWord said;
   std::vector<std::string> of_lines;  // the input lines that this part of a turn answers (user_message_uuids)

@@ -13,6 +13,7 @@ import team as wire
 from case import ProcessTest
 from client import NOWHERE, World, client_program, leave_the_network, patience, version_of
 from daemon import Missing, wait_for
+from load import Load
 from model import script, tool
 from run import Excused
 
@@ -82,6 +83,9 @@ class FlowTest(ProcessTest):
         if shutil.which("tmux") is None:
             raise unittest.SkipTest("tmux is not installed; run deploy/install-deps test")
         super().setUp()
+        if self.loaded:
+            load = Load()
+            self.stops.append(load.stop)
         self.make_world()
 
     def make_world(self):
@@ -104,6 +108,8 @@ class FlowTest(ProcessTest):
         super().run(result)
         if self.whole and self.whole.exists() and not self.folder.exists():
             shutil.rmtree(self.whole, ignore_errors=True)
+
+    loaded = os.environ.get("FLOW_LOAD") == "1"  # a class that is always loaded says True
 
     @property
     def old(self):

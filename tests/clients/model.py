@@ -3,8 +3,8 @@
 It speaks the part of the Messages API that clients use (POST /v1/messages, streamed). Which step comes next stands in the
 conversation itself: the last user text with `%%name%%` names a script, and as many of its steps have been done as assistant
 messages follow it. So any number of clients can ask one model, and a client that asks again gets the same step. A step is a text,
-or {"tool": name, "input": {…}}, or {"text": …, "wait": seconds, "hold": name}: held until `release(name)`, or a function that makes
-one of the request. Behind the last step, and without any, it says "ok".
+or {"tool": name, "input": {…}}, or {"text": …, "wait": seconds, "hold": name}: held until `release(name)`, or {"error": status}: the request fails, or a function
+that makes one of the request. `shut()` closes every connection before anything of a request is read, until `open()`. Behind the last step, and without any, it says "ok".
 """
 
 import http.server
@@ -98,6 +98,7 @@ class Model:
         self.lock = threading.Lock()
         self.released = set()
         self.changed = threading.Condition(self.lock)
+        self.is_open = True
         model = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -122,6 +123,7 @@ class Model:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
+        self.server.verify_request = lambda *_: self.is_open
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
 
@@ -134,6 +136,13 @@ class Model:
             self.changed.notify_all()
         self.server.shutdown()
         self.server.server_close()
+
+    def shut(self):
+        """Clients connect and get no further: nothing of their requests is seen."""
+        self.is_open = False
+
+    def open(self):
+        self.is_open = True
 
     # --- what was asked ---
 
@@ -181,6 +190,8 @@ class Model:
         if "hold" in step:
             with self.changed:
                 self.changed.wait_for(lambda: self.released & {step["hold"], None})
+        if "error" in step:
+            return self.send_json(handler, step["error"], {"type": "error", "error": {"type": "invalid_request_error", "message": "scripted"}})
         if "tool" in step:
             with self.lock:
                 number = len(self.asked)

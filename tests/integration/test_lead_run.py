@@ -22,6 +22,12 @@ class WithLead(ProcessTest):
         self.stops.append(run.stop)
         return run
 
+    def apart(self, name):
+        """A folder of its own for one of several runs."""
+        self.top = getattr(self, "top", self.folder)
+        self.folder = self.top / name
+        self.folder.mkdir()
+
     def begin(self, *options, toml_more="", **more):
         self.team = self.make_team()
         self.start_daemon(self.team, toml_more)
@@ -51,7 +57,7 @@ class WithLead(ProcessTest):
 
 
 class Messages(WithLead):
-    def test_a_message_reaches_the_idle_lead_as_one_line_and_counts_when_it_is_repeated(self):
+    def test_a_message_reaches_the_idle_lead_as_one_line_and_counts_when_it_is_answered(self):
         self.begin()
         self.team.say("ada", "hello\nlead")
         self.wait_took(["hello\nlead"])
@@ -236,14 +242,39 @@ class Ends(WithLead):
         self.assertNotEqual(first["uuid"], second["uuid"])
         self.assertIn("starting it again (1 of 1 in a row)", self.lead.errors())
 
-    def test_a_crash_behind_the_repeat_does_not(self):
-        self.begin("--restart", "1")
-        self.lead.order("crash_after_replay")
-        self.team.say("ada", "taken")
-        wait_for("it was started again", lambda: len(self.lead.events("started")) == 2)
-        self.team.say("ada", "next")
-        self.delivered(2)
-        self.assertEqual(self.lead.took(), [("ada", "taken", False), ("ada", "next", False)])
+    def test_a_crash_between_the_signs_and_the_answer_brings_the_message_again(self):
+        for generation in ("newest", "middle", "old", "replaying"):
+            with self.subTest(generation):
+                self.apart(generation)
+                self.begin("--restart", "1", generation=generation)
+                self.lead.order("crash_after_replay")
+                self.team.say("ada", "precious")
+                self.delivered(1)
+                self.assertEqual(self.lead.took(), [("ada", "precious", False), ("ada", "precious", True)])
+
+    def test_a_crash_behind_the_answer_does_not(self):
+        for generation in ("newest", "middle", "replaying"):
+            with self.subTest(generation):
+                self.apart(generation)
+                self.begin("--restart", "1", generation=generation)
+                self.lead.order("crash_after_answer")
+                self.team.say("ada", "taken")
+                wait_for("it was started again", lambda: len(self.lead.events("started")) == 2)
+                self.team.say("ada", "next")
+                self.delivered(2)
+                self.assertEqual(self.lead.took(), [("ada", "taken", False), ("ada", "next", False)])
+
+    def test_a_turn_without_an_answer_proves_nothing_and_the_message_comes_again_after_a_pause(self):
+        for generation in ("newest", "middle", "old", "replaying"):
+            for order in ("fail", "refuse"):
+                with self.subTest(generation + ", " + order):
+                    self.apart(order + "-" + generation)
+                    self.begin(generation=generation)
+                    self.lead.order(order)
+                    self.team.say("ada", "precious")
+                    self.delivered(1)
+                    self.assertEqual(self.lead.took(), [("ada", "precious", False), ("ada", "precious", True)])
+                    self.assertEqual(self.lead.errors().count("ended without an answer of its model"), 1)
 
     def test_it_is_started_again_with_its_session_and_without_when_told_so(self):
         for options, resumed in ((("--restart", "1"), True), (("--restart", "1", "--no-resume"), False)):

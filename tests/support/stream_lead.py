@@ -7,16 +7,20 @@ in which they came, also when they came in the middle of one; `assistant` lines,
 input ends it after the turns that are left. --resume goes on with that session. Without --verbose it does not start.
 
 What it tells of the lines that it takes depends on $LEAD_GENERATION, as seen with unmodified clients:
-  newest     2.1.329 and 2.1.330: `command_lifecycle` queued, started and completed with the line's uuid; `user_message_uuids` on the
+  newest     2.1.329 and later: `command_lifecycle` queued, started and completed with the line's uuid; `user_message_uuids` on the
              lines of its turn; with --replay-user-messages the line itself, but not when it begins with <teammate-message
+  middle     2.1.220: the same without `user_message_uuids`
   old        2.1.50: with --replay-user-messages the line itself, but not when <teammate-message is anywhere in it; nothing else
   replaying  what is documented: with --replay-user-messages every line
 
 What it took stands as JSON lines in $LEAD_LOG, written before it says so: started (argv, session), took (uuid, content, origin),
-answer (to an ask), refused (a tool, by itself), turn_ended; written behind it: repeated (uuid, once the line is out), left (it ended by
-itself). Everything that it wrote stands in $LEAD_LOG.out as well. $LEAD_PAUSE is the longest pause in seconds, at random, before each
+answer (to an ask), refused (a tool, by itself), turn_ended; written behind it: repeated (uuid, once the line is out), answered (uuid, once
+the assistant's line is out), left (it ended by itself). Everything that it wrote stands in $LEAD_LOG.out as well. $LEAD_PAUSE is the longest pause in seconds, at random, before each
 step. Orders are files in $LEAD_ORDERS:
-  crash_before_replay, crash_after_replay   it kills itself there, once
+  crash_before_replay, crash_after_replay, crash_after_answer   it kills itself there, once
+  fail                                      the next turn's request fails: a text of the client's own, `is_error`, `cancelled`; once
+  refuse                                    the next turn ends without a request, `is_error` false and `completed`, as after a hook that
+                                            blocks the prompt; once
   think                                     nothing is told of a line that it took while it exists
   hold                                      turns do not end while it exists
   ask                                       {"tool", "input"}: asked in the next turn, once; the turn waits for the answer
@@ -79,7 +83,7 @@ class Lead:
         self.write((json.dumps(line) + "\n").encode())
 
     def tell(self, line, state):
-        if self.generation == "newest" and line.get("uuid"):
+        if self.generation in ("newest", "middle") and line.get("uuid"):
             self.say(type="command_lifecycle", command_uuid=line["uuid"], state=state, uuid=str(uuid.uuid4()), session_id=self.session)
 
     def of_turn(self, line):
@@ -88,7 +92,8 @@ class Lead:
 
     def is_repeated(self, line):
         content = line["message"]["content"]
-        silent = {"newest": content.lstrip().startswith("<teammate-message"), "old": "<teammate-message" in content}
+        begins = content.lstrip().startswith("<teammate-message")
+        silent = {"newest": begins, "middle": begins, "old": "<teammate-message" in content}
         return self.replays and not silent.get(self.generation, False)
 
     def rest(self):
@@ -138,6 +143,10 @@ class Lead:
                 return
             time.sleep(PAUSE)  # clock: the pause between two checks of a condition
 
+    def answer(self, line, model, text):
+        self.say(type="assistant", message={"id": "msg_" + uuid.uuid4().hex, "model": model, "role": "assistant", "content": [
+            {"type": "text", "text": text}]}, parent_tool_use_id=None, session_id=self.session, **self.of_turn(line))
+
     def run_turn(self, line):
         self.log("took", uuid=line.get("uuid"), content=line["message"]["content"], origin=line.get("origin"), session=self.session)
         code = self.order("exit")
@@ -155,8 +164,15 @@ class Lead:
             self.log("repeated", uuid=line.get("uuid"))
         self.crash_if("crash_after_replay")
         self.rest()
-        self.say(type="assistant", message={"role": "assistant", "content": [{"type": "text", "text": "I see."}]}, session_id=self.session,
-                 **self.of_turn(line))
+        failed = self.order("fail") is not None
+        if failed or self.order("refuse") is not None:
+            if failed:
+                self.answer(line, "<synthetic>", "API Error: 400")
+            self.say(type="result", subtype="success", is_error=failed, session_id=self.session, **self.of_turn(line))
+            return self.tell(line, "cancelled" if failed else "completed")
+        self.answer(line, "claude", "I see.")
+        self.log("answered", uuid=line.get("uuid"))
+        self.crash_if("crash_after_answer")
         noise = self.order("say")
         if noise is not None:
             self.write(noise)

@@ -18,6 +18,12 @@ namespace {
 /// A lead that works says so this often; the daemon's busy limit is counted from the last time.
 constexpr std::chrono::seconds work_told_again{5};
 constexpr std::string_view from = "inbox-poller";
+/// The pause after a turn without an answer; twice as long after each further one.
+constexpr std::chrono::seconds first_rest{1};
+constexpr std::chrono::seconds longest_rest{60};
+constexpr int most_doublings = 6;
+/// A lead that puts several lines into one turn may name only some of them.
+constexpr std::chrono::seconds silence_is_loss{30};
 
 }  // namespace
 
@@ -42,6 +48,8 @@ void Conversation::begins() {
                            std::to_string(SystemClock().wall_ms()))
              .substr(0, 8);
   in_turn_ = false;
+  last_answer_.clear();
+  rests_until_.reset();
   mail_.report("stream_opens", session_);
 }
 
@@ -57,8 +65,7 @@ void Conversation::deliver(Batch batch) {
   } else {
     put_(schema::encode_user_line(batch.uuid, from, batch.block) + '\n');
   }
-  // What it gets during a turn becomes a turn of its own afterwards.
-  under_way_ = UnderWay{std::move(batch.keys), std::move(batch.uuid), in_turn_ ? 2 : 1};
+  under_way_ = UnderWay{std::move(batch.keys), {std::move(batch.uuid), in_turn_, last_answer_}, {}};
 }
 
 void Conversation::all_written() {
@@ -84,29 +91,47 @@ void Conversation::passed_on(std::string_view line) {
   if (const auto id = schema::answered_request(line); !id.empty()) judge_.withdraw(run_ + "-" + id);
 }
 
-/// It says that these lines of its input were taken up: whether ours is among them.
-void Conversation::taken(const std::vector<std::string>& lines) {
-  if (!under_way_ || std::find(lines.begin(), lines.end(), under_way_->uuid) == lines.end()) return;
-  arrived(false);
+std::optional<SteadyTime> Conversation::wakes_at() const {
+  if (under_way_) return under_way_->silent_until;
+  return rests_until_;
 }
 
-/// Its turn has ended, and it did not say that it took the batch up.
-void Conversation::assume_taken() {
-  if (tells_) {
-    // It says so otherwise. The turn may have been another one's; if the next one does not say it either, it is lost.
-    if (under_way_->turns < 0) give_back();
-    return;
+void Conversation::look(SteadyTime now) {
+  if (under_way_ && under_way_->silent_until && *under_way_->silent_until <= now) give_back();
+}
+
+void Conversation::judge(const schema::StreamLine& line) {
+  using handlers::LineProof;
+  if (!under_way_) return;
+  const auto proof = under_way_->line.hear(line, tells_);
+  under_way_->silent_until.reset();
+  if (under_way_->line.was_passed() && !in_turn_) under_way_->silent_until = std::chrono::steady_clock::now() + silence_is_loss;
+  switch (proof) {
+    case LineProof::open: return;
+    case LineProof::proven: return arrived(false);
+    case LineProof::assumed: tell_assumed(); return arrived(true);
+    case LineProof::unanswered: return unanswered();
+    case LineProof::lost: return give_back();
   }
-  // That other lines are repeated says nothing: no client repeats all of them.
-  if (!std::exchange(said_silent_, true)) {
-    const auto& argv = options_.argv;
-    const bool asked = std::find(argv.begin(), argv.end(), "--replay-user-messages") != argv.end();
-    tell_(std::string("the lead does not tell which of our lines it took, so that messages count as taken when a turn "
-                      "ends (assumed); ") +
-          (asked ? "newer clients tell"
-                 : "newer clients tell, others when they are started with --replay-user-messages"));
-  }
-  arrived(true);
+}
+
+void Conversation::unanswered() {
+  const auto rest = std::min(first_rest * (1 << std::min(unanswered_, most_doublings)), longest_rest);
+  rests_until_ = std::chrono::steady_clock::now() + rest;
+  if (unanswered_++ == 0)
+    tell_("the lead's turn ended without an answer of its model: its messages come again, at first after " +
+          std::to_string(rest.count()) + " s, later after " + std::to_string(longest_rest.count()) +
+          " s; its output says why the turn failed");
+  give_back();
+}
+
+void Conversation::tell_assumed() {
+  if (tells_ || std::exchange(said_silent_, true)) return;
+  const auto& argv = options_.argv;
+  const bool asked = std::find(argv.begin(), argv.end(), "--replay-user-messages") != argv.end();
+  tell_(std::string("the lead does not tell which of our lines it took, so that messages count as taken when a turn with "
+                    "an answer ends (assumed); ") +
+        (asked ? "newer clients tell" : "newer clients tell, others when they are started with --replay-user-messages"));
 }
 
 // --- what it says ---
@@ -114,8 +139,10 @@ void Conversation::assume_taken() {
 void Conversation::heard(std::string_view line) {
   const auto decoded = schema::decode_stream_line(line);
   if (!decoded.of_lines.empty()) tells_ = true;
-  taken(decoded.of_lines);
   std::visit([this](const auto& said) { take(said); }, decoded.said);
+  const auto* result = std::get_if<schema::StreamResult>(&decoded.said);
+  if (result == nullptr || ended_turn_) judge(decoded);
+  if (result != nullptr) mail_.report("stream_result", session_);
 }
 
 void Conversation::take(const schema::StreamInit& init) {
@@ -138,24 +165,23 @@ void Conversation::take(const schema::StreamWork&) {
   mail_.report("stream_works", session_);
 }
 
-void Conversation::take(const schema::StreamReplay& replay) {
-  if (!under_way_ || replay.uuid != under_way_->uuid) return;
-  taken({replay.uuid});
+void Conversation::take(const schema::StreamAnswer& answer) {
+  last_answer_ = answer.id;
+  unanswered_ = 0;
   take(schema::StreamWork{});
 }
 
+void Conversation::take(const schema::StreamReplay&) { take(schema::StreamWork{}); }
+
 void Conversation::take(const schema::StreamCommand& command) {
   tells_ = true;  // also when it is somebody else's line
-  if (command.started || command.completed) taken({command.uuid});
   if (command.started) take(schema::StreamWork{});
 }
 
 void Conversation::take(const schema::StreamResult& result) {
   // An error before any work was no turn: a session that cannot be resumed ends like this, whatever it was given.
-  const bool turn = std::exchange(in_turn_, false) || !result.failed;
-  turn_ended_ = turn_ended_ || turn;
-  if (turn && under_way_ && --under_way_->turns <= 0) assume_taken();
-  mail_.report("stream_result", session_);
+  ended_turn_ = std::exchange(in_turn_, false) || !result.failed;
+  turn_ended_ = turn_ended_ || ended_turn_;
 }
 
 // --- its tools ---

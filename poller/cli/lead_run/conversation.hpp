@@ -1,6 +1,7 @@
 // What the lines of a stream-json program mean, and what it is owed: one batch of messages at a time, the turns it takes,
-// the tools it asks for. Nothing is read or written here. Invariants: a message counts as delivered only when the lead
-// took it up (or, where it cannot say so, when its turn ended); a tool is never allowed but by the daemon's word.
+// the tools it asks for. Nothing is read or written here. Invariants: a message counts as delivered only when the lead's
+// model answered it (or, where the lead names no lines, when a turn with an answer ended); a tool is never allowed but by
+// the daemon's word.
 #pragma once
 
 #include <chrono>
@@ -10,8 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "handlers/line_proof.hpp"
 #include "poller/cli/lead_run/judge.hpp"
 #include "poller/cli/mail_stream.hpp"
+#include "poller/clock.hpp"
 #include "schema/stream_json.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -50,6 +53,12 @@ class Conversation {
   void ends();
   void deliver(Batch batch);
   [[nodiscard]] bool under_way() const { return under_way_.has_value(); }
+  /// True while messages wait because the last turn ended without an answer: the next attempt would fail at once as well.
+  [[nodiscard]] bool rests(SteadyTime now) const { return rests_until_ && now < *rests_until_; }
+  /// When look() or rests() will say something else; nothing to wait for: empty.
+  [[nodiscard]] std::optional<SteadyTime> wakes_at() const;
+  /// Gives up a batch that the lead passed over and stays silent about.
+  void look(SteadyTime now);
   /// Nothing waits to be written.
   void all_written();
   /// What it has of us will not be taken up: it comes again.
@@ -64,19 +73,22 @@ class Conversation {
   bool take_turn_ended() { return std::exchange(turn_ended_, false); }
 
  private:
-  /// The batch that was given to the program and that it has not taken up yet.
+  /// The batch that was given to the program, until it is known whether its model has it.
   struct UnderWay {
     std::vector<std::string> keys;
-    std::string uuid;
-    int turns = 1;  // that end until its own has ended
+    handlers::GivenLine line;
+    std::optional<SteadyTime> silent_until;  // then it counts as lost
   };
 
-  void taken(const std::vector<std::string>& lines);
   void arrived(bool assumed);
-  void assume_taken();
+  void judge(const schema::StreamLine&);
+  void tell_assumed();
+  /// Its turn ended without an answer: it comes again after a pause.
+  void unanswered();
   void take(const schema::StreamOther&) {}
   void take(const schema::StreamInit&);
   void take(const schema::StreamWork&);
+  void take(const schema::StreamAnswer&);
   void take(const schema::StreamReplay&);
   void take(const schema::StreamCommand&);
   void take(const schema::StreamResult&);
@@ -93,8 +105,12 @@ class Conversation {
   std::optional<UnderWay> under_way_;
   bool in_turn_ = false;
   bool turn_ended_ = false;
+  bool ended_turn_ = false;  // the last result did
   std::chrono::steady_clock::time_point worked_at_{};
   bool tells_ = false;  // of every line, when it takes it up
+  std::string last_answer_;
+  std::optional<SteadyTime> rests_until_;
+  int unanswered_ = 0;  // turns in a row
   bool said_silent_ = false;
   std::string session_, cwd_;
 };

@@ -64,6 +64,7 @@ Result<int> LeadHost::run() {
 void LeadHost::go_on() {
   start_again();
   tell_deaf();
+  talk_.look(now());
   write_child();
   if (takes_batches() && batch_) {
     talk_.deliver(*std::exchange(batch_, std::nullopt));
@@ -90,7 +91,7 @@ void LeadHost::wait() {
   if (input_.open && to_child_.bytes() < most_buffered && !life_.exit_code) input_.ready.await();
   if (output_.open && !output_.bytes.empty()) output_.ready.await();
   auto wake = SteadyTime::max();
-  for (const auto& moment : {life_.start_at, life_.deaf_at, life_.leave_at})
+  for (const auto& moment : {life_.start_at, life_.deaf_at, life_.leave_at, talk_.wakes_at()})
     if (moment && *moment > now()) wake = std::min(wake, *moment);
   alarm_.expires_at(wake);
   alarm_.async_wait([this](const boost::system::error_code& cancelled) {
@@ -101,7 +102,8 @@ void LeadHost::wait() {
 // --- the daemon ---
 
 bool LeadHost::takes_batches() const {
-  return child_ && child_->process.input.get() >= 0 && !life_.leaving && !talk_.under_way();
+  return child_ && child_->process.input.get() >= 0 && !life_.leaving && !talk_.under_way() &&
+         !talk_.rests(now());
 }
 
 std::size_t LeadHost::room() const { return takes_batches() && !batch_ ? most_messages : 0; }
