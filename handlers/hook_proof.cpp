@@ -1,14 +1,31 @@
 #include "handlers/hook_proof.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 namespace inbox_poller::handlers {
 
 using schema::ClientMode;
 
+namespace {
+
+/// A client before 2.1.78 has no StopFailure: it runs Stop, and these are its own words in the model's place.
+bool tells_of_failure(std::string_view last_message) {
+  static constexpr std::string_view texts[] = {"API Error", "Credit balance is too low", "Invalid API key",
+                                               "Prompt is too long", "Request timed out"};
+  return std::any_of(std::begin(texts), std::end(texts),
+                     [&](std::string_view text) { return last_message.starts_with(text); });
+}
+
+}  // namespace
+
 std::optional<HookSign> sign_of(const schema::HookEvent& event) {
+  if (event.name == "Stop" && tells_of_failure(event.last_assistant_message)) return HookSign::failure;
   if (event.name == "Stop") return event.stop_hook_active ? HookSign::held : HookSign::stop;
+  // A client that was killed ran no SessionEnd; the session that is resumed has not what its hooks said last.
+  if (event.name == "SessionStart") return event.source == "compact" ? std::nullopt : std::optional(HookSign::end);
   if (event.name == "Notification")
     return event.notification_type == "idle_prompt" ? std::optional(HookSign::idle) : std::nullopt;
   static constexpr std::pair<std::string_view, HookSign> signs[] = {{"UserPromptSubmit", HookSign::prompt},

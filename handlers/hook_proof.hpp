@@ -26,9 +26,9 @@ enum class HookSign {
   tool,     // PreToolUse, PostToolUse
   stop,     // Stop
   held,     // Stop of a turn that went on after a Stop
-  failure,  // StopFailure
+  failure,  // StopFailure, or Stop after a text of the client's own ("API Error: …")
   idle,     // Notification of the idle prompt
-  end,      // SessionEnd, or another session in its place
+  end,      // SessionEnd, another session in its place, or SessionStart (not after a compaction)
 };
 BOOST_DESCRIBE_ENUM(HookSign, prompt, tool, stop, held, failure, idle, end)
 inline std::string_view to_string(HookSign sign) { return schema::name_of(sign); }

@@ -32,6 +32,7 @@ void each_text(Event& event, const Visit& visit) {
   visit("team_name", event.team_name);
   visit("task_id", event.task_id);
   visit("task_subject", event.task_subject);
+  visit("last_assistant_message", event.last_assistant_message);
 }
 
 std::string specific(std::string_view event, std::string_view rest) {
@@ -44,6 +45,10 @@ ClientMode client_mode(std::string_view entrypoint, std::string_view attended) {
   if (attended == "0" || entrypoint.starts_with("sdk")) return ClientMode::headless;
   if (attended == "1" || (attended.empty() && entrypoint == "cli")) return ClientMode::interactive;
   return ClientMode::unknown;
+}
+
+bool may_be_slow(std::string_view event) {
+  return event == "SessionStart" || event == "UserPromptSubmit" || event == "Stop" || event == "SessionEnd";
 }
 
 bool is_at_least(std::string_view version, int major, int minor, int patch) {

@@ -24,6 +24,7 @@ struct HookEvent {
   std::string reason;             // SessionEnd: clear, resume, logout, prompt_input_exit, other
   std::string notification_type;  // Notification: idle_prompt, permission_prompt, …
   std::string teammate_name, team_name, task_id, task_subject;
+  std::string last_assistant_message;  // Stop: the end of the turn as the client shows it
   bool stop_hook_active = false;
 };
 
@@ -46,6 +47,10 @@ bool is_at_least(std::string_view version, int major, int minor, int patch);
 /// From 2.1.163 on (measured; documented for 2.1.240) a Stop hook's `additionalContext` counts, and what `asyncRewake`
 /// says reaches the model. 2.1.50 refuses all of an output with the one, and waits for a hook with the other.
 bool knows_documented_hooks(std::string_view version);
+
+/// True for events at which nobody waits for the screen: the beginning and the end of a turn or a session. False for all
+/// others, so also for those before and after a tool.
+bool may_be_slow(std::string_view event);
 
 /// `additionalContext` for SessionStart, UserPromptSubmit, PostToolUse.
 std::string hook_context(std::string_view event, std::string_view context);

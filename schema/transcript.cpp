@@ -86,8 +86,11 @@ bool gives_to_model(std::string_view line, std::string_view wanted) {
 bool is_answer(std::string_view line) {
   if (line.find("\"assistant\"") == std::string_view::npos) return false;
   const auto scan = scan_members(line);
-  return !scan.problem && text_of(line, scan.members, "type") == "assistant" &&
-         find_member(line, scan.members, "isSidechain") != "true";
+  if (scan.problem || text_of(line, scan.members, "type") != "assistant") return false;
+  if (find_member(line, scan.members, "isSidechain") == "true") return false;
+  // "API Error: …" and its like: the client's own words in the model's place.
+  const auto model = find_member(find_member(line, scan.members, "message").value_or(""), "model").value_or("");
+  return decode_string(model).value_or("") != "<synthetic>";
 }
 
 TranscriptSigns transcript_signs(std::string_view lines) {

@@ -27,12 +27,16 @@ struct HookOptions {
   bool verbose = false;
 };
 
-constexpr milliseconds default_patience{35};              // with our own start well below 50 ms, which nobody feels
+constexpr milliseconds default_patience{35};  // with our own start well below 50 ms, which nobody feels
+/// Where nobody waits for the screen and the daemon has taken the connection. The shortest limit of a client for a hook is
+/// 1.5 s (SessionEnd).
+constexpr milliseconds long_patience{1000};
 /// Longer than the lead's hooks have: whoever gives up here leaves a call that a rule denies to somebody else.
 constexpr milliseconds worker_patience{500};
 constexpr milliseconds input_within{5000};                // the client writes at once; a terminal never
 constexpr std::size_t most_input = std::size_t{1} << 20;  // a tool's result may be longer, and nobody reads it
 constexpr std::size_t most_prompt = std::size_t{32} << 10;
+constexpr std::size_t most_last_message = 100;  // only its first words are of use
 constexpr std::size_t most_event = max_request_bytes - 4096;
 constexpr milliseconds look_again{2000};
 constexpr milliseconds grace{10'000};
@@ -60,6 +64,7 @@ schema::ClientMode client_mode() {
 json::object request_of(schema::HookEvent event) {
   if (event.name != "PermissionRequest") event.tool_input.clear();
   cut(event.prompt, most_prompt);
+  cut(event.last_assistant_message, most_last_message);
   std::string text = schema::encode(event);
   if (json::serialize(json::string(text)).size() > most_event) {
     event.prompt.clear();
@@ -72,28 +77,38 @@ json::object request_of(schema::HookEvent event) {
   return request;
 }
 
-Result<json::object> read_event(Context& context) {
+struct Heard {
+  std::string name;
+  json::object request;
+};
+
+Result<Heard> read_event(Context& context) {
   const auto input = context.console.read_beginning(most_input, input_within);
   if (!input) return input.error();
   auto event = schema::decode_hook_event(input->text, input->is_cut);
   if (!event) return event.error();
-  return request_of(*std::move(event));
+  std::string name = event->name;
+  return Heard{std::move(name), request_of(*std::move(event))};
 }
+
+/// How long the hook waits: for the connection, and from then on for the answer.
+struct Patience {
+  milliseconds connection;
+  milliseconds answer;
+};
 
 /// What the daemon wants printed, within this time; an error that says why where it is nothing. `client` is who said it.
 Result<std::string> output_of(Context& context, std::string_view verb, Result<json::object> request,
-                              milliseconds patience, std::optional<ControlClient>& client) {
+                              Patience patience, std::optional<ControlClient>& client) {
   if (!request) return request.error();
-  const auto until = steady_clock::now() + patience;
-  const auto left = [until] {
-    return std::max(std::chrono::ceil<milliseconds>(until - steady_clock::now()), milliseconds(1));
-  };
+  const auto began = steady_clock::now();
   const Result<std::string> path = context.socket_path();
   if (!path) return path.error();
-  const auto connected = ControlClient::connect(*path, left());
+  const auto connected = ControlClient::connect(*path, patience.connection);
   if (!connected) return connected.error();
   client = *connected;
-  const auto answer = context.ask(*client, verb, *std::move(request), left());
+  const auto left = std::chrono::ceil<milliseconds>(began + patience.answer - steady_clock::now());
+  const auto answer = context.ask(*client, verb, *std::move(request), std::max(left, milliseconds(1)));
   if (!answer) return answer.error();
   if (const auto ignored = raw_text_of(*answer, "ignored"); !ignored.empty()) return Error{"hook.ignored", ignored};
   return raw_text_of(*answer, "output");
@@ -104,9 +119,13 @@ void tell(ControlClient& client, bool printed) {
   client.tell({{"verb", "shown"}, {"printed", printed}});  // or it comes again, labelled
 }
 
-Status pass_on(Context& context, milliseconds patience) {
+Status pass_on(Context& context, const std::optional<config::Duration>& said) {
+  auto heard = read_event(context);
+  if (!heard) return heard.error();
+  const Patience patience{said.value_or(default_patience),
+                          said.value_or(schema::may_be_slow(heard->name) ? long_patience : default_patience)};
   std::optional<ControlClient> client;
-  const auto output = output_of(context, "hook", read_event(context), patience, client);
+  const auto output = output_of(context, "hook", std::move(heard->request), patience, client);
   if (!output && client && output.error().code != "hook.ignored") tell(*client, false);
   if (!output) return output.error();
   if (output->empty()) return Done{};
@@ -121,7 +140,7 @@ void explain(Context& context, const HookOptions& options, const Error& why) {
 }
 
 ExitCode hook(Context& context, const HookOptions& options) {
-  if (const Status passed = pass_on(context, options.patience.value_or(default_patience)); !passed.ok())
+  if (const Status passed = pass_on(context, options.patience); !passed.ok())
     explain(context, options, passed.error());
   return ExitCode::done;
 }
@@ -140,8 +159,8 @@ Result<json::object> read_call(Context& context) {
 
 ExitCode hook_worker(Context& context, const HookOptions& options) {
   std::optional<ControlClient> client;
-  const auto output =
-      output_of(context, "worker_call", read_call(context), options.patience.value_or(worker_patience), client);
+  const milliseconds patience = options.patience.value_or(worker_patience);
+  const auto output = output_of(context, "worker_call", read_call(context), {patience, patience}, client);
   if (!output) explain(context, options, output.error());
   if (output && !output->empty()) static_cast<void>(context.console.write(*output + '\n'));
   return ExitCode::done;
@@ -221,12 +240,12 @@ ExitCode wait(Context& context, const HookOptions& options) {
     // A client without a person at it waits for us at its end, and drops what we say.
     auto event = client_mode() == schema::ClientMode::interactive
                      ? read_event(context)
-                     : Error{"hook.headless", "nobody is at the client: there is no idle session to wake"};
+                     : Result<Heard>(Error{"hook.headless", "nobody is at the client: there is no idle session to wake"});
     if (!event) {
       explain(context, options, event.error());
       return ExitCode::done;
     }
-    request = *std::move(event);
+    request = std::move(event->request);
   }
   request["rung"] = "hook";
   auto client = context.connect();
@@ -251,7 +270,8 @@ void declare_hook(CLI::App& command, Context& context) {
           "Examples:\n"
           "  inbox-poller hook install\n"
           "  echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"…\"}' | inbox-poller hook --verbose");
-  add_duration(command, "--patience", options->patience, "How long the daemon may take (default: 35ms)");
+  add_duration(command, "--patience", options->patience, "How long the daemon may take (default: 35ms; 1s at the\n"
+               "beginning and the end of a turn or a session, once connected)");
   command.add_flag("--verbose", options->verbose, "Say on the error output why there was nothing to do");
   command.require_subcommand(0, 1);
   command.callback([&command, options, &context] {

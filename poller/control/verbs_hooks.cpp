@@ -149,6 +149,7 @@ class Reaction {
   }
 
   void stops() {
+    if (handlers::sign_of(event_) == handlers::HookSign::failure) return fails();
     const auto found = held_.find(event_.session_id);
     const int held = found == held_.end() ? 0 : found->second;
     // Held by somebody else, or by us before a restart: how often is not known, so it is let go.

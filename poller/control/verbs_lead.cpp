@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds held_lease = std::chrono::minutes(10);
 constexpr milliseconds recv_look{50};
 constexpr milliseconds longest_span = std::chrono::hours(24);
-constexpr milliseconds hook_is_late{1000};  // it leaves after 35 ms, and a machine may be slow
+constexpr milliseconds hook_is_late{2000};  // it leaves after a second, and a machine may be slow
 constexpr std::size_t default_max = 20;
 constexpr std::size_t tidy_above = 100;     // so many lent messages are kept before those that arrived are looked for
 constexpr std::ptrdiff_t former_most = 16;  // closed connections of which we know what they had

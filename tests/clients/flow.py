@@ -216,3 +216,39 @@ class FlowTest(ProcessTest):
             except (ValueError, OSError):
                 pass
         return None
+
+
+class HooksFlow(FlowTest):
+    """A lead with our hooks in its settings."""
+
+    def prepare(self, more=""):
+        self.lead_team(toml_more='[delivery]\nvia = ["hook"]\n' + more)
+        self.cli("hook", "--socket", self.daemon.socket, "install", "--scope", "project", "--yes")
+        self.be_patient()
+
+    def be_patient(self):
+        """A machine that is busy with other tests needs more than the 35 ms; what a person waits is not the question here."""
+        path = self.world.project / ".claude" / "settings.json"
+        settings = json.loads(path.read_text())
+        for handler in [h for groups in settings["hooks"].values() for group in groups for h in group["hooks"]]:
+            if "wait" in handler.get("args", handler["command"].split()):
+                continue
+            if "args" in handler:
+                handler["args"] += ["--patience", "5s"]
+            else:
+                handler["command"] += " --patience 5s"
+        path.write_text(json.dumps(settings))
+
+    def is_lead(self, session):
+        roster = self.team.roster()
+        roster["leadSessionId"] = session
+        self.team.write_roster(roster)
+
+    def nothing_lost(self, words):
+        """What counts as delivered was seen, nothing was seen twice in one request, and the rest still waits."""
+        seen = {word: self.model.ever_seen("payload " + word) for word in words}
+        chat = self.chat()
+        self.assertLessEqual(chat["delivered"], sum(1 for n in seen.values() if n), (seen, chat))
+        self.assertEqual(chat["queued"] + chat["offered"] + chat["delivered"], len(words), chat)
+        self.assertLessEqual(max(seen.values()), 1, seen)
+        return seen

@@ -3,8 +3,8 @@
 It speaks the part of the Messages API that clients use (POST /v1/messages, streamed). Which step comes next stands in the
 conversation itself: the last user text with `%%name%%` names a script, and as many of its steps have been done as assistant
 messages follow it. So any number of clients can ask one model, and a client that asks again gets the same step. A step is a text,
-or {"tool": name, "input": {…}}, or {"text": …, "wait": seconds, "hold": name}: held until `release(name)`, or {"error": status}: the request fails, or a function
-that makes one of the request. `shut()` closes every connection before anything of a request is read, until `open()`. Behind the last step, and without any, it says "ok".
+or {"tool": name, "input": {…}} with further ones as "and", or {"text": …, "wait": seconds, "hold": name}: held until `release(name)`, or {"error": status}: the request fails, or a function
+that makes one of the request. `shut()` closes connections before anything of a request is read, until `open()`. Behind the last step, and without any, it says "ok".
 """
 
 import http.server
@@ -115,6 +115,9 @@ class Model:
             do_GET = do_HEAD
 
             def do_POST(self):
+                if not model.is_open:  # over a connection from before
+                    self.close_connection = True
+                    return
                 raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 try:
                     model.answer(self, json.loads(raw or b"{}"))
@@ -195,7 +198,8 @@ class Model:
         if "tool" in step:
             with self.lock:
                 number = len(self.asked)
-            blocks = [{"type": "tool_use", "id": "toolu_%012d" % number, "name": step["tool"], "input": step["input"]}]
+            blocks = [{"type": "tool_use", "id": "toolu_%010d%02d" % (number, n), "name": one["tool"], "input": one["input"]}
+                      for n, one in enumerate([step, *step.get("and", ())])]
             if step.get("text"):
                 blocks.insert(0, {"type": "text", "text": step["text"]})
         else:

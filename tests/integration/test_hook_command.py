@@ -1,6 +1,7 @@
 """`hook` fails open, and `hook wait` wakes an idle session."""
 
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -9,7 +10,7 @@ import unittest
 
 import team as wire
 from daemon import LIMIT_S, wait_for
-from hooks import AT_IT, RULES, Client, HookTest, event, prompt, start, stop
+from hooks import AT_IT, RULES, Client, HookTest, event, prompt, start, stop, tool
 
 
 class Failing(HookTest):
@@ -38,6 +39,48 @@ class Failing(HookTest):
         self.daemon.kill()
         for what in self.asks():
             self.assertIsNone(self.hook(what))
+
+    def begin_hook(self, what):
+        """`hook` with its own patience, given the event."""
+        process = subprocess.Popen([self.daemon.program, "hook", "--socket", self.daemon.socket], env=dict(self.hook_env(), **AT_IT),
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        process.stdin.write(wire.stringify(what).encode())
+        process.stdin.close()
+        process.stdin = None  # communicate() would flush it
+        return process
+
+    def outlives_a_tools_hook(self, what):
+        """What the event's hook prints when the daemon answers only after a tool's hook, begun later, has given up; None when the
+        machine was too slow for this question."""
+        os.kill(self.daemon.process.pid, signal.SIGSTOP)
+        try:
+            began = time.monotonic()
+            process = self.begin_hook(what)
+            wait_for("it is connected", lambda: self.clients_of_daemon() == 1)
+            self.assertEqual(self.begin_hook(tool("PreToolUse", self.session)).communicate()[0], b"")
+        finally:
+            os.kill(self.daemon.process.pid, signal.SIGCONT)
+        out = process.communicate()[0]
+        return out if time.monotonic() - began < 0.9 or out else None
+
+    def clients_of_daemon(self):
+        """Connections to its socket that it has not accepted, as the kernel lists them: state 2 is connecting."""
+        lines = pathlib.Path("/proc/net/unix").read_text().splitlines()
+        return sum(1 for line in lines if line.endswith(" " + str(self.daemon.socket)) and line.split()[5] in ("02", "03"))
+
+    def test_between_turns_a_late_daemon_is_waited_for_and_at_a_tool_it_is_not(self):
+        self.start_team('[delivery]\nvia = ["hook"]\n')
+        for what in (prompt(self.session), stop(self.session)):
+            with self.subTest(what["hook_event_name"]):
+                for n in range(20):
+                    text = "%s %d" % (what["hook_event_name"], n)
+                    self.say(text)
+                    out = self.outlives_a_tools_hook(what)
+                    if out is not None:
+                        break
+                self.assertIn(text, (out or b"").decode())
+                self.assertNotIn("may be a repeat", out.decode())
 
     def test_an_impostor_s_answer_is_printed_only_when_it_is_one(self):
         self.start_team()

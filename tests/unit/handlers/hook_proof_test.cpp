@@ -120,13 +120,24 @@ TEST_CASE("what an event says of a hook's output") {
   CHECK(sign_of(stop) == HookSign::stop);
   stop.stop_hook_active = true;
   CHECK(sign_of(stop) == HookSign::held);
+  stop.last_assistant_message = "The API Error is mended.";
+  CHECK(sign_of(stop) == HookSign::held);
+  stop.last_assistant_message = "API Error: Unable to connect to API";
+  CHECK(sign_of(stop) == HookSign::failure);
   auto notification = event("Notification");
   CHECK_FALSE(sign_of(notification));
   notification.notification_type = "permission_prompt";
   CHECK_FALSE(sign_of(notification));
   notification.notification_type = "idle_prompt";
   CHECK(sign_of(notification) == HookSign::idle);
-  for (const auto* name : {"SessionStart", "PermissionRequest", "PreCompact", "", "stop"})
+  auto begin = event("SessionStart");
+  for (const auto* source : {"startup", "resume", "clear", ""}) {
+    begin.source = source;
+    CHECK(sign_of(begin) == HookSign::end);
+  }
+  begin.source = "compact";
+  CHECK_FALSE(sign_of(begin));
+  for (const auto* name : {"PermissionRequest", "PreCompact", "", "stop"})
     CHECK_FALSE(sign_of(event(name)));
 }
 

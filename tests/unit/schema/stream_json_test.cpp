@@ -30,7 +30,8 @@ TEST_CASE("a stream tells of the session, of work, of taken lines and of the end
       R"({"type":"system","subtype":"init","cwd":"/work","session_id":"5f1c","capabilities":["interrupt_receipt_v1"]})");
   CHECK(init.session_id == "5f1c");
   CHECK(init.cwd == "/work");
-  decoded<StreamWork>(R"({"type":"assistant","message":{"role":"assistant","content":[]},"session_id":"5f1c"})");
+  CHECK(decoded<StreamAnswer>(R"({"type":"assistant","message":{"id":"m-1","model":"claude"},"session_id":"5f1c"})").id == "m-1");
+  CHECK(decoded<StreamAnswer>(R"({"type":"assistant","message":{},"parent_tool_use_id":null})").id.empty());
   decoded<StreamWork>(R"({"type":"user","message":{"role":"user","content":[{"type":"tool_result"}]}})");
   decoded<StreamWork>(R"({"type":"stream_event","event":{}})");
   CHECK(decoded<StreamReplay>(R"({"isReplay":true,"uuid":"u-1","type":"user","message":{}})").uuid == "u-1");
@@ -38,6 +39,12 @@ TEST_CASE("a stream tells of the session, of work, of taken lines and of the end
   CHECK_FALSE(decoded<StreamResult>(R"({"type":"result","subtype":"success","is_error":false})").failed);
   CHECK_FALSE(decoded<StreamResult>(R"({"type":"result"})").failed);
   CHECK(decoded<StreamResult>(R"({"type":"result","subtype":"error_during_execution","is_error":true})").failed);
+  CHECK(decoded<StreamResult>(R"({"type":"result","subtype":"error_during_execution","is_error":false})").failed);
+}
+
+TEST_CASE("an answer is the model's own, in the session's conversation") {
+  decoded<StreamWork>(R"({"type":"assistant","message":{"id":"m-1","model":"<synthetic>","content":[{"text":"API Error: 400"}]}})");
+  decoded<StreamWork>(R"({"type":"assistant","message":{"id":"m-1","model":"claude"},"parent_tool_use_id":"toolu_1"})");
 }
 
 TEST_CASE("only a replay that says so is one") {
@@ -53,10 +60,13 @@ TEST_CASE("what the newest clients tell of input lines: their states, and the tu
   };
   CHECK(command("started").uuid == "u-1");
   CHECK(command("started").started);
-  CHECK(command("completed").completed);
-  for (const std::string state : {"queued", "cancelled", ""}) {
+  for (const std::string state : {"completed", "cancelled"}) {
     CHECK_FALSE(command(state).started);
-    CHECK_FALSE(command(state).completed);
+    CHECK(command(state).ended);
+  }
+  for (const std::string state : {"queued", ""}) {
+    CHECK_FALSE(command(state).started);
+    CHECK_FALSE(command(state).ended);
   }
   const auto of_lines = [](std::string_view line) { return decode_stream_line(line).of_lines; };
   using Uuids = std::vector<std::string>;

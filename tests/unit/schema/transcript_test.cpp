@@ -59,6 +59,8 @@ TEST_CASE("a line that says only that a hook ran, or is somebody else's, proves 
 
 TEST_CASE("an answer is the model's own line") {
   CHECK(is_answer(R"({"type":"assistant","message":{}})"));
+  CHECK(is_answer(R"({"type":"assistant","message":{"model":"claude"}})"));
+  CHECK_FALSE(is_answer(R"({"type":"assistant","message":{"model":"<synthetic>"},"isApiErrorMessage":true})"));
   CHECK_FALSE(is_answer(R"({"type":"assistant","isSidechain":true})"));
   CHECK_FALSE(is_answer(R"({"type":"user","message":{"role":"assistant"}})"));
   CHECK_FALSE(is_answer(R"({"type":"assistant")"));
