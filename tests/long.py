@@ -80,6 +80,8 @@ def jobs():
         part = shard[0]
         listed.append(process_test("fault-every-call-" + part, "fault/test_call_errors.py", FAULT_POINTS="all", SHARD=shard))
         listed.append(process_test("kill-before-every-call-" + part, "crash/test_every_call.py", CRASH_POINTS="all", SHARD=shard))
+    for flow in ("front", "hook_kills", "leads", "mcp", "stream_kills", "workers"):  # NOT RUN unless INBOX_CLIENT names a client
+        listed.append(process_test("client-%s-loaded" % flow, "clients/test_%s.py" % flow, FLOW_LOAD="1", STREAM_MESSAGES="60", STREAM_KILLS="20"))
     listed.append(Job("take-over", [str(DEV / "unit_poller"), "--filenames-as-tags", "[#ledger_migration]"], {"LONG": "1"}))
     listed.append(process_test("power-loss", "power/test_power_loss.py", POWER_STATES="all"))
     for folder in ("crash", "fault", "hostile", "locks", "power"):

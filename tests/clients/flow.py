@@ -221,10 +221,11 @@ class FlowTest(ProcessTest):
 class HooksFlow(FlowTest):
     """A lead with our hooks in its settings."""
 
-    def prepare(self, more=""):
+    def prepare(self, more="", patient=True):
         self.lead_team(toml_more='[delivery]\nvia = ["hook"]\n' + more)
         self.cli("hook", "--socket", self.daemon.socket, "install", "--scope", "project", "--yes")
-        self.be_patient()
+        if patient:
+            self.be_patient()
 
     def be_patient(self):
         """A machine that is busy with other tests needs more than the 35 ms; what a person waits is not the question here."""

@@ -19,7 +19,7 @@ class HookKills(HooksFlow):
         """`claude -p` on its way."""
         options = ["--resume", SESSION] if self.begun else ["--session-id", SESSION]
         self.begun = True
-        return subprocess.Popen([self.world.program, "-p", prompt, *options, "--permission-mode", "default", "--allowedTools", "Bash(echo:*)"],
+        return subprocess.Popen([self.world.program, "-p", prompt, *options, "--permission-mode", "default", "--allowedTools", "Bash"],
                                 cwd=self.world.project, env=self.world.env(**env), stdin=subprocess.DEVNULL,
                                 stdout=open(self.folder / "p.out", "ab"), stderr=subprocess.STDOUT)
 
@@ -30,22 +30,27 @@ class HookKills(HooksFlow):
         self.count = 0
         self.assertEqual(self.begin("first").wait(SECONDS), 0)  # what is killed before it wrote anything cannot be resumed
 
-    def shutting(self, step):
-        """The step, and from then on the model cannot be reached."""
+    def shutting(self, step, text):
+        """The step, before which `text` is queued, and after which the model cannot be reached."""
         def answer(_):
+            self.say(text)
             self.model.shut()
             return step
         return answer
 
+    def say(self, text):
+        self.team.inboxes.mkdir(exist_ok=True)  # `-p` of the newest may take its team's inboxes along when it ends
+        self.team.say("ada", text)
+        wait_for("it is queued", lambda: self.chat()["queued"] == 1, SECONDS)
+
     def killed_before_the_call(self, text, *steps):
-        """It gets `text` from a hook while the model cannot be reached, and is killed then."""
+        """A hook gives it `text` while the model cannot be reached, and it is killed then."""
         if not steps:
+            self.say(text)
             self.model.shut()
         client = self.begin("go on " + script(*steps))
         self.stops.append(client.kill)
-        if steps:
-            wait_for("the model is shut", lambda: not self.model.is_open, SECONDS)
-        self.team.say("ada", text) if steps else None
+        wait_for("the model is shut", lambda: not self.model.is_open, SECONDS)
         wait_for("a hook has printed it", lambda: self.chat()["offered"] == 1, SECONDS)
         client.kill()
         client.wait()
@@ -65,23 +70,44 @@ class HookKills(HooksFlow):
 
     def test_what_a_hook_printed_and_no_model_saw_comes_again(self):
         self.prepare_lead()
-        self.team.say("ada", "payload pearl.")
-        wait_for("it is queued", lambda: self.chat()["queued"] == 1, SECONDS)
-        self.killed_before_the_call("payload pearl.")
-        self.goes_on("payload pearl.")
-        slow = tool("Bash", command="echo one; sleep 4")
-        self.killed_before_the_call("payload quartz.", self.shutting(slow))
-        self.goes_on("payload quartz.")
+        self.killed_before_the_call("payload prompt.")
+        self.goes_on("payload prompt.")
+        self.killed_before_the_call("payload stop.", self.shutting("done", "payload stop."))
+        self.goes_on("payload stop.")
+        if self.world.version >= (2, 1, 69):  # before, nothing goes between two tools
+            slow = tool("Bash", command="echo one; sleep 4")  # longer than max_wait
+            self.killed_before_the_call("payload tool.", self.shutting(slow, "payload tool."))
+            self.goes_on("payload tool.")
 
     def test_a_turn_whose_request_fails_proves_nothing(self):
         self.prepare_lead()
-        self.team.say("ada", "payload pearl.")
-        wait_for("it is queued", lambda: self.chat()["queued"] == 1, SECONDS)
+        self.say("payload pearl.")
         self.model.shut()
         self.assertNotEqual(self.begin("go on", CLAUDE_CODE_MAX_RETRIES=0).wait(SECONDS * 3), 0)
         self.assertEqual((self.chat()["delivered"], self.model.ever_seen("payload pearl.")), (0, 0))
         self.model.open()
         self.goes_on("payload pearl.")
+
+
+class LastMail(HooksFlow):
+    """A full machine, and our hooks with no more patience than they have."""
+
+    loaded = True
+
+    def test_mail_that_comes_in_the_last_turn_of_p_is_handed_over_by_its_stop(self):
+        self.prepare(patient=False)
+        self.is_lead(SESSION)
+
+        def answer(_):
+            self.team.say("ada", "payload pearl.")
+            wait_for("it is queued", lambda: self.chat()["queued"] == 1, SECONDS)
+            return "that was all"
+        done = self.world.ask("go on " + script(answer), "--session-id", SESSION, "--permission-mode", "default", seconds=SECONDS * 4)
+        self.assertEqual(done.returncode, 0, done)
+        chat = self.chat()
+        print("figures: %s, loaded, last mail of -p: %s" % (".".join(map(str, self.world.version)), chat), flush=True)
+        self.assertEqual(self.model.ever_seen("payload pearl."), 1, chat)
+        self.assertEqual(chat["delivered"], 1, chat)
 
 
 if __name__ == "__main__":

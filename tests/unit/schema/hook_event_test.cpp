@@ -6,6 +6,12 @@ namespace inbox_poller::hook_event_test {
 
 using namespace inbox_poller::schema;
 
+TEST_CASE("a hook may be slow between turns, and never at a tool or an event that is not known") {
+  for (const auto* event : {"SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"}) CHECK(may_be_slow(event));
+  for (const auto* event : {"PreToolUse", "PostToolUse", "PermissionRequest", "Notification", "stop", ""})
+    CHECK_FALSE(may_be_slow(event));
+}
+
 TEST_CASE("a hook's event is read as documented, whatever else it says") {
   const auto event = decode_hook_event(
       R"({"session_id":"s-1","prompt_id":"p","transcript_path":"/t.jsonl","cwd":"/work","permission_mode":"default",)"
