@@ -4,7 +4,11 @@ What counts as delivered was in a request to the model. The model's last answer 
 adds to the conversation reaches nobody.
 """
 
+import os
+import signal
 import subprocess
+import threading
+import time
 import unittest
 
 from daemon import wait_for
@@ -90,7 +94,7 @@ class HookKills(HooksFlow):
 
 
 class LastMail(HooksFlow):
-    """A full machine, and our hooks with no more patience than they have."""
+    """A full machine, a daemon that answers a Stop late, and our hooks with no more patience than they have."""
 
     loaded = True
 
@@ -101,7 +105,17 @@ class LastMail(HooksFlow):
         def answer(_):
             self.team.say("ada", "payload pearl.")
             wait_for("it is queued", lambda: self.chat()["queued"] == 1, SECONDS)
+            os.kill(self.daemon.process.pid, signal.SIGSTOP)
+            threading.Thread(target=go_on, daemon=True).start()
             return "that was all"
+
+        def go_on():
+            try:
+                wait_for("the hook of its Stop is connected", lambda: self.daemon.connecting() == 1, SECONDS)
+                connected = time.monotonic()
+                wait_for("a hook at a tool would have given up", lambda: time.monotonic() - connected > 0.1)
+            finally:
+                os.kill(self.daemon.process.pid, signal.SIGCONT)
         done = self.world.ask("go on " + script(answer), "--session-id", SESSION, "--permission-mode", "default", seconds=SECONDS * 4)
         self.assertEqual(done.returncode, 0, done)
         chat = self.chat()

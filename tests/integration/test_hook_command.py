@@ -1,7 +1,6 @@
 """`hook` fails open, and `hook wait` wakes an idle session."""
 
 import os
-import pathlib
 import signal
 import socket
 import subprocess
@@ -57,17 +56,12 @@ class Failing(HookTest):
         try:
             began = time.monotonic()
             process = self.begin_hook(what)
-            wait_for("it is connected", lambda: self.clients_of_daemon() == 1)
+            wait_for("it is connected", lambda: self.daemon.connecting() == 1)
             self.assertEqual(self.begin_hook(tool("PreToolUse", self.session)).communicate()[0], b"")
         finally:
             os.kill(self.daemon.process.pid, signal.SIGCONT)
         out = process.communicate()[0]
         return out if time.monotonic() - began < 0.9 or out else None
-
-    def clients_of_daemon(self):
-        """Connections to its socket that it has not accepted, as the kernel lists them: state 2 is connecting."""
-        lines = pathlib.Path("/proc/net/unix").read_text().splitlines()
-        return sum(1 for line in lines if line.endswith(" " + str(self.daemon.socket)) and line.split()[5] in ("02", "03"))
 
     def test_between_turns_a_late_daemon_is_waited_for_and_at_a_tool_it_is_not(self):
         self.start_team('[delivery]\nvia = ["hook"]\n')

@@ -98,6 +98,11 @@ class Daemon:
     def running(self):
         return self.process is not None and self.process.poll() is None
 
+    def connecting(self):
+        """Connections to its socket that it has not accepted: Linux lists them with the inode 0."""
+        lines = [line.split() for line in pathlib.Path("/proc/net/unix").read_text().splitlines()]
+        return sum(1 for words in lines if words[-1] == str(self.socket) and words[6] == "0")
+
     def kill(self):
         """kill -9."""
         self.process.kill()

@@ -22,6 +22,7 @@ constexpr const char* other_replay = R"({"type":"user","isReplay":true,"uuid":"o
 constexpr const char* tool_result = R"({"type":"user","message":{"content":[{"type":"tool_result"}]}})";
 constexpr const char* retry = R"({"type":"system","subtype":"api_retry"})";
 constexpr const char* answer = R"({"type":"assistant","message":{"id":"m-2","model":"claude"}})";
+constexpr const char* next_answer = R"({"type":"assistant","message":{"id":"m-5","model":"claude"}})";
 constexpr const char* old_answer = R"({"type":"assistant","message":{"id":"m-1","model":"claude"}})";
 constexpr const char* subagent = R"({"type":"assistant","message":{"id":"m-3","model":"claude"},"parent_tool_use_id":"t"})";
 constexpr const char* error_text = R"({"type":"assistant","message":{"id":"m-4","model":"<synthetic>"}})";
@@ -82,10 +83,10 @@ TEST_CASE("another line's turn proves nothing, and a line that a client passed o
   CHECK(after(Client::silent, {answer, result}, When::in_turn) == LineProof::open);
   CHECK(after(Client::silent, {result, init, answer, result}, When::in_turn) == LineProof::assumed);
   CHECK(after(Client::silent, {init, other_replay, answer, result}) == LineProof::open);
-  CHECK(after(Client::silent, {init, other_replay, answer, result, init, answer, result}) == LineProof::assumed);
+  CHECK(after(Client::silent, {init, other_replay, answer, result, init, next_answer, result}) == LineProof::assumed);
   CHECK(after(Client::tells, {answer, result}) == LineProof::open);
-  CHECK(after(Client::tells, {answer, result, answer, result}) == LineProof::lost);
-  CHECK(after(Client::tells, {answer, result, started, answer}) == LineProof::proven);
+  CHECK(after(Client::tells, {answer, result, next_answer, result}) == LineProof::lost);
+  CHECK(after(Client::tells, {answer, result, started, next_answer}) == LineProof::proven);
   GivenLine line("ours", false, "");
   CHECK_FALSE(line.was_passed());
   CHECK(line.hear(decode_stream_line(result), true) == LineProof::open);
