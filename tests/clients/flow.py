@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import unittest
@@ -246,8 +247,12 @@ class HooksFlow(FlowTest):
         self.team.write_roster(roster)
 
     def nothing_lost(self, words):
-        """What counts as delivered was seen, nothing was seen twice in one request, and the rest still waits."""
-        seen = {word: self.model.ever_seen("payload " + word) for word in words}
+        """What counts as delivered was seen, nothing was seen twice in one request without a label, and the rest still waits."""
+        label = r"\[may be a repeat: [^]]*\]\n"  # on a full machine a prompt meets a `hook wait` more often
+        seen = {}
+        for word in words:
+            texts = [asked.text() for asked in self.model.turns() if "payload " + word in asked.text()]
+            seen[word] = max([max(t.count("payload " + word) - len(re.findall(label + "payload " + word, t)), 1) for t in texts], default=0)
         chat = self.chat()
         self.assertLessEqual(chat["delivered"], sum(1 for n in seen.values() if n), (seen, chat))
         self.assertEqual(chat["queued"] + chat["offered"] + chat["delivered"], len(words), chat)
