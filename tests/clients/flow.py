@@ -84,12 +84,12 @@ class FlowTest(ProcessTest):
         if shutil.which("tmux") is None:
             raise unittest.SkipTest("tmux is not installed; run deploy/install-deps test")
         super().setUp()
-        if self.loaded:
-            load = Load()
-            self.stops.append(load.stop)
         self.make_world()
 
     def make_world(self):
+        if self.loaded:
+            load = Load()
+            self.stops.append(load.stop)
         self.world = World(self.folder, pathlib.Path(client_program()).resolve(), offline())
         self.stops.append(self.world.stop)
         self.model = self.world.model

@@ -38,7 +38,7 @@ class StreamFlow(FlowTest):
              str(STOPPER), *command], cwd=self.world.project,
             env=dict(self.world.env(STOPPER=self.stopper), XDG_RUNTIME_DIR=self.daemon.env["XDG_RUNTIME_DIR"]), stdin=subprocess.PIPE,
             stdout=open(self.folder / "run.out", "wb"), stderr=open(self.folder / "run.err", "wb"))
-        self.stops.append(lambda: (self.run_.stdin.close(), self.run_.terminate(), self.run_.wait(30)))
+        self.stops.append(lambda: (self.run_.stdin.close(), self.run_.terminate(), self.run_.wait(SECONDS)))
 
     def lines(self, name):
         path = self.stopper / name
