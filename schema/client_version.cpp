@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <iterator>
 
 namespace inbox_poller::schema {
@@ -30,9 +31,17 @@ constexpr EventSince younger[] = {
     {"PostToolBatch", {2, 1, 51}},      {"MessageDisplay", {2, 1, 51}}, {"UserPromptExpansion", {2, 1, 51}},
 };
 
-/// Since then an event that is not known is passed over (2.1.100 still skips the file).
-constexpr ClientVersion passes_over{2, 1, 139};
-constexpr ClientVersion tells_subagents{2, 1, 69};
+constexpr AbilitySince table[] = {
+    {Ability::names_subagents, {2, 1, 69}, "`agent_id` on a subagent's events"},
+    {Ability::passes_over_events, {2, 1, 139}, "an event that it does not know is passed over"},
+    {Ability::takes_arguments, {2, 1, 139}, "`args` of a handler"},
+    {Ability::is_woken, {2, 1, 139}, "the text of an `asyncRewake` hook reaches the model: an idle session is woken"},
+    {Ability::keeps_session_file, {2, 1, 139}, "`sessions/<pid>.json` while it lives"},
+    {Ability::takes_stop_context, {2, 1, 163}, "`additionalContext` of a Stop hook"},
+    {Ability::transcribes_hooks, {2, 1, 329}, "its transcript has what hooks add"},
+};
+
+constexpr std::string_view agent_name = "claude-code_";
 
 }  // namespace
 
@@ -55,13 +64,31 @@ std::string to_string(const ClientVersion& version) {
   return std::to_string(version[0]) + "." + std::to_string(version[1]) + "." + std::to_string(version[2]);
 }
 
-bool names_subagents(std::string_view version) {
+std::span<const AbilitySince> abilities() { return table; }
+
+ClientVersion since(Ability ability) {
+  for (const AbilitySince& one : table)
+    if (one.ability == ability) return one.since;
+  std::abort();
+}
+
+bool can(const ClientVersion& version, Ability ability) { return version >= since(ability); }
+
+bool can(std::string_view version, Ability ability) {
   const auto known = parse_client_version(version);
-  return known && *known >= tells_subagents;
+  return known && can(*known, ability);
+}
+
+std::optional<ClientVersion> parse_agent(std::string_view text) {
+  if (!text.starts_with(agent_name)) return std::nullopt;
+  text.remove_prefix(agent_name.size());
+  std::string version(text.substr(0, text.find('_')));
+  std::replace(version.begin(), version.end(), '-', '.');
+  return parse_client_version(version);
 }
 
 bool takes_event(const ClientVersion& version, std::string_view event) {
-  if (version >= passes_over) return true;
+  if (can(version, Ability::passes_over_events)) return true;
   if (std::find(std::begin(oldest_takes), std::end(oldest_takes), event) != std::end(oldest_takes)) return true;
   const auto* const found =
       std::find_if(std::begin(younger), std::end(younger), [&](const EventSince& one) { return one.event == event; });

@@ -1,8 +1,5 @@
 #include "schema/hook_event.hpp"
 
-#include <array>
-#include <charconv>
-
 #include "schema/field_reader.hpp"
 #include "schema/ids.hpp"
 #include "schema/json_scan.hpp"
@@ -50,22 +47,6 @@ ClientMode client_mode(std::string_view entrypoint, std::string_view attended) {
 bool may_be_slow(std::string_view event) {
   return event == "SessionStart" || event == "UserPromptSubmit" || event == "Stop" || event == "SessionEnd";
 }
-
-bool is_at_least(std::string_view version, int major, int minor, int patch) {
-  const std::array<int, 3> wanted{major, minor, patch};
-  std::array<int, 3> parts{};
-  const char* at = version.data();
-  const char* const end = at + version.size();
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0 && (at == end || *at++ != '.')) return false;
-    const auto [behind, error] = std::from_chars(at, end, parts.at(i));
-    if (error != std::errc{} || parts.at(i) < 0) return false;
-    at = behind;
-  }
-  return parts >= wanted && (at == end || *at == '-' || *at == '+');
-}
-
-bool knows_documented_hooks(std::string_view version) { return is_at_least(version, 2, 1, 163); }
 
 Result<HookEvent> decode_hook_event(std::string_view text, bool is_cut) {
   const ObjectScan scan = scan_members(text);

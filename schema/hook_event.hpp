@@ -42,12 +42,6 @@ BOOST_DEFINE_ENUM_CLASS(ClientMode, interactive, headless, unknown)
 inline std::string_view to_string(ClientMode mode) { return schema::name_of(mode); }
 ClientMode client_mode(std::string_view entrypoint, std::string_view attended);
 
-/// True when `version` ("2.1.330") is that one or a later one; false for what is no version.
-bool is_at_least(std::string_view version, int major, int minor, int patch);
-/// From 2.1.163 on (measured; documented for 2.1.240) a Stop hook's `additionalContext` counts, and what `asyncRewake`
-/// says reaches the model. 2.1.50 refuses all of an output with the one, and waits for a hook with the other.
-bool knows_documented_hooks(std::string_view version);
-
 /// True for events at which nobody waits for the screen: the beginning and the end of a turn or a session. False for all
 /// others, so also for those before and after a tool.
 bool may_be_slow(std::string_view event);

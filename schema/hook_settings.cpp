@@ -27,7 +27,7 @@ std::string handler(const HookProgram& program, std::vector<std::string> argumen
   arguments.insert(arguments.end(), program.options.begin(), program.options.end());
   std::string command = program.path;
   std::string list;
-  if (program.client >= takes_arguments) {
+  if (can(program.client, Ability::takes_arguments)) {
     for (const std::string& argument : arguments)
       list += (list.empty() ? "\n        " : ",\n        ") + quote(argument);
     list = "\n      \"args\": [" + list + "\n      ],";
@@ -45,7 +45,7 @@ std::string group(std::string_view event, const HookProgram& program) {
   const std::vector<std::string> call =
       leads ? std::vector<std::string>{"hook"} : std::vector<std::string>{"hook", "worker"};
   std::string handlers = handler(program, call, "\"timeout\": 10");
-  if (leads && program.client >= takes_arguments && (event == "SessionStart" || event == "Stop"))
+  if (leads && can(program.client, Ability::is_woken) && (event == "SessionStart" || event == "Stop"))
     handlers += "," + handler(program, {"hook", "wait", "--timeout", "23h"},
                               "\"timeout\": 86400,\n      \"asyncRewake\": true");
   return "{\n  \"hooks\": [" + handlers + "\n  ]\n}";

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schema/hook_event.hpp"
+#include "schema/client_version.hpp"
 #include "schema/json_scan.hpp"
 
 namespace inbox_poller::schema {
@@ -101,8 +101,8 @@ TranscriptSigns transcript_signs(std::string_view lines) {
     if (!has_version && !may_tell) return;
     const auto scan = scan_members(line);
     if (scan.problem) return;
-    if (auto version = text_of(line, scan.members, "version"); is_at_least(version, 0, 0, 0))
-      signs.version = std::move(version);
+    if (const auto version = parse_client_version(text_of(line, scan.members, "version")))
+      signs.version = to_string(*version);
     const auto type = text_of(line, scan.members, "type");
     if (may_tell && (type == "user" || type == "assistant"))
       signs.interrupted = type == "user" && tells_of_interruption(line, scan.members);
@@ -110,7 +110,5 @@ TranscriptSigns transcript_signs(std::string_view lines) {
   if (!may_tell && lines.find("\"assistant\"") != std::string_view::npos) signs.interrupted = false;
   return signs;
 }
-
-bool transcript_is_complete(std::string_view version) { return is_at_least(version, 2, 1, 329); }
 
 }  // namespace inbox_poller::schema

@@ -27,8 +27,4 @@ struct TranscriptSigns {
 };
 TranscriptSigns transcript_signs(std::string_view lines);
 
-/// True when the client writes all that it gives to the model (2.1.329 and later): what is not there was not given.
-/// 2.1.50 leaves out what hooks add.
-bool transcript_is_complete(std::string_view version);
-
 }  // namespace inbox_poller::schema

@@ -75,9 +75,9 @@ Readers readers_of(const InstallOptions& options) {
   if (readers.version < schema::oldest_client)
     readers.told += "; which hooks a client before " + schema::to_string(schema::oldest_client) +
                     " reads is not known, and before " + schema::to_string(first_with_hooks) + " it skips the file";
-  if (readers.version < schema::takes_arguments && options.user == "lead")
-    readers.told +=
-        "; hooks of clients before " + schema::to_string(schema::takes_arguments) + " cannot wake an idle session";
+  if (!schema::can(readers.version, schema::Ability::is_woken) && options.user == "lead")
+    readers.told += "; hooks of clients before " + schema::to_string(schema::since(schema::Ability::is_woken)) +
+                    " cannot wake an idle session";
   return readers;
 }
 

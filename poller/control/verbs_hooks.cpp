@@ -74,7 +74,9 @@ std::string backlog(const TeamContext& context) {
 }
 
 /// False: an event of a tool may be a subagent's, and nothing in it says so.
-bool names_subagents(Delivery& delivery) { return schema::names_subagents(delivery.hook_offers().version()); }
+bool names_subagents(Delivery& delivery) {
+  return schema::can(delivery.hook_offers().version(), schema::Ability::names_subagents);
+}
 
 /// One event of a lead's session on its way through.
 class Reaction {
@@ -167,7 +169,8 @@ class Reaction {
     }
     held_[event_.session_id] = held + 1;
     report(LeadEvent::turn_continues);
-    output_ = schema::hook_continue(text, schema::knows_documented_hooks(delivery_.hook_offers().version()));
+    output_ = schema::hook_continue(
+        text, schema::can(delivery_.hook_offers().version(), schema::Ability::takes_stop_context));
   }
 
   void fails() {
@@ -372,7 +375,7 @@ Status Verbs::attach_hook(const TeamPtr& team, const Object& request, const Sess
     if (!handlers::reaches_model(HookWay::wait, mode_of(request)))
       return Error{"lead.headless", "nobody is at the client: what a hook says beside its session reaches no model"};
     delivery.heard(*event, false);  // the other hook of this event tells what it means
-    if (!flag(request, "attended") && !schema::knows_documented_hooks(delivery.hook_offers().version()))
+    if (!flag(request, "attended") && !schema::can(delivery.hook_offers().version(), schema::Ability::takes_stop_context))
       return Error{"lead.old_client", "this client may wait for a hook that should run beside its session"};
   }
   if (delivery.is_attached(config::Way::hook)) {

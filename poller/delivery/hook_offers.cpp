@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "schema/client_version.hpp"
+
 namespace inbox_poller::poller {
 
 using handlers::HookSign;
@@ -94,7 +96,7 @@ void HookOffers::read() {
 handlers::Transcript HookOffers::said_of(const Open& open) const {
   if (open.given) return open.answered ? handlers::Transcript::has : handlers::Transcript::given;
   const bool tells_all = readable_ && transcript_->is_at_end() && open.offer.session == session_ &&
-                         schema::transcript_is_complete(transcript_->version());
+                         schema::can(transcript_->version(), schema::Ability::transcribes_hooks);
   return tells_all ? handlers::Transcript::lacks : handlers::Transcript::silent;
 }
 

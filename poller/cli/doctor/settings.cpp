@@ -56,11 +56,12 @@ Findings judge_ours(const SettingsSight& file, HookUser user, const std::vector<
   const schema::ClientVersion version = oldest_of(clients);
   const std::string oldest = "client " + schema::to_string(version);
   const std::string mend = install_again(file, user);
-  const bool old = version < schema::takes_arguments;
+  const bool old = !schema::can(version, schema::Ability::takes_arguments);
   if (!clients.empty() && old && has([](const SettingsHook& hook) { return hook.has_arguments; }))
     return {{Severity::error, "settings.arguments",
              oldest + " starts our hooks without their arguments, so they do nothing", file.path, mend}};
-  if (!clients.empty() && old && has([](const SettingsHook& hook) { return hook.wakes; }))
+  const bool is_woken = schema::can(version, schema::Ability::is_woken);
+  if (!clients.empty() && !is_woken && has([](const SettingsHook& hook) { return hook.wakes; }))
     return {{Severity::error, "settings.arguments", oldest + " waits for a hook that is to wake it, up to a day",
              file.path, mend}};
   for (const std::string_view event : schema::hook_events(user, version))
@@ -70,7 +71,7 @@ Findings judge_ours(const SettingsSight& file, HookUser user, const std::vector<
                    " knows: they were written for an older client, or by an older version of this program",
                file.path, mend}};
   const bool wakes = has([](const SettingsHook& hook) { return hook.wakes; });
-  if (!clients.empty() && !old && user == HookUser::lead && !wakes)
+  if (!clients.empty() && is_woken && user == HookUser::lead && !wakes)
     return {{Severity::warning, "settings.missing",
              "our hooks were written for an older client: " + oldest + " could be woken by them when it is idle",
              file.path, mend}};
