@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "schema/client_version.hpp"
+
 namespace inbox_poller::handlers {
 
 using schema::ClientMode;
@@ -41,6 +43,19 @@ std::optional<HookSign> sign_of(const schema::HookEvent& event) {
 bool reaches_model(HookWay way, ClientMode mode) {
   // Under -p the client waits for such a hook instead of running it beside the session, and drops what it says.
   return way != HookWay::wait || mode == ClientMode::interactive;
+}
+
+std::string why_not_woken(const ClientSight& client) {
+  using schema::Ability;
+  if (!reaches_model(HookWay::wait, client.mode))
+    return "nobody is at the client (-p, an SDK): what a hook says beside its session reaches no model";
+  if (client.attended || schema::can(client.version, Ability::is_woken)) return {};
+  const std::string first = schema::to_string(schema::since(Ability::is_woken));
+  if (!client.version.empty())
+    return "client " + client.version + " waits for a hook beside its session instead of being woken by it; update it to " +
+           first + " or later";
+  return "the client's version is not known before its first turn has ended, and one before " + first +
+         " waits for a hook beside its session";
 }
 
 namespace {

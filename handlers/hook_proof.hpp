@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "schema/hook_event.hpp"
@@ -55,6 +56,15 @@ inline std::string_view to_string(Proof proof) { return schema::name_of(proof); 
 
 /// False: what this hook prints does not reach the model, so nothing is handed over by it.
 bool reaches_model(HookWay, schema::ClientMode);
+
+/// What the lead's client tells of itself with its hooks, as far as it does.
+struct ClientSight {
+  schema::ClientMode mode = schema::ClientMode::unknown;
+  std::string version;    // empty: not known
+  bool attended = false;  // it says so in so many words
+};
+/// Why an idle session of such a client is not woken by a hook beside it, and so must not have one; empty when it is.
+std::string why_not_woken(const ClientSight&);
 
 Proof judge_proof(HookWay, HookSign, Transcript);
 

@@ -150,6 +150,7 @@ std::string lead_sentence(const json::object& lead) {
   if (const std::string by = raw_text_of(lead, "by"); !by.empty()) text += " (" + told_by(by) + ')';
   if (const long long until = number_of(lead, "until_ms"); until != 0)
     text += ", the report runs out in " + span_text(until - now_ms());
+  if (const std::string why = text_of(lead, "not_woken"); !why.empty()) text += "; idle, it is not woken: " + why;
   return text;
 }
 

@@ -11,6 +11,7 @@
 #include "poller/cli/command.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/processes.hpp"
+#include "schema/client_version.hpp"
 #include "schema/hook_event.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -56,6 +57,12 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+/// The version that the client says to its hooks; empty where it says none.
+std::string client_version() {
+  const auto version = schema::parse_agent(variable("AI_AGENT"));
+  return version ? schema::to_string(*version) : std::string();
+}
+
 schema::ClientMode client_mode() {
   return schema::client_mode(variable("CLAUDE_CODE_ENTRYPOINT"), variable("CLAUDE_CODE_SESSION_ATTENDED"));
 }
@@ -73,6 +80,7 @@ json::object request_of(schema::HookEvent event) {
   json::object request{{"event", std::move(text)},
                        {"mode", schema::to_string(client_mode())},
                        {"attended", !variable("CLAUDE_CODE_SESSION_ATTENDED").empty()}};
+  if (auto version = client_version(); !version.empty()) request["client"] = std::move(version);
   if (auto pane = variable("TMUX_PANE"); !pane.empty()) request["pane"] = std::move(pane);
   return request;
 }

@@ -28,7 +28,8 @@ std::string no_way(const json::object& team) {
   if (raw_text_of(object_of(team, "lead"), "state") == "gone") return "the lead is gone";
   const auto ways = objects_of(object_of(team, "delivery"), "via");
   const bool chosen = std::any_of(ways.begin(), ways.end(), [](const auto* way) { return flag_of(*way, "chosen"); });
-  return ways.empty() || chosen ? "" : "no way to the lead";
+  if (ways.empty() || chosen) return {};
+  return raw_text_of(object_of(team, "lead"), "not_woken").empty() ? "no way to the lead" : "the lead is not woken";
 }
 
 }  // namespace

@@ -293,6 +293,7 @@ json::object Verbs::hook(const Object& request, ControlSession& session) {
   }
   if (event->agent_id.empty()) {
     auto& delivery = team->delivery();
+    delivery.client_says(mode_of(request), text(request, "client"), flag(request, "attended"));
     const bool counts = handlers::sign_of(*event) != handlers::HookSign::tool || names_subagents(delivery);
     delivery.heard(*event, counts);
   }
@@ -372,11 +373,9 @@ Status Verbs::attach_hook(const TeamPtr& team, const Object& request, const Sess
   const auto held_by = delivery.is_attached(config::Way::hook) ? holder.lock() : nullptr;
   if (!event->session_id.empty()) {
     talk->session = event->session_id;
-    if (!handlers::reaches_model(HookWay::wait, mode_of(request)))
-      return Error{"lead.headless", "nobody is at the client: what a hook says beside its session reaches no model"};
+    delivery.client_says(mode_of(request), text(request, "client"), flag(request, "attended"));
     delivery.heard(*event, false);  // the other hook of this event tells what it means
-    if (!flag(request, "attended") && !schema::can(delivery.hook_offers().version(), schema::Ability::takes_stop_context))
-      return Error{"lead.old_client", "this client may wait for a hook that should run beside its session"};
+    if (auto why = handlers::why_not_woken(delivery.client()); !why.empty()) return Error{"lead.not_woken", std::move(why)};
   }
   if (delivery.is_attached(config::Way::hook)) {
     const auto& live = delivery.lead_row().session;

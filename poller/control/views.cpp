@@ -249,7 +249,7 @@ json::object lead_view(Team& team) {
   const auto& row = team.delivery().lead_row();
   return {{"member", team.context().lead}, {"state", row.state}, {"since_ms", row.since_ms},
           {"until_ms", row.until_ms},    {"by", row.by},       {"session", clean(row.session)},
-          {"pane", clean(row.pane)}};
+          {"pane", clean(row.pane)},     {"not_woken", clean(team.delivery().why_not_woken())}};
 }
 
 /// The ways to the lead, in the order in which they are tried.

@@ -109,6 +109,12 @@ class Delivery {
   /// proves.
   void heard(const schema::HookEvent&, bool counts = true);
   HookOffers& hook_offers() { return hooks_; }
+  /// What the lead's client said of itself to a hook of its session.
+  void client_says(schema::ClientMode mode, std::string version, bool attended);
+  /// All that is known of it.
+  const handlers::ClientSight& client();
+  /// Why hooks do not wake the lead when it is idle; empty where they do, and where no hook of its session was heard.
+  std::string why_not_woken();
 
   /// Takes back everything that is lent out for a time: the team is no longer served.
   void recall();
@@ -190,6 +196,7 @@ class Delivery {
   FileSystem& files_;
   TmuxSink tmux_;
   HookOffers hooks_;
+  handlers::ClientSight client_;
   LeadState state_ = LeadState::idle;
   LeadRow row_{"idle", 0, 0, {}, {}, {}};
   SteadyTime serves_since_{};

@@ -58,9 +58,11 @@ void HookOffers::follow(const std::string& session, const std::string& transcrip
 std::uint64_t HookOffers::place() { return transcript_ ? transcript_->end() : 0; }
 
 std::string HookOffers::version() {
-  if (!transcript_) return {};
-  read();
-  return transcript_->version();
+  if (transcript_) {
+    read();
+    if (!transcript_->version().empty()) return transcript_->version();
+  }
+  return told_;
 }
 
 void HookOffers::add(HookOffer offer) {

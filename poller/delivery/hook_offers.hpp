@@ -39,8 +39,9 @@ class HookOffers {
   void follow(const std::string& session, const std::string& transcript);
   /// Where the transcript ends now: what is offered stands behind that.
   std::uint64_t place();
-  /// The client's version, as far as its transcript tells it; empty: not known.
+  /// The client's version: its transcript's word, before that has one what the client says to its hooks; empty: not known.
   std::string version();
+  void told_version(std::string version) { told_ = std::move(version); }
 
   /// It was printed.
   void add(HookOffer offer);
@@ -74,6 +75,7 @@ class HookOffers {
   FileSystem& files_;
   const Clock& clock_;
   std::string session_;
+  std::string told_;  // by its hooks' environment; an outer client's word may have come along with it
   std::unique_ptr<Transcript> transcript_;
   bool readable_ = false;
   std::vector<Open> open_;

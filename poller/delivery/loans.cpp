@@ -1,5 +1,6 @@
 // What was lent out: acknowledged, given back, taken back.
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <set>
 
@@ -8,6 +9,14 @@
 #include "poller/delivery/delivery.hpp"
 
 namespace inbox_poller::poller {
+namespace {
+
+using config::Way;
+
+/// After the end of a turn, on a machine that has more to do.
+constexpr std::chrono::milliseconds wait_comes_within{10'000};
+
+}  // namespace
 
 Result<std::size_t> Delivery::acknowledge(const std::vector<std::string>& keys, Confirmation how,
                                          const std::string& proof) {
@@ -155,6 +164,31 @@ void Delivery::heard(const schema::HookEvent& event, bool counts) {
       if (const auto found = lent_.find(message.id); found != lent_.end())
         found->second.until = proof_limit(offer->way);
   hooks_.follow(event.session_id, event.transcript_path);
+}
+
+void Delivery::client_says(schema::ClientMode mode, std::string version, bool attended) {
+  hooks_.told_version(std::move(version));
+  client_.mode = mode;
+  client_.attended = attended;
+}
+
+const handlers::ClientSight& Delivery::client() {
+  client_.version = hooks_.version();
+  return client_;
+}
+
+std::string Delivery::why_not_woken() {
+  const auto& via = context_.config.delivery.via;
+  if (row_.session.empty() || is_attached(Way::hook) || std::find(via.begin(), via.end(), Way::hook) == via.end())
+    return {};
+  const bool was_heard = client_.mode != schema::ClientMode::unknown || !client().version.empty();
+  if (was_heard)
+    if (auto why = handlers::why_not_woken(client()); !why.empty()) return why;
+  // One comes with the session's start and with each end of a turn.
+  if (state_ != LeadState::idle || context_.clock.wall_ms() - row_.since_ms < wait_comes_within.count()) return {};
+  return was_heard ? "no `hook wait` came with its last event: its hooks are those of an older client; write them again, "
+                     "inbox-poller hook install"
+                   : "nothing was heard of it since the daemon's start; it is woken again after its next turn";
 }
 
 void Delivery::look_at_hooks() {

@@ -80,6 +80,9 @@ Findings judge_standing(const TeamPlace&, const boost::json::object& status, boo
 /// Whether the daemon looks as often as `poll_interval` says.
 Findings judge_polls(const TeamPlace&, const boost::json::object& status);
 
+/// Whether mail for an idle lead has a way to it, where that is its hooks.
+Findings judge_wake(const TeamPlace&, const boost::json::object& status);
+
 /// Who leads, which hosts are silent, where mail waits too long, and what ails the engine between them; for a team with
 /// [hosts]. (judge_hosts.cpp)
 Findings judge_hosts(const TeamPlace&, const boost::json::object& status, EpochMs now);

@@ -297,6 +297,21 @@ Findings judge_polls(const TeamPlace& team, const json::object& status) {
 Findings judge_leftovers(const std::string& path, std::size_t files) {
   if (files == 0) return {};
   return {{Severity::note, "team.permission_files",
+Findings judge_wake(const TeamPlace& team, const json::object& status) {
+  for (const json::object* one : objects_of(status, "teams")) {
+    const std::string why = raw_text_of(object_of(*one, "lead"), "not_woken");
+    if (raw_text_of(*one, "team") != team.name || why.empty()) continue;
+    const auto ways = objects_of(object_of(*one, "delivery"), "via");
+    if (std::any_of(ways.begin(), ways.end(), [](const auto* way) {
+          return flag_of(*way, "available") && raw_text_of(*way, "rung") != "hook";
+        }))
+      return {};
+    return {{Severity::warning, "lead.not_woken", "when it is idle the lead is not woken, its mail waits for its next turn: " + why,
+             team.folder(), "or write another way behind \"hook\", such as \"tmux\", into delivery.via"}};
+  }
+  return {};
+}
+
            std::to_string(files) + " files of the permission exchange that came before the mailbox; nobody reads them",
            path, "rm -r " + shell_word(path)}};
 }

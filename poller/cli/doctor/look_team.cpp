@@ -127,6 +127,7 @@ Section examine_team(const World& world, const Installation& at, const TeamPlace
     look_at_answers(world, team, *sight.roster, findings);
   }
   look_at_leftovers(world, team, findings);
+  if (at.status) add(findings, judge_wake(team, *at.status));
   return section;
 }
 
