@@ -30,6 +30,11 @@ std::string TeamSettings::inbox_folder(std::string_view team) const {
   return team_folder(team) + "/inboxes";
 }
 
+std::string TeamSettings::session_folder() const {
+  if (transport != Transport::claude || root.empty()) return {};
+  return root.substr(0, root.rfind('/')) + "/sessions";
+}
+
 std::string TeamSettings::task_folder(std::string_view team) const {
   if (!tasks.empty()) return tasks;
   if (transport == Transport::redis) return {};

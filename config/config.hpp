@@ -89,6 +89,8 @@ struct TeamSettings {
   [[nodiscard]] bool claims(std::string_view team) const;
   /// The folder with the task files of the team of this name.
   [[nodiscard]] std::string task_folder(std::string_view team) const;
+  /// Where the clients of such teams say what sessions of theirs live; empty where they do not.
+  [[nodiscard]] std::string session_folder() const;
   bool operator==(const TeamSettings&) const = default;
 };
 

@@ -10,7 +10,8 @@ LeadState next(LeadState state, LeadEvent event) {
     case LeadEvent::prompt_submitted:
     case LeadEvent::tool_used:
     case LeadEvent::turn_continues:
-    case LeadEvent::stream_works: return LeadState::busy;
+    case LeadEvent::stream_works:
+    case LeadEvent::session_works: return LeadState::busy;
 
     case LeadEvent::reports_idle:
     case LeadEvent::session_starts:
@@ -18,7 +19,8 @@ LeadState next(LeadState state, LeadEvent event) {
     case LeadEvent::turn_fails:
     case LeadEvent::prompt_waits:
     case LeadEvent::stream_opens:
-    case LeadEvent::stream_result: return LeadState::idle;
+    case LeadEvent::stream_result:
+    case LeadEvent::session_rests: return LeadState::idle;
 
     case LeadEvent::reports_gone:
     case LeadEvent::session_ends:
@@ -31,6 +33,17 @@ LeadState next(LeadState state, LeadEvent event) {
     case LeadEvent::busy_limit_passes: return state == LeadState::busy ? LeadState::idle : state;
   }
   std::abort();
+}
+
+std::optional<LeadEvent> said_by_file(std::string_view status, std::string_view by, bool hooks_tell) {
+  const auto last = schema::parse<LeadEvent>(by);
+  const bool is_ours = !last || *last == LeadEvent::session_works || *last == LeadEvent::session_rests ||
+                       *last == LeadEvent::batch_pushed || *last == LeadEvent::busy_limit_passes;
+  if (hooks_tell || !is_ours) return std::nullopt;
+  if (status == "idle") return LeadEvent::session_rests;
+  // A dialog or a shell stands in front of the composer.
+  const bool works = status == "busy" || status == "waiting" || status == "shell";
+  return works ? std::optional(LeadEvent::session_works) : std::nullopt;
 }
 
 bool is_open(LeadState state) { return state == LeadState::idle; }
@@ -50,6 +63,8 @@ bool tells_turns(LeadEvent event) {
     case LeadEvent::stream_opens:
     case LeadEvent::stream_works:
     case LeadEvent::stream_result: return true;
+    case LeadEvent::session_works:  // the file tells by itself when a turn has begun
+    case LeadEvent::session_rests:
     case LeadEvent::reports_gone:
     case LeadEvent::session_ends:
     case LeadEvent::stream_closes:

@@ -3,6 +3,7 @@
 // Source: docs/architecture.md, "Delivery"; the hook events are those of the client's documentation (2.1.240).
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "schema/names.hpp"
@@ -37,6 +38,9 @@ enum class LeadEvent {
   stream_works,  // anything of a turn
   stream_result,
   stream_closes,
+  // the file that its client keeps of the session, where nobody else tells
+  session_works,
+  session_rests,
   // our own doing
   batch_pushed,       // begins a turn by presumption, where the lead says when turns end
   busy_limit_passes,  // nobody took the busy state back: a person may have interrupted the turn
@@ -44,7 +48,7 @@ enum class LeadEvent {
 };
 BOOST_DESCRIBE_ENUM(LeadEvent, reports_busy, reports_idle, reports_gone, session_starts, prompt_submitted, tool_used,
                     turn_stops, turn_continues, turn_fails, turn_interrupted, prompt_waits, session_ends, stream_opens,
-                    stream_works, stream_result, stream_closes, batch_pushed, busy_limit_passes, disconnects)
+                    stream_works, stream_result, stream_closes, session_works, session_rests, batch_pushed, busy_limit_passes, disconnects)
 inline std::string_view to_string(LeadEvent event) { return schema::name_of(event); }
 
 /// The state after the event. Total.
@@ -52,6 +56,10 @@ LeadState next(LeadState, LeadEvent);
 
 /// True when chat may be offered.
 bool is_open(LeadState);
+
+/// What the `status` that a client keeps of its session says of the lead. Nothing where a hook, a stream or a person tells
+/// of its turns (`by`, the last word), and for words that are not known.
+std::optional<LeadEvent> said_by_file(std::string_view status, std::string_view by, bool hooks_tell);
 
 /// True for what shows that the lead tells when its turns end, so that a push may be presumed to begin one.
 bool tells_turns(LeadEvent);

@@ -10,4 +10,8 @@ LeadProcessState state_of(const LeadProcessSight& sight) {
   return LeadProcessState::lives;
 }
 
+bool reads_inbox(const LeadSessionSight& sight) {
+  return sight.mode == schema::ClientMode::interactive && sight.began_ms > 0 && sight.began_ms < sight.made_ms;
+}
+
 }  // namespace inbox_poller::handlers

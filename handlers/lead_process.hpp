@@ -1,9 +1,11 @@
-// Whether the client that says in the roster that it leads the team (`leadProcess`) lives. An interactive client
-// of 2.1.329 or newer says so at its start, and reads the lead's inbox from then on; a headless one says nothing. Pure.
-// Source: docs/adr/0020.
+// Whether a client lives that leads the team and reads the lead's inbox itself. An interactive client of 2.1.329 or newer
+// says so in the roster at its start (`leadProcess`); a headless one says nothing. Of older ones the session's file tells
+// (schema/client_session.hpp). Pure. Source: docs/adr/0020.
 #pragma once
 
 #include <optional>
+
+#include "schema/hook_event.hpp"
 
 namespace inbox_poller::handlers {
 
@@ -18,5 +20,15 @@ struct LeadProcessSight {
 enum class LeadProcessState { gone, elsewhere, lives };
 /// Total. A number alone proves nothing: it may be somebody else's by now.
 LeadProcessState state_of(const LeadProcessSight&);
+
+/// A living session with the id that the roster names as the lead's.
+struct LeadSessionSight {
+  schema::ClientMode mode = schema::ClientMode::unknown;
+  long long began_ms = 0;  // its process; 0: cannot be told
+  long long made_ms = 0;   // the team, by its roster; 0: not said
+};
+/// Whether that client reads the lead's inbox: it does when it has made the team itself. One that took the session up
+/// later (`--resume`) does not, nor does one whose id somebody wrote into the roster (2.1.141 and 2.1.220, measured).
+bool reads_inbox(const LeadSessionSight&);
 
 }  // namespace inbox_poller::handlers

@@ -122,6 +122,7 @@ Result<Roster> decode_roster(std::string_view bytes) {
                   {"leadAgentId", roster.lead_agent_id},
                   {"leadSessionId", roster.lead_session_id}});
   if (fields.problem()) return Error{"roster.field", *fields.problem()};
+  roster.made_ms = FieldReader(bytes, *top_level).integer("createdAt");  // of another kind: not said
   roster.lead_process = decode_lead_process(find_member(bytes, *top_level, "leadProcess").value_or(""));
 
   const auto list = member_list(bytes, *top_level);

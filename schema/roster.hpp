@@ -43,6 +43,7 @@ struct Roster {
   std::string name, description, lead_agent_id, lead_session_id;
   std::vector<Member> members;
   std::vector<Unserved> unserved;
+  long long made_ms = 0;  // createdAt; 0: not said
   std::optional<LeadProcess> lead_process;
   std::string own_lead_only = {};  // why no worker takes an answer of anybody but its own lead; empty: they do
 

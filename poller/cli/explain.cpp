@@ -37,6 +37,8 @@ std::string told_by(const std::string& event) {
       {"stream_works"sv, "its output shows work"sv},
       {"stream_result"sv, "its turn ended"sv},
       {"stream_closes"sv, "its output ended"sv},
+      {"session_works"sv, "its session's file shows work"sv},
+      {"session_rests"sv, "its session's file shows none"sv},
       {"batch_pushed"sv, "messages were handed over, presumed to begin a turn"sv},
       {"busy_limit_passes"sv, "nothing said that its turn ended, and the time limit passed"sv},
       {"disconnects"sv, "who held its end went away"sv},
@@ -150,6 +152,9 @@ std::string lead_sentence(const json::object& lead) {
   if (const std::string by = raw_text_of(lead, "by"); !by.empty()) text += " (" + told_by(by) + ')';
   if (const long long until = number_of(lead, "until_ms"); until != 0)
     text += ", the report runs out in " + span_text(until - now_ms());
+  if (const json::object& file = object_of(lead, "session_file"); !file.empty())
+    text += "; its client " + text_of(file, "client") + " lives, process " + std::to_string(number_of(file, "pid")) +
+            (flag_of(file, "reads_inbox") ? ", and reads its inbox itself" : "");
   if (const std::string why = text_of(lead, "not_woken"); !why.empty()) text += "; idle, it is not woken: " + why;
   return text;
 }

@@ -247,9 +247,15 @@ json::object letter_view(const HostMailRow& row) {
 
 json::object lead_view(Team& team) {
   const auto& row = team.delivery().lead_row();
-  return {{"member", team.context().lead}, {"state", row.state}, {"since_ms", row.since_ms},
+  json::object view{{"member", team.context().lead}, {"state", row.state}, {"since_ms", row.since_ms},
           {"until_ms", row.until_ms},    {"by", row.by},       {"session", clean(row.session)},
           {"pane", clean(row.pane)},     {"not_woken", clean(team.delivery().why_not_woken())}};
+  if (const auto& live = team.lead_session())
+    view["session_file"] = json::object{{"pid", live->process.pid},
+                                        {"client", live->said.version},
+                                        {"status", clean(live->said.status)},
+                                        {"reads_inbox", handlers::reads_inbox(sight_of(*live, team.context().roster))}};
+  return view;
 }
 
 /// The ways to the lead, in the order in which they are tried.

@@ -109,6 +109,8 @@ class Delivery {
   /// proves.
   void heard(const schema::HookEvent&, bool counts = true);
   HookOffers& hook_offers() { return hooks_; }
+  /// What the file of the lead's session says of its turns now; empty: there is none (any more).
+  void session_says(std::string_view status);
   /// What the lead's client said of itself to a hook of its session.
   void client_says(schema::ClientMode mode, std::string version, bool attended);
   /// All that is known of it.

@@ -172,6 +172,13 @@ void Delivery::client_says(schema::ClientMode mode, std::string version, bool at
   client_.attended = attended;
 }
 
+void Delivery::session_says(std::string_view status) {
+  const bool was_its_word = row_.by == to_string(LeadEvent::session_works);
+  if (status.empty() && !was_its_word) return;
+  const auto event = handlers::said_by_file(status.empty() ? "idle" : status, row_.by, !row_.session.empty());
+  if (event && row_.by != to_string(*event)) static_cast<void>(report(*event));
+}
+
 const handlers::ClientSight& Delivery::client() {
   client_.version = hooks_.version();
   return client_;

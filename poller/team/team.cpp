@@ -67,7 +67,8 @@ Team::Team(Services& services, const config::TeamConfig& config, std::string nam
       task_keeper_(context_, boxes_.tasks.get()),
       worker_boxes_(context_, mailbox_, asks_, outbox_),
       housekeeping_(context_, mailbox_, asks_, shutdowns_, services.executor),
-      timer_(services.executor) {
+      timer_(services.executor),
+      lead_session_(services.files, services.processes, services.clock, config.team.session_folder()) {
   context_.workers = &services.workers;
   context_.changes = &services.changes;
   mailbox_.on_news([this] { hint(); });
@@ -106,6 +107,7 @@ asio::awaitable<Team::Polled> Team::poll() {
   mailbox_.rely_on_hints(!all);
   if (const auto end = look_at_roster()) co_return *end;
   heed_hosts();
+  heed_lead_session();
   const auto boxes = mailbox_.news();
   // Then what is judged by roster, boxes and ledger would be judged as it was.
   const bool rests = !all && roster_rests_ && boxes && mailbox_.rests() && !must_read_ &&

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "poller/changes.hpp"
+#include "poller/context/client_sessions.hpp"
 #include "poller/context/team_context.hpp"
 #include "poller/delivery/delivery.hpp"
 #include "poller/effects/outbox.hpp"
@@ -140,6 +141,8 @@ class Team {
   /// Its service between hosts; null where the team has one host.
   [[nodiscard]] HostService* hosts() const { return hosts_.get(); }
   [[nodiscard]] const Watched& watched() const { return watched_; }
+  /// The living session of the lead, as its client tells of it; none where it is not told.
+  [[nodiscard]] const std::optional<LiveSession>& lead_session() const { return lead_session_.live(); }
   [[nodiscard]] const handlers::Standing& standing() const { return context_.standing; }
   /// Back to the configured role after a foreign consumer stopped us. A lead that lives is not heeded any more.
   Status resume();
@@ -187,6 +190,10 @@ class Team {
   void stand(handlers::Standing);
   /// A client that says in the roster that it leads the team, and lives, reads the lead's inbox itself.
   void heed_lead_process();
+  /// Likewise one that made the team, going by the file that it keeps of its session; and what that says of its turns.
+  void heed_lead_session();
+  /// Whether a person said that we lead beside this client.
+  [[nodiscard]] bool is_accepted(const std::string& claim) const;
   /// Whether the team is led from this host now.
   void heed_hosts();
   boost::asio::awaitable<void> set_torn_aside(const Batch&);
@@ -233,6 +240,7 @@ class Team {
   long long no_chat_at_ = -1;  // the ledger's chat_changes(), when none waited
   long long changes_ = -1;  // the ledger's, when we last raised it
   bool must_read_ = true;   // something was left undone: read although the file does not change
+  SessionWatch lead_session_;
   RosterReport roster_report_;
   std::string lead_claim_;      // that was heeded
   std::string roster_problem_;

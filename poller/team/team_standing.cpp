@@ -93,15 +93,40 @@ void Team::heed_lead_process() {
                                              "one of the two"}});
     return;
   }
-  const auto said = services_.ledger.history().of_request(context_.name, id);
-  if (said && std::any_of(said->begin(), said->end(),
-                          [](const HistoryRow& row) { return row.event == event_name(Event::lead_accepted); }))
-    return;
+  if (is_accepted(id)) return;
   const std::string reason = who + " and was alive at " + schema::iso_timestamp(context_.clock.wall_ms()) +
                              ", so it reads " + inbox_path() + " itself";
   services_.telemetry.emit(Event::inbox_foreign_consumer, {{"team", context_.name},
                                                            {"inbox", context_.lead},
                                                            {"code", "lead_process"},
+                                                           {"count", "1"},
+                                                           {"reason", reason}});
+  give_way(reason + "; to lead in its place, end it, then inbox-poller resume; resume beside it takes its mail away");
+}
+
+bool Team::is_accepted(const std::string& claim) const {
+  const auto said = services_.ledger.history().of_request(context_.name, claim);
+  return said && std::any_of(said->begin(), said->end(),
+                             [](const HistoryRow& row) { return row.event == event_name(Event::lead_accepted); });
+}
+
+void Team::heed_lead_session() {
+  const bool changed = lead_session_.look(context_.roster.lead_session_id);
+  const auto& live = lead_session_.live();
+  if (changed) {
+    context_.changed(only(Area::teams));
+    delivery_.session_says(live ? live->said.status : std::string_view());
+  }
+  if (!live || context_.roster.lead_process || !context_.may(handlers::Right::expect_nobody)) return;
+  const auto id = claim_of(*live);
+  if (id == lead_claim_ || !handlers::reads_inbox(sight_of(*live, context_.roster))) return;
+  lead_claim_ = id;
+  if (is_accepted(id)) return;
+  const std::string reason = words_of(*live) + " has the lead's session, made this team and was alive at " +
+                             schema::iso_timestamp(context_.clock.wall_ms()) + ", so it reads " + inbox_path() + " itself";
+  services_.telemetry.emit(Event::inbox_foreign_consumer, {{"team", context_.name},
+                                                           {"inbox", context_.lead},
+                                                           {"code", "lead_session"},
                                                            {"count", "1"},
                                                            {"reason", reason}});
   give_way(reason + "; to lead in its place, end it, then inbox-poller resume; resume beside it takes its mail away");
@@ -147,8 +172,10 @@ void Team::heed_hosts() {
 Status Team::resume() {
   const auto configured = handlers::stance_of(context_.config.team.role);
   const bool gave_way = configured == handlers::Stance::leader && context_.standing.stance != configured;
-  if (const auto& claim = context_.roster.lead_process; claim && gave_way) {
-    const auto id = claim_of(*claim);
+  const auto& claim = context_.roster.lead_process;
+  const auto& live = lead_session_.live();
+  if (gave_way && (claim || live)) {
+    const auto id = claim ? claim_of(*claim) : claim_of(*live);
     const auto noted = context_.commit([&](EventBatch& events) -> Status {
       events.add(Event::lead_accepted, {{"team", context_.name},
                                         {"request_id", id},

@@ -69,6 +69,9 @@ Findings judge_members(const TeamPlace&, const std::vector<MemberSight>&);
 /// Whether the client that says it leads the team lives, against the role we have beside it.
 Findings judge_lead_process(const TeamPlace&, const schema::LeadProcess&, handlers::LeadProcessState);
 
+/// A living session with the lead's id, likewise; `who`: "process 42 (client 2.1.220)".
+Findings judge_lead_session(const TeamPlace&, const std::string& who, bool reads_inbox);
+
 /// Which workers take answers of ours, and which do not and why.
 Findings judge_answers(const TeamPlace&, const std::vector<WorkerAnswers>&);
 
@@ -77,11 +80,11 @@ Findings judge_answers(const TeamPlace&, const std::vector<WorkerAnswers>&);
 Findings judge_standing(const TeamPlace&, const boost::json::object& status, bool has_roster,
                         bool lead_has_ended = false);
 
-/// Whether the daemon looks as often as `poll_interval` says.
-Findings judge_polls(const TeamPlace&, const boost::json::object& status);
-
 /// Whether mail for an idle lead has a way to it, where that is its hooks.
 Findings judge_wake(const TeamPlace&, const boost::json::object& status);
+
+/// Whether the daemon looks as often as `poll_interval` says.
+Findings judge_polls(const TeamPlace&, const boost::json::object& status);
 
 /// Who leads, which hosts are silent, where mail waits too long, and what ails the engine between them; for a team with
 /// [hosts]. (judge_hosts.cpp)

@@ -31,11 +31,12 @@ std::string about_team(const TeamPlace& team, const std::string& line) {
 /// "process 42", where that is why we gave way: a lead that lives.
 std::string lead_in(const std::string& reason) {
   const std::string begin = "process ";
-  const std::size_t end = reason.find(" says in the roster");
-  return end != std::string::npos && reason.starts_with(begin) &&
-                 reason.find_first_not_of("0123456789", begin.size()) == end
-             ? reason.substr(0, end)
-             : std::string();
+  if (!reason.starts_with(begin)) return {};
+  const std::size_t end = reason.find_first_not_of("0123456789", begin.size());
+  const std::string_view rest = std::string_view(reason).substr(std::min(end, reason.size()));
+  const bool is_lead = end > begin.size() && (rest.starts_with(" says in the roster") || rest.starts_with(" (client ") ||
+                                              rest.starts_with(" has the lead's session"));
+  return is_lead ? reason.substr(0, end) : std::string();
 }
 
 EpochMs age_ms(const FileStat& stat, EpochMs now) { return now - stat.mtime_ns / 1'000'000; }
@@ -240,6 +241,17 @@ Findings judge_lead_process(const TeamPlace& team, const schema::LeadProcess& le
   return {};
 }
 
+Findings judge_lead_session(const TeamPlace& team, const std::string& who, bool reads_inbox) {
+  const std::string path = team.folder() + "/config.json";
+  const bool leads = rights_of(handlers::stance_of(team.config.team.role), handlers::Right::take);
+  if (!reads_inbox || !leads) return {{Severity::ok, "lead.session", "the lead's session lives: " + who, path, ""}};
+  return {{Severity::warning, "lead.alive",
+           who + " has the lead's session and made this team: it reads the lead's inbox itself, so a leader beside it "
+                 "stops (foreign_consumer)", path,
+           "end it, then " + in_team(team, "resume") + "; or " + about_team(team, "role = \"observer\"") +
+               " (\"front\" where the workers' answers count)"}};
+}
+
 Findings judge_answers(const TeamPlace& team, const std::vector<WorkerAnswers>& workers) {
   Findings findings;
   const std::string path = team.folder() + "/config.json";
@@ -285,18 +297,6 @@ Findings judge_standing(const TeamPlace& team, const json::object& status, bool 
            team.folder(), (lead.empty() || ended ? "" : "end " + lead + ", then ") + in_team(team, "resume")}};
 }
 
-Findings judge_polls(const TeamPlace& team, const json::object& status) {
-  for (const json::object* one : objects_of(status, "teams")) {
-    const std::string late = late_polls_text(*one);
-    if (raw_text_of(*one, "team") != team.name || late.empty()) continue;
-    return {{Severity::warning, "daemon.polls_late", late, team.folder(), "look what else the machine does; or raise poll_interval under [team]"}};
-  }
-  return {};
-}
-
-Findings judge_leftovers(const std::string& path, std::size_t files) {
-  if (files == 0) return {};
-  return {{Severity::note, "team.permission_files",
 Findings judge_wake(const TeamPlace& team, const json::object& status) {
   for (const json::object* one : objects_of(status, "teams")) {
     const std::string why = raw_text_of(object_of(*one, "lead"), "not_woken");
@@ -312,6 +312,18 @@ Findings judge_wake(const TeamPlace& team, const json::object& status) {
   return {};
 }
 
+Findings judge_polls(const TeamPlace& team, const json::object& status) {
+  for (const json::object* one : objects_of(status, "teams")) {
+    const std::string late = late_polls_text(*one);
+    if (raw_text_of(*one, "team") != team.name || late.empty()) continue;
+    return {{Severity::warning, "daemon.polls_late", late, team.folder(), "look what else the machine does; or raise poll_interval under [team]"}};
+  }
+  return {};
+}
+
+Findings judge_leftovers(const std::string& path, std::size_t files) {
+  if (files == 0) return {};
+  return {{Severity::note, "team.permission_files",
            std::to_string(files) + " files of the permission exchange that came before the mailbox; nobody reads them",
            path, "rm -r " + shell_word(path)}};
 }

@@ -6,6 +6,7 @@
 #include "poller/cli/doctor/judge.hpp"
 #include "poller/cli/doctor/look.hpp"
 #include "poller/cli/printable.hpp"
+#include "poller/context/client_sessions.hpp"
 #include "poller/lead_process.hpp"
 #include "schema/ids.hpp"
 
@@ -75,8 +76,25 @@ bool was_member(const std::string& inbox, const TeamPlace& team, const boost::js
   return false;
 }
 
+std::optional<LiveSession> lead_session(const World& world, const TeamPlace& team, const schema::Roster& roster) {
+  SessionWatch watch(world.files, world.processes, world.clock, team.config.team.session_folder());
+  static_cast<void>(watch.look(roster.lead_session_id));
+  return watch.live();
+}
+
+/// Whether whoever led the team and read its inbox has ended, as far as that can be told.
+bool has_ended(const World& world, const TeamPlace& team, const schema::Roster& roster) {
+  if (roster.lead_process)
+    return handlers::state_of(look_at(*roster.lead_process, world.processes)) == handlers::LeadProcessState::gone;
+  return !lead_session(world, team, roster);
+}
+
 void look_at_lead(const World& world, const TeamPlace& team, const schema::Roster& roster, Findings& findings) {
-  if (!roster.lead_process) return;
+  if (!roster.lead_process) {
+    if (const auto live = lead_session(world, team, roster))
+      add(findings, judge_lead_session(team, words_of(*live), handlers::reads_inbox(sight_of(*live, roster))));
+    return;
+  }
   const auto state = handlers::state_of(look_at(*roster.lead_process, world.processes));
   add(findings, judge_lead_process(team, *roster.lead_process, state));
 }
@@ -107,10 +125,9 @@ Section examine_team(const World& world, const Installation& at, const TeamPlace
   Findings& findings = section.findings;
   const TeamSight sight = look_at_team(world.files, world.clock, team, world.wait);
   add(findings, judge_roster(team, sight));
-  const bool lead_has_ended =
-      sight.roster && sight.roster->lead_process &&
-      handlers::state_of(look_at(*sight.roster->lead_process, world.processes)) == handlers::LeadProcessState::gone;
+  const bool lead_has_ended = sight.roster && has_ended(world, team, *sight.roster);
   if (at.status) add(findings, judge_standing(team, *at.status, sight.roster.ok(), lead_has_ended));
+  if (at.status) add(findings, judge_wake(team, *at.status));
   if (at.status) add(findings, judge_polls(team, *at.status));
   if (at.status) add(findings, judge_hosts(team, *at.status, world.clock.wall_ms()));
   if (sight.problem)
@@ -127,7 +144,6 @@ Section examine_team(const World& world, const Installation& at, const TeamPlace
     look_at_answers(world, team, *sight.roster, findings);
   }
   look_at_leftovers(world, team, findings);
-  if (at.status) add(findings, judge_wake(team, *at.status));
   return section;
 }
 
