@@ -12,6 +12,8 @@
 #include <string_view>
 
 #include "poller/child.hpp"
+#include "poller/cli/settings_file.hpp"
+#include "poller/context/client_sessions.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -50,6 +52,19 @@ void ask_all(std::vector<Client>& clients) {
   context.run();
 }
 
+/// What runs is there, whatever PATH leads to.
+void add_running(std::vector<Client>& clients) {
+  const auto settings = settings_path("user");
+  if (!settings) return;
+  PosixFileSystem files;
+  SystemProcesses processes;
+  for (const LiveSession& live : live_sessions(files, processes, (settings->parent_path() / "sessions").string())) {
+    const auto version = schema::parse_client_version(live.said.version);
+    const bool known = std::any_of(clients.begin(), clients.end(), [&](const Client& one) { return one.version == version; });
+    if (version && !known) clients.push_back({"process " + std::to_string(live.process.pid), version, ""});
+  }
+}
+
 bool is_program(const fs::path& path) {
   std::error_code problem;
   return fs::is_regular_file(path, problem) && ::access(path.c_str(), X_OK) == 0;
@@ -83,6 +98,7 @@ std::vector<Client> find_clients() {
       clients.push_back({program.string(), std::nullopt, ""});
   }
   ask_all(clients);
+  add_running(clients);
   return clients;
 }
 

@@ -10,7 +10,7 @@
 namespace inbox_poller::poller::cli {
 
 struct Client {
-  std::string path;  // of its program
+  std::string path;  // of its program; "process 42" of one that runs
   std::optional<schema::ClientVersion> version;
   std::string problem;  // why the version is not known
 };
@@ -21,7 +21,7 @@ std::string to_string(const Client&);
 Client ask_client(const std::string& program);
 
 /// Every program called `claude` in PATH, each once however many links lead to it, at most eight, asked beside each
-/// other.
+/// other; then each other version of which a session runs, by the files that clients keep of them.
 std::vector<Client> find_clients();
 
 /// What settings that all of them read may hold: the oldest counts, and an unknown one or none as the oldest we know.

@@ -46,7 +46,7 @@ Result<schema::HookProgram> program_of(const Context& context, const InstallOpti
 
 /// The clients that may read the file, and for which version it is written.
 struct Readers {
-  std::vector<Client> found;        // in PATH
+  std::vector<Client> found;        // in PATH, or running
   std::vector<Client> unknown;      // of them, and of what --client names
   schema::ClientVersion version{};  // the oldest that counts
   std::string told;                 // which that is, and why
@@ -65,13 +65,13 @@ Readers readers_of(const InstallOptions& options) {
   std::copy_if(counted.begin(), counted.end(), std::back_inserter(readers.unknown),
                [](const Client& client) { return !client.version; });
   if (counted.empty())
-    readers.told = written + ", the oldest that is supported: no client is in PATH (--client names one, or a version)";
+    readers.told = written + ", the oldest that is supported: no client is in PATH, and none runs (--client names one, or a version)";
   else if (!readers.unknown.empty())
     readers.told = written + ", the oldest that is supported: the version of " + readers.unknown.front().path +
                    " is not known, " + readers.unknown.front().problem;
   else
     readers.told =
-        written + (counted.size() > 1 ? ", the oldest of " + std::to_string(counted.size()) + " in PATH" : "");
+        written + (counted.size() > 1 ? ", the oldest of " + std::to_string(counted.size()) + " in PATH or running" : "");
   if (readers.version < schema::oldest_client)
     readers.told += "; which hooks a client before " + schema::to_string(schema::oldest_client) +
                     " reads is not known, and before " + schema::to_string(first_with_hooks) + " it skips the file";
