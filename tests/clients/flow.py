@@ -122,6 +122,10 @@ class FlowTest(ProcessTest):
         if self.old:
             raise Excused("%s: %s" % (".".join(map(str, self.world.version)), why))
 
+    def only_woken(self):
+        if self.world.version < (2, 1, 139):
+            raise Excused("%s: it runs asyncRewake hooks as ordinary ones, nothing wakes it" % ".".join(map(str, self.world.version)))
+
     def screen(self, *options, mode="default", **more):
         screen = self.world.screen("--permission-mode", mode, *options, **more)
         self.stops.append(screen.stop)

@@ -197,6 +197,27 @@ TEST_CASE("a leader beside a lead that lives is told that it stops; one that is 
   CHECK(summary(judge_lead_process(place, {42, "", 0}, State::gone)) == "warning lead.gone");
 }
 
+TEST_CASE("a leader beside a lead whose session's file shows that it made the team is told that it stops") {
+  TeamPlace place = team();
+  CHECK(summary(judge_lead_session(place, "process 42", true)) == "warning lead.alive");
+  CHECK_THAT(judge_lead_session(place, "process 42 (client 2.1.220)", true)[0].what, Contains("process 42 (client 2.1.220)"));
+  CHECK(summary(judge_lead_session(place, "process 42", false)) == "ok lead.session");
+  place.config.team.role = config::Role::observer;
+  CHECK(summary(judge_lead_session(place, "process 42", true)) == "ok lead.session");
+}
+
+TEST_CASE("a lead that is not woken is warned of where no other way has its mail") {
+  const auto status = [](const std::string& why, bool tmux) {
+    return boost::json::parse(R"({"teams":[{"team":"demo","lead":{"not_woken":")" + why +
+                              R"("},"delivery":{"via":[{"rung":"hook","available":true},{"rung":"tmux","available":)" +
+                              (tmux ? "true" : "false") + "}]}}]}")
+        .as_object();
+  };
+  CHECK(summary(judge_wake(team(), status("client 2.1.50 waits", false))) == "warning lead.not_woken");
+  CHECK(judge_wake(team(), status("client 2.1.50 waits", true)).empty());
+  CHECK(judge_wake(team(), status("", false)).empty());
+}
+
 TEST_CASE("who takes no answers from here is warned of, with what to do instead, and not where we write nothing") {
   TeamPlace place = team();
   const std::vector<WorkerAnswers> workers{{"ada", handlers::worth_of(handlers::WorkerProcess::with_key, true)},

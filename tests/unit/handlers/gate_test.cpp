@@ -37,6 +37,8 @@ stream_opens       idle  idle  idle
 stream_works       busy  busy  busy
 stream_result      idle  idle  idle
 stream_closes      gone  gone  gone
+session_works      busy  busy  busy
+session_rests      idle  idle  idle
 batch_pushed       busy  busy  gone
 busy_limit_passes  idle  idle  gone
 disconnects        gone  gone  gone
@@ -106,10 +108,24 @@ TEST_CASE("chat passes only to an idle lead") {
 TEST_CASE("a lead tells its turns by what it says of them, not by what we do or by its going") {
   const std::set<LeadEvent> tells_nothing{LeadEvent::reports_gone,  LeadEvent::session_ends,
                                           LeadEvent::stream_closes, LeadEvent::batch_pushed,
-                                          LeadEvent::disconnects,   LeadEvent::busy_limit_passes};
+                                          LeadEvent::disconnects,   LeadEvent::busy_limit_passes,
+                                          LeadEvent::session_works, LeadEvent::session_rests};
   for (const auto event : schema::values<LeadEvent>) {
     INFO(to_string(event));
     CHECK(tells_turns(event) != tells_nothing.contains(event));
+  }
+}
+
+TEST_CASE("a session's file tells of turns only where nobody else does") {
+  CHECK(said_by_file("idle", "", false) == LeadEvent::session_rests);
+  for (const auto* status : {"busy", "waiting", "shell"}) CHECK(said_by_file(status, "", false) == LeadEvent::session_works);
+  for (const auto* status : {"", "Idle", "asleep"}) CHECK_FALSE(said_by_file(status, "", false));
+  const std::set<LeadEvent> no_word{LeadEvent::session_works, LeadEvent::session_rests, LeadEvent::batch_pushed,
+                                    LeadEvent::busy_limit_passes};
+  for (const auto event : schema::values<LeadEvent>) {
+    INFO(to_string(event));
+    CHECK(said_by_file("busy", to_string(event), false).has_value() == no_word.contains(event));
+    CHECK_FALSE(said_by_file("busy", to_string(event), true));
   }
 }
 

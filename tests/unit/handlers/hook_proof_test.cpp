@@ -110,6 +110,16 @@ TEST_CASE("only where a person is at the client does what a hook says beside the
   }
 }
 
+TEST_CASE("an idle session is woken from 2.1.139 on where a person is at it, and why not is said") {
+  CHECK(why_not_woken({ClientMode::interactive, "2.1.141", false}).empty());
+  CHECK(why_not_woken({ClientMode::interactive, "", true}).empty());
+  CHECK(why_not_woken({ClientMode::interactive, "2.1.50", false}).find("client 2.1.50") != std::string::npos);
+  CHECK(why_not_woken({ClientMode::interactive, "2.1.138", false}).find("2.1.139") != std::string::npos);
+  CHECK(why_not_woken({ClientMode::interactive, "", false}).find("not known") != std::string::npos);
+  for (const auto mode : {ClientMode::headless, ClientMode::unknown})
+    CHECK(why_not_woken({mode, "2.1.331", true}).find("nobody is at the client") != std::string::npos);
+}
+
 TEST_CASE("what an event says of a hook's output") {
   CHECK(sign_of(event("UserPromptSubmit")) == HookSign::prompt);
   CHECK(sign_of(event("PreToolUse")) == HookSign::tool);

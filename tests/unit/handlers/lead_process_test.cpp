@@ -26,4 +26,15 @@ TEST_CASE("a claim is alive while exactly its process is, as far as that can be 
   }
 }
 
+TEST_CASE("a session reads the lead's inbox when its client made the team, and a person is at it") {
+  using inbox_poller::schema::ClientMode;
+  CHECK(reads_inbox({ClientMode::interactive, 1000, 1500}));
+  CHECK_FALSE(reads_inbox({ClientMode::interactive, 1600, 1500}));  // it took the session up later, or was given its id
+  CHECK_FALSE(reads_inbox({ClientMode::interactive, 1500, 1500}));
+  CHECK_FALSE(reads_inbox({ClientMode::interactive, 0, 1500}));
+  CHECK_FALSE(reads_inbox({ClientMode::interactive, 1000, 0}));
+  CHECK_FALSE(reads_inbox({ClientMode::headless, 1000, 1500}));
+  CHECK_FALSE(reads_inbox({ClientMode::unknown, 1000, 1500}));
+}
+
 }  // namespace inbox_poller::lead_process_test

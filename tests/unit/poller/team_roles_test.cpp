@@ -286,6 +286,62 @@ TEST_CASE(
   CHECK(log.find("elsewhere#pid:[1]", first + 1) == std::string::npos);
 }
 
+namespace {
+
+/// This process as the client of the lead's session; the next poll sees it.
+void live_session(World& world, const std::string& status, long long team_made_ms, const std::string& entrypoint = "cli") {
+  auto roster = std::string(test::kRoster);
+  roster.insert(roster.find("\"members\""), "\"createdAt\": " + std::to_string(team_made_ms) + ", ");
+  test::replace(world.scratch.path("teams/t/config.json"), roster);
+  const auto started = world.processes.identify(::getpid())->started;
+  fs::create_directories(world.scratch.path("sessions"));
+  test::spill(world.scratch.path("sessions/" + std::to_string(::getpid()) + ".json"),
+              "{\"pid\":" + std::to_string(::getpid()) + R"(,"sessionId":"s","procStart":")" +
+                  started.substr(0, started.find('@')) + R"(","version":"2.1.220","entrypoint":")" + entrypoint +
+                  R"(","status":")" + status + "\"}");
+}
+
+}  // namespace
+
+TEST_CASE("beside a client that made the team and lives a leader takes nothing, until a person says so") {
+  World world;
+  world.write_lead({World::entry("w1", "good morning", 1)});
+  live_session(world, "idle", far_future);
+  world.poll();
+  CHECK(standing(world) == "stopped");
+  for (const auto* word : {"client 2.1.220", "has the lead's session", "inbox-poller resume"})
+    CHECK(world.team->standing().reason.find(word) != std::string::npos);
+  CHECK(world.receive().empty());
+  world.restart();
+  world.poll();
+  REQUIRE(standing(world) == "stopped");
+  REQUIRE(world.team->resume());
+  world.poll();
+  CHECK(standing(world) == "leader");
+  CHECK(world.all_read());
+  world.restart();
+  world.poll();
+  CHECK(standing(world) == "leader");
+}
+
+TEST_CASE("a client that came to its session later, and a headless one, stop nobody; what they do is known") {
+  World world;
+  live_session(world, "busy", 1000);
+  world.poll();
+  CHECK(standing(world) == "leader");
+  CHECK(world.team->delivery().lead_state() == LeadState::busy);
+  live_session(world, "idle", 1000);
+  world.poll();
+  CHECK(world.team->delivery().lead_state() == LeadState::idle);
+  live_session(world, "waiting", far_future, "sdk-cli");
+  world.poll();
+  CHECK(standing(world) == "leader");
+  CHECK(world.team->delivery().lead_state() == LeadState::busy);
+  fs::remove_all(world.scratch.path("sessions"));
+  world.poll();
+  CHECK(world.team->delivery().lead_state() == LeadState::idle);
+}
+
 TEST_CASE("two signs far apart are no other consumer") {
   World world(leader(config::ForeignConsumer::stop));
   std::vector<std::string> entries;
