@@ -52,12 +52,15 @@ def process_test(name, path, program=DEV, **env):
 def client_flows():
     """Real clients between the two that the usual run has, and the newest one where `deploy/test --newest-client` asked for it."""
     listed = []
-    for version in ("2.1.141", "2.1.220", *(["newest"] if os.environ.get("INBOX_NEWEST_CLIENT") else [])):
+    newest = ["newest"] if os.environ.get("INBOX_NEWEST_CLIENT") else []
+    script = ('program=$1 folder=$2 version=$3; shift 3; tests/clients/install-client "$folder" "$version" || exit 1; failed=0; '
+              'for file; do "$program" -B tests/support/run.py "$file" || failed=1; done; exit $failed')
+    full = {"FLOW_LOAD": "1", "STREAM_MESSAGES": "60", "STREAM_KILLS": "20"}  # beside busy loops, one more than cores
+    for version, name, more in ([(version, "clients-" + version, {}) for version in ["2.1.141", "2.1.220", *newest]] +
+                                [(version, "clients-%s-loaded" % version, full) for version in ["2.1.50", "2.1.141", "2.1.220", "2.1.331", *newest]]):
         folder = DEV / "clients" / version
-        script = ('program=$1 folder=$2 version=$3; shift 3; tests/clients/install-client "$folder" "$version" || exit 1; failed=0; '
-                  'for file; do "$program" -B tests/support/run.py "$file" || failed=1; done; exit $failed')
-        listed.append(Job("clients-" + version, ["sh", "-c", script, "sh", sys.executable, str(folder), version, *flows_of(version)], {
-            "INBOX_POLLER": str(DEV / "inbox-poller"), "INBOX_PINNED_CLIENT": str(folder / "claude"), "CI": "true", "TEST_PATIENCE": "3"}))
+        listed.append(Job(name, ["sh", "-c", script, "sh", sys.executable, str(folder), version, *flows_of(version)], {
+            "INBOX_POLLER": str(DEV / "inbox-poller"), "INBOX_PINNED_CLIENT": str(folder / "claude"), "CI": "true", "TEST_PATIENCE": "3", **more}))
     return listed
 
 
@@ -80,8 +83,6 @@ def jobs():
         part = shard[0]
         listed.append(process_test("fault-every-call-" + part, "fault/test_call_errors.py", FAULT_POINTS="all", SHARD=shard))
         listed.append(process_test("kill-before-every-call-" + part, "crash/test_every_call.py", CRASH_POINTS="all", SHARD=shard))
-    for flow in ("front", "hook_kills", "leads", "mcp", "stream_kills", "workers"):  # NOT RUN unless INBOX_CLIENT names a client
-        listed.append(process_test("client-%s-loaded" % flow, "clients/test_%s.py" % flow, FLOW_LOAD="1", STREAM_MESSAGES="60", STREAM_KILLS="20"))
     listed.append(Job("take-over", [str(DEV / "unit_poller"), "--filenames-as-tags", "[#ledger_migration]"], {"LONG": "1"}))
     listed.append(process_test("power-loss", "power/test_power_loss.py", POWER_STATES="all"))
     for folder in ("crash", "fault", "hostile", "locks", "power"):

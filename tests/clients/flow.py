@@ -16,7 +16,6 @@ from client import NOWHERE, World, client_program, leave_the_network, patience, 
 from daemon import Missing, wait_for
 from load import Load
 from model import script, tool
-from run import Excused
 
 SECONDS = 180  # a safety net for what a client does: it starts in two, and nothing is judged by it
 
@@ -116,15 +115,6 @@ class FlowTest(ProcessTest):
     def old(self):
         """The generation that verifies nothing and knows no agents beside its own team."""
         return self.world.version < (2, 1, 178)
-
-    def only_newer(self, why):
-        """For a part of a test. A whole test is marked by `since`, and then it is not listed."""
-        if self.old:
-            raise Excused("%s: %s" % (".".join(map(str, self.world.version)), why))
-
-    def only_woken(self):
-        if self.world.version < (2, 1, 139):
-            raise Excused("%s: it runs asyncRewake hooks as ordinary ones, nothing wakes it" % ".".join(map(str, self.world.version)))
 
     def screen(self, *options, mode="default", **more):
         screen = self.world.screen("--permission-mode", mode, *options, **more)

@@ -6,6 +6,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::line_proof_test {
+
 using namespace inbox_poller::handlers;
 using inbox_poller::schema::decode_stream_line;
 
@@ -94,3 +96,5 @@ TEST_CASE("another line's turn proves nothing, and a line that a client passed o
   CHECK(line.hear(decode_stream_line(started), true) == LineProof::open);
   CHECK_FALSE(line.was_passed());
 }
+
+}  // namespace inbox_poller::line_proof_test

@@ -7,7 +7,8 @@
 #include "tests/support/faulty_filesystem.hpp"
 #include "tests/support/scratch.hpp"
 
-using namespace inbox_poller;
+namespace inbox_poller::client_sessions_test {
+
 using namespace inbox_poller::poller;
 using namespace inbox_poller::test;
 
@@ -132,3 +133,5 @@ TEST_CASE("at rest a look is one stat, whether the session is there, another one
   CHECK(costs("s") == std::pair(10, 0));
   CHECK(costs("") == std::pair(0, 0));
 }
+
+}  // namespace inbox_poller::client_sessions_test

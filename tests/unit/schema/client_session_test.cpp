@@ -3,6 +3,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::client_session_test {
+
 using namespace inbox_poller::schema;
 
 TEST_CASE("a session's file is read as three generations write it") {
@@ -45,3 +47,5 @@ TEST_CASE("only a file that is called by a number is a session's") {
     CHECK(pid_of_session_file(name) == 0);
   }
 }
+
+}  // namespace inbox_poller::client_session_test

@@ -10,6 +10,8 @@
 
 #include "tests/support/catch.hpp"
 
+namespace inbox_poller::decimal_test {
+
 using inbox_poller::schema::read_decimal;
 
 TEST_CASE("read_decimal reads what a JSON number may be") {
@@ -48,3 +50,5 @@ TEST_CASE("read_decimal gives back every double from its shortest spelling") {
     REQUIRE(std::bit_cast<std::uint64_t>(*read) == std::bit_cast<std::uint64_t>(number));
   }
 }
+
+}  // namespace inbox_poller::decimal_test
