@@ -7,7 +7,7 @@ namespace inbox_poller::poller {
 namespace {
 
 constexpr std::size_t most_files = 1000;
-constexpr std::uint64_t most_bytes = std::uint64_t{64} << 10;
+constexpr std::uint64_t most_of_file = std::uint64_t{64} << 10;
 constexpr std::chrono::seconds alive_for{5};  // a killed client leaves its file as it was
 
 /// What the file says, if the process that it names lives.
@@ -16,7 +16,7 @@ std::optional<LiveSession> read_live(FileSystem& files, Processes& processes, co
   const long long pid = schema::pid_of_session_file(name);
   if (pid == 0) return std::nullopt;
   const auto file = files.open_read(folder, name);
-  if (!file || file->stat.size > most_bytes) return std::nullopt;
+  if (!file || file->stat.size > most_of_file) return std::nullopt;
   const auto bytes = read_all(files, *file);
   auto said = bytes ? schema::decode_client_session(*bytes) : std::nullopt;
   if (!said || said->pid != pid) return std::nullopt;

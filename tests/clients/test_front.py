@@ -59,7 +59,7 @@ class BesideALead(FlowTest):
 
     def ends_by_force(self):
         """The worker's pane and its place in the roster."""
-        self.daemon.cli("shutdown", "ada", "--force", "--wait", seconds=SECONDS)
+        self.daemon.cli("shutdown", "ada", "--force", "--wait")
         wait_for("no pane is left", lambda: not self.lead.alive(), SECONDS)
         self.assertNotIn("ada", [m["name"] for m in json.loads((self.team_folder / "config.json").read_text())["members"]])
 

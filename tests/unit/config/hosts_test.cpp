@@ -5,11 +5,11 @@ namespace inbox_poller::config::hosts_test {
 namespace {
 
 TEST_CASE("every row of the host table is decided as it says") {
-  const auto rows = test::read_table("hosts.txt", 3);
+  const auto rows = rules_test::read_table("hosts.txt", 3);
   CHECK(rows.size() >= 60);
-  for (const test::Row& row : rows) {
+  for (const rules_test::Row& row : rows) {
     HostRules rules;
-    const Action default_action = test::read_rules(row.columns[1], rules, parse_host_pattern);
+    const Action default_action = rules_test::read_rules(row.columns[1], rules, parse_host_pattern);
     const Verdict verdict = judge_host(rules, row.columns[2], default_action);
     INFO("line " << row.line << ": " << row.text << "\n  " << verdict.rule << ": " << verdict.reason);
     CHECK(std::string(to_string(verdict.action)) == row.columns[0]);

@@ -28,11 +28,11 @@ PermissionRules allowing(std::initializer_list<const char*> texts) {
 }
 
 TEST_CASE("every row of the conformance table is decided as it says") {
-  const auto rows = test::read_table("tool_rules.txt", 4);
+  const auto rows = rules_test::read_table("tool_rules.txt", 4);
   CHECK(rows.size() >= 500);
-  for (const test::Row& row : rows) {
+  for (const rules_test::Row& row : rows) {
     PermissionRules rules;
-    const Action default_action = test::read_rules(row.columns[1], rules, parse_permission_rule);
+    const Action default_action = rules_test::read_rules(row.columns[1], rules, parse_permission_rule);
     const Verdict verdict =
         judge_tool(rules, row.columns[2], input_of(row.columns[2], row.columns[3]), at_work, default_action);
     INFO("line " << row.line << ": " << row.text << "\n  " << verdict.rule << ": " << verdict.reason);
@@ -264,7 +264,7 @@ std::vector<std::string> crude_split(const std::string& text) {
 }
 
 bool crudely_allowed(std::string part) {
-  part = test::trimmed(part);
+  part = rules_test::trimmed(part);
   for (const std::string prefix : {"! ", "CI=1 ", "LC_ALL=C ", "timeout 5 ", "time ", "nohup ", "xargs "}) {
     if (part.starts_with(prefix)) return crudely_allowed(part.substr(prefix.size()));
   }
@@ -295,7 +295,7 @@ TEST_CASE("whatever is allowed, a cruder splitter finds every part of it allowed
     REQUIRE_FALSE(parts.empty());
     for (const std::string& part : parts) REQUIRE(crudely_allowed(part));
   }
-  CHECK(allowed > 500);  // otherwise the property would say nothing
+  CHECK(allowed > rounds / 40);  // otherwise the property would say nothing
 }
 
 }  // namespace

@@ -26,21 +26,21 @@ struct Listing {
 
 /// Rules ("+", "?", "-"), then commands, as the file's own head says.
 Listing read_listing(const std::string& name) {
-  std::ifstream file(test::fixture(name));
+  std::ifstream file(rules_test::fixture(name));
   if (!file) throw std::runtime_error("no fixture " + name);
   Listing listing;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     if (line.empty() || line.starts_with("##")) continue;
     if (line.front() == '+' || line.front() == '?' || line.front() == '-') {
-      test::read_rules(line, listing.rules, parse_permission_rule);
+      rules_test::read_rules(line, listing.rules, parse_permission_rule);
       continue;
     }
     Line found{number, "", line};
     for (const std::string mark : {"ask", "deny"}) {
       if (line.starts_with(mark + " ")) found = {number, mark, line.substr(mark.size() + 1)};
     }
-    found.command = test::unescaped(found.command);
+    found.command = rules_test::unescaped(found.command);
     listing.lines.push_back(found);
   }
   return listing;
@@ -77,7 +77,7 @@ TEST_CASE("no rule's star covers what an argument reads against a rule, runs or 
 
 TEST_CASE("where the worker's folder or the home is not known, a restriction meets every path that could be in it") {
   PermissionRules rules;
-  test::read_rules("+Bash & -Read(./.env) & -Read(~/.ssh/**) & -Edit(/src/**)", rules, parse_permission_rule);
+  rules_test::read_rules("+Bash & -Read(./.env) & -Read(~/.ssh/**) & -Edit(/src/**)", rules, parse_permission_rule);
   const auto action = [&](const char* command) {
     return judge_tool(rules, "Bash", "{\"command\":" + schema::quote(command) + "}", {"", ""}, Action::ask).action;
   };
@@ -91,7 +91,7 @@ TEST_CASE("where the worker's folder or the home is not known, a restriction mee
     CHECK(action(command) == Action::allow);
   }
   PermissionRules edits;
-  test::read_rules("+Bash(sort *) & +Edit(//**)", edits, parse_permission_rule);
+  rules_test::read_rules("+Bash(sort *) & +Edit(//**)", edits, parse_permission_rule);
   CHECK(judge_tool(edits, "Bash", R"({"command":"sort -o /tmp/x y"})", {"", ""}, Action::ask).action == Action::allow);
   CHECK(judge_tool(edits, "Bash", R"({"command":"sort -o x y"})", {"", ""}, Action::ask).action == Action::ask);
 }

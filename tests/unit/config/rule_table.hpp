@@ -9,7 +9,7 @@
 
 #include "config/rules.hpp"
 
-namespace inbox_poller::config::test {
+namespace inbox_poller::config::rules_test {
 
 inline std::filesystem::path fixture(const std::string& name) {
   return std::filesystem::path(INBOX_POLLER_SOURCE) / "tests/fixtures/config" / name;
@@ -92,4 +92,4 @@ Action read_rules(const std::string& text, Rules& rules, Parse parse) {
   return default_action;
 }
 
-}  // namespace inbox_poller::config::test
+}  // namespace inbox_poller::config::rules_test

@@ -8,7 +8,7 @@
 
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::poller::test {
+namespace inbox_poller::poller::ledger_test {
 
 /// The default VFS, except that operations can be made to fail. Only what changes a file or makes it durable is
 /// counted.
@@ -130,4 +130,4 @@ class FailingDisk {
   bool kills_ = false;
 };
 
-}  // namespace inbox_poller::poller::test
+}  // namespace inbox_poller::poller::ledger_test

@@ -7,7 +7,7 @@
 
 #include "ledger_support.hpp"
 
-namespace inbox_poller::poller::test::ledger_crash_test {
+namespace inbox_poller::poller::ledger_test::ledger_crash_test {
 namespace {
 
 constexpr int messages_per_tick = 10;
@@ -114,4 +114,4 @@ TEST_CASE(
   CHECK(said > 0);  // otherwise nothing was shown
 }
 
-}  // namespace inbox_poller::poller::test::ledger_crash_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_crash_test

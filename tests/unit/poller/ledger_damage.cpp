@@ -5,7 +5,7 @@
 #include "ledger_support.hpp"
 #include "tests/support/portion.hpp"
 
-namespace inbox_poller::poller::test::ledger_damage_test {
+namespace inbox_poller::poller::ledger_test::ledger_damage_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -199,4 +199,4 @@ TEST_CASE("a ledger cut off anywhere is refused or reads right, and never crashe
   }
 }
 
-}  // namespace inbox_poller::poller::test::ledger_damage_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_damage_test

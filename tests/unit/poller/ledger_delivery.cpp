@@ -3,7 +3,7 @@
 
 #include "ledger_support.hpp"
 
-namespace inbox_poller::poller::test::ledger_delivery_test {
+namespace inbox_poller::poller::ledger_test::ledger_delivery_test {
 namespace {
 
 using Keys = std::vector<std::string>;
@@ -349,4 +349,4 @@ TEST_CASE("the lead's row comes back whole") {
   CHECK((row.by == "tool_used" && row.session == "0b1c" && row.pane == "%3"));
 }
 
-}  // namespace inbox_poller::poller::test::ledger_delivery_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_delivery_test

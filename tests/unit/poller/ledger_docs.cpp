@@ -4,7 +4,7 @@
 #include "ledger_support.hpp"
 #include "poller/ledger/tables.hpp"
 
-namespace inbox_poller::poller::test::ledger_docs_test {
+namespace inbox_poller::poller::ledger_test::ledger_docs_test {
 namespace {
 
 std::string page() { return read_file((std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/ledger.md").string()); }
@@ -98,4 +98,4 @@ TEST_CASE("a key is sixteen bytes and the number of the repetition, there and ba
   CHECK(must(ledger->history().of_message(row.key)).empty());
 }
 
-}  // namespace inbox_poller::poller::test::ledger_docs_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_docs_test

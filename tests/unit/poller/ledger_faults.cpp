@@ -3,7 +3,7 @@
 #include "failing_disk.hpp"
 #include "ledger_support.hpp"
 
-namespace inbox_poller::poller::test::ledger_faults_test {
+namespace inbox_poller::poller::ledger_test::ledger_faults_test {
 namespace {
 
 Status write_tick(Ledger& ledger, const std::string& name) {
@@ -149,4 +149,4 @@ TEST_CASE(
   CHECK(refused > 0);
 }
 
-}  // namespace inbox_poller::poller::test::ledger_faults_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_faults_test

@@ -4,7 +4,7 @@
 #include "ledger_support.hpp"
 #include "poller/ledger/tables.hpp"
 
-namespace inbox_poller::poller::test::ledger_file_test {
+namespace inbox_poller::poller::ledger_test::ledger_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -231,4 +231,4 @@ TEST_CASE("a damaged ledger is set aside with its log under a dated name, which 
   CHECK(must(Ledger::set_aside(path, 1770477646348)).empty());
 }
 
-}  // namespace inbox_poller::poller::test::ledger_file_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_file_test

@@ -1,6 +1,6 @@
 #include "ledger_support.hpp"
 
-namespace inbox_poller::poller::test::ledger_messages_test {
+namespace inbox_poller::poller::ledger_test::ledger_messages_test {
 namespace {
 
 std::vector<std::string> keys(const std::vector<MessageRow>& rows) {
@@ -253,4 +253,4 @@ TEST_CASE("the latest messages that fit come oldest first") {
   CHECK(keys(must(ledger->messages().latest({"red", "bob", "text", 3000}, 100))) == Keys{"k4"});
 }
 
-}  // namespace inbox_poller::poller::test::ledger_messages_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_messages_test

@@ -12,7 +12,7 @@
 #include "poller/mailbox/arrays/array_entry.hpp"
 #include "tests/support/portion.hpp"
 
-namespace inbox_poller::poller::test::ledger_migration_test {
+namespace inbox_poller::poller::ledger_test::ledger_migration_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -361,4 +361,4 @@ TEST_CASE("a disk that fails or is full while a ledger is taken over: it stays a
   CHECK(refused > (inbox_poller::test::is_long_form() ? 30 : 1));
 }
 
-}  // namespace inbox_poller::poller::test::ledger_migration_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_migration_test

@@ -1,7 +1,7 @@
 #include "ledger_support.hpp"
 #include "poller/context/message_life.hpp"
 
-namespace inbox_poller::poller::test::ledger_outbox_test {
+namespace inbox_poller::poller::ledger_test::ledger_outbox_test {
 namespace {
 
 std::vector<std::string> entries(const std::vector<OutboxRow>& rows) {
@@ -242,4 +242,4 @@ TEST_CASE("prune may be part of a larger transaction, and goes with it") {
   CHECK(must(ledger->messages().known(named("1"))));
 }
 
-}  // namespace inbox_poller::poller::test::ledger_outbox_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_outbox_test

@@ -2,7 +2,7 @@
 
 #include "ledger_support.hpp"
 
-namespace inbox_poller::poller::test::ledger_plans_test {
+namespace inbox_poller::poller::ledger_test::ledger_plans_test {
 namespace {
 
 /// Every statement that the connection runs while this lives.
@@ -207,4 +207,4 @@ TEST_CASE("between hosts what waits is found without what was put or is there, a
   }
 }
 
-}  // namespace inbox_poller::poller::test::ledger_plans_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_plans_test

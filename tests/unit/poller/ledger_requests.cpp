@@ -1,6 +1,6 @@
 #include "ledger_support.hpp"
 
-namespace inbox_poller::poller::test::ledger_requests_test {
+namespace inbox_poller::poller::ledger_test::ledger_requests_test {
 namespace {
 
 using handlers::AskEvent;
@@ -157,4 +157,4 @@ TEST_CASE("members, session rules and the lead's state are kept, the latest of e
   CHECK((lead.state == "busy" && lead.since_ms == 2 && lead.until_ms == 30));
 }
 
-}  // namespace inbox_poller::poller::test::ledger_requests_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_requests_test

@@ -3,7 +3,7 @@
 
 #include "ledger_support.hpp"
 
-namespace inbox_poller::poller::test::ledger_shutdowns_test {
+namespace inbox_poller::poller::ledger_test::ledger_shutdowns_test {
 namespace {
 
 using handlers::Shutdown;
@@ -224,4 +224,4 @@ TEST_CASE("orders go after their time when their member has left, and never befo
   CHECK(left[0].member == "ann");
 }
 
-}  // namespace inbox_poller::poller::test::ledger_shutdowns_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_shutdowns_test

@@ -15,7 +15,7 @@
 #include "poller/ledger/ledger.hpp"
 #include "tests/support/catch.hpp"
 
-namespace inbox_poller::poller::test {
+namespace inbox_poller::poller::ledger_test {
 
 class TemporaryDirectory {
  public:
@@ -204,4 +204,4 @@ class Operator {
   sqlite3* connection_ = nullptr;
 };
 
-}  // namespace inbox_poller::poller::test
+}  // namespace inbox_poller::poller::ledger_test

@@ -5,7 +5,7 @@
 
 #include "ledger_support.hpp"
 
-namespace inbox_poller::poller::test::ledger_transactions_test {
+namespace inbox_poller::poller::ledger_test::ledger_transactions_test {
 namespace {
 
 Status accept(Ledger& ledger, const std::string& key) {
@@ -268,4 +268,4 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
   CHECK(code_of(ledger->asks().put("red", request_row("r-1", handlers::AskState::denied))) == "ledger.damaged");
 }
 
-}  // namespace inbox_poller::poller::test::ledger_transactions_test
+}  // namespace inbox_poller::poller::ledger_test::ledger_transactions_test
