@@ -27,7 +27,7 @@ def measure(program, folder, asks, times):
     limits = "[limits]\npending_per_worker = %d\n" % asks
     daemon = Daemon(os.path.abspath(program), folder, team_toml(team, poll="500ms", timeout="10h", more=limits)).start()
     try:
-        pid, one = daemon.process.pid, daemon.connect(600)
+        pid, one = daemon.process.pid, daemon.connect()
         for n in range(asks):
             command = "cd src/part%d && make -j2 target-%d && git push origin work-%d" % (n, n, n)
             said = wire.permission_request("ada", "Bash", {"command": command}, request_id="perm-%d" % n)

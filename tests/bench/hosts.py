@@ -56,7 +56,7 @@ class Farm:
         toml = team_toml(team, poll="500ms", team_more='role = "%s"' % ("leader" if host == "h1" else "satellite"),
                          more=ROOM + HOSTS % (self.engine.socket, host, self.secrets / ("host-" + host)) + others)
         daemon = self.daemons[host] = Daemon(self.bench.tools.product, folder, toml)
-        daemon.start(60)
+        daemon.start()
         if host == "h1":
             wait_for("h1 leads", lambda: daemon.ask("status")["teams"][0]["role"] == "leader", 60)
         return daemon, team

@@ -125,7 +125,7 @@ class Product:
 
     def start(self, place, name="demo"):
         self.daemon = Daemon(self.tools.product, place.folder, toml(self.settings, name, place.root))
-        self.daemon.start(300)
+        self.daemon.start()
         self.pid = self.daemon.process.pid
         wait_for("all teams are served and their inboxes looked at", lambda: self.serves(place.teams), 300, pause=0.2)
         return {"consumer": "control", "socket": self.daemon.socket, "team": "demo"}
@@ -150,7 +150,7 @@ class Product:
         return [int(event["latency_ms"]) for event in self.daemon.log("poll.slow")]
 
     def stop(self):
-        if self.daemon.stop(seconds=60) != 0:
+        if self.daemon.stop() != 0:
             raise Lost("the daemon left with %d:\n%s" % (self.daemon.process.returncode, self.daemon.tail()))
 
     def kill(self):

@@ -117,7 +117,7 @@ def move_all(source, target):
 def started(bench, folder, *tomls):
     folder.mkdir(mode=0o700, exist_ok=True)
     daemon = Daemon(bench.tools.product, folder, *tomls)
-    daemon.start(300)
+    daemon.start()
     wait_for("all teams are looked at", lambda: len(daemon.ask("status")["teams"]) >= len(tomls) and all(
         team["inbox"]["state"] != "not polled yet" for team in daemon.ask("status")["teams"]), 300, pause=0.2)
     return daemon

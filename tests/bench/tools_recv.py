@@ -51,7 +51,7 @@ class Tool:
         self.call = self.client.begin_tool("recv", timeout_s=60)
 
     def end(self):
-        return self.client.result(self.call, 60)["structuredContent"]["message"]["payload"]
+        return self.client.result(self.call)["structuredContent"]["message"]["payload"]
 
     def settle(self):
         self.client.ask("ping")

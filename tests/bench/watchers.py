@@ -73,7 +73,7 @@ def measure(program, folder, count):
         time.sleep(AT_REST_S)
         rest = (cpu_seconds(pid) - before) / (time.monotonic() - begun) * 60
 
-        lead, samples, acked = daemon.connect(60), [], {}
+        lead, samples, acked = daemon.connect(), [], {}
         lead.ask("attach", rung="socket")
         answers, before = watchers.answers, cpu_seconds(pid)
         for n in range(MESSAGES):

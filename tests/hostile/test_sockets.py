@@ -57,7 +57,7 @@ class SocketAttacks(ProcessTest):
 
         def neighbour():
             try:
-                with Control(self.daemon.socket, 60) as control:
+                with Control(self.daemon.socket) as control:
                     while not stop.is_set():
                         self.assertTrue(control.ask("status")["ok"])
                         answered[0] += 1
@@ -301,12 +301,12 @@ class SocketAttacks(ProcessTest):
         def attack():
             for garbage in (b"\x00\xff\xfe", b"[]", b"null", b'{"verb":', b"GET / HTTP/1.1", b"[" * 60000, b'{"verb":"status"}{"verb":"x"}',
                             b'{"verb":"\xc3\x28"}', b'{"verb":7}', b"\xef\xbb\xbf{}"):
-                with Control(self.daemon.socket, 60) as control:
+                with Control(self.daemon.socket) as control:
                     control.socket.sendall(garbage + b"\n")
                     answer = json.loads(control.file.readline())
                     self.assertFalse(answer["ok"], garbage[:20])
                     self.assertTrue(control.ask("status")["ok"])  # the connection goes on
-            with Control(self.daemon.socket, 60) as control:
+            with Control(self.daemon.socket) as control:
                 control.socket.sendall(b'{"verb":"status","x":"' + b"x" * (MOST_REQUEST - 24) + b'"}\n')
                 self.assertTrue(json.loads(control.file.readline())["ok"])
                 try:

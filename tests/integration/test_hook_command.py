@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 import unittest
 
 import team as wire
