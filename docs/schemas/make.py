@@ -68,7 +68,8 @@ SHUTDOWN = {**texts("team request_id member by reason state backend pane_id left
             **moments("requested_ms changed_ms nudge_ms nudged_ms force_ms timeout_ms"), "processes": many(NUMBER)}
 MESSAGE = {**texts("team inbox sender type disposition code reason message_key request_id delivery sink confirmed"),
            **moments("received_ms offered_ms delivered_ms"), "attempts": COUNT, "priority": NUMBER}
-LEAD = {**texts("member state by session pane"), **moments("since_ms until_ms")}
+LEAD = {**texts("member state by session pane not_woken"), **moments("since_ms until_ms")}
+SESSION = {"session_file": closed({**texts("client status"), "pid": COUNT, "reads_inbox": FLAG})}  # while the lead's client lives
 RULE = {"kind": TEXT, "action": TEXT, "rule": TEXT}
 GIVEN = {**RULE, "by": TEXT, "at_ms": MS}
 
@@ -87,7 +88,7 @@ PARTS = {
     "given": closed(GIVEN),
     "member": closed({**texts("member doing state detail task mode"), "present": FLAG, **moments("last_seen_ms unread_ms"), "pending": COUNT}, WORTH),
     "team": closed(
-        {**texts("team source role_reason"), "role": ROLE, "lead": closed(LEAD),
+        {**texts("team source role_reason"), "role": ROLE, "lead": closed(LEAD, SESSION),
          "inbox": closed({**texts("path state detail"), "compacted": COUNT, "compacted_ms": MS}),
          "roster": closed(texts("state detail")), "members": many(part("member")),
          "asks": closed({"pending": COUNT, "oldest_ms": MS, "oldest_subject": TEXT}),
@@ -164,7 +165,7 @@ DOCUMENTS = {
     "mode": [doc({"sent": many(closed(texts("member mode")))})],
     "resume": [doc({"team": TEXT, "role": ROLE})],
     "reload": [doc({**dict.fromkeys("added removed changed restart".split(), many(TEXT)), "answered": many(part("ruled"))})],
-    "lead": [doc({"team": TEXT, **LEAD, "permissions": FLAG, "mcp_tools": FLAG})],
+    "lead": [doc({"team": TEXT, **LEAD, "permissions": FLAG, "mcp_tools": FLAG}, SESSION)],
     "ack": [doc({"acknowledged": COUNT})],
     "check-config": [closed({"ok": FLAG, "version": TEXT, "daemon": many(part("setting")), "warnings": many(TEXT), "problems": many(TEXT),
                              "teams": many(closed({"source": TEXT, "settings": many(part("setting")),
