@@ -16,8 +16,7 @@ SAID = ("pearl", "quartz", "ruby", "slate", "topaz")
 
 class Sessions(FlowTest):
     def tell(self, word):
-        told = dict(type="message", recipient="team-lead", content="payload " + word) if self.old else dict(to="team-lead", message="payload " + word)
-        return tool("SendMessage", summary="s", **told)
+        return tool("SendMessage", summary="s", to="team-lead", message="payload " + word)
 
     def lead_saw(self, word):
         """In a conversation of the lead's, not in what its worker wrote itself."""
