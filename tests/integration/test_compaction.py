@@ -115,9 +115,16 @@ class Compaction(ProcessTest):
             with self.subTest(role=role, enabled=enabled):
                 before, left = self.fill()
                 more = SOON + "enabled = %s\n" % enabled
-                self.make_daemon(team_toml(self.team, more=more, team_more='role = "%s"' % role), polls=80).spawn()
-                self.assertEqual(self.daemon.process.wait(LIMIT_S), 0, self.daemon.tail())
-                self.assertEqual(self.inbox(), left if compacts else before)
+                toml = team_toml(self.team, more=more, team_more='role = "%s"' % role)
+                if compacts:
+                    self.make_daemon(toml).start()
+                    self.compacted()
+                    self.assertEqual(self.daemon.stop(), 0)
+                    self.is_a_part(self.inbox(), before, left)
+                else:
+                    self.make_daemon(toml, polls=80).spawn()
+                    self.assertEqual(self.daemon.process.wait(LIMIT_S), 0, self.daemon.tail())
+                    self.assertEqual(self.inbox(), before)
                 shutil.rmtree(self.daemon.state)
 
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
@@ -131,17 +138,31 @@ class Compaction(ProcessTest):
                 shutil.rmtree(self.daemon.state)
                 self.team.lead_inbox.write_bytes(before)
                 self.assertEqual(self.killed_at(*steps[name]), 137, self.daemon.tail())
-                self.assertEqual(self.inbox(), left if is_new else before)
+                if is_new:
+                    self.is_a_part(self.inbox(), before, left)
+                else:
+                    self.assertEqual(self.inbox(), before)
                 with open(self.daemon.log_path, "wb"):
                     self.daemon.extra = []
                 # All of it is old enough then; if only some were, the rest would be too little for another rewrite.
                 time.sleep(1.2)  # clock: the entries have to grow older than compact_after; more time does no harm
                 self.daemon.start()
-                wait_for("the inbox is small", lambda: self.inbox() == left)
+                # What a rewrite before the kill left may be too little for another one.
+                wait_for("the inbox is small", lambda: is_new or self.inbox() == left)
+                self.is_a_part(self.inbox(), before, left)
                 wait_for("nothing is left behind", self.is_tidy)
                 self.assertEqual(len([m for m in self.history() if m["text"].startswith("message ")]), READ)
                 self.nobody_else_is_seen()
                 self.assertEqual(self.daemon.stop(), 0)
+
+    def is_a_part(self, whole, before, left):
+        """A rewrite leaves out what was old enough at that moment: on a slow machine not everything is."""
+        entries, had, stay = (json.loads(text) for text in (whole, before, left))
+        self.assertLess(len(entries), len(had))
+        rest = iter(had)
+        self.assertTrue(all(entry in rest for entry in entries), "not in the order of the old file")
+        rest = iter(entries)
+        self.assertTrue(all(entry in rest for entry in stay), "what has to stay has left")
 
     def is_tidy(self):
         """No temporary file, and no lock but one that nobody has met again: a peer takes that away after ten seconds."""
