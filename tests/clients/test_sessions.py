@@ -8,7 +8,7 @@ import unittest
 import uuid
 
 from daemon import wait_for
-from flow import SECONDS, FlowTest
+from flow import SECONDS, FlowTest, since, until
 from model import held, script, tool
 
 SAID = ("pearl", "quartz", "ruby", "slate", "topaz")
@@ -54,16 +54,31 @@ class Sessions(FlowTest):
         what = self.doctor()["daemon.stopped"]["what"]
         return what if "has ended since" in what else None
 
-    def test_a_lead_that_is_resumed_reads_nothing_and_stops_nobody(self):
+    def resume_lead(self):
+        """The lead is killed after its turn, and its session taken up again: the new client's screen, and we serve the team."""
         name = self.start_lead("ready")
         session = json.loads((self.team_folder / "config.json").read_text())["leadSessionId"]
+        wait_for("its turn is over", lambda: "the lead is done" in self.lead.look(), SECONDS)  # else there is half a turn to resume
         os.kill(self.lead_pid(self.lead), signal.SIGKILL)
         again = self.screen("--resume", session, who="again")
         self.serve(name)
+        return again
+
+    @until((2, 1, 329), "it makes the team anew and claims it; see the next test")
+    def test_a_lead_that_is_resumed_reads_nothing_and_stops_nobody(self):
+        again = self.resume_lead()
         wait_for("its file is seen", lambda: self.status()["lead"].get("session_file"), SECONDS)
         self.assertEqual(self.status()["lead"]["session_file"]["pid"], self.lead_pid(again))
         self.assertEqual(self.status()["lead"]["session_file"]["client"], ".".join(map(str, self.world.version)))
         self.assertEqual(self.status()["role"], "leader")
+
+    @since((2, 1, 329), "it leaves the roster alone; see the test before")
+    def test_a_lead_that_is_resumed_claims_its_team_and_a_person_says_who_leads(self):
+        again = self.resume_lead()
+        wait_for("the leader stops", lambda: self.status()["role"] == "stopped", SECONDS)
+        self.assertIn("process %d" % self.lead_pid(again), self.status()["role_reason"])
+        self.daemon.cli("resume")
+        wait_for("we lead", lambda: self.status()["role"] == "leader", SECONDS)
 
     def test_what_a_lead_without_hooks_does_is_known(self):
         self.lead_team()
