@@ -32,9 +32,9 @@ class HostWorld(oracle.World):
         return self
 
     def never_decided(self):
-        """Asks whose answer by this host was refused, or never left it, and is refused if it ever does."""
+        """Asks whose answer by this host was refused, or never came to its host (that may have stopped before), and is refused if it does."""
         return {row["request_id"] for row in self.letters
-                if row["final"] and (row["state"] == "refused" or (row["way"] == "out" and row["state"] == "waiting"))}
+                if row["final"] and (row["state"] == "refused" or (row["way"] == "out" and row["state"] in ("waiting", "put")))}
 
 
 def together(worlds, sent, received):
