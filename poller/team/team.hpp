@@ -187,6 +187,8 @@ class Team {
   void foreign_consumer(std::string code, std::size_t count);
   /// Somebody else consumes the lead's inbox: does as configured.
   void give_way(const std::string& reason);
+  /// A client that leads the team lives, so it reads the lead's inbox. `who` begins a sentence and says what shows it.
+  void give_way_to_lead(std::string_view code, const std::string& who);
   void stand(handlers::Standing);
   /// A client that says in the roster that it leads the team, and lives, reads the lead's inbox itself.
   void heed_lead_process();

@@ -94,14 +94,7 @@ void Team::heed_lead_process() {
     return;
   }
   if (is_accepted(id)) return;
-  const std::string reason = who + " and was alive at " + schema::iso_timestamp(context_.clock.wall_ms()) +
-                             ", so it reads " + inbox_path() + " itself";
-  services_.telemetry.emit(Event::inbox_foreign_consumer, {{"team", context_.name},
-                                                           {"inbox", context_.lead},
-                                                           {"code", "lead_process"},
-                                                           {"count", "1"},
-                                                           {"reason", reason}});
-  give_way(reason + "; to lead in its place, end it, then inbox-poller resume; resume beside it takes its mail away");
+  give_way_to_lead("lead_process", who);
 }
 
 bool Team::is_accepted(const std::string& claim) const {
@@ -122,11 +115,15 @@ void Team::heed_lead_session() {
   if (id == lead_claim_ || !handlers::reads_inbox(sight_of(*live, context_.roster))) return;
   lead_claim_ = id;
   if (is_accepted(id)) return;
-  const std::string reason = words_of(*live) + " has the lead's session, made this team and was alive at " +
-                             schema::iso_timestamp(context_.clock.wall_ms()) + ", so it reads " + inbox_path() + " itself";
+  give_way_to_lead("lead_session", words_of(*live) + " has the lead's session, made this team");
+}
+
+void Team::give_way_to_lead(std::string_view code, const std::string& who) {
+  const std::string reason =
+      who + " and was alive at " + schema::iso_timestamp(context_.clock.wall_ms()) + ", so it reads " + inbox_path() + " itself";
   services_.telemetry.emit(Event::inbox_foreign_consumer, {{"team", context_.name},
                                                            {"inbox", context_.lead},
-                                                           {"code", "lead_session"},
+                                                           {"code", std::string(code)},
                                                            {"count", "1"},
                                                            {"reason", reason}});
   give_way(reason + "; to lead in its place, end it, then inbox-poller resume; resume beside it takes its mail away");
