@@ -242,10 +242,12 @@ class HooksFlow(FlowTest):
 
     def nothing_lost(self, words):
         """What counts as delivered was seen, nothing was seen twice in one request without a label, and the rest still waits."""
+        # From 2.1.139 on a Stop that blocks stands twice from the next request on, also without us (test_leads.WithoutUs).
+        shown = lambda asked: "\n".join(text for text in asked.texts() if "Stop hook blocking error from command: " not in text)
         label = r"\[may be a repeat: [^]]*\]\n"  # on a full machine a prompt meets a `hook wait` more often
         seen = {}
         for word in words:
-            texts = [asked.text() for asked in self.model.turns() if "payload " + word in asked.text()]
+            texts = [shown(asked) for asked in self.model.turns() if "payload " + word in asked.text()]
             seen[word] = max([max(t.count("payload " + word) - len(re.findall(label + "payload " + word, t)), 1) for t in texts], default=0)
         chat = self.chat()
         self.assertLessEqual(chat["delivered"], sum(1 for n in seen.values() if n), (seen, chat))

@@ -13,6 +13,24 @@ from model import script, tool
 WORDS = ("pearl", "quartz", "ruby", "slate")
 
 
+class WithoutUs(FlowTest):
+    """What a client does by itself, so that it is not taken for a fault of ours."""
+
+    @since((2, 1, 139), "there it stands once")
+    def test_the_text_of_a_stop_that_blocks_stands_twice_from_the_next_prompt_on(self):
+        hook, once = self.folder / "hook", self.folder / "once"
+        hook.write_text("#!/bin/sh\nmkdir '%s' && echo '%s'\nexit 0\n" % (once, json.dumps({"decision": "block", "reason": "payload pearl"})))
+        hook.chmod(0o755)
+        settings = self.world.project / ".claude" / "settings.json"
+        settings.parent.mkdir(exist_ok=True)
+        settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": str(hook)}]}]}}))
+        lead = self.screen()
+        lead.say("first " + script("one", "two"))
+        self.turns(2)
+        lead.say("second " + script("three"))
+        self.assertEqual(self.turns(3)[-1].text().count("payload pearl"), 2)
+
+
 class WithHooks(HooksFlow):
     """`hook install`, then the client as it is started every day."""
 
