@@ -135,6 +135,10 @@ class FlowTest(ProcessTest):
         except Missing as error:
             raise Missing("%s\nit saw at last: %s" % (error, (self.model.last(who).texts()[-2:] if self.model.last(who) else None))) from None
 
+    def doctor(self):
+        done = self.daemon.cli("doctor", "--json", "--config", self.daemon.configs[0], "--daemon-config", self.daemon.daemon_file, expect=None)
+        return {finding["check"]: finding for section in json.loads(done.stdout)["sections"] for finding in section["findings"]}
+
     def chat(self):
         return self.status()["chat"]
 

@@ -26,10 +26,6 @@ class Sessions(FlowTest):
     def lead_pid(self, lead):
         return int(lead.run("display-message", "-p", "-t", lead.pane, "#{pane_pid}"))
 
-    def doctor(self):
-        done = self.daemon.cli("doctor", "--json", "--config", self.daemon.configs[0], "--daemon-config", self.daemon.daemon_file, expect=None)
-        return {finding["check"]: finding for section in json.loads(done.stdout)["sections"] for finding in section["findings"]}
-
     def in_ours(self):
         return sum(self.status()["chat"][state] for state in ("queued", "offered", "delivered"))
 
