@@ -58,7 +58,12 @@ class Compaction(ProcessTest):
         for size in (60, 2000):  # handled at once, and beside the polls
             with self.subTest(size=size):
                 _, left = self.fill(size)
-                self.start_daemon(self.team, toml_more=SOON)
+                self.start_daemon(self.team, toml_more="\n[compaction]\nenabled = false\n")
+                wait_for("all is recorded", lambda: sum(m["text"].startswith("message ") for m in self.history()) == READ)
+                self.daemon.stop()
+                self.daemon.log_path.unlink()
+                time.sleep(1.2)  # clock: the entries have to grow older than compaction.after; more time does no harm
+                self.start_daemon(self.team, toml_more=SOON)  # with its ledger
                 wait_for("all that is old has left", lambda: self.inbox() == left)
                 told = self.compacted()
                 self.assertEqual(sum(e["count"] for e in told), READ - STAY)
