@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json/array.hpp>
 #include <optional>
+#include <span>
 #include <variant>
 
 #include "poller/control/request.hpp"
@@ -34,6 +35,12 @@ struct Field {
 constexpr Field body{"text", "there is no text to send"};
 constexpr Field traced{"id", "`id` must be a message key, the beginning of one, or a request id"};
 
+// What a lead's tool may say (poller/cli/mcp/tools.cpp). All else is a person's to say, and is left out.
+constexpr std::string_view lead_looks[] = {"verb"};
+constexpr std::string_view lead_allows[] = {"verb", "id", "kind", "message_key", "note"};
+constexpr std::string_view lead_denies[] = {"verb", "id", "kind", "message_key", "reason"};
+constexpr std::string_view lead_ends[] = {"verb", "member", "reason"};
+
 }  // namespace
 
 Verbs::Verbs(PollLoop& loop, Services& services, std::string ledger_path, Reload reload)
@@ -59,14 +66,15 @@ struct Verbs::Verb {
   // The answer's list. Where it is empty and `team` names none that is served, the answer is that: rows of a team that
   // was served once are shown, a name that nothing is known of is a slip.
   std::string_view list = {};
+  std::span<const std::string_view> lead_says = {};  // empty: no tool of a lead's
 };
 
 const Verbs::Verb* Verbs::find(std::string_view name) {
   static constexpr Verb table[] = {
-      {.name = "status", .work = &Verbs::status, .list = "teams"},
-      {.name = "pending", .work = &Verbs::pending, .list = "asks"},
-      {.name = "approve", .work = &Verbs::approve, .has_kind = true},
-      {.name = "deny", .work = &Verbs::deny, .has_kind = true},
+      {.name = "status", .work = &Verbs::status, .list = "teams", .lead_says = lead_looks},
+      {.name = "pending", .work = &Verbs::pending, .list = "asks", .lead_says = lead_looks},
+      {.name = "approve", .work = &Verbs::approve, .has_kind = true, .lead_says = lead_allows},
+      {.name = "deny", .work = &Verbs::deny, .has_kind = true, .lead_says = lead_denies},
       {.name = "which", .work = &Verbs::which, .has_kind = true},
       {.name = "send", .work = &Verbs::send, .deed = writing, .field = body},
       {.name = "broadcast", .work = &Verbs::broadcast, .deed = writing, .field = body},
@@ -81,7 +89,10 @@ const Verbs::Verb* Verbs::find(std::string_view name) {
       {.name = "ack", .work = &Verbs::acknowledge},
       {.name = "trace", .work = &Verbs::trace, .field = traced, .has_kind = true},
       {.name = "history", .work = &Verbs::history, .list = "messages"},
-      {.name = "shutdown", .work = &Verbs::shut_down, .deed = {handlers::Right::shut_down, "ending a worker"}},
+      {.name = "shutdown",
+       .work = &Verbs::shut_down,
+       .deed = {handlers::Right::shut_down, "ending a worker"},
+       .lead_says = lead_ends},
       {.name = "shutdowns", .work = &Verbs::shutdowns, .list = "shutdowns"},
       {.name = "mode", .work = &Verbs::mode, .deed = {handlers::Right::order, "setting a mode"}},
       {.name = "assign", .work = &Verbs::assign, .deed = {handlers::Right::order, "assigning a task"}},
@@ -108,7 +119,7 @@ asio::awaitable<json::object> Verbs::handle(json::object request, std::shared_pt
   if (verb == nullptr)
     co_return refuse("verb.unknown", "there is no verb \"" + name + "\"; docs/control.md lists them");
   Object problem;
-  if (flag(request, "tools")) problem = as_the_lead(request);
+  if (flag(request, "tools")) problem = as_the_lead(*verb, request);
   if (!problem.empty()) co_return problem;
   auto team = team_for(*verb, request, problem);
   if (!problem.empty()) co_return problem;
@@ -143,7 +154,9 @@ Verbs::TeamPtr Verbs::team_for(const Verb& verb, const Object& request, Object& 
   return team;
 }
 
-json::object Verbs::as_the_lead(Object& request) const {
+json::object Verbs::as_the_lead(const Verb& verb, Object& request) const {
+  if (verb.lead_says.empty())
+    return refuse("lead.no_tools", "\"" + std::string(verb.name) + "\" is no tool of a lead's; docs/mcp.md lists them");
   Object problem;
   const auto team = team_of(request, problem);
   if (!team) return problem;
@@ -151,9 +164,10 @@ json::object Verbs::as_the_lead(Object& request) const {
   if (!context.config.lead.mcp_tools)
     return refuse("lead.no_tools", "team " + context.name + " gives its lead no tools for this: it is for a person. Who "
                                    "wants otherwise writes `mcp_tools = true` under [lead] in " + context.config.source);
-  request["team"] = context.name;
-  request["by"] = context.lead;
-  for (const char* name : {"always", "mode", "input", "force", "all"}) request.erase(name);
+  Object said{{"team", context.name}, {"by", context.lead}};
+  for (const auto name : verb.lead_says)
+    if (const auto* value = request.if_contains(name)) said.insert_or_assign(name, *value);
+  request = std::move(said);
   return {};
 }
 

@@ -116,9 +116,9 @@ class Verbs {
   /// a key.
   std::vector<std::string> taken_with(Team&, const Take&, const std::string& key) const;
 
-  /// The lead's own tools ask: of the one team that it leads, in its name, and only where `lead.mcp_tools` allows it.
-  /// Otherwise why not.
-  Object as_the_lead(Object& request) const;
+  /// The lead's own tools ask: of the one team that it leads, in its name, where `lead.mcp_tools` allows it, and
+  /// only what that verb's row lets them say. Otherwise why not.
+  Object as_the_lead(const Verb&, Object& request) const;
   /// "role.not_leader": why `what` is not ours to do now, and what to do about it.
   static Object not_leader(Team&, const std::string& what);
   /// "request.invalid", with the modes there are.

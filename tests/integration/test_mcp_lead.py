@@ -174,6 +174,20 @@ class McpLead(LeadTest):
         self.assertEqual(self.answer(worker, asked)["input"], {"command": "make check"})
         self.assertEqual(self.daemon.ask("decisions")["decisions"][0]["decided_by"], "team-lead")
 
+    def test_the_daemon_takes_of_a_leads_tool_what_its_row_names_and_nothing_else(self):
+        self.start()
+        worker = self.start_worker(self.team, "ada")
+        asks = [worker.ask("permission", tool="Bash", input={"command": command}) for command in ("make one", "make two")]
+        for ask in asks:
+            self.pending_id(ask)
+        for more in ({"ids": asks}, {"like": asks[0]}):
+            self.assertFalse(self.daemon.ask("approve", tools=True, **more)["ok"])
+        for verb, more in (("mode", {"member": "ada", "mode": "bypassPermissions"}), ("allow", {"rule": "Bash(rm *)"}),
+                           ("reload", {}), ("resume", {}), ("recv", {})):
+            answer = self.daemon.ask(verb, tools=True, **more)
+            self.assertEqual((answer["ok"], answer["code"]), (False, "lead.no_tools"), verb)
+        self.assertEqual(sorted(a["request_id"] for a in self.daemon.ask("pending")["asks"]), sorted(asks))
+
     def test_a_way_that_the_configuration_does_not_name_says_so(self):
         self.start('[delivery]\nvia = ["socket"]\n')
         self.assertIn("delivery.via of team demo does not name \"mcp\"", self.client.refusal("recv", timeout_s=1))
