@@ -24,10 +24,19 @@ class Led(FlowTest):
     def asks(self, kind):
         return [a for a in self.daemon.ask("pending")["asks"] if a["kind"] == kind]
 
+    def says(self, text):
+        """A call by which its model writes to the lead."""
+        if self.world.version < (2, 1, 139):
+            return tool("SendMessage", type="message", recipient="team-lead", content=text, summary="s")
+        return tool("SendMessage", to="team-lead", message=text, summary="s")
+
+    def agrees(self, request):
+        """A call by which its model agrees to end."""
+        answer = {"type": "shutdown_response", "request_id": request, "approve": True}
+        return tool("SendMessage", **(answer if self.world.version < (2, 1, 139) else {"to": "team-lead", "message": answer}))
+
     def test_chat_arrives_both_ways(self):
-        said = dict(type="message", recipient="team-lead", content="grüße from the worker", summary="s") if self.old else \
-            dict(to="team-lead", message="grüße from the worker", summary="s")
-        self.begin(tool("SendMessage", **said), "done")
+        self.begin(self.says("grüße from the worker"), "done")
         got = []
         wait_for("its message is here", lambda: got.extend(self.daemon.cli_lines("recv", "--format", "json", "--even-busy")) or any(
             "grüße from the worker" in m["text"] for m in got), SECONDS)
@@ -140,9 +149,7 @@ class Led(FlowTest):
         self.assertTrue(asked["ok"], asked)
         request = asked["shutdowns"][0]["request_id"]
         wait_for("its model is asked to end", lambda: self.model.ever_seen(request, "ada"), SECONDS)
-        answer = dict(type="shutdown_response", request_id=request, approve=True) if self.old else \
-            dict(to="team-lead", message={"type": "shutdown_response", "request_id": request, "approve": True})
-        self.daemon.cli("send", "ada", "agree " + script(tool("SendMessage", **answer), "bye"))
+        self.daemon.cli("send", "ada", "agree " + script(self.agrees(request), "bye"))
         wait_for("it has gone", lambda: not worker.alive(), SECONDS)
         wait_for("cleaned", lambda: self.daemon.ask("shutdowns", id=request)["shutdowns"][0]["state"] == "cleaned", SECONDS)
 
