@@ -86,7 +86,7 @@ void Asks::settle() {
       answer.by = "roster";
       due.push_back({this, open.request, answer});
     } else if (open.deadline <= now && !ours && open.request.asker != context_.lead) {
-      if (unanswered_.insert(id).second) tell_unanswered(open.request);
+      if (!unanswered_.contains(id) && tell_unanswered(open.request)) unanswered_.insert(id);
     } else if (open.deadline <= now) {
       handlers::Answer answer;
       answer.event = AskEvent::deadline_passes;
@@ -183,8 +183,8 @@ Status Asks::close_before_lead(const handlers::Ask& decided, EventBatch& events)
   return Done{};
 }
 
-void Asks::tell_unanswered(const handlers::Ask& request) {
-  static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
+bool Asks::tell_unanswered(const handlers::Ask& request) {
+  const auto told = context_.commit([&](EventBatch& events) -> Status {
     events.add(Event::request_unanswered,
                {{"team", context_.name},
                 {"request_id", request.request_id},
@@ -195,7 +195,8 @@ void Asks::tell_unanswered(const handlers::Ask& request) {
                 {"latency_ms", std::to_string(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms))},
                 {"reason", "the worker's own lead has not answered; the worker still waits"}});
     return Done{};
-  }));
+  });
+  return told.ok();
 }
 
 const handlers::Ask* Asks::find(AskKind kind, const std::string& id) const {

@@ -109,7 +109,8 @@ class Asks {
 
   /// True when no answer of ours may be written; found out when one would be, and then looked at now and then.
   bool is_refused(Open&) const;
-  void tell_unanswered(const handlers::Ask&);
+  /// False when that could not be recorded: it is told later.
+  bool tell_unanswered(const handlers::Ask&);
   /// An ask that was another lead's to answer is ours now, with a deadline from now on.
   void take_over(Open&) const;
   void tell(Open&);

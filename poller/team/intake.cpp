@@ -96,6 +96,7 @@ Status Intake::take_all(const std::vector<Taken>& taken, EventBatch& events, Acc
 void Intake::apply(Accepted& accepted) {
   for (const auto& request : accepted.pending) asks_.opened(request);
   for (auto& [name, member] : accepted.members) context_.members[name] = std::move(member);
+  for (const auto& [name, worth] : accepted.worth) context_.warn_of(name, worth);
   for (const auto& shutdown : accepted.answered) shutdowns_.answered(shutdown);
   for (const auto& id : accepted.repeated) outbox_.owed_again(id);
   for (const auto& request : accepted.moot) {
@@ -177,7 +178,7 @@ Status Intake::judge(const Taken& taken, MessageRow& row, EventBatch& events, Ac
     known.same_plan_count = *plans;
     if (context_.may(Right::answer_by_rule)) {
       known.worth = context_.worth(row.sender);
-      context_.warn_of(row.sender, known.worth);
+      accepted.worth[row.sender] = known.worth;
     }
   }
   const handlers::Incoming incoming{row.message, taken.key, row.received_ms, place_};

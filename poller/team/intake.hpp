@@ -53,6 +53,7 @@ class Intake {
     std::vector<std::string> repeated;  // ids of asks whose answers are owed again
     std::vector<handlers::Ask> moot;    // nobody waits for them any more
     std::map<std::string, MemberRow> members;
+    std::map<std::string, handlers::AnswerWorth> worth;  // of who asked: whether it takes answers of ours
     std::string full;                   // why chat was left in the inbox; empty: none was
     // Of the message at hand:
     bool stays = false;     // in the inbox: there is no room for it

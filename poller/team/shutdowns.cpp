@@ -372,9 +372,7 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
   shutdown.detail = event == ShutdownEvent::time_passes ? handlers::given_up(old) : handlers::waiting_for(shutdown);
   if (const auto there = elsewhere(shutdown)) told_by(*there, event, shutdown);
   if (!remark.empty()) shutdown.detail += (shutdown.detail.empty() ? "" : "; ") + remark;
-  const bool seen_to_end = event == ShutdownEvent::process_ends && !shutdown.place.processes.empty();
-  if (seen_to_end || shutdown.state == ShutdownState::cleaned) ended_.push_back(shutdown);
-  return keep(shutdown, [&](EventBatch& events) -> Status {
+  const bool kept = keep(shutdown, [&](EventBatch& events) -> Status {
     auto fields = fields_of(context_, shutdown);
     fields.emplace_back("old", std::string(to_string(old)));
     fields.emplace_back("new", std::string(to_string(shutdown.state)));
@@ -386,6 +384,9 @@ bool Shutdowns::move(Shutdown shutdown, ShutdownEvent event, const std::string& 
     const bool ended = shutdown.state == ShutdownState::cleaned || shutdown.state == ShutdownState::timed_out;
     return ended ? tell_lead(shutdown, events) : Status(Done{});
   });
+  const bool seen_to_end = event == ShutdownEvent::process_ends && !shutdown.place.processes.empty();
+  if (kept && (seen_to_end || shutdown.state == ShutdownState::cleaned)) ended_.push_back(shutdown);
+  return kept;
 }
 
 std::optional<Error> Shutdowns::withdraw_words(const Shutdown& shutdown) {

@@ -277,7 +277,7 @@ Reader Team::reader() const {
 }
 
 asio::awaitable<bool> Team::take_in(std::string box, Intake& intake) {
-  const bool is_lead = &intake == &intake_;
+  const bool is_lead = box == context_.lead;
   for (bool all = true, first = is_lead, goes_on = false;; first = false, goes_on = true) {
     const auto as = reader();
     const auto looked = services_.clock.steady();

@@ -931,4 +931,16 @@ TEST_CASE("who ended is told once, when that is on record") {
   CHECK(ended == std::vector<std::string>{"w1process_gone", "w1cleaned"});
 }
 
+TEST_CASE("who ended is not told before that is on record") {
+  SignedStory story;
+  REQUIRE(story.force());
+  story.machine.end(201);
+  story.context->guard = [] { return Status(Error{"ledger.busy", "no commit succeeds"}); };
+  for (int n = 0; n < 5; ++n) story.tick();
+  CHECK(story.shutdowns->take_ended().empty());
+  story.context->guard = {};
+  story.tick();
+  CHECK(story.shutdowns->take_ended().size() == 1);
+}
+
 }  // namespace inbox_poller::shutdowns_test

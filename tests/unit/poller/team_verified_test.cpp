@@ -1,4 +1,6 @@
 // A team whose workers take answers from their own lead only: its lead has died, so nobody can tell their processes.
+#include <sqlite3.h>
+
 #include "tests/support/contains.hpp"
 #include "tests/unit/poller/team_world.hpp"
 
@@ -67,6 +69,27 @@ TEST_CASE("asks that cannot be answered from here wait without a deadline and ar
     CHECK(times(world, "worker.verifies") == 1);
     CHECK_FALSE(world.logged("request.decided"));
   }
+}
+
+TEST_CASE("nothing is told of asks that no commit recorded, and all of it once one does") {
+  Signed world;
+  sqlite3* other = nullptr;
+  REQUIRE(sqlite3_open(world.scratch.path("ledger.db").c_str(), &other) == SQLITE_OK);
+  const char* hinder = "CREATE TRIGGER late BEFORE INSERT ON history BEGIN SELECT RAISE(ABORT, 'no'); END";
+  REQUIRE(sqlite3_exec(other, hinder, nullptr, nullptr, nullptr) == SQLITE_OK);
+  world.asks();
+  CHECK_FALSE(world.logged("worker.verifies"));
+  const char* undo = "DROP TRIGGER late";
+  REQUIRE(sqlite3_exec(other, undo, nullptr, nullptr, nullptr) == SQLITE_OK);
+  world.poll();
+  CHECK(times(world, "worker.verifies") == 1);
+  REQUIRE(sqlite3_exec(other, hinder, nullptr, nullptr, nullptr) == SQLITE_OK);
+  world.pass(30min);
+  CHECK_FALSE(world.logged("request.unanswered"));
+  REQUIRE(sqlite3_exec(other, undo, nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(other);
+  world.pass(2min);
+  CHECK(times(world, "request.unanswered") == 2);
 }
 
 TEST_CASE("no person's answer is taken for it, and the end of its turn closes it") {
