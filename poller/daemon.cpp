@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -15,6 +16,7 @@
 #include <exception>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "poller/context/message_life.hpp"
 #include "poller/control/known_socket.hpp"
@@ -33,6 +35,7 @@ namespace {
 constexpr int exit_drained = 0;
 constexpr int exit_fault = 1;
 constexpr int exit_configuration = 2;
+constexpr int exit_ledger_gone = 6;
 
 constexpr const char* no_team =
     "no team is configured: name a file with --config, or put one into the folder that --config-dir (default "
@@ -83,7 +86,13 @@ Result<std::unique_ptr<Ledger>> open_ledger(const std::string& path, bool new_le
                    {{"path", taken->copy},
                     {"old", "format " + std::to_string(taken->format)},
                     {"reason", "a copy of the ledger as it was; delete it once you are sure of the new program"}});
-  if (ledger || !new_ledger || ledger.error().code != "ledger.damaged") return ledger;
+  if (ledger && (*ledger)->was_saved())
+    telemetry.emit(Event::ledger_saved, {{"path", path},
+                                         {"reason",
+                                          "the ledger was taken away while an earlier daemon used it; what that had "
+                                          "saved is the ledger again, and nothing is missing"}});
+  if (ledger || !new_ledger || (ledger.error().code != "ledger.damaged" && ledger.error().code != "ledger.saved"))
+    return ledger;
   auto aside = Ledger::set_aside(path, SystemClock().wall_ms());
   if (!aside) return aside.error();
   telemetry.emit(Event::daemon_warning,
@@ -91,17 +100,44 @@ Result<std::unique_ptr<Ledger>> open_ledger(const std::string& path, bool new_le
   return Ledger::open(path);
 }
 
+/// What is done when the ledger was taken away: what it holds is saved, and one line tells everything.
+class GoneLedger {
+ public:
+  GoneLedger(Ledger& ledger, Telemetry& telemetry) : ledger_(ledger), telemetry_(telemetry) {}
+
+  /// True when the ledger is gone; then it has been told, whoever has asked first.
+  bool is_told() {
+    const auto there = ledger_.still_there();
+    if (there || there.error().code != "ledger.gone") return false;
+    if (std::exchange(told_, true)) return true;
+    const auto saved = ledger_.save();
+    const std::string next = saved ? "What was committed is in " + saved->path + ". " + saved->next
+                                   : "What was committed could not be saved: " + saved.error().message +
+                                         "; put the ledger back, or a copy of it, before you start the daemon";
+    telemetry_.emit(Event::ledger_gone, {{"code", saved ? "ledger.gone" : saved.error().code},
+                                         {"path", saved ? saved->path : ""},
+                                         {"reason", there.error().message + ". " + next}});
+    return true;
+  }
+
+ private:
+  Ledger& ledger_;
+  Telemetry& telemetry_;
+  bool told_ = false;
+};
+
 /// Everything that lives while the daemon runs, in the order of dependence.
 class Daemon {
  public:
   /// `config` is what holds, `loaded` what the files say; the command line may differ from them.
   Daemon(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,
-         Telemetry& telemetry, Ledger& ledger)
+         Telemetry& telemetry, Ledger& ledger, GoneLedger& gone)
       : config_(config),
         written_(loaded.daemon),
         unconfigured_(loaded.unconfigured),
         options_(options),
         telemetry_(telemetry),
+        ledger_(ledger),
         quarantine_(files_, config.state_dir + "/quarantine"),
         commits_(ledger),
         services_{files_,     ledger,
@@ -116,10 +152,19 @@ class Daemon {
         stop_signals_(context_, SIGINT, SIGTERM),
         reload_signals_(context_, SIGHUP) {
     ledger.tell([this](Areas areas) { services_.changes.raise(areas); });
+    ledger.on_gone([this, &gone] {
+      asio::post(context_, [this, &gone] {
+        if (gone.is_told()) stop();
+      });
+    });
     services_.open_exchange = [executor = context_.get_executor()](const config::TeamConfig& team) {
       return open_exchange(executor, team.hosts);
     };
   }
+
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+  ~Daemon() { ledger_.on_gone({}); }
 
   Status bind() {
     auto handler = [this](boost::json::object request, std::shared_ptr<ControlSession> session) {
@@ -225,6 +270,7 @@ class Daemon {
   bool unconfigured_;
   const RunOptions& options_;
   Telemetry& telemetry_;
+  Ledger& ledger_;
   asio::io_context context_{1};
   asio::thread_pool pool_{1};  // of two, Asio 1.81 waits for the first for ever when the second cannot be started
   PosixFileSystem files_;
@@ -273,16 +319,11 @@ std::string welcome_text(const config::Loaded& loaded) {
          "\nCtrl-C ends it, and nothing is lost. What happens, line by line:";
 }
 
-/// Runs to the end; throws what a task threw, what stood in the way, or what found no room.
-void serve(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,
-           Telemetry& telemetry) {
-  PosixFileSystem files;
-  if (auto dir = ensure_private_dir(files, config.state_dir); !dir) throw std::runtime_error(dir.error().message);
-  auto ledger = open_ledger(config.state_dir + "/ledger.sqlite3", options.new_ledger, telemetry);
-  if (!ledger) throw std::runtime_error(ledger.error().message);
-  if (auto requeued = requeue_what_was_lent(**ledger); !requeued) throw std::runtime_error(requeued.error().message);
-
-  Daemon daemon(config, loaded, options, telemetry, **ledger);
+/// Serves from an open ledger until the end; throws what a task threw, or what stood in the way.
+void serve_from(Ledger& ledger, GoneLedger& gone, const config::DaemonConfig& config, const config::Loaded& loaded,
+                const RunOptions& options, Telemetry& telemetry) {
+  if (auto requeued = requeue_what_was_lent(ledger); !requeued) throw std::runtime_error(requeued.error().message);
+  Daemon daemon(config, loaded, options, telemetry, ledger, gone);
   if (auto bound = daemon.bind(); !bound) throw std::runtime_error(bound.error().message);
   telemetry.emit(Event::daemon_started, {{"version", INBOX_POLLER_VERSION},
                                          {"pid", std::to_string(::getpid())},
@@ -290,6 +331,25 @@ void serve(const config::DaemonConfig& config, const config::Loaded& loaded, con
                                          {"count", std::to_string(loaded.teams.size())}});
   telemetry.welcome(welcome_text(loaded));
   daemon.run(options.polls);
+  // What was marked last is relied on as well.
+  if (auto there = ledger.still_there(); !there) throw std::runtime_error(there.error().message);
+}
+
+/// Runs to the end; throws what a task threw, what stood in the way, or what found no room. Returns the exit code.
+int serve(const config::DaemonConfig& config, const config::Loaded& loaded, const RunOptions& options,
+          Telemetry& telemetry) {
+  PosixFileSystem files;
+  if (auto dir = ensure_private_dir(files, config.state_dir); !dir) throw std::runtime_error(dir.error().message);
+  auto ledger = open_ledger(config.state_dir + "/ledger.sqlite3", options.new_ledger, telemetry);
+  if (!ledger) throw std::runtime_error(ledger.error().message);
+  GoneLedger gone(**ledger, telemetry);
+  try {
+    serve_from(**ledger, gone, config, loaded, options, telemetry);
+  } catch (const std::exception&) {
+    if (gone.is_told()) return exit_ledger_gone;
+    throw;
+  }
+  return exit_drained;
 }
 
 /// A look at a full maildir holds 500 letters open, each team's its own. What cannot be raised is enough for one.
@@ -327,14 +387,15 @@ int run_daemon(const RunOptions& options) {
     return exit_fault;
   }
   for (const auto& warning : loaded.warnings) (*telemetry)->emit(Event::daemon_warning, {{"reason", warning}});
+  int code = exit_drained;
   try {
-    serve(config, loaded, options, **telemetry);
+    code = serve(config, loaded, options, **telemetry);
   } catch (const std::exception& failure) {
     (*telemetry)->emit(Event::daemon_fault, {{"reason", failure.what()}});
     return exit_fault;
   }
-  (*telemetry)->emit(Event::daemon_stopped, {{"reason", "drained"}});
-  return exit_drained;
+  (*telemetry)->emit(Event::daemon_stopped, {{"reason", code == exit_drained ? "drained" : "the ledger is gone"}});
+  return code;
 }
 
 }  // namespace inbox_poller::poller

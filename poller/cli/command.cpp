@@ -12,6 +12,7 @@
 #include "poller/cli/printable.hpp"
 #include "poller/control/known_socket.hpp"
 #include "poller/clock.hpp"
+#include "poller/ledger/inspect.hpp"
 #include "schema/envelope.hpp"
 
 namespace inbox_poller::poller::cli {
@@ -25,6 +26,14 @@ ExitCode code_for(const Error& error) {
   if (error.code == "request.unknown") return ExitCode::nothing;
   if (error.code == code::bad_path || error.code == "config.invalid") return ExitCode::usage;
   return ExitCode::failed;
+}
+
+/// What became of the ledger, when that is why no daemon is there; empty otherwise.
+std::string fate_of_ledger() {
+  const config::Loaded loaded = config::load_daemon_settings(config::Environment::from_process());
+  if (!loaded.problems.empty()) return "";
+  const Status fate = told_if_saved(loaded.daemon.state_dir + "/ledger.sqlite3");
+  return fate ? "" : ".\n" + fate.error().message;
 }
 
 }  // namespace
@@ -53,7 +62,7 @@ Result<ControlClient> Context::connect() const {
 
 Error Context::advised(Error error) {
   if (error.code == code::no_daemon)
-    error.message += "; start one with `inbox-poller run`, or name its socket with --socket";
+    error.message += "; start one with `inbox-poller run`, or name its socket with --socket" + fate_of_ledger();
   return error;
 }
 

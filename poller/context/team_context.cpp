@@ -212,7 +212,7 @@ Status TeamContext::record(const std::function<Status(EventBatch& events)>& work
 Status TeamContext::conclude(const Status& committed, const EventBatch& events) {
   if (!committed && committed.error().code == no_lease) return committed;
   if (!committed) {
-    if (ledger_fault_.empty())
+    if (ledger_fault_.empty() && committed.error().code != "ledger.gone")  // told once, for all teams
       telemetry.emit(Event::ledger_fault,
                      {{"team", name}, {"code", committed.error().code}, {"reason", committed.error().message}});
     ledger_fault_ = committed.error().message;

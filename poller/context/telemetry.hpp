@@ -102,6 +102,8 @@ enum class Event {
   control_command,
   control_problem,
   ledger_fault,
+  ledger_gone,
+  ledger_saved,
   ledger_recovered,
   ledger_taken_over,
   ledger_pruned,

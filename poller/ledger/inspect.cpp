@@ -40,9 +40,18 @@ Result<std::string> value_of(sqlite3* database, const std::string& path, const c
 
 }  // namespace
 
+Status told_if_saved(const std::string& path) {
+  const auto saved = saved_ledger_waits(path);
+  if (!saved) return saved.error();
+  if (!*saved) return Done{};
+  return Error{"ledger.saved", path + " was taken away while the daemon used it; what it held is in " + saved_ledger(path) +
+                                   ", and the next `inbox-poller run` goes on with it"};
+}
+
 Result<LedgerReport> inspect_ledger(const std::string& given) {
   const auto path = resolved_path(given);
   if (!path) return path.error();
+  if (auto told = told_if_saved(*path); !told) return told.error();
   const auto exists = ledger_exists(*path);
   if (!exists) return exists.error();
   if (!*exists) return LedgerReport{};

@@ -14,7 +14,11 @@ struct LedgerReport {
   std::string finding;  // "ok", or the first thing that is wrong with it
 };
 
-/// Errors are those of ledger_exists() and "ledger.foreign", "ledger.newer", "ledger.io". A missing ledger is none.
+/// An error, "ledger.saved" or "ledger.unsafe", when a ledger that was taken away from its daemon waits beside the path.
+Status told_if_saved(const std::string& path);
+
+/// Errors are those of told_if_saved() and ledger_exists(), and "ledger.foreign", "ledger.newer", "ledger.io". A missing
+/// ledger is none.
 Result<LedgerReport> inspect_ledger(const std::string& path);
 
 }  // namespace inbox_poller::poller

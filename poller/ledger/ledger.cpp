@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "poller/filesystem.hpp"
 #include "poller/ledger/ledger_impl.hpp"
 #include "poller/ledger/tables.hpp"
 
@@ -126,6 +127,21 @@ HistoryTable& Ledger::history() { return impl_->history; }
 HostMailTable& Ledger::host_mail() { return impl_->host_mail; }
 
 Status Ledger::transaction(const std::function<Status()>& work) { return impl_->database->transaction(work); }
+
+Status Ledger::still_there() { return impl_->database->still_there(); }
+void Ledger::on_gone(std::function<void()> told) { impl_->database->on_gone(std::move(told)); }
+
+Result<SavedLedger> Ledger::save() {
+  const std::string& path = impl_->database->path();
+  PosixFileSystem files;
+  if (auto folder = ensure_private_dir(files, path.substr(0, path.rfind('/'))); !folder) return folder.error();
+  auto saved = impl_->database->save();
+  if (!saved) return saved.error();
+  const auto waits = saved_ledger_waits(path);
+  return SavedLedger{*std::move(saved), waits ? "Find out who took it, then start the daemon: it goes on with that" : waits.error().message};
+}
+
+bool Ledger::was_saved() const { return impl_->was_saved; }
 
 long long Ledger::changes() const { return impl_->database->all_changes(); }
 long long Ledger::chat_changes() const { return impl_->database->chat_changes(); }

@@ -32,12 +32,21 @@ struct TakenOver {
   std::string copy;  // of it as it was; a person may delete it
 };
 
+/// Where what was committed is, after the ledger was taken away.
+struct SavedLedger {
+  std::string path;  // the ledger's own, when only a companion was taken away; otherwise `<path>.saved`
+  std::string next;  // what a person does now
+};
+
 class Ledger {
  public:
   /// Opens or creates the file (0600), checks it, and takes it over when an earlier program wrote it. ":memory:" is allowed for tests. Errors:
   /// ledger.damaged, ledger.in_use (another daemon has it), ledger.newer (written by a later program), ledger.foreign
-  /// (not a ledger), ledger.unsafe (a link, another owner, writable for others), ledger.io, ledger.full.
+  /// (not a ledger), ledger.unsafe (a link, another owner, writable for others), ledger.saved (one ledger is at the
+  /// path, another one was saved beside it), ledger.gone, ledger.io, ledger.full.
   static Result<std::unique_ptr<Ledger>> open(const std::string& path);
+  /// True when it was found as `<path>.saved`, where an earlier daemon had put it (save()), and was put back.
+  [[nodiscard]] bool was_saved() const;
   /// Renames a damaged ledger and all that belongs to it to `<path>.damaged-<time>` and returns that name, or an empty
   /// one when there was no ledger. Only ever called because a person asked for it (`run --new-ledger`).
   static Result<std::string> set_aside(const std::string& path, EpochMs now_ms);
@@ -46,8 +55,18 @@ class Ledger {
   [[nodiscard]] const std::optional<TakenOver>& taken_over() const;
 
   /// Runs `work` in one immediate transaction: commits when it returns success, rolls back on an error or an exception
-  /// (which goes on to the caller). After an error the ledger stays usable. Nesting is a mistake and is refused.
+  /// (which goes on to the caller). After an error the ledger stays usable, except after "ledger.gone". Nesting is a
+  /// mistake and is refused.
   Status transaction(const std::function<Status()>& work);
+
+  /// Compares the files at the path with those that are open: the ledger, its log, its index and its lock. Every
+  /// transaction asks before it begins and after it has committed; ask also before something is done without one.
+  /// "ledger.gone": they differ, which is final; "ledger.io": that cannot be found out now, and is asked again.
+  Status still_there();
+  /// From now on `told` is called once, when they differ; perhaps within a transaction's end, so post what is to be done.
+  void on_gone(std::function<void()> told);
+  /// After "ledger.gone": puts what is open where a start finds it, and makes the folder for it where that is gone, too.
+  Result<SavedLedger> save();
 
   /// Inside a transaction: what `work` wrote is undone when it fails, and `outcome` says so; the rest stays. Fails when
   /// the transaction itself is lost with it.

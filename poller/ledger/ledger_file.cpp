@@ -99,6 +99,9 @@ Result<LedgerLock> LedgerLock::take(const std::string& ledger_path) {
     return Error{"ledger.in_use", ledger_path + ": another inbox-poller" + owner_of_lock(lock.fd_) +
                                       " has this ledger. Stop it first, or give this one another ledger"};
   }
+  struct stat named {};
+  if (::lstat(path.c_str(), &named) != 0 || named.st_dev != status.st_dev || named.st_ino != status.st_ino)
+    return Error{"ledger.io", path + ": was replaced while it was locked; start again"};
   const std::string pid = std::to_string(::getpid()) + "\n";
   // The pid only helps a person; a full disk must not keep us from our ledger, which reports that itself.
   if (::ftruncate(lock.fd_, 0) == 0) static_cast<void>(::pwrite(lock.fd_, pid.data(), pid.size(), 0) == 0);
@@ -139,6 +142,30 @@ Result<bool> ledger_exists(const std::string& path) {
   return true;
 }
 
+std::string saved_ledger(const std::string& path) { return path + ".saved"; }
+
+Result<bool> saved_ledger_waits(const std::string& path) {
+  const std::string saved = saved_ledger(path);
+  struct stat found {};
+  if (::lstat(saved.c_str(), &found) != 0) {
+    if (errno == ENOENT) return false;
+    return system_fault(saved, "cannot examine the saved ledger", errno);
+  }
+  if (auto ours = require_ours(saved, found); !ours) return ours.error();
+  for (const char* part : {"", "-wal", "-journal"}) {
+    if (!there(path + part)) continue;
+    return Error{
+        "ledger.saved",
+        path + part + " is there, and " + saved +
+            " as well: that is what the daemon held when its ledger was "
+            "taken away. To go on with the saved one, move " +
+            path +
+            " away, with its -wal and -shm, and start; to go "
+            "on with what is there, move the saved one away; to begin an empty one: `inbox-poller run --new-ledger`"};
+  }
+  return true;
+}
+
 Status create_private_file(const std::string& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return system_fault(path, "cannot remove the left-over", errno);
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -168,11 +195,12 @@ Result<std::string> set_ledger_aside(const std::string& given, EpochMs now_ms) {
   if (!lock) return lock.error();
   const std::string wanted = *path + ".damaged-" + compact_time(now_ms);
   std::string name = wanted;
-  for (int i = 2; there(name) || there(name + "-wal"); ++i) name = wanted + "-" + std::to_string(i);
+  for (int i = 2; there(name) || there(name + "-wal") || there(name + ".saved"); ++i)
+    name = wanted + "-" + std::to_string(i);
   bool moved = false;
   // The ledger goes first: without it the rest is seen as damage again, while a ledger without its log would look
   // sound.
-  for (const char* part : {"", "-wal", "-shm", "-journal"}) {
+  for (const char* part : {"", "-wal", "-shm", "-journal", ".saved"}) {
     if (!there(*path + part)) continue;
     if (auto renamed = rename_durably(*path + part, name + part); !renamed) return renamed.error();
     moved = true;

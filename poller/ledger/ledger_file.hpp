@@ -37,6 +37,13 @@ Result<std::string> resolved_path(const std::string& path);
 /// Anything else (a link, a FIFO, another owner, a write-ahead log without its ledger) is an error.
 Result<bool> ledger_exists(const std::string& path);
 
+/// Where Ledger::save() puts what was in a ledger that was taken away while it was open.
+std::string saved_ledger(const std::string& path);
+
+/// True when a saved ledger is there and can go to its path; false when there is none. "ledger.saved": something else
+/// has the path, and only a person knows which one is to be used; "ledger.unsafe": the saved one is not ours alone.
+Result<bool> saved_ledger_waits(const std::string& path);
+
 /// Creates an empty file, 0600 whatever the umask, in place of a left-over of an interrupted attempt.
 Status create_private_file(const std::string& path);
 
@@ -46,7 +53,7 @@ Status sync_file(const std::string& path);
 /// Renames and makes the renaming durable.
 Status rename_durably(const std::string& from, const std::string& to);
 
-/// Renames the ledger, its write-ahead log and its index together to `<path>.damaged-<time>…`; returns that name, or
+/// Renames the ledger, its write-ahead log, its index and a saved one together to `<path>.damaged-<time>…`; returns that name, or
 /// nothing when there was no ledger. Refused ("ledger.in_use") while a daemon has it.
 Result<std::string> set_ledger_aside(const std::string& path, EpochMs now_ms);
 

@@ -56,7 +56,8 @@ Status create(const std::string& path) {
 Status examine_columns(Database& database, int version) {
   auto model = Database::open(":memory:");
   if (!model) return model.error();
-  if (auto made = version == ledger_format ? make_tables(**model) : make_old_tables(**model, version); !made) return made;
+  if (auto made = version == ledger_format ? make_tables(**model) : make_old_tables(**model, version); !made)
+    return made;
   const std::string columns = "FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'";
   auto wanted = (*model)->value<std::string>("SELECT json_group_array(t.name || '.' || c.name) " + columns);
   if (!wanted) return wanted.error();
@@ -113,6 +114,7 @@ Status use_write_ahead_log(Database& database) {
 Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& given) {
   const bool in_memory = given == ":memory:";
   std::string path = given;
+  bool was_saved = false;
   LedgerLock lock;
   if (!in_memory) {
     auto resolved = resolved_path(given);
@@ -121,6 +123,11 @@ Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& given) {
     auto taken = LedgerLock::take(path);
     if (!taken) return taken.error();
     lock = *std::move(taken);
+    auto saved = saved_ledger_waits(path);
+    if (!saved) return saved.error();
+    was_saved = *saved;
+    if (was_saved)
+      if (auto put_back = rename_durably(saved_ledger(path), path); !put_back) return put_back.error();
     auto exists = ledger_exists(path);
     if (!exists) return exists.error();
     if (!*exists) {
@@ -144,6 +151,12 @@ Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& given) {
     auto taken = take_over(database, *version);
     if (!taken) return taken.error();
     impl->taken_over = TakenOver{*version, *std::move(taken)};
+  }
+  impl->was_saved = was_saved;
+  if (!in_memory) {
+    auto place = LedgerPlace::remember(path);
+    if (!place) return place.error();
+    if (auto kept = database.keep_to(*std::move(place)); !kept) return kept.error();
   }
   return std::unique_ptr<Ledger>(new Ledger(std::move(impl)));
 }

@@ -1,7 +1,11 @@
 #include "poller/ledger/sqlite.hpp"
 
+#include <unistd.h>
+
+#include <cstdio>
 #include <utility>
 
+#include "poller/ledger/ledger_file.hpp"
 #include "poller/ledger/row_hash.hpp"
 
 namespace inbox_poller::poller {
@@ -14,11 +18,12 @@ Areas areas_of_table(std::string_view table) {
   if (table == "messages" || table == "deliveries") return only(Area::chat);
   if (table == "asks") return only(Area::asks) | only(Area::workers);  // who asks, waits
   if (table == "members" || table == "rosters" || table == "orders") return only(Area::workers);
-  if (table == "outbox") return only(Area::teams) | only(Area::workers);  // replies owed; who was told something is busy
+  if (table == "outbox")
+    return only(Area::teams) | only(Area::workers);  // replies owed; who was told something is busy
   if (table == "rules" || table == "leads" || table == "host_mail") return only(Area::teams);
   return table == "shutdowns" ? only(Area::shutdowns) : 0;
 }
-}
+}  // namespace
 
 // Statement
 
@@ -46,7 +51,8 @@ void Statement::check_bound(int result) {
 }
 
 void Statement::refuse(std::string_view why) {
-  if (!problem_) problem_ = Error{"ledger.sql", database_->path() + ": " + std::string(why) + "; this is a mistake of ours"};
+  if (!problem_)
+    problem_ = Error{"ledger.sql", database_->path() + ": " + std::string(why) + "; this is a mistake of ours"};
 }
 
 // Values are copied: a lease outlives the full expression that made it, the caller's temporaries do not.
@@ -106,6 +112,9 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
 
 Database::~Database() {
   cache_.clear();
+  // Otherwise SQLite would move the log into a file that is not at its path, and remove another one's log.
+  if (gone_ && (place_.is_cut() || !place_.has_main_file()))
+    sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_close(handle_);
 }
 
@@ -146,6 +155,7 @@ Status Database::script(const std::string& sql) {
 Status Database::transaction(const std::function<Status()>& work) {
   if (in_transaction_)
     return Error{"ledger.sql", path_ + ": a transaction inside a transaction; this is a mistake of ours"};
+  if (auto there = still_there(); !there) return there;
   if (auto begun = run("BEGIN IMMEDIATE"); !begun) return begun;
   struct Guard {
     Database& database;
@@ -161,9 +171,16 @@ Status Database::transaction(const std::function<Status()>& work) {
   in_transaction_ = true;
   touched_ = 0;
   if (auto done = work(); !done) return done;
-  auto committed = run("COMMIT");
+  auto committed = commit();
   if (committed && told_) told_(touched_);
   return committed;
+}
+
+/// Rows that are committed and not relied on would be unknown to memory: a doubt after the commit is final.
+Status Database::commit() {
+  if (auto committed = run("COMMIT"); !committed) return committed;
+  if (auto there = still_there(); !there) return give_up(there.error());
+  return Done{};
 }
 
 Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
@@ -176,6 +193,61 @@ Status Database::attempt(const std::function<Status()>& work, Status& outcome) {
     if (auto undone = run("ROLLBACK TO attempt"); !undone) return undone;
   }
   return run("RELEASE attempt");
+}
+
+// where it is
+
+Status Database::keep_to(LedgerPlace place) {
+  auto size = value<long long>("PRAGMA page_size");
+  if (!size) return size.error();
+  page_size_ = *size;
+  place_ = std::move(place);
+  int moved = 0;  // between the opening and the remembering
+  const int asked = sqlite3_file_control(handle_, nullptr, SQLITE_FCNTL_HAS_MOVED, &moved);
+  if (asked == SQLITE_OK && moved != 0) return give_up({"", path_ + ": was replaced while it was opened; start again"});
+  return still_there();
+}
+
+Status Database::still_there() {
+  if (gone_) return *gone_;
+  auto there = place_.examine(log_bytes_);
+  return there || there.error().code != "ledger.gone" ? there : give_up(there.error());
+}
+
+Status Database::give_up(const Error& gone) {
+  if (gone_) return *gone_;
+  gone_ = Error{"ledger.gone", gone.message};
+  if (on_gone_) on_gone_();
+  return *gone_;
+}
+
+Result<std::string> Database::save() {
+  if (!place_.is_cut() && place_.has_main_file()) {
+    if (place_.has_another_log()) set_log_aside();
+    if (sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_FULL, nullptr, nullptr) == SQLITE_OK)
+      return path_;
+  }
+  const std::string saved = saved_ledger(path_);
+  if (auto copied = copy_to(saved); !copied) return copied.error();
+  if (::access(path_.c_str(), F_OK) != 0) set_log_aside();  // its rows are in the copy
+  return saved;
+}
+
+/// A log under this name would be played into the ledger that is there at the next start.
+void Database::set_log_aside() { static_cast<void>(rename_durably(path_ + "-wal", path_ + "-wal.other")); }
+
+Status Database::copy_to(const std::string& path) {
+  const std::string draft = path + ".new";
+  const auto clear = [&] {
+    for (const auto& left : {draft, draft + "-journal"}) std::remove(left.c_str());
+  };
+  clear();
+  auto made = create_private_file(draft);
+  if (made) made = run("VACUUM INTO ?1", draft);
+  if (made) made = sync_file(draft);
+  if (made) made = rename_durably(draft, path);
+  if (!made) clear();
+  return made;
 }
 
 // what changes
@@ -194,6 +266,9 @@ void Database::written(void* database, int /*what*/, const char* /*schema*/, con
 int Database::committed(void* database, sqlite3* /*handle*/, const char* /*schema*/, int pages_in_log) {
   auto& self = *static_cast<Database*>(database);
   self.pages_in_log_ = pages_in_log;
+  constexpr off_t log_head = 32;  // bytes, of the log and of each page in it: the format that SQLite promises
+  constexpr off_t page_head = 24;
+  self.log_bytes_ = log_head + pages_in_log * (page_head + self.page_size_);
   if (pages_in_log >= 8 * many_pages) self.checkpoint();
   return SQLITE_OK;  // it is committed, whatever became of the rest
 }

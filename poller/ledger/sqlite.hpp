@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "poller/changes.hpp"
+#include "poller/ledger/ledger_place.hpp"
 #include "schema/error.hpp"
 
 namespace inbox_poller::poller {
@@ -115,10 +116,24 @@ class Database {
   Status script(const std::string& sql);
 
   /// BEGIN IMMEDIATE, `work`, COMMIT. Rolls back when `work` fails or throws, or the commit fails. Nesting is refused.
+  /// A success means that the file at the path had the rows: still_there() is asked before, and after the commit.
   Status transaction(const std::function<Status()>& work);
   /// A savepoint in the open transaction around `work`. Fails when the transaction is lost.
   Status attempt(const std::function<Status()>& work, Status& outcome);
   [[nodiscard]] bool in_transaction() const { return in_transaction_; }
+
+  /// Remembers which files are open, now that all of them are. Errors: as still_there().
+  Status keep_to(LedgerPlace place);
+  /// From now on `told` is called once, when the files are no longer there; perhaps within a transaction's end.
+  void on_gone(std::function<void()> told) { on_gone_ = std::move(told); }
+  /// Compares the files at the path with those that are open. "ledger.gone": they differ, which is final, and every
+  /// later transaction fails with it; "ledger.io": that cannot be found out now, and is asked again.
+  Status still_there();
+  /// After "ledger.gone": puts what is open where a start finds it. Returns that place: the ledger's own path, when
+  /// only a companion was taken away, or `<path>.saved`. Its folder must be there. Outside of a transaction.
+  Result<std::string> save();
+  /// Writes the whole database to a new file of its own, durably; a left-over of an earlier try goes.
+  Status copy_to(const std::string& path);
 
   /// From now on each transaction that is committed tells the tables' sorts of change.
   void tell(std::function<void(Areas)> told);
@@ -145,6 +160,9 @@ class Database {
   explicit Database(std::string path) : path_(std::move(path)) {}
   Statement prepare(std::string_view sql);
   void checkpoint();
+  Status give_up(const Error& gone);
+  Status commit();
+  void set_log_aside();
   static int committed(void* database, sqlite3* handle, const char* schema, int pages_in_log);
   static void written(void* database, int what, const char* schema, const char* table, sqlite3_int64 row);
 
@@ -156,6 +174,11 @@ class Database {
   sqlite3* handle_ = nullptr;
   bool in_transaction_ = false;
   int pages_in_log_ = 0;
+  off_t page_size_ = 0;
+  off_t log_bytes_ = 0;  // what the log had at least after the last commit
+  LedgerPlace place_;
+  std::optional<Error> gone_;
+  std::function<void()> on_gone_;
   int changes_before_ = 0;  // when checkpoint_if_due() was last called
   std::function<void(Areas)> told_;
   Areas touched_ = 0;  // since the last commit

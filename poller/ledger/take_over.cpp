@@ -212,20 +212,9 @@ Status rebuild(Database& database, int from) {
 
 Result<std::string> keep_copy(Database& database, int from) {
   const std::string copy = database.path() + ".format-" + std::to_string(from);
-  const std::string draft = copy + ".new";
-  const auto clear = [&] {
-    for (const auto& left : {draft, draft + "-journal"}) std::remove(left.c_str());
-  };
-  // Of an earlier try: the ledger itself is still as it was, and the room is needed.
-  clear();
-  std::remove(copy.c_str());
-  auto made = create_private_file(draft);
-  if (made) made = database.run("VACUUM INTO ?1", draft);
-  if (made) made = sync_file(draft);
-  if (made) made = rename_durably(draft, copy);
-  if (made) return copy;
-  clear();
-  return made.error();
+  std::remove(copy.c_str());  // of an earlier try: the ledger itself is still as it was, and the room is needed
+  if (auto made = database.copy_to(copy); !made) return made.error();
+  return copy;
 }
 
 }  // namespace

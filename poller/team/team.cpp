@@ -100,6 +100,11 @@ Status Team::restore() {
 }
 
 asio::awaitable<Team::Polled> Team::poll() {
+  // What an earlier poll has committed may be marked by this one without a commit of its own.
+  if (const auto there = services_.ledger.still_there(); !there) {
+    static_cast<void>(context_.conclude(there, {}));
+    co_return Polled::served;
+  }
   co_await mailbox_.refresh();
   const auto now = services_.clock.steady();
   const bool all = std::exchange(look_at_all_, false) || !hears_changes_ || now - began_ < all_at_first;

@@ -58,7 +58,7 @@ Findings judge_ledger(const std::string& path, const Result<LedgerReport>& repor
   if (!report) {
     const bool damaged = report.error().code == "ledger.damaged";
     return {{Severity::error, report.error().code, report.error().message, path,
-             damaged ? "inbox-poller run --new-ledger" : ""}};
+             damaged ? "inbox-poller run --new-ledger" : report.error().code == "ledger.saved" ? "inbox-poller run" : ""}};
   }
   if (!report->exists)
     return {
