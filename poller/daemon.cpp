@@ -157,6 +157,11 @@ class Daemon {
         if (gone.is_told()) stop();
       });
     });
+    loop_.look_after([this] {
+      telemetry_.keep_file();
+      if (!ledger_.still_there()) return;  // its folder may be the socket's
+      if (server_) server_->keep_place();
+    });
     services_.open_exchange = [executor = context_.get_executor()](const config::TeamConfig& team) {
       return open_exchange(executor, team.hosts);
     };

@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <utility>
 
 #include "poller/context/log_text.hpp"
 #include "poller/filesystem.hpp"
@@ -202,6 +204,19 @@ Status check_log_file(const std::string& path) {
   return Error{"log.file", "log.file cannot be used: " + usable.error().message};
 }
 
+Result<spdlog::sink_ptr> open_log_file(const std::string& path) {
+  constexpr std::size_t log_file_size = std::size_t{16} << 20;
+  constexpr std::size_t log_files = 5;
+  if (auto usable = check_log_file(path); !usable) return usable.error();
+  try {
+    auto sink = std::make_shared<spdlog::sinks::rotating_file_sink_st>(path, log_file_size, log_files);
+    sink->set_pattern("%v");
+    return spdlog::sink_ptr(std::move(sink));
+  } catch (const spdlog::spdlog_ex& ex) {
+    return Error{"log.file", path + ": " + ex.what()};
+  }
+}
+
 }  // namespace
 
 std::string_view event_name(Event event) { return info(event).name; }
@@ -212,14 +227,9 @@ Result<std::unique_ptr<Telemetry>> Telemetry::open(const config::LogSettings& se
   const bool to_file = !settings.file.empty();
   const bool terminal = !to_file && ::isatty(STDERR_FILENO) == 1;
   if (to_file) {
-    if (auto usable = check_log_file(settings.file); !usable) return usable.error();
-    try {
-      constexpr std::size_t log_file_size = std::size_t{16} << 20;
-      constexpr std::size_t log_files = 5;
-      sink = std::make_shared<spdlog::sinks::rotating_file_sink_st>(settings.file, log_file_size, log_files);
-    } catch (const spdlog::spdlog_ex& ex) {
-      return Error{"log.file", settings.file + ": " + ex.what()};
-    }
+    auto opened = open_log_file(settings.file);
+    if (!opened) return opened.error();
+    sink = *std::move(opened);
   } else {
     sink = std::make_shared<spdlog::sinks::stderr_sink_st>();
   }
@@ -233,6 +243,7 @@ Result<std::unique_ptr<Telemetry>> Telemetry::open(const config::LogSettings& se
   const bool json =
       settings.format == config::LogFormat::json || (settings.format == config::LogFormat::automatic && !terminal);
   std::unique_ptr<Telemetry> telemetry(new Telemetry(std::move(logger)));
+  telemetry->file_ = settings.file;
   telemetry->json_ = json;
   telemetry->terminal_ = terminal;
   telemetry->colour_ = terminal && std::getenv("NO_COLOR") == nullptr;
@@ -244,6 +255,33 @@ Telemetry::Telemetry(std::shared_ptr<spdlog::logger> logger) : logger_(std::move
 Telemetry::~Telemetry() = default;
 
 void Telemetry::set_level(config::LogLevel level) { logger_->set_level(to_spdlog(level)); }
+
+void Telemetry::keep_file() {
+  struct stat now {};
+  if (file_.empty()) return;
+  const bool there = ::lstat(file_.c_str(), &now) == 0;
+  const bool is_first = inode_ == 0;
+  if (there && (is_first || (now.st_dev == device_ && now.st_ino == inode_))) {
+    device_ = now.st_dev;
+    inode_ = now.st_ino;
+    return;
+  }
+  auto opened = open_log_file(file_);  // its own rotation ends here as well: the same file, once more
+  if (!opened) {
+    if (!std::exchange(is_complained_, true))
+      std::fprintf(stderr, "inbox-poller: the log file is gone, and a new one cannot be made; nothing is logged until it can: %s\n",
+                   opened.error().message.c_str());
+    return;
+  }
+  is_complained_ = false;
+  logger_->sinks().front() = *std::move(opened);
+  if (::lstat(file_.c_str(), &now) != 0) return;
+  device_ = now.st_dev;
+  inode_ = now.st_ino;
+  if (!there)
+    emit(Event::daemon_warning, {{"path", file_}, {"reason", "the log file was removed or moved away; this one goes on, and "
+                                                             "what was logged in the last second went with the other"}});
+}
 
 void Telemetry::count(Event event, const Fields& fields) {
   if (event != Event::request_decided) return;

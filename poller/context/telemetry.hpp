@@ -5,6 +5,8 @@
 // ours and will be retried; critical stops us.
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
 #include <memory>
 #include <span>
@@ -140,6 +142,9 @@ class Telemetry {
   /// All of them, a line each; as many in one write as are little.
   void emit(std::span<const LoggedEvent>);
   void set_level(config::LogLevel);
+  /// Begins a new log file when the one at its path is not the one that is written to: it was removed or moved away.
+  /// To be called now and then. Cheap: one `lstat`, and nothing where the log is standard error.
+  void keep_file();
   /// Lines for a person who has just started us at a terminal; nobody else reads them.
   void welcome(const std::string& lines);
   /// What is counted of each team, by what is told here and by who has something else to count.
@@ -151,6 +156,10 @@ class Telemetry {
   void count(Event, const Fields&);
 
   std::shared_ptr<spdlog::logger> logger_;
+  std::string file_;  // empty: standard error
+  dev_t device_ = 0;  // of the file that had this name last
+  ino_t inode_ = 0;
+  bool is_complained_ = false;
   bool json_ = true;
   bool terminal_ = false;
   bool colour_ = false;

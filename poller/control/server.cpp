@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -82,6 +83,7 @@ class Server final : public ControlServer {
 
   Status listen();
   asio::awaitable<void> serve() override;
+  void keep_place() override;
   void stop() override;
 
  private:
@@ -99,22 +101,43 @@ class Server final : public ControlServer {
   struct stat bound_ {};      // what we put at path_, so that we never remove what another put there
   asio::steady_timer pause_;  // serve() waits here: for a better moment to accept, or for the last connection
   std::set<std::shared_ptr<ControlConnection>> connections_;
+  ino_t in_the_way_ = 0;      // what has our name and was not replaced
+  bool is_displaced_ = false;  // there is no socket of ours at path_, and that is told
   bool busy_ = false;  // said so already; one line until there is room again
 };
 
 Status Server::listen() {
   error_code problem;
-  acceptor_.open(stream_protocol(), problem);
+  stream_protocol::acceptor fresh(acceptor_.get_executor());
+  fresh.open(stream_protocol(), problem);
   if (problem) return from(problem, "opening control socket", path_);
-  close_on_exec(acceptor_.native_handle());
-  acceptor_.bind(stream_protocol::endpoint(path_), problem);
+  close_on_exec(fresh.native_handle());
+  fresh.bind(stream_protocol::endpoint(path_), problem);
   if (problem) return from(problem, "binding control socket", path_);
   // Nobody can connect before listen(): there is no moment in which the mode is not yet ours.
   if (::chmod(path_.c_str(), S_IRUSR | S_IWUSR) != 0 || ::lstat(path_.c_str(), &bound_) != 0)
     return io_error(errno, "setting the mode of control socket", path_);
-  acceptor_.listen(asio::socket_base::max_listen_connections, problem);
+  fresh.listen(asio::socket_base::max_listen_connections, problem);
   if (problem) return from(problem, "listening on control socket", path_);
+  acceptor_ = std::move(fresh);
   return Done{};
+}
+
+void Server::keep_place() {
+  if (!acceptor_.is_open()) return;
+  struct stat now {};
+  const bool there = ::lstat(path_.c_str(), &now) == 0;
+  if (there && now.st_ino == bound_.st_ino && now.st_dev == bound_.st_dev) return;
+  if (there && is_displaced_ && now.st_ino == in_the_way_) return;  // asked before
+  in_the_way_ = there ? now.st_ino : 0;
+  const Result<Directory> locked_folder = prepare(path_);
+  const Status listening = locked_folder ? listen() : Status(locked_folder.error());
+  if (listening) {
+    is_displaced_ = false;
+    return report("control.replaced", "control socket " + path_ + " was removed or replaced; a new one listens there");
+  }
+  if (!std::exchange(is_displaced_, true))
+    report(listening.error().code, "no command reaches this daemon: " + listening.error().message);
 }
 
 asio::awaitable<void> Server::serve() {
@@ -124,7 +147,7 @@ asio::awaitable<void> Server::serve() {
     stream_protocol::socket peer(acceptor_.get_executor());
     co_await acceptor_.async_accept(peer, asio::redirect_error(asio::use_awaitable, problem));
     if (!problem) admit(std::move(peer));
-    if (problem && acceptor_.is_open()) {
+    if (problem && problem != asio::error::operation_aborted && acceptor_.is_open()) {
       // Most likely no descriptors are left. The waiting connection stays in the backlog; ask again a little later.
       if (problem != last) report("control.accept", "accepting on " + path_ + ": " + problem.message());
       error_code cancelled;

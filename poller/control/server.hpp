@@ -60,8 +60,8 @@ class ControlServer {
  public:
   using Handler = std::function<boost::asio::awaitable<boost::json::object>(boost::json::object request,
                                                                             std::shared_ptr<ControlSession> session)>;
-  /// Told what went wrong and was handled: `control.foreign_peer`, `control.busy`, `control.accept`, and
-  /// `control.exception`, which is ours: a handler threw, its client was told so, and the daemon should drain.
+  /// Told what went wrong and was handled: `control.foreign_peer`, `control.busy`, `control.accept`, `control.replaced`,
+  /// and `control.exception`, which is ours: a handler threw, its client was told so, and the daemon should drain.
   using Report = std::function<void(const Error&)>;
 
   /// Binds the socket (creating its directory with mode 0700). Errors name the path and what to do; `control.in_use`
@@ -72,6 +72,9 @@ class ControlServer {
 
   /// Accepts until stop(); returns when every connection has ended.
   virtual boost::asio::awaitable<void> serve() = 0;
+  /// Listens again when what has the socket's name now is not its socket: it was removed, moved or replaced. Connections
+  /// go on. To be called now and then; `control.replaced` tells a new socket, other codes why there is none (once).
+  virtual void keep_place() = 0;
   /// Removes the socket, lets requests that are being answered finish, and ends all connections.
   virtual void stop() = 0;
 };

@@ -78,6 +78,7 @@ asio::awaitable<void> PollLoop::run(std::optional<unsigned> polls) {
     if (polls && teams_.empty() && rounds >= *polls) break;
     if (polls && !teams_.empty()) break;
     if (rounds % give_back_rounds == 0) give_back_free_memory();
+    if (look_after_) look_after_();
     services_.ledger.checkpoint_if_due();
     timer_.expires_at(in_step(look_for_teams_every));
     boost::system::error_code woken;

@@ -31,6 +31,8 @@ class PollLoop {
 
   /// Serves until stop(), or until every team was polled `polls` times. Throws what a team's task threw.
   boost::asio::awaitable<void> run(std::optional<unsigned> polls);
+  /// From now on `look` is called twice a second: for whatever was opened once and may be taken away.
+  void look_after(std::function<void()> look) { look_after_ = std::move(look); }
   /// Finishes the polls under way and returns from run().
   void stop();
 
@@ -69,6 +71,7 @@ class PollLoop {
   std::vector<config::TeamConfig> configs_;
   SystemManager& manager_;
   boost::asio::steady_timer timer_;
+  std::function<void()> look_after_;
   TaskGroup tasks_;
   std::unique_ptr<FolderWatch> watch_;
   std::map<std::string, std::string> unwatched_;  // by team: why only the timer sees what changes, as was told

@@ -1,6 +1,9 @@
 """The ledger is taken away while the real daemon uses it: its folder, the file itself, its log, its index or its lock, by removing, moving,
-replacing and cutting. From then on nothing is accepted, marked or answered; one line and the exit code say so; what was committed before is
+replacing and cutting, and at every call of a run. From then on nothing is accepted, marked or answered; one line and the exit code say so; what was committed before is
 kept, and a start goes on with it or says what a person has to decide.
+
+GONE_POINTS=… calls are tried, drawn by TEST_SEED (portion.py), each before and after it, with removing and with moving; LONG=1 takes every
+call. SHARD and JOBS: see sweep.py.
 """
 
 import os
@@ -8,11 +11,15 @@ import pathlib
 import shutil
 import unittest
 
+import portion
 import team as wire
 from case import ProcessTest
 from daemon import LIMIT_S, wait_for
+from sweep import Preloaded, each
 
 GONE = 6
+SEED = 18  # of the workload
+POINTS = os.environ.get("GONE_POINTS", "all" if portion.LONG else "30")
 
 
 def part(path, suffix):
@@ -173,6 +180,52 @@ class LedgerGone(ProcessTest):
         self.assertNotEqual(done.returncode, 0, done.stdout)
         self.assertEqual(self.daemon.process.wait(LIMIT_S), GONE, self.daemon.tail())
         self.assertEqual(self.team.replies("ada", "perm-1"), [])
+
+
+class AtEveryCall(unittest.TestCase):
+    """A workload lies there complete, and the state folder goes at the N-th call of the run that takes it in."""
+
+    # The copy is for the judge: what was in the ledger when it went.
+    FORMS = {"removed": "cp -a {state} {away} && rm -rf {state}", "moved": "mv {state} {away}"}
+
+    def taken_away(self, scenario, case):
+        """(whether the run told it, whether the start went on with a saved ledger)"""
+        number, moment, form = case
+        away = pathlib.Path(str(scenario.folder) + "-away")
+        shutil.rmtree(away, ignore_errors=True)
+        scenario.stage()
+        state = scenario.daemon.state
+        state.mkdir(mode=0o700)  # the first calls are made before the daemon has it
+        code = scenario.run_with(CALLS_END=number, CALLS_END_AT=moment, CALLS_DO=self.FORMS[form].format(state=state, away=away))
+        try:
+            return self.judged(scenario, code, state, away)
+        finally:
+            shutil.rmtree(away, ignore_errors=True)
+
+    def judged(self, scenario, code, state, away):
+        log = scenario.world.runs[-1][1]
+        self.assertIn(code, (0, 1, GONE), log[-2000:])
+        self.assertEqual(log.count(b'"event":"ledger.gone"'), code == GONE, log[-2000:])
+        is_saved = (state / "ledger.sqlite3.saved").exists()
+        if code == 0 and not (state / "ledger.sqlite3").exists():
+            # After the last check: what was marked and answered is in the ledger that was at its path then.
+            self.assertTrue(away.exists(), "the run did not come to that call")
+            shutil.rmtree(state, ignore_errors=True)
+            away.rename(state)
+        self.assertEqual(scenario.recover(), 0, scenario.world.runs[-1][1][-2000:])
+        self.assertEqual(scenario.judge(over=True), [], log[-2000:])
+        return code != 0, is_saved
+
+    def test_a_run_whose_state_is_taken_away_at_any_call_loses_nothing_untold(self):
+        scenario = Preloaded(SEED)
+        self.addCleanup(scenario.remove)
+        numbers = [number for number, _, _ in min((scenario.calls() for _ in range(3)), key=len)]
+        drawn = numbers if POINTS == "all" else portion.portion(numbers, int(POINTS), portion.seed())
+        cases = [(n, moment, form) for n in drawn for moment in ("before", "after") for form in self.FORMS]
+        ends = each(self, cases, self.taken_away, lambda: Preloaded(SEED))
+        print("figures: %d calls, taken away %d times: %d told, %d saved (seed %d)" % (
+            len(numbers), len(ends), sum(told for told, _ in ends), sum(saved for _, saved in ends), portion.seed()))
+        self.assertGreaterEqual(sum(told for told, _ in ends), 0.5 * len(ends), "it is not told")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 // cuts transfers short. Needs no ptrace, and counts all threads together. The environment says what it does:
 //
 //   CALLS_END=N, CALLS_END_AT=before|after   _exit(137) at the N-th call; `after` is the default
+//   CALLS_DO=COMMAND                         there the shell runs this, and the process goes on
 //   CALLS_TRACE=FILE                         a line for each counted call: number, name, path
 //   CALLS_SHORT=K | random:SEED              a read or write moves at most K bytes, or a drawn number of them; at least
 //   one CALLS_SHORT_EVERY=N                      only every N-th of them is cut (default: each)
@@ -13,9 +14,11 @@
 // not used.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,6 +42,7 @@ constexpr int no_directory = -1;
 struct Settings {
   unsigned long end = number("CALLS_END", 0);
   bool before = text("CALLS_END_AT") == "before";
+  std::string command = text("CALLS_DO");
   int trace = open_trace();
   bool is_random = text("CALLS_SHORT").rfind("random:", 0) == 0;
   unsigned long most = is_random ? 0 : number("CALLS_SHORT", 0);
@@ -75,16 +79,31 @@ std::string path_of(int fd) {
 #endif
 }
 
+/// What was asked for at the N-th call. The shell starts without this library.
+void end() {
+  const std::string& command = settings().command;
+  if (command.empty()) ::_exit(killed);
+  const int before = errno;
+  const std::array<const char*, 4> words{"/bin/sh", "-c", command.c_str(), nullptr};
+  const std::array<const char*, 2> environment{"PATH=/usr/bin:/bin", nullptr};
+  pid_t shell = 0;
+  int status = 0;
+  const int failed = ::posix_spawn(&shell, words[0], nullptr, nullptr, const_cast<char* const*>(words.data()),
+                                   const_cast<char* const*>(environment.data()));
+  if (failed != 0 || ::waitpid(shell, &status, 0) != shell || status != 0) ::_exit(killed);
+  errno = before;
+}
+
 /// One call that changes something, from before it to after it. The process may end at either.
 class Counted {
  public:
   explicit Counted(const char* name, int fd, const char* path = "") : number_(++count()) {
     const Settings& wanted = settings();
     if (wanted.trace >= 0) tell(wanted.trace, name, fd, path);
-    if (number_ == wanted.end && wanted.before) ::_exit(killed);
+    if (number_ == wanted.end && wanted.before) end();
   }
   ~Counted() {
-    if (number_ == settings().end) ::_exit(killed);
+    if (number_ == settings().end && !settings().before) end();
   }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;

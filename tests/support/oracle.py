@@ -24,13 +24,13 @@ import ledger
 import team as wire
 
 REPLY_IDS = {"permission_response": "request_id", "sandbox_permission_response": "requestId", "plan_approval_response": "requestId"}
-OWN_FILES = re.compile(r"state/(ledger\.sqlite3(-wal|-shm|-journal|\.lock)?|quarantine(/.*)?)|control\.sock|control\.sock\.lock")
+OWN_FILES = re.compile(r"state/(ledger\.sqlite3(-wal|-shm|-journal|\.lock|\.saved|-wal\.other)?|quarantine(/.*)?)|control\.sock|control\.sock\.lock")
 TEAM_FILES = re.compile(r"config\.json|inboxes|inboxes/[A-Za-z0-9_-]{1,200}\.json")
 LOCKS = re.compile(r"(config|inboxes/[A-Za-z0-9_-]{1,200})\.json\.lock")
 OWN_LINK = re.compile(r"state/control\.sock(\.new)?")  # where a command finds the socket; what it names may be gone
 NEW_LEDGER = re.compile(r"state/ledger\.sqlite3\.new(-wal|-shm|-journal)?")  # until it is complete
 LEFT = re.compile(r"(inboxes/)?\.[A-Za-z0-9_-]{1,200}\.json\.ip-[0-9-]+\.tmp")
-LAST_WORDS = {0: {"daemon.stopped"}, 1: {"daemon.fault"}}
+LAST_WORDS = {0: {"daemon.stopped"}, 1: {"daemon.fault"}, 6: {"daemon.stopped"}}
 
 
 @dataclasses.dataclass
