@@ -347,6 +347,9 @@ int serve(const config::DaemonConfig& config, const config::Loaded& loaded, cons
   if (auto dir = ensure_private_dir(files, config.state_dir); !dir) throw std::runtime_error(dir.error().message);
   auto ledger = open_ledger(config.state_dir + "/ledger.sqlite3", options.new_ledger, telemetry);
   if (!ledger) throw std::runtime_error(ledger.error().message);
+  if ((*ledger)->is_new())
+    telemetry.emit(Event::ledger_begun, {{"path", config.state_dir + "/ledger.sqlite3"},
+                                         {"reason", "there was no ledger; what an earlier one knew is not known to this one"}});
   GoneLedger gone(**ledger, telemetry);
   try {
     serve_from(**ledger, gone, config, loaded, options, telemetry);

@@ -110,6 +110,7 @@ constexpr std::array events{
     EventInfo{Event::control_command, "control.command", LogLevel::debug},
     EventInfo{Event::control_problem, "control.problem", LogLevel::warn},
     EventInfo{Event::ledger_fault, "ledger.fault", LogLevel::error},
+    EventInfo{Event::ledger_begun, "ledger.begun", LogLevel::info},
     EventInfo{Event::ledger_gone, "ledger.gone", LogLevel::error},
     EventInfo{Event::ledger_saved, "ledger.saved", LogLevel::warn},
     EventInfo{Event::ledger_recovered, "ledger.recovered", LogLevel::info},

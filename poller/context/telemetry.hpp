@@ -104,6 +104,7 @@ enum class Event {
   control_command,
   control_problem,
   ledger_fault,
+  ledger_begun,
   ledger_gone,
   ledger_saved,
   ledger_recovered,

@@ -63,6 +63,7 @@ asio::awaitable<void> Carrier::take_out(std::string box, std::string owner) {
     }
     auto disposals = accept(box, owner, batch.taken);
     if (!disposals) {
+      if (disposals.error().code == "ledger.gone") co_return;  // told once, for all teams
       state_.context.telemetry.emit(Event::ledger_fault,
                                     {{"team", state_.context.name}, {"reason", disposals.error().message}});
       co_return;

@@ -59,7 +59,8 @@ bool Relay::failed(const Error& problem) {
 }
 
 bool Relay::ledger_failed(const Error& problem) {
-  state_.context.telemetry.emit(Event::ledger_fault, {{"team", state_.context.name}, {"reason", problem.message}});
+  if (problem.code != "ledger.gone")  // told once, for all teams
+    state_.context.telemetry.emit(Event::ledger_fault, {{"team", state_.context.name}, {"reason", problem.message}});
   return false;
 }
 

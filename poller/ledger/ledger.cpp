@@ -141,6 +141,7 @@ Result<SavedLedger> Ledger::save() {
   return SavedLedger{*std::move(saved), waits ? "Find out who took it, then start the daemon: it goes on with that" : waits.error().message};
 }
 
+bool Ledger::is_new() const { return impl_->is_new; }
 bool Ledger::was_saved() const { return impl_->was_saved; }
 
 long long Ledger::changes() const { return impl_->database->all_changes(); }

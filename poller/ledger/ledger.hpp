@@ -45,6 +45,8 @@ class Ledger {
   /// (not a ledger), ledger.unsafe (a link, another owner, writable for others), ledger.saved (one ledger is at the
   /// path, another one was saved beside it), ledger.gone, ledger.io, ledger.full.
   static Result<std::unique_ptr<Ledger>> open(const std::string& path);
+  /// True when there was none at the path, and an empty one was made.
+  [[nodiscard]] bool is_new() const;
   /// True when it was found as `<path>.saved`, where an earlier daemon had put it (save()), and was put back.
   [[nodiscard]] bool was_saved() const;
   /// Renames a damaged ledger and all that belongs to it to `<path>.damaged-<time>` and returns that name, or an empty

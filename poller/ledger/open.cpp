@@ -114,6 +114,7 @@ Status use_write_ahead_log(Database& database) {
 Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& given) {
   const bool in_memory = given == ":memory:";
   std::string path = given;
+  bool is_new = false;
   bool was_saved = false;
   LedgerLock lock;
   if (!in_memory) {
@@ -130,7 +131,8 @@ Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& given) {
       if (auto put_back = rename_durably(saved_ledger(path), path); !put_back) return put_back.error();
     auto exists = ledger_exists(path);
     if (!exists) return exists.error();
-    if (!*exists) {
+    is_new = !*exists;
+    if (is_new) {
       if (auto created = create(path); !created) return created.error();
     }
   }
@@ -152,6 +154,7 @@ Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& given) {
     if (!taken) return taken.error();
     impl->taken_over = TakenOver{*version, *std::move(taken)};
   }
+  impl->is_new = is_new;
   impl->was_saved = was_saved;
   if (!in_memory) {
     auto place = LedgerPlace::remember(path);
