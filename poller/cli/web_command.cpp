@@ -146,7 +146,9 @@ ExitCode serve(Context& context, const WebOptions& options, const ListenAt& plac
   boost::asio::io_context loop(1);
   web::Feed feed(loop, [&context] { return context.socket_path(); });
   std::optional<web::Site> site;
-  web::HttpServer server(loop, [&site](web::Request request) { return site->answer(std::move(request)); });
+  web::HttpServer server(
+      loop, [&site](web::Request request) { return site->answer(std::move(request)); },
+      [&site](const web::Request& request) { return site->has_session(request); });
   if (const Status open = open_place(server, place); !open) return context.fail(open.error());
   const unsigned short port = server.port();
   web::Sessions sessions(port, web::new_secret);

@@ -87,6 +87,20 @@ void ControlConnection::stop() {
   arrival_.cancel();
 }
 
+std::optional<steady_timer::time_point> ControlConnection::idle_since() const {
+  const bool has_session = !session_->way.empty() || session_->lent || session_->hook || !session_->on_close.empty();
+  if (answering_ || received_.ready() || has_session || stopping_ || no_more_) return std::nullopt;
+  return idle_since_;
+}
+
+void ControlConnection::give_way() {
+  const std::string line = as_line(refusal("control.busy", "other connections needed the place of this idle one: try again")) + '\n';
+  error_code ignored;
+  socket_.non_blocking(true, ignored);
+  socket_.write_some(asio::buffer(line), ignored);
+  stop();
+}
+
 // What is awaited below takes only named values: g++ 12 destroys some temporaries of a co_await expression twice.
 
 asio::awaitable<void> ControlConnection::read() {
@@ -116,7 +130,10 @@ asio::awaitable<void> ControlConnection::answer_all() {
       co_return;
     }
     room_.cancel();
+    answering_ = true;
     co_await answer(*line);
+    answering_ = false;
+    idle_since_ = steady_timer::clock_type::now();
   }
 }
 

@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,10 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   void start(std::function<void()> ended);
   /// Lets the request that is being answered finish, and ends the connection.
   void stop();
+  /// Since when nothing has been asked; nothing while a request is answered, or anything was lent or said over it.
+  [[nodiscard]] std::optional<boost::asio::steady_timer::time_point> idle_since() const;
+  /// Ends an idle connection whose place another one gets; the peer reads `control.busy`.
+  void give_way();
 
  private:
   boost::asio::awaitable<void> read();
@@ -56,6 +61,8 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   bool no_more_ = false;  // the reader has ended
   bool stopping_ = false;
   bool leaving_ = false;  // once what has arrived is answered
+  bool answering_ = false;
+  boost::asio::steady_timer::time_point idle_since_ = boost::asio::steady_timer::clock_type::now();
   bool mute_ = false;                  // a write has failed
   boost::asio::steady_timer arrival_;  // the answerer waits here; cancelled when there is news
   boost::asio::steady_timer room_;     // the reader waits here; cancelled when a line was taken

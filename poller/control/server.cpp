@@ -88,6 +88,7 @@ class Server final : public ControlServer {
 
  private:
   void admit(stream_protocol::socket peer);
+  bool make_room();
   void refuse(stream_protocol::socket peer, std::string_view code, std::string_view message);
   void report(std::string code, std::string message) const;
   void close();
@@ -171,12 +172,12 @@ void Server::admit(stream_protocol::socket peer) {
            "refused a connection of user id " + (uid ? std::to_string(*uid) : "unknown"));
     return refuse(std::move(peer), code::foreign_peer, "this socket serves only the user the daemon runs as");
   }
-  if (connections_.size() >= limits_.connections) {
-    if (!std::exchange(busy_, true))
-      report("control.busy", std::to_string(limits_.connections) + " connections are open: refusing more");
+  const bool is_full = connections_.size() >= limits_.connections;
+  if (is_full && !std::exchange(busy_, true))
+    report("control.busy", std::to_string(limits_.connections) + " connections are open: idle ones are closed, then more are refused");
+  if (is_full && !make_room())
     return refuse(std::move(peer), "control.busy", "the daemon has as many connections as it takes: try again");
-  }
-  busy_ = false;
+  if (!is_full) busy_ = false;
   auto connection = std::make_shared<ControlConnection>(std::move(peer), handler_, report_, limits_, answer_room_);
   connections_.insert(connection);
   auto forget = [this, weak = std::weak_ptr(connection)] {
@@ -184,6 +185,15 @@ void Server::admit(stream_protocol::socket peer) {
     if (connections_.empty()) pause_.cancel();
   };
   connection->start(std::move(forget));
+}
+
+/// Ends the connection that has been idle for the longest time; false when none is idle.
+bool Server::make_room() {
+  const std::shared_ptr<ControlConnection>* oldest = nullptr;
+  for (const auto& one : connections_)
+    if (one->idle_since() && (oldest == nullptr || *one->idle_since() < *(*oldest)->idle_since())) oldest = &one;
+  if (oldest != nullptr) (*oldest)->give_way();
+  return oldest != nullptr;
 }
 
 /// One line if the peer takes it at once, and no further attention.

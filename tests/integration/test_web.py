@@ -1,5 +1,6 @@
 """The page's process over raw HTTP: who is let in, what is refused, that an answer is for one open ask, and what it reports."""
 
+import http.client
 import pathlib
 import re
 import select
@@ -121,11 +122,36 @@ class Web(ProcessTest):
         with socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT_S) as twice:
             twice.sendall(("GET / HTTP/1.1\r\nHost: %s\r\nHost: evil.test\r\nConnection: close\r\n\r\n" % page.host).encode())
             self.assertTrue(twice.recv(100).startswith(b"HTTP/1.1 421 "))
-        idle = [socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT_S) for _ in range(60)]
-        for one in idle:
-            self.addCleanup(one.close)
-            one.sendall(b"GET / HTTP/1.1\r\nHost:")
-        self.assertEqual(page.request("GET", "/")[0], 200)
+
+    def test_idle_connections_without_a_session_keep_nobody_out(self):
+        page = self.page()
+        page.enter()
+        events = page.events()
+        self.addCleanup(events.close)
+        events.next("asks")
+        mine = http.client.HTTPConnection("127.0.0.1", page.port, timeout=LIMIT_S)  # kept open, with the session
+
+        def ask_again():
+            mine.request("GET", "/api/decisions", headers={"Host": page.host, "Cookie": page.cookie})
+            return mine.getresponse().read()
+
+        first = ask_again()
+        idle = []
+        for number in range(600):
+            idle.append(socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT_S))
+            self.addCleanup(idle[-1].close)
+            if number % 2:
+                idle[-1].sendall(b"GET / HTTP/1.1\r\nHost:")
+            if number % 100 == 99:
+                self.assertEqual(page.request("GET", "/healthz", Cookie=None)[0], 200)
+                self.assertEqual(page.request("GET", "/")[0], 200)
+                self.assertEqual(ask_again(), first)
+        self.assertEqual(idle[0].recv(1), b"", "the oldest goes first")
+        ask = self.ask(self.start_worker(self.team, "ada"))
+        self.assertEqual(events.next("asks", lambda told: told["put"])["put"][0]["key"], ask["message_key"])
+        self.assertEqual(self.answer(page, ask)[1]["state"], "approved")
+        self.assertEqual(ask_again()[:10], first[:10])
+        mine.close()
 
     # --- asks and answers ---
 

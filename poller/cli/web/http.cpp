@@ -1,5 +1,6 @@
 #include "poller/cli/web/http.hpp"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -9,6 +10,7 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
+#include <list>
 
 namespace inbox_poller::poller::cli::web {
 
@@ -24,7 +26,9 @@ constexpr std::chrono::seconds request_within{30};
 constexpr std::chrono::seconds heartbeat{15};
 constexpr std::uint32_t most_header = 16 << 10;
 constexpr std::uint64_t most_body = 64 << 10;
-constexpr int most_connections = 256;
+constexpr std::size_t most_strangers = 64;  // connections without a session
+constexpr std::size_t most_known = 128;     // with one
+constexpr std::size_t most_leaving = 64;    // that were closed while their answer is worked out
 constexpr std::size_t most_waiting = std::size_t{32} << 20;  // bytes of events that a page has not taken
 
 using Parser = http::request_parser<http::string_body>;
@@ -109,26 +113,58 @@ asio::awaitable<Text> Stream::next() {
 
 /// Shared with every connection: a coroutine that is destroyed with the loop still has it.
 struct HttpServer::Core : std::enable_shared_from_this<Core> {
-  Core(asio::io_context& its_loop, Answer its_answer)
-      : loop(its_loop), acceptor(its_loop), pause(its_loop), answer(std::move(its_answer)) {}
+  Core(asio::io_context& its_loop, Answer its_answer, HasSession judge)
+      : loop(its_loop), acceptor(its_loop), pause(its_loop), answer(std::move(its_answer)), has_session(std::move(judge)) {}
+
+  /// A connection, for as long as it is served.
+  struct Place {
+    beast::tcp_stream* stream = nullptr;
+    bool is_known = false;  // somebody with a session has asked over it
+    bool leaves = false;
+  };
+
+  [[nodiscard]] std::size_t count(bool is_known) const {
+    return static_cast<std::size_t>(std::count_if(places.begin(), places.end(), [&](const Place& one) {
+      return one.is_known == is_known && !one.leaves;
+    }));
+  }
+
+  /// Closes the oldest of this kind where there is no room for one more.
+  void make_room(bool is_known, std::size_t most) {
+    if (count(is_known) < most) return;
+    const auto oldest = std::find_if(places.begin(), places.end(), [&](const Place& one) {
+      return one.is_known == is_known && !one.leaves;
+    });
+    if (oldest == places.end()) return;
+    oldest->leaves = true;
+    oldest->stream->close();
+  }
+
+  void know(Place& place) {
+    if (place.is_known || place.leaves) return;
+    make_room(true, most_known);
+    place.is_known = true;
+  }
 
   static asio::awaitable<void> accept(std::shared_ptr<Core> core) {
     for (;;) {
       error_code problem;
       tcp::socket socket = co_await core->acceptor.async_accept(asio::redirect_error(asio::use_awaitable, problem));
       if (!core->acceptor.is_open()) co_return;
-      if (problem || core->connections >= most_connections) {  // no descriptor left, or too many at once
+      if (problem) core->make_room(false, 1);  // no descriptor is left
+      if (problem || core->places.size() >= most_strangers + most_known + most_leaving) {
         core->pause.expires_after(std::chrono::milliseconds(100));
         co_await core->pause.async_wait(asio::redirect_error(asio::use_awaitable, problem));
         continue;
       }
+      core->make_room(false, most_strangers);
       asio::co_spawn(core->loop, serve(core, beast::tcp_stream(std::move(socket))), [](std::exception_ptr) {});
     }
   }
 
   static asio::awaitable<void> serve(std::shared_ptr<Core> core, beast::tcp_stream stream) {
-    ++core->connections;
-    const auto leave = [](Core* one) { --one->connections; };
+    const auto place = core->places.insert(core->places.end(), Place{&stream});
+    const auto leave = [place](Core* one) { one->places.erase(place); };
     const std::unique_ptr<Core, decltype(leave)> counted(core.get(), leave);
     beast::flat_buffer buffer(most_header + most_body);
     for (;;) {
@@ -142,7 +178,13 @@ struct HttpServer::Core : std::enable_shared_from_this<Core> {
       reply.status = problem ? status_of(problem) : 200;
       if (reply.status == 0) break;
       const bool keeps = !problem && parser.get().keep_alive();
-      if (!problem) reply = co_await core->answer(read(parser));
+      if (!problem) {
+        Request request = read(parser);
+        if (core->has_session(request)) core->know(*place);
+        auto answering = core->answer(std::move(request));
+        reply = co_await std::move(answering);
+      }
+      if (!reply.set_cookie.empty()) core->know(*place);
       if (reply.stream) {
         co_await hold(stream, *reply.stream);
         break;
@@ -185,11 +227,12 @@ struct HttpServer::Core : std::enable_shared_from_this<Core> {
   tcp::acceptor acceptor;
   asio::steady_timer pause;
   Answer answer;
-  int connections = 0;
+  HasSession has_session;
+  std::list<Place> places;  // the oldest first
 };
 
-HttpServer::HttpServer(asio::io_context& loop, Answer answer)
-    : core_(std::make_shared<Core>(loop, std::move(answer))) {}
+HttpServer::HttpServer(asio::io_context& loop, Answer answer, HasSession has_session)
+    : core_(std::make_shared<Core>(loop, std::move(answer), std::move(has_session))) {}
 
 HttpServer::~HttpServer() {
   error_code ignored;

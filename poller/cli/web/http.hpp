@@ -1,6 +1,7 @@
 // HTTP for one page: takes requests, hands each to whoever answers, and keeps a stream open where the answer is one.
-// Knows no route and no ask. Bounds: header 16 KiB, body 64 KiB, 256 connections, 30 s for a request. Beast is compiled
-// in http.cpp only: it takes longer than the rest of the command line together.
+// Knows no route and no ask. Bounds: header 16 KiB, body 64 KiB, 64 connections without a session, 128 with one, 30 s for a
+// request. The oldest connection of its kind leaves when another one comes. Beast is compiled in http.cpp only: it takes
+// longer than the rest of the command line together.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -54,10 +55,12 @@ struct Reply {
 };
 
 using Answer = std::function<boost::asio::awaitable<Reply>(Request)>;
+/// Whether a request is of somebody who was let in.
+using HasSession = std::function<bool(const Request&)>;
 
 class HttpServer {
  public:
-  HttpServer(boost::asio::io_context& loop, Answer answer);
+  HttpServer(boost::asio::io_context& loop, Answer answer, HasSession has_session);
   ~HttpServer();
 
   /// Listens on an address such as 127.0.0.1 or ::1; port 0 is any that is free.

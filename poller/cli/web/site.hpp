@@ -18,6 +18,8 @@ class Site {
       : feed_(feed), gate_(std::move(gate)), sessions_(sessions), by_(std::move(by)), let_in_(std::move(let_in)) {}
 
   boost::asio::awaitable<Reply> answer(Request);
+  /// Whether somebody who was let in asks.
+  [[nodiscard]] bool has_session(const Request& request) const { return sessions_.knows(request.cookie); }
 
  private:
   using Object = boost::json::object;

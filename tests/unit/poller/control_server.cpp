@@ -262,6 +262,31 @@ TEST_CASE("who finds no room for a long answer is told so, and the connection en
   CHECK(brief.line().find("\"echo\":1") != std::string::npos);
 }
 
+TEST_CASE("connections over which something is asked or lent never give way, and the next ones are told to try again") {
+  const TempDir dir;
+  ControlLimits limits;
+  limits.connections = 4;
+  ServerThread server(dir / "s", limits);
+  std::vector<std::unique_ptr<Peer>> waiting;
+  for (int n = 0; n < 4; ++n) {
+    waiting.push_back(std::make_unique<Peer>(dir / "s"));
+    REQUIRE(waiting.back()->send("{\"verb\":\"wait\"}\n"));
+  }
+  REQUIRE(eventually([&] { return server.waiting == 4; }));
+  for (int n = 0; n < 3; ++n) {
+    Peer late(dir / "s");
+    CHECK(code_of(late.line()) == "control.busy");
+  }
+  CHECK(server.waiting == 4);
+  CHECK(server.given_back == 0);
+  waiting.pop_back();
+  CHECK(eventually([&] {
+    Peer late(dir / "s");
+    late.send(echo(2));
+    return late.line() == echoed(2);
+  }));
+}
+
 TEST_CASE("when the peer goes while a handler waits, the handler learns it and what was lent is given back once") {
   const TempDir dir;
   ServerThread server(dir / "s");
@@ -307,22 +332,28 @@ TEST_CASE("a handler that throws is reported, its client is told, and the connec
   CHECK(server.problems() == std::vector<std::string>{"control.exception"});
 }
 
-TEST_CASE("of many connections as many as allowed are served and the others are told to try again") {
+TEST_CASE("of many connections those that have been idle for the longest time give way") {
   const TempDir dir;
   ServerThread server(dir / "s");
   std::vector<std::unique_ptr<Peer>> peers;
   for (int n = 0; n < 160; ++n) peers.push_back(std::make_unique<Peer>(dir / "s"));
-  int served = 0;
-  int busy = 0;
-  for (const auto& peer : peers) {
-    peer->send(echo(1));
-    const std::string answer = peer->line();
-    if (answer == echoed(1)) ++served;
-    if (code_of(answer) == "control.busy") ++busy;
+  std::string served;
+  std::string expected;
+  for (std::size_t n = 0; n < peers.size(); ++n) {
+    if (n >= 32) peers[n]->send(echo(1));
+    const std::string answer = peers[n]->line();
+    served += answer == echoed(1) ? 's' : code_of(answer) == "control.busy" ? 'b' : '?';
+    expected += n < 32 ? 'b' : 's';
   }
-  CHECK(served == 128);
-  CHECK(busy == 32);
+  CHECK(served == expected);
   CHECK(server.problems() == std::vector<std::string>{"control.busy"});  // said once, not 32 times
+  // The one that has asked something since is not the next to go; the others are.
+  Peer one_more(dir / "s");
+  one_more.send(echo(3));
+  CHECK(one_more.line() == echoed(3));
+  CHECK(code_of(peers[32]->line()) == "control.busy");
+  peers[33]->send(echo(4));
+  CHECK(peers[33]->line() == echoed(4));
 
   peers.clear();
   CHECK(eventually([&] {
