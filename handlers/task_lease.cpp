@@ -24,6 +24,10 @@ bool lease_is_over(const ClaimSeen& seen, double default_lease) {
   return is_over_by(seen.system_now, seen, default_lease) && is_over_by(seen.even_now, seen, default_lease);
 }
 
+bool lease_has_ended(const ClaimSeen& seen) {
+  return seen.expires_at && *seen.expires_at < seen.system_now && *seen.expires_at < seen.even_now;
+}
+
 long long attempts_so_far(std::optional<double> written, bool counted) {
   const auto before = static_cast<long long>(std::clamp(written.value_or(0), 0.0, most_attempts));
   return counted ? before : before + 1;

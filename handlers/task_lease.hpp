@@ -20,6 +20,9 @@ struct ClaimSeen {
 /// right now: it gets two leases of time.
 bool lease_is_over(const ClaimSeen&, double default_lease);
 
+/// True when both clocks are past its end, be it within the grace.
+bool lease_has_ended(const ClaimSeen&);
+
 /// How often a task was handed out: what stands in it, where its last claim counted itself; one more where it did not.
 long long attempts_so_far(std::optional<double> written, bool counted);
 

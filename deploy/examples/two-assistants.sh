@@ -12,10 +12,7 @@ ada() { COLLAB_ACTOR=ada inbox-poller box "$@"; }
 bob() { COLLAB_ACTOR=bob inbox-poller box "$@"; }
 id_of() { sed -n 's/.*"id":"\([^"]*\)".*/\1/p'; }
 
-echo "--- bob has a mailbox as soon as he looks into it"
-bob try-recv || true
-
-echo "--- ada hands over, bob reads and answers, ada waits for exactly that answer"
+echo "--- ada hands over (which makes the mailbox of bob), bob reads and answers, ada waits for exactly that answer"
 handoff=$(ada send bob '{"task": "review", "branch": "x"}' --type handoff --json | id_of)
 bob recv --timeout 10s
 bob send ada 'two remarks in the diff' --in-reply-to "$handoff" --type ack >/dev/null

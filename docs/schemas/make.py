@@ -178,7 +178,7 @@ DOCUMENTS = {
     "inbox send": [doc(texts("team inbox path message_key"))],
     "inbox mark-read": [doc({**texts("team inbox path"), "count": COUNT})],
     "inbox clear": [doc({**texts("team inbox path"), "count": COUNT})],
-    "box send": [doc({"message": ENVELOPE})],
+    "box send": [doc({"message": ENVELOPE}, {"new_mailbox": {"const": True}, "note": TEXT})],
     "box recv": [doc({"message": MAYBE_ENVELOPE})],
     "box try-recv": [doc({"message": MAYBE_ENVELOPE})],
     "box inbox": [doc({"actor": TEXT, "unread": COUNT, "messages": many(ENVELOPE),

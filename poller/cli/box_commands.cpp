@@ -22,7 +22,6 @@ constexpr milliseconds longest_wait = std::chrono::hours(24 * 365);
 constexpr double most_priority = 1e9;
 constexpr milliseconds shortest_lease{1};
 constexpr milliseconds longest_lease = std::chrono::hours(24 * 30);
-constexpr milliseconds between_steps{2100};  // a sweep gives back what it took away two seconds ago
 
 struct BoxOptions {
   BoxPlace place;
@@ -36,7 +35,6 @@ struct BoxOptions {
   std::optional<config::Duration> lease;
   std::optional<double> priority;
   bool is_text = false;
-  bool anyway = false;
 };
 
 /// One actor's operations, for one command.
@@ -55,10 +53,13 @@ ExitCode in_box(Context& context, const BoxOptions& options, Act act) {
   if (!root) return fail_box(context, root.error());
   const auto who = options.place.who();
   if (!who) return fail_box(context, who.error());
+  const auto known = options.place.known();
+  if (!known) return fail_box(context, known.error());
   ActorsBox box;
   auto opened = open_box(*root, *who, box.files, box.clock, box.loop.get_executor(), engine_patience);
   if (!opened) return fail_box(context, opened.error());
   box.operations = *std::move(opened);
+  box.operations->set_known_actors(*known);
   return act(context, box, options);
 }
 
@@ -91,9 +92,14 @@ ExitCode show_none(Context& context, std::string_view name, const std::string& w
 ExitCode send(Context& context, ActorsBox& box, const BoxOptions& options) {
   auto payload = value_of(context, options);
   if (!payload) return fail_box(context, payload.error());
-  return show_one(context, "message",
-                  box.operations->send({options.to, options.type.empty() ? "message" : options.type,
-                                        *std::move(payload), options.in_reply_to, options.anyway}));
+  const auto sent = box.operations->send(
+      {options.to, options.type.empty() ? "message" : options.type, *std::move(payload), options.in_reply_to});
+  if (!sent || !sent->new_mailbox)
+    return show_one(context, "message", sent ? Result<json::object>(sent->message) : Result<json::object>(sent.error()));
+  if (context.json)
+    return context.print_json({{"ok", true}, {"message", sent->message}, {"new_mailbox", true}, {"note", sent->note}});
+  context.console.complain(printable(sent->note));
+  return context.print(box_text(sent->message));
 }
 
 using Received = Result<std::optional<HandOut>>;
@@ -203,7 +209,7 @@ ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
   json::array all;
   std::string text;
   std::set<std::string> troubles;
-  for (;;) {
+  for (int scan = 1;; ++scan) {
     const auto gone = box.operations->tasks().sweep();
     if (!gone) return fail_box(context, gone.error());
     for (const TaskFile& one : *gone) {
@@ -213,8 +219,8 @@ ExitCode sweep(Context& context, ActorsBox& box, const BoxOptions& options) {
               printable(one.task.text(one.place == TaskPlace::dead ? "dead_reason" : "swept_from")) + '\n';
     }
     for (const Error& trouble : box.operations->tasks().troubles()) troubles.insert(trouble.message);
-    if (!box.operations->tasks().has_begun() && box.clock.steady() >= until) break;
-    rest(between_steps);
+    if ((!box.operations->tasks().has_begun() || scan >= most_sweeps) && box.clock.steady() >= until) break;
+    rest(between_sweeps);
   }
   for (const std::string& trouble : troubles) context.console.complain("passed over: " + printable(trouble));
   const ExitCode printed = context.json ? context.print_json({{"ok", troubles.empty()}, {"tasks", std::move(all)}})
@@ -313,14 +319,15 @@ void declare_box(CLI::App& command, Context& context) {
   command.require_subcommand(1);
   add_box_root(command, options->place);
   command.add_option("--actor", options->place.actor, "Who you are (default: COLLAB_ACTOR)")->type_name("NAME");
+  add_known_actors(command, options->place.known_actors);
 }
 
 void declare_box_send(CLI::App& command, Context& context) {
   auto options = options_of(command, context, send);
   explain(command,
           "Writes a message into an actor's mailbox; it is on the disk when this ends. Prints it with its id,\n"
-          "under which an answer can be waited for. Somebody is there as soon as he once called recv,\n"
-          "try-recv or send; any other name is an error, unless --anyway makes its mailbox.\n\n"
+          "under which an answer can be waited for. An actor without a mailbox gets one, and the answer says\n"
+          "so (\"new_mailbox\"), with the name that may have been meant. --known-actors refuses other names.\n\n"
           "Examples:\n"
           "  inbox-poller box send bob '{\"task\": \"review\", \"branch\": \"x\"}' --type handoff\n"
           "  git log -1 | inbox-poller box send bob - --text\n"
@@ -329,7 +336,6 @@ void declare_box_send(CLI::App& command, Context& context) {
   add_value(command, *options, "PAYLOAD", "What it says");
   command.add_option("--type", options->type, "What kind of message it is (default: message)")->type_name("TYPE");
   command.add_option("--in-reply-to", options->in_reply_to, "The id of the message that this answers")->type_name("ID");
-  command.add_flag("--anyway", options->anyway, "Also to one who was never here: it makes the mailbox");
 }
 
 void declare_box_recv(CLI::App& command, Context& context) {

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "poller/cli/printable.hpp"
 #include "poller/exchange/redis_box.hpp"
@@ -48,6 +49,16 @@ Result<std::string> BoxPlace::who() const {
   return name;
 }
 
+Result<std::vector<std::string>> BoxPlace::known() const {
+  std::vector<std::string> names;
+  std::istringstream text(given_or(known_actors, "COLLAB_KNOWN_ACTORS"));
+  for (std::string name; std::getline(text, name, ',');) {
+    if (Status named = require_actor_name(name); !named.ok()) return in_context("--known-actors", named.error());
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
 Result<config::EngineAddress> team_address(const std::string& root) {
   auto address = config::parse_engine_address(root);
   if (address && address->team.empty())
@@ -86,6 +97,11 @@ Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root) {
 void add_box_root(CLI::App& command, BoxPlace& place) {
   command.add_option("--root", place.root, "The folder that the agents share, or a Redis: redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")
       ->type_name("DIR");
+}
+
+void add_known_actors(CLI::App& command, std::string& names) {
+  command.add_option("--known-actors", names, "Send to these names only, separated by commas (default: COLLAB_KNOWN_ACTORS, or all)")
+      ->type_name("NAMES");
 }
 
 ExitCode fail_box(const Context& context, const Error& error) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "poller/cli/command.hpp"
 #include "poller/exchange/redis_caller.hpp"
@@ -15,14 +16,17 @@
 
 namespace inbox_poller::poller::cli {
 
-/// --root and --actor, or COLLAB_ROOT and COLLAB_ACTOR.
+/// --root, --actor and --known-actors, or COLLAB_ROOT, COLLAB_ACTOR and COLLAB_KNOWN_ACTORS.
 struct BoxPlace {
   std::string root;
   std::string actor;
+  std::string known_actors = {};  // separated by commas
 
   /// The root as an absolute path, or the address of an engine as it is. "box.usage" when none was named.
   [[nodiscard]] Result<std::string> path() const;
   [[nodiscard]] Result<std::string> who() const;
+  /// The names that `send` may write to; empty: every valid name. "name.invalid".
+  [[nodiscard]] Result<std::vector<std::string>> known() const;
 };
 
 /// For so long a command waits for an engine that is away.
@@ -46,6 +50,7 @@ Result<std::unique_ptr<TaskBoard>> open_tasks(const std::string& root);
 Result<config::EngineAddress> team_address(const std::string& root);
 
 void add_box_root(CLI::App& command, BoxPlace& place);
+void add_known_actors(CLI::App& command, std::string& names);
 
 /// Tells what went wrong: 2 for a wrong command line, 4 for what is not there.
 ExitCode fail_box(const Context& context, const Error& error);

@@ -159,10 +159,10 @@ class RedisStore final : public BoxStore {
     const auto sent = redis_.call(
         scripts::send(),
         {keys_.mark(host, actor, id.size() <= 200 ? id : schema::content_hash(id)), keys_.stream(actor, host), keys_.of("boxes")},
-        {actor, actor, "1", copied_mark_ms, "k", id, "f", message.text("from"), "y", message.text("type"), "q",
+        {actor, actor, copied_mark_ms, "k", id, "f", message.text("from"), "y", message.text("type"), "q",
          message.text("in_reply_to"), "e", bytes, "t", std::to_string(std::llround(ts * 1000)), "s", std::string(message.raw("ts"))});
     if (!sent) return sent.error();
-    return sent->at(0).as_number() == 1;
+    return sent->at(0).as_number() > 0;
   }
 
   Result<bool> put(const TaskFile& task) override { return tasks_.put(task); }

@@ -124,24 +124,27 @@ RedisBox::~RedisBox() {
   (void)touch(true, ids);  // or they are free when an offer's time is over
 }
 
-Result<json::object> RedisBox::send(const Letter& letter) {
-  if (Status named = require_actor_name(letter.to); !named.ok()) return named.error();
-  if (Status typed = require_type(letter); !typed.ok()) return typed.error();
+Status RedisBox::make() {
+  const auto made = redis_.call(RedisCommand{"SADD", keys_.of("boxes"), actor_});
+  return made ? Status(Done{}) : Status(made.error());
+}
+
+Result<Sent> RedisBox::send(const Letter& letter) {
+  if (Status fits = require_sendable(letter); !fits.ok()) return fits.error();
   last_ns_ = std::max(clock_.system_ns(), last_ns_ + 1);
   const std::string id = fresh_id();
   const Envelope message = message_of(actor_, letter, id, schema::seconds_token(last_ns_));
   const std::string bytes = message.encode();
   if (Status fits = require_size_of(bytes); !fits.ok()) return fits.error();
   const std::string host(RedisKeys::shared_box);
-  const auto sent = redis_.call(
+  const auto put = redis_.call(
       scripts::send(), {keys_.mark(host, letter.to, id), keys_.stream(letter.to, host), keys_.of("boxes")},
-      {letter.to, actor_, letter.to_anybody ? "1" : "0", sent_mark_ms, "k", id, "f", actor_, "y", letter.type, "q",
+      {letter.to, actor_, sent_mark_ms, "k", id, "f", actor_, "y", letter.type, "q",
        letter.in_reply_to, "e", bytes, "t", std::to_string(last_ns_ / 1'000'000), "s", schema::seconds_token(last_ns_)});
-  if (!sent) return sent.error();
-  if (sent->at(0).as_number() >= 0) return message.object();
-  std::vector<std::string> known;
-  for (std::size_t i = 1; i < sent->parts.size(); ++i) known.push_back(sent->at(i).text);
-  return nobody_called(letter.to, place_, known);
+  if (!put) return put.error();
+  std::vector<std::string> others;
+  for (std::size_t i = 2; i < put->parts.size(); ++i) others.push_back(put->at(i).text);
+  return sent(message, put->at(0).as_number() == 2, others);
 }
 
 /// Who began to wait last looks first, as in a folder.

@@ -51,13 +51,14 @@ class RedisBox final : public SharedBox {
   ~RedisBox() override;
 
   [[nodiscard]] const std::string& actor() const override { return actor_; }
-  Result<Message> send(const Letter&) override;
+  Result<Sent> send(const Letter&) override;
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, milliseconds within) override;
   Status acknowledge(const std::string& ticket) override;
   void give_back(const std::string& ticket) override;
 
   Result<boost::json::object> inbox() override;
   [[nodiscard]] Tasks& tasks() override { return tasks_; }
+  Status make() override;
 
   [[nodiscard]] std::vector<std::string> worries() const override { return redis_.connection().facts().worries(); }
 

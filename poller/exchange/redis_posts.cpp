@@ -59,10 +59,10 @@ PutResult RedisMailbox::append(const std::string& inbox, const schema::Envelope&
   const std::string id = letter.text("id"), from = letter.text("from"), ts(letter.raw("ts"));
   const auto ms = static_cast<long long>(letter.number("ts").value_or(0) * 1000);
   const auto sent = redis_.call(scripts::send(), {mark_of(inbox, {id}), stream_of(inbox), keys_.of("boxes")},
-                                {inbox, from, "1", post_mark_kept_ms, "k", id, "f", from, "y", letter.text("type"), "q", "",
+                                {inbox, from, post_mark_kept_ms, "k", id, "f", from, "y", letter.text("type"), "q", "",
                                  "e", bytes, "t", std::to_string(ms), "s", ts});
   if (!sent) return why_not(sent.error());
-  return {sent->at(0).as_number() == 1 ? Put::done : Put::already, {}};
+  return {sent->at(0).as_number() > 0 ? Put::done : Put::already, {}};
 }
 
 std::vector<PutResult> RedisMailbox::post(const std::string& inbox, std::span<const schema::Message> messages) {

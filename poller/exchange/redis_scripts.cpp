@@ -23,19 +23,21 @@ end
 
 }  // namespace
 
-// KEYS mark, stream, boxes. ARGV to, from, anyway, mark's ms, then the fields. {1, id}; {0, id} was there; {-1, names...}.
+// KEYS mark, stream, boxes. ARGV to, from, mark's ms, then the fields. {1, id}; {0, id} was there; {2, id, names...} the
+// box is new, and these were there.
 const RedisScript& send() {
   static const RedisScript script(R"lua(
 local was = redis.call('GET', KEYS[1])
 if was then return {0, was} end
-if ARGV[1] ~= ARGV[2] and ARGV[3] ~= '1' and redis.call('SISMEMBER', KEYS[3], ARGV[1]) == 0 then
-  local names = redis.call('SMEMBERS', KEYS[3])
+local names
+if ARGV[1] ~= ARGV[2] and redis.call('SISMEMBER', KEYS[3], ARGV[1]) == 0 then
+  names = redis.call('SMEMBERS', KEYS[3])
   table.sort(names)
-  return {-1, unpack(names, 1, math.min(#names, 100))}
 end
 redis.call('SADD', KEYS[3], ARGV[1], ARGV[2])
-local id = redis.call('XADD', KEYS[2], '*', unpack(ARGV, 5))
-redis.call('SET', KEYS[1], id, 'PX', ARGV[4])
+local id = redis.call('XADD', KEYS[2], '*', unpack(ARGV, 4))
+redis.call('SET', KEYS[1], id, 'PX', ARGV[3])
+if names then return {2, id, unpack(names, 1, math.min(#names, 1000))} end
 return {1, id}
 )lua");
   return script;

@@ -10,6 +10,7 @@
 
 #include "handlers/task_lease.hpp"
 #include "schema/ids.hpp"
+#include "schema/nearest.hpp"
 
 namespace inbox_poller::poller {
 
@@ -17,6 +18,14 @@ namespace json = boost::json;
 using schema::Envelope;
 
 namespace {
+
+constexpr std::size_t most_named = 100;
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), most_named); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > most_named ? text + ", …" : text;
+}
 
 std::string by(const std::string& name) { return name.empty() ? std::string() : ", by " + name; }
 
@@ -75,11 +84,17 @@ Status require_type(const Letter& letter) {
   return Error{"payload.invalid", "a message needs a type, such as \"handoff\""};
 }
 
-Error nobody_called(const std::string& to, const std::string& place, const std::vector<std::string>& actors) {
-  std::string known;
-  for (const std::string& name : actors) known += (known.empty() ? "" : ", ") + name;
-  return {"actor.unknown", "nobody is called \"" + to + "\" below " + place + ", so nobody would read it; there " +
-                               (known.empty() ? "is nobody yet" : "are: " + known)};
+Status require_known(const std::string& to, const std::vector<std::string>& known) {
+  if (known.empty() || std::find(known.begin(), known.end(), to) != known.end()) return Done{};
+  return Error{"actor.unknown", "\"" + to + "\" is not among the known actors" + schema::did_you_mean(to, known) +
+                                    "; --known-actors names: " + listed(known)};
+}
+
+std::string new_mailbox_note(const std::string& to, const std::string& sender, const std::vector<std::string>& actors) {
+  std::vector<std::string> others = actors;
+  std::erase_if(others, [&](const std::string& name) { return name == to || name == sender; });
+  return "\"" + to + "\" had no mailbox yet: it was made, and the message waits in it" + schema::did_you_mean(to, others) +
+         (others.empty() ? "; there is no other actor yet" : "; other actors: " + listed(others));
 }
 
 // --- tasks

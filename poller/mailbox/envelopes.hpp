@@ -30,8 +30,10 @@ Status require_actor_name(std::string_view name);
 schema::Envelope message_of(const std::string& actor, const Letter&, const std::string& id, const std::string& now);
 /// "payload.invalid".
 Status require_type(const Letter&);
-/// "actor.unknown": nobody has that mailbox there.
-Error nobody_called(const std::string& to, const std::string& place, const std::vector<std::string>& actors);
+/// "actor.unknown" unless `to` is one of `known`. An empty list allows every name.
+Status require_known(const std::string& to, const std::vector<std::string>& known);
+/// Words for the sender of a message whose addressee had no mailbox. `actors`: who has one.
+std::string new_mailbox_note(const std::string& to, const std::string& sender, const std::vector<std::string>& actors);
 
 schema::Envelope open_task(const std::string& actor, const std::string& type, const boost::json::value& payload,
                            std::optional<double> priority, const std::string& id, const std::string& now);

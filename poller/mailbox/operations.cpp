@@ -3,9 +3,11 @@
 #include <boost/json.hpp>
 
 #include "poller/mailbox/envelopes.hpp"
+#include "poller/pause.hpp"
 
 namespace inbox_poller::poller {
 
+namespace asio = boost::asio;
 namespace json = boost::json;
 using std::chrono::milliseconds;
 
@@ -17,6 +19,19 @@ Result<json::object> as_object(const Result<schema::Envelope>& task) {
 }
 
 }  // namespace
+
+Status SharedBox::require_sendable(const Letter& letter) const {
+  if (Status named = require_actor_name(letter.to); !named.ok()) return named;
+  if (letter.to != actor())
+    if (Status known = require_known(letter.to, known_actors_); !known.ok()) return known;
+  return require_type(letter);
+}
+
+Sent SharedBox::sent(const schema::Envelope& message, bool new_mailbox, const std::vector<std::string>& others) const {
+  Sent sent{message.object(), new_mailbox, {}};
+  if (new_mailbox) sent.note = new_mailbox_note(message.text("to"), actor(), others);
+  return sent;
+}
 
 Result<json::object> SharedBox::post(const std::string& type, const json::value& payload, std::optional<double> priority) {
   return as_object(tasks().post(actor(), type.empty() ? "task" : type, payload, priority));
@@ -44,12 +59,15 @@ Result<json::object> SharedBox::abandon(const std::string& task, const std::stri
   return as_object(id ? tasks().abandon(actor(), *id, reason) : Result<schema::Envelope>(id.error()));
 }
 
-Result<std::vector<json::object>> SharedBox::sweep() {
-  const auto gone = tasks().sweep();
-  if (!gone) return gone.error();
+asio::awaitable<Result<std::vector<json::object>>> SharedBox::sweep() {
   std::vector<json::object> objects;
-  for (const TaskFile& one : *gone) objects.push_back(one.task.object());
-  return objects;
+  for (int scan = 1;; ++scan) {
+    const auto gone = tasks().sweep();
+    if (!gone) co_return gone.error();
+    for (const TaskFile& one : *gone) objects.push_back(one.task.object());
+    if (!tasks().has_begun() || scan == most_sweeps) co_return objects;
+    co_await pause(between_sweeps);
+  }
 }
 
 }  // namespace inbox_poller::poller

@@ -30,7 +30,13 @@ struct Letter {
   std::string type;
   boost::json::value payload;
   std::string in_reply_to;  // the id of the message that this answers; empty: none
-  bool to_anybody = false;  // also to a name that nobody has: the box is made for it
+};
+
+/// What became of a letter.
+struct Sent {
+  boost::json::object message;  // as it was written
+  bool new_mailbox = false;     // the addressee had no mailbox; it was made for this message
+  std::string note;             // with `new_mailbox`: words about it, and a name that may have been meant
 };
 
 /// Which messages are meant; what is not said matches all.
@@ -57,8 +63,8 @@ class Operations {
   /// Whose operations these are.
   [[nodiscard]] virtual const std::string& actor() const = 0;
 
-  /// Writes a message; durable when it returns. The message as it was written.
-  virtual Result<Message> send(const Letter&) = 0;
+  /// Writes a message; durable when it returns. A valid name without a mailbox gets one.
+  virtual Result<Sent> send(const Letter&) = 0;
   /// Offers the oldest message that fits and is offered to nobody; nothing when none came within that time (0: only
   /// what is there). Waits without looking again and again, and wakes within 20 ms. Whoever cancels it has taken
   /// nothing. Several may wait at the same time; each message goes to one of them.
@@ -82,9 +88,9 @@ class Operations {
   virtual Result<Task> heartbeat(const std::string& task, std::chrono::milliseconds lease) = 0;
   /// Gives it back, for another; the reason goes with it.
   virtual Result<Task> abandon(const std::string& task, const std::string& reason) = 0;
-  /// Gives back what is claimed and whose lease is over; those that it finished giving back. Takes two looks, some
-  /// seconds apart: call it again and again.
-  virtual Result<std::vector<Task>> sweep() = 0;
+  /// Gives back each claimed task whose lease is over, and returns those tasks. Waits some seconds where a holder's
+  /// write may be under way; a canceled call leaves what it began to the next one.
+  virtual boost::asio::awaitable<Result<std::vector<Task>>> sweep() = 0;
 
   /// What waits, in figures and ids; changes nothing:
   /// {"actor", "unread", "messages": [{"id", "from", "type", "ts"}], "tasks": {"open", "claimed", "done", "dead",
@@ -96,6 +102,11 @@ class Operations {
 /// with tasks is the same wherever they are kept.
 class SharedBox : public Operations {
  public:
+  /// Makes the actor's mailbox, so that others find it. Calling it again changes nothing.
+  virtual Status make() = 0;
+  /// Limits send() to these names and the actor itself. An empty list allows every valid name.
+  void set_known_actors(std::vector<std::string> names) { known_actors_ = std::move(names); }
+
   Result<Task> post(const std::string& type, const boost::json::value& payload) final {
     return post(type, payload, std::nullopt);
   }
@@ -105,10 +116,19 @@ class SharedBox : public Operations {
   Result<Task> complete(const std::string& task, const boost::json::value& result) final;
   Result<Task> heartbeat(const std::string& task, std::chrono::milliseconds lease) final;
   Result<Task> abandon(const std::string& task, const std::string& reason) final;
-  Result<std::vector<Task>> sweep() final;
+  boost::asio::awaitable<Result<std::vector<Task>>> sweep() final;
   [[nodiscard]] virtual Tasks& tasks() = 0;
   /// What is wrong with the place and stops nothing; sentences for people.
   [[nodiscard]] virtual std::vector<std::string> worries() const { return {}; }
+
+ protected:
+  /// Checks the addressee's name, the type and the known actors. "name.invalid", "payload.invalid", "actor.unknown".
+  [[nodiscard]] Status require_sendable(const Letter&) const;
+  /// Builds the result of send(). `others`: who has a mailbox already; read only with `new_mailbox`.
+  [[nodiscard]] Sent sent(const schema::Envelope& message, bool new_mailbox, const std::vector<std::string>& others) const;
+
+ private:
+  std::vector<std::string> known_actors_;
 };
 
 }  // namespace inbox_poller::poller

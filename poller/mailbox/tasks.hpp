@@ -17,6 +17,11 @@ struct TaskSettings {
   unsigned max_attempts = 3;  // handed out so often and not done: dead
 };
 
+/// So long after a sweep that began something the next one ends it.
+inline constexpr std::chrono::milliseconds between_sweeps{2100};
+/// A lease that ends within the grace of a sweep is begun by the next one and given back by the third.
+inline constexpr int most_sweeps = 3;
+
 enum class TaskPlace { open, claimed, done, dead, given_back };  // given_back: on its way from claimed to open
 
 /// A task, and where it stands.
@@ -49,7 +54,7 @@ class Tasks {
   virtual Result<std::vector<TaskFile>> sweep() = 0;
   /// What the last sweep could not look at, one by one; the others went on.
   [[nodiscard]] virtual const std::vector<Error>& troubles() const = 0;
-  /// True when the last sweep left something begun.
+  /// True when the next sweep, `between_sweeps` later, has more to do: something was begun, or a lease has just ended.
   [[nodiscard]] virtual bool has_begun() const = 0;
 
   /// All that can be read, in order of place and name.

@@ -46,9 +46,11 @@ class Engine final : public Place {
   std::unique_ptr<SharedBox> actor(const std::string& name) override { return setting_.actor(name); }
   void leases_end() override { setting_.age_claims(); }
   std::vector<json::object> sweep(SharedBox& actor) override {
-    auto gone = actor.sweep();
+    auto gone = actor.tasks().sweep();
     REQUIRE(gone.ok());
-    return *std::move(gone);
+    std::vector<json::object> objects;
+    for (const TaskFile& one : *gone) objects.push_back(one.task.object());
+    return objects;
   }
   void kill(std::unique_ptr<SharedBox>& actor) override {
     const std::string name = actor->actor();
@@ -72,12 +74,12 @@ json::value payload(const Result<std::optional<HandOut>>& got) {
 void offered_to_one_in_order(Place& place) {
   auto ada = place.actor("ada"), bob = place.actor("bob");
   CHECK(payload(place.recv(*bob)) == json::value("none"));
-  const auto sent = ada->send({"bob", "note", json::parse(R"({"n": [1, 2.5], "t": "\u2028"})"), {}, true});
+  const auto sent = ada->send({"bob", "note", json::parse(R"({"n": [1, 2.5], "t": "\u2028"})"), {}});
   REQUIRE(sent.ok());
-  REQUIRE(ada->send({"bob", "task", "second", text_in(*sent, "id"), false}).ok());
+  REQUIRE(ada->send({"bob", "task", "second", text_in(sent->message, "id")}).ok());
   auto first = place.recv(*bob);
   REQUIRE(first->has_value());
-  CHECK((*first)->message == *sent);
+  CHECK((*first)->message == sent->message);
   CHECK((*first)->attempts == 1);
   auto second = place.recv(*bob);
   CHECK(payload(second) == json::value("second"));
@@ -97,7 +99,7 @@ void offered_to_one_in_order(Place& place) {
 
 void only_what_fits(Place& place) {
   auto ada = place.actor("ada");
-  for (int i = 0; i < 25; ++i) REQUIRE(ada->send({"ada", i % 2 == 0 ? "even" : "odd", i, i == 20 ? "q" : "", true}).ok());
+  for (int i = 0; i < 25; ++i) REQUIRE(ada->send({"ada", i % 2 == 0 ? "even" : "odd", i, i == 20 ? "q" : ""}).ok());
   auto odd = place.recv(*ada, {.type = "odd", .reply_to = {}});
   CHECK(payload(odd) == json::value(1));
   auto answer = place.recv(*ada, {.type = {}, .reply_to = "q"});
@@ -118,8 +120,8 @@ void only_what_fits(Place& place) {
 
 void offered_by_a_killed_process(Place& place) {
   auto one = place.actor("bob"), other = place.actor("bob");
-  REQUIRE(one->send({"bob", "note", "a", {}, true}).ok());
-  REQUIRE(one->send({"bob", "note", "b", {}, true}).ok());
+  REQUIRE(one->send({"bob", "note", "a", {}}).ok());
+  REQUIRE(one->send({"bob", "note", "b", {}}).ok());
   CHECK(payload(place.recv(*one)) == json::value("a"));
   const auto second = place.recv(*other);
   CHECK(payload(second) == json::value("b"));
@@ -134,14 +136,36 @@ void offered_by_a_killed_process(Place& place) {
 
 void nobody_there(Place& place) {
   auto ada = place.actor("ada");
-  CHECK(ada->send({"bob", "note", 1, {}, false}).error().code == "actor.unknown");
-  CHECK(ada->send({"bob", "note", 1, {}, true}).ok());
-  CHECK(ada->send({"bob", "note", 1, {}, false}).ok());
-  CHECK(ada->send({"eve", "note", 1, {}, false}).error().message.find("so nobody would read it; there are: ada, bob") != std::string::npos);
-  CHECK(place.actor("bob")->send({"ada", "note", 1, {}, false}).ok());  // whoever writes can be answered
-  CHECK(ada->send({"../x", "note", 1, {}, false}).error().code == "name.invalid");
-  CHECK(ada->send({"bob", "", 1, {}, false}).error().code == "payload.invalid");
-  CHECK(ada->send({"bob", "note", json::value(std::string(5 << 20, 'x')), {}, false}).error().code == "payload.too_large");
+  const auto first = ada->send({"bob", "note", 1, {}});
+  REQUIRE(first.ok());
+  CHECK(first->new_mailbox);
+  CHECK(first->note == "\"bob\" had no mailbox yet: it was made, and the message waits in it; there is no other actor yet");
+  const auto second = ada->send({"bob", "note", 2, {}});
+  CHECK_FALSE(second->new_mailbox);
+  CHECK(second->note.empty());
+  CHECK_FALSE(ada->send({"ada", "note", 3, {}})->new_mailbox);
+  const auto slip = ada->send({"bbo", "note", 4, {}});
+  CHECK(slip->new_mailbox);
+  CHECK(slip->note.find("; did you mean \"bob\"?; other actors: bob") != std::string::npos);
+  auto bob = place.actor("bob");
+  CHECK_FALSE(bob->send({"ada", "note", 5, {}})->new_mailbox);  // whoever writes can be answered
+  CHECK(payload(place.recv(*bob)) == json::value(1));
+  auto eve = place.actor("eve");
+  REQUIRE(eve->make().ok());
+  REQUIRE(eve->make().ok());
+  CHECK_FALSE(ada->send({"eve", "note", 6, {}})->new_mailbox);
+  CHECK_FALSE(ada->send({"big", "note", json::value(std::string(5 << 20, 'x')), {}}).ok());
+  CHECK(ada->send({"big", "note", 7, {}})->new_mailbox);  // what was refused made none
+  ada->set_known_actors({"bob", "carl"});
+  const auto refused = ada->send({"bbo", "note", 8, {}});
+  CHECK(refused.error().code == "actor.unknown");
+  CHECK(refused.error().message == "\"bbo\" is not among the known actors; did you mean \"bob\"?; --known-actors names: bob, carl");
+  CHECK(ada->send({"carl", "note", 9, {}})->new_mailbox);
+  CHECK(ada->send({"ada", "note", 10, {}}).ok());
+  ada->set_known_actors({});
+  CHECK(ada->send({"../x", "note", 1, {}}).error().code == "name.invalid");
+  CHECK(ada->send({"bob", "", 1, {}}).error().code == "payload.invalid");
+  CHECK(ada->send({"bob", "note", json::value(std::string(5 << 20, 'x')), {}}).error().code == "payload.too_large");
 }
 
 void a_tasks_life(Place& place) {
@@ -223,7 +247,7 @@ const std::vector<Case> cases{
     {"a message is offered to one, in order, and gone when it was taken", offered_to_one_in_order},
     {"only what fits is taken, and what stands before it stays in its place", only_what_fits},
     {"what a killed process was offered comes again, and says so", offered_by_a_killed_process},
-    {"nobody writes to who was never there, unless it is meant", nobody_there},
+    {"a message to a good name makes its mailbox and says so, unless only known actors are meant", nobody_there},
     {"a task goes from post to done, and the priorities go first", a_tasks_life},
     {"what is abandoned can be claimed again, and says why", abandoned},
     {"a lease that is over is given back, a late result is kept, three times is enough", leases_and_late_results},

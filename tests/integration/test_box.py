@@ -70,7 +70,6 @@ class Box(ProcessTest):
     # --- mail
 
     def test_two_agents_write_and_answer_and_nothing_is_left_in_tmp(self):
-        self.box("bob", "try-recv", expect=4)
         sent = self.box("ada", "send", "bob", '{"task": "review", "n": [1, 2.5]}', "--type", "handoff")["message"]
         got = self.box("bob", "recv", "--timeout", "10min")["message"]
         self.assertEqual(got, sent)
@@ -82,6 +81,25 @@ class Box(ProcessTest):
         self.assertEqual(self.box("ada", "recv", "--timeout", "10min")["message"]["payload"], "chatter")
         self.assertEqual(list((self.root / "tmp").iterdir()), [])
         self.assertEqual(self.box("bob", "inbox")["unread"], 1)
+
+    def test_a_message_to_nobody_makes_the_mailbox_and_says_who_may_be_meant(self):
+        sent = self.box("ada", "send", "bob", "hello")
+        self.assertIs(sent["new_mailbox"], True)
+        self.assertIn('"bob" had no mailbox yet', sent["note"])
+        self.assertEqual({p.name for p in (self.root / "bob").iterdir()}, {"new", "cur"})  # where peers write and rename to
+        self.assertEqual(set(self.box("ada", "send", "bob", "again")), {"ok", "version", "message"})
+        self.assertIn('did you mean "bob"?', self.box("ada", "send", "bbo", "a slip")["note"])
+        self.assertEqual(self.box("bob", "recv", "--timeout", "10min")["message"]["payload"], "hello")
+        done = subprocess.run([a for a in self.command("ada", "send", "eve", "x") if a != "--json"], env=alone(self.folder),
+                              capture_output=True, text=True, timeout=LIMIT_S)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn('"eve" had no mailbox yet', done.stderr)
+        self.assertIn("payload:\n  x\n", done.stdout)
+        strict = dict(alone(self.folder), COLLAB_KNOWN_ACTORS="bob,carl")
+        for to, code in (("dora", 1), ("carl", 0), ("bob", 0), ("ada", 0)):
+            done = subprocess.run(self.command("ada", "send", to, "x"), env=strict, capture_output=True, text=True, timeout=LIMIT_S)
+            self.assertEqual(done.returncode, code, done)
+        self.assertFalse((self.root / "dora").exists())
 
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_a_waiting_receiver_is_woken_by_the_folder_and_makes_few_calls_meanwhile(self):
@@ -193,7 +211,8 @@ class Box(ProcessTest):
 
     def test_what_is_wrong_is_said_in_words(self):
         for arguments, code, words in (
-                (("send", "nobody", "x"), 1, "nobody is called"), (("send", "../x", "x"), 2, "no actor's name"),
+                (("send", "bbo", "x", "--known-actors", "bob"), 1, 'did you mean "bob"?'), (("send", "../x", "x"), 2, "no actor's name"),
+                (("send", "bob", "x", "--known-actors", "bob,../x"), 2, "--known-actors"),
                 (("complete", "none", "x"), 4, "`box inbox` shows what you hold"),
                 (("complete", "", "x"), 2, "which task?"), (("claim", "--lease", "0s"), 2, "from 1ms to 30d"),
                 (("claim", "--lease", "100000000d"), 2, "--lease"), (("post", "x", "--priority", "nan"), 2, "--priority"),

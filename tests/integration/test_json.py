@@ -144,7 +144,9 @@ class Json(ProcessTest):
         self.told("inbox clear", "ada", "--read", *root)
         (self.folder / "box").mkdir()
         box = ["--root", str(self.folder / "box")]
-        self.told("box send", "bob", "hello", "--anyway", *box, "--actor", "ada")
+        self.told("box send", "bob", "hello", *box, "--actor", "ada")
+        self.told("box send", "bob", "again", *box, "--actor", "ada")
+        self.told("box try-recv", *box, "--actor", "bob")
         self.told("box inbox", *box, "--actor", "bob")
         self.told("box recv", *box, "--actor", "bob")
         self.told("box try-recv", *box, "--actor", "bob", expect=4)

@@ -227,6 +227,61 @@ class Taken(Mailboxes):
         bob.tool("send", to="alice", type="ack", payload=None, in_reply_to=got["id"])
         self.assertEqual(alice.result(wait)["structuredContent"]["message"]["in_reply_to"], sent["id"])
 
+    def test_two_assistants_that_start_at_the_same_time_can_greet_each_other(self):
+        root = self.root = self.folder / "fresh"
+        root.mkdir(mode=0o700)
+        alice = self.connect("alice")
+        self.assertEqual(sorted(str(p.relative_to(root)) for p in root.rglob("*")), ["alice", "alice/cur", "alice/new"])
+        self.post_as_peer(root, "alice", "of a program that makes no folder")
+        greeted = alice.tool("send", to="bob", type="note", payload="hello")  # whose server is still starting
+        self.assertIs(greeted["new_mailbox"], True)
+        self.assertIn('"bob" had no mailbox yet', greeted["note"])
+        bob = self.connect("bob")
+        self.assertNotIn("new_mailbox", bob.tool("send", to="alice", type="note", payload="hello back"))
+        slip = alice.tool("send", to="bbo", type="note", payload="x")
+        self.assertIn('did you mean "bob"?', slip["note"])
+        self.assertEqual(bob.tool("recv", timeout_s=600)["message"]["payload"], "hello")
+        self.assertEqual(alice.tool("recv", timeout_s=600)["message"]["payload"], "of a program that makes no folder")
+        self.assertEqual(alice.tool("recv", timeout_s=600)["message"]["payload"], "hello back")
+
+    def post_as_peer(self, root, to, payload):
+        (root / to / "new" / "1.json").write_text(json.dumps({"id": "1", "from": "eve", "to": to, "type": "note", "payload": payload, "ts": 1}))
+
+    def test_a_server_that_knows_its_actors_refuses_a_slip_and_writes_nothing(self):
+        alice = self.connect("alice", "--known-actors", "bob,carl")
+        self.assertIn('did you mean "bob"?', alice.refusal("send", to="bbo", type="note", payload="x"))
+        self.assertFalse((self.root / "bbo").exists())
+        self.assertIs(alice.tool("send", to="carl", type="note", payload="x")["new_mailbox"], True)
+
+    def test_what_else_there_is_to_know_is_a_second_text_and_the_first_stays_json(self):
+        alice = self.connect()
+        for arguments in ({"to": "carl", "payload": "x"}, {"to": "dora", "payload": "y" * 100_000}):
+            result = alice.result(alice.begin_tool("send", type="note", **arguments))
+            first, second = result["content"]
+            self.assertEqual(json.loads(first["text"]), result["structuredContent"])
+            self.assertEqual(second, {"type": "text", "text": result["structuredContent"]["note"]})
+        self.assertRegex(second["text"], r'^"dora" had no mailbox yet: .*; cut, as too long for one answer: payload')
+        self.assertEqual(len(alice.result(alice.begin_tool("inbox"))["content"]), 1)
+
+    def test_one_sweep_gives_back_what_is_over_and_others_are_answered_and_see_it_meanwhile(self):
+        alice, bob = self.connect("alice"), self.connect("bob")
+        task = bob.tool("post", payload="x")["task"]["id"]
+        self.assertEqual(bob.tool("claim", lease_ttl=0.001)["task"]["id"], task)
+        call = alice.begin_tool("sweep")
+        looks, seen = 0, set()
+        while call not in alice.answers:
+            self.assertEqual(alice.ask("ping")["result"], {})
+            places = [p.parent.parent.name + "/" + p.parent.name for p in self.root.glob("tasks/*/**/*.json") if task in p.name]
+            if not places:  # between the two folders of one listing: it moved on meanwhile
+                places = [str(p.parent.name) for p in self.root.glob("tasks/*/**/*.json") if task in p.name]
+            self.assertTrue(places)
+            looks, seen = looks + 1, seen | set(places)
+        given = alice.result(call)["structuredContent"]["tasks"]
+        self.assertEqual([(t["id"], t["status"], t["swept_from"]) for t in given], [(task, "open", "bob")])
+        self.assertEqual([p.name for p in (self.root / "tasks/claimed").iterdir()], ["bob"])
+        self.assertEqual(alice.tool("claim")["task"]["id"], task)
+        print("figures: %d looks during the sweep, places: %s" % (looks, sorted(seen)))
+
     def test_two_hundred_cancelled_recvs_lose_nothing(self):
         client = self.connect()
         chance = random.Random(7)

@@ -90,7 +90,7 @@ class Access(ProcessTest):
         self.stops.append(engine.stop)
 
         def box(address):
-            return subprocess.run([os.environ["INBOX_POLLER"], "box", "send", "ada", "x", "--anyway", "--root", address, "--actor", "bob"],
+            return subprocess.run([os.environ["INBOX_POLLER"], "box", "send", "ada", "x", "--root", address, "--actor", "bob"],
                                   env=alone(self.folder), capture_output=True, text=True, timeout=LIMIT_S)
 
         login = "&user=host-h1&secret=%s" % (self.folder / "secrets" / "host-h1")

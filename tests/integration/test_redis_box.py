@@ -58,7 +58,9 @@ class RedisBoxes(ProcessTest):
         step("ada", "recv", "--reply-to", "$first")
         step("ada", "send", "../x", "x")
         step("ada", "send", "nobody", "x")
-        step("ada", "send", "new", "x", "--anyway")
+        step("ada", "send", "bbo", "x", "--json")
+        step("ada", "send", "nobody", "again", "--json")
+        step("ada", "send", "bbo", "x", "--known-actors", "bob,carl")
         step("bob", "try-recv", "--type", "none", "--json")
         step("bob", "recv", "--json")
         step("ada", "claim")
@@ -125,7 +127,8 @@ class RedisBoxes(ProcessTest):
             told += [bob.tool("inbox"), alice.tool("post", payload="do it"), bob.tool("claim")]
             task = told[-1]["task"]["id"]
             told += [bob.tool("heartbeat", task_id=task), bob.tool("complete", task_id=task, result=[1]), alice.tool("claim"), alice.tool("sweep"),
-                     alice.refusal("complete", task_id=task, result=2), alice.refusal("send", to="none", type="x", payload=1)]
+                     alice.refusal("complete", task_id=task, result=2), alice.refusal("send", to="../x", type="x", payload=1),
+                     alice.tool("send", to="bbo", type="x", payload=1)]
             answers.append(self.plain([json.dumps(one) for one in told], root))
         self.assertEqual(answers[0], answers[1])
 
@@ -146,7 +149,7 @@ class RedisBoxes(ProcessTest):
 
     def test_a_team_moves_to_redis_and_back(self):
         for i in range(20):
-            self.box("send", "bob", str(i), "--anyway", root=self.folder_root)
+            self.box("send", "bob", str(i), root=self.folder_root)
         task = self.box("post", "x", root=self.folder_root)["task"]
         self.box("claim", root=self.folder_root, actor="bob")
         back = self.folder / "back"

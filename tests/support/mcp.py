@@ -109,6 +109,7 @@ class McpClient:
         result = self.answer(id)["result"]
         if not result.get("isError"):
             assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+            assert [c["text"] for c in result["content"][1:]] == [result["structuredContent"][n] for n in ("note",) if n in result["structuredContent"]]
             tool = self.tools.pop(id, None)
             if tool in self.schemas:
                 self.schemas[tool].validate(result["structuredContent"])

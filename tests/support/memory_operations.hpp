@@ -33,9 +33,10 @@ class MemoryOperations : public Operations {
   [[nodiscard]] std::size_t queued() const { return queue_.size(); }
 
   [[nodiscard]] const std::string& actor() const override { return actor_; }
-  Result<Message> send(const Letter& letter) override {
+  Result<Sent> send(const Letter& letter) override {
     if (letter.to == "nobody") return Error{"actor.unknown", "there is no actor called \"nobody\" here"};
-    return Message{{"id", "sent-1"}, {"from", actor_}, {"to", letter.to}, {"type", letter.type}, {"payload", letter.payload}};
+    if (letter.to == "new") return Sent{{{"id", "sent-1"}}, true, "\"new\" had no mailbox yet"};
+    return Sent{{{"id", "sent-1"}, {"from", actor_}, {"to", letter.to}, {"type", letter.type}, {"payload", letter.payload}}, false, {}};
   }
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter filter, std::chrono::milliseconds within) override {
     const auto deadline = std::chrono::steady_clock::now() + within;  // clock: the wait of this fake box is its subject
@@ -81,7 +82,7 @@ class MemoryOperations : public Operations {
   }
   Result<Task> heartbeat(const std::string& task, std::chrono::milliseconds) override { return Task{{"id", task}}; }
   Result<Task> abandon(const std::string& task, const std::string&) override { return Task{{"id", task}}; }
-  Result<std::vector<Task>> sweep() override { return std::vector<Task>{{{"id", "task-1"}}}; }
+  boost::asio::awaitable<Result<std::vector<Task>>> sweep() override { co_return std::vector<Task>{{{"id", "task-1"}}}; }
   Result<boost::json::object> inbox() override {
     return boost::json::object{{"actor", actor_}, {"unread", queue_.size()}, {"messages", boost::json::array()}};
   }

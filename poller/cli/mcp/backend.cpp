@@ -37,6 +37,16 @@ Result<Given> in_answer(std::string_view name, Result<std::optional<json::object
   return Given{{{name, *object ? json::value(fitting(**std::move(object))) : json::value()}}, {}};
 }
 
+Result<Given> in_answer(Result<Sent> sent) {
+  if (!sent) return sent.error();
+  Given given{{{"message", fitting(std::move(sent->message))}}, {}};
+  if (sent->new_mailbox) {
+    given.answer["new_mailbox"] = true;
+    given.answer["note"] = sent->note;
+  }
+  return given;
+}
+
 Result<Given> in_answer(std::string_view name, Result<std::vector<json::object>> objects) {
   if (!objects) return objects.error();
   json::array list;
@@ -53,14 +63,13 @@ Letter letter_of(const json::object& arguments) {
 Result<Given> done(Operations& box, std::string_view name, const json::object& arguments) {
   const std::string task = text_in(arguments, "task_id");
   const milliseconds lease = span_of(seconds_in(arguments, "lease_ttl", Operations::default_lease.count()));
-  if (name == "send") return in_answer("message", box.send(letter_of(arguments)));
+  if (name == "send") return in_answer(box.send(letter_of(arguments)));
   if (name == "post")
     return in_answer("task", box.post(given_text(arguments, "type").value_or("task"), arguments.at("payload")));
   if (name == "claim") return in_answer("task", box.claim(std::nullopt, lease));
   if (name == "complete") return in_answer("task", box.complete(task, arguments.at("result")));
   if (name == "heartbeat") return in_answer("task", box.heartbeat(task, lease));
   if (name == "abandon") return in_answer("task", box.abandon(task, text_in(arguments, "reason")));
-  if (name == "sweep") return in_answer("tasks", box.sweep());
   if (name == "inbox") {
     auto counts = box.inbox();
     if (!counts) return counts.error();
@@ -81,6 +90,11 @@ std::string ActorBackend::instructions() const {
 }
 
 asio::awaitable<Result<Given>> ActorBackend::call(const Tool& tool, json::object arguments) {
+  if (tool.name == "sweep") {
+    auto sweeping = operations_.sweep();
+    auto gone = co_await std::move(sweeping);
+    co_return in_answer("tasks", std::move(gone));
+  }
   if (tool.answer != Shape::message_or_none) co_return done(operations_, tool.name, arguments);
   Filter filter;
   filter.type = given_text(arguments, "match_type");

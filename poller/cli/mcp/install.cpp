@@ -18,8 +18,7 @@ namespace {
 struct McpInstallOptions {
   std::string scope = "local";
   std::string name = "inbox-poller";
-  std::string actor;
-  std::string root;
+  BoxPlace place;
   bool channel = false;
   bool yes = false;
 };
@@ -27,13 +26,14 @@ struct McpInstallOptions {
 /// What a client may not hand on is written down: who it is, where, and which daemon.
 Result<std::vector<std::string>> arguments_of(const Context& context, const McpInstallOptions& options) {
   std::vector<std::string> words{"mcp"};
-  const auto whom = mcp_whom(options.root, options.actor, context.team, options.channel);
+  const auto whom = mcp_whom(options.place, context.team, options.channel);
   if (!whom) return Error{"settings.unusable", "nothing was written: " + whom.error().message};
   if (!whom->root.empty()) {
     std::error_code problem;
     if (!config::is_engine_address(whom->root) && !fs::is_directory(whom->root, problem))
       return Error{"settings.unusable", "nothing was written: there is no folder " + whom->root};
     words.insert(words.end(), {"--root", whom->root, "--actor", whom->actor});
+    if (!whom->known_actors.empty()) words.insert(words.end(), {"--known-actors", whom->known_actors});
   }
   if (!context.socket.empty()) {
     auto socket = context.socket_path();
@@ -118,8 +118,9 @@ void declare_mcp_install(CLI::App& command, Context& context) {
           "  inbox-poller mcp install --root scratch/coordination --actor alice\n"
           "  inbox-poller mcp install --scope project --team demo --yes");
   add_common(command, *options);
-  command.add_option("--actor", options->actor, "Whose mailbox it is (default: COLLAB_ACTOR)")->type_name("NAME");
-  command.add_option("--root", options->root, "The folder of the mailboxes, or redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")->type_name("DIR");
+  command.add_option("--actor", options->place.actor, "Whose mailbox it is (default: COLLAB_ACTOR)")->type_name("NAME");
+  command.add_option("--root", options->place.root, "The folder of the mailboxes, or redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")->type_name("DIR");
+  add_known_actors(command, options->place.known_actors);
   command.add_flag("--channel", options->channel, "Push messages into the session too, where its client takes that");
   command.callback([options, &context] { context.exit_code = install(context, *options); });
 }

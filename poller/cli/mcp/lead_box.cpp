@@ -64,7 +64,7 @@ Result<std::optional<LeadBox::Task>> LeadBox::claim(const std::optional<std::str
   return no_tasks();
 }
 
-Result<LeadBox::Message> LeadBox::send(const Letter& letter) {
+Result<Sent> LeadBox::send(const Letter& letter) {
   auto text = answered_line(letter);
   if (!text) return text.error();
   *text += letter.payload.is_string() ? std::string(letter.payload.get_string()) : schema::strict_json(letter.payload);
@@ -83,7 +83,7 @@ Result<LeadBox::Message> LeadBox::send(const Letter& letter) {
                   {"payload", letter.payload},
                   {"ts", static_cast<double>(now_ms()) / 1000}};
   if (!letter.in_reply_to.empty()) message["in_reply_to"] = letter.in_reply_to;
-  return message;
+  return Sent{std::move(message), false, {}};
 }
 
 Result<std::string> LeadBox::answered_line(const Letter& letter) const {

@@ -32,7 +32,7 @@ class LeadBox : public Operations {
   LeadBox(boost::asio::io_context& loop, LeadPlace place) : loop_(loop), place_(std::move(place)) {}
 
   [[nodiscard]] const std::string& actor() const override { return actor_; }
-  Result<Message> send(const Letter&) override;
+  Result<Sent> send(const Letter&) override;
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, std::chrono::milliseconds within) override;
   Status acknowledge(const std::string& ticket) override;
   void give_back(const std::string& ticket) override { lent_.erase(ticket); }
@@ -41,7 +41,7 @@ class LeadBox : public Operations {
   Result<Task> complete(const std::string&, const boost::json::value&) override { return no_tasks(); }
   Result<Task> heartbeat(const std::string&, std::chrono::milliseconds) override { return no_tasks(); }
   Result<Task> abandon(const std::string&, const std::string&) override { return no_tasks(); }
-  Result<std::vector<Task>> sweep() override { return no_tasks(); }
+  boost::asio::awaitable<Result<std::vector<Task>>> sweep() override { co_return no_tasks(); }
   Result<boost::json::object> inbox() override;
 
  private:

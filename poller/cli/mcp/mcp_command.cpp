@@ -20,8 +20,7 @@ using std::chrono::milliseconds;
 namespace {
 
 struct McpOptions {
-  std::string actor;
-  std::string root;
+  BoxPlace place;
   std::optional<config::Duration> ack_within;
   bool channel = false;
 };
@@ -60,13 +59,17 @@ ExitCode serve_actor(Context& context, const McpWhom& whom, const mcp::Server::S
   boost::asio::io_context loop{1};
   auto box = open_box(whom.root, whom.actor, files, clock, loop.get_executor(), engine_patience_of_a_server);
   if (!box) return context.fail(box.error());
+  const auto known = BoxPlace{whom.root, whom.actor, whom.known_actors}.known();
+  if (!known) return fail_box(context, known.error());
+  (*box)->set_known_actors(*known);
+  if (Status made = (*box)->make(); !made.ok()) return context.fail(made.error());  // others write to it before it reads
   for (const std::string& worry : (*box)->worries()) context.console.complain(worry);
   mcp::ActorBackend backend(**box, whom.root);
   return mcp::serve(context, loop, backend, settings);
 }
 
 ExitCode run_mcp(Context& context, const McpOptions& options) {
-  const auto whom = mcp_whom(options.root, options.actor, context.team, options.channel);
+  const auto whom = mcp_whom(options.place, context.team, options.channel);
   if (!whom) return fail_box(context, whom.error());
   mcp::Server::Settings settings;
   if (options.ack_within) settings.ack_within = *options.ack_within;
@@ -86,8 +89,9 @@ void declare_mcp(CLI::App& command, Context& context) {
           "Examples:\n"
           "  inbox-poller mcp --root ~/project/coordination --actor alice\n"
           "  inbox-poller mcp --team demo");
-  command.add_option("--actor", options->actor, "Whose mailbox it is (default: COLLAB_ACTOR)")->type_name("NAME");
-  command.add_option("--root", options->root, "The folder of the mailboxes, or redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")->type_name("DIR");
+  command.add_option("--actor", options->place.actor, "Whose mailbox it is (default: COLLAB_ACTOR)")->type_name("NAME");
+  command.add_option("--root", options->place.root, "The folder of the mailboxes, or redis+unix:///PATH#TEAM (default: COLLAB_ROOT)")->type_name("DIR");
+  add_known_actors(command, options->place.known_actors);
   add_duration(command, "--ack-within", options->ack_within,
                "A message that the client does not acknowledge for so long comes again (default: 10min)");
   command.add_flag("--channel", options->channel, "Push messages into the session too, where its client takes that");

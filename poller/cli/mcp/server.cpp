@@ -210,9 +210,12 @@ void Server::over(const CallPtr& call, Result<Given> given) {
   open_.erase(id);
   if (!given) return answer_error(call->id, call->era, given.error().message);
   clip(given->answer, call->tool->answer, backend_.whole(*call->tool));
-  std::string text = schema::strict_json(given->answer);
+  // Some clients show a model the text only, others the structured content only: the note stands in both.
+  json::array content{json::object{{"type", "text"}, {"text", schema::strict_json(given->answer)}}};
+  if (const json::value* const note = given->answer.if_contains("note"))
+    content.push_back(json::object{{"type", "text"}, {"text", *note}});
   answer(call->id, call->era,
-         {{"content", json::array{json::object{{"type", "text"}, {"text", std::move(text)}}}},
+         {{"content", std::move(content)},
           {"structuredContent", std::move(given->answer)},
           {"isError", false}});
   if (given->ticket.empty()) return;

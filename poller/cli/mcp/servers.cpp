@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 
-#include "poller/cli/box_place.hpp"
 #include "poller/control/client.hpp"
 #include "poller/mailbox/envelopes.hpp"
 
@@ -15,12 +14,16 @@ std::string environment_text(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-Result<McpWhom> mcp_whom(const std::string& root, const std::string& actor, const std::string& team, bool channel) {
+Result<McpWhom> mcp_whom(const BoxPlace& given, const std::string& team, bool channel) {
+  const std::string &root = given.root, &actor = given.actor;
   const auto wrong = [](const char* what) { return Error{"box.usage", what}; };
   if (!root.empty() && !team.empty())
     return wrong("--root is for an actor below a folder, --team for the lead of a team: leave one of them out");
-  const BoxPlace place{root.empty() && team.empty() ? environment_text("COLLAB_ROOT") : root, actor};
+  const BoxPlace place{root.empty() && team.empty() ? environment_text("COLLAB_ROOT") : root, actor,
+                       given.known_actors.empty() ? environment_text("COLLAB_KNOWN_ACTORS") : given.known_actors};
   if (place.root.empty()) {
+    if (!given.known_actors.empty())
+      return wrong("--known-actors is for an actor below a folder: leave it out for the lead of a team, who knows its members");
     if (actor.empty()) return McpWhom{};
     return wrong("--actor has a mailbox below a folder: name that with --root, or leave --actor out for the lead of a team");
   }
@@ -30,7 +33,8 @@ Result<McpWhom> mcp_whom(const std::string& root, const std::string& actor, cons
   auto who = place.who();
   if (!who) return who.error();
   if (Status named = require_actor_name(*who); !named.ok()) return named.error();
-  return McpWhom{*std::move(path), *std::move(who)};
+  if (const auto known = place.known(); !known) return known.error();
+  return McpWhom{*std::move(path), *std::move(who), place.known_actors};
 }
 
 Result<McpPlace> mcp_place(const std::string& scope) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "poller/cli/box_place.hpp"
 #include "schema/error.hpp"
 #include "schema/mcp_servers.hpp"
 
@@ -21,11 +22,12 @@ std::string environment_text(const char* name);
 struct McpWhom {
   std::string root;  // absolute
   std::string actor;
+  std::string known_actors;  // as given; checked
 };
 
 /// From what was given and, where that says nothing, the environment; by the same rules for the server itself and for
 /// what is written into settings. "box.usage" and "name.invalid" in words.
-Result<McpWhom> mcp_whom(const std::string& root, const std::string& actor, const std::string& team, bool channel);
+Result<McpWhom> mcp_whom(const BoxPlace& given, const std::string& team, bool channel);
 
 /// Of a scope: "user" and "local" are in .claude.json in CLAUDE_CONFIG_DIR or HOME, "project" is .mcp.json in the
 /// working directory.

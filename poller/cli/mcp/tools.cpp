@@ -59,7 +59,9 @@ constexpr Argument shutdown_arguments[] = {
 
 // Those of tasks are what an actor has; a team's lead has a task board of its own.
 constexpr Tool table[] = {
-    {.name = "send", .title = "Send a message", .about = "Sends a message to another actor. It is on the disk when this returns.",
+    {.name = "send", .title = "Send a message",
+     .about = "Sends a message to another actor. It is on the disk when this returns. \"new_mailbox\" says that nobody of "
+              "that name was there yet: the message waits, and note names who may have been meant.",
      .arguments = send_arguments, .answer = Shape::message},
     {.name = "recv", .title = "Wait for a message",
      .about = "Waits for the oldest message for you and returns it; null when none came in time. Your next call says that "
@@ -82,7 +84,7 @@ constexpr Tool table[] = {
     {.name = "abandon", .title = "Give a task back", .about = "Gives a task of yours back, for another actor.",
      .arguments = abandon_arguments, .answer = Shape::task, .who = Who::actor},
     {.name = "sweep", .title = "Give expired tasks back",
-     .about = "For a coordinator: opens tasks again whose lease is over. Takes two calls, some seconds apart.",
+     .about = "For a coordinator: opens tasks again whose lease is over, and returns them. May take some seconds.",
      .arguments = {}, .answer = Shape::tasks, .who = Who::actor},
     {.name = "inbox", .title = "Look into the mailbox", .about = "What waits, in figures and ids. Takes nothing.",
      .arguments = {}, .answer = Shape::inbox, .read_only = true},
@@ -178,7 +180,9 @@ json::object answer_schema(Shape shape) {
     part = envelope_schema(false, shape == Shape::message_or_none);
   if (shape == Shape::task || shape == Shape::task_or_none) part = envelope_schema(true, shape == Shape::task_or_none);
   if (shape == Shape::count) part = json::object{{"type", "integer"}};
-  json::object properties{{name, std::move(part)}, {"note", of_type("string", "What was left out, and where it is")}};
+  json::object properties{{name, std::move(part)}, {"note", of_type("string", "What else there is to know of this answer")}};
+  if (shape == Shape::message)
+    properties["new_mailbox"] = of_type("boolean", "True: the addressee had no mailbox, and one was made; see note");
   json::array required{name};
   if (shape == Shape::inbox) {
     properties["actor"] = of_type("string", "Whose it is");
@@ -215,9 +219,16 @@ std::string beginning(const json::value& value, std::size_t most) {
   return text;
 }
 
+/// What an answer says already, before more is added to it.
+std::string note_before(const json::object& answer) {
+  const std::string note = text_in(answer, "note");
+  return note.empty() ? note : note + "; ";
+}
+
 void clip_list(json::object& answer, std::string_view name, const std::string& where) {
   auto* const list = answer[name].if_array();
   if (list == nullptr) return;
+  const std::string before = note_before(answer);
   std::size_t room = longest_answer;
   json::array kept;
   for (json::value& one : *list) {
@@ -226,7 +237,7 @@ void clip_list(json::object& answer, std::string_view name, const std::string& w
     room -= size;
     kept.push_back(std::move(one));
   }
-  answer["note"] = std::to_string(list->size() - kept.size()) + " of " + std::to_string(list->size()) +
+  answer["note"] = before + std::to_string(list->size() - kept.size()) + " of " + std::to_string(list->size()) +
                    " are left out: too long for one answer; " + where;
   *list = std::move(kept);
 }
@@ -299,6 +310,7 @@ void clip(json::object& answer, Shape shape, std::string_view where) {
   if (is_list) return clip_list(answer, name, rest);
   auto* const part = answer[name].if_object();
   if (part == nullptr) return;
+  const std::string before = note_before(answer);
   std::string cut;
   while (size_of(answer) > longest_answer) {
     auto* const longest = std::max_element(part->begin(), part->end(), [](const auto& a, const auto& b) {
@@ -309,7 +321,7 @@ void clip(json::object& answer, Shape shape, std::string_view where) {
     const std::size_t too_much = size_of(answer) - longest_answer + 1024;
     longest->value() = beginning(longest->value(), size > too_much + 64 ? size - too_much : 64);
     cut += (cut.empty() ? "" : ", ") + std::string(longest->key());
-    answer["note"] = "cut, as too long for one answer: " + cut + " (" + std::to_string(size) + " bytes); " + rest;
+    answer["note"] = before + "cut, as too long for one answer: " + cut + " (" + std::to_string(size) + " bytes); " + rest;
   }
 }
 

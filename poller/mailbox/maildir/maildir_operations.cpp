@@ -51,7 +51,7 @@ Result<std::unique_ptr<MaildirOperations>> MaildirOperations::open(const std::st
   return made;
 }
 
-Status MaildirOperations::make_box() {
+Status MaildirOperations::make() {
   if (made_) return Done{};
   Status made = mail_.make();
   made_ = made.ok();
@@ -60,22 +60,23 @@ Status MaildirOperations::make_box() {
 
 // --- mail
 
-Result<json::object> MaildirOperations::send(const Letter& letter) {
-  if (Status named = require_actor_name(letter.to); !named.ok()) return named.error();
-  if (Status typed = require_type(letter); !typed.ok()) return typed.error();
-  Result<Directory> box = root_.folder(letter.to);
-  if (!box && is_errno(box.error(), ENOENT) && !letter.to_anybody && letter.to != actor_) {
-    const auto actors = root_.actors();
-    return nobody_called(letter.to, root_.path(), actors ? *actors : std::vector<std::string>());
-  }
+Result<Sent> MaildirOperations::send(const Letter& letter) {
+  if (Status fits = require_sendable(letter); !fits.ok()) return fits.error();
+  if (Status made = make(); !made.ok()) return made.error();  // so that there is somewhere to answer to
+  const Result<Directory> box = root_.folder(letter.to);
   if (!box && !is_errno(box.error(), ENOENT)) return box.error();
-  if (Status made = make_box(); !made.ok()) return made.error();  // so that there is somewhere to answer to
-  const Result<Directory> to = root_.made_folder(letter.to + "/new");
-  if (!to) return to.error();
   const MaildirRoot::Fresh fresh = root_.fresh();
   const Envelope message = message_of(actor_, letter, fresh.id, schema::seconds_token(fresh.ns));
+  std::vector<std::string> others;
+  if (!box) {
+    if (auto actors = root_.actors()) others = *std::move(actors);
+    if (Status fits = require_size_of(message.encode()); !fits.ok()) return fits.error();  // before a mailbox is made for it
+    if (Status made = NewMail(root_, letter.to).make(); !made.ok()) return made.error();
+  }
+  const Result<Directory> to = root_.made_folder(letter.to + "/new");
+  if (!to) return to.error();
   if (Status put = root_.put(*to, fresh.name(), message); !put.ok()) return put.error();
-  return message.object();
+  return sent(message, !box, others);
 }
 
 /// Who began to wait last looks first: a client that gave a call up without a word, and calls again, has that one in its
@@ -106,7 +107,7 @@ asio::awaitable<Result<std::optional<HandOut>>> MaildirOperations::recv(Filter f
     }
     [[nodiscard]] bool is_last() const { return list.back() == &timer; }
   };
-  if (Status made = make_box(); !made.ok()) co_return made.error();
+  if (Status made = make(); !made.ok()) co_return made.error();
   Waits waits(waiting_, *watch_, mail_.new_folder(), executor_);
   const auto wake_all = [this] { wake(); };
   const SteadyTime until = std::chrono::steady_clock::now() + within;

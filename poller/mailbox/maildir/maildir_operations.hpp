@@ -21,8 +21,8 @@ namespace inbox_poller::poller {
 
 class MaildirOperations final : public SharedBox {
  public:
-  /// "name.invalid", "root.missing", "dir.untrusted". Nothing is written yet: the actor's mailbox is made when it
-  /// receives or sends.
+  /// "name.invalid", "root.missing", "dir.untrusted". Nothing is written yet: the actor's mailbox is made by make(),
+  /// send() and recv().
   static Result<std::unique_ptr<MaildirOperations>> open(const std::string& root, const std::string& actor,
                                                          FileSystem& files, const Clock& clock,
                                                          boost::asio::any_io_executor executor,
@@ -30,7 +30,7 @@ class MaildirOperations final : public SharedBox {
 
   [[nodiscard]] const std::string& actor() const override { return actor_; }
   /// Messages over `most_bytes` of MaildirRoot are refused.
-  Result<Message> send(const Letter&) override;
+  Result<Sent> send(const Letter&) override;
   boost::asio::awaitable<Result<std::optional<HandOut>>> recv(Filter, std::chrono::milliseconds within) override;
   Status acknowledge(const std::string& ticket) override;
   void give_back(const std::string& ticket) override;
@@ -38,6 +38,7 @@ class MaildirOperations final : public SharedBox {
   Result<boost::json::object> inbox() override;
 
   [[nodiscard]] TaskQueue& tasks() override { return tasks_; }
+  Status make() override;
 
  private:
   MaildirOperations(const std::string& root, std::string actor, FileSystem& files, const Clock& clock,
@@ -52,7 +53,6 @@ class MaildirOperations final : public SharedBox {
   Result<std::optional<HandOut>> offer(const Mail&);
   Result<std::uint32_t> count_offer(const Mail&);
   [[nodiscard]] std::string counter_of(const Mail&) const;
-  Status make_box();
   void wake();
 
   const MaildirRoot root_;

@@ -3,22 +3,21 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "poller/mailbox/maildir/task_queue.hpp"
 
 namespace inbox_poller::poller {
 
-/// "tasks/open" and the like; "tmp" for what is being given back.
+/// "tasks/open" and the like. What is given back stands in a folder for each holder: swept_folder().
 std::string task_folder(TaskPlace);
 std::string claimed_folder(const std::string& actor);
 
-/// The name in tmp/ of a claim that is being given back: it says whose claim it was, for whoever finds it there.
-std::string begun_name(const std::string& holder, const std::string& name);
-/// The two parts; empty ones for another name.
-std::pair<std::string, std::string> parts_of_begun(std::string_view name);
-/// The name that the task had, of a begun one too.
-std::string original_name(const std::string& name);
+/// Where the claims of a holder stand while they are given back, under their own names: among the claimed tasks, so that
+/// other programs see them, and in no actor's folder, so that no holder finds them.
+std::string swept_folder(const std::string& holder);
+/// The name of that folder in claimed/, and the holder that such a name says; empty for another name.
+std::string swept_name(const std::string& holder);
+std::string holder_of_swept(std::string_view name);
 
 /// All of tasks/, for one sweep at a time; "io.EAGAIN" while another process of ours has it.
 Result<Directory> locked_tasks(const MaildirRoot&);

@@ -64,9 +64,9 @@ Result<std::vector<TaskQueue::Waiting>> TaskQueue::waiting() {
 
 Result<std::optional<Envelope>> TaskQueue::claim(const std::string& actor, const std::optional<std::string>& type,
                                                  milliseconds lease) {
-  if (const Result<Directory> tmp = root_.folder("tmp"); tmp && has_begun()) {
+  if (!begun_.empty()) {
     std::vector<TaskFile> gone;  // nobody may sweep again: what we have begun should not wait for that
-    if (const Result<Directory> lock = locked_tasks(root_); lock) (void)end_begun(*tmp, gone);
+    if (const Result<Directory> lock = locked_tasks(root_); lock) (void)end_begun(gone);
   }
   const auto order = waiting();
   if (!order) return order.error();
@@ -225,9 +225,8 @@ Result<TaskQueue::Finished> TaskQueue::finish(const Held& mine, const std::strin
   if (!is_errno(moved.error(), ENOENT)) return moved.error();
   // A sweep took it a moment ago. It finishes what it finds done; or else we do.
   if (is_ours(*done, mine.name)) return Finished::yes;
-  const Result<Directory> tmp = root_.folder("tmp");
-  const std::string begun = begun_name(actor, mine.name);
-  if (tmp && is_ours(*tmp, begun) && root_.move(*tmp, begun, *done, mine.name).ok()) return Finished::yes;
+  const Result<Directory> swept = root_.folder(swept_folder(actor));
+  if (swept && is_ours(*swept, mine.name) && root_.move(*swept, mine.name, *done, mine.name).ok()) return Finished::yes;
   return is_ours(*done, mine.name) ? Finished::yes : Finished::lost;
 }
 
@@ -277,7 +276,7 @@ Result<Envelope> TaskQueue::abandon(const std::string& actor, const std::string&
 /// Moves what was written to be given back to where it belongs.
 Result<TaskFile> TaskQueue::let_go(const Directory& folder, const std::string& name, Envelope task) const {
   const TaskPlace place = task.text("status") == "dead" ? TaskPlace::dead : TaskPlace::open;
-  const std::string target = place == TaskPlace::open ? original_name(name) : "dead-" + original_name(name);
+  const std::string target = place == TaskPlace::open ? name : "dead-" + name;
   const Result<Directory> to = root_.made_folder(task_folder(place));
   if (!to) return to.error();
   Result<std::string> moved = move_task(folder, name, *to, target, task);

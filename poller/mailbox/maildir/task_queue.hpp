@@ -32,13 +32,12 @@ class TaskQueue final : public Tasks {
   Result<Task> heartbeat(const std::string& actor, const std::string& id, std::chrono::milliseconds lease) override;
   Result<Task> abandon(const std::string& actor, const std::string& id, const std::string& reason) override;
 
-  /// One look: begins to give back what is over, ends what was begun two seconds ago or earlier. Those that it gave
-  /// back or put among the dead letters. Nothing while another process of ours is at it.
+  /// One scan: begins to give back what is over, ends what was begun two seconds ago or earlier. Returns what it gave
+  /// back or put among the dead letters. Does nothing while another process of ours sweeps.
   Result<std::vector<TaskFile>> sweep() override;
   /// What the last sweep could not look at, file by file; the others went on.
   [[nodiscard]] const std::vector<Error>& troubles() const override { return troubles_; }
-  /// True when the last sweep left something begun.
-  [[nodiscard]] bool has_begun() const override { return !begun_.empty(); }
+  [[nodiscard]] bool has_begun() const override { return !begun_.empty() || ends_soon_; }
 
   Result<TaskCounts> counts() const;
   /// The ids that this actor holds, at most so many.
@@ -83,9 +82,9 @@ class TaskQueue final : public Tasks {
   /// As they look now; empty when that cannot be told from how they will look.
   [[nodiscard]] std::vector<FileVersion> seen_folders() const;
   [[nodiscard]] bool is_over(const std::string& where, const Letterfile&);
-  Status end_begun(const Directory& tmp, std::vector<TaskFile>& gone);
-  Status end_one(const Directory& tmp, const std::string& name, std::vector<TaskFile>& gone);
-  Status begin(const Directory& tmp, const std::string& holder, const std::string& name);
+  Status end_begun(std::vector<TaskFile>& gone);
+  Status end_one(const std::string& holder, const std::string& name, std::vector<TaskFile>& gone);
+  Status begin(const std::string& holder, const std::string& name);
   Status bury_unreadable();
   Result<bool> is_done(const Task&, const std::string& name);
   /// Moves a task to where it belongs; where one of another id has its name, under another one. "io.EEXIST": a copy of
@@ -94,6 +93,9 @@ class TaskQueue final : public Tasks {
                                               const std::string& as, const Task&) const;
   /// Who has a folder for claims, sorted.
   [[nodiscard]] Result<std::vector<std::string>> holders() const;
+  /// Whose claims are being given back, sorted.
+  [[nodiscard]] Result<std::vector<std::string>> swept_holders() const;
+  [[nodiscard]] Result<std::vector<std::string>> claimed_folders() const;
 
   const MaildirRoot& root_;
   const TaskSettings settings_;
@@ -103,7 +105,8 @@ class TaskQueue final : public Tasks {
   std::vector<Error> troubles_;
   std::vector<FileVersion> rest_;            // folders, as they were before a sweep that found nothing
   SteadyTime rests_since_{};
-  std::map<std::string, SteadyTime> begun_;  // names in tmp/ of what is being given back, since when
+  std::map<std::pair<std::string, std::string>, SteadyTime> begun_;  // holder, name; since when it is being given back
+  bool ends_soon_ = false;                   // a lease ended within the grace, or another process swept
 };
 
 }  // namespace inbox_poller::poller

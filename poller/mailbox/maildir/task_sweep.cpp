@@ -1,9 +1,10 @@
 // The sweep of the task queue, in two steps, and what people ask of it.
 //
 // A peer that beats or completes reads the file, writes a new one and renames that onto the name: whoever takes a claim
-// away between its two steps gets it back a moment later. So what is over is first moved aside, which decides against
-// everybody who looks first; two seconds later, when whoever was in the middle has ended, it is given back unless it
-// stands in its place again or is done.
+// away between its two steps gets it back a moment later. So what is over is first moved out of its holder's folder into
+// claimed/sweep.HOLDER/, which decides against every holder that reads later. Two seconds later, when a holder that was
+// in the middle has ended, it is given back unless it stands in its place again or is done. Other programs see it among
+// the claimed tasks meanwhile.
 #include <algorithm>
 #include <cerrno>
 #include <set>
@@ -36,7 +37,10 @@ bool TaskQueue::is_over(const std::string& where, const Letterfile& file) {
   const handlers::ClaimSeen claim{file.envelope.number("claimed_at"), file.envelope.number("lease_expires_at"),
                                   static_cast<double>(root_.clock().system_ms()) / 1000,
                                   static_cast<double>(root_.clock().wall_ms()) / 1000, in_seconds(now - seen.since)};
-  return handlers::lease_is_over(claim, std::chrono::duration<double>(settings_.default_lease).count());
+  const double default_lease = std::chrono::duration<double>(settings_.default_lease).count();
+  const bool is_over = handlers::lease_is_over(claim, default_lease);
+  if (!is_over && handlers::lease_has_ended(claim)) ends_soon_ = true;
+  return is_over;
 }
 
 /// Whoever claims takes a task out of open/; a claim that came another way is met by the next sweep that looks.
@@ -62,11 +66,10 @@ Result<std::vector<TaskFile>> TaskQueue::sweep() {
   rest_.clear();
   std::vector<FileVersion> before = seen_folders();
   const Result<Directory> lock = locked_tasks(root_);
-  if (!lock && (was_taken(lock.error()) || is_errno(lock.error(), EAGAIN))) return gone;
+  ends_soon_ = !lock && is_errno(lock.error(), EAGAIN);
+  if (!lock && (was_taken(lock.error()) || ends_soon_)) return gone;
   if (!lock) return lock.error();
-  const Result<Directory> tmp = root_.made_folder("tmp");
-  if (!tmp) return tmp.error();
-  if (Status ended = end_begun(*tmp, gone); !ended.ok()) return ended.error();
+  if (Status ended = end_begun(gone); !ended.ok()) return ended.error();
 
   const auto whose = holders();
   if (!whose) return whose.error();
@@ -76,7 +79,7 @@ Result<std::vector<TaskFile>> TaskQueue::sweep() {
     if (!names) return names.error();
     for (const std::string& name : *names) {
       met.insert(holder + '/' + name);
-      if (Status one = begin(*tmp, holder, name); !one.ok() && !was_taken(one.error()))
+      if (Status one = begin(holder, name); !one.ok() && !was_taken(one.error()))
         troubles_.push_back(one.error());
     }
   }
@@ -90,6 +93,21 @@ Result<std::vector<TaskFile>> TaskQueue::sweep() {
 }
 
 Result<std::vector<std::string>> TaskQueue::holders() const {
+  auto found = claimed_folders();
+  if (found) std::erase_if(*found, [](const std::string& name) { return !is_actor_name(name); });
+  return found;
+}
+
+Result<std::vector<std::string>> TaskQueue::swept_holders() const {
+  const auto found = claimed_folders();
+  if (!found) return found;
+  std::vector<std::string> holders;
+  for (const std::string& name : *found)
+    if (std::string holder = holder_of_swept(name); !holder.empty()) holders.push_back(std::move(holder));
+  return holders;
+}
+
+Result<std::vector<std::string>> TaskQueue::claimed_folders() const {
   const Result<Directory> claimed = root_.folder(task_folder(TaskPlace::claimed));
   if (!claimed && was_taken(claimed.error())) return std::vector<std::string>{};
   if (!claimed) return claimed.error();
@@ -97,66 +115,74 @@ Result<std::vector<std::string>> TaskQueue::holders() const {
   if (!found) return found;
   std::erase_if(*found, [&](const std::string& name) {
     const Result<FileStat> stat = root_.files().stat_at(*claimed, name);
-    return !is_actor_name(name) || !stat || stat->kind != FileKind::directory;
+    return !stat || stat->kind != FileKind::directory;
   });
   std::sort(found->begin(), found->end());
   return found;
 }
 
 /// The first step, for one claim.
-Status TaskQueue::begin(const Directory& tmp, const std::string& holder, const std::string& name) {
+Status TaskQueue::begin(const std::string& holder, const std::string& name) {
   const Result<Directory> folder = root_.folder(claimed_folder(holder));
   if (!folder) return folder.error();
   const std::string where = holder + '/' + name;
   const Result<Letterfile> file = root_.read(*folder, name);
   if (!file) return is_errno(file.error(), EIO) ? Status(file.error()) : Status(Done{});  // unreadable: left to people
   if (!is_over(where, *file)) return Done{};
-  const std::string begun = begun_name(holder, name);
-  const Status moved = root_.files().move(*folder, name, tmp, begun, Onto::nothing);
+  const Result<Directory> swept = root_.made_folder(swept_folder(holder));
+  if (!swept) return swept.error();
+  const Status moved = root_.files().move(*folder, name, *swept, name, Onto::nothing);
   // The same claim was begun before and stands there again: its holder lives, which the second step finds.
-  if (!moved.ok() && (is_errno(moved.error(), EEXIST) || is_errno(moved.error(), ENAMETOOLONG))) return Done{};
+  if (!moved.ok() && is_errno(moved.error(), EEXIST)) return Done{};
   if (!moved.ok()) return moved;
-  begun_[begun] = root_.clock().steady();
-  const Result<Letterfile> again = root_.read(tmp, begun);
+  begun_[{holder, name}] = root_.clock().steady();
+  const Result<Letterfile> again = root_.read(*swept, name);
   if (!again) return Done{};  // the second step looks again
   if (again->stat.ino == file->stat.ino && again->stat.mtime_ns == file->stat.mtime_ns) return Done{};
   if (again->envelope.text("status") == "done" || is_over(where, *again)) return Done{};
-  Status back = root_.files().move(tmp, begun, *folder, name, Onto::nothing);
-  if (!back.ok() && is_errno(back.error(), EEXIST)) back = root_.files().unlink_at(tmp, begun);
-  begun_.erase(begun);
+  Status back = root_.files().move(*swept, name, *folder, name, Onto::nothing);
+  if (!back.ok() && is_errno(back.error(), EEXIST)) back = root_.files().unlink_at(*swept, name);
+  begun_.erase({holder, name});
   return back;
 }
 
 /// The second step, for all that lies there long enough; what an earlier process has begun lies there since we saw it.
-Status TaskQueue::end_begun(const Directory& tmp, std::vector<TaskFile>& gone) {
+Status TaskQueue::end_begun(std::vector<TaskFile>& gone) {
   troubles_.clear();
-  const auto names = root_.files().list(tmp);
-  if (!names) return names.error();
+  const auto holders = swept_holders();
+  if (!holders) return holders.error();
   const SteadyTime now = root_.clock().steady();
-  std::map<std::string, SteadyTime> begun;
-  for (const std::string& name : *names) {
-    if (parts_of_begun(name).first.empty()) continue;
-    const auto known = begun_.find(name);
-    begun[name] = known == begun_.end() ? now : known->second;
+  decltype(begun_) begun;
+  for (const std::string& holder : *holders) {
+    const auto names = root_.names(swept_folder(holder));
+    if (!names) return names.error();
+    for (const std::string& name : *names) {
+      const auto known = begun_.find({holder, name});
+      begun[{holder, name}] = known == begun_.end() ? now : known->second;
+    }
   }
   begun_ = begun;
-  for (const auto& [name, since] : begun) {
+  for (const auto& [what, since] : begun) {
     if (now - since < settles) continue;
-    if (Status ended = end_one(tmp, name, gone); !ended.ok() && !was_taken(ended.error()))
-      troubles_.push_back(ended.error());  // its neighbours go on; it is begun anew at the next look
-    begun_.erase(name);
+    if (Status ended = end_one(what.first, what.second, gone); !ended.ok() && !was_taken(ended.error()))
+      troubles_.push_back(ended.error());  // its neighbours go on; the next scan begins it again
+    begun_.erase(what);
   }
+  const Result<Directory> claimed = root_.folder(task_folder(TaskPlace::claimed));
+  for (const std::string& holder : *holders)
+    if (claimed) (void)root_.files().rmdir_at(*claimed, swept_name(holder));  // unless something stands there
   return Done{};
 }
 
-Status TaskQueue::end_one(const Directory& tmp, const std::string& name, std::vector<TaskFile>& gone) {
-  const auto [holder, original] = parts_of_begun(name);
-  const Result<Letterfile> file = root_.read(tmp, name);
+Status TaskQueue::end_one(const std::string& holder, const std::string& name, std::vector<TaskFile>& gone) {
+  const Result<Directory> swept = root_.folder(swept_folder(holder));
+  if (!swept) return swept.error();
+  const Result<Letterfile> file = root_.read(*swept, name);
   if (!file) {
     if (was_taken(file.error()) || file.error().code.starts_with("io.")) return file.error();
     const Result<Directory> dead = root_.made_folder(task_folder(TaskPlace::dead));
     if (!dead) return dead.error();
-    const auto moved = root_.set_aside(tmp, name, *dead, "dead-" + original);
+    const auto moved = root_.set_aside(*swept, name, *dead, "dead-" + name);
     return moved ? Status(Done{}) : Status(moved.error());
   }
   // It stands in its place again (a beat was under way), or a peer's sweep has given it away: it has a holder.
@@ -164,25 +190,25 @@ Status TaskQueue::end_one(const Directory& tmp, const std::string& name, std::ve
   if (!whose) return whose.error();
   for (const std::string& one : *whose) {
     const Result<Directory> folder = root_.folder(claimed_folder(one));
-    const auto again = folder ? root_.read(*folder, original) : Result<Letterfile>(folder.error());
+    const auto again = folder ? root_.read(*folder, name) : Result<Letterfile>(folder.error());
     if (!again && !was_taken(again.error()) && again.error().code.starts_with("io.")) return again.error();
     if (again && schema::identity_of(again->envelope) == schema::identity_of(file->envelope))
-      return root_.files().unlink_at(tmp, name);
+      return root_.files().unlink_at(*swept, name);
   }
-  const Result<bool> done = is_done(file->envelope, original);
+  const Result<bool> done = is_done(file->envelope, name);
   if (!done) return done.error();
-  if (*done) return root_.files().unlink_at(tmp, name);
+  if (*done) return root_.files().unlink_at(*swept, name);
   Envelope task = file->envelope;
   if (task.text("status") == "done") {  // its holder was about to put it there
     const Result<Directory> to = root_.made_folder(task_folder(TaskPlace::done));
     if (!to) return to.error();
-    const auto moved = move_task(tmp, name, *to, original, task);
+    const auto moved = move_task(*swept, name, *to, name, task);
     return moved ? Status(Done{}) : Status(moved.error());
   }
   write_swept(task, holder, settings_.max_attempts, root_.seconds_now());
-  const auto changed = root_.change(tmp, name, *file, task);
+  const auto changed = root_.change(*swept, name, *file, task);
   if (!changed) return changed.error();
-  Result<TaskFile> left = let_go(tmp, name, std::move(task));
+  Result<TaskFile> left = let_go(*swept, name, std::move(task));
   if (!left) return left.error();
   gone.push_back(*std::move(left));
   return Done{};
@@ -227,6 +253,10 @@ Result<TaskCounts> TaskQueue::counts() const {
   if (!whose) return whose.error();
   for (const std::string& holder : *whose)
     if (Status added = add(claimed_folder(holder), counts.claimed); !added.ok()) return added.error();
+  const auto swept = swept_holders();
+  if (!swept) return swept.error();
+  for (const std::string& holder : *swept)
+    if (Status added = add(swept_folder(holder), counts.claimed); !added.ok()) return added.error();
   for (const auto& [place, to] : {std::pair(TaskPlace::open, &counts.open), std::pair(TaskPlace::done, &counts.done),
                                   std::pair(TaskPlace::dead, &counts.dead)})
     if (Status added = add(task_folder(place), *to); !added.ok()) return added.error();
@@ -255,11 +285,9 @@ Result<std::vector<TaskFile>> TaskQueue::all() const {
     if (!names) return names.error();
     std::sort(names->begin(), names->end());
     for (const std::string& name : *names) {
-      if (!name.ends_with(".json") || (place != TaskPlace::given_back && name.starts_with('.'))) continue;
-      const std::string whose = place == TaskPlace::given_back ? parts_of_begun(name).first : holder;
-      if (place == TaskPlace::given_back && whose.empty()) continue;
+      if (!name.ends_with(".json") || name.starts_with('.')) continue;
       const Result<Letterfile> file = root_.read(*folder, name);
-      if (file) tasks.push_back({place, whose, name, file->envelope});
+      if (file) tasks.push_back({place, holder, name, file->envelope});
     }
     return Done{};
   };
@@ -269,7 +297,11 @@ Result<std::vector<TaskFile>> TaskQueue::all() const {
   if (Status one = add(TaskPlace::open, task_folder(TaskPlace::open), {}); !one.ok()) return one.error();
   for (const std::string& holder : *whose)
     if (Status one = add(TaskPlace::claimed, claimed_folder(holder), holder); !one.ok()) return one.error();
-  for (const TaskPlace place : {TaskPlace::given_back, TaskPlace::done, TaskPlace::dead})
+  const auto swept = swept_holders();
+  if (!swept) return swept.error();
+  for (const std::string& holder : *swept)
+    if (Status one = add(TaskPlace::given_back, swept_folder(holder), holder); !one.ok()) return one.error();
+  for (const TaskPlace place : {TaskPlace::done, TaskPlace::dead})
     if (Status one = add(place, task_folder(place), {}); !one.ok()) return one.error();
   return tasks;
 }

@@ -88,11 +88,16 @@ std::string sentence(const json::object& answer) {
   CHECK_FALSE(result.contains("structuredContent"));
   return std::string(result.at("content").as_array().at(0).at("text").as_string());
 }
+/// What an answer gives; its text is the same JSON, and a note is one more text.
 const json::object& content(const json::object& answer) {
   const auto& result = answer.at("result").as_object();
   CHECK(result.at("isError") == false);
-  CHECK(json::parse(result.at("content").as_array().at(0).at("text").as_string()) == result.at("structuredContent"));
-  return result.at("structuredContent").as_object();
+  const auto& texts = result.at("content").as_array();
+  CHECK(json::parse(texts.at(0).at("text").as_string()) == result.at("structuredContent"));
+  const auto& structured = result.at("structuredContent").as_object();
+  CHECK(texts.size() == (structured.contains("note") ? 2 : 1));
+  if (texts.size() == 2) CHECK(texts[1] == json::object{{"type", "text"}, {"text", structured.at("note")}});
+  return structured;
 }
 std::string modern(const std::string& method, const std::string& version = "2026-07-28", const std::string& more = "") {
   return R"({"jsonrpc":"2.0","id":7,"method":")" + method +
@@ -243,6 +248,10 @@ TEST_CASE("arguments that do not fit are refused in a sentence that says what to
 TEST_CASE("each tool gives what its table says, nothing as null") {
   Talk talk;
   CHECK(content(talk.call("send", {{"to", "bob"}, {"type", "note"}, {"payload", nullptr}})).at("message").at("to") == "bob");
+  CHECK_FALSE(content(talk.call("send", {{"to", "bob"}, {"type", "note"}, {"payload", 1}})).contains("new_mailbox"));
+  const auto to_nobody = talk.call("send", {{"to", "new"}, {"type", "note"}, {"payload", 1}});
+  CHECK(content(to_nobody).at("new_mailbox") == true);
+  CHECK(content(to_nobody).at("note") == "\"new\" had no mailbox yet");
   CHECK(content(talk.call("try_recv", {})) == json::object{{"message", nullptr}});
   CHECK(content(talk.call("recv", {{"timeout_s", 0}})) == json::object{{"message", nullptr}});
   CHECK(content(talk.call("post", {{"payload", json::object()}})).at("task").at("type") == "task");
@@ -464,6 +473,9 @@ TEST_CASE("what is too long for one answer is cut, and its note says where the r
   CHECK(cut.at("note") == "cut, as too long for one answer: payload (200004 bytes); all of it is below /scratch");
   json::object list{{"tasks", json::array{json::object{{"id", "big"}, {"p", std::string(70'000, 'p')}}, json::object{{"id", "small"}}}}};
   clip(list, Shape::tasks, "elsewhere");
+  json::object noted{{"message", json::object{{"payload", std::string(70'000, 'p')}}}, {"note", "said before"}};
+  clip(noted, Shape::message, "elsewhere");
+  CHECK(noted.at("note").as_string().starts_with("said before; cut, as too long for one answer: payload"));
   CHECK(list.at("tasks") == json::array{json::object{{"id", "small"}}});
   CHECK(list.at("note") == "1 of 2 are left out: too long for one answer; elsewhere");
 }

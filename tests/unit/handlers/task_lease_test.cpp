@@ -21,6 +21,14 @@ TEST_CASE("A lease is over a second after its end") {
   CHECK(lease_is_over(claim(-1.5), lease));
 }
 
+TEST_CASE("A lease has ended when both clocks are past it") {
+  CHECK_FALSE(lease_has_ended({1000, 1120, 1120, 1120, 0}));
+  CHECK(lease_has_ended({1000, 1120, 1120.5, 1120.5, 0}));
+  CHECK_FALSE(lease_has_ended({1000, 1120, 1121, 1119, 0}));
+  CHECK_FALSE(lease_has_ended({1000, 1120, 1119, 1121, 0}));
+  CHECK_FALSE(lease_has_ended({1000, std::nullopt, 1200, 1200, 1000}));
+}
+
 TEST_CASE("A claim without a lease has two leases of time from when it was first seen") {
   ClaimSeen seen{{}, {}, now, now, 0};
   CHECK_FALSE(lease_is_over(seen, lease));

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 namespace {
 
 Letter letter(json::value payload, std::string to = "bob") {
-  return {std::move(to), "handoff", std::move(payload), {}, false};
+  return {std::move(to), "handoff", std::move(payload), {}};
 }
 
 void send_one(MaildirSetting& setting) {
@@ -41,23 +41,23 @@ TEST_CASE("A message is sent, offered, acknowledged, and nothing else is left be
   auto ada = setting.actor("ada");
   auto bob = setting.actor("bob");
   CHECK_FALSE(setting.recv(*bob)->has_value());
-  const auto sent = ada->send({"bob", "handoff", json::parse(R"({"task": "t", "n": [1, null]})"), "77", false});
+  const auto sent = ada->send({"bob", "handoff", json::parse(R"({"task": "t", "n": [1, null]})"), "77"});
   REQUIRE(sent.ok());
   const json::object written = setting.only("bob/new");
-  CHECK(written == *sent);
+  CHECK(written == sent->message);
   CHECK(text_in(written, "in_reply_to") == "77");
   CHECK(setting.names("tmp").empty());
 
   const auto got = setting.recv(*bob);
   REQUIRE(got->has_value());
-  CHECK((*got)->message == *sent);
+  CHECK((*got)->message == sent->message);
   CHECK((*got)->attempts == 1);
   CHECK(setting.names("bob/new").size() == 1);  // it is his until he says so
   CHECK_FALSE(setting.recv(*bob)->has_value());
   REQUIRE(bob->acknowledge((*got)->ticket).ok());
   CHECK(bob->acknowledge((*got)->ticket).ok());
   CHECK(setting.names("bob/new").empty());
-  CHECK(setting.only("bob/cur") == *sent);
+  CHECK(setting.only("bob/cur") == sent->message);
   CHECK(setting.names("tmp").empty());
 }
 
@@ -114,7 +114,6 @@ TEST_CASE("A name is never a path") {
   auto ada = setting.actor("ada");
   for (const char* name : {"", "..", "../x", "/etc", "tmp", "tasks", "a/b", "-x", ".ada", "a b"}) {
     Letter one = letter(1, name);
-    one.to_anybody = true;
     CHECK(ada->send(one).error().code == "name.invalid");
     CHECK(MaildirOperations::open(setting.scratch.path().string(), name, setting.files, setting.clock,
                                   setting.io.get_executor())
@@ -395,13 +394,13 @@ TEST_CASE("What a killed process left in tmp goes after a day, what others left 
   for (const char* name : {".ip-1.tmp", ".offer-2", ".3.tmp", "peer.json"})
     setting.put(std::string("tmp/") + name, "x");
   REQUIRE(ada->post("task", 1).ok());
-  REQUIRE(ada->sweep().ok());
+  REQUIRE(ada->tasks().sweep().ok());
   CHECK(setting.names("tmp").size() == 4);
   setting.clock.advance(std::chrono::hours(25));
-  REQUIRE(ada->sweep().ok());
+  REQUIRE(ada->tasks().sweep().ok());
   CHECK(setting.names("tmp") == std::vector<std::string>{".3.tmp", ".offer-2", "peer.json"});  // its message may stand
   setting.clock.advance(std::chrono::hours(30 * 24));
-  REQUIRE(ada->sweep().ok());
+  REQUIRE(ada->tasks().sweep().ok());
   CHECK(setting.names("tmp") == std::vector<std::string>{".3.tmp", "peer.json"});
 }
 

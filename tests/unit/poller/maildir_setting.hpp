@@ -104,14 +104,16 @@ inline std::string claimed_id(poller::Operations& actor, std::optional<std::stri
 }
 
 /// Everything that is being given back is given back.
-inline std::vector<boost::json::object> sweep_through(MaildirSetting& setting, poller::Operations& actor) {
-  auto gone = actor.sweep();
+inline std::vector<boost::json::object> sweep_through(MaildirSetting& setting, poller::SharedBox& actor) {
+  auto gone = actor.tasks().sweep();
   REQUIRE(gone.ok());
   setting.clock.advance(std::chrono::seconds(3));
-  const auto more = actor.sweep();
+  const auto more = actor.tasks().sweep();
   REQUIRE(more.ok());
   gone->insert(gone->end(), more->begin(), more->end());
-  return *std::move(gone);
+  std::vector<boost::json::object> objects;
+  for (const poller::TaskFile& one : *gone) objects.push_back(one.task.object());
+  return objects;
 }
 
 /// Runs `body` in fresh settings, killed before its first call, its second, and so on until it gets through; `after`

@@ -123,12 +123,12 @@ TEST_CASE("A lease that runs out gives back, in two steps; a beat in time keeps"
   setting.clock.advance(seconds(100));
   CHECK(sweep_through(setting, *boss).empty());
   setting.clock.advance(seconds(30));
-  CHECK(boss->sweep()->empty());
+  CHECK(boss->tasks().sweep()->empty());
   CHECK(setting.names("tasks/open").empty());
   CHECK(setting.names("tasks/claimed/ada").empty());
-  CHECK(boss->sweep()->empty());  // too soon
+  CHECK(boss->tasks().sweep()->empty());  // too soon
   setting.clock.advance(milliseconds(2000));
-  const auto swept = boss->sweep();
+  const auto swept = boss->tasks().sweep();
   REQUIRE(swept->size() == 1);
   const json::object open = setting.only("tasks/open");
   CHECK(text_in(open, "swept_from") == "ada");
@@ -136,6 +136,56 @@ TEST_CASE("A lease that runs out gives back, in two steps; a beat in time keeps"
   CHECK(open.at("attempts") == json::value(1));
   CHECK(setting.names("tmp").empty());
   CHECK(boss->heartbeat(id, a_lease).error().code == "task.not_held");
+}
+
+TEST_CASE("A task that is given back stands among the open or the claimed ones at every moment") {
+  MaildirSetting setting;
+  auto ada = setting.actor("ada");
+  auto boss = setting.actor("boss");
+  const std::string id = id_of(ada->post("task", 1));
+  CHECK(claimed_id(*ada) == id);
+  setting.clock.advance(seconds(130));
+  // As other programs look: tasks/open/*.json and tasks/claimed/*/*.json.
+  const auto is_visible = [&] {
+    std::size_t found = setting.names("tasks/open").size();
+    for (const std::string& folder : setting.names("tasks/claimed")) found += setting.names("tasks/claimed/" + folder).size();
+    return found == 1;
+  };
+  unsigned calls = 0, hidden = 0;
+  setting.files.before_any([&] {
+    ++calls;
+    hidden += is_visible() ? 0 : 1;
+  });
+  REQUIRE(boss->tasks().sweep()->empty());
+  CHECK(ada->complete(id, 1).error().code == "task.not_held");
+  CHECK(boss->inbox()->at("tasks").at("claimed") == json::value(1));
+  setting.clock.advance(seconds(3));
+  REQUIRE(boss->tasks().sweep()->size() == 1);
+  setting.files.before_any({});
+  CHECK(calls > 20);
+  CHECK(hidden == 0);
+  CHECK(setting.names("tasks/claimed") == std::vector<std::string>{"ada"});
+}
+
+TEST_CASE("A lease that ended within the grace asks for another sweep") {
+  MaildirSetting setting;
+  auto ada = setting.actor("ada");
+  auto boss = setting.actor("boss");
+  CHECK(claimed_id(*ada) == "none");
+  const std::string id = id_of(ada->post("task", 1));
+  REQUIRE(ada->claim({}, seconds(10))->has_value());
+  REQUIRE(boss->tasks().sweep()->empty());
+  CHECK_FALSE(boss->tasks().has_begun());
+  setting.clock.advance(milliseconds(10'500));
+  REQUIRE(boss->tasks().sweep()->empty());
+  CHECK(boss->tasks().has_begun());
+  CHECK(setting.names("tasks/claimed/ada").size() == 1);
+  setting.clock.advance(between_sweeps);
+  REQUIRE(boss->tasks().sweep()->empty());
+  setting.clock.advance(between_sweeps);
+  CHECK(boss->tasks().sweep()->size() == 1);
+  CHECK_FALSE(boss->tasks().has_begun());
+  CHECK(claimed_id(*boss) == id);
 }
 
 TEST_CASE("A claim without a lease is given back after two leases, however old its file looks") {
@@ -158,13 +208,13 @@ TEST_CASE("A beat that was under way while its claim was taken away: the holder 
   const std::string claim =
       R"({"id": "7", "status": "claimed", "owner": "eve", "claimed_at": 1, "lease_expires_at": 2})";
   setting.put("tasks/claimed/eve/7.json", claim);
-  REQUIRE(boss->sweep()->empty());
+  REQUIRE(boss->tasks().sweep()->empty());
   CHECK(setting.names("tasks/claimed/eve").empty());
   setting.put("tasks/claimed/eve/7.json", claim);  // what it had read, with whatever it wrote
   setting.clock.advance(seconds(3));
-  CHECK(boss->sweep()->empty());
+  CHECK(boss->tasks().sweep()->empty());
   CHECK(setting.names("tasks/open").empty());
-  CHECK(setting.names("tasks/claimed/eve").size() + setting.names("tmp").size() == 1);
+  CHECK(setting.names("tasks/claimed/eve").size() + setting.names("tasks/claimed/sweep.eve").size() == 1);
 }
 
 TEST_CASE("A queue in which nothing is claimed is swept again when somebody may have claimed, and once a minute") {
@@ -176,7 +226,7 @@ TEST_CASE("A queue in which nothing is claimed is swept again when somebody may 
   const auto sweep = [&] {
     lists = 0;
     setting.clock.advance(std::chrono::seconds(2));
-    REQUIRE(boss->sweep().ok());
+    REQUIRE(boss->tasks().sweep().ok());
     return lists > 0;
   };
   setting.files.before(Call::list, [&](const std::string&) { ++lists; });
@@ -202,10 +252,10 @@ TEST_CASE("What a peer's sweep gave to somebody else meanwhile is not given back
   MaildirSetting setting;
   auto boss = setting.actor("boss");
   setting.put("tasks/claimed/eve/7.json", R"({"id": "7", "owner": "eve", "claimed_at": 1, "lease_expires_at": 2})");
-  REQUIRE(boss->sweep()->empty());
+  REQUIRE(boss->tasks().sweep()->empty());
   setting.put("tasks/claimed/bob/7.json", R"({"id": "7", "owner": "bob", "claimed_at": 1, "lease_expires_at": 9e9})");
   setting.clock.advance(seconds(3));
-  CHECK(boss->sweep()->empty());
+  CHECK(boss->tasks().sweep()->empty());
   CHECK(setting.names("tasks/open").empty());
   CHECK(setting.names("tmp").empty());
 }
@@ -218,8 +268,8 @@ TEST_CASE("A lease that is renewed between the sweep's look and its first step i
   CHECK(claimed_id(*ada) == id);
   setting.clock.advance(seconds(130));
   const std::string name = name_of(setting, "tasks/claimed/ada");
-  setting.files.once_before(Call::move, ".sweep.ada." + name, [&] { REQUIRE(ada->heartbeat(id, a_lease).ok()); });
-  CHECK(boss->sweep()->empty());
+  setting.files.once_before(Call::move, "claimed/sweep.ada/" + name, [&] { REQUIRE(ada->heartbeat(id, a_lease).ok()); });
+  CHECK(boss->tasks().sweep()->empty());
   CHECK(name_of(setting, "tasks/claimed/ada") == name);
   CHECK(setting.names("tmp").empty());
   CHECK(ada->complete(id, 1).ok());
@@ -333,7 +383,7 @@ TEST_CASE("The reason why something is no task is no task either") {
   auto ada = setting.actor("ada");
   setting.put("tasks/open/x.json", "no task");
   setting.clock.advance(hours(25));
-  REQUIRE(ada->sweep().ok());
+  REQUIRE(ada->tasks().sweep().ok());
   const auto all = ada->tasks().all();
   REQUIRE(all->size() == 1);
   const auto refused = ada->tasks().requeue(schema::identity_of(all->front().task));
@@ -389,7 +439,7 @@ TEST_CASE("Our own sweep that meets a completion under way finishes it") {
   CHECK(claimed_id(*ada) == id);
   setting.clock.advance(seconds(130));
   const std::string name = name_of(setting, "tasks/claimed/ada");
-  setting.files.once_before(Call::move, "done/" + name, [&] { REQUIRE(boss->sweep().ok()); });
+  setting.files.once_before(Call::move, "done/" + name, [&] { REQUIRE(boss->tasks().sweep().ok()); });
   CHECK(ada->complete(id, "in time").ok());
   CHECK(traces_of(*ada, id).done == 1);
   CHECK(traces_of(*ada, id).tasks() == 1);
@@ -437,7 +487,7 @@ TEST_CASE("What is no task stays where it is for a day, and then goes among the 
   sweep_through(setting, *ada);
   CHECK(setting.names("tasks/open") == std::vector<std::string>{"bad.json"});
   setting.clock.advance(hours(25));
-  REQUIRE(ada->sweep().ok());
+  REQUIRE(ada->tasks().sweep().ok());
   CHECK(setting.names("tasks/open").empty());
   CHECK(setting.bytes("tasks/dead/dead-bad.json") == "{\"id\": \"1\", nonsense");
   CHECK(setting.names("tasks/dead").size() == 2);
@@ -450,7 +500,7 @@ TEST_CASE("A clock that is set takes no task from its holder, and gives back wha
     auto boss = setting.actor("boss");
     const std::string before = id_of(ada->post("task", 1));
     CHECK(claimed_id(*ada) == before);
-    REQUIRE(boss->sweep()->empty());
+    REQUIRE(boss->tasks().sweep()->empty());
     setting.clock.set_system(jump);
     CHECK(sweep_through(setting, *boss).empty());
     const std::string after = id_of(ada->post("task", 2));
@@ -478,7 +528,7 @@ TEST_CASE("One sweep at a time; what a dead one has begun is taken up by the nex
     CHECK(sweep_through(setting, *boss).empty());
     CHECK(setting.names("tasks/claimed/ada").size() == 1);
   }
-  REQUIRE(setting.actor("boss")->sweep()->empty());  // and dies
+  REQUIRE(setting.actor("boss")->tasks().sweep()->empty());  // and dies
   CHECK(setting.names("tasks/claimed/ada").empty());
   auto next = setting.actor("boss");
   CHECK(sweep_through(setting, *next).size() == 1);
@@ -496,9 +546,9 @@ void whole_life(MaildirSetting& setting) {
   (void)ada->claim({}, a_lease);
   (void)ada->heartbeat("1", a_lease);
   setting.clock.advance(seconds(130));
-  (void)boss->sweep();
+  (void)boss->tasks().sweep();
   setting.clock.advance(seconds(3));
-  (void)boss->sweep();
+  (void)boss->tasks().sweep();
   (void)ada->claim({}, a_lease);
   (void)ada->complete("1", "result");
 }
@@ -573,9 +623,9 @@ TEST_CASE("A call that fails in a sweep loses no task and takes none from who li
     REQUIRE(claimed_id(*bob) == "2");
     setting.clock.advance(seconds(30));
     setting.files.set(fault);
-    (void)boss->sweep();
+    (void)boss->tasks().sweep();
     setting.clock.advance(seconds(3));
-    (void)boss->sweep();
+    (void)boss->tasks().sweep();
     const bool fired = setting.files.fired();
     setting.files.heal();
     CHECK(bob->complete("2", "result").ok());

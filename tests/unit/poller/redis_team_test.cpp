@@ -69,9 +69,9 @@ TEST_CASE("what another reader of the lead is offered in Redis is not taken, and
   if (!shared_redis().runs()) return;
   RedisTeamSetting at;
   auto boss = at.actor("boss"), ada = at.actor("ada");
-  REQUIRE(ada->send({"boss", "message", "one", {}, true}).ok());
+  REQUIRE(ada->send({"boss", "message", "one", {}}).ok());
   REQUIRE(at.folder.recv(*boss)->has_value());
-  REQUIRE(ada->send({"boss", "message", "two", {}, false}).ok());
+  REQUIRE(ada->send({"boss", "message", "two", {}}).ok());
   CHECK(at.texts() == std::vector<std::string>{"two"});
   CHECK(at.has_news());
   CHECK(at.texts().empty());
@@ -83,7 +83,7 @@ TEST_CASE("what another reader of the lead is offered in Redis is not taken, and
 TEST_CASE("what a daemon was shown is not shown to another one, and comes again to the next of its own") {
   if (!shared_redis().runs()) return;
   RedisTeamSetting at;
-  REQUIRE(at.actor("ada")->send({"boss", "message", "one", {}, true}).ok());
+  REQUIRE(at.actor("ada")->send({"boss", "message", "one", {}}).ok());
   at.look(*at.mailbox);
   CHECK(run_awaitable(at.mailbox->take("boss", Reader::owner, 100)).taken.size() == 1);
   at.gone();
@@ -96,7 +96,7 @@ TEST_CASE("of two daemons for one actor the second takes nothing and says why, u
   if (!shared_redis().runs()) return;
   RedisTeamSetting at;
   at.look(*at.mailbox);
-  REQUIRE(at.actor("ada")->send({"boss", "message", "one", {}, true}).ok());
+  REQUIRE(at.actor("ada")->send({"boss", "message", "one", {}}).ok());
   const auto second = at.open(shared_redis().address(at.team), "daemon-2");
   CHECK(at.texts(*second).empty());
   REQUIRE_FALSE(second->news().ok());
@@ -112,10 +112,10 @@ TEST_CASE("of two daemons for one actor the second takes nothing and says why, u
 TEST_CASE("an entry that is too long or says nothing hides no neighbour, and is kept by its beginning") {
   if (!shared_redis().runs()) return;
   RedisTeamSetting at;
-  REQUIRE(at.actor("ada")->send({"boss", "message", "one", {}, true}).ok());
+  REQUIRE(at.actor("ada")->send({"boss", "message", "one", {}}).ok());
   at.write(std::string(std::size_t{5} << 20, 'x'));
   REQUIRE(at.direct.call(RedisCommand{"XADD", at.keys.stream("boss", "box"), "*", "what", "is this"}).ok());
-  REQUIRE(at.actor("ada")->send({"boss", "message", "two", {}, true}).ok());
+  REQUIRE(at.actor("ada")->send({"boss", "message", "two", {}}).ok());
   CHECK(at.texts() == std::vector<std::string>{"one", "?65536", "?12", "two"});
   CHECK(at.texts().empty());
 }
