@@ -8,6 +8,7 @@ import subprocess
 
 from case import ProcessTest
 from daemon import LIMIT_S, alone, team_toml
+from maildir_peer import Store
 
 HERE = pathlib.Path(__file__).parent
 PEERS = pathlib.Path(os.environ.get("INBOX_POLLER_MCP_PEERS", "build/quick/mcp-peers")).resolve()
@@ -54,16 +55,20 @@ class McpClients(ProcessTest):
                     {"name": "claim", "arguments": {"lease_ttl": 60}},
                     {"name": "claim", "arguments": {}},
                     {"name": "sweep", "arguments": {}},
-                    {"name": "send", "arguments": {"to": "nobody", "type": "x", "payload": 1}},
+                    {"name": "send", "arguments": {"to": "bbo", "type": "x", "payload": 1}},
+                    {"name": "send", "arguments": {"to": "../x", "type": "x", "payload": 1}},
                 ])
                 self.assertEqual(first["tools"], ACTOR_TOOLS)
-                sent, posted, inbox, nothing, cancelled, claimed, none, swept, refused = answers
+                sent, posted, inbox, nothing, cancelled, claimed, none, swept, new, refused = answers
                 self.assertEqual(sent["answer"]["message"]["payload"], {"task": "parser", "n": [1, None]})
                 self.assertEqual(inbox["answer"]["actor"], "alice")
                 self.assertEqual(nothing["answer"], {"message": None})
                 self.assertIn("given up", cancelled["failed"])
                 self.assertEqual(none["answer"], {"task": None})
                 self.assertEqual(swept["answer"], {"tasks": []})
+                self.assertEqual((new["answer"]["new_mailbox"], new["notes"]), (True, [new["answer"]["note"]]))
+                self.assertIn('did you mean "bob"?', new["notes"][0])
+                self.assertEqual([a["notes"] for a in answers if "notes" in a and a is not new], [[]] * 8)
                 self.assertTrue(refused["refused"])
                 task = claimed["answer"]["task"]["id"]
                 self.assertEqual(task, posted["answer"]["task"]["id"])
@@ -79,6 +84,17 @@ class McpClients(ProcessTest):
                     {"name": "recv", "arguments": {"timeout_s": 5}}, {"name": "try_recv", "arguments": {}}], actor="bob")
                 self.assertEqual(received["answer"]["message"]["payload"], {"task": "parser", "n": [1, None]})
                 self.assertEqual(again["answer"], {"message": None})
+
+    def test_a_task_whose_lease_is_over_comes_back_in_one_call_of_every_generation(self):
+        for generation, revision in ERAS:
+            with self.subTest(generation=generation, revision=revision):
+                self.make_root()
+                store = Store(self.root, "eve")
+                posted = store.post("build it")
+                store.claim(-2)  # by another program, and over
+                _, (swept, claimed) = self.run_client(generation, revision, [{"name": "sweep", "arguments": {}}, {"name": "claim", "arguments": {}}])
+                self.assertEqual([t["id"] for t in swept["answer"]["tasks"]], [posted["id"]])
+                self.assertEqual(claimed["answer"]["task"]["id"], posted["id"])
 
     def test_every_tool_of_a_lead_answers_as_its_schema_says_to_every_generation(self):
         team = self.make_team()

@@ -39,7 +39,8 @@ async function call(client, check, { name, arguments: given, cancel_ms }) {
     const known = check.get(name);
     if (!result.isError && !known(result.structuredContent)) throw new Error('does not fit its schema: ' + JSON.stringify(known.errors));
     if (!result.isError && JSON.stringify(JSON.parse(text)) !== JSON.stringify(result.structuredContent)) throw new Error('text and structure differ');
-    say({ name, refused: result.isError === true, text: result.isError ? text : undefined, answer: result.structuredContent, progress });
+    const notes = result.content.slice(1).map((one) => one.text);
+    say({ name, refused: result.isError === true, text: result.isError ? text : undefined, answer: result.structuredContent, notes, progress });
   } catch (problem) {
     say({ name, failed: String(problem) });
   }
