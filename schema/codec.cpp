@@ -23,8 +23,10 @@ void read(FieldReader& fields, PermissionRequest& request) {
   request.tool_name = fields.required_string("toolName");
   fields.strings({{"toolUseId", request.tool_use_id}, {"description", request.description}});
   request.input = fields.raw("input", JsonKind::object, "{}");
-  const bool none = fields.token("permissionSuggestions") == "null";
-  request.permission_suggestions = none ? "[]" : fields.raw("permissionSuggestions", JsonKind::array, "[]");
+  const auto suggestions = fields.token("permissionSuggestions").value_or("null");
+  const bool is_list = kind_of(suggestions) == JsonKind::array;
+  if (!is_list && suggestions != "null") fields.ignore("permissionSuggestions", "an array", suggestions);
+  request.permission_suggestions = is_list ? fields.raw("permissionSuggestions", JsonKind::array, "[]") : "[]";
 }
 
 void read(FieldReader& fields, PermissionResponse& response) {
@@ -189,7 +191,7 @@ std::string boolean(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
 
-Payload decode_payload(std::string_view text) {
+Payload decode_payload(std::string_view text, std::string* ignored) {
   const auto members = scan_object(text);
   if (!members) return PlainText{};
   const auto type = decode_string(find_member(text, *members, "type").value_or(""));
@@ -199,6 +201,7 @@ Payload decode_payload(std::string_view text) {
     FieldReader fields(text, *members);
     Payload payload = decoder.decode(fields);
     if (fields.problem()) return MalformedPayload{*type, *fields.problem()};
+    if (ignored != nullptr) *ignored = fields.ignored();
     return payload;
   }
   return UnknownPayload{*type};

@@ -16,8 +16,9 @@ namespace inbox_poller::schema {
 /// Total: any bytes give a payload. Both spellings of a field present with different values is a MalformedPayload (but
 /// for the id of a permission_response, of which workers see only one), as is an unacceptable request id. `input` and
 /// `permission_suggestions` keep their bytes; nested deeper than 256 levels or with raw control characters they are
-/// malformed, since no strict parser would read them. Of duplicate keys the last one counts.
-Payload decode_payload(std::string_view text);
+/// malformed, since no strict parser would read them. Of duplicate keys the last one counts. An optional field of another
+/// type counts as absent; `ignored` then names it and what was found.
+Payload decode_payload(std::string_view text, std::string* ignored = nullptr);
 
 /// The request id that a text seems to be about, in either spelling; empty when there is none that we would keep. For
 /// messages that decode_payload() calls malformed.

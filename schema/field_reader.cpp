@@ -76,6 +76,10 @@ void FieldReader::fail(std::string_view name, std::string_view what) {
   if (!problem_) problem_ = path_ + std::string(name) + ": " + std::string(what);
 }
 
+void FieldReader::ignore(std::string_view name, std::string_view expected, std::string_view token) {
+  ignored_ += (ignored_.empty() ? "" : "; ") + path_ + std::string(name) + ": " + unexpected(expected, token);
+}
+
 std::optional<std::string_view> FieldReader::token(std::string_view name, std::string_view also) {
   std::optional<std::string_view> found;
   std::string found_name;
@@ -97,24 +101,29 @@ std::optional<std::string_view> FieldReader::token(std::string_view name, std::s
   return found;
 }
 
-std::optional<std::string_view> FieldReader::token_of_kind(JsonKind kind, std::string_view name,
+std::optional<std::string_view> FieldReader::token_of_kind(JsonKind kind, Need need, std::string_view name,
                                                            std::string_view also) {
   const auto value = token(name, also);
   if (!value || kind_of(*value) == kind) return value;
+  const auto expected = words_for_kinds[static_cast<std::size_t>(kind)];
   const bool keeps_null = kind == JsonKind::array || kind == JsonKind::object;
-  if (*value != "null" || keeps_null) fail(name, unexpected(words_for_kinds[static_cast<std::size_t>(kind)], *value));
+  if (*value == "null" && !keeps_null) return std::nullopt;
+  if (need == Need::required)
+    fail(name, unexpected(expected, *value));
+  else
+    ignore(name, expected, *value);
   return std::nullopt;
 }
 
 std::optional<std::string> FieldReader::optional_string(std::string_view name, std::string_view also) {
-  const auto value = token_of_kind(JsonKind::string, name, also);
+  const auto value = token_of_kind(JsonKind::string, Need::optional, name, also);
   return value ? decode_string(*value) : std::nullopt;
 }
 
 std::string FieldReader::required_string(std::string_view name, std::string_view also) {
-  const auto value = optional_string(name, also);
+  const auto value = token_of_kind(JsonKind::string, Need::required, name, also);
   if (!value) fail(name, "expected a string, found nothing");
-  return value.value_or("");
+  return value ? decode_string(*value).value_or("") : "";
 }
 
 std::string FieldReader::request_id(std::string_view name) {
@@ -127,25 +136,25 @@ std::string FieldReader::request_id(std::string_view name) {
 }
 
 std::optional<bool> FieldReader::optional_boolean(std::string_view name, std::string_view also) {
-  const auto value = token_of_kind(JsonKind::boolean, name, also);
+  const auto value = token_of_kind(JsonKind::boolean, Need::optional, name, also);
   return value ? std::optional(*value == "true") : std::nullopt;
 }
 
 bool FieldReader::required_boolean(std::string_view name, std::string_view also) {
-  const auto value = optional_boolean(name, also);
+  const auto value = token_of_kind(JsonKind::boolean, Need::required, name, also);
   if (!value) fail(name, "expected true or false, found nothing");
-  return value.value_or(false);
+  return value == "true";
 }
 
 long long FieldReader::integer(std::string_view name) {
-  const std::string_view value = token_of_kind(JsonKind::number, name).value_or("0");
+  const std::string_view value = token_of_kind(JsonKind::number, Need::optional, name).value_or("0");
   long long number = 0;
   std::from_chars(value.data(), value.data() + value.size(), number);
   return number;
 }
 
 std::string FieldReader::raw(std::string_view name, JsonKind kind, std::string_view fallback) {
-  const std::string_view value = token_of_kind(kind, name).value_or(fallback);
+  const std::string_view value = token_of_kind(kind, Need::required, name).value_or(fallback);
   if (const auto why = refusal(value); !why.empty()) fail(name, why);
   return std::string(value);
 }

@@ -1,7 +1,7 @@
 // Reads the fields of one scanned JSON object and remembers the first thing that is wrong with them, so that a decoder
-// is a plain list of its fields. Private to schema/. A name is given in camelCase and also found in snake_case
-// ("requestId", "request_id"); a name without capitals has one spelling. Where several spellings are present they must
-// say the same. `null` counts as absent for strings, booleans and numbers.
+// is a plain list of its fields. A name is given in camelCase and also found in snake_case ("requestId", "request_id");
+// a name without capitals has one spelling. Where several spellings are present they must say the same. `null` counts as
+// absent for strings, booleans and numbers. An optional field of another type counts as absent too, and is remembered.
 #pragma once
 
 #include <initializer_list>
@@ -54,7 +54,7 @@ class FieldReader {
   /// The whole part of a number, 0 when absent.
   long long integer(std::string_view name);
 
-  /// The bytes of an array or object, or `fallback` when it is absent; `null` is a problem. Also checked to be readable
+  /// The bytes of an array or object, or `fallback` when it is absent; another type is a problem. Checked to be readable
   /// by any strict JSON parser with a nesting limit of 256, since these bytes are parsed by rules and handed back to
   /// peers.
   std::string raw(std::string_view name, JsonKind kind, std::string_view fallback);
@@ -62,14 +62,20 @@ class FieldReader {
   /// Records a problem with a field, unless there is one already.
   void fail(std::string_view name, std::string_view what);
   [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
+  /// Counts a field as absent whose value has another type than `expected`.
+  void ignore(std::string_view name, std::string_view expected, std::string_view token);
+  /// The fields that counted as absent, for people: "color: expected a string, found a number"; empty when none did.
+  [[nodiscard]] const std::string& ignored() const { return ignored_; }
 
  private:
-  std::optional<std::string_view> token_of_kind(JsonKind kind, std::string_view name, std::string_view also = {});
+  enum class Need { optional, required };
+  std::optional<std::string_view> token_of_kind(JsonKind kind, Need need, std::string_view name, std::string_view also = {});
 
   std::string_view object_;
   const std::vector<MemberSpan>& members_;
   std::string path_;
   std::optional<std::string> problem_;
+  std::string ignored_;
 };
 
 }  // namespace inbox_poller::schema

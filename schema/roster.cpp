@@ -16,9 +16,13 @@ namespace {
 
 constexpr long long latest_ms = 253'402'300'799'999;  // the end of the year 9999
 
+void add_ignored(std::string& all, std::string_view one) {
+  if (!one.empty()) all.append(all.empty() ? "" : "; ").append(one);
+}
+
 Error syntax_error(const Error& problem) { return {"roster.syntax", problem.message}; }
 
-Result<Member> decode_member_at(std::string_view bytes, const std::string& path) {
+Result<Member> decode_member_at(std::string_view bytes, const std::string& path, std::string* ignored = nullptr) {
   const auto members = scan_object(bytes);
   if (!members) return Error{"roster.field", path + ": " + unexpected("an object", bytes)};
   FieldReader fields(bytes, *members, path + ".");
@@ -38,6 +42,7 @@ Result<Member> decode_member_at(std::string_view bytes, const std::string& path)
   member.joined_at_ms = std::clamp(fields.integer("joinedAt"), 0LL, latest_ms);
   member.is_active = fields.optional_boolean("isActive").value_or(true);
   if (fields.problem()) return Error{"roster.field", *fields.problem()};
+  if (ignored != nullptr) add_ignored(*ignored, fields.ignored());
   return member;
 }
 
@@ -59,7 +64,8 @@ std::optional<LeadProcess> decode_lead_process(std::string_view bytes) {
     case JsonKind::array:
     case JsonKind::object: return std::nullopt;
   }
-  return fields.problem() || process.pid <= 0 ? std::nullopt : std::optional(process);
+  const bool is_odd = fields.problem() || !fields.ignored().empty();
+  return is_odd || process.pid <= 0 ? std::nullopt : std::optional(process);
 }
 
 /// Why nobody with this name can be served, whoever else is there. Names are shown and logged, so they must be seen.
@@ -122,14 +128,21 @@ Result<Roster> decode_roster(std::string_view bytes) {
                   {"leadAgentId", roster.lead_agent_id},
                   {"leadSessionId", roster.lead_session_id}});
   if (fields.problem()) return Error{"roster.field", *fields.problem()};
-  roster.made_ms = FieldReader(bytes, *top_level).integer("createdAt");  // of another kind: not said
+  roster.made_ms = fields.integer("createdAt");
+  roster.ignored = fields.ignored();
   roster.lead_process = decode_lead_process(find_member(bytes, *top_level, "leadProcess").value_or(""));
 
   const auto list = member_list(bytes, *top_level);
   if (!list) return list.error();
   const std::vector<Span> elements = scan_array(*list).elements;
   for (std::size_t i = 0; i < elements.size(); ++i) {
-    auto member = decode_member_at(elements[i].of(*list), "members[" + std::to_string(i) + "]");
+    const std::string_view entry = elements[i].of(*list);
+    const std::string path = "members[" + std::to_string(i) + "]";
+    if (kind_of(entry) != JsonKind::object) {
+      add_ignored(roster.ignored, path + ": " + unexpected("an object", entry));
+      continue;
+    }
+    auto member = decode_member_at(entry, path, &roster.ignored);
     if (!member) return member.error();
     if (member->name.empty()) continue;
     if (auto why = why_no_inbox(member->name))

@@ -45,6 +45,7 @@ struct Roster {
   std::vector<Unserved> unserved;
   long long made_ms = 0;  // createdAt; 0: not said
   std::optional<LeadProcess> lead_process;
+  std::string ignored = {};  // fields and entries of another type, which count as absent; empty: none
   std::string own_lead_only = {};  // why no worker takes an answer of anybody but its own lead; empty: they do
 
   /// The lead's bare name from leadAgentId; "team-lead" when that is missing or not a valid name.
@@ -57,8 +58,9 @@ struct Roster {
 };
 
 /// Reads the file. Missing or null fields are empty, members without a name are left out. One whose name clients do
-/// not take as it is has the inbox that they make of it (inbox_name), unless that is another's. Errors ("roster.…")
-/// name the field ("members[2].name: expected a string, found a number").
+/// not take as it is has the inbox that they make of it (inbox_name), unless that is another's. A field of another type
+/// counts as absent, as does an entry that is no object. Errors ("roster.…") name the field ("members: expected an
+/// array, found an object").
 Result<Roster> decode_roster(std::string_view bytes);
 
 /// The file with this entry behind the last member's, every other byte unchanged; the same bytes when there is a member

@@ -56,6 +56,8 @@ Status TeamContext::adopt(schema::Roster fresh) {
     if (std::find(roster.unserved.begin(), roster.unserved.end(), unserved) == roster.unserved.end())
       telemetry.emit(Event::roster_unserved, {{"team", name}, {"from", unserved.name}, {"reason", unserved.reason}});
   }
+  if (!fresh.ignored.empty() && fresh.ignored != roster.ignored)
+    telemetry.emit(Event::roster_ignored, {{"team", name}, {"reason", fresh.ignored + "; that counts as absent"}});
   const bool new_session = roster.lead_session_id != fresh.lead_session_id;
   for (const auto& member : fresh.members) {
     const auto* before = roster.find(member.name);

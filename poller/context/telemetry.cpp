@@ -48,6 +48,7 @@ constexpr std::array events{
     EventInfo{Event::roster_mended, "roster.mended", LogLevel::warn},
     EventInfo{Event::roster_mode, "roster.mode", LogLevel::info},
     EventInfo{Event::roster_unserved, "roster.unserved", LogLevel::warn},
+    EventInfo{Event::roster_ignored, "roster.ignored", LogLevel::warn},
     EventInfo{Event::inbox_state, "inbox.state", LogLevel::info},
     EventInfo{Event::inbox_unreadable, "inbox.unreadable", LogLevel::warn},
     EventInfo{Event::inbox_quarantined, "inbox.quarantined", LogLevel::warn},

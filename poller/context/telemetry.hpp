@@ -42,6 +42,7 @@ enum class Event {
   roster_mended,
   roster_mode,
   roster_unserved,
+  roster_ignored,
   inbox_state,
   inbox_unreadable,
   inbox_quarantined,

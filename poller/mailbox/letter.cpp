@@ -6,6 +6,7 @@
 
 #include "poller/mailbox/float_seconds.hpp"
 #include "schema/codec.hpp"
+#include "schema/field_reader.hpp"
 
 namespace inbox_poller::poller {
 
@@ -80,9 +81,13 @@ Result<Decoded> decode_letter(std::string_view bytes, std::string_view lead) {
   if (!letter) return letter.error();
   auto message = message_of(*letter, lead);
   if (!message) return message.error();
-  const bool says_all = letter->text("payload") == message->text && !message->id.empty() &&
+  std::string ignored;
+  for (const char* field : {"id", "to", "type", "in_reply_to"})
+    if (const auto token = letter->raw(field); !token.empty() && token != "null" && token.front() != '"')
+      ignored += (ignored.empty() ? "" : "; ") + std::string(field) + ": " + schema::unexpected("a string", token);
+  const bool says_all = ignored.empty() && letter->text("payload") == message->text && !message->id.empty() &&
                         letter->has_only({"id", "from", "to", "type", "payload", "ts"});
-  return Decoded{*std::move(message), says_all};
+  return Decoded{*std::move(message), says_all, std::move(ignored)};
 }
 
 schema::MessageKey key_of_letter(const schema::KeyScope& scope, const Envelope& letter, const std::string& id,

@@ -81,6 +81,7 @@ struct Taken {
 struct Decoded {
   schema::Message message;
   bool says_all = true;  // the bytes say nothing else that would be worth keeping
+  std::string ignored = {};  // fields that counted as absent, for people: "color: expected a string, found a number"
 };
 
 /// What tells that somebody else consumes a box.

@@ -38,6 +38,8 @@ std::vector<OutboxRow> only_answers(std::vector<OutboxRow> rows, const MessageRo
   return rows;
 }
 
+constexpr const char* ignored_ending = "; that counts as absent";
+
 /// Clients say the same up to four times in a row; the same report much later is news.
 constexpr std::chrono::milliseconds one_breath{60'000};
 
@@ -126,6 +128,7 @@ Status Intake::accept(const Taken& taken, EventBatch& events, Accepted& accepted
     return record(row, Event::message_bad, events, accepted);
   }
   accepted.says_all = decoded->says_all;
+  if (!decoded->ignored.empty()) row.reason = decoded->ignored + ignored_ending;
   row.message = std::move(decoded->message);
   row.sender = std::string(schema::bare_name(row.message.from));
   // Peers identify a message by (from, timestamp, text); without a timestamp two equal texts are two messages.
@@ -139,7 +142,9 @@ Status Intake::accept(const Taken& taken, EventBatch& events, Accepted& accepted
 }
 
 Status Intake::judge(const Taken& taken, MessageRow& row, EventBatch& events, Accepted& accepted) {
-  const auto payload = schema::decode_payload(row.message.text);
+  std::string ignored;
+  const auto payload = schema::decode_payload(row.message.text, &ignored);
+  if (!ignored.empty()) row.reason += (row.reason.empty() ? "" : "; ") + std::move(ignored) + ignored_ending;
   row.type = std::string(schema::type_name(payload));
   if (place_ == handlers::Place::worker) {  // nothing of it is ours to judge
     seen(row, accepted);
@@ -383,7 +388,7 @@ Status Intake::record(MessageRow& row, Event event, EventBatch& events, Accepted
   if (is_exact || !accepted.says_all) row.raw = accepted.bytes;
   if (auto inserted = context_.ledger.messages().insert(row); !inserted) return inserted.error();
   // Chat and status that came in as they were: by far the most, and the row tells it all. An ask's line is its own.
-  if (event == Event::message_accepted && row.request_id.empty())
+  if (event == Event::message_accepted && row.request_id.empty() && row.reason.empty())
     events.add_told_by_row(event, accepted_fields(row));
   else
     events.add(event, accepted_fields(row));

@@ -90,7 +90,7 @@ def only_flags_changed(test, attack):
     position = 4
     for case in attack.cases:
         added = case.raw[:-1] + (b"," if len(case.raw) > 2 else b"") + b'"read":true}'
-        flags = [case.raw[:m.start(1)] + true + case.raw[m.end(1):] for true in (b"true ", b"true") for m in re.finditer(rb'"read"\s*:\s*(false)', case.raw)]
+        flags = [case.raw[:m.start(1)] + true + case.raw[m.end(1):] for true in (b"true ", b"true") for m in re.finditer(rb'"read"\s*:\s*(false|null|17|"false"|[{][}]|\[\])', case.raw)]
         now = next((v for v in (case.raw, added, *flags) if after[position:].startswith((v + b",\n", v + b"\n]"))), None)
         test.assertIsNotNone(now, "%s became %r" % (case.name, after[position:position + 300]))
         position += len(now) + 4

@@ -21,7 +21,7 @@ Result<Spans> members_of(std::string_view entry) {
   return Error{"entry.not_object", schema::unexpected("an object with 'from' and 'text'", entry.substr(begin))};
 }
 
-Result<schema::Message> decode(std::string_view entry, const Spans& members) {
+Result<schema::Message> decode(std::string_view entry, const Spans& members, std::string* ignored = nullptr) {
   schema::FieldReader fields(entry, members);
   schema::Message message;
   message.from = fields.required_string("from");
@@ -32,8 +32,9 @@ Result<schema::Message> decode(std::string_view entry, const Spans& members) {
   message.id = fields.string("msg_id");
   static_cast<void>(fields.string("type"));
   const auto read = fields.token("read");
-  if (read && schema::kind_of(*read) != schema::JsonKind::boolean) fields.fail("read", schema::unexpected("true or false", *read));
+  if (read && schema::kind_of(*read) != schema::JsonKind::boolean) fields.ignore("read", "true or false", *read);
   if (fields.problem()) return Error{"entry.field", *fields.problem()};
+  if (ignored != nullptr) *ignored = fields.ignored();
   return message;
 }
 
@@ -69,10 +70,11 @@ bool says_more(std::string_view entry, const schema::Message& message) {
 Result<Decoded> decode_whole_entry(std::string_view entry) {
   const auto members = members_of(entry);
   if (!members) return members.error();
-  auto message = decode(entry, *members);
+  std::string ignored;
+  auto message = decode(entry, *members, &ignored);
   if (!message) return message.error();
-  const bool says_all = !says_more(entry, *members, *message);
-  return Decoded{*std::move(message), says_all};
+  const bool says_all = ignored.empty() && !says_more(entry, *members, *message);
+  return Decoded{*std::move(message), says_all, std::move(ignored)};
 }
 
 std::string encode_entry(const schema::Message& message) {

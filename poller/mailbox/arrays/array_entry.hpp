@@ -10,9 +10,9 @@
 
 namespace inbox_poller::poller {
 
-/// Reads one entry. Unknown keys are allowed (they stay in the file's bytes); a `null` counts as absent, except for
-/// `read`. Wrong types, a missing `from` or `text` or a null entry are errors ("entry.…") whose message names the field
-/// and what was found: the entry is bad, its neighbours are not.
+/// Reads one entry. Unknown keys are allowed (they stay in the file's bytes); `null` counts as absent, as does a value of
+/// another type in a field other than `from` and `text`. A missing `from` or `text`, another type there, or an entry that
+/// is no object is an error ("entry.…") whose message names the field and what was found: that entry alone is bad.
 Result<schema::Message> decode_entry(std::string_view entry);
 
 /// Does the entry say anything that the message, decoded from it, does not: a member that we do not know, a member twice,

@@ -37,9 +37,9 @@ bool may_pass_by_itself(ReadOutcome outcome) {
   return outcome == ReadOutcome::torn || outcome == ReadOutcome::empty || outcome == ReadOutcome::lock_held;
 }
 
-bool is_unread(const InboxEntry& entry) { return entry.read == ReadFlag::unread || entry.read == ReadFlag::absent; }
+bool is_unread(const InboxEntry& entry) { return entry.read != ReadFlag::read; }
 
-/// An entry whose flag is not a boolean, or that is no object, has no flag to set.
+/// An entry that is no object has no flag to set.
 bool can_be_marked(const InboxDocument& document, const InboxEntry& entry) {
   return is_unread(entry) && document.entry_bytes(entry).starts_with('{');
 }

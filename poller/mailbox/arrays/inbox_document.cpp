@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include "schema/decimal.hpp"
+
 namespace inbox_poller::poller {
 
 namespace {
@@ -42,6 +44,13 @@ std::string without_read_flag(std::string_view bytes, const std::vector<schema::
   return result;
 }
 
+/// A number in one spelling, whoever wrote it; empty for a token that is none. Two messages that differ in nothing but a
+/// number as their timestamp are two.
+std::string number_in(std::string_view token) {
+  const auto number = schema::read_decimal(std::string(token));
+  return number ? std::to_string(*number) : std::string();
+}
+
 /// What one entry is known by, not yet told apart from its equals. `at` is where it lies in the file.
 InboxEntry read_entry(std::string_view bytes, std::size_t at, const schema::KeyScope& scope) {
   InboxEntry entry;
@@ -56,16 +65,17 @@ InboxEntry read_entry(std::string_view bytes, std::size_t at, const schema::KeyS
   if (const auto flag = find_member(bytes, *members, "read")) {
     entry.read_value.begin = at + static_cast<std::size_t>(flag->data() - bytes.data());
     entry.read_value.end = entry.read_value.begin + flag->size();
-    entry.read = *flag == "false" ? ReadFlag::unread : *flag == "true" ? ReadFlag::read : ReadFlag::invalid;
+    entry.read = *flag == "false" ? ReadFlag::unread : *flag == "true" ? ReadFlag::read : ReadFlag::other;
     entry.in_place = entry.read == ReadFlag::read && bytes[entry.read_value.end - at] == ' ';  // "}" at the latest
   }
   std::string rooms[3];
   const auto from = schema::decode_string(find_member(bytes, *members, "from").value_or(""), rooms[0]);
   const auto body = schema::decode_string(find_member(bytes, *members, "text").value_or(""), rooms[1]);
   const std::string_view stamp = find_member(bytes, *members, "timestamp").value_or("null");
-  const auto timestamp = stamp == "null" ? std::string_view() : schema::decode_string(stamp, rooms[2]);
-  entry.key = from && body && timestamp ? schema::make_message_key(scope, *from, *timestamp, *body, 0)
-                                        : schema::make_bad_entry_key(scope, without_read_flag(bytes, *members), 0);
+  auto timestamp = schema::decode_string(stamp, rooms[2]);
+  if (!timestamp) timestamp = rooms[2] = number_in(stamp);
+  entry.key = from && body ? schema::make_message_key(scope, *from, *timestamp, *body, 0)
+                           : schema::make_bad_entry_key(scope, without_read_flag(bytes, *members), 0);
   return entry;
 }
 

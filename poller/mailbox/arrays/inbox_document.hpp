@@ -21,7 +21,7 @@ enum class ReadFlag {
   unread,   // the literal false
   read,     // the literal true
   absent,   // no such member: means unread
-  invalid,  // something else: the entry will turn out bad
+  other,   // another value: counts as absent
 };
 
 struct InboxEntry {

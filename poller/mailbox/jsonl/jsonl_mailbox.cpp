@@ -200,7 +200,7 @@ void JsonlMailbox::rewind(const std::string& name) {
 Result<Decoded> JsonlMailbox::decode(std::string_view bytes) const {
   auto entry = decode_jsonl(bytes);
   if (!entry) return entry.error();
-  return Decoded{std::move(entry->message), entry->says_all};
+  return Decoded{std::move(entry->message), entry->says_all, std::move(entry->ignored)};
 }
 
 std::function<bool(const schema::MessageKey&)> JsonlMailbox::held(const std::string& name) const {

@@ -154,17 +154,23 @@ Result<JsonlEntry> decode_jsonl(std::string_view bytes) {
   auto members = scan_object(bytes);
   if (!members) return Error{"line.syntax", members.error().message + " of the line"};
   const JsonlFields line(bytes, std::move(*members));
-  for (const std::string_view name : {"type", "from"})
-    if (const auto token = line.token(name); token && kind_of(*token) != JsonKind::string)
-      return Error{"line.field", std::string(name) + ": " + unexpected("a string", *token)};
+  if (const auto token = line.token("from"); token && kind_of(*token) != JsonKind::string)
+    return Error{"line.field", "from: " + unexpected("a string", *token)};
   JsonlEntry entry;
+  const auto said = [&](std::string_view name, std::string_view expected, bool may_be_number) {
+    auto token = line.token(name);
+    if (!token || kind_of(*token) == JsonKind::string || (may_be_number && kind_of(*token) == JsonKind::number)) return token;
+    entry.ignored += (entry.ignored.empty() ? "" : "; ") + std::string(name) + ": " + unexpected(expected, *token);
+    return token = std::nullopt;
+  };
   Message& message = entry.message;
   message.from = line.text("from");
   if (message.from.empty()) return Error{"line.field", "from: expected a name, found nothing"};
-  message.id = line.text("id");
-  const std::string_view at = line.token("timestamp").value_or(line.token("ts").value_or(""));
+  if (said("id", "a string or a number", true)) message.id = line.text("id");
+  const auto time = said("timestamp", "seconds or a string", true);
+  const std::string_view at = time ? *time : said("ts", "seconds or a string", true).value_or("");
   message.timestamp = at.empty() ? "" : timestamp_of_seconds(at);
-  const std::string type = line.token("type") ? line.text("type") : "message";
+  const std::string type = said("type", "a string", false) ? line.text("type") : "message";
   auto text = text_of(bytes, line, type, message);
   if (!text) return text.error();
   message.text = *std::move(text);

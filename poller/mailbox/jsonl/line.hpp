@@ -30,10 +30,11 @@ JsonlGeneration generation_of(const JsonlFolders&);
 struct JsonlEntry {
   schema::Message message;
   bool says_all = false;  // the message says everything that the line does
+  std::string ignored;    // fields of another type, which count as absent; empty: none
 };
 
-/// Reads a line, without its end. Errors ("line.…") name the field and what was found: the line is bad, its neighbours
-/// are not. What nobody may say to a lead here (a request to shut down, kinds of asks that have no answer on this
+/// Reads a line, without its end. A `type`, `id` or time of another type counts as absent. Errors ("line.…") name the field
+/// and what was found: the line is bad, its neighbours are not. What nobody may say to a lead here (a request to shut down, kinds of asks that have no answer on this
 /// system) is such an error, too. A text that another system would take for a control message is chat here and says so.
 Result<JsonlEntry> decode_jsonl(std::string_view line);
 

@@ -17,6 +17,10 @@ std::string_view id_in(std::string_view file) {
   return file.substr(0, file.size() - std::min(file.size(), task_suffix.size()));
 }
 
+void note(std::string& all, const std::string& one) {
+  if (!one.empty()) all += (all.empty() ? "" : "; ") + one;
+}
+
 void add_member(schema::Roster& roster, schema::Member member) {
   if (member.name.empty()) return;
   if (!schema::is_valid_name(member.name)) {
@@ -37,6 +41,7 @@ Result<schema::Roster> decode_jsonl_roster(std::string_view bytes) {
   schema::Roster roster;
   schema::FieldReader fields(bytes, *top);
   roster.name = fields.string("team_name");
+  roster.ignored = fields.ignored();
   roster.lead_agent_id = jsonl_lead;
   const std::string_view list = fields.token("members").value_or("[]");
   if (schema::kind_of(list) != schema::JsonKind::array)
@@ -44,11 +49,15 @@ Result<schema::Roster> decode_jsonl_roster(std::string_view bytes) {
   for (const schema::Span& element : schema::scan_array(list).elements) {
     const std::string_view one = element.of(list);
     const auto members = schema::scan_object(one);
-    if (!members) return Error{"roster.field", "members: " + schema::unexpected("an object", one)};
+    if (!members) {
+      note(roster.ignored, "members: " + schema::unexpected("an object", one));
+      continue;
+    }
     schema::FieldReader inner(one, *members, "members[].");
     schema::Member member;
     inner.strings({{"name", member.name}, {"role", member.agent_type}, {"status", member.status}});
     if (inner.problem()) return Error{"roster.field", *inner.problem()};
+    note(roster.ignored, inner.ignored());
     member.is_active = member.status.empty() || member.status == "working";
     add_member(roster, std::move(member));
   }

@@ -60,8 +60,8 @@ TEST_CASE("a scan finds every entry, its read flag and where the flag's value li
   const InboxDocument document = scan(R"([{"read":false},{"read":true},{"a":1},{"read":"no"},{"read":null},null,7])");
   CHECK_FALSE(document.problem());
   REQUIRE(document.entries().size() == 7);
-  const std::vector<ReadFlag> flags = {ReadFlag::unread,  ReadFlag::read,   ReadFlag::absent, ReadFlag::invalid,
-                                       ReadFlag::invalid, ReadFlag::absent, ReadFlag::absent};
+  const std::vector<ReadFlag> flags = {ReadFlag::unread,  ReadFlag::read,   ReadFlag::absent, ReadFlag::other,
+                                       ReadFlag::other, ReadFlag::absent, ReadFlag::absent};
   for (std::size_t i = 0; i < flags.size(); ++i) CHECK(document.entries()[i].read == flags[i]);
   CHECK(document.entries()[0].read_value.of(document.bytes()) == "false");
   CHECK(document.entries()[3].read_value.of(document.bytes()) == "\"no\"");
@@ -141,6 +141,21 @@ TEST_CASE("a bad entry has a key that neither marking nor re-indenting changes, 
   for (const InboxEntry& entry : document.entries()) keys.insert(entry.key.value);
   CHECK(keys.size() == 5);
   CHECK(document.entries()[4].key.value == document.entries()[0].key.value + "-1");
+}
+
+TEST_CASE("a number as the timestamp tells two messages apart, however it is spelled") {
+  const InboxDocument document = scan(
+      R"([{"from":"a","text":"x","timestamp":1.5},{"from":"a","text":"x","timestamp":2},{"from":"a","text":"x","timestamp":15e-1}])");
+  const auto& entries = document.entries();
+  CHECK(entries[1].key.value.substr(0, 32) != entries[0].key.value);
+  CHECK(entries[2].key.value == entries[0].key.value + "-1");
+}
+
+TEST_CASE("a read flag of another type becomes true, and every other byte stays") {
+  for (const char* flag : {"null", "0", "\"no\"", "{}"}) {
+    const std::string before = std::string(R"([{"from":"a", "timestamp":1, "read" : )") + flag + R"(,"text":"x","color":5}])";
+    CHECK(marked(before, {0}) == R"([{"from":"a", "timestamp":1, "read" : true,"text":"x","color":5}])");
+  }
 }
 
 TEST_CASE("marking in place changes five bytes and keeps the length") {

@@ -116,6 +116,24 @@ TEST_CASE("an input that is no object, too deep, or not JSON for others is malfo
   CHECK(decoded<PermissionRequest>(with("{\"a\":\"[[{\\\"\"}")).input == "{\"a\":\"[[{\\\"\"}");
 }
 
+TEST_CASE("an optional field of another type counts as absent, and is told") {
+  std::string ignored;
+  const auto ask = decode_payload(
+      R"({"type":"permission_request","request_id":"p","agent_id":"w","from":5,"tool_name":"Bash","tool_use_id":1,)"
+      R"("description":[],"input":{},"permission_suggestions":"x"})",
+      &ignored);
+  REQUIRE(std::holds_alternative<PermissionRequest>(ask));
+  CHECK(std::get<PermissionRequest>(ask).permission_suggestions == "[]");
+  CHECK(ignored ==
+        "from: expected a string, found a number; toolUseId: expected a string, found a number; description: expected a "
+        "string, found an array; permissionSuggestions: expected an array, found a string");
+  const auto idle = decode_payload(R"({"type":"idle_notification","from":"w","summary":{},"timestamp":7})", &ignored);
+  REQUIRE(std::holds_alternative<IdleNotification>(idle));
+  CHECK(ignored == "timestamp: expected a string, found a number; summary: expected a string, found an object");
+  CHECK(problem_of(R"({"type":"plan_approval_request","requestId":"p","from":5,"plan":"x"})") ==
+        "from: expected a string, found a number");
+}
+
 TEST_CASE("both spellings of a field must say the same") {
   const std::string rest = R"(,"agent_id":"w","tool_name":"T"})";
   CHECK(decoded<PermissionRequest>(R"({"type":"permission_request","request_id":"p","requestId":"\u0070")" + rest)
