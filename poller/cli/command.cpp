@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "config/units.hpp"
 #include "poller/cli/printable.hpp"
@@ -86,6 +87,32 @@ ExitCode Context::show(std::string_view verb, json::object request,
   const Result<json::object> answer = ask(verb, std::move(request));
   if (!answer) return fail(answer.error());
   return json ? print_json(*answer) : print(words(*answer));
+}
+
+ExitCode Context::show(std::string_view verb, json::object request, const TeamWait& wait,
+                       const std::function<std::string(const json::object&)>& words) const {
+  TeamAwaited awaited(*this, wait);
+  Result<json::object> answer = ask(verb, request);
+  while (awaited.again(answer)) answer = ask(verb, request);
+  if (!answer) return fail(answer.error());
+  return json ? print_json(*answer) : print(words(*answer));
+}
+
+bool TeamAwaited::again(Result<json::object>& answer) {
+  constexpr std::chrono::milliseconds between{100};
+  if (answer) return false;
+  Error error = answer.error();
+  const bool no_team = error.code == "team.absent";
+  if (!no_team && (!wait_.waits || error.code != "member.unknown")) return false;
+  const bool over = wait_.limit && std::chrono::steady_clock::now() - begun_ >= *wait_.limit;
+  if (!wait_.waits || over) {
+    error.message += wait_.waits ? "; it did not come in time" : "; with --wait this command waits until it is there";
+    answer = std::move(error);
+    return false;
+  }
+  if (!std::exchange(told_, true)) context_.console.complain(printable(error.message) + "; this command waits for it");
+  rest(between);
+  return true;
 }
 
 ExitCode Context::fail(const Error& error) const {
@@ -171,6 +198,19 @@ CLI::Option* add_duration(CLI::App& command, const std::string& name, std::optio
       .add_option_function<std::string>(
           name, [name, &into](const std::string& text) { into = read_duration(name, text); }, line)
       ->type_name("DURATION");
+}
+
+void add_team_wait(CLI::App& command, TeamWait& wait) {
+  command
+      .add_option_function<std::string>(
+          "--wait",
+          [&wait](const std::string& text) {
+            wait.waits = true;
+            if (!text.empty()) wait.limit = read_duration("--wait", text);
+          },
+          "Wait until the team and the worker are there, at most so long")
+      ->type_name("[=DURATION]")
+      ->expected(0, 1);
 }
 
 config::Duration read_duration(const std::string& option, const std::string& text) {

@@ -31,6 +31,12 @@ enum class ExitCode {
   nothing = 4,    // there is nothing to show: no message, no such id
 };
 
+/// How long a command waits for a team, or a worker of it, that is not there yet.
+struct TeamWait {
+  bool waits = false;
+  std::optional<config::Duration> limit = {};  // none: for ever
+};
+
 using RunDaemon = std::function<int(const RunOptions&)>;
 
 class Context {
@@ -62,11 +68,29 @@ class Context {
   /// Asks, and prints what the answer is in words, or with --json as it came.
   ExitCode show(std::string_view verb, boost::json::object request,
                 const std::function<std::string(const boost::json::object&)>& words) const;
+  /// The same for an order, which may wait until its team is there.
+  ExitCode show(std::string_view verb, boost::json::object request, const TeamWait& wait,
+                const std::function<std::string(const boost::json::object&)>& words) const;
   /// Tells what went wrong (with --json as an object on the output) and which code that is.
   ExitCode fail(const Error&) const;
   ExitCode print(std::string_view text) const;
   /// With our version as `version`: docs/schemas describes what that one prints.
   ExitCode print_json(const boost::json::object&) const;
+};
+
+/// A team, or a worker, that is waited for: whether a request that did not find it is made again.
+class TeamAwaited {
+ public:
+  TeamAwaited(const Context& context, TeamWait wait) : context_(context), wait_(wait) {}
+  /// True after a short rest when `answer` is that the team is not there yet and the time is not over; says once on
+  /// stderr what is waited for. Otherwise adds to the error's words how to wait, or that the time is over.
+  bool again(Result<boost::json::object>& answer);
+
+ private:
+  const Context& context_;
+  TeamWait wait_;
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  bool told_ = false;
 };
 
 // --- reading answers; a daemon of another version may leave a field out
@@ -132,6 +156,8 @@ void explain_alone(CLI::App& command, const std::string& help);
 /// An option that takes a duration such as 20s; anything else is a wrong command line.
 CLI::Option* add_duration(CLI::App& command, const std::string& name, std::optional<config::Duration>& into,
                           const std::string& line);
+/// `--wait[=DURATION]` of an order.
+void add_team_wait(CLI::App& command, TeamWait& wait);
 /// Reads one; throws what CLI11 tells as a wrong command line.
 config::Duration read_duration(const std::string& option, const std::string& text);
 

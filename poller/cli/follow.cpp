@@ -24,7 +24,7 @@ constexpr std::size_t one_write = 512;    // POSIX: a pipe that takes anything t
 
 /// A daemon that starts, or whose disk is full for a while, may answer so: worth trying again once we were served.
 bool may_pass(const std::string& code) {
-  return code.empty() || code == "team.unknown" || code.starts_with("control.") || code.starts_with("ledger.");
+  return code.empty() || code == "team.unknown" || code == "team.absent" || code.starts_with("control.") || code.starts_with("ledger.");
 }
 
 class Follower : private MailReader {
@@ -77,6 +77,10 @@ class Follower : private MailReader {
   }
 
   bool lost(const Error& why, std::chrono::milliseconds) override {
+    if (daemon_ == Daemon::never_there && why.code == "team.absent") {
+      if (!std::exchange(waits_for_team_, true)) context_.console.complain(printable(why.message));
+      return true;
+    }
     if (daemon_ == Daemon::never_there || !may_pass(why.code)) {
       end(context_.fail(Context::advised(why)));
       return false;
@@ -157,6 +161,7 @@ class Follower : private MailReader {
   ExitCode exit_code_ = ExitCode::failed;
 
   enum class Daemon { never_there, there, away } daemon_ = Daemon::never_there;
+  bool waits_for_team_ = false;  // and has said so
   std::string out_;  // being written
   std::size_t written_ = 0;
   std::vector<std::string> held_;  // handed out and not acknowledged, in that order

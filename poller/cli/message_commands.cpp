@@ -20,6 +20,7 @@ struct SendOptions {
   std::string to;  // empty: everybody
   std::string text;
   std::string summary;
+  TeamWait wait;
 };
 
 ExitCode send(Context& context, const SendOptions& options) {
@@ -32,7 +33,7 @@ ExitCode send(Context& context, const SendOptions& options) {
   if (!options.summary.empty()) request["summary"] = options.summary;
   if (!options.to.empty()) request["member"] = options.to;
   return context.show(
-      options.to.empty() ? "broadcast" : "send", std::move(request), [&](const json::object& answer) -> std::string {
+      options.to.empty() ? "broadcast" : "send", std::move(request), options.wait, [&](const json::object& answer) -> std::string {
         std::vector<const json::object*> sent = objects_of(answer, "sent");
         if (!options.to.empty()) sent.push_back(&answer);
         std::string text;
@@ -59,6 +60,7 @@ constexpr milliseconds longest_wait = std::chrono::hours(1);  // of one request;
 /// Asks until there is something or the time is over.
 Result<json::object> receive(Context& context, ControlClient& client, const RecvOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
+  TeamAwaited awaited(context, {options.waits, options.wait});
   for (;;) {
     milliseconds wait{0};
     if (options.waits) {
@@ -69,6 +71,7 @@ Result<json::object> receive(Context& context, ControlClient& client, const Recv
     const json::object request{
         {"max", options.max}, {"wait_ms", wait.count()}, {"even_busy", options.even_busy}, {"hold", options.no_ack}};
     Result<json::object> answer = context.ask(client, "recv", request, wait + std::chrono::seconds(30));
+    if (awaited.again(answer)) continue;
     if (!answer || wait.count() == 0 || !objects_of(*answer, "messages").empty()) return answer;
   }
 }
@@ -155,13 +158,16 @@ void declare_send(CLI::App& command, Context& context) {
   auto options = std::make_shared<SendOptions>();
   explain(command,
           "Writes a message from the lead into a worker's inbox. A text that begins with \"-\" goes behind\n"
-          "\"--\"; \"-\" alone reads the text from the standard input.\n\n"
+          "\"--\"; \"-\" alone reads the text from the standard input. With --wait the text may come before the team\n"
+          "and the worker do; write a limit as --wait=2min.\n\n"
           "Examples:\n"
+          "  inbox-poller send --wait=10min alice 'begin with the parser'\n"
           "  inbox-poller send alice 'please rebase before you go on'\n"
           "  git log -1 | inbox-poller send alice - --summary 'the last commit'");
   command.add_option("TO", options->to, "The worker's name")->required();
   command.add_option("TEXT", options->text, "The message, or - for the standard input")->required();
   command.add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
+  add_team_wait(command, options->wait);
   command.callback([options, &context] { context.exit_code = send(context, *options); });
 }
 
@@ -173,6 +179,7 @@ void declare_broadcast(CLI::App& command, Context& context) {
           "  inbox-poller broadcast 'the build is green again'");
   command.add_option("TEXT", options->text, "The message, or - for the standard input")->required();
   command.add_option("--summary", options->summary, "One line that says what it is about")->type_name("TEXT");
+  add_team_wait(command, options->wait);
   command.callback([options, &context] { context.exit_code = send(context, *options); });
 }
 
@@ -185,7 +192,7 @@ void declare_recv(CLI::App& command, Context& context) {
           "for a message that may be a repeat. With --no-ack the messages stay yours for ten minutes; `ack`\n"
           "ends that. An interrupted wait (SIGINT) takes nothing.\n\n"
           "With --follow it stays and prints each batch as it comes; while it runs it is the way \"socket\" of\n"
-          "delivery.via. When the daemon restarts it waits and goes on. With --acks nothing is acknowledged by\n"
+          "delivery.via. When the team is not there yet, or the daemon restarts, it waits and goes on. With --acks nothing is acknowledged by\n"
           "itself: message keys are read from the standard input, one a line, and each acknowledges that message\n"
           "and all that were handed out before it; at most 1000 wait for that. The end of the input ends it. A\n"
           "program that was killed says with --after which message it had taken last. Several may follow; each\n"

@@ -17,6 +17,7 @@ struct ModeOptions {
   std::string first;  // the worker; with --all the mode
   std::string second;
   bool all = false;
+  TeamWait wait;
 };
 
 ExitCode mode(Context& context, const ModeOptions& options) {
@@ -30,7 +31,7 @@ ExitCode mode(Context& context, const ModeOptions& options) {
     request["all"] = true;
   else
     request["member"] = options.first;
-  return context.show("mode", std::move(request), [&](const json::object& answer) -> std::string {
+  return context.show("mode", std::move(request), options.wait, [&](const json::object& answer) -> std::string {
     std::string text;
     for (const json::object* one : objects_of(answer, "sent"))
       text += text_of(*one, "member") + " is told to work in mode " + text_of(*one, "mode") + '\n';
@@ -42,12 +43,13 @@ ExitCode mode(Context& context, const ModeOptions& options) {
 struct RuleOptions {
   std::string rule;
   std::string directory;
+  TeamWait wait;
 };
 
 ExitCode allow(Context& context, const RuleOptions& options) {
   json::object request{{"rule", options.rule}, {"by", user_name()}};
   if (!options.directory.empty()) request["directory"] = options.directory;
-  return context.show("allow", std::move(request), [&](const json::object& answer) -> std::string {
+  return context.show("allow", std::move(request), options.wait, [&](const json::object& answer) -> std::string {
     const std::string rule = text_of(answer, "rule");
     if (const auto parsed = config::parse_permission_rule(options.rule); parsed && options.directory.empty())
       for (const std::string& advice : config::advice_on(*parsed, config::Action::allow, {}))
@@ -84,6 +86,7 @@ ExitCode revoke(Context& context, const RuleOptions& options) {
 
 struct AssignOptions {
   std::string task, member;
+  TeamWait wait;
 };
 
 }  // namespace
@@ -97,9 +100,10 @@ void declare_assign(CLI::App& command, Context& context) {
           "Example: inbox-poller assign 12 alice");
   command.add_option("TASK", options->task, "The task's id, as its file is called")->required();
   command.add_option("WORKER", options->member, "The worker's name")->required();
+  add_team_wait(command, options->wait);
   command.callback([options, &context] {
     context.exit_code = context.show(
-        "assign", {{"task", options->task}, {"member", options->member}, {"by", user_name()}},
+        "assign", {{"task", options->task}, {"member", options->member}, {"by", user_name()}}, options->wait,
         [](const json::object& answer) -> std::string {
           return "task " + text_of(answer, "task") + " (" + text_of(answer, "subject") + ") is " + text_of(answer, "member") + "'s\n";
         });
@@ -119,6 +123,7 @@ void declare_mode(CLI::App& command, Context& context) {
   command.add_option("MEMBER", options->first, "The worker's name; left out with --all")->required();
   command.add_option("MODE", options->second, "The mode");
   command.add_flag("--all", options->all, "Every worker of the team");
+  add_team_wait(command, options->wait);
   command.callback([options, &context] { context.exit_code = mode(context, *options); });
 }
 
@@ -135,6 +140,7 @@ void declare_allow(CLI::App& command, Context& context) {
           "  inbox-poller allow Edit --directory /home/me/project");
   command.add_option("RULE", options->rule, "A permission rule, such as 'Bash(git log:*)'")->required();
   command.add_option("--directory", options->directory, "Where it holds: an absolute path")->type_name("DIR");
+  add_team_wait(command, options->wait);
   command.callback([options, &context] { context.exit_code = allow(context, *options); });
 }
 

@@ -102,7 +102,10 @@ ExitCode shutdown(Context& context, const ShutdownOptions& options) {
   Result<ControlClient> client = context.connect();
   if (!client) return context.fail(client.error());
   // Looking at many panes takes its time.
-  Result<json::object> answer = context.ask(*client, "shutdown", std::move(request), std::chrono::minutes(5));
+  constexpr std::chrono::minutes patience{5};
+  TeamAwaited awaited(context, {options.waits, options.patience});
+  Result<json::object> answer = context.ask(*client, "shutdown", request, patience);
+  while (awaited.again(answer)) answer = context.ask(*client, "shutdown", request, patience);
   if (!answer) return context.fail(answer.error());
   const auto refused = objects_of(*answer, "refused");
   for (const json::object* one : refused)
@@ -148,7 +151,8 @@ void declare_shutdown(CLI::App& command, Context& context) {
           "are told what --force would end. --force asks nobody: it ends at once what is on record of the worker\n"
           "(its pane and its process), and nothing else.\n\n"
           "With --wait each step is shown; it ends with 0 when all is cleaned up, and with 1 when the worker refused\n"
-          "or the time was over. Write a limit as --wait=2min. Interrupting the wait stops nothing else.\n\n"
+          "or the time was over. Write a limit as --wait=2min. Interrupting the wait stops nothing else. Where the\n"
+          "team or the worker is not there yet, --wait waits for it first.\n\n"
           "Examples:\n"
           "  inbox-poller shutdown alice --reason 'the work is merged' --wait\n"
           "  inbox-poller shutdown bob --nudge-after 0s --force-after 1min --wait=2min\n"

@@ -79,12 +79,19 @@ ExitCode watch(Context& context, const StatusOptions& options) {
   bool interrupted = false;
   boost::asio::io_context loop{1};
   const Signals until_interrupted(loop, {SIGINT}, [&](int) { interrupted = true; });
-  std::string shown;
+  std::string shown, absent;
   while (!interrupted) {
     const Result<json::object> answer = context.ask("status");
     loop.poll();
     if (interrupted) break;
-    if (!answer) return context.fail(answer.error());
+    if (!answer && absent != answer.error().message) {
+      if (answer.error().code != "team.absent") return context.fail(answer.error());
+      context.console.complain(printable(absent = answer.error().message));
+    }
+    if (!answer) {
+      loop.run_one_for(options.every);
+      continue;
+    }
     const bool screen = context.console.out_is_terminal() && !context.json;
     std::string now = substance(*answer);
     if (screen || now != shown) {

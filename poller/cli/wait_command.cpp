@@ -73,6 +73,7 @@ Result<json::object> answer_of(const Context& context, const WaitOptions& option
   const auto begun = WaitClock::now();
   Result<ControlClient> client = context.connect();
   if (!client) return client.error();
+  TeamAwaited awaited(context, {!options.closed, options.limit});  // a team that has gone is closed, and does not come
   for (;;) {
     milliseconds span = one_request;
     if (options.limit) {
@@ -81,6 +82,7 @@ Result<json::object> answer_of(const Context& context, const WaitOptions& option
     }
     json::object request{{"until", points_of(options)}, {"all", options.all}, {"wait_ms", span.count()}};
     Result<json::object> answer = context.ask(*client, "wait", std::move(request), span + answer_patience);
+    if (!options.closed && awaited.again(answer)) continue;
     if (!answer || flag_of(*answer, "is_met")) return answer;
     if (options.limit && WaitClock::now() - begun >= *options.limit) return answer;
   }
@@ -119,7 +121,8 @@ void declare_wait(CLI::App& command, Context& context) {
   auto options = std::make_shared<WaitOptions>();
   command.footer(
       "\nWaits until a team has come so far, and says what was met. Of several conditions the first that is met ends\n"
-      "it; with --all, when all of them are. What is so already is met at once.\n"
+      "it; with --all, when all of them are. What is so already is met at once. A team that is not there yet is\n"
+      "waited for, but not for --closed.\n"
       "  --idle      no worker works: each is idle, has failed or is gone; also with no worker at all. One that was\n"
       "              sent a text (send, broadcast) works until it is heard of. A silent one still works\n"
       "  --closed    no worker is left, and no shutdown is under way\n"

@@ -217,16 +217,18 @@ Verbs::TeamPtr Verbs::team_of(const Object& request, Object& problem) const {
   for (const auto& team : teams) known.push_back(team->context().name);
   std::string names;
   for (const auto& one : known) names += (names.empty() ? "" : ", ") + one;
-  if (names.empty()) {
-    std::string waited;
-    for (const auto& config : loop_.configs())
-      waited += (waited.empty() ? "" : ", ") + config.team.team_folder(config.team.name);
-    problem = refuse("team.unknown", "no team is served yet; waiting for a config.json below " + waited);
-  } else if (name.empty()) {
+  std::string awaited;
+  for (const auto& config : loop_.configs())
+    if (name.empty() || config.team.claims(name))
+      awaited += (awaited.empty() ? "" : ", ") + config.team.team_folder(name.empty() ? config.team.name : name);
+  if (name.empty() && !names.empty()) {
     problem = refuse("team.ambiguous", "several teams are served; say which with --team: " + names);
+  } else if (!awaited.empty()) {
+    problem = refuse("team.absent", (name.empty() ? "no team is served yet" : "team \"" + name + "\" is not there yet") +
+                                        "; waiting for a config.json below " + awaited + schema::did_you_mean(name, known));
   } else {
-    problem = refuse("team.unknown", "no team called \"" + name + "\" is served; served: " + names +
-                                         schema::did_you_mean(name, known));
+    problem = refuse("team.unknown", (name.empty() ? "no team" : "no team called \"" + name + "\"") + " is served; served: " +
+                                         (names.empty() ? "none" : names) + schema::did_you_mean(name, known));
   }
   return nullptr;
 }

@@ -42,7 +42,9 @@ bool is_obeyed(const std::string& text) {
 }
 
 /// The daemon is being started anew: worth waiting for, for who waits anyway.
-bool may_pass(const Error& error) { return error.code.starts_with("control.") || error.code == "team.unknown"; }
+bool may_pass(const Error& error) {
+  return error.code.starts_with("control.") || error.code == "team.unknown" || error.code == "team.absent";
+}
 
 }  // namespace
 

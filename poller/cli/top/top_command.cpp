@@ -184,7 +184,7 @@ ExitCode stay_at_terminal(Context& context, Top::Options options) {
   }
   const auto socket = context.socket_path();
   if (!socket) return context.fail(socket.error());
-  if (const auto first = context.ask("pending"); !first) return context.fail(first.error());
+  if (const auto first = context.ask("pending"); !first && first.error().code != "team.absent") return context.fail(first.error());
   const char* refused = std::getenv("NO_COLOR");
   auto screen = CursesScreen::open(refused == nullptr || *refused == '\0');
   if (!screen) return context.fail(screen.error());
