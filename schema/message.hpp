@@ -12,6 +12,7 @@ struct Message {
   std::string timestamp;  // as written; may be empty or garbage: order is the order of the inbox, never this
   std::string color;      // empty: none
   std::string id;         // the sender's own name for it; empty: none
+  bool to_all = false;    // sent to every member: where a system spells a broadcast in its own way
 
   bool operator==(const Message&) const = default;
 };

@@ -267,7 +267,7 @@ json::object Verbs::broadcast(Team& team, const Object& request) {
   json::array sent;
   for (const auto& member : team.context().roster.members) {
     if (member.name == team.context().lead) continue;
-    const auto key = team.send(member.name, text(request, "text"), text(request, "summary"));
+    const auto key = team.send(member.name, text(request, "text"), text(request, "summary"), true);
     if (!key) return refuse(key.error());
     sent.push_back(Object{{"member", member.name}, {"message_key", key->value}});
   }

@@ -41,9 +41,10 @@ struct SavedLedger {
 class Ledger {
  public:
   /// Opens or creates the file (0600), checks it, and takes it over when an earlier program wrote it. ":memory:" is allowed for tests. Errors:
-  /// ledger.damaged, ledger.in_use (another daemon has it), ledger.newer (written by a later program), ledger.foreign
-  /// (not a ledger), ledger.unsafe (a link, another owner, writable for others), ledger.saved (one ledger is at the
-  /// path, another one was saved beside it), ledger.gone, ledger.io, ledger.full.
+  /// ledger.damaged, ledger.in_use (another daemon has it), ledger.newer (written by a later program), ledger.unreleased
+  /// (of a format that no release wrote), ledger.foreign (not a ledger), ledger.unsafe (a link, another owner, writable
+  /// for others), ledger.saved (one ledger is at the path, another one was saved beside it), ledger.gone, ledger.io,
+  /// ledger.full.
   static Result<std::unique_ptr<Ledger>> open(const std::string& path);
   /// True when there was none at the path, and an empty one was made.
   [[nodiscard]] bool is_new() const;

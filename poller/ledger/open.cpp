@@ -93,6 +93,11 @@ Status examine(Database& database) {
                                      ", this inbox-poller knows up to " + std::to_string(ledger_format) +
                                      "; install the newer inbox-poller again"};
   }
+  if (*version > static_cast<int>(old_formats.size()) && *version < ledger_format) {
+    return Error{"ledger.unreleased", database.path() + ": has format " + std::to_string(*version) +
+                                          ", which no release ever wrote and this inbox-poller does not read; start it "
+                                          "with --new-ledger, which sets that one aside"};
+  }
   auto finding = database.value<std::string>("PRAGMA integrity_check(1)");
   if (!finding) return finding.error();
   if (*version < 1) return database.damaged("its format is " + std::to_string(*version));

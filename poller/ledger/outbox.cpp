@@ -14,7 +14,7 @@ const Table<OutboxRow>& outbox_table() {
        changing<&O::attempts>("attempts"), changing<&O::created_ms>("created_ms"), changing<&O::next_ms>("next_ms"),
        changing<&O::last_problem>("last_problem"), fixed<&O::message, &Message::from>("from_id"),
        fixed<&O::message, &Message::timestamp>("timestamp"), fixed<&O::message, &Message::summary>("summary"),
-       fixed<&O::message, &Message::color>("color"), fixed<&O::message, &Message::id>("msg_id"),
+       fixed<&O::message, &Message::color>("color"), fixed<&O::message, &Message::id>("msg_id"), fixed<&O::message, &Message::to_all>("to_all"),
        fixed<&O::message, &Message::text>("text"), column_as<BytesCell, &O::raw>(Part::fixed, "raw")},
       "",
       {"outbox_pending ON outbox (team, inbox) WHERE state = 'pending'",

@@ -423,7 +423,8 @@ void Team::hint() {
   timer_.cancel();
 }
 
-Result<schema::MessageKey> Team::send(const std::string& to, const std::string& text, const std::string& summary) {
+Result<schema::MessageKey> Team::send(const std::string& to, const std::string& text, const std::string& summary,
+                                      bool to_all) {
   if (const auto nobody = handlers::why_no_worker(to, context_.view())) return error_of(*nobody);
   if (context_.roster.find(to)->status == schema::ended_status)
     return Error{"member.ended", to + " has shut down, as its roster says, and nobody reads its inbox any more"};
@@ -431,6 +432,7 @@ Result<schema::MessageKey> Team::send(const std::string& to, const std::string& 
   message.from = context_.lead;
   message.text = text;
   message.summary = summary;
+  message.to_all = to_all;
   const auto now = services_.clock.wall_ms();
   message.timestamp = schema::iso_timestamp(now);
   OutboxRow row;

@@ -119,7 +119,8 @@ class Team {
   [[nodiscard]] bool something_waits();
 
   /// Puts a message of ours into a member's inbox by way of the ledger. The recipient must be a member.
-  Result<schema::MessageKey> send(const std::string& to, const std::string& text, const std::string& summary);
+  Result<schema::MessageKey> send(const std::string& to, const std::string& text, const std::string& summary,
+                                  bool to_all = false);
 
   /// Makes a worker the owner of a task on the team's board and tells it so. The task as it was.
   Result<schema::Task> assign(const std::string& task, const std::string& to, const std::string& by);

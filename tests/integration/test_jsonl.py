@@ -51,6 +51,16 @@ class EndToEnd(JsonlTest):
         wait_for("it is known to be read", lambda: self.daemon.log("effect.consumed", inbox="alice"))
         self.assertEqual(list(self.team.inbox.glob(".*")), [])
 
+    def test_a_broadcast_is_told_apart_from_a_message(self):
+        self.serve(JsonlTeam(self.folder))
+        workers = [self.work("alice"), self.work("bob")]
+        self.daemon.cli("send", "alice", "to you")
+        self.daemon.cli("broadcast", "to all")
+        for worker in workers:
+            got = wait_for("%s has it" % worker.name_, lambda worker=worker: worker.find("broadcast"))
+            self.assertEqual([(m["from"], m["content"]) for m in got], [("lead", "to all")])
+        self.assertEqual([m["content"] for m in wait_for("alice has hers", lambda: workers[0].find("message"))], ["to you"])
+
     def test_plans_are_decided_by_rule_and_by_a_person(self):
         self.serve(JsonlTeam(self.folder), plans="approve")
         alice = self.work("alice")

@@ -167,7 +167,7 @@ class BothPeers(Case):
         self.daemon.cli("broadcast", "from the lead " + ODD)
         for peer in (ada, bob):
             got = wait_for("%s received it" % peer.name, lambda: [m for m in peer.find("received") if m["from"] == "lead"])
-            self.assertEqual([(m["type"], m["content"]) for m in got], [("message", "from the lead " + ODD)])
+            self.assertEqual([(m["type"], m["content"]) for m in got], [("broadcast", "from the lead " + ODD)])
         for peer, other in ((ada, bob), (bob, ada)):
             text = "from %s \U0001F600 \u00e9" % peer.name  # a raw U+2028 of the other one would end the Python peer
             peer.do("broadcast", content=text)

@@ -216,7 +216,7 @@ std::string silenced_jsonl(std::string_view bytes) {
 }
 
 Result<std::string> encode_jsonl(const Message& message, std::string_view to, JsonlGeneration generation) {
-  std::string type = "message", content = message.text, fields, newer_fields;
+  std::string type = message.to_all ? "broadcast" : "message", content = message.text, fields, newer_fields;
   const Payload payload = decode_payload(message.text);
   const auto field = [](std::string_view name, const std::string& token) {
     return ", \"" + std::string(name) + "\": " + token;

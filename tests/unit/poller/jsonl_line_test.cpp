@@ -159,6 +159,11 @@ TEST_CASE("what we write is the bytes that the programs of each generation write
   CHECK(*encode_jsonl(message("go on"), "bob", JsonlGeneration::g3) ==
         "{\"from\": \"lead\", \"to\": \"bob\", \"content\": \"go on\", \"type\": \"message\", \"ts\": 1770477646.348, "
         "\"metadata\": {}}\n");
+  Message to_all = message("go on");
+  to_all.to_all = true;
+  CHECK(*encode_jsonl(to_all, "bob", JsonlGeneration::g1) ==
+        "{\"type\": \"broadcast\", \"from\": \"lead\", \"content\": \"go on\", \"timestamp\": 1770477646.348}\n");
+  CHECK(encode_jsonl(to_all, "bob", JsonlGeneration::g4)->find("\"type\": \"broadcast\"") != std::string::npos);
   const std::string no = encode(PlanApprovalResponse{"1a2b3c4d", false, "too big", "t", ""});
   CHECK(*encode_jsonl(message(no), "bob", JsonlGeneration::g2) ==
         "{\"type\": \"plan_approval_response\", \"from\": \"lead\", \"content\": \"too big\", \"timestamp\": 1770477646.348, "

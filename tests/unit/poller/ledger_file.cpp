@@ -184,6 +184,15 @@ TEST_CASE("another program's database is told from a damaged ledger") {
   CHECK(code_of(Ledger::open(path)) == "ledger.foreign");
 }
 
+TEST_CASE("a ledger of a format that no release wrote is left alone, with the advice to set it aside") {
+  TemporaryDirectory directory;
+  const std::string path = closed_ledger(directory);
+  REQUIRE(Operator(path).run("PRAGMA user_version = 5") == SQLITE_OK);
+  const auto opened = Ledger::open(path);
+  CHECK(code_of(opened) == "ledger.unreleased");
+  CHECK(message_of(opened).find("--new-ledger") != std::string::npos);
+}
+
 TEST_CASE("a ledger of a newer format is left alone, with the advice to upgrade") {
   TemporaryDirectory directory;
   const std::string path = closed_ledger(directory);
