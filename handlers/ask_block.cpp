@@ -93,14 +93,14 @@ bool is_type_of_ours(std::string_view type) {
 Notice ask_notice(const Ask& pending, const TeamView& view, EpochMs now_ms) {
   std::string text = whole_text(pending, view);
   if (text.size() > view.config.limits.message.count) text = pointing_text(pending, view, text.size());
-  return notice_of(text, {"ask", to_string(pending.kind), pending.request_id}, view, now_ms, pending.asker);
+  return notice_of(text, {"ask", to_string(pending.kind), pending.request_id, pending.asker}, view, now_ms, pending.asker);
 }
 
 Notice closed_notice(const Ask& decided, const TeamView& view, EpochMs now_ms) {
   const std::string text = std::string(to_string(decided.kind)) + " " +
                            schema::printable(one_line(decided.request_id)) + " of " + decided.asker + " " +
                            outcome(decided) + "; nothing is left to do.";
-  return notice_of(text, {"closed", to_string(decided.kind), decided.request_id}, view, now_ms, decided.asker);
+  return notice_of(text, {"closed", to_string(decided.kind), decided.request_id, decided.asker}, view, now_ms, decided.asker);
 }
 
 }  // namespace inbox_poller::handlers

@@ -147,7 +147,7 @@ struct Accepted {
     Ask request = draft_of(ask);
     if (request.kind == AskKind::stop && !view.standing.may(Right::decide_wish))
       return refusal(payload, side, sender, "its lead decides whether it stops");
-    if (known.same_id) return same_id_again(request);
+    if (known.same_id) return same_id_again(std::move(request));
     request.asker = sender;
     request.asked_ms = incoming.now_ms;
     request.message = incoming.key;
@@ -166,13 +166,24 @@ struct Accepted {
   [[nodiscard]] Refused not_for_us() const {
     return refusal(payload, side, sender, "this may not be sent to the lead");
   }
-  [[nodiscard]] Outcome same_id_again(const Ask& request) const {
+  /// Another ask under an id of the same worker: an answer could not tell the two apart, so the new one is denied.
+  [[nodiscard]] Outcome same_id_again(Ask request) const {
     const Ask& first = *known.same_id;
-    if (first.asker == sender && first.content_hash == request.content_hash) return AskedAgain{};
-    return Refused{"request.id_reused", std::string(to_string(request.kind)) + " request " + request.request_id +
-                                            " from " + shown(sender) + ": " + shown(first.asker) + " used this id at " +
-                                            schema::iso_timestamp(first.asked_ms) +
-                                            " for another ask; an id names one ask of one worker"};
+    if (first.content_hash == request.content_hash) return AskedAgain{};
+    Refused refused{"request.id_reused", std::string(to_string(request.kind)) + " request " + request.request_id + " from " +
+                                             shown(sender) + ": it used this id at " + schema::iso_timestamp(first.asked_ms) +
+                                             " for another ask, which is " + std::string(to_string(first.state)) +
+                                             "; an answer could not tell the two apart"};
+    if (!view.standing.may(Right::answer_by_rule) || !known.worth.counts()) return refused;
+    request.asker = sender;
+    request.asked_ms = request.decided_ms = incoming.now_ms;
+    request.state = transition(request.state, AskEvent::rule_denies).value();
+    request.reason = "Denied because you used the request id \"" + request.request_id +
+                     "\" before, for another request. Ask again with an id that you have not used.";
+    refused.reason += ", so it was denied";
+    refused.posts.push_back(reply_to(request, plain_grant(request, view), view));
+    if (request.kind == AskKind::sandbox) refused.posts.push_back(note_to(request, request.reason, view));  // it has no words
+    return refused;
   }
 };
 

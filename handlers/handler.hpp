@@ -46,6 +46,15 @@ struct Ask {
   schema::MessageKey message;  // the inbox entry that asked
 };
 
+/// What names an ask within its team. Each worker chooses its ids, so two workers may choose the same one.
+struct AskName {
+  AskKind kind = AskKind::permission;
+  std::string asker;  // bare member name
+  std::string request_id;
+  auto operator<=>(const AskName&) const = default;
+};
+inline AskName name_of(const Ask& ask) { return {ask.kind, ask.asker, ask.request_id}; }
+
 /// What is to be put into the inbox of a member. The message is final; putting it there twice is noticed by `key`.
 struct Post {
   std::string inbox;
@@ -70,7 +79,7 @@ struct Shutdown;  // handlers/shutdown.hpp
 
 /// What the ledger already knows about the ask, the answer or the report that is being judged.
 struct AskView {
-  const Ask* same_id = nullptr;    // same kind and id, whoever asked
+  const Ask* same_id = nullptr;    // the one of this name
   std::uint32_t pending_of_asker = 0;  // open asks of this asker
   std::uint32_t same_plan_count = 0;   // earlier plan submissions of this asker with the same content
   const Shutdown* shutdown = nullptr;  // the one that a shutdown answer names
@@ -100,6 +109,7 @@ struct Refused {
                        // "payload.malformed", "payload.unknown", "request.id_reused", "limit.asks",
                        // "shutdown.never_requested", "shutdown.other_worker", "shutdown.already_answered"
   std::string reason;  // a sentence for people
+  std::vector<Post> posts = {};  // what the sender is told in words; no answer to any recorded ask
 };
 
 /// A new ask: decided by rule (then with its reply), or pending.

@@ -130,7 +130,8 @@ SETTINGS = doc({"path": TEXT, "changed": FLAG, "diff": TEXT}, texts("client why 
 
 # command: the documents that it may print when it could do what it was asked for.
 DOCUMENTS = {
-    "pending": [doc({"asks": many(part("open_ask"))})],
+    "pending": [doc({"asks": many(part("open_ask")),
+                     "reused_ids": many(closed({**texts("team member request_id message_key reason"), "received_ms": MS}))})],
     "approve": [ANSWERS],
     "deny": [ANSWERS],
     "allow": [doc({"rule": TEXT, "is_new": FLAG, "told": many(TEXT), "not_told": TEXT, "role": ROLE, "answered": many(part("ruled"))})],

@@ -18,19 +18,31 @@ namespace json = boost::json;
 
 namespace {
 
-/// One ask, and the commands that answer it; with its kind, where another one of `asks` has the same id.
+/// Asks that were denied because their workers had used the ids before.
+std::string reused_text(const json::object& answer) {
+  std::string text;
+  for (const json::object* one : objects_of(answer, "reused_ids"))
+    text += "\nWARNING: " + text_of(*one, "reason") + "\n    inbox-poller trace " + text_of(*one, "message_key") + '\n';
+  return text;
+}
+
+/// One ask, and the commands that answer it; with its worker and kind, where others of `asks` have the same id.
 std::string card(const Context& context, const json::object& ask, const std::vector<const json::object*>& asks) {
   const std::string id = raw_text_of(ask, "request_id");
   std::string command = " --team " + shell_word(raw_text_of(ask, "team"));
   if (!context.socket.empty()) command += " --socket " + shell_word(context.socket);
-  const auto same_id = std::count_if(asks.begin(), asks.end(), [&](const json::object* other) {
-    return raw_text_of(*other, "team") == raw_text_of(ask, "team") && raw_text_of(*other, "request_id") == id;
-  });
-  if (same_id > 1) command += " --kind " + shell_word(raw_text_of(ask, "kind"));
+  const auto alike = [&](std::string_view field) {
+    return std::count_if(asks.begin(), asks.end(), [&](const json::object* other) {
+      return raw_text_of(*other, "team") == raw_text_of(ask, "team") && raw_text_of(*other, "request_id") == id &&
+             raw_text_of(*other, field) == raw_text_of(ask, field);
+    });
+  };
+  if (alike("member") > 1) command += " --kind " + shell_word(raw_text_of(ask, "kind"));
+  const std::string name = (alike("request_id") > alike("member") ? raw_text_of(ask, "member") + '/' : "") + id;
   const long long deadline = number_of(ask, "deadline_ms");
   const std::string end = deadline == 0 ? "waits for the lead that reads this inbox"  // in front of it, or watching it
                                         : "denied in " + context.console.loud(span_text(deadline - now_ms()));
-  const std::string word = (id.starts_with('-') ? "-- " : "") + shell_word(id);
+  const std::string word = (name.starts_with('-') ? "-- " : "") + shell_word(name);
   const std::string text = context.console.bold(ask_name(ask)) + ask_text(ask, ago(number_of(ask, "asked_ms")));
   if (!can_be_answered(ask)) return text + '\n';
   return text + ", " + end + " unless answered:\n" + "    inbox-poller approve" + printable(command + ' ' + word) +
@@ -119,11 +131,13 @@ ExitCode pending(Context& context, const PendingOptions& options) {
     return context.print_json(with_values(std::move(all_of_it), "asks"));
   }
   if (asks.empty())
-    return context.print(all.empty() ? "nothing is waiting for an answer" + led_elsewhere(context) + '\n'
-                                     : "no open ask fits; without conditions " + std::to_string(all.size()) + " do\n");
-  if (options.list) return context.print(ask_list(context, asks, id_length));
+    return context.print((all.empty() ? "nothing is waiting for an answer" + led_elsewhere(context) + '\n'
+                                      : "no open ask fits; without conditions " + std::to_string(all.size()) + " do\n") +
+                         context.console.fit(reused_text(*answer)));
+  if (options.list) return context.print(ask_list(context, asks, id_length) + context.console.fit(reused_text(*answer)));
   std::string text;
   for (const json::object* ask : asks) text += (text.empty() ? "" : "\n") + card(context, *ask, all);
+  text += reused_text(*answer);
   return context.print(context.console.fit(text));
 }
 

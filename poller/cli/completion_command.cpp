@@ -2,6 +2,7 @@
 // shells' scripts only call `inbox-poller __complete WORDS…`; what is open right now (asks, workers, teams) comes from
 // the daemon.
 #include <boost/json.hpp>
+#include <map>
 #include <memory>
 
 #include "poller/cli/command.hpp"
@@ -52,9 +53,15 @@ void each_of(const Context& context, std::string_view verb, std::string_view lis
 
 Offers asks(const Context& context) {
   Offers offers;
+  std::map<std::string, int> times;
+  std::vector<std::string> askers;
   each_of(context, "pending", "asks", [&](const json::object& ask) {
     offers.push_back({raw_text_of(ask, "request_id"), raw_text_of(ask, "member") + ": " + raw_text_of(ask, "subject")});
+    askers.push_back(raw_text_of(ask, "member"));
+    ++times[offers.back().word];
   });
+  for (std::size_t i = 0; i < offers.size(); ++i)
+    if (times[offers[i].word] > 1) offers[i].word.insert(0, askers[i] + "/");
   return offers;
 }
 

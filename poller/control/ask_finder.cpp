@@ -16,19 +16,22 @@ std::string described(const std::vector<Found>& found) {
   std::string text;
   for (const auto& [team, ask] : found)
     text += (text.empty() ? "" : "; ") + std::string(to_string(ask.kind)) + " of " + ask.asker + " in team " + team +
-            " (" + std::string(to_string(ask.state)) + ", key " + ask.message.value + ")";
+            " (" + ask.asker + "/" + ask.request_id + ", " + std::string(to_string(ask.state)) + ", key " + ask.message.value + ")";
   return text;
 }
 
-/// Of asks with one id, the open one, unless somebody could mean one that was decided since the open one came: whoever
-/// chose that id for it may have waited for just that.
+/// Of asks with one id, the open one, unless somebody could mean one that was decided within the hour before the open one
+/// came: whoever chose that id for it may have waited for just that.
 void prefer_open(std::vector<Found>& found) {
   const auto is_open = [](const auto& one) { return handlers::is_open(one.second.state); };
   const auto open = std::find_if(found.begin(), found.end(), is_open);
   if (open == found.end() || std::count_if(found.begin(), found.end(), is_open) != 1) return;
   const EpochMs asked = open->second.asked_ms;
   if (std::any_of(found.begin(), found.end(),
-                  [&](const auto& one) { return !is_open(one) && one.second.decided_ms <= asked; }))
+                  [&](const auto& one) {
+                    const EpochMs decided = one.second.decided_ms;
+                    return !is_open(one) && decided <= asked && decided >= asked - remembered_ms;
+                  }))
     return;
   found = {*open};
 }
@@ -86,6 +89,12 @@ Result<std::vector<Found>> AskFinder::whole(const std::string& id) {
   }
   auto found = ledger_.asks().by_id(id_of_key);
   if (!found) return found;
+  // WORKER/ID: a request id has no slash in front of an '@'.
+  if (const auto slash = id.find('/'); found->empty() && slash != std::string::npos) {
+    found = ledger_.asks().by_id(id.substr(slash + 1));
+    if (!found) return found;
+    std::erase_if(*found, [&](const auto& item) { return item.second.asker != id.substr(0, slash); });
+  }
   if (id_of_key != id) std::erase_if(*found, [&](const auto& item) { return item.second.message.value != id; });
   std::erase_if(*found, [&](const auto& item) { return !of_.team.empty() && item.first != of_.team; });
   std::erase_if(*found, [&](const auto& item) { return !of_.kind.empty() && to_string(item.second.kind) != of_.kind; });
@@ -127,8 +136,7 @@ Result<Found> AskFinder::find(const std::string& id) {
   if (found->size() > 1) prefer_open(*found);
   if (found->size() > 1)
     return Error{"request.ambiguous",
-                 "several asks have this id; say which with --kind and --team, or give its key "
-                 "instead of the id: " +
+                 "several asks have this id; say which as WORKER/ID, with --kind and --team, or by its key: " +
                      described(*found)};
   // Whoever chose this id may have seen the beginning of another, older ask's in a list.
   for (auto& [team, ask] : *longer)

@@ -19,6 +19,8 @@ namespace {
 
 constexpr int trace_limit = 50;
 constexpr int quarantine_limit = 200;
+constexpr int most_reused = 100;                 // refused messages that `pending` looks at
+constexpr EpochMs reused_shown_ms = 3'600'000;  // how long it tells of a reused id
 
 /// What we may not do however we stand in a team, and what it is called where that is refused.
 struct Deed {
@@ -253,7 +255,19 @@ json::object Verbs::pending(const Object& request) {
   for (const auto& team : all_served(text(request, "team")))
     for (const auto* ask : team->asks().shown())
       asks.push_back(open_ask_view(*team, *ask));
-  return {{"ok", true}, {"asks", std::move(asks)}};
+  // Asks that came under an id of another one, and were denied in words: a person is to know.
+  const auto kept = services_.ledger.messages().quarantined(text(request, "team"), most_reused);
+  if (!kept) return refuse(kept.error());
+  json::array reused;
+  for (const auto& row : *kept)
+    if (row.code == "request.id_reused" && row.received_ms > services_.clock.wall_ms() - reused_shown_ms)
+      reused.push_back(json::object{{"team", row.team},
+                                    {"member", row.sender},
+                                    {"request_id", row.request_id},
+                                    {"message_key", row.key.value},
+                                    {"received_ms", row.received_ms},
+                                    {"reason", schema::make_parsable(row.reason)}});
+  return {{"ok", true}, {"asks", std::move(asks)}, {"reused_ids", std::move(reused)}};
 }
 
 json::object Verbs::send(Team& team, const Object& request) {

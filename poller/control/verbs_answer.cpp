@@ -1,7 +1,7 @@
 // The verbs `which`, `approve` and `deny`: which asks are meant, and a person's answer to them.
 #include <boost/json/array.hpp>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "handlers/like.hpp"
 #include "handlers/subject.hpp"
@@ -79,14 +79,14 @@ json::object Verbs::which(const Object& request) {
         asks.push_back(open_ask_view(*team, *ask));
     return {{"ok", true}, {"rule", schema::make_parsable(rule.text)}, {"asks", std::move(asks)}};
   }
-  std::set<std::tuple<std::string, handlers::AskKind, std::string>> taken;  // one that is named twice is one
+  std::set<std::pair<std::string, handlers::AskName>> taken;  // one that is named twice is one
   const auto ids = ids_of(request);
   if (!ids || !request.contains("ids")) return refuse("request.invalid", "`ids` must be a list, or `like` an id");
   for (const auto& id : *ids) {
     const auto found = open_ask(finder, id);
     if (!found) return refuse(found.error());
     const auto& [name, ask] = *found;
-    if (taken.emplace(name, ask.kind, ask.request_id).second) asks.push_back(open_ask_view(*served(name), ask));
+    if (taken.emplace(name, name_of(ask)).second) asks.push_back(open_ask_view(*served(name), ask));
   }
   return {{"ok", true}, {"asks", std::move(asks)}};
 }
@@ -111,7 +111,7 @@ json::object Verbs::answer(const Object& request, bool approve) {
   std::vector<Asks::Wanted> wanted;
   std::vector<TeamPtr> teams;
   std::vector<std::size_t> places;  // of the wanted ones among the answers
-  std::set<std::tuple<std::string, handlers::AskKind, std::string>> named;
+  std::set<std::pair<std::string, handlers::AskName>> named;
   for (const auto& id : *ids) {
     auto found = all_or_none ? open_ask(finder, id) : finder.find(id);
     if (!found && !of.shown) return refuse(found.error());
@@ -121,7 +121,7 @@ json::object Verbs::answer(const Object& request, bool approve) {
       continue;
     }
     auto& [name, ask] = *found;
-    if (!named.emplace(name, ask.kind, ask.request_id).second) continue;
+    if (!named.emplace(name, name_of(ask)).second) continue;
     const auto team = served(name);
     answers.push_back(refused(*found, "team.unknown",
                               "team \"" + name + "\" is not served now, so its worker cannot be answered"));

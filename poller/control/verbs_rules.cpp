@@ -18,7 +18,7 @@ constexpr int decisions_looked_at = 2'000;
 /// What is not known any more is not.
 Result<bool> ran_as_asked(Ledger& ledger, const std::string& team, const handlers::Ask& ask) {
   if (ask.kind != handlers::AskKind::permission) return true;
-  const auto rows = ledger.outbox().of_request(team, ask.request_id);
+  const auto rows = ledger.outbox().of_request(team, schema::inbox_name(ask.asker), ask.request_id);
   if (!rows) return rows.error();
   for (const auto& row : *rows) {
     const auto payload = schema::decode_payload(row.message.text);

@@ -375,12 +375,12 @@ class Trace {
     if (!requests) return requests.error();
     for (const auto& [name, request] : *requests)
       if ((team.empty() || team == name) && (kind_.empty() || kind_ == to_string(request.kind)))
-        if (auto added = add(name, id, request_view(name, request), requests_); !added) return added;
+        if (auto added = add(name, id, request.asker, request_view(name, request), requests_); !added) return added;
     auto shutdowns = ledger_.shutdowns().by_id(id);
     if (!shutdowns) return shutdowns.error();
     for (const auto& [name, shutdown] : *shutdowns)
       if (team.empty() || team == name)
-        if (auto added = add(name, id, shutdown_view(name, shutdown), shutdowns_); !added) return added;
+        if (auto added = add(name, id, shutdown.member, shutdown_view(name, shutdown), shutdowns_); !added) return added;
     return Done{};
   }
 
@@ -400,10 +400,10 @@ class Trace {
   }
 
  private:
-  Status add(const std::string& team, const std::string& id, json::object view, json::array& to) {
+  Status add(const std::string& team, const std::string& id, const std::string& member, json::object view, json::array& to) {
     if (std::any_of(to.begin(), to.end(), [&](const auto& other) { return is_same(other.as_object(), view); }))
       return Done{};
-    auto effects = ledger_.outbox().of_request(team, id);
+    auto effects = ledger_.outbox().of_request(team, schema::inbox_name(member), id);
     if (!effects) return effects.error();
     json::array list;
     for (const auto& effect : *effects)
@@ -415,7 +415,7 @@ class Trace {
 
   static bool is_same(const json::object& a, const json::object& b) {
     const auto kind = [](const json::object& view) { return view.contains("kind") ? view.at("kind") : nullptr; };
-    return a.at("team") == b.at("team") && a.at("request_id") == b.at("request_id") && kind(a) == kind(b);
+    return a.at("team") == b.at("team") && a.at("request_id") == b.at("request_id") && a.at("member") == b.at("member") && kind(a) == kind(b);
   }
 
   /// With the order that it carries, if it carries one.

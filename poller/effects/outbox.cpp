@@ -253,16 +253,16 @@ void Outbox::look(const std::string& inbox, bool exists) {
   }
 }
 
-void Outbox::owed_again(const std::string& request_id) {
-  const auto rows = context_.ledger.outbox().of_request(context_.name, request_id);
+void Outbox::owed_again(const std::string& inbox, const std::string& request_id) {
+  const auto rows = context_.ledger.outbox().of_request(context_.name, inbox, request_id);
   const auto is_owed = [&](const Watched& watched) {
-    if (!rows) return watched.row.request_id == request_id;
+    if (!rows) return watched.row.inbox == inbox && watched.row.request_id == request_id;
     return std::any_of(rows->begin(), rows->end(), [&](const OutboxRow& row) {
       return row.id == watched.row.id && row.state == EffectState::pending;
     });
   };
-  for (auto& [inbox, list] : watched_) std::erase_if(list, is_owed);
-  std::erase_if(watched_, [](const auto& inbox) { return inbox.second.empty(); });
+  for (auto& [name, list] : watched_) std::erase_if(list, is_owed);
+  std::erase_if(watched_, [](const auto& one) { return one.second.empty(); });
 }
 
 EpochMs Outbox::unread_since(const std::string& inbox) const {

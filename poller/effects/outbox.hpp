@@ -33,7 +33,7 @@ class Outbox {
   void look(const std::string& inbox, bool exists);
   /// The answers to this ask are owed once more, as the ledger has them: what became of the earlier writing does not
   /// matter now.
-  void owed_again(const std::string& request_id);
+  void owed_again(const std::string& inbox, const std::string& request_id);
   /// When the oldest message of ours was made that stands in this inbox unread; 0: none does.
   [[nodiscard]] EpochMs unread_since(const std::string& inbox) const;
   /// Nobody reads this inbox any more: its owner has left.

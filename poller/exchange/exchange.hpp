@@ -130,7 +130,7 @@ class Exchange {
   virtual boost::asio::awaitable<Result<std::vector<AnswerOutcome>>> answer(std::vector<HostLetter> letters,
                                                                             std::int64_t epoch) = 0;
 
-  /// Which host answered each of these asks (the answer's type, id); empty: none that is known. As leader only.
+  /// Which host answered each of these asks (letter.type, letter.request of its answer); empty: none that is known. As leader only.
   virtual boost::asio::awaitable<Result<std::vector<std::string>>> answered(
       std::vector<std::pair<std::string, std::string>> asks) = 0;
 

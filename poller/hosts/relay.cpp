@@ -170,7 +170,8 @@ Result<std::vector<HostLetter>> Relay::letters_of(const std::vector<HostMailRow>
     letter.to = row.inbox;
     letter.from = row.sender;
     letter.type = row.type;
-    letter.request = row.request_id;
+    const bool answers = row.lead && row.final;  // an id is its worker's own
+    letter.request = answers ? row.inbox + "/" + row.request_id : row.request_id;
     letter.entry = row.entry;
     letter.key = row.key;
     letter.number = row.number;
@@ -296,10 +297,10 @@ Status Relay::take(const ArrivedLetter& letter, EventBatch& events) {
 Result<bool> Relay::decided_here(const HostMailRow& row) const {
   const auto* kind = handlers::kind_answered_by(row.type);
   if (kind == nullptr) return false;
-  const auto ask = state_.context.ledger.asks().find(state_.context.name, kind->kind, row.request_id);
+  const auto ask = state_.context.ledger.asks().find(state_.context.name, {kind->kind, row.inbox, row.request_id});
   if (!ask) return ask.error();
   using handlers::AskState;
-  return *ask && (*ask)->asker == row.inbox &&
+  return *ask &&
          ((*ask)->state == AskState::approved || (*ask)->state == AskState::denied || (*ask)->state == AskState::expired);
 }
 

@@ -25,11 +25,11 @@ const Table<AskRow>& asks_table() {
        changing<ask, &R::decided_ms>("decided_ms"), changing<ask, &R::decided_by>("decided_by"),
        changing<ask, &R::rule>("rule"), changing<ask, &R::reason>("reason"),
        changing<ask, &R::message>("message_key")},
-      "team, kind, request_id",
+      "team, kind, asker, request_id",
       {"asks_id ON asks (request_id, team)", "asks_open ON asks (team, asker) WHERE state IN ('received', 'pending')",
        "asks_plans ON asks (team, asker, content_hash) WHERE kind = 'plan'",
        "asks_decided ON asks (decided_ms) WHERE decided_ms > 0"},
-      [](const A& row) { return "ask " + row.request.request_id + " of team " + row.team; });
+      [](const A& row) { return "ask " + row.request.request_id + " of " + row.request.asker + " in team " + row.team; });
   return table;
 }
 
@@ -62,9 +62,9 @@ bool may_follow(AskState before, AskState after) {
 }
 
 Status may_replace(const Ask& recorded, const Ask& request) {
-  const std::string what = std::string(to_string(request.kind)) + " request " + request.request_id;
-  if (recorded.asker != request.asker || recorded.content_hash != request.content_hash) {
-    return Error{"ledger.final", what + " was recorded with another asker or other content, and stays as it is"};
+  const std::string what = std::string(to_string(request.kind)) + " request " + request.request_id + " of " + request.asker;
+  if (recorded.content_hash != request.content_hash) {
+    return Error{"ledger.final", what + " was recorded with other content, and stays as it is"};
   }
   if (!may_follow(recorded.state, request.state)) {
     return Error{"ledger.final", what + " is " + std::string(to_string(recorded.state)) + " and cannot become " +
@@ -75,9 +75,9 @@ Status may_replace(const Ask& recorded, const Ask& request) {
 
 }  // namespace
 
-Result<std::optional<Ask>> AskTable::find(std::string_view team, AskKind kind, std::string_view id) {
-  static const std::string sql = asks_table().select() + "WHERE team = ?1 AND kind = ?2 AND request_id = ?3";
-  return first_row<Ask>(database_.query(sql, team, to_string(kind), id), read_ask, database_);
+Result<std::optional<Ask>> AskTable::find(std::string_view team, const handlers::AskName& name) {
+  static const std::string sql = asks_table().select() + "WHERE team = ?1 AND kind = ?2 AND asker = ?3 AND request_id = ?4";
+  return first_row<Ask>(database_.query(sql, team, to_string(name.kind), name.asker, name.request_id), read_ask, database_);
 }
 
 Result<std::vector<Named>> AskTable::by_id(std::string_view id) {
@@ -86,7 +86,7 @@ Result<std::vector<Named>> AskTable::by_id(std::string_view id) {
 }
 
 Status AskTable::put(std::string_view team, const Ask& row) {
-  auto recorded = find(team, row.kind, row.request_id);
+  auto recorded = find(team, name_of(row));
   if (!recorded) return recorded.error();
   if (*recorded) {
     if (auto allowed = may_replace(**recorded, row); !allowed) return allowed;

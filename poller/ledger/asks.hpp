@@ -1,4 +1,4 @@
-// Asks: each (team, kind, request id) once, moving forward only.
+// Asks: each (team, kind, asker, request id) once, moving forward only.
 #pragma once
 
 #include "handlers/handler.hpp"
@@ -11,11 +11,11 @@ class AskTable {
  public:
   explicit AskTable(Database& database) : database_(database) {}
 
-  Result<std::optional<handlers::Ask>> find(std::string_view team, handlers::AskKind, std::string_view id);
-  /// Any kind; ids are unique enough in practice that a person names only the id. More than one: all are returned.
+  Result<std::optional<handlers::Ask>> find(std::string_view team, const handlers::AskName&);
+  /// Of any kind and worker: a person names only the id. More than one: all are returned.
   Result<std::vector<std::pair<std::string, handlers::Ask>>> by_id(std::string_view id);
   /// Inserts, or moves the ask on. "ledger.final" when handlers::transition knows no way from the recorded state to the
-  /// new one, or when asker or content are not those recorded: a decision is made once.
+  /// new one, or when the content is not the one recorded: a decision is made once.
   Status put(std::string_view team, const handlers::Ask&);
   /// Decided asks, the last decision first; of all teams with an empty name.
   Result<std::vector<std::pair<std::string, handlers::Ask>>> decisions(std::string_view team, EpochMs since_ms,

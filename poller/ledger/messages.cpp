@@ -88,11 +88,11 @@ Result<std::vector<MessageRow>> MessageTable::latest(const Wanted& wanted, int l
   return rows;
 }
 
-Result<std::optional<MessageRow>> MessageTable::about(std::string_view team, std::string_view request_id,
-                                                      std::string_view type) {
+Result<std::optional<MessageRow>> MessageTable::about(std::string_view team, std::string_view sender,
+                                                      std::string_view request_id, std::string_view type) {
   static const std::string sql = mail_where(
-      "m.request_id = ?1 AND m.request_id <> '' AND m.team = ?2 AND m.type = ?3 ORDER BY m.id DESC LIMIT 1");
-  return first_row<MessageRow>(database_.query(sql, request_id, team, type), read_mail, database_);
+      "m.request_id = ?1 AND m.request_id <> '' AND m.team = ?2 AND m.type = ?3 AND m.sender = ?4 ORDER BY m.id DESC LIMIT 1");
+  return first_row<MessageRow>(database_.query(sql, request_id, team, type, sender), read_mail, database_);
 }
 
 Result<std::vector<MessageRow>> MessageTable::quarantined(std::string_view team, int limit) {

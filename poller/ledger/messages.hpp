@@ -24,7 +24,8 @@ class MessageTable {
   };
   Result<std::vector<MessageRow>> latest(const Wanted&, int limit);
   /// The newest message of this type about an ask or a shutdown.
-  Result<std::optional<MessageRow>> about(std::string_view team, std::string_view request_id, std::string_view type);
+  Result<std::optional<MessageRow>> about(std::string_view team, std::string_view sender, std::string_view request_id,
+                                           std::string_view type);
   /// Refused and bad entries of one team, or of all with an empty name; newest first.
   Result<std::vector<MessageRow>> quarantined(std::string_view team, int limit);
   Result<long long> quarantined_count(std::string_view team);

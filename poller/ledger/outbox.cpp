@@ -57,6 +57,13 @@ Result<std::vector<OutboxRow>> OutboxTable::of_request(std::string_view team, st
   return outbox_table().all(database_, database_.query(sql, team, request_id));
 }
 
+Result<std::vector<OutboxRow>> OutboxTable::of_request(std::string_view team, std::string_view inbox,
+                                                       std::string_view request_id) {
+  auto rows = of_request(team, request_id);
+  if (rows) std::erase_if(*rows, [&](const OutboxRow& row) { return row.inbox != inbox; });
+  return rows;
+}
+
 Result<std::vector<OutboxRow>> OutboxTable::like(std::string_view prefix, int limit) {
   static const std::string sql = outbox_where("key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3");
   const auto range = key_range(prefix);

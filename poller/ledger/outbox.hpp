@@ -22,6 +22,8 @@ class OutboxTable {
   /// What is pending for the same inbox behind this row, in order, whenever its time comes: it waits for this one.
   Result<std::vector<OutboxRow>> behind(const OutboxRow&, int limit);
   Result<std::vector<OutboxRow>> of_request(std::string_view team, std::string_view request_id);
+  /// Those of them in one inbox: an id is a worker's own.
+  Result<std::vector<OutboxRow>> of_request(std::string_view team, std::string_view inbox, std::string_view request_id);
   /// Rows whose key starts with `prefix` (for `trace`), at most `limit`.
   Result<std::vector<OutboxRow>> like(std::string_view prefix, int limit);
   /// Rows written but not yet verified (used at start).

@@ -34,7 +34,7 @@ void Asks::opened(const handlers::Ask& request, const std::string& folder) {
   if (request.deadline_ms == 0) {  // somebody else's to answer; we only say when nobody does
     const auto asked_for = std::chrono::milliseconds(std::max<EpochMs>(0, context_.clock.wall_ms() - request.asked_ms));
     const auto patience = handlers::traits_of(request.kind).timeout(context_.config);
-    open_[{request.kind, request.request_id}] = {.request = request,
+    open_[name_of(request)] = {.request = request,
                                                  .deadline = context_.clock.steady() + patience - asked_for,
                                                  .folder = folder};
     return;
@@ -44,12 +44,12 @@ void Asks::opened(const handlers::Ask& request, const std::string& folder) {
   const auto left = std::chrono::milliseconds(request.deadline_ms - context_.clock.wall_ms());
   const auto whole = std::chrono::milliseconds(request.deadline_ms - request.asked_ms);
   const auto bounded = std::clamp(left, std::chrono::milliseconds(0), whole);
-  open_[{request.kind, request.request_id}] = {
+  open_[name_of(request)] = {
       .request = request, .deadline = context_.clock.steady() + bounded, .folder = folder};
 }
 
 std::string Asks::folder_of(const handlers::Ask& request) const {
-  const auto found = open_.find({request.kind, request.request_id});
+  const auto found = open_.find(name_of(request));
   if (request.asker == context_.lead) return found == open_.end() ? std::string() : found->second.folder;
   const auto* member = context_.roster.find(request.asker);
   return member != nullptr ? member->cwd : std::string();
@@ -60,7 +60,7 @@ boost::json::object Asks::view_of(const handlers::Ask& ask) {
   const auto made = [&] {
     return open_view(context_.name, ask, folder, handlers::parts_of(ask, folder, context_.view()));
   };
-  const auto found = open_.find({ask.kind, ask.request_id});
+  const auto found = open_.find(name_of(ask));
   if (found == open_.end()) return made();
   auto& seen = found->second.seen;
   if (!seen || seen->rules != context_.rules_version() || seen->folder != folder || seen->asked_ms != ask.asked_ms ||
@@ -149,7 +149,7 @@ Status Asks::put_before_lead(const handlers::Ask& pending, EventBatch& events) {
   // Without a deadline it is not ours to answer, nor the session's that we speak for.
   if (!context_.may(Right::tell_lead) || pending.deadline_ms == 0 || !handlers::asks_lead(pending, view)) return Done{};
   const auto type = handlers::ask_type(pending.kind);
-  const auto there = context_.ledger.messages().about(context_.name, pending.request_id, type);
+  const auto there = context_.ledger.messages().about(context_.name, pending.asker, pending.request_id, type);
   if (!there) return there.error();
   if (*there) return Done{};
   const auto told = context_.tell_lead({handlers::ask_notice(pending, view, context_.clock.wall_ms()), pending.asker,
@@ -160,7 +160,7 @@ Status Asks::put_before_lead(const handlers::Ask& pending, EventBatch& events) {
 }
 
 Status Asks::close_before_lead(const handlers::Ask& decided, EventBatch& events) {
-  const auto row = context_.ledger.messages().about(context_.name, decided.request_id, handlers::ask_type(decided.kind));
+  const auto row = context_.ledger.messages().about(context_.name, decided.asker, decided.request_id, handlers::ask_type(decided.kind));
   if (!row) return row.error();
   if (!*row) return Done{};
   const auto& block = **row;
@@ -199,8 +199,8 @@ bool Asks::tell_unanswered(const handlers::Ask& request) {
   return told.ok();
 }
 
-const handlers::Ask* Asks::find(AskKind kind, const std::string& id) const {
-  const auto found = open_.find({kind, id});
+const handlers::Ask* Asks::find(const handlers::AskName& name) const {
+  const auto found = open_.find(name);
   return found == open_.end() ? nullptr : &found->second.request;
 }
 
@@ -317,8 +317,8 @@ Status Asks::record(const Wanted& wanted, Decision& decision, EventBatch& events
 
 Asks::Taken Asks::close(Decision& decision) {
   auto& decided = decision.made.request;
-  open_.erase({decided.kind, decided.request_id});
-  unanswered_.erase({decided.kind, decided.request_id});
+  open_.erase(name_of(decided));
+  unanswered_.erase(name_of(decided));
   if (decision.rule) context_.apply_rule(*decision.rule);
   notifier_.decided(decided);
   if (decided.kind == AskKind::stop && decided.state == handlers::AskState::approved) granted_stops_.push_back(decided);

@@ -83,12 +83,11 @@ class Asks {
   /// The same, to be shown: none while another host leads, which has them and answers them.
   [[nodiscard]] std::vector<const handlers::Ask*> shown() const;
   [[nodiscard]] std::size_t count() const { return open_.size(); }
-  /// The open ask of this kind and id, or null; valid until the next call that may close one.
-  [[nodiscard]] const handlers::Ask* find(handlers::AskKind, const std::string& id) const;
+  /// The open ask of this name, or null; valid until the next call that may close one.
+  [[nodiscard]] const handlers::Ask* find(const handlers::AskName&) const;
   [[nodiscard]] std::uint32_t pending_of(const std::string& asker) const;
 
  private:
-  using Id = std::pair<handlers::AskKind, std::string>;
   struct Open {
     handlers::Ask request;
     SteadyTime deadline;  // of an ask that others answer: when we say that nobody does
@@ -133,9 +132,9 @@ class Asks {
 
   TeamContext& context_;
   Notifier& notifier_;
-  std::map<Id, Open> open_;
+  std::map<handlers::AskName, Open> open_;
   std::vector<handlers::Ask> granted_stops_;
-  std::set<Id> unanswered_;  // said so
+  std::set<handlers::AskName> unanswered_;  // said so
 };
 
 }  // namespace inbox_poller::poller

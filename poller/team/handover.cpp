@@ -11,6 +11,9 @@ namespace {
 
 constexpr int most_handed_over = 5000;
 
+/// As the relay names the ask that an answer is for.
+std::string name_at_hosts(const handlers::Ask& ask) { return schema::inbox_name(ask.asker) + "/" + ask.request_id; }
+
 }  // namespace
 
 Handover::Handover(TeamContext& context, HostService& hosts, Asks& asks)
@@ -21,18 +24,21 @@ Handover::Handover(TeamContext& context, HostService& hosts, Asks& asks)
     std::vector<std::pair<std::string, std::string>> open;
     for (const auto* ask : asks_.oldest_first())
       if (const auto type = handlers::traits_of(ask->kind).answer_type; !type.empty())
-        open.emplace_back(std::string(type), ask->request_id);
+        open.emplace_back(std::string(type), name_at_hosts(*ask));
     return open;
   };
   known.answered = [this](const std::string& type, const std::string& id, const std::string& host) -> Status {
     const auto* kind = handlers::kind_answered_by(type);
-    const auto* ask = kind == nullptr ? nullptr : asks_.find(kind->kind, id);
-    if (ask == nullptr) return Done{};
+    const auto open = asks_.oldest_first();
+    const auto found = std::find_if(open.begin(), open.end(), [&](const handlers::Ask* one) {
+      return kind != nullptr && one->kind == kind->kind && name_at_hosts(*one) == id;
+    });
+    if (found == open.end()) return Done{};
     handlers::Answer answer;
     answer.event = handlers::AskEvent::answered_by_other;
     answer.by = "host " + host;
     answer.reason = "host " + host + " led the team then, and answered it";
-    const auto outcome = asks_.answer(*ask, answer, false);
+    const auto outcome = asks_.answer(**found, answer, false);
     const auto* refused = std::get_if<Asks::Refusal>(&outcome);
     return refused == nullptr ? Status(Done{}) : Status(Error{refused->code, refused->message});
   };

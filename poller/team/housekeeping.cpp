@@ -72,9 +72,9 @@ asio::awaitable<std::optional<std::vector<std::size_t>>> Housekeeping::choose(st
                                                                               std::uint64_t bytes,
                                                                               const std::function<bool()>& may_write,
                                                                               Rows& rows) {
-  std::vector<std::string> open;  // asks and shutdowns that wait for something
-  for (const auto& ask : asks_.open()) open.push_back(ask.request_id);
-  for (const auto& shutdown : shutdowns_.open()) open.push_back(shutdown.request_id);
+  OpenIds open;  // asks and shutdowns that wait for something
+  for (const auto& ask : asks_.open()) open.emplace_back(ask.asker, ask.request_id);
+  for (const auto& shutdown : shutdowns_.open()) open.emplace_back(shutdown.member, shutdown.request_id);
   std::vector<handlers::InboxItem> items;
   items.reserve(held.size());
   for (const auto& one : held) {
@@ -103,7 +103,7 @@ asio::awaitable<std::optional<std::vector<std::size_t>>> Housekeeping::choose(st
 }
 
 Result<std::optional<handlers::ArchivedEntry>> Housekeeping::archived(const schema::MessageKey& key,
-                                                                      const std::vector<std::string>& open) const {
+                                                                      const OpenIds& open) const {
   const auto found = context_.ledger.messages().find(key);  // its checksum included
   if (!found) return found.error();
   if (!*found) return std::optional<handlers::ArchivedEntry>();
@@ -112,7 +112,7 @@ Result<std::optional<handlers::ArchivedEntry>> Housekeeping::archived(const sche
   entry.received_ms = row.received_ms;
   entry.has_timestamp = !row.message.timestamp.empty();
   entry.owes = row.delivery == DeliveryState::queued || row.delivery == DeliveryState::offered ||
-               std::find(open.begin(), open.end(), row.request_id) != open.end();
+               std::find(open.begin(), open.end(), std::pair(row.sender, row.request_id)) != open.end();
   return std::optional(entry);
 }
 

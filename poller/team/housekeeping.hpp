@@ -52,8 +52,8 @@ class Housekeeping {
   boost::asio::awaitable<std::optional<std::vector<std::size_t>>> choose(std::span<const Item>, std::uint64_t bytes,
                                                                          const std::function<bool()>& may_write,
                                                                          Rows& rows);
-  Result<std::optional<handlers::ArchivedEntry>> archived(const schema::MessageKey& key,
-                                                          const std::vector<std::string>& open) const;
+  using OpenIds = std::vector<std::pair<std::string, std::string>>;  // a member's name and its id
+  Result<std::optional<handlers::ArchivedEntry>> archived(const schema::MessageKey& key, const OpenIds& open) const;
   /// The same problem is told once.
   void tell(const std::string& problem);
 

@@ -100,7 +100,7 @@ void Intake::apply(Accepted& accepted) {
   for (auto& [name, member] : accepted.members) context_.members[name] = std::move(member);
   for (const auto& [name, worth] : accepted.worth) context_.warn_of(name, worth);
   for (const auto& shutdown : accepted.answered) shutdowns_.answered(shutdown);
-  for (const auto& id : accepted.repeated) outbox_.owed_again(id);
+  for (const auto& [inbox, id] : accepted.repeated) outbox_.owed_again(inbox, id);
   for (const auto& request : accepted.moot) {
     handlers::Answer answer;
     answer.event = handlers::AskEvent::answered_by_other;
@@ -171,7 +171,7 @@ Status Intake::judge(const Taken& taken, MessageRow& row, EventBatch& events, Ac
   std::optional<handlers::Ask> same_id;
   if (const auto ref = handlers::request_of(payload)) {
     row.request_id = ref->request_id;
-    auto found = context_.ledger.asks().find(context_.name, ref->kind, ref->request_id);
+    auto found = context_.ledger.asks().find(context_.name, {ref->kind, row.sender, ref->request_id});
     if (!found) return found.error();
     same_id = std::move(*found);
     known.same_id = same_id ? &*same_id : nullptr;
@@ -248,6 +248,8 @@ Status Intake::apply(const handlers::Refused& refused, const Taken&, MessageRow&
   row.disposition = Disposition::refused;
   row.code = refused.code;
   row.reason = reception.reason;
+  // Under no id: what is recorded under the one that was used twice stays the only answer to its ask.
+  if (auto queued = context_.enqueue(refused.posts, "", row.batch); !queued) return queued;
   return record(row, Event::message_refused, events, accepted);
 }
 
@@ -306,11 +308,12 @@ Status Intake::apply(const handlers::AskedAgain&, const Taken&, MessageRow& row,
                    : "the same ask as before; nothing is written: " + handlers::verifies(row.sender, worth);
   if (auto recorded = record(row, Event::request_repeated, events, accepted); !recorded) return recorded;
   if (repeat == handlers::Repeat::told) return Done{};
-  auto written = context_.ledger.outbox().of_request(context_.name, row.request_id);
+  const auto inbox = schema::inbox_name(row.sender);
+  auto written = context_.ledger.outbox().of_request(context_.name, inbox, row.request_id);
   if (!written) return written.error();
   auto answers = only_answers(*std::move(written), row);
   if (answers.empty()) return Done{};
-  accepted.repeated.push_back(row.request_id);
+  accepted.repeated.emplace_back(inbox, row.request_id);
   return context_.ledger.outbox().resend(std::move(answers), row.received_ms);
 }
 

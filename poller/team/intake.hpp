@@ -50,7 +50,7 @@ class Intake {
     std::vector<Disposal> disposals;
     std::vector<handlers::Ask> pending;
     std::vector<handlers::Shutdown> answered;
-    std::vector<std::string> repeated;  // ids of asks whose answers are owed again
+    std::vector<std::pair<std::string, std::string>> repeated;  // inbox and id of asks whose answers are owed again
     std::vector<handlers::Ask> moot;    // nobody waits for them any more
     std::map<std::string, MemberRow> members;
     std::map<std::string, handlers::AnswerWorth> worth;  // of who asked: whether it takes answers of ours

@@ -59,9 +59,9 @@ bool LeadAsks::may_open() const {
 Result<std::optional<Ask>> LeadAsks::look_up(const LeadCall& call, std::string& request_id) {
   for (int round = 1;; ++round) {
     request_id = request_id_of(call, round);
-    auto known = context_.ledger.asks().find(context_.name, AskKind::permission, request_id);
+    auto known = context_.ledger.asks().find(context_.name, {AskKind::permission, context_.lead, request_id});
     if (!known || !*known) return known;
-    if ((*known)->asker != context_.lead || (*known)->content_hash != hash_of(call))
+    if ((*known)->content_hash != hash_of(call))
       return Error{"request.id_reused", "another call was asked about under the id " + request_id};
     if ((*known)->state != AskState::withdrawn) return known;
   }
@@ -113,8 +113,8 @@ void LeadAsks::withdraw(const Ask& request) {
 }
 
 Result<std::optional<LeadVerdict>> LeadAsks::decision(const Ask& request) {
-  if (asks_.find(request.kind, request.request_id) != nullptr) return std::optional<LeadVerdict>();
-  const auto known = context_.ledger.asks().find(context_.name, request.kind, request.request_id);
+  if (asks_.find(name_of(request)) != nullptr) return std::optional<LeadVerdict>();
+  const auto known = context_.ledger.asks().find(context_.name, name_of(request));
   if (!known) return known.error();
   if (!*known) return Error{"request.unknown", "the ask " + request.request_id + " is no longer in the ledger"};
   const Ask& decided = **known;

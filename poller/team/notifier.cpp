@@ -25,13 +25,17 @@ struct Told {
   bool decided = false;
 };
 
+/// How the lines that record() leaves begin.
+std::string about_of(const handlers::AskName& name) {
+  return "from=" + name.asker + "  type=" + std::string(handlers::to_string(name.kind));
+}
+
 /// By the lines that record() leaves.
-Result<Told> told_of(Ledger& ledger, const std::string& team, const handlers::AskKind kind,
-                     const std::string& request_id) {
-  const auto history = ledger.history().of_request(team, request_id);
+Result<Told> told_of(Ledger& ledger, const std::string& team, const handlers::AskName& name) {
+  const auto history = ledger.history().of_request(team, name.request_id);
   if (!history) return history.error();
   Told told;
-  const std::string about = "type=" + std::string(handlers::to_string(kind)) + "  new=";
+  const std::string about = about_of(name) + "  new=";
   for (const auto& row : *history) {
     if (row.event != event_name(Event::person_notified) || !row.detail.starts_with(about)) continue;
     (row.detail == about + "pending" ? told.asked : told.decided) = true;
@@ -63,7 +67,7 @@ Status Notifier::restore() {
   if (!decisions) return decisions.error();
   std::reverse(decisions->begin(), decisions->end());  // the oldest first
   for (const auto& [team, request] : *decisions) {
-    const auto told = told_of(context_.ledger, team, request.kind, request.request_id);
+    const auto told = told_of(context_.ledger, team, name_of(request));
     if (!told) return told.error();
     if (told->asked && !told->decided) note(request, true);
   }
@@ -76,7 +80,7 @@ void Notifier::decided(const Ask& request) { note(request, true); }
 bool Notifier::note(const Ask& request, bool decided) {
   if (context_.config.person.notify.empty()) return false;
   if (errands_.size() < most_errands) {
-    errands_.push_back({request.kind, request.request_id, decided});
+    errands_.push_back({name_of(request), decided});
     return true;
   }
   if (!overflow_told_)
@@ -89,9 +93,9 @@ bool Notifier::note(const Ask& request, bool decided) {
 }
 
 Result<std::optional<Ask>> Notifier::due(const Errand& errand) const {
-  auto request = context_.ledger.asks().find(context_.name, errand.kind, errand.request_id);
+  auto request = context_.ledger.asks().find(context_.name, errand.ask);
   if (!request) return request.error();
-  const auto told = told_of(context_.ledger, context_.name, errand.kind, errand.request_id);
+  const auto told = told_of(context_.ledger, context_.name, errand.ask);
   if (!told) return told.error();
   // An ask that was decided before its turn came is nobody's business any more, and nor is its decision then.
   const bool wanted = *request && (errand.decided ? told->asked && !told->decided
@@ -151,6 +155,7 @@ void Notifier::record(const Ask& request, Event event, const std::string& reason
   static_cast<void>(context_.commit([&](EventBatch& events) -> Status {
     Fields fields{{"team", context_.name},
                   {"request_id", request.request_id},
+                  {"from", request.asker},
                   {"type", std::string(handlers::to_string(request.kind))},
                   {"new", std::string(handlers::to_string(request.state))}};
     if (!reason.empty()) fields.emplace_back("reason", reason);

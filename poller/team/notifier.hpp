@@ -31,8 +31,7 @@ class Notifier {
 
  private:
   struct Errand {
-    handlers::AskKind kind;
-    std::string request_id;
+    handlers::AskName ask;
     bool decided = false;
   };
 

@@ -31,7 +31,7 @@ void PlanReminders::settle() {
 }
 
 bool PlanReminders::is_silent(const handlers::Ask& approved) const {
-  const auto written = context_.ledger.outbox().of_request(context_.name, approved.request_id);
+  const auto written = context_.ledger.outbox().of_request(context_.name, schema::inbox_name(approved.asker), approved.request_id);
   const auto said =
       context_.ledger.messages().latest({context_.name, approved.asker, {}, approved.decided_ms}, most_at_once);
   const auto member = context_.members.find(approved.asker);

@@ -156,8 +156,8 @@ void WorkerBoxes::judge_verdict(const std::string& inbox, const schema::Payload&
   const auto* kind = handlers::kind_answered_by(schema::type_name(payload));
   if (kind == nullptr) return;
   const auto id = schema::claimed_request_id(envelope.text);
-  const auto* open = asks_.find(kind->kind, id);
-  if (open == nullptr || schema::inbox_name(open->asker) != inbox) return;  // decided already, or never asked: nobody waits for it
+  const auto* open = asks_.find({kind->kind, context_.owner_of(inbox), id});
+  if (open == nullptr) return;  // decided already, or never asked: nobody waits for it
   const auto ours = context_.ledger.outbox().wrote(key);
   if (!ours || *ours) return;
   Finding finding;

@@ -92,13 +92,12 @@ Result<std::optional<handlers::Ask>> WorkerCalls::decide(const std::string& work
     return Error{"permission.bad_input", "the call names no tool, or its input is not one well-formed JSON object"};
   for (int round = 1; round <= most_rounds; ++round) {
     const std::string id = "hook-" + call.id + (round == 1 ? "" : "+" + std::to_string(round));
-    auto known = context_.ledger.asks().find(context_.name, AskKind::permission, id);
+    auto known = context_.ledger.asks().find(context_.name, {AskKind::permission, worker, id});
     if (!known) return known.error();
     auto decided = handlers::judge(call, id, worker, context_.view(), context_.clock.wall_ms());
     if (*known) {
       const auto hash = handlers::digest_of({call.tool, call.input});
-      const bool same =
-          (*known)->asker == worker && (*known)->content_hash == hash && (*known)->decided_by == handlers::by_hook;
+      const bool same = (*known)->content_hash == hash && (*known)->decided_by == handlers::by_hook;
       if (same) return known;
       continue;
     }

@@ -146,7 +146,7 @@ Answers read_all(Ledger& ledger) {
   Answers answers;
   for (int i = 0; i < asks; ++i) {
     answers[id("message", i)] = told(ledger.messages().find(key("message", i)));
-    answers[id("request", i)] = told(ledger.asks().find("red", AskKind::permission, id("ask", i)));
+    answers[id("request", i)] = told(ledger.asks().find("red", {AskKind::permission, "ann", id("ask", i)}));
     answers[id("replies", i)] = told(ledger.outbox().of_request("red", id("ask", i)));
     answers[id("shutdown", i)] = told(ledger.shutdowns().find("red", id("shutdown", i)));
     answers[id("history", i)] = told(ledger.history().of_request("red", id("ask", i)));
@@ -235,7 +235,7 @@ bool agrees(const Answers& answers, const Answers& state) {
 /// Whoever was denied is not allowed afterwards.
 void check_decisions(Ledger& ledger) {
   for (int i = 0; i < asks; i += 2) {
-    const auto recorded = ledger.asks().find("red", AskKind::permission, id("ask", i));
+    const auto recorded = ledger.asks().find("red", {AskKind::permission, "ann", id("ask", i)});
     if (recorded && !*recorded) continue;  // forgotten: check_answers() judges whether it may be
     EXPECT(!ledger.asks().put("red", ask(i, AskState::approved)).ok());
   }

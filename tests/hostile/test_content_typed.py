@@ -70,7 +70,8 @@ def end_of(kind, field, marks, usual, value):
         return PENDING if value is DROP or value == {} or value == {"x": 1} else MALFORMED
     if field == "hostPattern":
         return DENIED if value == "17" else MALFORMED  # a name on its own is a host as well, and this one is none
-    if value is DROP or (value is None and (field == "permission_suggestions" or not isinstance(usual, (dict, list)))):  # null is as if it were not there
+    is_other = type(value) is not type(usual) and "!" not in marks and field != "response"  # as if it were not there, and so is null
+    if value is DROP or is_other or (value is None and not isinstance(usual, (dict, list))):
         if kind == WISH and field == "from":
             return DISAGREES  # an ask must say whose it is
         return MALFORMED if "!" in marks else BASE[kind]
@@ -134,7 +135,7 @@ class Table:
         taken = "taken-%s" % kind
         self.put("the first with this id", kind, BASE[kind], **{field: taken})
         self.put("the same again", kind, BASE[kind], **{field: taken})
-        self.put("with an id of ada's", kind, refused("request.id_reused"), "bob", **{field: taken})
+        self.put("with an id of ada's", kind, BASE[kind], "bob", **{field: taken})
         other = {"permission_request": {"input": {"command": "git status -s"}}, "sandbox_permission_request": {"hostPattern": {"host": "b.example.com"}},
                  "plan_approval_request": {"planContent": "# Another"}, WISH: {"reason": "another"}}[kind]
         self.put("with other content under its id", kind, refused("request.id_reused"), **{field: taken}, **other)

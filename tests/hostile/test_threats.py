@@ -37,7 +37,7 @@ ROWS = {
     4: ("a request id is used again, answered beforehand, or an old approval is replayed", {
         "hostile/test_threats.py": ["test_row_04_an_id_of_another_and_an_answer_beforehand_approve_nothing"],
         "integration/test_asks.py": ["test_the_same_ask_gets_the_same_answer_byte_for_byte", "test_the_same_id_with_other_content_is_refused_and_shown"],
-        "unit/handlers/dispatch_test.cpp": ["an id is used once: other content or another asker is refused, even if a rule would allow it"],
+        "unit/handlers/dispatch_test.cpp": ["a worker uses an id once: other content is refused and denied in words, even if a rule would allow it"],
         "unit/cli/top_test.cpp": ["another ask under the same id is told and never answered by a key meant for the first"]}),
     5: ("a plan's path leads to a secret, or its file changes after the approval", {
         "hostile/test_threats.py": ["test_row_05_no_path_of_a_payload_is_ever_opened"],
@@ -183,17 +183,23 @@ class Threats(ProcessTest):
         team.say("ada", ask)
         self.pending_id("perm-1")
         wait_for("the forgery is told", lambda: self.daemon.log("answer.forged", inbox="ada", **{"from": "bob"}))
-        team.say("bob", dict(ask, agent_id="bob"))                       # ada's id
+        team.say("bob", dict(ask, agent_id="bob"))                       # ada's id: an ask of bob's own
         team.say("ada", dict(ask, input={"command": "make install"}))    # other content under it
-        self.assertEqual({e["code"] for e in self.quarantined(3)}, {"direction.permission_response", "request.id_reused"})
-        self.daemon.cli("approve", "perm-1")
-        reply = wait_for("the answer", lambda: [r for r in team.replies("ada", "perm-1") if r["from"] == "team-lead"])
-        self.assertEqual(wire.as_payload(reply[0]["text"])["response"]["updated_input"], {"command": "make"})
+        self.assertEqual({e["code"] for e in self.quarantined(2)}, {"direction.permission_response", "request.id_reused"})
+
+        def allowed():
+            answers = [wire.as_payload(r["text"]) for r in team.replies("ada", "perm-1") if r["from"] == "team-lead"]
+            return [a["response"]["updated_input"] for a in answers if a["subtype"] == "success"]
+
+        self.assertIn("bob/perm-1", self.daemon.cli("approve", "perm-1", expect=1).stderr)
+        self.daemon.cli("approve", "ada/perm-1")
+        wait_for("the answer", allowed)
         team.say("ada", dict(ask, input={"command": "make install"}))    # once it is approved
         team.say("cleo", dict(ask, agent_id="cleo"))
-        self.assertEqual(len(self.quarantined(5)), 5)
-        self.assertEqual(len(self.daemon.log("message.refused", code="request.id_reused")), 4)
-        self.assertEqual([r for r in team.replies("ada", "perm-1") if r["from"] == "team-lead"], reply)
+        self.assertEqual(len(self.quarantined(3)), 3)
+        self.assertEqual(len(self.daemon.log("message.refused", code="request.id_reused")), 2)
+        self.daemon.polled()
+        self.assertEqual(allowed(), [{"command": "make"}])
         self.assertEqual((team.replies("bob"), team.replies("cleo")), ([], []))
 
     def test_row_05_no_path_of_a_payload_is_ever_opened(self):

@@ -162,7 +162,7 @@ def without_flag(element, before):
 def i1_nothing_lost(world):
     problems = []
     received = {m["text"] for m in world.received}
-    answered = {i for _, i, _ in world.replies()}
+    answered = {(worker, i) for worker, i, _ in world.replies()}
     for entry in world.sent:
         rows = world.recorded(entry)
         if not rows:
@@ -172,11 +172,12 @@ def i1_nothing_lost(world):
                 problems.append("recorded as %s and never received: %s" % (row["delivery"], entry))
         payload = wire.as_payload(entry["text"]) or {}
         request_id = payload.get("request_id", payload.get("requestId"))
-        known = [r for r in world.rows["requests"] if r["request_id"] == request_id]
+        asker = entry["from"].split("@")[0]
+        known = [r for r in world.rows["requests"] if (r["asker"], r["request_id"]) == (asker, request_id)]
         if request_id and entry["text"] not in world.expects_refusal:
             if not known:
                 problems.append("an ask without a request: %s" % entry)
-            elif known[0]["state"] not in ("received", "pending") and request_id not in answered:
+            elif known[0]["state"] not in ("received", "pending") and (wire.inbox_name(asker), request_id) not in answered:
                 problems.append("%s is %s, and its worker has no answer" % (request_id, known[0]["state"]))
     for sender in {e["from"] for e in world.sent}:
         wanted = [e["text"] for e in world.sent if e["from"] == sender and any(r["disposition"] == "chat" for r in world.recorded(e))]
@@ -188,16 +189,20 @@ def i1_nothing_lost(world):
 
 def i2_one_decision(world):
     problems = []
-    decided = collections.Counter(h["request_id"] for h in world.rows["history"] if h["event"] == "request.decided")
+    decided = collections.Counter(h["message_key"] or h["request_id"] for h in world.rows["history"] if h["event"] == "request.decided")
     problems += ["%s was decided %d times" % item for item in decided.items() if item[1] > 1]
     texts = collections.defaultdict(set)
     for row in world.rows["outbox"]:
         payload = wire.as_payload(decoded(row["entry"]).get("text")) or {}
         if row["request_id"] and payload.get("type") in REPLY_IDS:
-            texts[row["request_id"]].add(decoded(row["entry"])["text"])
+            texts[row["inbox"], row["request_id"]].add(decoded(row["entry"])["text"])
     written = collections.Counter()
+    used_twice = {(wire.inbox_name(m["sender"]), m["request_id"]) for m in world.rows["messages"] if m["code"] == "request.id_reused"}
     for worker, request_id, text in world.replies():
-        texts[request_id].add(text)
+        payload = wire.as_payload(text) or {}
+        if (worker, request_id) in used_twice and not (payload.get("subtype") == "success" or payload.get("allow") or payload.get("approved")):
+            continue  # what a worker is told that used an id twice: no answer to the first of the two
+        texts[worker, request_id].add(text)
         written[worker, request_id] += 1
     problems += ["%d different answers to %s: %s" % (len(t), i, sorted(t)) for i, t in texts.items() if len(t) > 1]
     problems += ["%d answers in %s's inbox to %s" % (n, *who) for who, n in written.items() if n > 1]

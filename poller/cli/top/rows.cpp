@@ -57,7 +57,7 @@ ListRow row_of(TopPage page, json::object object) {
     row.id = raw_text_of(object, "team") + '\n' + raw_text_of(object, "member");
   else
     row.id = raw_text_of(object, "team") + '\n' + raw_text_of(object, "kind") + '\n' +
-             raw_text_of(object, "request_id") + '\n' + raw_text_of(object, "message_key");
+             raw_text_of(object, "member") + '\n' + raw_text_of(object, "request_id") + '\n' + raw_text_of(object, "message_key");
   row.object = std::move(object);
   return row;
 }

@@ -48,7 +48,7 @@ char letter_of(const TopKey& key) { return key.kind == Kind::text && key.text.si
 
 bool same_place(const boost::json::object& a, const boost::json::object& b) {
   return raw_text_of(a, "team") == raw_text_of(b, "team") && raw_text_of(a, "kind") == raw_text_of(b, "kind") &&
-         raw_text_of(a, "request_id") == raw_text_of(b, "request_id");
+         raw_text_of(a, "request_id") == raw_text_of(b, "request_id") && raw_text_of(a, "member") == raw_text_of(b, "member");
 }
 
 }  // namespace
@@ -347,10 +347,11 @@ std::vector<boost::json::object> Top::meant(char key, long long now) {
 
 /// Which rule would cover this ask, and which open asks besides: to be marked, or to be told before it is added.
 void Top::ask_which(const Object& ask, bool marks) {
-  Object fields{{"like", raw_text_of(ask, "request_id")},
+  const std::string key = raw_text_of(ask, "message_key");  // the id may be that of another worker's ask, too
+  Object fields{{"like", key.empty() ? raw_text_of(ask, "request_id") : key},
                 {"team", raw_text_of(ask, "team")},
                 {"kind", raw_text_of(ask, "kind")},
-                {"shown_key", raw_text_of(ask, "message_key")}};
+                {"shown_key", key}};
   if (marks) fields["marks"] = true;
   note_ = "asking which rule that would be";
   requests_.push_back({"which", std::move(fields)});

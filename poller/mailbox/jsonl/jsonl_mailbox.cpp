@@ -267,6 +267,8 @@ Status JsonlMailbox::keep_request(const schema::Message& message, const std::str
   auto bytes = file ? read_all(files_, *file) : Result<std::string>(std::string("{}"));
   if (!bytes) return bytes.error();
   if (stop != nullptr && file) return Done{};
+  const auto author = schema::decode_string(schema::find_member(*bytes, "from").value_or("")).value_or(to);
+  if (plan != nullptr && author != to) return Done{};  // of another worker that uses this id, too
   Result<std::string> wanted =
       stop != nullptr
           ? with_members(*bytes, {{"request_id", quoted(id)}, {"kind", "\"shutdown\""}, {"from", quoted(message.from)},

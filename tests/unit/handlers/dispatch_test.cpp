@@ -352,7 +352,7 @@ TEST_CASE("the same ask again is recognised, whatever became of the first") {
   }
 }
 
-TEST_CASE("an id is used once: other content or another asker is refused, even if a rule would allow it") {
+TEST_CASE("a worker uses an id once: other content is refused and denied in words, even if a rule would allow it") {
   Team team;
   const Ask first = pending(team, permission_ask("Bash", R"({"command":"ls"})"));
   team.config.permissions.rules.allow = {rule("Bash"), rule("Read")};
@@ -360,13 +360,30 @@ TEST_CASE("an id is used once: other content or another asker is refused, even i
   known.same_id = &first;
   CHECK(code(receive(team, "w1", permission_ask("Bash", R"({"command":"rm -rf /"})"), known)) == "request.id_reused");
   CHECK(code(receive(team, "w1", permission_ask("Read", R"({"command":"ls"})"), known)) == "request.id_reused");
-  const Outcome other =
-      receive(team, "w2", permission_ask("Bash", R"({"command":"ls"})", "perm-1-aaaaaaa", "w2"), known);
-  CHECK(code(other) == "request.id_reused");
-  CHECK(
-      reason(other) ==
-      "permission request perm-1-aaaaaaa from \"w2\": \"w1\" used this id at 2026-09-21T14:13:20.000Z for another ask; "
-      "an id names one ask of one worker");
+  const Outcome other = receive(team, "w1", permission_ask("Read", R"({"command":"ls"})"), known);
+  CHECK(reason(other) ==
+        "permission request perm-1-aaaaaaa from \"w1\": it used this id at 2026-09-21T14:13:20.000Z for another ask, "
+        "which is pending; an answer could not tell the two apart, so it was denied");
+  const auto& posts = std::get<Refused>(other).posts;
+  REQUIRE(posts.size() == 1);
+  CHECK(posts[0].inbox == "w1");
+  const auto answer = std::get<schema::PermissionResponse>(schema::decode_payload(posts[0].message.text));
+  CHECK(answer.request_id == "perm-1-aaaaaaa");
+  CHECK_FALSE(answer.allowed);
+  CHECK(answer.error.find("Ask again with an id that you have not used") != std::string::npos);
+}
+
+TEST_CASE("a sandbox ask under a used id is told in words behind its answer, which has none") {
+  const Team team;
+  const Ask first = pending(team, sandbox_ask("a.example"));
+  AskView known;
+  known.same_id = &first;
+  const Outcome outcome = receive(team, "w1", sandbox_ask("b.example"), known);
+  REQUIRE(code(outcome) == "request.id_reused");
+  const auto& posts = std::get<Refused>(outcome).posts;
+  REQUIRE(posts.size() == 2);
+  CHECK_FALSE(std::get<schema::SandboxPermissionResponse>(schema::decode_payload(posts[0].message.text)).allow);
+  CHECK(posts[1].message.text.find("Ask again with an id that you have not used") != std::string::npos);
 }
 
 TEST_CASE("the same ask with another use id, description or suggestions is the same ask") {

@@ -263,7 +263,7 @@ TEST_CASE("what arrives for the lead just when the lease is over is neither refu
 TEST_CASE("who answered first in the engine's view has answered: another leader's other answer is refused and told") {
   HostsWorld world;
   world.go_on(2);
-  world.engine.decisions[{"permission_response", "perm-1"}] = {"[another]", "h4", 1};
+  world.engine.decisions[{"permission_response", "w3/perm-1"}] = {"[another]", "h4", 1};
   world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
   world.go_on();
   CHECK(world.h2.inbox("w3").empty());
@@ -640,7 +640,7 @@ struct Followed : HostsWorld {
       if (ask.request_id == id) REQUIRE(std::holds_alternative<Asks::Taken>(world.team->asks().answer(ask, answer, false)));
   }
   handlers::AskState state_of(HostWorld& world, const std::string& id) {
-    return (*world.ledger->asks().find("t", handlers::AskKind::permission, id))->state;
+    return world.ledger->asks().by_id(id)->at(0).second.state;
   }
 };
 
@@ -820,6 +820,19 @@ TEST_CASE("chat that a followed leader has queued goes before what the same work
   CHECK(told(h4) == std::vector<std::string>{"first", "second"});
 }
 
+TEST_CASE("two workers of another host use one id, and each gets its own answer") {
+  HostsWorld world;
+  world.go_on(3);
+  world.h2.add("team-lead", World::entry("w3", World::ask("perm-1", "git status", "w3")));
+  world.h2.add("team-lead", World::entry("w4", World::ask("perm-1", "git status", "w4")));
+  world.go_on(20);
+  for (const char* worker : {"w3", "w4"}) {
+    REQUIRE(world.h2.inbox(worker).size() == 1);
+    CHECK(world.h2.payload(worker, 0).at("subtype").as_string() == "success");
+  }
+  CHECK(world.h1.ledger->asks().by_id("perm-1")->size() == 2);
+}
+
 TEST_CASE("an ask whose answer did not leave the host that decided it is asked of the next leader") {
   HostsWorld world;
   HostWorld h4{world.engine, "h4", {"w9"}};
@@ -829,7 +842,7 @@ TEST_CASE("an ask whose answer did not leave the host that decided it is asked o
   world.h2.step();
   world.h1.receive();
   world.h1.poll();
-  REQUIRE((*world.h1.ledger->asks().find("t", handlers::AskKind::permission, "perm-1"))->state == handlers::AskState::approved);
+  REQUIRE((*world.h1.ledger->asks().find("t", {handlers::AskKind::permission, "w3", "perm-1"}))->state == handlers::AskState::approved);
   world.h1.clock.advance(9s);  // its lease is over for it, and nobody else leads yet
   world.h1.turn();
   world.h1.send();

@@ -104,7 +104,7 @@ TEST_CASE(
       int there = 0;
       for (int i = 0; i < messages_per_tick; ++i) there += must(ledger->messages().known(named(tick_key(tick, i)))) ? 1 : 0;
       const std::string id = "ask " + std::to_string(tick);
-      const bool asked = must(ledger->asks().find("red", handlers::AskKind::permission, id)).has_value();
+      const bool asked = must(ledger->asks().find("red", {handlers::AskKind::permission, "ann", id})).has_value();
       const bool owed = must(ledger->outbox().of_request("red", id)).size() == 1;
       INFO("tick " << tick << ", said " << said);
       CHECK((there == messages_per_tick || there == 0));

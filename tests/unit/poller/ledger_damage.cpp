@@ -91,7 +91,7 @@ std::map<std::string, std::string> read_everything(Ledger& ledger) {
   for (int i = 0; i < asks; ++i) {
     tell(answers, key("known", i), ledger.messages().known(named(key("chat", i))), number);
     tell(answers, key("message", i), ledger.messages().find(named(key("chat", i))), maybe(message));
-    tell(answers, key("request", i), ledger.asks().find("red", handlers::AskKind::permission, key("ask", i)),
+    tell(answers, key("request", i), ledger.asks().find("red", {handlers::AskKind::permission, "ann", key("ask", i)}),
          maybe(request));
     tell(answers, key("by id", i), ledger.asks().by_id(key("ask", i)),
          list([&](const auto& pair) { return pair.first + request(pair.second); }));

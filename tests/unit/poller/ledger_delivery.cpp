@@ -285,10 +285,11 @@ TEST_CASE("of the messages about an ask the newest of its type is found") {
   about("3", "red", "permission_request");
   about("4", "blue", "permission_ask");
   must(ledger->messages().insert(chat_row("about nothing")));
-  CHECK(must(ledger->messages().about("red", "r-1", "permission_ask"))->key == named("2"));
-  CHECK(must(ledger->messages().about("red", "r-1", "permission_request"))->key == named("3"));
-  CHECK_FALSE(must(ledger->messages().about("red", "r-2", "permission_ask")).has_value());
-  CHECK_FALSE(must(ledger->messages().about("red", "", "text")).has_value());
+  CHECK(must(ledger->messages().about("red", "ann", "r-1", "permission_ask"))->key == named("2"));
+  CHECK(must(ledger->messages().about("red", "ann", "r-1", "permission_request"))->key == named("3"));
+  CHECK_FALSE(must(ledger->messages().about("red", "bob", "r-1", "permission_ask")).has_value());
+  CHECK_FALSE(must(ledger->messages().about("red", "ann", "r-2", "permission_ask")).has_value());
+  CHECK_FALSE(must(ledger->messages().about("red", "ann", "", "text")).has_value());
 }
 
 TEST_CASE("decisions are listed the last one first, of one team or of all, from a moment on") {

@@ -134,7 +134,7 @@ void check_taken(Ledger& ledger, int format) {
   CHECK(must(ledger.messages().find(named("bad")))->raw == "[7]");
   CHECK(must(ledger.messages().find({named("k1").value + "-12"}))->disposition == Disposition::duplicate);
   CHECK(must(ledger.messages().like(named("k1").value, 10)).size() == 2);
-  const auto ask = must(ledger.asks().find("red", handlers::AskKind::plan, "r-1")).value();
+  const auto ask = must(ledger.asks().find("red", {handlers::AskKind::plan, "ann", "r-1"})).value();
   CHECK((ask.asker == "ann" && ask.body == "body" && ask.deadline_ms == 20 && ask.message == named("k1")));
   const auto owed = must(ledger.outbox().of_request("red", "r-1"));
   REQUIRE(owed.size() == 2);

@@ -160,7 +160,7 @@ void record_ask(Ledger& ledger, handlers::AskState state, EffectState effect) {
 
 bool ask_is_there(Ledger& ledger) {
   const bool message = must(ledger.messages().known(named("message of r-1")));
-  CHECK(must(ledger.asks().find("red", handlers::AskKind::permission, "r-1")).has_value() == message);
+  CHECK(must(ledger.asks().find("red", {handlers::AskKind::permission, "ann", "r-1"})).has_value() == message);
   CHECK(must(ledger.outbox().of_request("red", "r-1")).empty() != message);
   CHECK(must(ledger.history().of_message(named("message of r-1"))).empty() != message);
   return message;

@@ -58,7 +58,7 @@ void use_everything(Ledger& ledger) {
     must(ledger.deliveries().queued_before("red", 1, 10));
     must(ledger.deliveries().digest_material("red", 10));
     must(ledger.deliveries().anything_queued("red"));
-    must(ledger.messages().about("red", "r-1", "permission_ask"));
+    must(ledger.messages().about("red", "ann", "r-1", "permission_ask"));
     must(ledger.asks().decisions("red", 0, 10));
     must(ledger.asks().decisions("", 0, 10));
     must(ledger.deliveries().mark_offered({id}, "recv", 1));
@@ -68,7 +68,7 @@ void use_everything(Ledger& ledger) {
     must(ledger.deliveries().mark_expired({id}, 1));
     must(ledger.deliveries().counts("red"));
     must(ledger.asks().put("red", request_row("r-1", handlers::AskState::pending)));
-    must(ledger.asks().find("red", handlers::AskKind::permission, "r-1"));
+    must(ledger.asks().find("red", {handlers::AskKind::permission, "ann", "r-1"}));
     must(ledger.asks().by_id("r-1"));
     must(ledger.asks().open("red"));
     must(ledger.asks().open_count("red", "ann"));

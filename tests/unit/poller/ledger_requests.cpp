@@ -30,7 +30,7 @@ TEST_CASE("an ask comes back as it was put, bytes and all") {
   row.rule = "Bash(ls:*)";
   row.reason = "because";
   must(ledger->asks().put("red", row));
-  const auto back = must(ledger->asks().find("red", AskKind::plan, "r-1")).value();
+  const auto back = must(ledger->asks().find("red", {AskKind::plan, "ann", "r-1"})).value();
   CHECK((back.kind == row.kind && back.request_id == row.request_id && back.asker == row.asker));
   CHECK((back.content_hash == row.content_hash && back.subject == row.subject && back.body == row.body));
   CHECK((back.description == row.description && back.suggestions == row.suggestions && back.state == row.state));
@@ -46,10 +46,10 @@ TEST_CASE("asks of the same id in another team or of another kind are other asks
   sandbox.kind = AskKind::sandbox;
   must(ledger->asks().put("red", sandbox));
   must(ledger->asks().put("blue", request_row("r-1", AskState::denied)));
-  CHECK(must(ledger->asks().find("red", AskKind::permission, "r-1"))->state == AskState::approved);
-  CHECK(must(ledger->asks().find("red", AskKind::sandbox, "r-1"))->state == AskState::pending);
-  CHECK(must(ledger->asks().find("blue", AskKind::permission, "r-1"))->state == AskState::denied);
-  CHECK_FALSE(must(ledger->asks().find("red", AskKind::plan, "r-1")).has_value());
+  CHECK(must(ledger->asks().find("red", {AskKind::permission, "ann", "r-1"}))->state == AskState::approved);
+  CHECK(must(ledger->asks().find("red", {AskKind::sandbox, "ann", "r-1"}))->state == AskState::pending);
+  CHECK(must(ledger->asks().find("blue", {AskKind::permission, "ann", "r-1"}))->state == AskState::denied);
+  CHECK_FALSE(must(ledger->asks().find("red", {AskKind::plan, "ann", "r-1"})).has_value());
 
   const auto named = must(ledger->asks().by_id("r-1"));
   REQUIRE(named.size() == 3);
@@ -65,21 +65,23 @@ TEST_CASE("the ledger lets an ask move exactly as the transition table does, for
       must(ledger->asks().put("red", request_row("r-1", before)));
       INFO(to_string(before) << " -> " << to_string(after));
       CHECK(code_of(ledger->asks().put("red", request_row("r-1", after))) == (possible ? "ok" : "ledger.final"));
-      CHECK(must(ledger->asks().find("red", AskKind::permission, "r-1"))->state == (possible ? after : before));
+      CHECK(must(ledger->asks().find("red", {AskKind::permission, "ann", "r-1"}))->state == (possible ? after : before));
     }
   }
 }
 
-TEST_CASE("an ask cannot change hands or content on its way to a decision") {
+TEST_CASE("an ask cannot change its content on its way to a decision, and an id is its worker's own") {
   auto ledger = in_memory();
   must(ledger->asks().put("red", request_row("r-1", AskState::pending)));
   handlers::Ask other_asker = request_row("r-1", AskState::approved);
   other_asker.asker = "eve";
   handlers::Ask other_content = request_row("r-1", AskState::approved);
   other_content.content_hash = "another hash";
-  CHECK(code_of(ledger->asks().put("red", other_asker)) == "ledger.final");
+  CHECK(code_of(ledger->asks().put("red", other_asker)) == "ok");
+  CHECK(must(ledger->asks().find("red", {AskKind::permission, "eve", "r-1"}))->state == AskState::approved);
+  CHECK(must(ledger->asks().by_id("r-1")).size() == 2);
   CHECK(code_of(ledger->asks().put("red", other_content)) == "ledger.final");
-  CHECK(must(ledger->asks().find("red", AskKind::permission, "r-1"))->state == AskState::pending);
+  CHECK(must(ledger->asks().find("red", {AskKind::permission, "ann", "r-1"}))->state == AskState::pending);
 }
 
 TEST_CASE("the ledger's open asks are those that the handlers call open") {

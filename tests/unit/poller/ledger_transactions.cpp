@@ -254,7 +254,7 @@ TEST_CASE("a row whose bytes changed under us is an error that names it, never a
           "'adopted'") == SQLITE_OK);
   CHECK(code_of(ledger->messages().find(named("1"))) == "ledger.damaged");
   CHECK(code_of(ledger->outbox().due("red", 1000, 1)) == "ledger.damaged");
-  CHECK(code_of(ledger->asks().find("red", handlers::AskKind::permission, "r-1")) == "ledger.damaged");
+  CHECK(code_of(ledger->asks().find("red", {handlers::AskKind::permission, "ann", "r-1"})) == "ledger.damaged");
   CHECK(code_of(ledger->asks().by_id("r-1")) == "ledger.damaged");
   CHECK(code_of(ledger->rules().of_team("red")) == "ledger.damaged");
   CHECK(code_of(ledger->leads().find("red")) == "ledger.damaged");

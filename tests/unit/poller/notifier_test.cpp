@@ -41,7 +41,7 @@ struct Telling : World {
     poll();
   }
   void approves(const std::string& id = "perm-1") {
-    const auto request = *ledger->asks().find("t", handlers::AskKind::permission, id);
+    const auto request = *ledger->asks().find("t", {handlers::AskKind::permission, "w1", id});
     handlers::Answer answer;
     answer.event = AskEvent::person_approves;
     answer.by = "ann";

@@ -99,7 +99,7 @@ TEST_CASE("a block that the lead has not got when the ask is decided is taken ba
     Asking world(restarts, Answerer::both);
     world.approves(world.opens(), "ann");
     CHECK(world.receive().empty());
-    const auto block = *world.ledger->messages().about("t", "perm-1", "permission_ask");
+    const auto block = *world.ledger->messages().about("t", "w1", "perm-1", "permission_ask");
     REQUIRE(block);
     CHECK(block->delivery == DeliveryState::expired);
     CHECK(world.logged("delivery.expired"));
@@ -116,7 +116,7 @@ TEST_CASE("a lead that has read an ask hears once that somebody else decided it"
     CHECK(closed.type == "ask_closed");
     CHECK(closed.text == "permission perm-1 of w1 was approved by ann; nothing is left to do.");
     const auto late = world.answer(request, AskEvent::person_denies, "team-lead");
-    const auto stored = *world.ledger->asks().find("t", request.kind, "perm-1");
+    const auto stored = *world.ledger->asks().find("t", {request.kind, "w1", "perm-1"});
     REQUIRE(std::holds_alternative<Asks::Refusal>(world.answer(*stored, AskEvent::person_denies, "team-lead")));
     const auto refusal = std::get<Asks::Refusal>(world.answer(*stored, AskEvent::person_denies, "team-lead"));
     CHECK(refusal.code == "request.already_decided");
@@ -234,7 +234,7 @@ TEST_CASE("the lead's own prompt is never put before the lead, never answered by
   world.approves(request, "ann");
   CHECK(world.receive().empty());
   CHECK(*world.ledger->outbox().owed("t") == 0);
-  CHECK((*world.ledger->asks().find("t", request.kind, "lead-1"))->decided_by == "ann");
+  CHECK((*world.ledger->asks().find("t", {request.kind, "team-lead", "lead-1"}))->decided_by == "ann");
 }
 
 TEST_CASE("a worker that asks to stop and is granted it is asked to shut down, exactly once") {

@@ -11,7 +11,7 @@ namespace json = boost::json;
 namespace {
 
 handlers::AskState state_of(World& world, const std::string& id) {
-  return (*world.ledger->asks().find("t", handlers::AskKind::permission, id))->state;
+  return (*world.ledger->asks().find("t", {handlers::AskKind::permission, "w1", id}))->state;
 }
 
 std::size_t times(const std::string& text, const std::string& what) {
@@ -42,7 +42,7 @@ TEST_CASE(
   handlers::Answer late;
   late.event = handlers::AskEvent::person_denies;
   late.by = "ann";
-  auto request = *world.ledger->asks().find("t", handlers::AskKind::permission, "perm-1");
+  auto request = *world.ledger->asks().find("t", {handlers::AskKind::permission, "w1", "perm-1"});
   const auto outcome = world.team->asks().answer(*request, late, false);
   REQUIRE(std::holds_alternative<Asks::Refusal>(outcome));
   CHECK(std::get<Asks::Refusal>(outcome).code == "request.already_decided");

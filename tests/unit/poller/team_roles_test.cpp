@@ -124,7 +124,7 @@ TEST_CASE("an observer writes nothing, tells what the lead took, and sees whose 
   test::spill(world.inboxes() / "w1.json", "[\n  " + World::entry("team-lead", answer("perm-1"), 3) + "\n]");
   world.poll();
   CHECK(world.team->asks().open().empty());
-  const auto request = *world.ledger->asks().find("t", handlers::AskKind::permission, "perm-1");
+  const auto request = *world.ledger->asks().find("t", {handlers::AskKind::permission, "w1", "perm-1"});
   CHECK(request->state == handlers::AskState::answered_elsewhere);
 }
 

@@ -137,8 +137,9 @@ TEST_CASE("the same ask under a new time stamp gets the same bytes - with other 
                     World::entry("w1", World::ask("perm-1", "rm -rf /"), 3)});
   world.clock.advance(std::chrono::seconds(1));
   world.poll();
-  REQUIRE(world.inbox("w1").size() == 1);
+  REQUIRE(world.inbox("w1").size() == 2);
   CHECK(world.inbox("w1").at(0) == first);
+  CHECK(world.payload("w1", 1).at("subtype").as_string() == "error");  // the other one, in words
   const auto refused = *world.ledger->messages().quarantined("t", 10);
   REQUIRE(refused.size() == 1);
   CHECK(refused[0].code == "request.id_reused");
@@ -156,7 +157,7 @@ TEST_CASE("an ask that no rule decides waits for a person, whose first answer is
   no.by = "bob";
   no.reason = "no";
   const auto second =
-      world.team->asks().answer(*world.ledger->asks().find("t", ask.kind, ask.request_id).operator*(), no, false);
+      world.team->asks().answer(*world.ledger->asks().find("t", {ask.kind, ask.asker, ask.request_id}).operator*(), no, false);
   REQUIRE(std::holds_alternative<Asks::Refusal>(second));
   CHECK(std::get<Asks::Refusal>(second).code == "request.already_decided");
   world.poll();

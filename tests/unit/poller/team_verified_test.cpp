@@ -108,7 +108,7 @@ TEST_CASE("no person's answer is taken for it, and the end of its turn closes it
   world.poll();
   CHECK(world.team->asks().open().empty());
   CHECK(world.inbox("w1").empty());
-  CHECK((*world.ledger->asks().find("t", handlers::AskKind::permission, "perm-2"))->state ==
+  CHECK((*world.ledger->asks().find("t", {handlers::AskKind::permission, "w1", "perm-2"}))->state ==
         handlers::AskState::answered_elsewhere);
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("the asks of a worker that was ended are withdrawn, those of another o
   std::vector<std::string> left;
   for (const auto& request : world.team->asks().open()) left.push_back(request.request_id);
   CHECK(left == std::vector<std::string>{"perm-3", "perm-4"});
-  const auto closed = *world.ledger->asks().find("t", handlers::AskKind::permission, "perm-2");
+  const auto closed = *world.ledger->asks().find("t", {handlers::AskKind::permission, "w1", "perm-2"});
   CHECK(closed->state == handlers::AskState::withdrawn);
   CHECK(closed->decided_by == "shutdown");
   world.poll();
