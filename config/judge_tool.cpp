@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "config/path_pattern.hpp"
+#include "config/powershell_rules.hpp"
 #include "config/rules.hpp"
+#include "config/skill_rules.hpp"
 #include "config/text.hpp"
 #include "config/tool_call.hpp"
 
@@ -29,7 +31,7 @@ bool mcp_matches(std::string_view rule_tool, std::string_view tool) {
 /// Is the rule about this tool at all? A bare "Edit" or "Read" speaks for the whole family, as its path rules do.
 bool names_tool(const PermissionRule& rule, const ToolCall& call) {
   if (call.kind == ToolKind::mcp) return mcp_matches(rule.tool, call.tool);
-  if (call.kind == ToolKind::agent) return tool_kind(rule.tool) == ToolKind::agent;
+  if (call.kind == ToolKind::agent || call.kind == ToolKind::skill) return tool_kind(rule.tool) == call.kind;
   return rule.tool == call.tool || rule.tool == path_rule_tool(call.kind);
 }
 
@@ -100,8 +102,10 @@ bool restricts(const PermissionRule& rule, const ToolCall& call, const RuleConte
   if (!names_tool(rule, call)) return false;
   if (!rule.specifier) return true;
   if (parameter_matches(*rule.specifier, call)) return true;
+  if (call.kind == ToolKind::powershell && powershell_restricts(*rule.specifier, call.primary)) return true;
   if (call.command) return restricts(*rule.specifier, *call.command);
   if (call.kind == ToolKind::agent) return wildcard_match(*rule.specifier, call.primary);
+  if (call.kind == ToolKind::skill) return skill_matches(*rule.specifier, call.primary, Side::restrict);
   return domain_matches(rule, call, Side::restrict);
 }
 
@@ -109,7 +113,9 @@ bool restricts(const PermissionRule& rule, const ToolCall& call, const RuleConte
 bool might_restrict(const PermissionRule& rule, const ToolCall& call, Met arguments) {
   if (!rule.specifier) return false;
   if (arguments == Met::perhaps) return true;
-  if (call.command) return rule.tool == "Bash" && might_restrict(*rule.specifier, *call.command);
+  if (call.command) return rule.tool == call.tool && might_restrict(*rule.specifier, *call.command);
+  if (call.kind == ToolKind::powershell)  // what its words are is not known here
+    return rule.tool == call.tool || rule.tool == "Read" || rule.tool == "Edit";
   return call.kind == ToolKind::search && rule.tool == "Read";
 }
 
@@ -133,6 +139,9 @@ bool grants_call(const PermissionRule& rule, const ToolCall& call, const RuleCon
   if (!rule.specifier) return true;
   if (!call.files.empty()) return grants_file(rule, call.files.front(), context);
   if (call.kind == ToolKind::agent) return *rule.specifier == call.primary;
+  if (call.kind == ToolKind::powershell) return powershell_spells_out(*rule.specifier, call.primary);
+  if (call.kind == ToolKind::skill)
+    return rule.tool == call.tool && skill_matches(*rule.specifier, call.primary, Side::grant);
   return domain_matches(rule, call, Side::grant);
 }
 
@@ -159,10 +168,10 @@ std::vector<PartVerdict> grant_call(const std::vector<PermissionRule>& rules, co
       return surprise.writes && edit_granted(rules, *surprise.writes, context);
     });
     const auto covers = [&](const PermissionRule& rule) {
-      return rule.tool == "Bash" && grants(*rule.specifier, parts[i], arguments, surprises);
+      return rule.tool == call.tool && grants(*rule.specifier, parts[i], arguments, surprises);
     };
     const bool but_for_surprises = !surprises.empty() && std::ranges::any_of(rules, [&](const PermissionRule& rule) {
-      return rule.tool == "Bash" && grants(*rule.specifier, parts[i], arguments, {});
+      return rule.tool == call.tool && grants(*rule.specifier, parts[i], arguments, {});
     });
     need(covers, parts[i].text,
          but_for_surprises ? "no allow rule spells out " + surprises.front().why
@@ -191,7 +200,8 @@ std::string all_rules(const std::vector<PartVerdict>& granted, std::string& miss
 /// `default = "allow"` is no word for tools that are not known here, for redirections, for what decides what runs
 /// later, and for commands that run or change what their arguments say.
 bool default_may_allow(const ToolCall& call) {
-  if (call.kind == ToolKind::unknown || call.kind == ToolKind::mcp) return false;
+  static constexpr ToolKind open_ended[] = {ToolKind::unknown, ToolKind::mcp, ToolKind::powershell, ToolKind::skill};
+  if (std::ranges::find(open_ended, call.kind) != std::end(open_ended)) return false;
   if (!call.command) {
     return std::ranges::all_of(call.files, [](const FileUse& use) { return !use.writes || may_write("", use.path); });
   }
@@ -210,13 +220,15 @@ std::string exact_rule(const ToolCall& call) {
     const bool fixed =
         parts.size() == 1 && parts[0].text.find('*') == std::string::npos &&
         std::none_of(parts[0].words.begin(), parts[0].words.end(), [](const ShellWord& word) { return word.expands; });
-    return fixed ? "Bash(" + parts[0].text + ")" : "";
+    return fixed ? rule_text(call.tool, parts[0].text) : "";
   }
   if (call.kind == ToolKind::read || call.kind == ToolKind::edit) {
     const std::string& path = call.files.front().path;
     const bool plain = path.find_first_of("*?") == std::string::npos;
-    return plain ? std::string(path_rule_tool(call.kind)) + "(/" + path + ")" : "";
+    return plain ? rule_text(path_rule_tool(call.kind), "/" + path) : "";
   }
+  if (call.kind == ToolKind::skill && !call.primary.empty() && call.primary.find('*') == std::string::npos)
+    return rule_text(call.tool, (call.tool == "SlashCommand" ? "/" : "") + call.primary);
   if (call.host) {
     const bool v6 = call.host->name.find(':') != std::string::npos;
     return "WebFetch(domain:" + (v6 ? "[" + call.host->name + "]" : call.host->name) +

@@ -32,6 +32,7 @@ struct Setting {
 struct LoadedTeam {
   TeamConfig config;
   std::vector<Setting> settings;  // every key, in the order of the reference
+  std::vector<std::string> slips;  // of the warnings: rules that do not do what they seem to
 };
 
 struct Loaded {

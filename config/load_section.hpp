@@ -80,12 +80,19 @@ class Section {
   /// A list of texts as they are.
   void texts(std::string_view key, std::vector<std::string>& values);
 
-  /// A list of texts, each turned into a T; `parse` returns Result<T>.
+  using PassOver = std::function<void(const std::string& text, const Error&)>;
+
+  /// A list of texts, each turned into a T; `parse` returns Result<T>. What it refuses is a complaint, or, with
+  /// `pass_over`, handed to that and left out.
   template <class T, class Parse>
-  void list(std::string_view key, std::vector<T>& values, Parse parse) {
+  void list(std::string_view key, std::vector<T>& values, Parse parse, const PassOver& pass_over = {}) {
     std::vector<std::string> found;
     for_each_text(key, found, [&](const std::string& item) -> Status {
       auto value = parse(item);
+      if (!value && pass_over) {
+        pass_over(item, value.error());
+        return Done{};
+      }
       if (!value) return value.error();
       values.push_back(std::move(*value));
       return Done{};

@@ -94,6 +94,12 @@ struct TeamReader {
 
   Section section(std::string name) { return {document, std::move(name), complaints, out.settings}; }
 
+  /// A rule that is not what it seems; `text` begins with its place.
+  void slip(std::string text) {
+    warnings.push_back(text);
+    out.slips.push_back(std::move(text));
+  }
+
   void warn(std::string_view text) { warnings.push_back(complaints.file + ": " + std::string(text)); }
 
   /// A dangerous value stands only when acknowledged, and is never quiet.
@@ -158,11 +164,15 @@ struct TeamReader {
   }
 
   /// [permissions] and [sandbox] have the same keys; only what a rule is differs, and which may stand under `allow`.
-  /// `ask` says who is asked; as a list it is what `ask_rules` is.
+  /// `ask` says who is asked; as a list it is what `ask_rules` is. A line of `allow` that is not understood allows
+  /// nothing; one of `ask` or `deny` refuses the file, since without it more would be allowed.
   template <class Rule, class Settings>
   void read_policy(Section& from, RuleSet<Rule>& rules, Settings& to, Result<Rule> (*parse_allow)(std::string_view),
                    Result<Rule> (*parse)(std::string_view)) {
-    from.list("allow", rules.allow, parse_allow);
+    from.list("allow", rules.allow, parse_allow, [&](const std::string& text, const Error& error) {
+      slip(from.place_of("allow", text) + ": " + from.full_name("allow") + ": " + error.message +
+           "; this line allows nothing, and the others hold");
+    });
     from.list("ask_rules", rules.ask, parse);
     if (!from.is_list("ask")) {
       from.choice("ask", to.ask);
@@ -189,9 +199,12 @@ struct TeamReader {
                                             std::tuple{"deny", Action::deny, &to.rules.deny}}) {
       const char* const written = permissions.is_written(key) ? key : "ask";
       for (const PermissionRule& rule : *list) {
-        for (const std::string& advice : advice_on(rule, action, to.rules))
-          warnings.push_back(permissions.place_of(written, rule.text) + ": " + permissions.full_name(written) +
-                             " holds " + toml_text(rule.text) + ": " + advice);
+        const std::string place = permissions.place_of(written, rule.text) + ": " + permissions.full_name(written) +
+                                  " holds " + toml_text(rule.text) + ": ";
+        for (const std::string& advice : advice_on(rule, action, to.rules)) warnings.push_back(place + advice);
+        if (action == Action::allow) continue;
+        for (const std::string& hole : holes_in(rule)) slip(place + hole);
+        if (const auto reach = reach_of(rule, action, to.rules)) warnings.push_back(place + *reach);
       }
     }
     if (to.default_action == Action::allow) {

@@ -8,8 +8,10 @@
 
 #include "config/command_rules.hpp"
 #include "config/path_pattern.hpp"
+#include "config/skill_rules.hpp"
 #include "config/text.hpp"
 #include "config/tool_call.hpp"
+#include "config/tool_fields.hpp"
 #include "schema/nearest.hpp"
 
 namespace inbox_poller::config {
@@ -52,7 +54,7 @@ bool covers_domain(std::string_view restriction, std::string_view allow) {
 
 bool covers_tool(const PermissionRule& restriction, const PermissionRule& allow) {
   const ToolKind kind = tool_kind(allow.tool);
-  if (kind == ToolKind::agent) return tool_kind(restriction.tool) == ToolKind::agent;
+  if (kind == ToolKind::agent || kind == ToolKind::skill) return tool_kind(restriction.tool) == kind;
   if (kind == ToolKind::mcp) {
     const bool server = restriction.tool.find("__", 5) == std::string::npos;
     return wildcard_match(restriction.tool, allow.tool) ||
@@ -67,6 +69,9 @@ bool covers(const PermissionRule& restriction, const PermissionRule& allow) {
   if (!allow.specifier) return false;
   if (allow.tool == "Bash") return covers_command(*restriction.specifier, *allow.specifier);
   if (allow.tool == "Read" || allow.tool == "Edit") return covers_path(*restriction.specifier, *allow.specifier);
+  if (tool_kind(allow.tool) == ToolKind::skill)
+    return skill_matches(*restriction.specifier, skill_invocation(*allow.specifier, ""), Side::restrict);
+  if (tool_kind(allow.tool) == ToolKind::powershell) return restriction.specifier == allow.specifier;
   if (tool_kind(allow.tool) == ToolKind::agent) return wildcard_match(*restriction.specifier, *allow.specifier);
   return restriction.specifier->starts_with(domain_prefix) && allow.specifier->starts_with(domain_prefix) &&
          covers_domain(*restriction.specifier, *allow.specifier);
@@ -82,6 +87,8 @@ std::string without_bounds(const PermissionRule& rule) {
     case ToolKind::read:
     case ToolKind::search: return "any file may be read, keys and passwords too; write \"Read(./FOLDER/**)\"";
     case ToolKind::fetch: return "any host may be reached; write \"WebFetch(domain:HOST)\"";
+    case ToolKind::powershell: return "every command is allowed, whatever it does; write \"PowerShell(COMMAND)\"";
+    case ToolKind::skill: return "any skill may be started; write \"" + rule.tool + "(NAME)\"";
     case ToolKind::agent: return "any subagent may be started; write \"" + rule.tool + "(NAME)\"";
     case ToolKind::unknown: return "every call of this tool is allowed, and nothing is known here of what it does";
     case ToolKind::mcp:
@@ -91,7 +98,82 @@ std::string without_bounds(const PermissionRule& rule) {
   return {};
 }
 
+/// A rule as its author most likely means it, in quotes.
+std::string suggestion(const PermissionRule& rule, std::string_view specifier) {
+  return "\"" + rule_text(rule.tool, specifier) + "\"";
+}
+
+/// Of a Bash rule: a program with ':' in its name, or one without arguments.
+std::optional<std::string> hole_in_command(const PermissionRule& rule) {
+  const std::string normal = normal_form(*rule.specifier);
+  const std::string program = normal.substr(0, normal.find(' '));
+  if (program.find(':') != std::string::npos && program.find('/') == std::string::npos) {
+    std::string meant = *rule.specifier;
+    std::ranges::replace(meant.begin(), meant.begin() + static_cast<std::ptrdiff_t>(program.size()), ':', ' ');
+    return "hardly any program is called \"" + program + "\"; did you mean " + suggestion(rule, meant) + "?";
+  }
+  if (normal.find_first_of(" *") == std::string::npos)
+    return "only \"" + normal + "\" without arguments meets it; with any it is " + suggestion(rule, normal + ":*");
+  return std::nullopt;
+}
+
+/// Of a path rule: one that looks like a path from the root, or names a variable.
+std::optional<std::string> hole_in_path(const PermissionRule& rule) {
+  static constexpr std::string_view of_root[] = {
+      "etc", "home", "root", "usr", "var", "proc",  "sys",   "dev",     "opt",     "tmp",     "bin",         "sbin",
+      "lib", "boot", "run",  "srv", "mnt", "media", "Users", "private", "Library", "Volumes", "Applications"};
+  const std::string_view path = *rule.specifier;
+  if (path.starts_with("$HOME/") || path.starts_with("${HOME}/"))
+    return "variables stand for nothing here; write " +
+           suggestion(rule, "~" + std::string(path.substr(path.find('/'))));
+  if (path.starts_with('$') || path.starts_with('%')) return "variables stand for nothing here; write the path";
+  if (!path.starts_with('/') || path.starts_with("//")) return std::nullopt;
+  if (!is_one_of(of_root, path.substr(1, path.find('/', 1) - 1))) return std::nullopt;
+  return "begins at the worker's folder; from the root on it is " + suggestion(rule, "/" + std::string(path));
+}
+
 }  // namespace
+
+std::vector<std::string> holes_in(const PermissionRule& rule) {
+  std::vector<std::string> holes;
+  const auto tell = [&](std::optional<std::string> hole) {
+    if (hole) holes.push_back(*std::move(hole));
+  };
+  tell(why_no_such_tool(rule.tool));
+  if (rule.tool.starts_with("mcp__") && rule.tool.find_first_not_of('_', 5) == std::string::npos)
+    tell("no tool meets it: it names no server; write \"mcp__SERVER\" or \"mcp__SERVER__TOOL\"");
+  if (!rule.specifier) return holes;
+  if (const auto field = field_rule(rule.tool, *rule.specifier)) {
+    if (const auto problem = value_problem(rule.tool, *field)) tell("no call meets it: " + *problem);
+  } else if (rule.tool == "Bash") {
+    tell(hole_in_command(rule));
+  } else if (rule.tool == "Read" || rule.tool == "Edit") {
+    tell(hole_in_path(rule));
+  }
+  return holes;
+}
+
+std::optional<std::string> reach_of(const PermissionRule& rule, Action list, const PermissionRules& rules) {
+  if ((rule.tool != "Read" && rule.tool != "Edit") || !rule.specifier) return std::nullopt;
+  const std::string_view path = *rule.specifier;
+  if (path.starts_with("//") || path.starts_with("~/") || field_rule(rule.tool, path)) return std::nullopt;
+  if (hole_in_path(rule)) return std::nullopt;  // it is another rule that is meant
+  std::string_view name = path;
+  for (const std::string_view start : {"./", "/", "**/"})
+    if (name.starts_with(start)) name.remove_prefix(start.size());
+  const RuleContext elsewhere{"/a worker's", "/home"};
+  std::string outside = "/outside/" + std::string(name) + (name.ends_with('/') ? "x" : "");  // a path that it is about
+  std::ranges::replace_if(
+      outside, [](char c) { return c == '*' || c == '?'; }, 'x');
+  const auto covers_outside = [&](const PermissionRule& other) {
+    return other.tool == rule.tool &&
+           (!other.specifier || path_matches(*other.specifier, outside, elsewhere, Side::restrict));
+  };
+  if (std::ranges::any_of(rules.deny, covers_outside)) return std::nullopt;
+  if (list == Action::ask && std::ranges::any_of(rules.ask, covers_outside)) return std::nullopt;
+  return "holds below each worker's folder: a worker in a worktree reaches those of the main checkout; " +
+         suggestion(rule, "//**/" + std::string(name)) + " covers both";
+}
 
 std::optional<std::string> why_no_such_tool(std::string_view tool) {
   if (tool.starts_with("mcp__")) return std::nullopt;
@@ -105,7 +187,7 @@ std::optional<std::string> why_no_such_tool(std::string_view tool) {
 
 std::vector<std::string> advice_on(const PermissionRule& rule, Action list, const PermissionRules& rules) {
   std::vector<std::string> told;
-  const auto no_tool = why_no_such_tool(rule.tool);
+  const auto no_tool = list == Action::allow ? why_no_such_tool(rule.tool) : std::nullopt;
   if (no_tool) told.push_back(*no_tool);
   const auto same = [&](const PermissionRule& other) {
     return other.tool == rule.tool && other.specifier == rule.specifier;
@@ -119,6 +201,8 @@ std::vector<std::string> advice_on(const PermissionRule& rule, Action list, cons
     told.push_back("never allows anything: the " + std::string(name) + " rule " + found->text + " covers all of it");
     break;
   }
+  if (rule.specifier && (rule.tool == "Read" || rule.tool == "Edit"))
+    if (const auto hole = hole_in_path(rule)) told.push_back(*hole);
   if (const std::string bounds = without_bounds(rule); !no_tool && !bounds.empty()) told.push_back(bounds);
   return told;
 }

@@ -253,6 +253,8 @@ bool may_overlap(const PermissionRule& told, const PermissionRule& restriction, 
     case ToolKind::mcp: return other == ToolKind::mcp && mcp_tools_meet(told.tool, restriction.tool);
     case ToolKind::harmless:
     case ToolKind::interactive: return told.tool == restriction.tool;
+    case ToolKind::powershell:
+    case ToolKind::skill:
     case ToolKind::unknown: return other != ToolKind::mcp;  // who knows what it runs, reads or writes
   }
   return true;

@@ -5,6 +5,7 @@
 #include "config/shell_split.hpp"
 #include "config/text.hpp"
 #include "config/tool_call.hpp"
+#include "config/tool_fields.hpp"
 
 namespace inbox_poller::config {
 namespace {
@@ -49,11 +50,22 @@ std::optional<std::string> path_problem(std::string_view pattern) {
   return std::nullopt;
 }
 
-/// "parameter:value", the parameter being a plain name.
-bool names_parameter(std::string_view specifier) {
-  const std::size_t colon = specifier.find(':');
-  return colon != std::string_view::npos && colon > 0 &&
-         std::all_of(specifier.begin(), specifier.begin() + static_cast<std::ptrdiff_t>(colon), is_tool_char);
+/// As clients write a specifier: a backslash in front of a parenthesis or of another backslash.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escapes =
+        text[i] == '\\' && i + 1 < text.size() && std::string_view("\\()").find(text[i + 1]) != text.npos;
+    plain += text[escapes ? ++i : i];
+  }
+  return plain;
+}
+
+/// Is the sign at `at` a plain one, with no backslash that takes it away?
+bool is_unescaped(std::string_view text, std::size_t at) {
+  std::size_t backslashes = 0;
+  while (backslashes < at && text[at - backslashes - 1] == '\\') ++backslashes;
+  return backslashes % 2 == 0;
 }
 
 /// Why the parentheses are wrong, and where the tool's name is the likely slip, that.
@@ -62,16 +74,30 @@ std::string with_tool_hint(std::string_view why, std::string_view tool) {
   return std::string(why) + (hint ? "; " + *hint : "");
 }
 
+/// What PowerShell takes is not parsed here.
+std::optional<std::string> powershell_problem(std::string_view pattern) {
+  const std::size_t colon = pattern.find(":*");
+  if (colon != std::string_view::npos && colon + 2 != pattern.size()) return "\":*\" may only stand at the end";
+  if (pattern.find_first_not_of(":* ") == std::string_view::npos)
+    return "it names no command; for every command write \"PowerShell\"";
+  return std::nullopt;
+}
+
 std::optional<std::string> specifier_problem(std::string_view tool, std::string_view specifier) {
   if (specifier.empty()) return "nothing stands in the parentheses; leave them out to mean every call";
   const ToolKind kind = tool_kind(tool);
+  const auto field = field_rule(tool, specifier);
+  if (field && tool != "WebFetch")
+    if (const auto problem = field_problem(tool, *field)) return problem;
   if (tool == "Read" || tool == "Edit") return path_problem(specifier);
   if (tool == "Bash") return command_problem(specifier);
+  if (kind == ToolKind::powershell) return powershell_problem(specifier);
   if (tool == "WebFetch" && specifier.starts_with(domain_prefix)) {
     const auto pattern = parse_host_pattern(specifier.substr(domain_prefix.size()));
     return pattern ? std::nullopt : std::optional(pattern.error().message);
   }
-  if (kind == ToolKind::agent || names_parameter(specifier)) return std::nullopt;
+  if (field) return field_problem(tool, *field);
+  if (kind == ToolKind::agent || kind == ToolKind::skill) return std::nullopt;
   if (const auto counts = path_rule_tool(kind); !counts.empty()) {
     return "paths are judged by " + std::string(counts) + " rules only; write \"" + std::string(counts) + "(" +
            std::string(specifier) + ")\"";
@@ -94,16 +120,29 @@ Result<PermissionRule> parse_permission_rule(std::string_view text) {
   }
   PermissionRule rule;
   rule.text = text;
+  constexpr std::string_view older = "SlashCommand:";  // as the client's documentation once wrote it
+  if (text.starts_with(older)) {
+    auto meant = parse_permission_rule("SlashCommand(" + std::string(text.substr(older.size())) + ")");
+    if (meant) meant->text = text;
+    return meant;
+  }
   const std::size_t open = text.find('(');
   rule.tool = text.substr(0, open);
   if (const auto problem = tool_problem(rule.tool)) return invalid(*problem);
   if (open == std::string_view::npos) return rule;
-  if (!text.ends_with(')')) return invalid("it ends without \")\"");
-  const std::string_view specifier = text.substr(open + 1, text.size() - open - 2);
+  if (!text.ends_with(')') || !is_unescaped(text, text.size() - 1)) return invalid("it ends without \")\"");
+  std::string specifier = unescaped(text.substr(open + 1, text.size() - open - 2));
   if (specifier == "*") return rule;
   if (const auto problem = specifier_problem(rule.tool, specifier)) return invalid(*problem);
-  rule.specifier = specifier;
+  rule.specifier = std::move(specifier);
   return rule;
+}
+
+std::string rule_text(std::string_view tool, std::string_view specifier) {
+  std::string text(tool);
+  text += '(';
+  for (const char c : specifier) text.append(c == '\\' ? 2 : 1, c);
+  return text + ')';
 }
 
 std::optional<std::string> why_never_allows(const PermissionRule& rule) {
@@ -115,9 +154,10 @@ std::optional<std::string> why_never_allows(const PermissionRule& rule) {
   }
   const ToolKind kind = tool_kind(rule.tool);
   if (kind == ToolKind::interactive) return "this tool exists to ask a person; no rule allows it";
-  if (!rule.specifier) return std::nullopt;
-  if (rule.tool == "Bash" || rule.tool == "Read" || rule.tool == "Edit" || kind == ToolKind::agent) return std::nullopt;
-  if (rule.tool == "WebFetch" && rule.specifier->starts_with(domain_prefix)) return std::nullopt;
+  if (!rule.specifier || (rule.tool == "WebFetch" && rule.specifier->starts_with(domain_prefix))) return std::nullopt;
+  const bool takes_words = rule.tool == "Bash" || rule.tool == "Read" || rule.tool == "Edit" ||
+                           kind == ToolKind::agent || kind == ToolKind::skill || kind == ToolKind::powershell;
+  if (takes_words && !field_rule(rule.tool, *rule.specifier)) return std::nullopt;
   return with_tool_hint("\"parameter:value\" only asks or denies; allow the tool by its name alone", rule.tool);
 }
 

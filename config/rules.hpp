@@ -26,12 +26,16 @@ enum class Side { grant, restrict };
 struct PermissionRule {
   std::string text;
   std::string tool;                      // "Bash", "Edit", "mcp__github__*", …
-  std::optional<std::string> specifier;  // what stood in the parentheses; empty for a bare tool name and for Tool(*)
+  std::optional<std::string> specifier;  // what the parentheses mean; empty for a bare tool name and for Tool(*)
   bool operator==(const PermissionRule&) const = default;
 };
 
-/// Reads one rule. The error says what is wrong and gives an example of what is expected.
+/// Reads one rule. In the parentheses `\(`, `\)` and `\\` stand for the sign behind the backslash, as clients write
+/// them. The error says what is wrong and gives an example of what is expected.
 Result<PermissionRule> parse_permission_rule(std::string_view text);
+
+/// A rule as it is written: its specifier with backslashes doubled.
+std::string rule_text(std::string_view tool, std::string_view specifier);
 
 /// A rule that can deny or ask but would never allow anything, with the reason ("mcp__*", "WebSearch(query:x)"): a
 /// mistake in an allow list. Empty: it can allow.

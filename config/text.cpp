@@ -69,6 +69,12 @@ std::optional<std::string> find_odd_character(std::string_view text, LineBreaks 
   return std::nullopt;
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(any_blank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(any_blank) + 1 - begin);
+}
+
 std::string to_lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) {

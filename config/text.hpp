@@ -33,4 +33,8 @@ bool is_one_of(const std::string_view (&list)[N], std::string_view word) {
 
 std::string to_lower(std::string_view text);  // ASCII only
 
+inline constexpr std::string_view any_blank = " \t\r\n";
+/// The text without blanks and line breaks around it.
+std::string_view trimmed(std::string_view text);
+
 }  // namespace inbox_poller::config

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "config/path_pattern.hpp"
+#include "config/powershell_rules.hpp"
+#include "config/skill_rules.hpp"
 #include "config/text.hpp"
 #include "schema/json_scan.hpp"
 
@@ -19,6 +21,7 @@ struct KnownTool {
 
 constexpr KnownTool known_tools[] = {
     {"Bash", ToolKind::bash, "command"},
+    {"PowerShell", ToolKind::powershell, "command"},
     {"Read", ToolKind::read, "file_path"},
     {"NotebookRead", ToolKind::read, "notebook_path"},
     {"Grep", ToolKind::search, "path"},
@@ -31,6 +34,8 @@ constexpr KnownTool known_tools[] = {
     {"WebFetch", ToolKind::fetch, "url"},
     {"Agent", ToolKind::agent, "subagent_type"},
     {"Task", ToolKind::agent, "subagent_type"},
+    {"Skill", ToolKind::skill, "skill"},
+    {"SlashCommand", ToolKind::skill, "command"},
     {"AskUserQuestion", ToolKind::interactive, ""},
     {"ExitPlanMode", ToolKind::interactive, ""},
     {"WebSearch", ToolKind::harmless, ""},
@@ -73,7 +78,7 @@ void read_input(ToolCall& call, std::string_view json) {
     if (*key == "dangerouslyDisableSandbox" && value != "false") doubt(call, "the call asks to run outside its sandbox");
     if (const auto text = schema::decode_string(value)) {
       call.scalars.emplace_back(*key, *text);
-    } else if (*key == call.primary_field) {
+    } else if (*key == call.primary_field || (call.kind == ToolKind::skill && *key == "args" && value != "null")) {
       doubt(call, "the input's " + *key + " is not a text");
     } else if (!value.empty() && value.front() != '{' && value.front() != '[' && value != "null") {
       call.scalars.emplace_back(*key, value);
@@ -152,6 +157,14 @@ ToolCall read_tool_call(std::string_view tool, std::string_view input_json, cons
   }
   switch (call.kind) {
     case ToolKind::bash: read_bash(call, context); break;
+    case ToolKind::powershell:
+      if (is_plain_powershell(call.primary)) read_bash(call, context);
+      break;
+    case ToolKind::skill: {
+      const std::string* arguments = scalar(call, "args");
+      call.primary = skill_invocation(call.primary, arguments == nullptr ? "" : *arguments);
+      break;
+    }
     case ToolKind::read:
     case ToolKind::edit: call.files.push_back(file_use(call.primary, call.kind == ToolKind::edit, context)); break;
     case ToolKind::search: read_search(call, context); break;

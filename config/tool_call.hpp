@@ -16,7 +16,7 @@ namespace inbox_poller::config {
 /// In front of the host pattern in a rule: "WebFetch(domain:example.com)".
 inline constexpr std::string_view domain_prefix = "domain:";
 
-enum class ToolKind { bash, read, search, edit, fetch, agent, mcp, interactive, harmless, unknown };
+enum class ToolKind { bash, powershell, read, search, edit, fetch, agent, skill, mcp, interactive, harmless, unknown };
 ToolKind tool_kind(std::string_view tool);
 
 /// The tool whose path rules count for this kind: "Read" or "Edit"; empty for tools without paths.
@@ -34,8 +34,8 @@ struct ToolCall {
   ToolKind kind = ToolKind::unknown;
   std::vector<std::pair<std::string, std::string>> scalars;  // top-level strings, numbers and booleans, decoded
   std::string_view primary_field;                            // the field a specifier is about; a literal, may be empty
-  std::string primary;                                       // the command, path, URL or agent name, as it came
-  std::optional<Command> command;                            // Bash
+  std::string primary;               // the command, path, URL or agent name, as it came; of a skill its invocation
+  std::optional<Command> command;    // Bash, and PowerShell where it is plain words
   std::vector<FileUse> files;                                // file tools, and the redirections of a command
   std::optional<CanonicalHost> host;                         // WebFetch
   std::string doubt;  // as "the command …"; not empty: nothing allows this call

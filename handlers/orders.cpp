@@ -100,7 +100,7 @@ Result<config::PermissionRule> team_rule(std::string_view text, std::string_view
   }
   const auto folder = folder_in_rule(directory);
   if (!folder) return folder.error();
-  rule = config::parse_permission_rule(rule->tool + "(/" + *folder + "/**)");
+  rule = config::parse_permission_rule(config::rule_text(rule->tool, "/" + *folder + "/**"));
   if (!rule) return Error{"rule.directory", rule.error().message};
   return rule;
 }

@@ -52,7 +52,7 @@ std::string input_of(const std::string& tool, const std::string& text) {
       {"Bash", "command"},        {"Read", "file_path"},           {"Edit", "file_path"}, {"Write", "file_path"},
       {"MultiEdit", "file_path"}, {"NotebookEdit", "notebook_path"}, {"Grep", "path"},      {"Glob", "path"},
       {"LS", "path"},             {"WebFetch", "url"},             {"WebSearch", "query"}, {"Agent", "subagent_type"},
-      {"Task", "subagent_type"}};
+      {"Task", "subagent_type"},  {"PowerShell", "command"},       {"Skill", "skill"},     {"SlashCommand", "command"}};
   for (const auto& [name, field] : fields)
     if (name == tool) return json::serialize(json::object{{field, text}});
   return json::serialize(json::object{{"input", text}});

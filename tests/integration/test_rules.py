@@ -6,7 +6,7 @@ import unittest
 
 import team as wire
 from case import ProcessTest
-from daemon import wait_for
+from daemon import wait_for, write_private
 
 
 class Rules(ProcessTest):
@@ -15,6 +15,42 @@ class Rules(ProcessTest):
         self.team = self.make_team()
         self.start_daemon(self.team)
         wait_for("the workers are known", lambda: len(self.status()["members"]) == 2)
+
+    def checked(self, lists, expect=0):
+        """What `check-config` says of a team file with these lists of rules, on standard error."""
+        file = write_private(self.folder / "lists.toml", '[team]\nname = "demo"\nroot = "%s"\n[permissions]\n%s\n' % (self.team.root, lists))
+        return self.daemon.cli("check-config", "--config", file, expect=expect).stderr
+
+    def test_a_deny_rule_for_a_field_that_its_tool_lacks_is_a_mistake(self):
+        for rule, write in (("Read(path:/etc/**)", "Read(//etc/**)"), ("Write(file:x)", "Edit(x)"),
+                            ("WebFetch(url:https://evil.test/*)", "WebFetch(domain:evil.test)")):
+            with self.subTest(rule):
+                self.assertIn('"%s"' % write, self.checked('deny = ["%s"]' % rule, expect=2))
+        self.assertEqual(self.checked('deny = ["Skill(deploy:*)"]'), "")
+
+    def test_a_slip_in_a_fence_is_told_by_check_config_doctor_and_the_start(self):
+        told = 'did you mean "Bash(git push:*)"?'
+        self.assertIn(told, self.checked('deny = ["Bash(git:push:*)"]'))
+        doctor = json.loads(self.daemon.cli("doctor", "--config", str(self.folder / "lists.toml"), "--json", expect=None).stdout)
+        found = [one for section in doctor["sections"] for one in section["findings"] if told in one["what"]]
+        self.assertEqual([one["severity"] for one in found], ["warning"])
+        self.assertNotIn(told, str(self.daemon.log("daemon.warning")))
+        write_private(self.daemon.configs[0], (self.folder / "lists.toml").read_text())
+        self.daemon.cli("reload")
+        self.assertIn(told, str(self.daemon.log("daemon.warning")))
+
+    def test_a_list_with_lines_that_are_not_understood_holds_otherwise(self):
+        self.assertEqual(self.checked('allow = ["Skill(x)", "Skill(x *)", "SlashCommand(/x)", "PowerShell(x)", '
+                                      "'Read(//c/Program Files \\(x86\\)/**)']"), "")
+        told = self.checked('allow = ["Bash(ls)",\n"Bash(cd x && ls)"]')
+        self.assertRegex(told, r'WARNING: .*lists\.toml:6: permissions\.allow: "Bash\(cd x && ls\)" is not a permission rule')
+        self.assertIn("this line allows nothing, and the others hold", told)
+        for key in ("deny", "ask"):
+            self.assertIn("is not a permission rule", self.checked('%s = ["Bash(cd x && ls)"]' % key, expect=2))
+
+    def test_a_deny_rule_that_a_worktree_escapes_is_told_with_the_one_that_holds(self):
+        self.assertIn('"Read(//**/.env)" covers both', self.checked('deny = ["Read(.env)"]'))
+        self.assertEqual(self.checked('deny = ["Read(//**/.env)"]'), "")
 
     def decided(self, command, *answer):
         ask = self.start_worker(self.team, "ada").ask("permission", tool="Bash", input={"command": command})

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 
 #include "poller/cli/command.hpp"
@@ -31,8 +32,16 @@ Findings judge_configuration(const config::Loaded& loaded, bool unconfigured) {
   Findings findings;
   for (const std::string& problem : loaded.problems)
     findings.push_back({Severity::error, "config.problem", problem, "", "inbox-poller check-config"});
-  for (const std::string& warning : loaded.warnings)
-    findings.push_back({Severity::note, "config.warning", warning, "", ""});
+  const auto is_slip = [&](const std::string& warning) {
+    return std::ranges::any_of(loaded.teams, [&](const config::LoadedTeam& team) {
+      return std::ranges::find(team.slips, warning) != team.slips.end();
+    });
+  };
+  for (const std::string& warning : loaded.warnings) {
+    const bool slip = is_slip(warning);
+    findings.push_back({slip ? Severity::warning : Severity::note, slip ? "config.slip" : "config.warning", warning, "",
+                        slip ? "change the line; docs/rules.md says what each form means" : ""});
+  }
   if (loaded.problems.empty())
     findings.push_back({Severity::ok, "config",
                         "configuration: " + std::to_string(loaded.teams.size()) +

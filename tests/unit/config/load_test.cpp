@@ -468,9 +468,11 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
        "\"Edit(/x)\" "
        "(examples: \"Bash(git status:*)\", \"Edit(/src/**)\", \"WebFetch(domain:example.com)\", "
        "\"mcp__server__tool\")"},
-      {"[team]\nname = \"a\"\n[permissions]\nallow = [\n  \"Bash(ls)\",\n  \"mcp__*\",\n]",
-       "6:3: permissions.allow: \"mcp__*\" would allow nothing: an allow rule must spell out the server: "
-       "\"mcp__server__*\""},
+      {"[team]\nname = \"a\"\n[permissions]\nask = [\n  \"Bash(ls)\",\n  \"Bash(ls && pwd)\",\n]",
+       "6:3: permissions.ask: \"Bash(ls && pwd)\" is not a permission rule: it is compared with one simple command at a "
+       "time, so it cannot hold operators, redirections or doubled blanks; write one rule for each command, and Edit(…) "
+       "for the file of a redirection (examples: \"Bash(git status:*)\", \"Edit(/src/**)\", "
+       "\"WebFetch(domain:example.com)\", \"mcp__server__tool\")"},
       {"[team]\nname = \"a\"\n[permissions]\ntimeout = \"8d\"",
        "4:11: permissions.timeout is 8d; it must be from 1s to 7d"},
       {"[team]\nname = \"a\"\n[permissions]\ndefault = \"maybe\"",
@@ -499,8 +501,8 @@ TEST_CASE("each mistake is named with its place, what is wrong and what is expec
       {"[team]\nname = \"a\"\n[plans]\nloop_limit = 0", "4:14: plans.loop_limit is 0; it must be from 1 to 1000"},
       {"[team]\nname = \"a\"\n[plans]\nloop_limit = 1.5",
        "4:14: plans.loop_limit is a number with a fraction; write a whole number without quotes"},
-      {"[team]\nname = \"a\"\n[sandbox]\nallow = [\"https://x.com\"]",
-       "4:10: sandbox.allow: \"https://x.com\" is not a host pattern: it is a URL; write a host, \"*.example.com\" for "
+      {"[team]\nname = \"a\"\n[sandbox]\ndeny = [\"https://x.com\"]",
+       "4:9: sandbox.deny: \"https://x.com\" is not a host pattern: it is a URL; write a host, \"*.example.com\" for "
        "what is "
        "below it, or \"*\", each with \":port\" if only that port is meant, and IPv6 as \"[::1]\""},
       {"[team]\nname = \"a\"\n[delivery]\nexec = [\"notify\"]",
@@ -640,6 +642,71 @@ TEST_CASE("a rule that another list takes everything from is told, under the lis
       "covers all of it",
       "t.toml:5: permissions.ask holds \"Bash(rm *)\": never asks about anything: it stands under deny too"};
   CHECK(parsed.warnings == expected);
+}
+
+TEST_CASE("a line of allow that is not understood allows nothing, and is named while the others hold") {
+  const Parsed parsed = parse(
+      "[team]\nname = \"a\"\n[permissions]\nallow = [\n  \"Bash(ls)\",\n  \"Bash(cd x && ls)\",\n  \"mcp__*\",\n"
+      "  \"Skill(x *)\",\n]\n[sandbox]\nallow = [\"a.com\", \"https://x.com\"]\n");
+  CHECK(joined(parsed.problems).empty());
+  const auto& allowed = parsed.team.config.permissions.rules.allow;
+  REQUIRE(allowed.size() == 2);
+  CHECK(allowed.at(0).text == "Bash(ls)");
+  CHECK(allowed.at(1).text == "Skill(x *)");
+  CHECK(parsed.team.config.sandbox.hosts.allow.size() == 1);
+  REQUIRE(parsed.warnings.size() == 3);
+  CHECK(parsed.warnings.at(0).starts_with("t.toml:6: permissions.allow: \"Bash(cd x && ls)\" is not a permission rule"));
+  CHECK(parsed.warnings.at(1).starts_with("t.toml:7: permissions.allow: \"mcp__*\" would allow nothing"));
+  CHECK(parsed.warnings.at(2).starts_with("t.toml:11: sandbox.allow: \"https://x.com\" is not a host pattern"));
+  for (const std::string& warning : parsed.warnings)
+    CHECK(warning.ends_with("; this line allows nothing, and the others hold"));
+  CHECK(parsed.team.slips == parsed.warnings);
+}
+
+TEST_CASE("deny and ask rules that are most likely no fence are told with what was meant") {
+  const auto told = [](const std::string& rule) {
+    const Parsed parsed = parse("[team]\nname = \"a\"\n[permissions]\ndeny = ['" + rule + "']\n");
+    CHECK(joined(parsed.problems).empty());
+    CHECK(parsed.team.slips == parsed.warnings);
+    const std::string begin = "t.toml:4: permissions.deny holds ";
+    return parsed.warnings.empty() ? "" : parsed.warnings.front().substr(parsed.warnings.front().find(": ", begin.size()) + 2);
+  };
+  CHECK(told("Bash(git:push:*)") ==
+        "hardly any program is called \"git:push\"; did you mean \"Bash(git push:*)\"?");
+  CHECK(told("Bash(rm:-rf /)") == "hardly any program is called \"rm:-rf\"; did you mean \"Bash(rm -rf /)\"?");
+  CHECK(told("Bash(curl)") == "only \"curl\" without arguments meets it; with any it is \"Bash(curl:*)\"");
+  CHECK(told("Bash(run_in_background:yes)") == "no call meets it: \"run_in_background\" is true or false");
+  CHECK(told("Read(limit:many)") == "no call meets it: \"limit\" is a number");
+  CHECK(told("mcp__") == "no tool meets it: it names no server; write \"mcp__SERVER\" or \"mcp__SERVER__TOOL\"");
+  CHECK(told("Read(/etc/**)") == "begins at the worker's folder; from the root on it is \"Read(//etc/**)\"");
+  CHECK(told("Read($HOME/.ssh/**)") == "variables stand for nothing here; write \"Read(~/.ssh/**)\"");
+  CHECK(told("bash") == "no client that is known here has a tool called \"bash\"; did you mean \"Bash\"?");
+  for (const char* rule : {"Bash(git push:*)", "Bash(rm *)", "Bash(git * main)", "Bash(sudo *)", "Bash(/bin/rm *)", "Bash(./x *)",
+                           "Bash(FOO=1 npm *)", "Bash(* --force)", "Bash(run_in_background:true)",
+                           "Bash(timeout:*)", "Read(//etc/**)", "Read(~/.ssh/**)", "Read(//**/.env)", "Skill(deploy:*)",
+                           "PowerShell(Remove-Item *)", "WebFetch(domain:a.com)", "mcp__a", "mcp__*", "Agent(a:b)", "Read(limit:5)"}) {
+    INFO(rule);
+    CHECK(told(rule).empty());
+  }
+}
+
+TEST_CASE("a deny rule that ends at the worker's folder is told with the one that holds in the main checkout too") {
+  const auto told = [](const std::string& lists) {
+    const Parsed parsed = parse("[team]\nname = \"a\"\n[permissions]\n" + lists + "\n");
+    CHECK(joined(parsed.problems).empty());
+    CHECK(parsed.team.slips.empty());
+    return joined(parsed.warnings);
+  };
+  const std::string reaches = "holds below each worker's folder: a worker in a worktree reaches those of the main checkout; ";
+  CHECK(told("deny = [\"Read(.env)\"]") ==
+        "t.toml:4: permissions.deny holds \"Read(.env)\": " + reaches + "\"Read(//**/.env)\" covers both");
+  CHECK(told("ask = [\"Edit(/secret/**)\"]") ==
+        "t.toml:4: permissions.ask holds \"Edit(/secret/**)\": " + reaches + "\"Edit(//**/secret/**)\" covers both");
+  CHECK(told("deny = [\"Read(.env)\", \"Read(//**/.env)\"]").empty());
+  CHECK(told("ask = [\"Read(.env)\"]\ndeny = [\"Read(//**/.env)\"]").empty());
+  CHECK(told("deny = [\"Read(.env)\", \"Read(//**/.env.local)\"]").find(reaches) != std::string::npos);
+  CHECK(told("deny = [\"Read(.env)\", \"Edit(//**/.env)\"]").find(reaches) != std::string::npos);
+  CHECK(told("deny = [\"Read(~/.ssh/**)\", \"Read(//etc/**)\"]").empty());
 }
 
 TEST_CASE("durations and sizes are shown in the unit that fits") {

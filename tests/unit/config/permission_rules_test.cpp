@@ -148,6 +148,28 @@ TEST_CASE("texts that are no rules are refused with the reason and an example") 
       {"Edit(../x)", "\"..\" is not supported"},
       {"Edit(a/./x)", "\".\" may only stand in front"},
       {"Edit(~bob/x)", "another user's home cannot be told"},
+      {"Read(path:/etc/**)",
+       "Read has no field \"path\" that a rule can be about; write \"Read(/etc/**)\" for a path below the worker's folder, "
+       "\"Read(//etc/**)\" from the root on (its fields: offset, limit, pages)"},
+      {"Edit(file:src/**)", "write \"Edit(src/**)\""},
+      {"Write(file:/etc/passwd)", "Write has no field \"file\" that a rule can be about; write \"Edit(/etc/passwd)\""},
+      {"Write(file_path:/x)", "\"file_path\" is what the rules of this tool are about; write \"Edit(/x)\""},
+      {"NotebookEdit(path:a.ipynb)", "write \"Edit(a.ipynb)\""},
+      {"Grep(file:src)", "write \"Read(src)\""},
+      {"Grep(patern:x)", "did you mean \"pattern\"?"},
+      {"MultiEdit(edits:x)", "MultiEdit has no field \"edits\""},
+      {"Read(C:/Users/**)", "write a path on a drive as \"//c/Users/**\""},
+      {"Read(C:\\Users\\x)", "write a path on a drive as \"//c/Users/x\""},
+      {"WebFetch(url:https://evil.com/*)", "\"url\" is what the rules of this tool are about; write \"WebFetch(domain:evil.com)\""},
+      {"WebFetch(host:evil.com)", "WebFetch has no field \"host\" that a rule can be about; write \"WebFetch(domain:evil.com)\""},
+      {"WebSearch(domain:x.com)", "WebSearch has no field \"domain\" that a rule can be about (its fields: query)"},
+      {"TodoWrite(todos:x)", "TodoWrite has no field \"todos\""},
+      {"Bash(command:rm *)", "\"command\" is what the rules of this tool are about; write \"Bash(rm *)\""},
+      {"Agent(subagent_type:Build)", "write \"Agent(Build)\""},
+      {"Skill(skill:deploy)", "write \"Skill(deploy)\""},
+      {"PowerShell(ls:* x)", "\":*\" may only stand at the end"},
+      {"Skill:deploy", "a tool's name holds only letters"},
+      {"Bash(echo \\)", "it ends without \")\""},
       {"Write(/src/**)", "paths are judged by Edit rules only; write \"Edit(/src/**)\""},
       {"Grep(/src/**)", "paths are judged by Read rules only; write \"Read(/src/**)\""},
       {"WebFetch(example.com)", "a host is written \"WebFetch(domain:example.com)\""},
@@ -178,6 +200,31 @@ TEST_CASE("rules that could never allow are known, so that an allow list may ref
     INFO(text);
     CHECK_FALSE(why_never_allows(*parse_permission_rule(text)).has_value());
   }
+}
+
+TEST_CASE("a specifier is read as clients write it, with backslashes before parentheses and backslashes") {
+  const auto specifier = [](const char* text) { return parse_permission_rule(text)->specifier.value_or("none"); };
+  CHECK(specifier("Read(//c/Program Files \\(x86\\)/**)") == "//c/Program Files (x86)/**");
+  CHECK(specifier("Bash(python -c \"f\\(x\\)\")") == "python -c \"f(x)\"");
+  CHECK(specifier("Bash(python -c \"f(x)\")") == "python -c \"f(x)\"");
+  CHECK(specifier("Bash(grep 'a\\\\b' f)") == "grep 'a\\b' f");
+  CHECK(specifier("Bash(find . -name \\;)") == "find . -name \\;");
+  CHECK(specifier("SlashCommand:/review:*") == "/review:*");
+  for (const char* text : {"grep 'a\\b' f", "echo '\\\\('", "echo 'f(x)'", "plain"})
+    CHECK(parse_permission_rule(rule_text("Bash", text))->specifier == text);
+}
+
+TEST_CASE("rules that clients document or save for other tools are understood, and may be allowed") {
+  for (const char* text : {"Skill(x)", "Skill(x *)", "Skill(x:*)", "Skill(plugin:x)", "SlashCommand(/x)", "SlashCommand(/x:*)",
+                           "SlashCommand:/x", "PowerShell(Get-ChildItem *)", "PowerShell(ls | sort)",
+                           "PowerShell(C:\\\\Dev\\\\x.ps1:*)", "Agent(plugin:reviewer)", "Bash(command:*)", "Bash(timeout:*)"}) {
+    INFO(text);
+    const auto rule = parse_permission_rule(text);
+    REQUIRE(rule.ok());
+    CHECK_FALSE(why_never_allows(*rule).has_value());
+  }
+  for (const char* text : {"Skill(args:x)", "Agent(model:opus)", "Bash(run_in_background:true)", "Read(limit:5)"})
+    CHECK(why_never_allows(*parse_permission_rule(text)).has_value());
 }
 
 TEST_CASE("the rule for a call covers exactly this call, or there is none") {
