@@ -165,12 +165,15 @@ std::string team_folder(const Environment& environment) {
   return base.empty() ? "" : base + "/teams.d";
 }
 
-bool is_unconfigured(const Sources& sources, const Environment& environment) {
-  if (!sources.files.empty() || !sources.dir.empty()) return false;
+bool holds_team_files(const std::string& folder) {
   std::error_code failure;
-  const std::filesystem::directory_iterator files(team_folder(environment), failure);
-  if (failure) return failure == std::errc::no_such_file_or_directory;  // what cannot be read is for load() to tell
-  return std::none_of(begin(files), end(files), [](const auto& file) { return is_team_file(file.path()); });
+  const std::filesystem::directory_iterator files(folder, failure);
+  return failure ? failure != std::errc::no_such_file_or_directory  // what cannot be read is for load() to tell
+                 : std::any_of(begin(files), end(files), [](const auto& file) { return is_team_file(file.path()); });
+}
+
+bool is_unconfigured(const Sources& sources, const Environment& environment) {
+  return sources.files.empty() && sources.dir.empty() && !holds_team_files(team_folder(environment));
 }
 
 Environment Environment::from_process() {
@@ -211,9 +214,9 @@ Loaded load(const Sources& sources, const Environment& environment) {
   return loaded;
 }
 
-Loaded load_daemon_settings(const Environment& environment) {
+Loaded load_daemon_settings(const Environment& environment, const std::string& file) {
   Loaded loaded;
-  load_daemon(default_daemon_file(default_folder(environment)), environment, loaded);
+  load_daemon(file.empty() ? default_daemon_file(default_folder(environment)) : file, environment, loaded);
   return loaded;
 }
 

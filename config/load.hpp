@@ -61,9 +61,12 @@ std::string team_folder(const Environment&);
 /// True when neither the command line nor the default folder names a team file.
 bool is_unconfigured(const Sources&, const Environment&);
 
-/// Only the daemon's own settings, as load() reads them without Sources; for a client that looks for the socket. No
-/// team file is touched.
-Loaded load_daemon_settings(const Environment&);
+/// True when a team file lies in the folder, or when that cannot be told.
+bool holds_team_files(const std::string& folder);
+
+/// Only the daemon's own settings, from `file`, or as load() reads them without Sources; for a client that looks for the
+/// socket. No team file is touched.
+Loaded load_daemon_settings(const Environment&, const std::string& file = {});
 
 /// Reads one team file's text; `name` stands in the complaints. For tests and the fuzzer: no file is touched.
 LoadedTeam parse_team(std::string_view text, const std::string& name, const Environment&,

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -126,6 +127,20 @@ class GoneLedger {
   bool told_ = false;
 };
 
+/// What this daemon reads, for commands that run in another folder and another environment.
+config::Sources absolute_sources(config::Sources sources) {
+  const auto absolute = [](std::string& path) {
+    std::error_code problem;
+    const auto whole = std::filesystem::absolute(path, problem);
+    if (!path.empty() && !problem) path = whole.lexically_normal().string();
+  };
+  if (sources.files.empty() && sources.dir.empty()) sources.dir = config::team_folder(config::Environment::from_process());
+  for (std::string& file : sources.files) absolute(file);
+  absolute(sources.dir);
+  absolute(sources.daemon_file);
+  return sources;
+}
+
 /// Everything that lives while the daemon runs, in the order of dependence.
 class Daemon {
  public:
@@ -151,6 +166,7 @@ class Daemon {
         tasks_(context_.get_executor(), [this] { stop(); }),
         stop_signals_(context_, SIGINT, SIGTERM),
         reload_signals_(context_, SIGHUP) {
+    verbs_.tell_sources(absolute_sources(options.sources));
     ledger.tell([this](Areas areas) { services_.changes.raise(areas); });
     ledger.on_gone([this, &gone] {
       asio::post(context_, [this, &gone] {

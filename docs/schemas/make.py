@@ -126,7 +126,7 @@ def doc(fields, maybe=None):
 
 
 ANSWERS = closed({"ok": FLAG, "version": TEXT, "answers": many({"anyOf": [part("taken"), part("refused")]}), "answered": many(part("ruled"))})
-SETTINGS = doc({"path": TEXT, "changed": FLAG, "diff": TEXT}, texts("client why allow"))
+SETTINGS = doc({"path": TEXT, "changed": FLAG, "diff": TEXT}, {**texts("client why allow"), "hooks_off": many(TEXT)})
 
 # command: the documents that it may print when it could do what it was asked for.
 DOCUMENTS = {
@@ -143,7 +143,8 @@ DOCUMENTS = {
              "parts": many(closed({**texts("part rule reason"), "action": ACTION}))}),
         doc({"team": TEXT, "source": TEXT, "looked_at": COUNT,
              "suggestions": many(closed({**texts("kind rule"), "asks": COUNT, "members": many(TEXT), "last_ms": MS}))})],
-    "status": [doc({"pid": COUNT, "started_ms": MS, "ledger": TEXT, "teams": many(part("team"))}), doc({"waits": FLAG, "line": TEXT})],
+    "status": [doc({"pid": COUNT, "started_ms": MS, "ledger": TEXT, "teams": many(part("team")),
+                    "configuration": closed({"files": many(TEXT), "folder": TEXT, "daemon_file": TEXT})}), doc({"waits": FLAG, "line": TEXT})],
     "wait": [doc({"team": TEXT, "is_met": FLAG, "met": many(one_of("idle", "closed", "mail", "answered")),
                   "working": many(closed(texts("member doing"))), **counts("present asks mail shutdowns")})],
     "trace": [doc({"messages": many(part("message")),

@@ -170,6 +170,13 @@ ExitCode examine_all(Context&, const config::Sources&);
 /// The options that say where the configuration is.
 void add_sources(CLI::App& command, config::Sources& sources);
 
+/// The files that a running daemon reads, from its answer to `status`; empty where it reads those of this environment.
+config::Sources sources_in(const boost::json::object& status);
+
+/// The files that a command is about: those that its line names; else those of the daemon that answers, which may have
+/// been started with others; else those of this environment.
+config::Sources meant_sources(const Context&, const config::Sources& named);
+
 /// The whole program: parses, runs one command, returns the exit code. `arguments` without the program's name.
 int run_command_line(std::vector<std::string> arguments, Console&, RunDaemon);
 

@@ -94,6 +94,14 @@ json::object loaded_json(const config::Loaded& loaded, WorkerProcesses& processe
           {"problems", strings(loaded.problems)}};
 }
 
+constexpr std::chrono::milliseconds brief_patience{5000};  // a daemon that does not answer is no reason to wait
+
+std::string places_of(const config::Sources& sources) {
+  std::string text;
+  for (const std::string& file : sources.files) text += (text.empty() ? "" : ", ") + file;
+  return text + (text.empty() || sources.dir.empty() ? "" : ", ") + sources.dir;
+}
+
 /// What is watched where nothing is configured, and what to do for more.
 void tell_unconfigured(const Context& context) {
   const auto environment = config::Environment::from_process();
@@ -136,7 +144,11 @@ std::string unfit_engines(const config::Loaded& loaded) {
   return text;
 }
 
-ExitCode check_config(Context& context, const config::Sources& sources) {
+ExitCode check_config(Context& context, const config::Sources& named) {
+  const config::Sources sources = meant_sources(context, named);
+  const bool is_named = !named.files.empty() || !named.dir.empty();
+  if (const std::string where = is_named ? "" : places_of(sources); !where.empty())
+    context.console.explain("what the running daemon reads: " + printable(where) + '\n');
   const config::Loaded loaded = config::load(sources, config::Environment::from_process());
   const bool good = loaded.problems.empty();
   for (const std::string& problem : loaded.problems) context.console.explain(printable(problem) + '\n');
@@ -192,6 +204,28 @@ void add_sources(CLI::App& command, config::Sources& sources) {
   command.add_option("--daemon-config", sources.daemon_file, "The daemon's own settings")->type_name("FILE");
 }
 
+config::Sources sources_in(const json::object& status) {
+  const json::object& told = object_of(status, "configuration");
+  config::Sources sources;
+  if (const json::value* files = told.if_contains("files"); files != nullptr && files->is_array())
+    for (const json::value& file : files->get_array())
+      if (file.is_string()) sources.files.emplace_back(file.get_string());
+  const std::string folder = raw_text_of(told, "folder");
+  const auto environment = config::Environment::from_process();
+  if (!folder.empty() && folder != config::team_folder(environment) && config::holds_team_files(folder)) sources.dir = folder;
+  sources.daemon_file = raw_text_of(told, "daemon_file");
+  return sources;
+}
+
+config::Sources meant_sources(const Context& context, const config::Sources& named) {
+  if (!named.files.empty() || !named.dir.empty()) return named;
+  Result<ControlClient> client = context.connect();
+  const Result<json::object> status = client ? client->call({{"verb", "status"}}, brief_patience) : client.error();  // of all teams
+  config::Sources sources = status ? sources_in(*status) : named;
+  if (!named.daemon_file.empty()) sources.daemon_file = named.daemon_file;
+  return sources;
+}
+
 void declare_run(CLI::App& command, Context& context) {
   auto options = std::make_shared<RunOptions>();
   explain(command,
@@ -241,8 +275,10 @@ void declare_run(CLI::App& command, Context& context) {
 void declare_check_config(CLI::App& command, Context& context) {
   auto sources = std::make_shared<config::Sources>();
   explain(command,
-          "Reads the same files as `run` would and prints every value with the place it comes from:\n"
-          "\"default\", or file and line. All complaints come at once, on the error output.\n"
+          "Prints every value with the place it comes from: \"default\", or file and line. The files are those\n"
+          "that are named; else those that the running daemon reads; else those that `run` would read.\n"
+          "All complaints come at once, on the error output, and so do warnings: rules that are not\n"
+          "understood, that can deny nothing, or that end at the worker's folder.\n"
           "For each worker of a team that is there it says whether answers from here count with it.\n\n"
           "Examples:\n"
           "  inbox-poller check-config\n"

@@ -21,7 +21,9 @@ constexpr std::chrono::milliseconds quick_patience{5000};
 constexpr const char* help =
     "Looks at everything at once and changes nothing: configuration, owners and modes, disk, daemon\n"
     "and ledger; hooks in settings files that a client in PATH does not take; and of each team the roster\n"
-    "against panes and processes, locks and their age, torn, oversized and phantom inboxes, what nobody reads, and other consumers.\n\n"
+    "against panes and processes, locks and their age, torn, oversized and phantom inboxes, what nobody reads, and other consumers.\n"
+    "The team files are those that are named; else those that the running daemon reads; else the default ones. Each\n"
+    "line names what was looked at.\n\n"
     "Examples:\n"
     "  inbox-poller doctor\n"
     "  inbox-poller doctor --quick      # a container's health check: 2 when no daemon answers or no commit works\n"
@@ -43,15 +45,19 @@ Result<std::vector<Pane>> list_panes(const std::vector<std::string>& tmux, Proce
   return found;
 }
 
-Installation installation(const Context& context, const config::Sources& sources) {
-  Installation at{config::Environment::from_process(), {}, false, "", Error{std::string(code::no_daemon), ""}};
-  at.unconfigured = config::is_unconfigured(sources, at.environment);
-  at.loaded = at.unconfigured ? config::load_daemon_settings(at.environment) : config::load(sources, at.environment);
-  at.socket = reachable_socket(at.loaded.daemon);
+Installation installation(const Context& context, const config::Sources& named) {
+  Installation at{config::Environment::from_process(), {}, {}, false, false, "", Error{std::string(code::no_daemon), ""}};
+  at.socket = reachable_socket(config::load_daemon_settings(at.environment, named.daemon_file).daemon);
   if (!context.socket.empty())
     if (const Result<std::string> path = context.socket_path()) at.socket = *path;
   Result<ControlClient> client = ControlClient::connect(at.socket);
   at.status = client ? client->call({{"verb", "status"}}) : Result<json::object>(client.error());
+  at.asked = at.status && named.files.empty() && named.dir.empty();
+  at.sources = at.asked ? sources_in(*at.status) : named;
+  if (!named.daemon_file.empty()) at.sources.daemon_file = named.daemon_file;
+  at.unconfigured = config::is_unconfigured(at.sources, at.environment);
+  at.loaded = at.unconfigured ? config::load_daemon_settings(at.environment, at.sources.daemon_file)
+                              : config::load(at.sources, at.environment);
   return at;
 }
 
@@ -70,7 +76,7 @@ std::string section_text(const Console& console, const Section& section) {
     text += "  " + (finding.severity >= Severity::warning ? console.loud(name) : name) +
             std::string(9 - name.size(), ' ') + printable(finding.what) + '\n';
     const std::string margin(11, ' ');
-    if (!finding.where.empty() && finding.severity != Severity::ok) text += margin + printable(finding.where) + '\n';
+    if (!finding.where.empty()) text += margin + printable(finding.where) + '\n';
     if (!finding.mend.empty()) text += margin + "-> " + printable(finding.mend) + '\n';
   }
   return text + '\n';
@@ -86,6 +92,15 @@ ExitCode examine_all(Context& context, const config::Sources& sources) {
                     processes, [&](const std::vector<std::string>& tmux) { return list_panes(tmux, processes); },
                     wait_here, find_clients};
   std::vector<Section> sections = examine(world, installation(context, sources));
+  const auto is_meant = [&](const Section& one) { return one.team == context.team; };
+  const auto says_so = [&](const Finding& one) {
+    return one.check == "team.none" && one.what.starts_with("no team called " + context.team + " is there");
+  };
+  if (!context.team.empty() && std::ranges::none_of(sections, is_meant) &&
+      std::ranges::none_of(sections.front().findings, says_so))
+    sections.front().findings.push_back({Severity::error, "team.unknown",
+                                         "no team called " + context.team + " was found, so none was examined", "",
+                                         "inbox-poller doctor, without --team, names those that are there"});
   if (!context.team.empty())
     std::erase_if(sections, [&](const Section& one) { return !one.team.empty() && one.team != context.team; });
   std::size_t counts[] = {0, 0, 0, 0};

@@ -137,8 +137,15 @@ ExitCode install(Context& context, const InstallOptions& options) {
   };
   change.allowed = [&](const std::string& path) { return readable_by(readers, options, path); };
   change.more = printable(readers.told);
-  change.also = {{"client", schema::to_string(readers.version)}, {"why", readers.told}};
-  return apply(context, options, std::move(change));
+  boost::json::array off;
+  PosixFileSystem files;
+  std::error_code problem;
+  for (const HookSilence& silence : silenced_hooks(files, std::filesystem::current_path(problem)))
+    off.emplace_back(silence.file + ": " + to_string(silence));
+  change.also = {{"client", schema::to_string(readers.version)}, {"why", readers.told}, {"hooks_off", off}};
+  const ExitCode done = apply(context, options, std::move(change));
+  for (const auto& line : off) context.console.complain("WARNING: " + printable(line.get_string()));
+  return done;
 }
 
 ExitCode uninstall(Context& context, const InstallOptions& options) {
@@ -173,7 +180,8 @@ void declare_hook_install(CLI::App& command, Context& context) {
           "--for workers: what your rules allow or deny is decided before a worker asks its lead; with it a front\n"
           "and a team whose lead is gone decide also for workers that take answers from their lead alone.\n"
           "A client skips a whole settings file for one event that it does not know, so the clients in PATH are\n"
-          "asked for their versions; the oldest counts. `inbox-poller doctor` looks again after an update.\n\n"
+          "asked for their versions; the oldest counts. `inbox-poller doctor` looks again after an update.\n"
+          "Settings that keep hooks from running here (disableAllHooks, allowManagedHooksOnly) are named.\n\n"
           "Examples:\n"
           "  inbox-poller hook install\n"
           "  inbox-poller hook install --for workers --scope project --yes\n"

@@ -47,15 +47,15 @@ ExitCode fail(const Context& context, const Error& error) {
 }
 
 /// All teams that can be meant.
-Result<std::vector<TeamPlace>> teams_in_question(const InboxOptions& options, FileSystem& files, std::string& looked) {
+Result<std::vector<TeamPlace>> teams_in_question(const Context& context, const InboxOptions& options, FileSystem& files, std::string& looked) {
   const auto environment = config::Environment::from_process();
+  const config::Sources sources = options.root.empty() ? meant_sources(context, options.sources) : options.sources;
   std::vector<config::TeamConfig> configs;
-  if (!options.root.empty() || config::is_unconfigured(options.sources, environment)) {
-    const std::string root =
-        options.root.empty() ? "" : std::filesystem::absolute(options.root).lexically_normal().string();
+  if (!options.root.empty() || config::is_unconfigured(sources, environment)) {
+    const std::string root = options.root.empty() ? "" : std::filesystem::absolute(options.root).lexically_normal().string();
     configs.push_back(any_team(root, environment));
   } else {
-    config::Loaded loaded = config::load(options.sources, environment);
+    config::Loaded loaded = config::load(sources, environment);
     if (!loaded.problems.empty()) {
       std::string all;
       for (const std::string& problem : loaded.problems) all += problem + '\n';
@@ -75,7 +75,7 @@ Result<std::vector<TeamPlace>> teams_in_question(const InboxOptions& options, Fi
 
 Result<TeamPlace> choose_team(const Context& context, const InboxOptions& options, FileSystem& files) {
   std::string looked;
-  auto teams = teams_in_question(options, files, looked);
+  auto teams = teams_in_question(context, options, files, looked);
   if (!teams) return teams.error();
   if (!context.team.empty()) std::erase_if(*teams, [&](const TeamPlace& team) { return team.name != context.team; });
   if (teams->size() == 1) return teams->front();
@@ -428,7 +428,7 @@ void declare_inbox(CLI::App& command, Context& context) {
   auto options = options_of(command, context);
   explain(command,
           "Works on the files themselves, under the locks that all clients respect; no daemon is\n"
-          "needed. The team is found by --team in the configuration, or below --root.\n\n"
+          "needed. The team is found by --team in the configuration (of the daemon that runs), or below --root.\n\n"
           "Examples:\n  inbox-poller inbox list\n  inbox-poller inbox show alice --last 3\n"
           "  inbox-poller inbox send alice 'please rebase' --root ~/.claude/teams --team demo");
   command.require_subcommand(1);

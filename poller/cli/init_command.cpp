@@ -43,6 +43,7 @@ struct Surroundings {
   std::string settings;  // the client's, of this user
   bool has_hooks = false;
   bool has_daemon = false;
+  config::Sources read_by_daemon = {};  // other files than those of this environment
 };
 
 bool has_our_hooks(FileSystem& files, const std::string& path) {
@@ -91,6 +92,7 @@ Result<Surroundings> look_around_us(const Context& context, const BoxPlace& shar
   }
   const auto socket = context.socket_path();
   at.has_daemon = socket && ControlClient::connect(*socket).ok();
+  if (at.has_daemon) at.read_by_daemon = meant_sources(context, {});
   return at;
 }
 
@@ -229,19 +231,26 @@ Result<TeamChoice> choose(Questions questions, const InitOptions& options, const
   return choice;
 }
 
+/// The daemon was started with files of its own, so it does not see what is written here.
+bool reads_elsewhere(const Surroundings& at) { return !at.read_by_daemon.files.empty() || !at.read_by_daemon.dir.empty(); }
+
 /// Why this team cannot get a file of its own; empty when it can.
 std::string conflict(const config::TeamSettings& wanted, const Surroundings& at) {
-  const config::Loaded loaded = config::load({}, at.environment);
-  if (loaded.unconfigured) return {};
-  for (const config::LoadedTeam& team : loaded.teams)
-    if (team.config.team.root == wanted.root && (team.config.team.claims(wanted.name) || wanted.claims(team.config.team.name)))
+  std::vector<config::Loaded> all{config::load({}, at.environment)};
+  if (reads_elsewhere(at)) all.push_back(config::load(at.read_by_daemon, at.environment));
+  for (const config::Loaded& loaded : all)
+    for (const config::LoadedTeam& team : loaded.teams)
+    if (!loaded.unconfigured && team.config.team.root == wanted.root && (team.config.team.claims(wanted.name) || wanted.claims(team.config.team.name)))
       return team.config.source + " speaks about such a team already: change that file, or move it away";
   return {};
 }
 
 std::string next_text(const TeamChoice& choice, const Surroundings& at) {
   std::string text = "Next:\n";
-  text += at.has_daemon ? "    inbox-poller reload\n" : "    inbox-poller run\n";
+  if (reads_elsewhere(at))
+    text += "    start the daemon again, without --config: the one that runs does not read " + printable(at.folder) + '\n';
+  else
+    text += at.has_daemon ? "    inbox-poller reload\n" : "    inbox-poller run\n";
   const bool by_hook = choice.role == "leader" && (choice.way.empty() || choice.way == "hook");
   if (by_hook && !at.has_hooks && !at.clients.empty()) text += "    inbox-poller hook install\n";
   if (choice.role == "front" && !at.has_hooks) text += "    inbox-poller hook install --for workers\n";
@@ -290,7 +299,9 @@ ExitCode init(Context& context, const InitOptions& options) {
   const ExitCode written = change_settings(context, change);
   if (written != ExitCode::done || context.json) return written;
   static_cast<void>(context.print("\n"));
-  static_cast<void>(examine_all(context, {}));  // to be read; the file is written whatever it says
+  config::Sources written_to;  // to be read; the file is written whatever it says
+  if (reads_elsewhere(at)) written_to.dir = at.folder;
+  static_cast<void>(examine_all(context, written_to));
   return context.print('\n' + next_text(choice, at));
 }
 

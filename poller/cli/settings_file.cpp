@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <functional>
 
 #include "poller/control/client.hpp"
+#include "schema/json_scan.hpp"
 
 namespace inbox_poller::poller::cli {
 
@@ -42,6 +45,53 @@ Result<fs::path> settings_path(const std::string& scope) {
   if (!folder.is_absolute())
     return Error{std::string(code::bad_path), "neither CLAUDE_CONFIG_DIR nor HOME names a folder, as an absolute path"};
   return folder / "settings.json";
+}
+
+std::string managed_settings_folder() {
+#ifdef __APPLE__
+  return "/Library/Application Support/ClaudeCode";
+#else
+  return "/etc/claude-code";
+#endif
+}
+
+std::string to_string(const HookSilence& silence) {
+  if (silence.key.empty()) return "it cannot be read, so whether it turns hooks off is not known";
+  if (!silence.is_certain)
+    return silence.key + " is true: clients document it for managed settings only; one that follows it here runs no hook of ours";
+  return silence.key + " is true, so no hook of ours will run";
+}
+
+std::vector<HookSilence> silenced_hooks(FileSystem& files, const fs::path& folder, const fs::path& managed) {
+  std::vector<std::pair<fs::path, bool>> places;  // and whether it is a managed one; the first that says it counts
+  if (const auto parts = files.open_dir(absolute, (managed / "managed-settings.d").string())) {
+    const auto listed = files.list(*parts);
+    std::vector<std::string> names = listed ? *listed : std::vector<std::string>();
+    std::ranges::sort(names, std::greater<>());  // later ones override earlier ones
+    for (const std::string& name : names)
+      if (name.ends_with(".json")) places.emplace_back(managed / "managed-settings.d" / name, true);
+  }
+  places.emplace_back(managed / "managed-settings.json", true);
+  places.emplace_back(folder / ".claude" / "settings.local.json", false);
+  places.emplace_back(folder / ".claude" / "settings.json", false);
+  if (const auto user = settings_path("user")) places.emplace_back(*user, false);
+  std::vector<HookSilence> found;
+  bool is_said = false;
+  for (const auto& [path, is_managed] : places) {
+    const auto settings = read_settings(files, path);
+    if (settings && !settings->text) continue;
+    const auto members = settings ? schema::scan_object(*settings->text) : Result<std::vector<schema::MemberSpan>>(settings.error());
+    if (!members) {
+      found.push_back({path.string(), "", false});
+      continue;
+    }
+    const auto value = [&](std::string_view key) { return schema::find_member(*settings->text, *members, key).value_or(""); };
+    if (value("allowManagedHooksOnly") == "true") found.push_back({path.string(), "allowManagedHooksOnly", is_managed});
+    const auto all = value("disableAllHooks");
+    if (!is_said && all == "true") found.push_back({path.string(), "disableAllHooks", true});
+    is_said = is_said || all == "true" || all == "false";
+  }
+  return found;
 }
 
 Result<Settings> read_settings(FileSystem& files, const fs::path& named) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "poller/filesystem.hpp"
 #include "schema/error.hpp"
@@ -25,6 +26,24 @@ struct Settings {
 
 /// The file of `scope`: "project" is below the working directory, "user" in CLAUDE_CONFIG_DIR or HOME.
 Result<std::filesystem::path> settings_path(const std::string& scope);
+
+/// Where an administrator keeps settings that hold for every user of the machine.
+std::string managed_settings_folder();
+
+/// A setting that keeps our hooks from running.
+struct HookSilence {
+  std::string file;
+  std::string key;        // empty: the file cannot be read, so what it turns off is not known
+  bool is_certain = true;  // false: the clients' documentation has the key for managed settings only
+};
+
+/// Says so as a sentence, without the file.
+std::string to_string(const HookSilence&);
+
+/// What keeps our hooks from running in sessions that begin in `folder`: `disableAllHooks`, of which the file of the
+/// highest precedence counts (managed, local, project, user), and `allowManagedHooksOnly`. Reads those files only.
+std::vector<HookSilence> silenced_hooks(FileSystem&, const std::filesystem::path& folder,
+                                        const std::filesystem::path& managed = managed_settings_folder());
 
 /// Error "settings.unusable" names the path.
 Result<Settings> read_settings(FileSystem&, const std::filesystem::path& named);

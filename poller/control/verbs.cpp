@@ -247,6 +247,10 @@ json::object Verbs::status(const Object& request) {
           {"pid", static_cast<std::int64_t>(::getpid())},
           {"started_ms", started_ms_},
           {"ledger", ledger_path_},
+          {"configuration",
+           json::object{{"files", json::array(sources_.files.begin(), sources_.files.end())},
+                        {"folder", sources_.dir},
+                        {"daemon_file", sources_.daemon_file}}},
           {"teams", std::move(teams)}};
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "config/load.hpp"
 #include "poller/control/server.hpp"
 #include "poller/run/poll_loop.hpp"
 
@@ -22,7 +23,7 @@ class AskFinder;
 struct Borrower {
   std::weak_ptr<Team> team;
   std::vector<Offered> messages;  // without their texts
-  bool closed = false;                    // the connection is gone, and they went back to the queue
+  bool closed = false;            // the connection is gone, and they went back to the queue
 };
 
 /// The connection of one hook.
@@ -37,8 +38,7 @@ struct HookTalk {
 };
 
 /// What a hook of that session is about to print.
-HookOffer hook_offer(Team&, handlers::HookWay, const std::string& session,
-                     const std::vector<Offered>& messages);
+HookOffer hook_offer(Team&, handlers::HookWay, const std::string& session, const std::vector<Offered>& messages);
 
 class Verbs {
  public:
@@ -46,6 +46,9 @@ class Verbs {
   using Reload = std::function<Result<ReloadReport>()>;
 
   Verbs(PollLoop& loop, Services& services, std::string ledger_path, Reload reload);
+
+  /// Names the files that the daemon reads, as absolute paths, for `status`. Decision thread, before the first request.
+  void tell_sources(config::Sources sources) { sources_ = std::move(sources); }
 
   boost::asio::awaitable<boost::json::object> handle(boost::json::object request,
                                                      std::shared_ptr<ControlSession> session);
@@ -136,6 +139,7 @@ class Verbs {
   PollLoop& loop_;
   Services& services_;
   const std::string ledger_path_;
+  config::Sources sources_ = {};
   const EpochMs started_ms_;
   Reload reload_;
   std::deque<std::shared_ptr<Borrower>> lent_;  // of the open connections and the last closed ones, oldest first

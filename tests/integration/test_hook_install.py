@@ -59,6 +59,31 @@ class Installing(SettingsTest):
         super().setUp()
         self.client(NEW + " (Claude Code)")
 
+    def test_a_setting_that_turns_all_hooks_off_is_named(self):
+        project = self.folder / "project"
+        (project / ".claude").mkdir(parents=True)
+        cases = [(self.settings, {"disableAllHooks": True}), (self.settings, {"allowManagedHooksOnly": True}),
+                 (project / ".claude" / "settings.json", {"disableAllHooks": True}),
+                 (project / ".claude" / "settings.local.json", {"disableAllHooks": True})]
+        for path, switch in cases:
+            with self.subTest(path=path, switch=switch):
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(json.dumps(switch))
+                said = self.run_cli("install", "--for", "workers", "--yes", cwd=project).stderr
+                self.assertIn("WARNING: %s: %s is true" % (path, *switch), said)
+                self.assertIn("no hook of ours", said)
+                told = json.loads(self.run_cli("install", "--for", "workers", "--yes", "--json", cwd=project).stdout)
+                self.assertEqual(len(told["hooks_off"]), 1)
+                doctor = subprocess.run([self.program, "doctor", "--json"], env=dict(self.env, XDG_RUNTIME_DIR=str(self.folder)), cwd=project,
+                                        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=LIMIT_S)
+                found = [one for section in json.loads(doctor.stdout)["sections"] for one in section["findings"]]
+                self.assertEqual([one["where"] for one in found if one["check"] == "settings.hooks_off"], [str(path)])
+                self.assertFalse([one for one in found if one["check"] == "settings.hooks"], found)
+                path.unlink()
+        self.write(json.dumps({"disableAllHooks": True}).encode())
+        (project / ".claude" / "settings.local.json").write_text('{"disableAllHooks": false}')  # the file of a higher precedence counts
+        self.assertNotIn("WARNING", self.run_cli("install", "--yes", cwd=project).stderr)
+
     def test_install_and_uninstall_leave_the_same_bytes(self):
         other = '{"matcher":"Bash","hooks":[{"type":"command","command":"./check.sh"}]}'
         for text in (b"", b"{}", b"{}\n", b'{\n  "model": "opus"\n}\n', b'{\r\n\t"model": "opus",\r\n\t"hooks": {}\r\n}\r\n',

@@ -18,8 +18,9 @@ namespace inbox_poller::poller::cli {
 
 // --- the installation (judge_installation.cpp)
 
-/// Complaints and warnings of the configuration.
-Findings judge_configuration(const config::Loaded&, bool unconfigured);
+/// Complaints and warnings of the configuration. `places`: what was read, or looked for; `of_daemon`: it told them.
+Findings judge_configuration(const config::Loaded&, bool unconfigured, const std::string& places = {},
+                             bool of_daemon = false);
 
 enum class Closed { to_writers, to_readers };  // whom a file or folder must be closed to; readers include writers
 /// Owner and mode. A sticky folder that everybody may write to is fine, as /tmp is.

@@ -25,9 +25,10 @@ std::string octal(unsigned mode) {
 
 }  // namespace
 
-Findings judge_configuration(const config::Loaded& loaded, bool unconfigured) {
+Findings judge_configuration(const config::Loaded& loaded, bool unconfigured, const std::string& places,
+                             bool of_daemon) {
   if (unconfigured && loaded.problems.empty())
-    return {{Severity::note, "config.none", "no team is configured: `inbox-poller run` would only watch what is there", "",
+    return {{Severity::note, "config.none", "no team is configured: `inbox-poller run` would only watch what is there", places,
              "inbox-poller init"}};
   Findings findings;
   for (const std::string& problem : loaded.problems)
@@ -44,9 +45,10 @@ Findings judge_configuration(const config::Loaded& loaded, bool unconfigured) {
   }
   if (loaded.problems.empty())
     findings.push_back({Severity::ok, "config",
-                        "configuration: " + std::to_string(loaded.teams.size()) +
+                        (of_daemon ? "configuration of the running daemon: " : "configuration: ") +
+                            std::to_string(loaded.teams.size()) +
                             (loaded.teams.size() == 1 ? " team file" : " team files") + ", none with a mistake",
-                        "", ""});
+                        places, ""});
   return findings;
 }
 

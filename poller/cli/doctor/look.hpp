@@ -11,6 +11,7 @@
 #include "config/load.hpp"
 #include "poller/cli/clients.hpp"
 #include "poller/cli/doctor/finding.hpp"
+#include "poller/cli/settings_file.hpp"
 #include "poller/cli/survey.hpp"
 #include "poller/panes.hpp"
 #include "poller/processes.hpp"
@@ -25,11 +26,14 @@ struct World {
   std::function<Result<std::vector<Pane>>(const std::vector<std::string>& tmux)> panes;
   Wait wait;
   std::function<std::vector<Client>()> clients = [] { return std::vector<Client>(); };  // those in PATH
+  std::string managed_settings = managed_settings_folder();
 };
 
 struct Installation {
   config::Environment environment;
+  config::Sources sources;  // what was read: as named, or as the daemon told
   config::Loaded loaded;
+  bool asked = false;  // the daemon told
   bool unconfigured = false;
   std::string socket;
   Result<boost::json::object> status;  // of the daemon

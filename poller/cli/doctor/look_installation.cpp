@@ -78,7 +78,10 @@ Finding no_such_team(const World& world, const config::TeamConfig& config) {
 
 std::vector<Section> examine(const World& world, const Installation& at) {
   std::vector<Section> sections{{"installation", "", {}}};
-  Findings findings = judge_configuration(at.loaded, at.unconfigured);
+  std::string places;
+  for (const config::LoadedTeam& team : at.loaded.teams) places += (places.empty() ? "" : ", ") + team.config.source;
+  if (at.unconfigured) places = config::team_folder(at.environment);
+  Findings findings = judge_configuration(at.loaded, at.unconfigured, places, at.asked);
   look_at_daemon(world, at, findings);
   std::vector<config::TeamConfig> configs;
   if (at.loaded.problems.empty())

@@ -59,7 +59,13 @@ Section examine_jsonl(const World& world, const config::TeamConfig& config) {
   const std::string inboxes = config.team.inbox_folder(config.team.name);
   const auto folder = open_dir_below(world.files, inboxes);
   const auto names = folder ? world.files.list(*folder) : Result<std::vector<std::string>>(folder.error());
-  if (!names) return section;
+  if (!names) {
+    const bool missing = is_errno(names.error(), ENOENT);
+    findings.push_back({missing ? Severity::note : Severity::error, missing ? "inbox.none" : names.error().code,
+                        missing ? "there are no inboxes (yet), so none was examined" : names.error().message, inboxes, ""});
+    return section;
+  }
+  std::size_t looked_at = 0;
   for (const std::string& name : *names) {
     if (!std::string_view(name).ends_with(inbox_suffix)) continue;
     if (!schema::is_valid_name(name.substr(0, name.size() - inbox_suffix.size())))
@@ -67,9 +73,17 @@ Section examine_jsonl(const World& world, const config::TeamConfig& config) {
     const auto file = world.files.open_read(*folder, name);
     const auto bytes = file && file->stat.size <= config.limits.inbox_file.count
                            ? read_all(world.files, *file)
-                           : Result<std::string>(std::string());
-    if (bytes) look_at_lines(inboxes + "/" + schema::printable(name), *bytes, findings);
+                           : Result<std::string>(file ? Error{"inbox.too_large", "larger than limits.inbox_file"} : file.error());
+    const std::string place = inboxes + "/" + schema::printable(name);
+    if (!file || !bytes) {
+      findings.push_back({Severity::warning, "inbox.unexamined",
+                          "was not examined: " + schema::printable((file ? bytes.error() : file.error()).message), place, ""});
+      continue;
+    }
+    look_at_lines(place, *bytes, findings);
+    ++looked_at;
   }
+  findings.push_back({Severity::ok, "inbox.lines", std::to_string(looked_at) + " inboxes were read", inboxes, ""});
   return section;
 }
 

@@ -15,7 +15,12 @@ constexpr std::size_t most_files = 20;  // named one by one, in one folder
 void look_at_files(const MaildirRoot& root, const std::string& below, Findings& findings) {
   const auto names = root.names(below);
   const auto folder = root.folder(below);
-  if (!names || !folder) return;
+  if (!names || !folder) {
+    const Error& error = names ? folder.error() : names.error();
+    if (!is_errno(error, ENOENT))
+      findings.push_back({Severity::error, error.code, printable(error.message), root.path() + "/" + printable(below), ""});
+    return;
+  }
   std::size_t told = 0;
   for (const std::string& name : *names) {
     const auto file = root.read(*folder, name);
@@ -75,11 +80,13 @@ Section examine_maildir(const World& world, const config::TeamConfig& config) {
                         "check folder under [team] in " + printable(config.source)});
     return section;
   }
+  std::size_t actors = 0;
   for (const std::string& name : *names) {
     const auto stat = world.files.stat_at(*folder, name);
     if (name == "tmp" || name == "tasks" || name.starts_with('.') || !stat || stat->kind != FileKind::directory) continue;
     if (is_actor_name(name)) {
       look_at_actor(root, name, findings);
+      ++actors;
     } else if (world.files.stat_at(*folder, name + "/new")) {
       findings.push_back({Severity::warning, "actor.name",
                           "is the mailbox of a name that is not served (A-Z a-z 0-9 _ -, at most 64)",
@@ -87,6 +94,7 @@ Section examine_maildir(const World& world, const config::TeamConfig& config) {
     }
   }
   look_at_tasks(root, findings);
+  findings.push_back({Severity::ok, "maildir", std::to_string(actors) + " mailboxes and the tasks were looked through", root.path(), ""});
   return section;
 }
 

@@ -32,7 +32,11 @@ Finding judge(FileSystem& files, const Place& at, const schema::McpServer& serve
             (at.folder.empty() ? "" : "cd " + shell_word(at.folder) + " && ") + "inbox-poller mcp install --scope " +
                 at.scope + (server.name == "inbox-poller" ? "" : " --name " + shell_word(server.name)) +
                 ", with --root and --actor or --team as before"};
-  return {Severity::ok, "mcp.program", "the server " + printable(server.name) + " can be started", path, ""};
+  if (!server.command.starts_with('/'))
+    return {Severity::note, "mcp.unexamined",
+            "the server " + printable(server.name) + " names " + printable(server.command) +
+                " without a path: which program a client starts was not examined", path, ""};
+  return {Severity::ok, "mcp.program", "the program of the server " + printable(server.name) + " is there", path, ""};
 }
 
 }  // namespace

@@ -39,7 +39,10 @@ Findings judge_events(const SettingsSight& file, const Client& client) {
   return findings;
 }
 
-Finding in_order(const SettingsSight& file, HookUser user) {
+Finding in_order(const SettingsSight& file, HookUser user, const std::vector<Client>& clients) {
+  if (clients.empty())
+    return {Severity::note, "settings.unexamined",
+            "no client is in PATH and none runs, so whether one takes our hooks was not examined", file.path, ""};
   return {Severity::ok, "settings.hooks",
           std::string("our hooks for ") + (user == HookUser::lead ? "the lead" : "workers") +
               " are such as every client here takes",
@@ -75,7 +78,7 @@ Findings judge_ours(const SettingsSight& file, HookUser user, const std::vector<
     return {{Severity::warning, "settings.missing",
              "our hooks were written for an older client: " + oldest + " could be woken by them when it is idle",
              file.path, mend}};
-  return {in_order(file, user)};
+  return {in_order(file, user, clients)};
 }
 
 /// Ours whose program is gone: moved, or removed with its package.
@@ -89,6 +92,22 @@ Findings look_for_programs(const World& world, const SettingsSight& file) {
     findings.push_back({Severity::error, "settings.program",
                         "our hooks start " + hook.program + ", which is not there: the client goes on without them",
                         file.path, install_again(file, *hook.ours) + "; or, to be rid of them, inbox-poller hook uninstall"});
+  }
+  return findings;
+}
+
+/// What turns hooks off where clients work; ours are in none of the files: worth knowing, no more.
+Findings look_for_switches(const World& world, const std::set<std::string>& folders, bool has_ours) {
+  Findings findings;
+  std::set<std::string> told;
+  for (const std::string& folder : folders) {
+    if (!folder.starts_with('/')) continue;
+    for (const HookSilence& silence : silenced_hooks(world.files, folder, world.managed_settings)) {
+      if (!told.insert(silence.file + silence.key).second) continue;
+      const Severity severity = !has_ours ? Severity::note : silence.is_certain ? Severity::error : Severity::warning;
+      findings.push_back({severity, silence.key.empty() ? "settings.unread" : "settings.hooks_off", to_string(silence), silence.file,
+                          silence.key.empty() ? "" : "take " + silence.key + " out of the file, or ask who administers it"});
+    }
   }
   return findings;
 }
@@ -132,7 +151,14 @@ Findings examine_settings(const World& world, const std::set<std::string>& folde
   };
   look(settings_path("user"), "user", "");
   for (const std::string& folder : folders)
-    if (folder.starts_with('/')) look(std::filesystem::path(folder) / ".claude" / "settings.json", "project", folder);
+    for (const char* name : {"settings.json", "settings.local.json"})
+      if (folder.starts_with('/')) look(std::filesystem::path(folder) / ".claude" / name, "project", folder);
+  const bool has_ours = std::ranges::any_of(files, [](const SettingsSight& file) {
+    return std::ranges::any_of(file.hooks, [](const SettingsHook& hook) { return hook.ours.has_value(); });
+  });
+  Findings switches = look_for_switches(world, folders, has_ours);
+  const bool are_off = std::ranges::any_of(switches, [](const Finding& one) { return one.check == "settings.hooks_off"; });
+  add(findings, std::move(switches));
   if (files.empty()) return findings;
   const std::vector<Client> clients = world.clients();
   for (const Client& client : clients)
@@ -142,6 +168,7 @@ Findings examine_settings(const World& world, const std::set<std::string>& folde
   for (const SettingsSight& file : files) {
     Findings judged = look_for_programs(world, file);
     if (judged.empty()) judged = judge_settings(file, clients);  // whatever else there is: the same command mends it
+    if (are_off) std::erase_if(judged, [](const Finding& one) { return one.severity == Severity::ok; });
     std::move(judged.begin(), judged.end(), std::back_inserter(findings));
   }
   return findings;

@@ -50,7 +50,7 @@ struct Practice {
   FakeProcesses processes;
   Result<std::vector<Pane>> panes = std::vector<Pane>{};
   int looks = 0;
-  Installation at{config::Environment::from_process(), {}, true, "", Error{"control.no_daemon", "nobody"}};
+  Installation at{config::Environment::from_process(), {}, {}, false, true, "", Error{"control.no_daemon", "nobody"}};
 
   /// "warning lock.abandoned" for each finding of this team that is worse than ok.
   std::set<std::string> findings() {
@@ -194,6 +194,53 @@ TEST_CASE("the process that says it leads counts while it lives and began before
   CHECK(practice.findings().empty());
 }
 
+TEST_CASE("a setting that keeps hooks from running is found in every file that a session reads") {
+  TeamOnDisk team;
+  PosixFileSystem files;
+  const fs::path folder = fs::path(team.root()) / "work", managed = fs::path(team.root()) / "managed";
+  const auto write = [](const fs::path& path, const std::string& text) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  };
+  const auto found = [&] {
+    std::vector<std::string> lines;
+    for (const HookSilence& one : silenced_hooks(files, folder, managed))
+      lines.push_back(fs::path(one.file).filename().string() + ' ' + one.key + (one.is_certain ? "" : " perhaps"));
+    return lines;
+  };
+  using Lines = std::vector<std::string>;
+  CHECK(found() == Lines{});
+  write(folder / ".claude/settings.json", R"({"disableAllHooks": true, "allowManagedHooksOnly": true})");
+  CHECK(found() == Lines{"settings.json allowManagedHooksOnly perhaps", "settings.json disableAllHooks"});
+  write(folder / ".claude/settings.local.json", R"({"disableAllHooks": false})");  // of a higher precedence
+  CHECK(found() == Lines{"settings.json allowManagedHooksOnly perhaps"});
+  write(folder / ".claude/settings.json", R"({"disableAllHooks": "true"})");
+  CHECK(found() == Lines{});
+  write(managed / "managed-settings.json", R"({"allowManagedHooksOnly": true, "disableAllHooks": false})");
+  CHECK(found() == Lines{"managed-settings.json allowManagedHooksOnly"});
+  write(managed / "managed-settings.d/10.json", R"({"disableAllHooks": true})");
+  write(managed / "managed-settings.d/20.json", "no JSON");
+  CHECK(found() == Lines{"20.json  perhaps", "10.json disableAllHooks", "managed-settings.json allowManagedHooksOnly"});
+
+  SystemClock clock;
+  FakeProcesses processes;
+  World world{files, clock, processes, [](const std::vector<std::string>&) { return std::vector<Pane>{}; }, [](std::chrono::milliseconds) {}};
+  world.managed_settings = managed.string();
+  const auto severities = [&] {
+    std::set<std::string> all;
+    for (const Finding& one : examine_settings(world, {folder.string()}))
+      all.insert(std::string(to_string(one.severity)) + ' ' + one.check);
+    return all;
+  };
+  CHECK(severities() == std::set<std::string>{"note settings.hooks_off", "note settings.unread"});
+  write(folder / ".claude/settings.json",
+        R"({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "inbox-poller hook --for workers"}]}]}})");
+  const auto with_ours = severities();
+  CHECK(with_ours.contains("error settings.hooks_off"));
+  CHECK(with_ours.contains("warning settings.unread"));
+  CHECK_FALSE(with_ours.contains("ok settings.hooks"));
+}
+
 TEST_CASE("the doctor's exit code is 0, 1 for warnings and 2 for errors") {
   const TeamOnDisk team;
   const Outcome fine = team.run({"doctor"});
@@ -206,7 +253,7 @@ TEST_CASE("the doctor's exit code is 0, 1 for warnings and 2 for errors") {
   CHECK(warned.code == 1);
   CHECK(warned.out.find("warning  belongs to nobody") != std::string::npos);
   CHECK(warned.out.find("-> if they were meant for the lead: write `aliases = [\"alcie\"]`") != std::string::npos);
-  CHECK(team.run({"doctor", "--team", "other"}).code == 0);
+  CHECK(team.run({"doctor", "--team", "other"}).code == 2);  // none of that name was examined
 
   test::spill(team.inbox("alice"), "{}");
   age(team.inbox("alice"), 60s);
