@@ -136,12 +136,12 @@ bool edit_granted(const std::vector<PermissionRule>& rules, const std::string& p
 
 bool grants_call(const PermissionRule& rule, const ToolCall& call, const RuleContext& context) {
   if (!names_tool(rule, call) || (call.command && rule.specifier) || why_never_allows(rule)) return false;
+  if (call.kind == ToolKind::skill && rule.tool != call.tool) return false;  // restrictions of one meet the other
   if (!rule.specifier) return true;
   if (!call.files.empty()) return grants_file(rule, call.files.front(), context);
   if (call.kind == ToolKind::agent) return *rule.specifier == call.primary;
   if (call.kind == ToolKind::powershell) return powershell_spells_out(*rule.specifier, call.primary);
-  if (call.kind == ToolKind::skill)
-    return rule.tool == call.tool && skill_matches(*rule.specifier, call.primary, Side::grant);
+  if (call.kind == ToolKind::skill) return skill_matches(*rule.specifier, call.primary, Side::grant);
   return domain_matches(rule, call, Side::grant);
 }
 
