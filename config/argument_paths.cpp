@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "config/path_pattern.hpp"
+#include "config/protected_paths.hpp"
 #include "config/text.hpp"
 #include "schema/fold.hpp"
 
@@ -119,8 +120,6 @@ bool ArgumentPaths::foreign_code(std::string_view value) const {
   return false;
 }
 
-bool ArgumentPaths::own_folder(std::string_view value) const { return normalise_path(value, context_) == context_.cwd; }
-
 bool ArgumentPaths::harmless_target(std::string_view value) {
   return value == "-" || value == "/dev/null" || value == "/dev/stdout" || value == "/dev/stderr";
 }
@@ -217,17 +216,16 @@ void ArgumentPaths::add_plain(std::string_view path, ArgumentRole role) {
 
 void ArgumentPaths::check_protected(const ShellWord& word, const PathUse& use) {
   if (word.text.empty() || (!use.writes && !(use.may_write && program_ == nullptr && !resting_))) return;
-  const std::string_view found = protected_name(use.path, context_.cwd);
-  if (found.empty()) {
-    if (use.writes && base_name(use.path).starts_with('-'))
-      surprise(word, "which makes a name that looks like an option");
-    return;
+  const std::vector<std::string> found = protections(use.path, context_);
+  if (found.empty() && use.writes && base_name(use.path).starts_with('-'))
+    surprise(word, "which makes a name that looks like an option");
+  for (const std::string& name : found) {
+    const std::size_t at = word.text.find(name);
+    out_.surprises.push_back({word.at + (at == std::string::npos ? 0 : at),
+                              at == std::string::npos ? word.text.size() : name.size(),
+                              "\"" + word.text + "\", which decides what runs later", std::nullopt});
+    if (use.sure && use.path.find(unknown_folder) != 0) out_.surprises.back().writes = use.path;
   }
-  const std::size_t at = word.text.find(found);
-  out_.surprises.push_back({word.at + (at == std::string::npos ? 0 : at),
-                            at == std::string::npos ? word.text.size() : found.size(),
-                            "\"" + word.text + "\", which decides what runs later", std::nullopt});
-  if (use.sure && use.path.find(unknown_folder) != 0) out_.surprises.back().writes = use.path;
 }
 
 void ArgumentPaths::enter(const ShellWord& word, const std::vector<std::string>& spellings) {

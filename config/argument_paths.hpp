@@ -20,7 +20,6 @@ class ArgumentPaths {
   bool leaves(std::string_view value, bool from_here = false) const;
   /// The same for what may name a package, where it comes from an address as well.
   bool foreign_code(std::string_view value) const;
-  bool own_folder(std::string_view value) const;
   static bool harmless_target(std::string_view value);
   /// Empty where it is not known for certain.
   std::optional<std::string> written_path(std::string_view value) const;

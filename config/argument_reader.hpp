@@ -2,6 +2,7 @@
 // (arguments.cpp), and what they come to (argument_settle.cpp).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <initializer_list>
 #include <string>
@@ -22,8 +23,8 @@ class ArgumentReader : public ArgumentPaths {
 
   void add_input(const std::vector<ShellWord>& words);
   void run();
-  /// What the command would do with words that come from somewhere else.
-  void expect_unseen();
+  /// What the command would do with words that come from somewhere else: behind its own, or in place of some of them.
+  void expect_unseen(bool replaces);
   /// What a grant makes of a redirection is decided elsewhere; this is for restrictions, which know the folder.
   void add_redirections();
   void read_anything(const ShellWord& word) { add_any(word, word.value); }
@@ -58,6 +59,11 @@ class ArgumentReader : public ArgumentPaths {
   [[nodiscard]] bool perhaps_value() const { return at_ > 0 && odd_ == at_; }
   /// `tar xzf a.tar`: the letters take their values in order.
   void short_options_in_order(const ShellWord& word);
+  /// All words from `from` on may be a command with its arguments.
+  void hand_on(std::size_t from) { handed_from_ = std::min(handed_from_, from); }
+  /// So may this one by itself.
+  void hand_on(const ShellWord& word, std::string_view value);
+
   // --- what it comes to ---
 
   void settle();
@@ -108,6 +114,7 @@ class ArgumentReader : public ArgumentPaths {
   const ShellWord* in_place_ = nullptr;
   const ShellWord* archive_ = nullptr;
   std::string archive_value_;
+  std::size_t handed_from_ = std::string_view::npos;
   bool ended_ = false;
   bool first_given_ = false;
   bool recurses_ = false;

@@ -70,7 +70,10 @@ void ArgumentReader::settle_operand(const ShellWord& word, ArgumentRole role) {
     surprise(word, "which writes a file");
     out_.surprises.back().writes = written_path(word.value);
   }
-  if (role == ArgumentRole::set) return surprise(word, "which is a setting that decides what is run");
+  if (role == ArgumentRole::set) {
+    hand_on(word, word.value);
+    return surprise(word, "which is a setting that decides what is run");
+  }
   if (role == ArgumentRole::any)
     add_any(word, word.value);
   else
@@ -159,6 +162,10 @@ void ArgumentReader::settle_tar() {
     if (creates || !(extracts || lists)) add_path(*word, word->value, ArgumentRole::tree);
   }
   if (extracts) spill(".");
+  for (const ShellWord* word : operands_) {
+    if (in_place_ != nullptr) add_path(*word, word->value, ArgumentRole::remove);
+  }
+  if (in_place_ != nullptr) surprise(*in_place_, "which removes what it has put away");
 }
 
 bool ArgumentReader::has_mode(std::initializer_list<std::string_view> modes) const {
@@ -238,7 +245,10 @@ void ArgumentReader::spill(std::string_view folder) {
 }
 
 void ArgumentReader::check_script(const ShellWord& word, std::string_view script) {
-  if (const auto why = script_surprise(name_, script)) surprise(word, *why);
+  const auto why = script_surprise(name_, script);
+  if (!why) return;
+  surprise(word, *why);
+  hand_on(word, script);
 }
 
 void ArgumentReader::surprise_option(const ProgramOption& option, const ShellWord& word, std::string_view why) {

@@ -4,6 +4,8 @@
 #include <cctype>
 
 #include "config/argument_reader.hpp"
+#include "config/command_words.hpp"
+#include "config/handed_commands.hpp"
 #include "config/text.hpp"
 #include "schema/fold.hpp"
 
@@ -14,13 +16,25 @@ void ArgumentReader::add_input(const std::vector<ShellWord>& words) {
 }
 
 void ArgumentReader::run() {
+  const std::string_view first = words_.empty() ? std::string_view() : std::string_view(words_.front()->value);
+  if (program_ == nullptr && !takes_plain_arguments(name_, first)) hand_on(0);
   for (at_ = 0; at_ < words_.size(); ++at_) read_word(*words_[at_]);
   settle();
+  std::vector<ShellWord> handed;
+  for (std::size_t i = handed_from_; i < words_.size(); ++i) handed.push_back(*words_[i]);
+  if (!handed.empty()) out_.handed.push_back(std::move(handed));
 }
 
-void ArgumentReader::expect_unseen() {
+void ArgumentReader::hand_on(const ShellWord& word, std::string_view value) {
+  out_.handed.push_back({word});
+  out_.handed.back().front().value = value;
+}
+
+void ArgumentReader::expect_unseen(bool replaces) {
+  if (handed_from_ < words_.size()) out_.handed.back().push_back({"", "*", true});
   if (program_ == nullptr) return unseen(ArgumentRole::any);
-  for (std::size_t index = operands_.size(); index <= operands_.size() + program_->operands.size(); ++index) {
+  const std::size_t from = replaces ? 0 : operands_.size();
+  for (std::size_t index = from; index <= operands_.size() + program_->operands.size(); ++index) {
     const ArgumentRole role = operand_role(index);
     unseen(role == ArgumentRole::program || role == ArgumentRole::sub || role == ArgumentRole::verb ? ArgumentRole::any
                                                                                                     : role);
@@ -62,6 +76,7 @@ bool names_sources(std::string_view glob) {
 
 void ArgumentReader::read_word(const ShellWord& word) {
   const std::string_view value = word.value;
+  if (resting_) hand_on(at_);
   if (resting_) return add_any(word, value);
   if (shell_fills_anything(value) && program_ != nullptr && program_->name != "echo" && program_->name != "printf")
     surprise(word, "which stands for what the line did before");
@@ -178,7 +193,7 @@ void ArgumentReader::take_value(const ProgramOption& option, const ShellWord& wo
   if (option.words == 2) ++at_;
   if (at_ + 1 < words_.size()) ++at_;
   use(option, word, *words_[at_], words_[at_]->value);
-  if (words_[at_]->expands && option.role != ArgumentRole::script) {  // a glob may be more than the value
+  if (words_[at_]->splits && option.role != ArgumentRole::script) {  // a glob may be more than the value
     odd_operand_ = std::min(odd_operand_, operands_.size());
     operand(*words_[at_]);
   }
@@ -214,6 +229,7 @@ void ArgumentReader::use(const ProgramOption& option, const ShellWord& word, con
   const bool place = name_.starts_with("docker") || name_ == "podman";  // `-v ./src:/in/the/container`
   if (option.runs && (!option.outside || value == "-" || (place ? leaves(value) : foreign_code(value))))
     surprise_option(option, word, "which runs something, or decides what is run");
+  if (option.runs && !option.outside) option.words == 0 ? hand_on(at_ + 1) : hand_on(holder, value);
   if (option.name == "-ldflags" &&
       (value.find("-extld") != std::string_view::npos || value.find("-linkmode") != std::string_view::npos))
     surprise(word, "which decides what links");
@@ -228,7 +244,7 @@ void ArgumentReader::use(const ProgramOption& option, const ShellWord& word, con
     add_path(holder, value, ArgumentRole::tree);
   if (option.role == ArgumentRole::write && (option.name == "-t" || option.name == "--target-directory"))
     into_ = value, into_word_ = &holder;
-  if (option.role == ArgumentRole::enter && name_ == "git" && !own_folder(value))
+  if (option.role == ArgumentRole::enter && name_ == "git" && leaves(value))
     surprise_option(option, word, "which works in another folder");
   if (option.role == ArgumentRole::output && !harmless_target(value)) {
     surprise_option(option, word, "which writes a file");
@@ -261,7 +277,10 @@ void ArgumentReader::operand(const ShellWord& word) {
   }
   if (operands_.empty() && !word.value.starts_with('-')) {
     const ProgramOption* named = find(word.value);
-    if (named != nullptr && named->runs) surprise(word, "which runs something, or decides what is run");
+    if (named != nullptr && named->runs) {
+      surprise(word, "which runs something, or decides what is run");
+      hand_on(at_ + 1);
+    }
     if (is_tar() && !old_style_ && subcommand_ == 0 && archive_ == nullptr && modes_.empty()) {
       old_style_ = true;
       return short_options_in_order(word);
@@ -277,12 +296,15 @@ void ArgumentReader::operand(const ShellWord& word) {
   if (index == 0 && role == ArgumentRole::program) return start_program(word);
   if (role == ArgumentRole::rest) {
     resting_ = !perhaps_value();
+    hand_on(at_);
     return add_any(word, word.value);
   }
   if (name_ == "git" && word.value.find("::") != std::string::npos && word.value.find("::") == word.value.find(':'))
     surprise(word, "which runs a helper to reach a repository");
-  if ((name_ == "make" || name_ == "gmake") && word.value.find('=') != std::string::npos && !plain_value(word.value))
+  if ((name_ == "make" || name_ == "gmake") && word.value.find('=') != std::string::npos && !plain_value(word.value)) {
     surprise(word, "which may decide what is run");
+    hand_on(word, word.value);
+  }
   if (name_ == "gh" && ended_ && word.value.starts_with('-')) surprise(word, "which is handed on to git");
   odd_last_ = perhaps_value();
   if (odd_last_ || word.value == "-") odd_operand_ = std::min(odd_operand_, operands_.size());
@@ -297,7 +319,7 @@ bool ArgumentReader::plain_value(std::string_view assignment) {
 
 void ArgumentReader::assignment(const ProgramOption& option, const ShellWord& word, std::string_view value) {
   if (option.runs && (option.name == "SHELL=" || option.name.find("FLAGS") != std::string::npos || !plain_value(value)))
-    return surprise(word, "which decides what is run");
+    return hand_on(word, value), surprise(word, "which decides what is run");
   if (option.runs) return;
   use(option, word, word, value);
 }
@@ -314,9 +336,11 @@ void ArgumentReader::start_subcommand(const ShellWord& word, ArgumentRole role) 
   program_ = sub != nullptr ? sub : last == ArgumentRole::code ? &any_code : &anything;
   resting_ = sub == nullptr && takes_rest && role == ArgumentRole::sub;
   if (sub == nullptr) settle_operand(word, program_->operands.front());
+  // What an unknown subcommand does with its arguments is not known either; some programs run one that they lack.
+  if (sub == nullptr && last != ArgumentRole::text) hand_on(last == ArgumentRole::code || takes_rest ? at_ : at_ + 1);
   if (sub == nullptr && name_ == "git") surprise(word, "which is no subcommand that is known to be harmless");
   if (sub != nullptr && sub->options.size() == 1 && sub->options.front().name.empty())
-    surprise(word, "which runs something, or decides what is run");
+    surprise(word, "which runs something, or decides what is run"), hand_on(at_ + 1);
 }
 
 void ArgumentReader::start_program(const ShellWord& word) {
@@ -327,6 +351,7 @@ void ArgumentReader::start_program(const ShellWord& word) {
   name_ = base_name(word.value);
   if (name_.find('@') != std::string_view::npos && !name_.starts_with('@')) name_ = name_.substr(0, name_.find('@'));
   program_ = find_program(name_);
+  if (program_ == nullptr) hand_on(at_);
   outer_ = nullptr;
   operands_.clear();
 }
@@ -348,7 +373,7 @@ Arguments read_arguments(const ShellPart& part, std::size_t core, const std::vec
   if (handed && input != nullptr) reader.add_input(*input);
   reader.add_redirections();
   reader.run();
-  if (handed && input == nullptr) reader.expect_unseen();
+  if (handed && input == nullptr) reader.expect_unseen(xargs_replaces(part, core));
   return out;
 }
 
@@ -358,12 +383,13 @@ Arguments read_every_argument(const ShellPart& part, const Folders& folders, con
   ArgumentReader reader(part, 0, unchanged, context, out);
   reader.add_redirections();
   for (const ShellWord& word : part.words) reader.read_anything(word);
+  out.handed.push_back(part.words);
   return out;
 }
 
-bool Folders::stray(const std::string& own, bool below) const {
+bool Folders::stray(const std::string& own) const {
   return lost || std::ranges::any_of(working(), [&](const std::string& folder) {
-           return folder != own && !(below && folder.starts_with(own + "/"));
+           return folder != own && !folder.starts_with(own + "/");
          });
 }
 

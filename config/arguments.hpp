@@ -42,10 +42,11 @@ struct Surprise {
 struct Arguments {
   std::vector<PathUse> paths;
   std::vector<Surprise> surprises;
-  std::vector<std::string> filters;  // not empty: what is read below a folder has names like these
-  std::size_t core = 0;              // the index of the program's name
-  bool runs_them = false;            // each of them could be what is run
-  bool unseen_reads = false;         // reads, or writes, what cannot be seen from the text
+  std::vector<std::vector<ShellWord>> handed;  // lists of words, each of which may begin a command that is run
+  std::vector<std::string> filters;            // not empty: what is read below a folder has names like these
+  std::size_t core = 0;                        // the index of the program's name
+  bool runs_them = false;                      // each of them could be what is run
+  bool unseen_reads = false;                   // reads, or writes, what cannot be seen from the text
   bool unseen_writes = false;
 };
 
@@ -54,8 +55,8 @@ struct Folders {
   std::vector<std::string> known;
   std::vector<std::string> here;  // not empty: behind `cd x &&`, where it can be nowhere else
   bool lost = false;              // somewhere else, too
-  /// Perhaps in another folder than `own`; `below`: one below it is none.
-  [[nodiscard]] bool stray(const std::string& own, bool below) const;
+  /// Perhaps in another folder than `own` and those below it.
+  [[nodiscard]] bool stray(const std::string& own) const;
   [[nodiscard]] const std::vector<std::string>& working() const { return here.empty() ? known : here; }
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "config/argument_paths.hpp"
+#include "config/command_words.hpp"
+#include "config/handed_commands.hpp"
 #include "config/path_pattern.hpp"
 #include "config/text.hpp"
 
@@ -11,94 +13,6 @@ namespace {
 
 constexpr std::size_t most_visible_parts = 256;  // bounds the work on a hostile line; beyond it the line is in doubt
 constexpr std::size_t most_suffixes = 64;
-
-constexpr std::string_view wrappers[] = {"timeout", "time", "nice", "nohup", "command", "builtin", "noglob", "xargs"};
-
-constexpr std::string_view runners[] = {
-    "stdbuf",   "sudo",     "doas",        "su",       "runuser",  "pkexec",    "env",      "eval",    "source",
-    ".",        "exec",     "parallel",    "watch",    "setsid",   "ionice",    "chrt",     "taskset", "flock",
-    "nsenter",  "unshare",  "chroot",      "strace",   "ltrace",   "gdb",       "script",   "trap",    "coproc",
-    "alias",    "unalias",  "export",      "declare",  "typeset",  "local",     "readonly", "hash",    "enable",
-    "set",      "setopt",   "unsetopt",    "shopt",    "emulate",  "unset",     "let",      "fc",      "bind",
-    "complete", "function", "systemd-run", "at",       "batch",    "crontab",   "tmux",     "screen",  "expect",
-    "entr",     "busybox",  "toybox",      "zmodload", "autoload", "integer",   "float",    "dot",     "logout",
-    "bg",       "fg",       "disown",      "read",     "mapfile",  "readarray", "getopts",  "vared"};
-
-constexpr std::string_view shells[] = {"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh", "rbash"};
-
-constexpr std::string_view find_actions[] = {"-exec",   "-execdir", "-ok",      "-okdir", "-delete",
-                                             "-fprint", "-fprint0", "-fprintf", "-fls"};
-
-/// Builtins that take a variable's name, and evaluate what stands in its brackets: `printf -v 'a[$(rm x)]' y`.
-constexpr std::string_view name_takers[] = {"test", "[", "printf", "print", "wait"};
-
-constexpr std::string_view safe_variables[] = {
-    "LANG", "LANGUAGE",       "TZ",    "NO_COLOR", "FORCE_COLOR",      "CLICOLOR",
-    "CI",   "RUST_BACKTRACE", "LINES", "COLUMNS",  "PYTHONUNBUFFERED", "NODE_ENV"};
-
-bool is_safe_assignment(const ShellWord& word) {
-  const std::size_t end = word.text.find('=');
-  const std::string_view name = std::string_view(word.text).substr(0, end);
-  const bool names_file = word.value.find('/') != std::string::npos || word.value.find("..") != std::string::npos;
-  return !word.expands && !names_file && (is_one_of(safe_variables, name) || name.starts_with("LC_"));
-}
-
-/// 30, 1.5m
-bool is_number(std::string_view text) {
-  if (!text.empty() && std::string_view("smhd").find(text.back()) != std::string_view::npos) text.remove_suffix(1);
-  return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
-}
-
-/// How many words the wrapper at `i` and its own arguments take; 0 when its form is not one of the plain ones.
-std::size_t wrapper_length(const std::vector<ShellWord>& words, std::size_t i) {
-  const auto at = [&](std::size_t n) { return i + n < words.size() ? std::string_view(words[i + n].text) : ""; };
-  if (!is_one_of(wrappers, at(0))) return 0;
-  const bool has_level = at(0) == "nice" && at(1) == "-n";
-  const std::size_t number = at(0) == "timeout" ? 1 : has_level ? 2 : 0;  // where its number stands; 0: it has none
-  if (number > 0 && !is_number(at(number))) return 0;
-  const std::string_view command = at(number + 1);
-  return command.empty() || command.starts_with("-") ? 0 : number + 1;
-}
-
-/// Index of the word that is the command when plain wrappers are looked through.
-std::size_t core_word(const ShellPart& part) {
-  std::size_t i = 0;
-  if (part.words.size() > 1 && part.words[0].text == "command" &&
-      (part.words[1].text == "-v" || part.words[1].text == "-V"))
-    return 0;
-  while (const std::size_t length = wrapper_length(part.words, i)) i += length;
-  return i;
-}
-
-bool under_xargs(const ShellPart& part, std::size_t core) {
-  return std::any_of(part.words.begin(), part.words.begin() + static_cast<std::ptrdiff_t>(core),
-                     [](const ShellWord& word) { return word.value == "xargs"; });
-}
-
-/// A word as the shell may leave it: up to its first expansion as written, then anything.
-std::string possible_word(const ShellWord& word) {
-  if (!word.expands) return word.value;
-  return word.value.substr(0, word.text == word.value ? word.value.find_first_of("$*?[{=~`") : 0) + "*";
-}
-
-/// What the words from `from` on may become; behind xargs, whatever comes behind them as well.
-std::string possible_text(const ShellPart& part, std::size_t from) {
-  std::string text;
-  for (std::size_t i = from; i < part.words.size() && text.size() < longest_command; ++i) {
-    if (i > from) text += ' ';
-    text += i == from && from == 0 ? std::string(base_name(part.words[i].value)) : possible_word(part.words[i]);
-  }
-  return text + (from > 0 && part.words[from - 1].value == "xargs" ? "*" : "");
-}
-
-std::string joined_values(const ShellPart& part, std::size_t from) {
-  std::string text;
-  for (std::size_t i = from; i < part.words.size() && text.size() < longest_command; ++i) {
-    if (i > from) text += ' ';
-    text += part.words[i].value;
-  }
-  return text;
-}
 
 /// `text` and, where its first word is a path, the same with the program's bare name.
 void add_spelling(std::vector<std::string>& out, std::string text) {
@@ -116,18 +30,6 @@ bool hands_on(const ShellPart& part, std::size_t core) {
   return std::any_of(part.words.begin() + static_cast<std::ptrdiff_t>(core), part.words.end(), [&](const auto& word) {
     return is(find_program(program->name, word.value), ArgumentRole::program);
   });
-}
-
-/// The command, or, where the part runs its arguments, every word that could be one.
-std::vector<std::size_t> possible_commands(const ShellPart& part) {
-  if (part.words.empty()) return {};
-  const std::size_t core = core_word(part);
-  std::vector<std::size_t> found{core};
-  if (!runs_its_arguments(part) && !hands_on(part, core)) return found;
-  for (std::size_t i = 0; i < part.words.size() && found.size() < most_suffixes; ++i) {
-    if (i != core) found.push_back(i);
-  }
-  return found;
 }
 
 /// The part of a pattern before its first `*`, the blank of a trailing ` *` included.
@@ -168,42 +70,6 @@ bool covers(std::string_view pattern, const ShellPart& part, std::size_t from, c
   return normal.ends_with(" *") && spelled_match(std::string_view(normal).substr(0, normal.size() - 2), text, spelled);
 }
 
-/// What an `echo` or `printf` hands on, where it is plain words; nothing where it cannot be told.
-std::optional<std::vector<ShellWord>> plain_output(const ShellPart& part, const ShellWord& handed_to) {
-  const std::string_view name = part.words.empty() ? "" : std::string_view(part.words.front().text);
-  if (part.grouped || (name != "echo" && name != "printf") || !part.assignments.empty()) return std::nullopt;
-  std::vector<ShellWord> found;
-  for (std::size_t i = 1; i < part.words.size(); ++i) {
-    std::string value = part.words[i].value;
-    if (i == 1 && (value == "-n" || value == "%s\\n" || value == "%s " || value == "%s")) continue;
-    if (value.ends_with("\\n")) value.resize(value.size() - 2);
-    if (part.words[i].expands || value.find_first_of("\\%\"'$`*?[{") != std::string::npos) return std::nullopt;
-    for (std::size_t at = 0; (at = value.find_first_not_of(" \t\n", at)) != std::string::npos;) {
-      const std::size_t end = std::min(value.find_first_of(" \t\n", at), value.size());
-      ShellWord word = handed_to;
-      word.value = value.substr(at, end - at);
-      found.push_back(std::move(word));
-      at = end;
-    }
-  }
-  return found;
-}
-
-/// Runs what the folder says that it works in, which is, or may be, another one than the worker's.
-bool follows_folder(const ShellPart& part, const Folders& folders, const std::string& own) {
-  return std::ranges::any_of(possible_commands(part), [&](std::size_t at) {
-    const Program* program = find_program(base_name(part.words[at].value));
-    if (program == nullptr) return false;
-    if (!folders.stray(own, !program->nested)) return false;
-    bool local = program->local || program->nested;
-    for (std::size_t i = at + 1; i < part.words.size() && !local; ++i) {
-      const Program* sub = find_program(program->name, part.words[i].value);
-      local = sub != nullptr && sub->local;
-    }
-    return local;
-  });
-}
-
 /// Is the target something that everything depends on, or may it be?
 bool is_critical_target(const ShellWord& word, const RuleContext& context, bool moved) {
   const std::string_view path = word.value;
@@ -224,27 +90,15 @@ bool is_critical_target(const ShellWord& word, const RuleContext& context, bool 
 
 }  // namespace
 
-bool runs_its_arguments(const ShellPart& part) {
-  if (part.words.empty()) return true;
+std::vector<std::size_t> possible_commands(const ShellPart& part) {
+  if (part.words.empty()) return {};
   const std::size_t core = core_word(part);
-  const std::string_view name = base_name(part.words[core].value);
-  if (name == "command" && part.words.size() > 1 && (part.words[1].text == "-v" || part.words[1].text == "-V"))
-    return false;
-  const auto arguments = part.words.begin() + static_cast<std::ptrdiff_t>(core) + 1;
-  if (is_one_of(runners, name) || is_one_of(wrappers, name) || is_shell_keyword(name)) return true;
-  if (part.words[core].expands) return true;
-  if (is_one_of(shells, name)) {  // a script as first argument is a command like others; options or stdin are not
-    return arguments == part.words.end() || arguments->expands || arguments->value.empty() ||
-           arguments->value.starts_with("-") || arguments->value.starts_with("+");
+  std::vector<std::size_t> found{core};
+  if (!runs_its_arguments(part) && !hands_on(part, core)) return found;
+  for (std::size_t i = 0; i < part.words.size() && found.size() < most_suffixes; ++i) {
+    if (i != core) found.push_back(i);
   }
-  const auto any_argument = [&](auto check) {
-    return under_xargs(part, core) || std::any_of(arguments, part.words.end(), check);
-  };
-  if (name == "find") {
-    return any_argument([](const ShellWord& word) { return word.expands || is_one_of(find_actions, word.value); });
-  }
-  return is_one_of(name_takers, name) &&
-         any_argument([](const ShellWord& word) { return word.value.find_first_of("[$") != std::string::npos; });
+  return found;
 }
 
 Command read_command(std::string_view text) {
@@ -261,6 +115,7 @@ Command read_command(std::string_view text) {
       std::ranges::move(inner.parts, std::back_inserter(command.visible));
     }
   }
+  command.visible.insert(command.visible.end(), command.line.silent.begin(), command.line.silent.end());
   if (command.visible.size() > most_visible_parts) {
     command.visible.resize(most_visible_parts);
     if (command.line.doubt.empty()) command.line.doubt = "has too many parts";
@@ -293,46 +148,6 @@ bool command_pattern_matches(std::string_view pattern, std::string_view text) {
       return text.starts_with(start) && (text.size() == start.size() || text[start.size()] == ' ');
   }
   return pattern.ends_with(":*") ? wildcard_match(normal_form(pattern), text) : wildcard_match(pattern, text);
-}
-
-void read_arguments(Command& command, const RuleContext& given) {
-  const auto known = [](const std::string& folder) { return folder.empty() ? std::string(unknown_folder) : folder; };
-  const RuleContext context{known(given.cwd), known(given.home)};
-  Folders folders{{context.cwd}, {}, false};
-  std::vector<std::size_t> moves;
-  for (std::size_t i = 0; i < command.visible.size(); ++i) {
-    const ShellPart& part = command.visible[i];
-    if (part.words.empty()) {
-      command.arguments.emplace_back();
-      continue;
-    }
-    const std::size_t core = core_word(part);
-    const std::string_view name = base_name(part.words[core].value);
-    if (!part.chained) folders.here.clear();
-    std::optional<std::vector<ShellWord>> input;
-    if (under_xargs(part, core) && part.piped && i > 0 && i < command.line.parts.size() && part.redirections.empty())
-      input = plain_output(command.visible[i - 1], part.words[core - 1]);
-    const bool runs_them = runs_its_arguments(part);
-    const bool every = runs_them && !is_one_of(name_takers, name) && name != "find";
-    command.arguments.push_back(every ? read_every_argument(part, folders, context)
-                                      : read_arguments(part, core, input ? &*input : nullptr, folders, context));
-    command.arguments.back().core = core;
-    command.arguments.back().runs_them = runs_them;
-    const Program* program = find_program(name);
-    const bool moves_on = program != nullptr && program->name == "cd";
-    if (moves_on && (part.piped || core > 0)) folders.here.clear();
-    if (moves_on) moves.push_back(i);
-    if (!follows_folder(part, folders, context.cwd)) continue;
-    for (const std::size_t move : moves) {
-      const ShellPart& moving = command.visible[move];
-      const bool unnamed = moving.words.size() == 1;  // no pattern with a `*` names where `cd` alone goes
-      command.arguments[move].surprises.push_back({0, unnamed ? std::string::npos : moving.text.size(),
-                                                   "\"" + moving.text + "\", which leads " + std::string(name) +
-                                                       " into another folder, whose code or configuration is run",
-                                                   std::nullopt});
-    }
-    moves.clear();
-  }
 }
 
 bool grants(std::string_view pattern, const ShellPart& part, const Arguments& arguments,
@@ -374,22 +189,41 @@ bool might_restrict(std::string_view pattern, const Command& command) {
   });
 }
 
+namespace {
+
+/// The first word behind the one at `at` that is, or may be, what everything depends on.
+const ShellWord* critical_target(const std::vector<ShellWord>& words, std::size_t at, const RuleContext& context,
+                                 bool moved) {
+  for (std::size_t i = at + 1; i < words.size(); ++i) {
+    const bool is_option = words[i].value.starts_with("-") && !words[i].expands;
+    if (!is_option && is_critical_target(words[i], context, moved)) return &words[i];
+  }
+  return nullptr;
+}
+
+bool removes(const ShellWord& word) {
+  const std::string_view name = base_name(word.value);
+  return name == "rm" || name == "rmdir";
+}
+
+}  // namespace
+
 std::optional<std::string> removes_critical_path(const Command& command, const RuleContext& context) {
+  const ShellWord* target = nullptr;
   for (const ShellPart& part : command.visible) {
     for (const std::size_t at : possible_commands(part)) {
-      const std::string_view name = base_name(part.words[at].value);
-      if (name != "rm" && name != "rmdir") continue;
+      if (!removes(part.words[at])) continue;
       if (under_xargs(part, at)) return "removes what another command names";
-      for (std::size_t i = at + 1; i < part.words.size(); ++i) {
-        const ShellWord& word = part.words[i];
-        const bool is_option = word.value.starts_with("-") && !word.expands;
-        if (!is_option && is_critical_target(word, context, command.changes_directory)) {
-          return "removes \"" + word.value + "\", which is or may be a folder that everything depends on";
-        }
-      }
+      if (target == nullptr) target = critical_target(part.words, at, context, command.changes_directory);
     }
   }
-  return std::nullopt;
+  for (const HandedWords& words : command.handed) {
+    for (std::size_t at = 0; at < words.size() && target == nullptr; ++at) {
+      if (removes(words[at])) target = critical_target(words, at, context, command.changes_directory);
+    }
+  }
+  if (target == nullptr) return std::nullopt;
+  return "removes \"" + target->value + "\", which is or may be a folder that everything depends on";
 }
 
 }  // namespace inbox_poller::config

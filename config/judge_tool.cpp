@@ -1,7 +1,9 @@
 #include <algorithm>
 
+#include "config/handed_commands.hpp"
 #include "config/path_pattern.hpp"
 #include "config/powershell_rules.hpp"
+#include "config/protected_paths.hpp"
 #include "config/rules.hpp"
 #include "config/skill_rules.hpp"
 #include "config/text.hpp"
@@ -119,11 +121,16 @@ bool might_restrict(const PermissionRule& rule, const ToolCall& call, Met argume
   return call.kind == ToolKind::search && rule.tool == "Read";
 }
 
+/// Could a program run, from its arguments, what a rule for commands is about?
+bool may_be_handed(const PermissionRule& rule, const ToolCall& call) {
+  return call.command && rule.tool == "Bash" && rule.specifier && meets_handed(*rule.specifier, call.command->handed);
+}
+
 // --- grants ---
 
 bool grants_file(const PermissionRule& rule, const FileUse& use, const RuleContext& context) {
   if (rule.tool != (use.writes ? "Edit" : "Read") || !rule.specifier || !use.doubt.empty()) return false;
-  if (use.writes && !may_write(*rule.specifier, use.path)) return false;
+  if (use.writes && !may_write(*rule.specifier, use.path, context)) return false;
   const std::string path = use.searches ? use.path + "/any file" : use.path;
   return path_matches(*rule.specifier, path, context, Side::grant);
 }
@@ -161,6 +168,7 @@ std::vector<PartVerdict> grant_call(const std::vector<PermissionRule>& rules, co
     return granted;
   }
   const auto& parts = call.command->line.parts;
+  bool only_moves = true;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Arguments& arguments = call.command->arguments[i];
     std::vector<Surprise> surprises = arguments.surprises;
@@ -173,6 +181,12 @@ std::vector<PartVerdict> grant_call(const std::vector<PermissionRule>& rules, co
     const bool but_for_surprises = !surprises.empty() && std::ranges::any_of(rules, [&](const PermissionRule& rule) {
       return rule.tool == call.tool && grants(*rule.specifier, parts[i], arguments, {});
     });
+    const bool moves = stays_inside(parts[i], context) && surprises.empty();
+    if (moves && std::ranges::none_of(rules, covers)) {  // by itself it does nothing
+      granted.push_back({parts[i].text, "", ""});
+      continue;
+    }
+    only_moves = false;
     need(covers, parts[i].text,
          but_for_surprises ? "no allow rule spells out " + surprises.front().why
                            : "no allow rule covers the command \"" + parts[i].text + "\"");
@@ -183,6 +197,8 @@ std::vector<PartVerdict> grant_call(const std::vector<PermissionRule>& rules, co
          "no " + std::string(use.writes ? "Edit" : "Read") + " rule allows the redirection's file" +
              (use.doubt.empty() ? " \"" + use.path + "\"" : ", which " + use.doubt));
   }
+  if (only_moves && !granted.empty() && granted.front().rule.empty() && granted.front().missing.empty())
+    granted.front().missing = "no allow rule covers the command \"" + granted.front().part + "\"";
   return granted;
 }
 
@@ -199,11 +215,12 @@ std::string all_rules(const std::vector<PartVerdict>& granted, std::string& miss
 
 /// `default = "allow"` is no word for tools that are not known here, for redirections, for what decides what runs
 /// later, and for commands that run or change what their arguments say.
-bool default_may_allow(const ToolCall& call) {
+bool default_may_allow(const ToolCall& call, const RuleContext& context) {
   static constexpr ToolKind open_ended[] = {ToolKind::unknown, ToolKind::mcp, ToolKind::powershell, ToolKind::skill};
   if (std::ranges::find(open_ended, call.kind) != std::end(open_ended)) return false;
   if (!call.command) {
-    return std::ranges::all_of(call.files, [](const FileUse& use) { return !use.writes || may_write("", use.path); });
+    return std::ranges::all_of(call.files,
+                               [&](const FileUse& use) { return !use.writes || may_write("", use.path, context); });
   }
   const auto& parts = call.command->line.parts;
   const bool surprising =
@@ -260,13 +277,16 @@ Verdict judge_tool(const PermissionRules& rules, std::string_view tool_name, std
     for (const PermissionRule& rule : *list) {
       if (might_restrict(rule, call, arguments[at++]))
         return {careful, rule.text, "what this rule is about may be met, but cannot be seen"};
+      if (may_be_handed(rule, call))
+        return {careful, rule.text, "what this rule is about stands among the arguments, and may be run from there"};
     }
   }
   std::string missing;
   std::string granted = all_rules(grant_call(rules.allow, call, context), missing);
   if (missing.empty()) return {Action::allow, std::move(granted), "allowed by rule"};
   if (default_action != Action::allow) return {default_action, "", missing};
-  if (!default_may_allow(call)) return {Action::ask, "", "only a rule that names what it runs or changes allows it"};
+  if (!default_may_allow(call, context))
+    return {Action::ask, "", "only a rule that names what it runs or changes allows it"};
   return {Action::allow, "", "allowed by the default, because " + missing};
 }
 

@@ -34,13 +34,6 @@ bool segments_match(const Segments& pattern, const Segments& path, bool below_to
   return below_too ? std::find(reached.begin() + 1, reached.end(), true) != reached.end() : reached.back();
 }
 
-constexpr std::string_view protected_names[] = {
-    ".git",          ".claude",    ".claude.json", ".mcp.json",     ".vscode",      ".idea",       ".husky",
-    ".gitmodules",   ".gitconfig", ".bashrc",      ".bash_profile", ".profile",     ".zshrc",      ".zshenv",
-    ".zprofile",     ".envrc",     ".ssh",         ".npmrc",        "inbox-poller", ".bash_login", ".bash_logout",
-    ".bash_aliases", ".zlogin",    ".zlogout",     ".kshrc",        ".cshrc",       ".tcshrc",     ".inputrc",
-    ".vimrc",        ".yarnrc",    ".yarnrc.yml",  ".devcontainer"};
-
 }  // namespace
 
 std::string below_start(std::string_view pattern, Side side) {
@@ -121,9 +114,6 @@ bool path_matches(std::string_view written, std::string_view path, const RuleCon
   return segments_match(segments_of(pattern), rest, side == Side::restrict);
 }
 
-namespace {
-
-/// Could the shell's, or a program's, name stand for one that the rule's does?
 bool names_overlap(std::string_view of_rule, std::string_view of_path, bool fills_dots) {
   if (of_path.find_first_of("*?[") == std::string_view::npos) return wildcard_match(of_rule, of_path, true);
   const bool hidden = of_rule.starts_with('.') && !of_path.starts_with('.');
@@ -139,8 +129,6 @@ bool names_overlap(std::string_view of_rule, std::string_view of_path, bool fill
   }
   return wildcards_overlap(of_rule, plain);
 }
-
-}  // namespace
 
 PathRule::PathRule(std::string_view written, const RuleContext& context) {
   const bool at_root = written.starts_with("//");
@@ -204,27 +192,6 @@ PathReach PathRule::reach(std::string_view folded, bool fills_dots) const {
   reach.holds = std::find(reached.begin(), reached.end() - 1, 1) != reached.end() - 1;
   reach.leads = std::find(strict.begin(), strict.end() - 1, 1) != strict.end() - 1;
   return reach;
-}
-
-std::string_view protected_name(std::string_view path, std::string_view base) {
-  const std::string folded = schema::fold_case(path);
-  const std::size_t from = path.starts_with(base) && path.substr(base.size()).starts_with('/') ? base.size() : 0;
-  for (const std::string_view name : segments_of(std::string_view(folded).substr(from))) {
-    for (const std::string_view kept : protected_names) {
-      if (names_overlap(kept, name, false)) return kept;
-    }
-  }
-  return "";
-}
-
-bool may_write(std::string_view pattern, std::string_view path) {
-  const std::string folded_pattern = schema::fold_case(pattern);
-  const std::string folded_path = schema::fold_case(path);
-  const Segments named = segments_of(folded_pattern);
-  const Segments parts = segments_of(folded_path);
-  return std::ranges::none_of(protected_names, [&](std::string_view name) {
-    return std::ranges::find(parts, name) != parts.end() && std::ranges::find(named, name) == named.end();
-  });
 }
 
 }  // namespace inbox_poller::config

@@ -58,11 +58,8 @@ class PathRule {
   bool hidden_ = false;  // it names something with a leading dot
 };
 
-/// The protected name that `path` holds, or may hold where it has wildcards, below `base` if it is there; empty: none.
-std::string_view protected_name(std::string_view path, std::string_view base);
-
-/// May a pattern that matches `path` allow writing it? Files that decide what runs or is allowed later (.git, .claude,
-/// .bashrc …) must be named by the pattern; the empty pattern names none.
-bool may_write(std::string_view pattern, std::string_view path);
+/// Could a name that the shell, or a program, makes of `of_path` be one that `of_rule` stands for? With `fills_dots`
+/// its wildcards may stand for a leading dot.
+bool names_overlap(std::string_view of_rule, std::string_view of_path, bool fills_dots);
 
 }  // namespace inbox_poller::config

@@ -92,8 +92,8 @@ const Table& table() {
     for (const ProgramRow& row : program_rows()) {
       Program program;
       for (std::string_view word : split(row.operands, ' ')) {
-        if (word == "whole" || word == "local" || word == "nested") {
-          (word == "whole" ? program.whole : word == "local" ? program.local : program.nested) = true;
+        if (word == "whole" || word == "local") {
+          (word == "whole" ? program.whole : program.local) = true;
           continue;
         }
         if (word.ends_with('*')) word.remove_suffix(1);

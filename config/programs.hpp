@@ -68,7 +68,6 @@ struct Program {
   bool long_dash = false;  // long options have one dash: find, go
   bool whole = false;      // long options are never abbreviated
   bool local = false;      // runs what it finds in the folder that it works in
-  bool nested = false;     // the same, and trusts no other folder below the worker's
 };
 
 /// Null where it is not listed. `subcommand` may be empty.

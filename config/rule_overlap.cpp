@@ -90,7 +90,7 @@ std::string_view first_word(std::string_view text) { return text.substr(0, text.
 
 bool may_run_its_arguments(std::string_view program) {
   ShellPart part;
-  part.words.push_back({std::string(program), std::string(program), false, 0});
+  part.words.push_back({std::string(program), std::string(program)});
   return runs_its_arguments(part) || is_one_of(looked_through, program) || is_listed(argument_runners, program);
 }
 

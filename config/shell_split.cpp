@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "config/quoted_document.hpp"
 #include "config/text.hpp"
 
 namespace inbox_poller::config {
@@ -132,7 +133,7 @@ class Splitter {
         case '?':
         case '[':
         case '{':
-          word.expands = true;
+          word.expands = word.splits = true;
           literal(word);
           break;
         case '=':  // at the start of a word zsh replaces =name by a path
@@ -186,6 +187,7 @@ class Splitter {
 
   void read_dollar(ShellWord& word, bool quoted) {
     const char next = peek(1);
+    if (quoted && next == '(' && read_document(word)) return;
     if (next == '(') {
       doubt("runs another command to build this one, with $(…)");
       return read_parentheses(word);
@@ -199,15 +201,30 @@ class Splitter {
       while (end < text_.size() && is_name_char(text_[end])) ++end;
       if (end == pos_ + 2 || end >= text_.size() || text_[end] != '}') doubt("computes a value with ${…}");
       word.expands = true;
+      word.splits = word.splits || !quoted;
       return literal(word);
     }
     if (is_name_char(next) || (next != '\0' && std::string_view("@*#?$!-").find(next) != std::string_view::npos)) {
       word.expands = true;
+      word.splits = word.splits || !quoted || next == '@';
     } else if (!quoted && next != '\0' && std::string_view("=^~+:").find(next) != std::string_view::npos) {
       doubt("computes a value with an expansion of zsh");
     }
     literal(word);
     if (word.expands && pos_ < text_.size() && text_[pos_] == '#') literal(word);  // `$#` is not a comment
+  }
+
+  /// `$(cat <<'EOF' …)` in double quotes is the text of the document. False: it is another substitution.
+  bool read_document(ShellWord& word) {
+    const auto document = quoted_document(text_.substr(pos_));
+    if (!document) return false;
+    word.value += document->text;
+    pos_ += document->length;
+    ShellPart cat;
+    cat.text = "cat";
+    cat.words.push_back({"cat", "cat"});
+    line_.silent.push_back(std::move(cat));
+    return true;
   }
 
   void read_backtick(ShellWord& word) {
@@ -242,7 +259,7 @@ class Splitter {
       std::ranges::move(inner.parts, std::back_inserter(line_.parts));
     }
     end = std::min(end + 1, text_.size());
-    word.expands = true;
+    word.expands = word.splits = true;
     word.value += text_.substr(pos_, end - pos_);
     pos_ = end;
   }

@@ -2,7 +2,8 @@
 // alone. What it is not: a shell parser. It knows quotes, backslashes, operators and redirections, and it knows what it
 // does not know: whatever needs more (substitutions, here-documents, braces, control flow, computed names) sets
 // `doubt`, and the caller must not allow such a line. In doubt it still lists every command it can see, also inside
-// substitutions, so that a deny rule finds it. Invariant: with an empty `doubt`, bash and zsh run exactly `parts`, in
+// substitutions, so that a deny rule finds it. One substitution it does know: `"$(cat <<'EOF' …)"`, a text
+// (config/quoted_document.hpp). Invariant: with an empty `doubt`, bash and zsh run exactly `parts`, in
 // this order, joined by whatever operators. Source: the shell grammar of POSIX (XCU 2), with the additions of bash 5.2
 // and zsh 5.9.
 #pragma once
@@ -19,6 +20,7 @@ struct ShellWord {
   std::string value;     // quotes and backslashes removed; expansions stay as written
   bool expands = false;  // holds a variable, a glob or a brace that the shell replaces
   std::size_t at = 0;    // where `text` begins in ShellPart::text
+  bool splits = false;   // the shell may make several words of it, or none
 };
 
 struct Redirection {
@@ -39,7 +41,8 @@ struct ShellPart {
 
 struct ShellLine {
   std::vector<ShellPart> parts;
-  std::string doubt;  // why the line cannot be judged part by part, as "it …"; empty: it can
+  std::vector<ShellPart> silent;  // the `cat` of a quoted here-document, which writes what stands in the argument
+  std::string doubt;              // why the line cannot be judged part by part, as "it …"; empty: it can
 };
 
 inline constexpr std::size_t longest_command = 10'000;  // bytes; as in the agent client

@@ -167,7 +167,7 @@ TEST_CASE("marks of an option say what it takes and does") {
   CHECK(option("unzip", "", "-d").role == ArgumentRole::remove);
   CHECK(option("sort", "", "--files0-from").names);
   CHECK(option("pytest", "", "--cov-report").behind_colon);
-  CHECK(find_program("git")->nested);
+  CHECK(find_program("git")->local);
   CHECK(find_program("make")->local);
   CHECK_FALSE(find_program("cmake")->long_dash);
   CHECK(find_program("podman")->name == "docker");  // its subcommands are found in the same rows

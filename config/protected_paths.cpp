@@ -1,0 +1,141 @@
+#include "config/protected_paths.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "config/path_pattern.hpp"
+#include "schema/fold.hpp"
+
+namespace inbox_poller::config {
+namespace {
+
+using Segments = std::vector<std::string_view>;
+
+constexpr ProtectedRow rows[] = {
+    {"any folder",
+     ".git .gitmodules .gitconfig .githooks .hg .hgrc .svn .husky .claude .claude.json .mcp.json .codex .cursor "
+     ".gemini .vscode "
+     ".idea .devcontainer inbox-poller .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc "
+     ".zshenv "
+     ".zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login .inputrc .envrc .xprofile .xinitrc .xsession .xsessionrc "
+     ".pam_environment .ssh .npmrc .yarnrc .yarnrc.yml .pypirc .condarc .gemrc .irbrc .pryrc .rprofile .vimrc .vim "
+     ".exrc "
+     ".emacs .emacs.d .gdbinit .lldbinit .tmux.conf .screenrc .curlrc .wgetrc .mailcap .forward .procmailrc .psqlrc "
+     ".sqliterc sitecustomize.py usercustomize.py .local/bin .local/share/systemd .config/systemd .config/autostart "
+     ".config/environment.d .config/fish .config/zsh .config/git .config/nvim .config/direnv .config/pip .cargo/config "
+     ".cargo/config.toml .cargo/env .docker/config.json .kube/config .aws/config .m2/settings.xml .gradle/init.gradle "
+     ".gradle/init.d node_modules/.bin .venv/bin venv/bin library/launchagents library/launchdaemons "
+     "library/startupitems"},
+    {"last name", "head"},
+    {"outside of the worker's folder", "bin sbin shims"},
+    {"Linux",
+     "/etc /usr /bin /sbin /lib /lib32 /lib64 /boot /opt /nix /snap /var/spool/cron /var/spool/at /var/lib/systemd "
+     "/proc /sys "
+     "/dev"},
+    {"macOS", "/System /Library /Applications /private/etc /private/var/at /private/var/db"},
+};
+
+constexpr std::string_view open_devices[] = {"/dev/shm", "/dev/tty", "/dev/pts", "/dev/fd", "/dev/null"};
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> found;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) found.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return found;
+}
+
+struct Protected {
+  std::string_view text;  // as a rule names it
+  std::string folded;
+  Segments names;
+};
+
+struct Protections {
+  std::vector<Protected> anywhere, last, outside, places;
+};
+
+const Protections& protections_table() {
+  static const Protections built = [] {
+    Protections all;
+    for (const ProtectedRow& row : rows) {
+      auto& into = row.where == "any folder"  ? all.anywhere
+                   : row.where == "last name" ? all.last
+                   : row.names[0] == '/'      ? all.places
+                                              : all.outside;
+      for (const std::string_view word : words_of(row.names)) into.push_back({word, schema::fold_case(word), {}});
+    }
+    for (auto* list : {&all.anywhere, &all.last, &all.outside, &all.places}) {
+      for (Protected& one : *list) one.names = segments_of(one.folded);
+    }
+    return all;
+  }();
+  return built;
+}
+
+bool stands_at(const Protected& one, const Segments& parts, std::size_t at) {
+  if (at + one.names.size() > parts.size()) return false;
+  for (std::size_t i = 0; i < one.names.size(); ++i) {
+    if (!names_overlap(one.names[i], parts[at + i], false)) return false;
+  }
+  return true;
+}
+
+bool lies_in(std::string_view path, std::string_view folder) {
+  return !folder.empty() && path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
+
+}  // namespace
+
+std::vector<std::string> protections(std::string_view path, const RuleContext& context) {
+  const std::string folded = schema::fold_case(path);
+  const std::string own = schema::fold_case(context.cwd);
+  const Segments parts = segments_of(folded);
+  const bool inside = lies_in(folded, own);
+  const std::size_t from = inside ? segments_of(own).size() : 0;
+  std::vector<std::string> found;
+  const auto add = [&](const Protected& one) { found.emplace_back(one.text); };
+  for (const Protected& one : protections_table().anywhere) {
+    for (std::size_t at = from; at < parts.size(); ++at) {
+      if (!stands_at(one, parts, at)) continue;
+      add(one);
+      break;
+    }
+  }
+  for (const Protected& one : protections_table().last) {
+    if (parts.size() > from && parts.back() == one.folded) add(one);
+  }
+  const bool device = std::ranges::any_of(open_devices, [&](std::string_view open) { return lies_in(folded, open); });
+  for (const Protected& one : protections_table().places) {
+    const bool stands_in_it = own.size() > one.folded.size() && lies_in(own, one.folded);
+    if (!device && !(inside && stands_in_it) && stands_at(one, parts, 0)) add(one);
+  }
+  if (inside) return found;
+  for (const Protected& one : protections_table().outside) {
+    if (std::ranges::any_of(parts, [&](std::string_view name) { return names_overlap(one.folded, name, false); }))
+      add(one);
+  }
+  return found;
+}
+
+bool may_write(std::string_view pattern, std::string_view path, const RuleContext& context) {
+  const std::string folded = schema::fold_case(pattern);
+  const Segments named = segments_of(folded);
+  RuleContext places = context;
+  std::vector<std::string> found = protections(path, places);
+  places.cwd.clear();  // for a pattern, names above the worker's folder count as well
+  for (const std::string& one : protections(path, places)) {
+    if (one.starts_with('.') || one == "inbox-poller") found.push_back(one);
+  }
+  return std::ranges::all_of(found, [&](const std::string& one) {
+    const std::string name = schema::fold_case(one);
+    const Segments wanted = segments_of(name);
+    return std::search(named.begin(), named.end(), wanted.begin(), wanted.end()) != named.end();
+  });
+}
+
+std::vector<ProtectedRow> protected_rows() { return {std::begin(rows), std::end(rows)}; }
+
+}  // namespace inbox_poller::config
