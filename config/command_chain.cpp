@@ -134,11 +134,12 @@ bool runs_folder(const ShellPart& part) {
 /// What one part works on, for those behind it.
 struct Step {
   std::vector<std::string> folders;  // where it may be working
+  bool runs = false;                 // what lies there
   std::string program;  // the file that is its command, or the script that a shell or an interpreter is given
 };
 
 Step step_of(const ShellPart& part, const Folders& folders, const RuleContext& context) {
-  Step step{folders.working(), ""};
+  Step step{folders.working(), runs_folder(part), ""};
   const std::size_t core = core_word(part);
   std::string_view file = part.words[core].value;
   const Program* program = find_program(base_name(file));
@@ -152,16 +153,35 @@ Step step_of(const ShellPart& part, const Folders& folders, const RuleContext& c
   return step;
 }
 
-/// Does a part put this path where a later one runs it?
-bool is_run_by(const PathUse& use, const ShellPart& part, const Step& step, const RuleContext& context) {
-  const std::string_view name = base_name(use.folded);
-  const bool builds = !is_one_of(keepers, name_of(part));
-  if (builds && std::ranges::any_of(build_files, [&](std::string_view file) { return wildcards_overlap(file, name); }))
-    return true;
-  if (use.path == step.program) return true;
+/// A path that one part writes with a content that it chose.
+struct Written {
+  std::string path;
+  bool builds = false;  // by its name, what build tools run
+};
+
+std::vector<Written> written_by(const ShellPart& part, const Arguments& arguments) {
+  std::vector<Written> found;
+  if (part.words.empty() || is_one_of(writes_no_content, name_of(part))) return found;
+  const bool unlisted = find_program(name_of(part)) == nullptr;
+  for (const PathUse& use : arguments.paths) {
+    if (!use.writes && !(use.may_write && unlisted)) continue;
+    const std::string_view name = base_name(use.folded);
+    const bool computed = name.find_first_of("*?[") != std::string_view::npos;
+    const bool builds = std::ranges::any_of(build_files, [&](std::string_view file) {
+      const bool plain = !computed && file.find('*') == std::string_view::npos;
+      return plain ? file == name : wildcards_overlap(file, name);
+    });
+    found.push_back({use.path, builds});
+  }
+  return found;
+}
+
+/// Does a part run what was written there: its own program, what its tool is for, or whatever the folder says?
+bool runs_written(const Written& written, bool builds, const Step& step, const RuleContext& context) {
+  if ((builds && written.builds) || written.path == step.program) return true;
   return std::ranges::any_of(step.folders, [&](const std::string& folder) {
-    const bool below = folder == use.path || folder.starts_with(use.path + "/");
-    return folder != context.cwd && below && use.path.size() > context.cwd.size();
+    const bool below = folder == written.path || folder.starts_with(written.path + "/");
+    return below && folder != context.cwd && written.path.size() > context.cwd.size();
   });
 }
 
@@ -170,16 +190,18 @@ bool is_run_by(const PathUse& use, const ShellPart& part, const Step& step, cons
 void surprise_what_is_run(Command& command, const std::vector<Step>& steps, const RuleContext& context) {
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
     const ShellPart& writer = command.visible[i];
-    if (writer.words.empty() || is_one_of(writes_no_content, name_of(writer))) continue;
-    const bool unlisted = find_program(name_of(writer)) == nullptr;
+    if (std::none_of(steps.begin() + static_cast<std::ptrdiff_t>(i) + 1, steps.end(),
+                     [](const Step& step) { return step.runs; }))
+      return;
+    const std::vector<Written> written = written_by(writer, command.arguments[i]);
+    if (written.empty()) continue;
     for (std::size_t j = i + 1; j < steps.size(); ++j) {
       const ShellPart& runner = command.visible[j];
-      if (runner.words.empty() || !runs_folder(runner)) continue;
-      const auto& paths = command.arguments[i].paths;
-      const auto use = std::ranges::find_if(paths, [&](const PathUse& one) {
-        return (one.writes || (one.may_write && unlisted)) && is_run_by(one, runner, steps[j], context);
-      });
-      if (use == paths.end()) continue;
+      if (!steps[j].runs) continue;
+      const bool builds = !is_one_of(keepers, name_of(runner));
+      if (std::ranges::none_of(written,
+                               [&](const Written& one) { return runs_written(one, builds, steps[j], context); }))
+        continue;
       command.arguments[i].surprises.push_back(
           {0, writer.text.size(),
            "\"" + writer.text + "\", which writes what \"" + std::string(name_of(runner)) + "\" runs behind it",
@@ -234,7 +256,7 @@ void read_arguments(Command& command, const RuleContext& given) {
     const bool moves_on = program != nullptr && program->name == "cd";
     if (moves_on && (part.piped || core > 0)) folders.here.clear();
     if (moves_on) moves.push_back(i);
-    if (!folders.stray(context.cwd) || !runs_folder(part)) continue;
+    if (!steps.back().runs || !folders.stray(context.cwd)) continue;
     for (const std::size_t move : moves) {
       const ShellPart& moving = command.visible[move];
       const bool unnamed = moving.words.size() == 1;  // no pattern with a `*` names where `cd` alone goes

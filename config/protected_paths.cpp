@@ -75,10 +75,16 @@ const Protections& protections_table() {
   return built;
 }
 
-bool stands_at(const Protected& one, const Segments& parts, std::size_t at) {
+/// Is this name the protected one, or could it be, where the shell or the program fills something in?
+bool may_be(std::string_view kept, std::string_view name, bool literal) {
+  if (literal || name.find_first_of("*?[") == std::string_view::npos) return kept == name;
+  return names_overlap(kept, name, false);
+}
+
+bool stands_at(const Protected& one, const Segments& parts, std::size_t at, bool literal) {
   if (at + one.names.size() > parts.size()) return false;
   for (std::size_t i = 0; i < one.names.size(); ++i) {
-    if (!names_overlap(one.names[i], parts[at + i], false)) return false;
+    if (!may_be(one.names[i], parts[at + i], literal)) return false;
   }
   return true;
 }
@@ -87,9 +93,7 @@ bool lies_in(std::string_view path, std::string_view folder) {
   return !folder.empty() && path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
-}  // namespace
-
-std::vector<std::string> protections(std::string_view path, const RuleContext& context) {
+std::vector<std::string> protections_of(std::string_view path, const RuleContext& context, bool literal) {
   const std::string folded = schema::fold_case(path);
   const std::string own = schema::fold_case(context.cwd);
   const Segments parts = segments_of(folded);
@@ -99,7 +103,7 @@ std::vector<std::string> protections(std::string_view path, const RuleContext& c
   const auto add = [&](const Protected& one) { found.emplace_back(one.text); };
   for (const Protected& one : protections_table().anywhere) {
     for (std::size_t at = from; at < parts.size(); ++at) {
-      if (!stands_at(one, parts, at)) continue;
+      if (!stands_at(one, parts, at, literal)) continue;
       add(one);
       break;
     }
@@ -110,23 +114,28 @@ std::vector<std::string> protections(std::string_view path, const RuleContext& c
   const bool device = std::ranges::any_of(open_devices, [&](std::string_view open) { return lies_in(folded, open); });
   for (const Protected& one : protections_table().places) {
     const bool stands_in_it = own.size() > one.folded.size() && lies_in(own, one.folded);
-    if (!device && !(inside && stands_in_it) && stands_at(one, parts, 0)) add(one);
+    if (!device && !(inside && stands_in_it) && stands_at(one, parts, 0, literal)) add(one);
   }
   if (inside) return found;
   for (const Protected& one : protections_table().outside) {
-    if (std::ranges::any_of(parts, [&](std::string_view name) { return names_overlap(one.folded, name, false); }))
-      add(one);
+    if (std::ranges::any_of(parts, [&](std::string_view name) { return may_be(one.folded, name, literal); })) add(one);
   }
   return found;
+}
+
+}  // namespace
+
+std::vector<std::string> protections(std::string_view path, const RuleContext& context) {
+  return protections_of(path, context, false);
 }
 
 bool may_write(std::string_view pattern, std::string_view path, const RuleContext& context) {
   const std::string folded = schema::fold_case(pattern);
   const Segments named = segments_of(folded);
   RuleContext places = context;
-  std::vector<std::string> found = protections(path, places);
+  std::vector<std::string> found = protections_of(path, places, true);
   places.cwd.clear();  // for a pattern, names above the worker's folder count as well
-  for (const std::string& one : protections(path, places)) {
+  for (const std::string& one : protections_of(path, places, true)) {
     if (one.starts_with('.') || one == "inbox-poller") found.push_back(one);
   }
   return std::ranges::all_of(found, [&](const std::string& one) {

@@ -88,6 +88,21 @@ bool is_plain(std::string_view word) {
 
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
+/// A program that is not listed, or one whose row, or whose subcommand's, has something to run.
+bool may_hand_on(std::string_view program, std::string_view subcommand) {
+  const Program* row = find_program(program);
+  if (row == nullptr) return !takes_plain_arguments(program, subcommand);
+  const bool has_verb = row->operands.front() == ArgumentRole::sub || row->operands.front() == ArgumentRole::verb;
+  if (has_verb) row = find_program(row->name, subcommand);
+  if (row == nullptr) return true;
+  const auto runs = [](ArgumentRole role) {
+    return role == ArgumentRole::rest || role == ArgumentRole::program || role == ArgumentRole::script || role == ArgumentRole::set;
+  };
+  return std::ranges::any_of(row->operands, runs) || std::ranges::any_of(row->options, [&](const ProgramOption& option) {
+           return (option.runs && !option.outside) || runs(option.role);
+         });
+}
+
 bool may_run_its_arguments(std::string_view program) {
   ShellPart part;
   part.words.push_back({std::string(program), std::string(program)});
@@ -148,10 +163,14 @@ bool commands_meet(std::string_view told, std::string_view restriction) {
   if (program.empty() || first_word(words).find('=') != std::string_view::npos || may_run_its_arguments(program))
     return true;
   const std::string pattern = normal_form(restriction);
-  const Command exact = read_command(told);
+  Command exact = read_command(told);
+  read_arguments(exact, {});
   if (told.find('*') == std::string_view::npos &&
-      (!exact.line.doubt.empty() || restricts(pattern, exact) || might_restrict(pattern, exact)))
+      (!exact.line.doubt.empty() || restricts(pattern, exact) || might_restrict(pattern, exact) ||
+       meets_handed(pattern, exact.handed)))
     return true;
+  const std::string_view behind = std::string_view(words).substr(std::min(first_word(words).size() + 1, words.size()));
+  if (told.find('*') != std::string_view::npos && may_hand_on(program, first_word(behind))) return true;
   Beginning other = beginning_of(pattern);
   if (may_begin_with_wrapper(other)) return true;
   const std::string bare = program + words.substr(first_word(words).size());

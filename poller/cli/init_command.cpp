@@ -219,12 +219,13 @@ Result<TeamChoice> choose(Questions questions, const InitOptions& options, const
                          lead_lives ? "front" : "leader");
   });
   if (choice.role == "observer") return choice;
-  choice.may_look = given_or(options.allow, [&] {
-                      return questions.ask("What may workers do without asking you?",
-                                           {{"nothing", "nothing"},
-                                            {"looking", "look: git status, diff, log, ls; read in their own folder"}},
-                                           "nothing");
-                    }) == "looking";
+  choice.allow = given_or(options.allow, [&] {
+    return questions.ask("What may workers do without asking you?",
+                         {{"nothing", "nothing"},
+                          {"looking", "look: git status, diff, log, show, ls; read in their own folder"},
+                          {"working", "work: edit in their own folder, search, build, test and commit as well"}},
+                         "nothing");
+  });
   if (choice.role == "front") return choice;
   choice.way = given_or(options.way, [&] { return asked_way(questions); });
   if (choice.way == "any") choice.way.clear();
@@ -323,7 +324,8 @@ void declare_init(CLI::App& command, Context& context) {
     command.add_option(name, into, line)->type_name("WORD")->check(CLI::IsMember(std::move(words)).description(""));
   };
   one_of("--role", options->role, "leader, front or observer", {"leader", "front", "observer"});
-  one_of("--allow", options->allow, "nothing; or looking: git status, diff, log, ls, reading", {"nothing", "looking"});
+  one_of("--allow", options->allow, "nothing; looking: git status, diff, log, ls, reading; working: edits, builds, tests, commits too",
+         {"nothing", "looking", "working"});
   one_of("--via", options->way, "any, hook, stdin or socket: how the lead gets its mail",
          {"any", "hook", "stdin", "socket"});
   add_box_root(command, options->shared);

@@ -4,8 +4,10 @@
 #include <boost/json/value.hpp>
 #include <cctype>
 #include <cerrno>
+#include <utility>
 
 #include "config/engine_address.hpp"
+#include "config/presets.hpp"
 #include "handlers/lead_process.hpp"
 #include "poller/cli/printable.hpp"
 #include "poller/lead_process.hpp"
@@ -16,6 +18,7 @@ namespace inbox_poller::poller::cli {
 namespace {
 
 constexpr std::size_t most_shown = 20;
+constexpr std::size_t most_columns = 96;  // of a line of rules
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -97,13 +100,17 @@ std::string team_file_text(const TeamChoice& choice) {
     text += std::string("transport = ") + (is_redis ? "\"redis\"\nengine = " : "\"maildir\"\nfolder = ") +
             quoted(choice.shared) + "\nlead = " + quoted(choice.lead) + '\n';
   if (!choice.role.empty() && choice.role != "leader") text += "role = \"" + choice.role + "\"\n";
-  if (choice.may_look)
+  if (const auto rules = config::preset_rules(choice.allow); !rules.empty()) {
     text +=
         "\n[permissions]                 # what is not named here waits for you: inbox-poller pending\n"
-        "allow = [\n"
-        "  \"Bash(git status *)\", \"Bash(git diff *)\", \"Bash(git log *)\", \"Bash(ls *)\",\n"
-        "  \"Read(/**)\",                # \"/\" is the asking worker's own folder\n"
-        "]\n";
+        "allow = [                     # \"/\" is the asking worker's own folder\n";
+    std::string line = " ";
+    for (const std::string_view rule : rules) {
+      if (line.size() + rule.size() > most_columns) text += std::exchange(line, " ") + '\n';
+      line += " \"" + std::string(rule) + "\",";
+    }
+    text += line + "\n]\n";
+  }
   if (!choice.way.empty()) text += "\n[delivery]\nvia = [\"" + choice.way + "\"]\n";
   return text;
 }

@@ -34,7 +34,7 @@ struct TeamChoice {
   std::string shared = {};     // the folder or the Redis whose mail agents share; empty: a team of inboxes below the root
   std::string lead = {};       // then: whose mail it is
   std::string role = {};       // leader, front, observer; empty: as by default
-  bool may_look = false;  // workers may look around without asking
+  std::string allow = {};      // the preset of rules for what workers may do unasked: looking, working; empty: none
   std::string way = {};        // of delivery.via; empty: all of them
 };
 std::string team_file_text(const TeamChoice&);

@@ -45,6 +45,37 @@ std::optional<std::size_t> harmless_redirection(std::string_view rest) {
   return harmless && quote == 0 ? std::optional(at) : std::nullopt;
 }
 
+/// Where `$(cat <<'X' … X)` ends, the one substitution that is a text: at the first line that is X, before a parenthesis.
+std::optional<std::size_t> end_of_text(std::string_view rest) {
+  const std::size_t line = rest.find('\n');
+  if (!rest.starts_with("$(") || line == std::string_view::npos) return std::nullopt;
+  std::string_view head = rest.substr(2, line - 2);
+  const auto skip = [&](std::string_view signs) { head.remove_prefix(std::min(head.find_first_not_of(signs), head.size())); };
+  skip(" \t");
+  if (!head.starts_with("cat")) return std::nullopt;
+  head.remove_prefix(3);
+  skip(" \t");
+  if (!head.starts_with("<<")) return std::nullopt;
+  head.remove_prefix(2);
+  const bool tabs = head.starts_with('-');
+  skip("- \t");
+  std::string word;
+  for (const char c : head) {
+    if (std::string_view("'\"\\ \t").find(c) == std::string_view::npos) word += c;
+  }
+  if (word.size() == head.size()) return std::nullopt;  // nothing was quoted
+  for (std::size_t at = line + 1; at < rest.size();) {
+    const std::size_t end = std::min(rest.find('\n', at), rest.size());
+    std::string_view one = rest.substr(at, end - at);
+    if (tabs) one.remove_prefix(std::min(one.find_first_not_of('\t'), one.size()));
+    at = end + 1;
+    if (one != word) continue;
+    at = std::min(rest.find_first_not_of(" \t\n", end), rest.size());
+    return at < rest.size() && rest[at] == ')' ? std::optional(at) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 Reading read_line(std::string_view line) {
   Reading reading;
   std::string word;
@@ -63,6 +94,12 @@ Reading read_line(std::string_view line) {
       else
         word += c;
       continue;
+    }
+    if (quote == '"') {
+      if (const auto end = end_of_text(line.substr(i))) {
+        i += *end;
+        continue;
+      }
     }
     if (c == '`' || (c == '$' && line.substr(i + 1, 1) == "(")) reading.hidden = true;
     if (c == '\\' && i + 1 < line.size()) {
@@ -105,13 +142,16 @@ Reading read_line(std::string_view line) {
 /// `git status`, with nothing before it but assignments and wrappers with their numbers.
 bool runs_git_status(const std::vector<std::string>& words) {
   static const std::vector<std::string> wrappers = {"timeout", "time",    "nice",   "-n",    "nohup",
-                                                    "command", "builtin", "noglob", "xargs", "!"};
+                                                    "command", "builtin", "noglob", "xargs", "!",  "-0",
+                                                    "-r",      "-t",      "-x",     "-I{}", "-I",    "{}", "--null"};
   const auto is_before = [](const std::string& word) {
-    return std::find(wrappers.begin(), wrappers.end(), word) != wrappers.end() ||
+    const bool of_xargs = word.starts_with("-") && word.find_first_not_of("0rtxnPL123456789", 1) == std::string::npos;
+    return std::find(wrappers.begin(), wrappers.end(), word) != wrappers.end() || of_xargs || word.starts_with("--max-") ||
            word.find_first_not_of("0123456789.smhd") == std::string::npos || word.find('=') != std::string::npos;
   };
   const auto command = std::find_if_not(words.begin(), words.end(), is_before);
-  return words.end() - command >= 2 && command[0] == "git" && command[1] == "status";
+  const bool moves = words.size() == 2 && words[0] == "cd" && words[1].find("..") == std::string::npos;  // in its own folder
+  return moves || (words.end() - command >= 2 && command[0] == "git" && command[1] == "status");
 }
 
 }  // namespace

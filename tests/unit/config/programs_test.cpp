@@ -5,6 +5,9 @@
 #include <set>
 #include <sstream>
 
+#include "config/handed_commands.hpp"
+#include "config/presets.hpp"
+#include "config/protected_paths.hpp"
 #include "config/scripts.hpp"
 #include "rule_table.hpp"
 #include "schema/json_scan.hpp"
@@ -64,6 +67,24 @@ TEST_CASE("what workers ordinarily run is allowed without a question, but for wh
   CHECK(asked <= 4);  // 33ee59a asked 14 of them
 }
 
+TEST_CASE("forty everyday commands are asked about under each preset as their table says") {
+  const auto rows = rules_test::read_table("everyday_commands.txt", 3);
+  CHECK(rows.size() == 40);
+  for (const std::string preset : {"looking", "working"}) {
+    Listing listing;
+    for (const std::string_view rule : preset_rules(preset)) listing.rules.allow.push_back(*parse_permission_rule(rule));
+    REQUIRE_FALSE(listing.rules.allow.empty());
+    std::size_t asked = 0;
+    for (const rules_test::Row& row : rows) {
+      const Verdict verdict = judge(listing, row.columns[2]);
+      INFO(preset << ", line " << row.line << ": " << row.text << "\n  " << verdict.rule << ": " << verdict.reason);
+      CHECK(to_string(verdict.action) == row.columns[preset == "looking" ? 0 : 1]);
+      asked += verdict.action == Action::ask ? 1 : 0;
+    }
+    CHECK(asked == (preset == "looking" ? 30U : 5U));  // 1dc4bd8, under the same rules: see docs/adr/0054
+  }
+}
+
 TEST_CASE("no rule's star covers what an argument reads against a rule, runs or overwrites") {
   const Listing listing = read_listing("risky_commands.txt");
   CHECK(listing.lines.size() >= 1000);
@@ -108,6 +129,26 @@ TEST_CASE("docs/rules.md shows the table of programs as it is") {
   }
   INFO("the table should be:\n" << table);
   CHECK(text.str().find(table) != std::string::npos);
+}
+
+TEST_CASE("docs/rules.md shows what is protected and what takes plain arguments as it is") {
+  std::ifstream file(std::filesystem::path(INBOX_POLLER_SOURCE) / "docs/rules.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  std::string places = "| Where | Names |\n|---|---|\n";
+  for (const ProtectedRow& row : protected_rows())
+    places += "| " + std::string(row.where) + " | `" + std::string(row.names) + "` |\n";
+  INFO("the table should be:\n" << places);
+  CHECK(text.str().find(places) != std::string::npos);
+  const auto listed = [](const std::vector<std::string_view>& words) {
+    std::string all;
+    for (const std::string_view word : words) all += (all.empty() ? "`" : ", `") + std::string(word) + "`";
+    return all;
+  };
+  std::string flat = text.str();  // the lists are broken over lines
+  std::ranges::replace(flat, '\n', ' ');
+  CHECK(flat.find(listed(programs_with_plain_arguments())) != std::string::npos);
+  CHECK(flat.find(listed(options_with_plain_text())) != std::string::npos);
 }
 
 TEST_CASE("every row of the table is found by each of its names, and every name stands once") {
