@@ -229,7 +229,8 @@ void ArgumentReader::use(const ProgramOption& option, const ShellWord& word, con
   const bool place = name_.starts_with("docker") || name_ == "podman";  // `-v ./src:/in/the/container`
   if (option.runs && (!option.outside || value == "-" || (place ? leaves(value) : foreign_code(value))))
     surprise_option(option, word, "which runs something, or decides what is run");
-  if (option.runs && !option.outside) option.words == 0 ? hand_on(at_ + 1) : hand_on(holder, value);
+  if (option.tail) hand_on(at_ + 1);
+  if (option.runs && !option.outside && option.words > 0) hand_on(holder, value);
   if (option.name == "-ldflags" &&
       (value.find("-extld") != std::string_view::npos || value.find("-linkmode") != std::string_view::npos))
     surprise(word, "which decides what links");

@@ -37,75 +37,15 @@ constexpr std::string_view writes_no_content[] = {"mkdir", "touch", "chmod",  "c
                                                   "rm",    "rmdir", "unlink", "shred", "mkfifo"};
 
 /// What a tool runs, or takes its commands from, where it lies in the folder that the tool works in.
-constexpr std::string_view build_files[] = {"makefile",
-                                            "gnumakefile",
-                                            "*.mk",
-                                            "cmakelists.txt",
-                                            "cmakepresets.json",
-                                            "*.cmake",
-                                            "build.ninja",
-                                            "meson.build",
-                                            "configure",
-                                            "package.json",
-                                            "deno.json",
-                                            "bunfig.toml",
-                                            "cargo.toml",
-                                            "build.rs",
-                                            "go.mod",
-                                            "pyproject.toml",
-                                            "setup.py",
-                                            "setup.cfg",
-                                            "tox.ini",
-                                            "noxfile.py",
-                                            "conftest.py",
-                                            "pytest.ini",
-                                            "tasks.py",
-                                            "manage.py",
-                                            "pom.xml",
-                                            "build.xml",
-                                            "build.gradle",
-                                            "build.gradle.kts",
-                                            "settings.gradle",
-                                            "settings.gradle.kts",
-                                            "gradlew",
-                                            "mvnw",
-                                            "build.sbt",
-                                            "rakefile",
-                                            "gemfile",
-                                            "*.gemspec",
-                                            "justfile",
-                                            ".justfile",
-                                            "taskfile.yml",
-                                            "taskfile.yaml",
-                                            "sconstruct",
-                                            "workspace",
-                                            "build.bazel",
-                                            "module.bazel",
-                                            "dockerfile",
-                                            "dockerfile.*",
-                                            "docker-compose.yml",
-                                            "docker-compose.yaml",
-                                            "compose.yml",
-                                            "compose.yaml",
-                                            "*.config.js",
-                                            "*.config.cjs",
-                                            "*.config.mjs",
-                                            "*.config.ts",
-                                            ".eslintrc*",
-                                            ".prettierrc*",
-                                            ".babelrc*",
-                                            ".mocharc*",
-                                            ".pre-commit-config.yaml",
-                                            "composer.json",
-                                            "mix.exs",
-                                            "package.swift",
-                                            "gruntfile.js",
-                                            "gulpfile.js",
-                                            "flake.nix",
-                                            "default.nix",
-                                            "shell.nix",
-                                            "vagrantfile",
-                                            "procfile"};
+constexpr std::string_view build_files =
+    "makefile gnumakefile *.mk cmakelists.txt cmakepresets.json *.cmake build.ninja meson.build configure "
+    "package.json deno.json bunfig.toml cargo.toml build.rs go.mod pyproject.toml setup.py setup.cfg tox.ini "
+    "noxfile.py conftest.py pytest.ini tasks.py manage.py pom.xml build.xml build.gradle build.gradle.kts "
+    "settings.gradle settings.gradle.kts gradlew mvnw build.sbt rakefile gemfile *.gemspec justfile .justfile "
+    "taskfile.yml taskfile.yaml sconstruct workspace build.bazel module.bazel dockerfile dockerfile.* docker- "
+    "compose.yml docker-compose.yaml compose.yml compose.yaml *.config.js *.config.cjs *.config.mjs *.config.ts "
+    ".eslintrc* .prettierrc* .babelrc* .mocharc* .pre-commit-config.yaml composer.json mix.exs package.swift "
+    "gruntfile.js gulpfile.js flake.nix default.nix shell.nix vagrantfile procfile";
 
 /// Follows a configuration, and is no build.
 constexpr std::string_view keepers[] = {"git", "hg", "gh"};
@@ -134,12 +74,11 @@ bool runs_folder(const ShellPart& part) {
 /// What one part works on, for those behind it.
 struct Step {
   std::vector<std::string> folders;  // where it may be working
-  bool runs = false;                 // what lies there
   std::string program;  // the file that is its command, or the script that a shell or an interpreter is given
 };
 
 Step step_of(const ShellPart& part, const Folders& folders, const RuleContext& context) {
-  Step step{folders.working(), runs_folder(part), ""};
+  Step step{folders.working(), ""};
   const std::size_t core = core_word(part);
   std::string_view file = part.words[core].value;
   const Program* program = find_program(base_name(file));
@@ -167,10 +106,12 @@ std::vector<Written> written_by(const ShellPart& part, const Arguments& argument
     if (!use.writes && !(use.may_write && unlisted)) continue;
     const std::string_view name = base_name(use.folded);
     const bool computed = name.find_first_of("*?[") != std::string_view::npos;
-    const bool builds = std::ranges::any_of(build_files, [&](std::string_view file) {
-      const bool plain = !computed && file.find('*') == std::string_view::npos;
-      return plain ? file == name : wildcards_overlap(file, name);
-    });
+    bool builds = false;
+    for (std::string_view rest = build_files; !rest.empty() && !builds;) {
+      const std::string_view file = rest.substr(0, rest.find(' '));
+      rest.remove_prefix(std::min(file.size() + 1, rest.size()));
+      builds = !computed && file.find('*') == std::string_view::npos ? file == name : wildcards_overlap(file, name);
+    }
     found.push_back({use.path, builds});
   }
   return found;
@@ -190,14 +131,11 @@ bool runs_written(const Written& written, bool builds, const Step& step, const R
 void surprise_what_is_run(Command& command, const std::vector<Step>& steps, const RuleContext& context) {
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
     const ShellPart& writer = command.visible[i];
-    if (std::none_of(steps.begin() + static_cast<std::ptrdiff_t>(i) + 1, steps.end(),
-                     [](const Step& step) { return step.runs; }))
-      return;
     const std::vector<Written> written = written_by(writer, command.arguments[i]);
     if (written.empty()) continue;
     for (std::size_t j = i + 1; j < steps.size(); ++j) {
       const ShellPart& runner = command.visible[j];
-      if (!steps[j].runs) continue;
+      if (runner.words.empty() || !runs_folder(runner)) continue;
       const bool builds = !is_one_of(keepers, name_of(runner));
       if (std::ranges::none_of(written,
                                [&](const Written& one) { return runs_written(one, builds, steps[j], context); }))
@@ -256,7 +194,7 @@ void read_arguments(Command& command, const RuleContext& given) {
     const bool moves_on = program != nullptr && program->name == "cd";
     if (moves_on && (part.piped || core > 0)) folders.here.clear();
     if (moves_on) moves.push_back(i);
-    if (!steps.back().runs || !folders.stray(context.cwd)) continue;
+    if (!folders.stray(context.cwd) || !runs_folder(part)) continue;
     for (const std::size_t move : moves) {
       const ShellPart& moving = command.visible[move];
       const bool unnamed = moving.words.size() == 1;  // no pattern with a `*` names where `cd` alone goes
@@ -268,9 +206,9 @@ void read_arguments(Command& command, const RuleContext& given) {
     moves.clear();
   }
   surprise_what_is_run(command, steps, context);
-  bool too_many = false;
-  command.handed = handed_commands(command.arguments, too_many);
-  if (too_many && command.line.doubt.empty()) command.line.doubt = "has too many arguments that could be commands";
+  command.handed = handed_commands(command.arguments);
+  if (command.handed.too_many && command.line.doubt.empty())
+    command.line.doubt = "has too many arguments that could be commands";
 }
 
 }  // namespace inbox_poller::config

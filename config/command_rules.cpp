@@ -217,7 +217,7 @@ std::optional<std::string> removes_critical_path(const Command& command, const R
       if (target == nullptr) target = critical_target(part.words, at, context, command.changes_directory);
     }
   }
-  for (const HandedWords& words : command.handed) {
+  for (const HandedWords& words : command.handed.lists) {
     for (std::size_t at = 0; at < words.size() && target == nullptr; ++at) {
       if (removes(words[at])) target = critical_target(words, at, context, command.changes_directory);
     }

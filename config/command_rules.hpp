@@ -24,7 +24,7 @@ struct Command {
   std::vector<std::string> spellings;  // every text a restriction is compared with
   bool changes_directory = false;      // then a relative path behind it means nothing to us
   std::vector<Arguments> arguments;    // of each visible part
-  std::vector<HandedWords> handed;     // what a program may run from its arguments
+  HandedCommands handed;               // what a program may run from its arguments
 };
 
 Command read_command(std::string_view text);

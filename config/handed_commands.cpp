@@ -88,48 +88,45 @@ bool takes_plain_arguments(std::string_view program, std::string_view first_argu
   });
 }
 
-std::vector<HandedWords> handed_commands(const std::vector<Arguments>& arguments, bool& too_many) {
-  std::vector<HandedWords> found;
+HandedCommands handed_commands(const std::vector<Arguments>& arguments) {
+  HandedCommands all;
   for (const Arguments& one : arguments) {
-    for (const HandedWords& words : one.handed) found.push_back(words);
+    for (const HandedWords& words : one.handed) all.lists.push_back(words);
   }
-  for (std::size_t i = 0; i < found.size() && i < most_lists; ++i) {
-    const HandedWords words = found[i];  // a copy: the list grows below
-    for (std::size_t at = 0; at < words.size() && found.size() <= most_lists; ++at) {
+  for (std::size_t i = 0; i < all.lists.size() && i < most_lists; ++i) {
+    const HandedWords words = all.lists[i];  // a copy: the list grows below
+    for (std::size_t at = 0; at < words.size() && all.lists.size() <= most_lists; ++at) {
       if (is_plain_text(words, at)) continue;
       for (const std::string_view reading : readings(words[at].value)) {
+        if (reading.empty()) continue;
+        all.starts.push_back({i, at, std::string(reading)});
         if (!is_line(reading) || reading.size() > longest_command) continue;
         for (ShellPart& part : split_shell_line(reading).parts) {
           const bool same = part.words.size() == 1 && part.words.front().value == reading;
-          if (!part.words.empty() && !same) found.push_back(std::move(part.words));
+          if (!part.words.empty() && !same) all.lists.push_back(std::move(part.words));
         }
       }
     }
   }
-  too_many = found.size() > most_lists;
-  if (too_many) found.resize(most_lists);
-  return found;
+  all.too_many = all.lists.size() > most_lists;
+  return all;
 }
 
-bool meets_handed(std::string_view pattern, const std::vector<HandedWords>& handed) {
+bool meets_handed(std::string_view pattern, const HandedCommands& handed) {
+  if (handed.starts.empty()) return false;
   const std::string normal = normal_form(pattern);
   const std::string_view all = normal;
   const std::string_view first = all.substr(0, all.find(' '));
   const std::string_view bare = all.ends_with(" *") ? all.substr(0, all.size() - 2) : all;
   std::size_t tries = 0;
-  for (const HandedWords& words : handed) {
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      if (is_plain_text(words, i)) continue;
-      for (const std::string_view reading : readings(words[i].value)) {
-        if (reading.empty() || (!wildcard_match(first, base_name(reading)) && !wildcard_match(first, reading)))
-          continue;
-        if (++tries > most_tries) return true;
-        ShellPart part;
-        part.words.assign(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
-        part.words.front().value = reading;
-        if (meets_command(normal, bare, part)) return true;
-      }
-    }
+  for (const HandedStart& start : handed.starts) {
+    if (!wildcard_match(first, base_name(start.text)) && !wildcard_match(first, start.text)) continue;
+    if (++tries > most_tries) return true;
+    const HandedWords& words = handed.lists[start.list];
+    ShellPart part;
+    part.words.assign(words.begin() + static_cast<std::ptrdiff_t>(start.word), words.end());
+    part.words.front().value = start.text;
+    if (meets_command(normal, bare, part)) return true;
   }
   return false;
 }

@@ -4,7 +4,7 @@
 // only to ask.
 #pragma once
 
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +27,24 @@ std::vector<std::string_view> options_with_plain_text();
 /// Words of which every one may begin a command.
 using HandedWords = std::vector<ShellWord>;
 
-/// Returns what may be run from the arguments of the parts: their handed words, and those of each text among them that
-/// is a line of its own. Sets `too_many` where there is more than would be read.
-std::vector<HandedWords> handed_commands(const std::vector<Arguments>& arguments, bool& too_many);
+/// One place where a command may begin.
+struct HandedStart {
+  std::size_t list = 0;  // in HandedCommands::lists
+  std::size_t word = 0;
+  std::string text;  // of the first word: it, or what of it may be the command
+};
+
+/// What the programs of one line may run from their arguments, prepared once for all rules.
+struct HandedCommands {
+  std::vector<HandedWords> lists;
+  std::vector<HandedStart> starts;
+  bool too_many = false;  // more than is read
+};
+
+/// Returns the handed words of these arguments, and those of each text among them that is a line of its own.
+HandedCommands handed_commands(const std::vector<Arguments>& arguments);
 
 /// Tells whether a rule's pattern meets one of them.
-bool meets_handed(std::string_view pattern, const std::vector<HandedWords>& handed);
+bool meets_handed(std::string_view pattern, const HandedCommands& handed);
 
 }  // namespace inbox_poller::config

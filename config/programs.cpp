@@ -78,6 +78,9 @@ ProgramOption read_option(std::string_view text) {
   option.name = text.substr(0, end);
   if (option.name.ends_with('=')) option.words = 1;
   read_marks(option, text.substr(end));
+  constexpr std::string_view tails = " -x --exec -X --exec-batch -E ";  // of fd and cmake
+  const bool listed = tails.find(" " + option.name + " ") != std::string_view::npos;
+  option.tail = option.runs && option.words == 0 && (listed || !option.name.starts_with('-'));
   return option;
 }
 

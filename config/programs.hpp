@@ -49,6 +49,7 @@ struct ProgramOption {
   unsigned char words = 0;                 // words that it takes; of two the second has the role
   bool glued = false;                      // the value stands in the same word, or there is none
   bool runs = false;                       // is run, or decides what is
+  bool tail = false;                       // `runs` the words behind it
   bool outside = false;                    // `runs` only where its value leaves the working folder
   bool first = false;                      // stands for the first operand (a pattern, a script)
   bool in_place = false;                   // the operands are written; nobody expects that

@@ -99,7 +99,7 @@ bool may_hand_on(std::string_view program, std::string_view subcommand) {
     return role == ArgumentRole::rest || role == ArgumentRole::program || role == ArgumentRole::script || role == ArgumentRole::set;
   };
   return std::ranges::any_of(row->operands, runs) || std::ranges::any_of(row->options, [&](const ProgramOption& option) {
-           return (option.runs && !option.outside) || runs(option.role);
+           return option.tail || (option.runs && !option.outside && option.words > 0) || runs(option.role);
          });
 }
 

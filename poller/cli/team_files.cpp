@@ -18,7 +18,6 @@ namespace inbox_poller::poller::cli {
 namespace {
 
 constexpr std::size_t most_shown = 20;
-constexpr std::size_t most_columns = 96;  // of a line of rules
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -106,7 +105,7 @@ std::string team_file_text(const TeamChoice& choice) {
         "allow = [                     # \"/\" is the asking worker's own folder\n";
     std::string line = " ";
     for (const std::string_view rule : rules) {
-      if (line.size() + rule.size() > most_columns) text += std::exchange(line, " ") + '\n';
+      if (line.size() + rule.size() > 96) text += std::exchange(line, " ") + '\n';
       line += " \"" + std::string(rule) + "\",";
     }
     text += line + "\n]\n";

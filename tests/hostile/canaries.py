@@ -37,7 +37,7 @@ class Canaries:
         """The box as it is at the beginning, made once."""
         shutil.rmtree(box, ignore_errors=True)
         work, home = box / "work", box / "home"
-        for folder in ("src/secrets", "secrets", "sub/deep", "build", "elsewhere"):
+        for folder in ("src/secrets", "secrets", "sub/deep", "build", "../elsewhere"):
             (work / folder).mkdir(parents=True)
         (box / "tmp").mkdir()
         (home / ".ssh").mkdir(parents=True)
@@ -58,16 +58,16 @@ class Canaries:
         def git(folder, *arguments):
             subprocess.run(["git", *arguments], cwd=folder, env=dict(self.env, HOME=str(home)), check=True, capture_output=True)
 
-        for folder in (work, work / "elsewhere"):
+        for folder in (work, box / "elsewhere"):
             git(folder, "init", "-q", "-b", "main")
             if folder != work:
                 (folder / "f").write_text("f\n")
             git(folder, "add", "." if folder != work else "a.txt")
             git(folder, "commit", "-q", "-m", "first")
         for name in ("HEAD", "config", "objects", "refs", "index"):  # a folder that is a repository itself: ordinary files make one
-            os.rename(work / "elsewhere/.git" / name, work / "elsewhere" / name)
-        shutil.rmtree(work / "elsewhere/.git")
-        (work / "elsewhere/config").write_text("[core]\nbare = false\nworktree = .\nrepositoryformatversion = 0\nfsmonitor = %s\npager = %s\n" % (
+            os.rename(box / "elsewhere/.git" / name, box / "elsewhere" / name)
+        shutil.rmtree(box / "elsewhere/.git")
+        (box / "elsewhere/config").write_text("[core]\nbare = false\nworktree = .\nrepositoryformatversion = 0\nfsmonitor = %s\npager = %s\n" % (
             self.work / "evil", self.work / "evil"))
         git(work, "add", "src", "locked.txt", "b.txt")
         git(work, "commit", "-q", "-m", "second")

@@ -30,7 +30,7 @@ GIT = ("log show diff status grep blame ls-files branch cat-file config format-p
        "clone fetch remote ls-remote add checkout restore apply mv rm worktree stash difftool merge tag notes").split()
 READ = ("a.txt", "b.txt", "src/x.c", "data.json", ".env", "./.env", "src/../.env", "$PWD/.env", "secrets/key", "secrets", ".", "src", "sub", "*", "*.txt",
         ".e*", ".en?", "{.env,a.txt}", ".e[n]v", ".[[:alpha:]]nv", "*/key", "~/.ssh/id_rsa", "$HOME/.ssh/id_rsa", "$F", "$_", '".env"', ".e\\nv", "list", "s.sed", "wide\\ name", "~+/.env",
-        "HEAD:.env", "@.env", "file://$PWD/.env", "-", "./*", "se*/k*", "a.tar", "-f.env", "--file=.env", "elsewhere", "..", "../work/.env", "~", "HEAD")
+        "HEAD:.env", "@.env", "file://$PWD/.env", "-", "./*", "se*/k*", "a.tar", "-f.env", "--file=.env", "../elsewhere", "..", "../work/.env", "~", "HEAD")
 WRITE = ("out", "build/out", "locked.txt", "./locked.txt", "src/secrets/key", "src/secrets/new", "src/secrets", "src", ".git/hooks/pre-commit", ".git/hooks", ".git/config",
          "~/.bashrc", "~/.profile", "$HOME/.bashrc", "lock*", "{locked.txt,out}", ".g*/config", "a.txt", "-o", "./--output=x", "~", ".git", ".GIT/../.git/config", "sub")
 RUN = ("./evil", "evil", "sub/evil", "'sh ./evil'", "exec=./evil", "$PWD/evil", "sh", "'!./evil'", "core.pager=./evil", "alias.x='!./evil'", "/dev/null", "a.txt", "evil.mk", "s.awk",
@@ -97,7 +97,7 @@ class Maker:
         if role == "script" and kind:
             return self.rng.choice(SCRIPTS[kind])
         pool = {"text": TEXT, "read": READ, "tree": READ, "carry": READ, "move": READ + WRITE, "write": WRITE, "remove": WRITE, "dest": WRITE, "output": WRITE,
-                "any": READ + WRITE, "code": READ + WRITE, "pack": READ + WRITE, "stem": WRITE, "enter": ("src", "sub", "secrets", "elsewhere", ".", "..", "~", "-", "$PWD", ".git/hooks", "build")}.get(role, TEXT + READ)
+                "any": READ + WRITE, "code": READ + WRITE, "pack": READ + WRITE, "stem": WRITE, "enter": ("src", "sub", "secrets", "../elsewhere", ".", "..", "~", "-", "$PWD", ".git/hooks", "build")}.get(role, TEXT + READ)
         return self.rng.choice(pool)
 
     def command(self):
@@ -132,7 +132,9 @@ class Maker:
                 "cp -r %s n; cat n/%s" % (self.rng.choice((".", "secrets", "sub")), self.rng.choice((".env", "key"))),
                 "mv %s n && cat n/key" % self.rng.choice(("secrets", "sub", "src")),
                 "touch -- %s; %s *" % (self.rng.choice(("--compress-program=./evil", "-olocked.txt", "--checkpoint-action=exec=./evil", "-f.env")), one.split(" ")[0]),
-                "echo %s; cat $_" % self.rng.choice(READ), "printf -v F .env; cat $F", "cp evil %s && git status" % self.rng.choice(WRITE),
+                "echo %s; cat $_" % self.rng.choice(READ), "printf -v F .env; cat $F", "cp evil %s && git status" % self.rng.choice(WRITE), "cp -r ../elsewhere n && cd n && git status",
+                "cp evil.mk Makefile && make", "find . -name '%s' -print0 | xargs -0 %s" % (self.rng.choice(("*", "*.txt", ".e*")), one), "ls -a | xargs -I{} %s {}" % one,
+                "%s \"$(cat <<'EOF'\n%s\nEOF\n)\"" % (one, self.rng.choice(("it's", "f() `./evil`", "a) $(./evil)", '"(" ) $(./evil)', "x\nEOF\n./evil", "'(' # )"))),
                 "cd %s && make%s" % (self.operand("enter", "cd"), self.rng.choice(("", " -C ..", " test", " -C ../..", " -f ../Makefile"))))
         return self.rng.choice(pool)
 
@@ -173,7 +175,7 @@ class Arguments(ProcessTest):
     def test_the_canaries_sing_when_they_are_touched(self):
         box = self.folder / "box"
         touching = ["cat .env", "cat -- *r*/key", "grep -r KEY .", "tar cf build/x.tar .", "sort -o locked.txt a.txt", "sed -i s/k/x/ locked.txt", "cp a.txt .git/hooks/pre-commit",
-                    "cp a.txt .git/hooks/new", "./evil", "git -c core.fsmonitor=./evil status", "cd elsewhere && git status", "awk -f s.awk", "sed -n -f s.sed a.txt",
+                    "cp a.txt .git/hooks/new", "./evil", "git -c core.fsmonitor=./evil status", "cd ../elsewhere && git status", "awk -f s.awk", "sed -n -f s.sed a.txt",
                     "make -f evil.mk", "touch src/secrets/new", "cat ~/.ssh/id_rsa", "rm locked.txt", "chmod 600 ~/.bashrc", "base64 .env > build/x", "make -C ..", "cd .. && make", "cat .[[:alpha:]]nv"]
         silent = ["true", "cat a.txt", "ls -laR", "git status", "git diff", "stat .env", "find . -name '.e*'", "make", "echo .env"]
         found = {number for number, _, _ in self.run_in_box(touching + silent, box)}
