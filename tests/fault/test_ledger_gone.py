@@ -9,6 +9,7 @@ call. SHARD and JOBS: see sweep.py.
 import os
 import pathlib
 import shutil
+import signal
 import unittest
 
 import portion
@@ -167,6 +168,30 @@ class LedgerGone(ProcessTest):
             self.assertIn("--new-ledger", self.daemon.log()[-1]["reason"])
 
         self.each({"the file is cut": lambda path: os.truncate(path, 8192)}, follows)
+
+    def test_a_place_that_cannot_be_examined_holds_everything_up_until_it_can(self):
+        """A loop of links is neither there nor gone."""
+        self.begin()
+        state, away = self.daemon.state, self.folder / "away"
+        self.while_it_is_stopped(lambda: (state.rename(away), state.symlink_to(state)))
+        self.ask("perm-2")
+        (line,) = wait_for("it is told", lambda: self.daemon.log("ledger.fault", code="ledger.io"))
+        self.assertIn("cannot be examined", line["reason"])
+        self.daemon.polled(5)
+        self.assertEqual([e["read"] for e in wire.read_inbox(self.team.lead_inbox)], [True, True, False])
+        self.assertEqual(self.team.replies("ada", "perm-2"), [], "answered without a record")
+        self.while_it_is_stopped(lambda: (state.unlink(), away.rename(state)))
+        wait_for("perm-2 is answered", lambda: self.team.replies("ada", "perm-2"))
+        self.assertNotIn("ledger_fault", self.status())
+        self.assertEqual(self.daemon.stop(), 0)
+        self.assertEqual([e["event"] for e in self.daemon.log() if e["level"] == "error"], ["ledger.fault"])
+
+    def while_it_is_stopped(self, work):
+        pid = self.daemon.process.pid
+        os.kill(pid, signal.SIGSTOP)
+        wait_for("it stands", lambda: pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()[0] == "T")
+        work()
+        os.kill(pid, signal.SIGCONT)
 
     def test_a_decision_of_a_person_is_refused_when_the_ledger_is_taken_away(self):
         """Between two polls: the commit itself finds it."""
