@@ -112,6 +112,19 @@ class EndToEnd(JsonlTest):
                                capture_output=True, text=True)
         self.assertIn("shutdown.force_after has no effect", check.stdout + check.stderr)
 
+    def test_doctor_says_which_inboxes_it_read_and_which_it_did_not(self):
+        self.serve(JsonlTeam(self.folder))
+        self.team.path("alice").unlink(missing_ok=True)
+        self.team.path("alice").mkdir()
+        self.team.path("bob").write_text("")
+
+        def found():
+            told = json.loads(self.daemon.cli("doctor", "--json", expect=None).stdout)
+            return {(one["severity"], one["check"], one["where"]) for section in told["sections"] for one in section["findings"]}
+
+        self.assertIn(("warning", "inbox.unexamined", str(self.team.path("alice"))), found())
+        self.assertTrue([one for one in found() if one[:2] == ("ok", "inbox.lines")])
+
     def test_names_that_no_file_can_have_are_told_and_an_inbox_that_nobody_reads(self):
         longest, longer = "x" * 64, "y" * 66
         self.serve(JsonlTeam(self.folder, ["alice", longest, longer, "foo.bar", "Zo\u00eb"]), team_more='silent_after = "1s"\n')

@@ -36,7 +36,8 @@ class Rules(ProcessTest):
         self.assertEqual([one["severity"] for one in found], ["warning"])
         self.assertNotIn(told, str(self.daemon.log("daemon.warning")))
         write_private(self.daemon.configs[0], (self.folder / "lists.toml").read_text())
-        self.daemon.cli("reload")
+        self.daemon.stop()
+        self.daemon.start()
         self.assertIn(told, str(self.daemon.log("daemon.warning")))
 
     def test_a_list_with_lines_that_are_not_understood_holds_otherwise(self):
