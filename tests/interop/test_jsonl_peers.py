@@ -171,7 +171,8 @@ class BothPeers(Case):
         for peer, other in ((ada, bob), (bob, ada)):
             text = "from %s \U0001F600 \u00e9" % peer.name  # a raw U+2028 of the other one would end the Python peer
             peer.do("broadcast", content=text)
-            self.assertEqual(other.wait("received", "broadcast")["content"], text)
+            got = wait_for("%s received it" % other.name, lambda: [m for m in other.find("received") if m["from"] == peer.name])
+            self.assertEqual([(m["type"], m["content"]) for m in got], [("broadcast", text)])
             self.assertEqual([m["from"] for m in self.hears("from %s" % peer.name)], [peer.name])
         for peer in (ada, bob):
             self.assertEqual(len(peer.find("received")), 2)
