@@ -137,7 +137,9 @@ class Lines(Mailboxes):
                 (("--root", root), "--actor", 2), (("--root", str(self.folder / "no"), "--actor", "a"), "no", 1),
                 (("--actor", "bob"), "--root", 2), (("--root", root, "--actor", "bob", "--team", "t"), "--team", 2),
                 (("--team", "t", "--actor", "bob"), "--root", 2), (("--root", root, "--actor", "../x"), "../x", 2),
-                (("--root", root, "--actor", "bob", "--channel"), "--channel", 2)):
+                (("--root", root, "--actor", "bob", "--channel"), "--channel", 2),
+                (("--root", root, "--actor", "bob", "--known-actors", "a,b c"), "--known-actors", 2),
+                (("--team", "t", "--known-actors", "bob"), "--known-actors", 2)):
             done = subprocess.run([self.program, "mcp", *arguments], env=alone(self.folder), stdin=subprocess.DEVNULL,
                                   capture_output=True, text=True, timeout=LIMIT_S)
             self.assertEqual(done.returncode, code, done.stderr)
@@ -354,7 +356,8 @@ class Install(Mailboxes):
     def test_what_cannot_be_installed_says_why(self):
         self.assertIn("--actor", self.cli("mcp", "install", "--root", "mail", "--yes", expect=1).stderr)
         self.assertIn("--root", self.cli("mcp", "install", "--actor", "alice", "--yes", expect=1).stderr)
-        for wrong in (("--actor", "../../x"), ("--actor", "alice", "--channel"), ("--actor", "alice", "--team", "demo")):
+        for wrong in (("--actor", "../../x"), ("--actor", "alice", "--channel"), ("--actor", "alice", "--team", "demo"),
+                      ("--actor", "alice", "--known-actors", "bob,../x")):
             refused = self.cli("mcp", "install", "--root", "mail", "--scope", "project", *wrong, "--yes", expect=1)
             self.assertIn("nothing was written", refused.stderr)
             self.assertFalse((self.folder / ".mcp.json").exists())
@@ -362,6 +365,8 @@ class Install(Mailboxes):
         write_private(self.folder / ".mcp.json", '{"mcpServers":{"inbox-poller":{"command":"/bin/other"}}}')
         refused = self.cli("mcp", "install", "--scope", "project", "--team", "demo", "--yes", expect=1)
         self.assertIn("--name", refused.stderr)
+        self.cli("mcp", "install", "--scope", "project", "--root", "mail", "--actor", "alice", "--known-actors", "bob,carl", "--name", "strict", "--yes")
+        self.assertEqual(json.loads((self.folder / ".mcp.json").read_text())["mcpServers"]["strict"]["args"][-2:], ["--known-actors", "bob,carl"])
         self.cli("mcp", "install", "--scope", "project", "--team", "demo", "--name", "mail", "--yes")
         self.assertEqual(json.loads((self.folder / ".mcp.json").read_text())["mcpServers"]["mail"]["args"], ["mcp", "--team", "demo"])
 
