@@ -6,14 +6,47 @@ Only in the long form (tests/support/bare_debian.py says what it needs); PACKAGE
 
 import os
 import pathlib
+import select
 import shutil
+import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
 from bare_debian import ROOT, USER, BareDebian
 from daemon import wait_for
+
+
+class NameServer:
+    """Knows one name, which is this machine."""
+
+    def __init__(self, name):
+        self.name, self.asked = name, set()
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.77", 53))
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            query, peer = self.socket.recvfrom(512)
+            if not query:
+                return
+            end, labels = 12, []
+            while query[end]:
+                labels.append(query[end + 1:end + 1 + query[end]].decode())
+                end += query[end] + 1
+            self.asked.add(".".join(labels))
+            question, is_ours = query[12:end + 5], query[end + 1:end + 3] == b"\0\1" and labels == self.name.split(".")
+            answer = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4\x7f\0\0\1" if is_ours else b""
+            self.socket.sendto(query[:2] + b"\x81\x80\0\1" + (b"\0\1" if is_ours else b"\0\0") + b"\0\0\0\0" + question + answer, peer)
+
+    def stop(self):
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"", ("127.0.0.77", 53))
+        self.thread.join()
+        self.socket.close()
 
 
 class Bare(BareDebian):
@@ -82,6 +115,28 @@ class Bare(BareDebian):
         self.assertIn("not a dynamic executable", self.here("ldd", self.root / "opt" / folder / "bin" / "inbox-poller", expect=None).stderr)
         self.here(sys.executable, "-B", ROOT / "tests/support/newcomer.py", self.ann("/opt/%s/bin/inbox-poller" % folder), self.home, "--home",
                   "/home/ann", "--owner", USER)
+
+    def test_the_static_program_looks_up_names_where_there_is_no_library(self):
+        archive, = self.out.glob("*.tar.gz")
+        root = self.folder / "nothing"
+        (root / "etc").mkdir(parents=True)
+        self.here("tar", "-xzf", archive, "-C", root, "--strip-components=2", archive.name[:-len(".tar.gz")] + "/bin/inbox-poller")
+        (root / "etc/hosts").write_text("127.0.0.1 hosts.test\n")
+        (root / "etc/resolv.conf").write_text("nameserver 127.0.0.77\n")
+        (root / "etc/nsswitch.conf").write_text("hosts: files mdns4_minimal resolve dns\n")  # the middle ones need a library
+        self.folder.chmod(0o711)
+        engine, server = socket.create_server(("127.0.0.1", 0)), NameServer("dns.test")
+        self.stops += [engine.close, server.stop]
+        for host in ("hosts.test", "dns.test", "127.0.0.1"):
+            with self.subTest(host):
+                address = "redis://%s:%d#team" % (host, engine.getsockname()[1])
+                asks = subprocess.Popen(["chroot", "--userspec=%d:%d" % (USER, USER), str(root), "/inbox-poller", "box", "inbox", "--root", address,
+                                         "--actor", "ada"], env={"PATH": os.environ["PATH"]}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                self.stops.append(lambda asks=asks: (asks.poll() is None and asks.kill(), asks.wait()))
+                wait_for("it has found the engine", lambda: select.select([engine], [], [], 0)[0])
+                engine.accept()[0].close()
+                asks.kill()
+        self.assertEqual(server.asked, {"dns.test"})
 
     def test_the_image_runs(self):
         if not shutil.which("buildah"):
