@@ -129,13 +129,16 @@ bool runs_written(const Written& written, bool builds, const Step& step, const R
 /// `cp Evil Makefile && make`: a file is put in the place of another and run in one call, so that nobody sees it
 /// between.
 void surprise_what_is_run(Command& command, const std::vector<Step>& steps, const RuleContext& context) {
+  if (!command.line.doubt.empty() || steps.size() < 2) return;  // nothing is granted there
+  std::vector<bool> runs;                                       // asked once for each part: a hostile line has many
+  for (const ShellPart& part : command.visible) runs.push_back(!part.words.empty() && runs_folder(part));
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
     const ShellPart& writer = command.visible[i];
     const std::vector<Written> written = written_by(writer, command.arguments[i]);
     if (written.empty()) continue;
     for (std::size_t j = i + 1; j < steps.size(); ++j) {
       const ShellPart& runner = command.visible[j];
-      if (runner.words.empty() || !runs_folder(runner)) continue;
+      if (!runs[j]) continue;
       const bool builds = !is_one_of(keepers, name_of(runner));
       if (std::ranges::none_of(written,
                                [&](const Written& one) { return runs_written(one, builds, steps[j], context); }))
