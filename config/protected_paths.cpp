@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "config/path_pattern.hpp"
 #include "schema/fold.hpp"
@@ -55,6 +56,7 @@ struct Protected {
 
 struct Protections {
   std::vector<Protected> anywhere, last, outside, places;
+  std::multimap<std::string_view, std::size_t> by_first_name;  // of `anywhere`; most names are none of these
 };
 
 const Protections& protections_table() {
@@ -70,6 +72,7 @@ const Protections& protections_table() {
     for (auto* list : {&all.anywhere, &all.last, &all.outside, &all.places}) {
       for (Protected& one : *list) one.names = segments_of(one.folded);
     }
+    for (std::size_t i = 0; i < all.anywhere.size(); ++i) all.by_first_name.emplace(all.anywhere[i].names.front(), i);
     return all;
   }();
   return built;
@@ -101,12 +104,15 @@ std::vector<std::string> protections_of(std::string_view path, const RuleContext
   const std::size_t from = inside ? segments_of(own).size() : 0;
   std::vector<std::string> found;
   const auto add = [&](const Protected& one) { found.emplace_back(one.text); };
-  for (const Protected& one : protections_table().anywhere) {
-    for (std::size_t at = from; at < parts.size(); ++at) {
-      if (!stands_at(one, parts, at, literal)) continue;
-      add(one);
-      break;
-    }
+  const auto try_at = [&](const Protected& one, std::size_t at) {
+    if (stands_at(one, parts, at, literal) && std::ranges::find(found, one.text) == found.end()) add(one);
+  };
+  const Protections& table = protections_table();
+  for (std::size_t at = from; at < parts.size(); ++at) {
+    const bool computed = !literal && parts[at].find_first_of("*?[") != std::string_view::npos;
+    const auto [begin, end] = table.by_first_name.equal_range(parts[at]);
+    for (auto it = begin; it != end; ++it) try_at(table.anywhere[it->second], at);
+    for (std::size_t i = 0; computed && i < table.anywhere.size(); ++i) try_at(table.anywhere[i], at);
   }
   for (const Protected& one : protections_table().last) {
     if (parts.size() > from && parts.back() == one.folded) add(one);
