@@ -324,7 +324,7 @@ void declare_init(CLI::App& command, Context& context) {
     command.add_option(name, into, line)->type_name("WORD")->check(CLI::IsMember(std::move(words)).description(""));
   };
   one_of("--role", options->role, "leader, front or observer", {"leader", "front", "observer"});
-  one_of("--allow", options->allow, "nothing; looking: git status, diff, log, ls, reading; working: edits, builds, tests, commits too",
+  one_of("--allow", options->allow, "nothing; looking: git status, diff, log, ls, reading; or working: edits, tests, commits",
          {"nothing", "looking", "working"});
   one_of("--via", options->way, "any, hook, stdin or socket: how the lead gets its mail",
          {"any", "hook", "stdin", "socket"});
