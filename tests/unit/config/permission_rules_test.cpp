@@ -314,7 +314,8 @@ std::vector<std::string> crude_split(const std::string& text) {
 
 bool crudely_allowed(std::string part) {
   part = rules_test::trimmed(part);
-  for (const std::string prefix : {"! ", "CI=1 ", "LC_ALL=C ", "timeout 5 ", "time ", "nohup ", "xargs -0 ", "xargs -n 1 ", "xargs -I{} ", "xargs "}) {
+  for (const std::string prefix : {"! ", "CI=1 ", "LC_ALL=C ", "timeout 5 ", "time ", "nohup ", "xargs -0 ",
+                                   "xargs -n 1 ", "xargs -I{} ", "xargs "}) {
     if (part.starts_with(prefix)) return crudely_allowed(part.substr(prefix.size()));
   }
   if (part.starts_with("cd src")) return part == "cd src";
