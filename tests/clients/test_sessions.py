@@ -37,7 +37,7 @@ class Sessions(FlowTest):
         status = self.status()
         self.assertEqual(status["role"], "stopped", status)
         self.assertLessEqual(self.in_ours(), 1, status["chat"])
-        self.assertEqual(sum(map(self.lead_saw, SAID)) + self.in_ours(), len(SAID))
+        wait_for("the last is there as well, at the lead or with us", lambda: sum(map(self.lead_saw, SAID)) + self.in_ours() == len(SAID), SECONDS)
         pid = self.lead_pid(self.lead)
         self.assertIn("process %d" % pid, status["role_reason"])
         self.assertIn("end process %d" % pid, self.doctor()["daemon.stopped"]["mend"])
