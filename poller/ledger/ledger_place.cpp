@@ -55,6 +55,17 @@ Status LedgerPlace::examine(off_t log_bytes) {
 
 bool LedgerPlace::has_main_file() { return !parts_.empty() && examine(parts_[ledger]).ok(); }
 
+bool LedgerPlace::has_bytes(off_t ledger_bytes, off_t log_bytes) const {
+  struct stat main {}, beside {};
+  return !parts_.empty() && ::lstat(parts_[ledger].path.c_str(), &main) == 0 && main.st_size >= ledger_bytes &&
+         ::lstat(parts_[log].path.c_str(), &beside) == 0 && beside.st_size >= log_bytes;
+}
+
+void LedgerPlace::forget_sizes() {
+  is_cut_ = false;
+  for (Part& part : parts_) part.least_bytes = 0;
+}
+
 bool LedgerPlace::has_another_log() const {
   struct stat now {};
   if (parts_.empty() || ::lstat(parts_[log].path.c_str(), &now) != 0) return false;

@@ -28,6 +28,10 @@ class LedgerPlace {
 
   /// True when the ledger itself, without its companions, is still the file at its path, and uncut.
   [[nodiscard]] bool has_main_file();
+  /// True when the ledger and its log have at least that many bytes.
+  [[nodiscard]] bool has_bytes(off_t ledger_bytes, off_t log_bytes) const;
+  /// From now on the files may be as short as they are: whoever shortened them was allowed to.
+  void forget_sizes();
   /// True when something else has the log's name now.
   [[nodiscard]] bool has_another_log() const;
   /// True when examine() has found a file cut: what the ledger holds cannot be read whole any more.

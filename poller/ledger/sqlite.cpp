@@ -23,6 +23,13 @@ Areas areas_of_table(std::string_view table) {
   if (table == "rules" || table == "leads" || table == "host_mail") return only(Area::teams);
   return table == "shutdowns" ? only(Area::shutdowns) : 0;
 }
+
+/// What a log has at least with that many pages in it: the format that SQLite promises.
+off_t bytes_of_log(int pages, off_t page_size) {
+  constexpr off_t head = 32;
+  constexpr off_t page_head = 24;
+  return pages == 0 ? 0 : head + pages * (page_head + page_size);
+}
 }  // namespace
 
 // Statement
@@ -211,7 +218,22 @@ Status Database::keep_to(LedgerPlace place) {
 Status Database::still_there() {
   if (gone_) return *gone_;
   auto there = place_.examine(log_bytes_);
+  if (!there && place_.is_cut() && is_shortened_in_order()) {
+    log_bytes_ = 0;
+    place_.forget_sizes();
+    there = place_.examine(log_bytes_);
+  }
   return there || there.error().code != "ledger.gone" ? there : give_up(there.error());
+}
+
+/// Whether SQLite itself made the files shorter, over another connection: a backup that moves the log into the ledger, or
+/// a VACUUM. Then the ledger has all its pages, and the log all that its index names.
+bool Database::is_shortened_in_order() {
+  const auto pages = value<long long>("PRAGMA page_count");
+  if (!pages || !place_.has_bytes(*pages * page_size_, 0)) return false;
+  int in_log = 0;  // moves nothing from a log with a hole: that is an error
+  const int done = sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_PASSIVE, &in_log, nullptr);
+  return done == SQLITE_OK && place_.has_bytes(*pages * page_size_, bytes_of_log(in_log, page_size_));
 }
 
 Status Database::give_up(const Error& gone) {
@@ -266,9 +288,7 @@ void Database::written(void* database, int /*what*/, const char* /*schema*/, con
 int Database::committed(void* database, sqlite3* /*handle*/, const char* /*schema*/, int pages_in_log) {
   auto& self = *static_cast<Database*>(database);
   self.pages_in_log_ = pages_in_log;
-  constexpr off_t log_head = 32;  // bytes, of the log and of each page in it: the format that SQLite promises
-  constexpr off_t page_head = 24;
-  self.log_bytes_ = log_head + pages_in_log * (page_head + self.page_size_);
+  self.log_bytes_ = bytes_of_log(pages_in_log, self.page_size_);
   if (pages_in_log >= 8 * many_pages) self.checkpoint();
   return SQLITE_OK;  // it is committed, whatever became of the rest
 }

@@ -160,6 +160,7 @@ class Database {
   explicit Database(std::string path) : path_(std::move(path)) {}
   Statement prepare(std::string_view sql);
   void checkpoint();
+  bool is_shortened_in_order();
   Status give_up(const Error& gone);
   Status commit();
   void set_log_aside();

@@ -85,6 +85,31 @@ TEST_CASE("a transaction fails when the ledger is taken away before its commit i
   }
 }
 
+TEST_CASE("a backup or a VACUUM of somebody else shortens the files, and the ledger goes on") {
+  Open open;
+  for (int i = 0; i < 200; ++i) must(open.add("more " + std::to_string(i)));
+  const auto [name, sql] = GENERATE(table<const char*, const char*>(
+      {{"a truncating checkpoint", "PRAGMA wal_checkpoint(TRUNCATE)"},
+       {"a restarting one", "PRAGMA wal_checkpoint(RESTART)"},
+       {"a VACUUM", "DELETE FROM messages; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"},
+       {"a VACUUM that our own checkpoint moves", "DELETE FROM messages; VACUUM"}}));
+  INFO(name);
+  const auto was = fs::file_size(open.path) + fs::file_size(open.path + "-wal");
+  sqlite3* other = nullptr;
+  REQUIRE(sqlite3_open(open.path.c_str(), &other) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(other);
+  must(open.ledger->still_there());
+  must(open.add("after"));
+  open.ledger->checkpoint_if_due();
+  must(open.ledger->still_there());
+  if (std::string(sql).find("TRUNCATE") != std::string::npos)
+    CHECK(fs::file_size(open.path) + fs::file_size(open.path + "-wal") < was);
+  CHECK(open.told == 0);
+  open.ledger.reset();
+  CHECK(*must(Ledger::open(open.path))->messages().known(message_row("after").key));
+}
+
 TEST_CASE("a ledger that was taken away stays gone when it is put back") {
   Open open;
   fs::rename(open.folder, open.folder + "-moved");
