@@ -87,10 +87,13 @@ void ControlConnection::stop() {
   arrival_.cancel();
 }
 
-std::optional<steady_timer::time_point> ControlConnection::idle_since() const {
+std::optional<ControlConnection::Idle> ControlConnection::idle() const {
+  error_code ignored;
   const bool has_session = !session_->way.empty() || session_->lent || session_->hook || !session_->on_close.empty();
   if (answering_ || received_.ready() || has_session || stopping_ || no_more_) return std::nullopt;
-  return idle_since_;
+  Idle idle = idle_;
+  idle.has_unread = socket_.available(ignored) > 0;
+  return idle;
 }
 
 void ControlConnection::give_way() {
@@ -133,7 +136,7 @@ asio::awaitable<void> ControlConnection::answer_all() {
     answering_ = true;
     co_await answer(*line);
     answering_ = false;
-    idle_since_ = steady_timer::clock_type::now();
+    idle_ = {.has_asked = true};
   }
 }
 

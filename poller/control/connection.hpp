@@ -5,6 +5,7 @@
 
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <compare>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -32,8 +33,15 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   void start(std::function<void()> ended);
   /// Lets the request that is being answered finish, and ends the connection.
   void stop();
-  /// Since when nothing has been asked; nothing while a request is answered, or anything was lent or said over it.
-  [[nodiscard]] std::optional<boost::asio::steady_timer::time_point> idle_since() const;
+  /// How idle it is; nothing while a request is answered, or anything was lent or said over it. The least gives way first:
+  /// who has never asked anything, of those who says nothing now, of those the oldest.
+  struct Idle {
+    bool has_asked = false;
+    bool has_unread = false;  // bytes that we have not read yet: perhaps a request
+    boost::asio::steady_timer::time_point since = boost::asio::steady_timer::clock_type::now();
+    auto operator<=>(const Idle&) const = default;
+  };
+  [[nodiscard]] std::optional<Idle> idle() const;
   /// Ends an idle connection whose place another one gets; the peer reads `control.busy`.
   void give_way();
 
@@ -62,7 +70,7 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   bool stopping_ = false;
   bool leaving_ = false;  // once what has arrived is answered
   bool answering_ = false;
-  boost::asio::steady_timer::time_point idle_since_ = boost::asio::steady_timer::clock_type::now();
+  Idle idle_;
   bool mute_ = false;                  // a write has failed
   boost::asio::steady_timer arrival_;  // the answerer waits here; cancelled when there is news
   boost::asio::steady_timer room_;     // the reader waits here; cancelled when a line was taken

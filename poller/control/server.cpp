@@ -104,7 +104,7 @@ class Server final : public ControlServer {
   std::set<std::shared_ptr<ControlConnection>> connections_;
   ino_t in_the_way_ = 0;      // what has our name and was not replaced
   bool is_displaced_ = false;  // there is no socket of ours at path_, and that is told
-  bool busy_ = false;  // said so already; one line until there is room again
+  bool busy_ = false;  // said so already; one line until half of the places are free again
 };
 
 Status Server::listen() {
@@ -177,7 +177,7 @@ void Server::admit(stream_protocol::socket peer) {
     report("control.busy", std::to_string(limits_.connections) + " connections are open: idle ones are closed, then more are refused");
   if (is_full && !make_room())
     return refuse(std::move(peer), "control.busy", "the daemon has as many connections as it takes: try again");
-  if (!is_full) busy_ = false;
+  if (connections_.size() < limits_.connections / 2) busy_ = false;  // one that leaves is no end of the crowd
   auto connection = std::make_shared<ControlConnection>(std::move(peer), handler_, report_, limits_, answer_room_);
   connections_.insert(connection);
   auto forget = [this, weak = std::weak_ptr(connection)] {
@@ -187,11 +187,11 @@ void Server::admit(stream_protocol::socket peer) {
   connection->start(std::move(forget));
 }
 
-/// Ends the connection that has been idle for the longest time; false when none is idle.
+/// Ends the idlest connection; false when none is idle.
 bool Server::make_room() {
   const std::shared_ptr<ControlConnection>* oldest = nullptr;
   for (const auto& one : connections_)
-    if (one->idle_since() && (oldest == nullptr || *one->idle_since() < *(*oldest)->idle_since())) oldest = &one;
+    if (one->idle() && (oldest == nullptr || *one->idle() < *(*oldest)->idle())) oldest = &one;
   if (oldest != nullptr) (*oldest)->give_way();
   return oldest != nullptr;
 }

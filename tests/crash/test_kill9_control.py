@@ -19,7 +19,7 @@ import test_kill9
 from daemon import team_toml, wait_for
 
 KILLS = int(os.environ.get("CRASH_KILLS", "100"))
-RULES = ["Bash(tool%d:*)" % n for n in range(5)]
+RULES = ["Bash(mkdir folder%d:*)" % n for n in range(5)]
 # Manner, generation and whether it is forced; the state in which its shutdown has to end follows.
 LEAVERS = [("approve", wire.ERA1, False), ("approve", wire.ERA2, False), ("reject", wire.ERA2, False),
            ("survive", wire.ERA1, False), ("nudged", wire.ERA2, False), ("die", wire.ERA2, False),

@@ -48,7 +48,8 @@ ERRORS = {
 }
 AFTERWARDS = 30  # polls of 50 ms: the time of three polls of the default interval
 PASSING = ("EINTR", "EAGAIN")  # never from now on: who gets one tries again at once
-ENDS = (0, 1, 2)  # done; a fault, or a configuration that cannot be read, which its last line names. Anything else is a crash
+# Done; a fault, or a configuration that cannot be read, which its last line names; the ledger is not certain to be there after a commit.
+ENDS = (0, 1, 2, 6)  # anything else is a crash
 # Seconds. When it cannot lock, or could not unlock once, SQLite tries for ten in each transaction, until the ledger is opened again. That is
 # told by ledger.fault; the poll loop does not feed the watchdog meanwhile, which has the daemon started again.
 WATCHDOG = 15

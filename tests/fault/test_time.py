@@ -250,7 +250,9 @@ class BeforeItStarts(TimeTest):
             workload.entries.append(wire.stringify(entry))
             workload.world.sent.append(entry)
         for number, moment in enumerate(self.NO_TIMES):
-            workload.entries.append(wire.stringify(dict(wire.entry("bob", "no time %d" % number, wire.ERA1), timestamp=moment)))
+            entry = dict(wire.entry("bob", "no time %d" % number, wire.ERA1), timestamp=moment)
+            workload.entries.append(wire.stringify(entry))
+            workload.world.sent.append(entry)
         for without in ({"from": "bob", "text": "null", "timestamp": None, "read": False}, {"from": "bob", "text": "none", "read": False}):
             workload.entries.append(json.dumps(without))
             workload.world.sent.append(without)
@@ -262,9 +264,10 @@ class BeforeItStarts(TimeTest):
         chat = [e["text"] for e in life.world.sent if e["text"].startswith("odd time")]
         life.delivered(chat[-1])
         self.assertEqual([t for t in life.texts() if t.startswith("odd time")], chat)
+        life.delivered("none")
         life.end(self)
-        bad = [r for r in life.world.rows["messages"] if b'"no time' in bytes(r["entry"])]
-        self.assertEqual([r["disposition"] for r in bad], ["bad"] * len(self.NO_TIMES))
+        without = [r for r in life.world.rows["messages"] if b'"no time' in bytes(r["entry"])]
+        self.assertEqual([r["disposition"] for r in without], ["chat"] * len(self.NO_TIMES))
 
 
 class Asleep(TimeTest):

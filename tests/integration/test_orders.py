@@ -115,29 +115,29 @@ class Rules(OrdersTest):
 
     def test_a_rule_holds_for_both_and_for_who_joins_later(self):
         self.start()
-        self.waits_for_a_person(self.old, "make test")
-        answer = self.daemon.ask("allow", rule="Bash(make:*)", by="test")
+        self.waits_for_a_person(self.old, "mkdir test")
+        answer = self.daemon.ask("allow", rule="Bash(mkdir:*)", by="test")
         self.assertEqual((answer["is_new"], sorted(answer["told"])), (True, ["new", "old"]))
         workers = {"old": self.old, "new": self.new, "late": self.join("late", wire.ERA1), "later": self.join("later", wire.ERA2)}
         wait_for("all have it", lambda: all(self.orders(w, "team_permission_update") for w in workers.values()))
         for worker in workers.values():
-            self.assertEqual(self.ran(worker, "make all"), "allowed" if worker.era == wire.ERA1 else "ran")
-        again = self.daemon.ask("allow", rule="Bash(make:*)", by="test")
+            self.assertEqual(self.ran(worker, "mkdir all"), "allowed" if worker.era == wire.ERA1 else "ran")
+        again = self.daemon.ask("allow", rule="Bash(mkdir:*)", by="test")
         self.assertEqual((again["ok"], again["is_new"], again["told"]), (True, False, []))
         for kill in (False, True):
             self.restart(kill)
-        self.assertEqual(self.ran(self.new, "make clean"), "ran")
+        self.assertEqual(self.ran(self.new, "mkdir clean"), "ran")
         self.settled(*workers.values())
         for worker in workers.values():
             update, = self.orders(worker, "team_permission_update")
             self.assertEqual(update["permissionUpdate"], {
-                "type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "make:*"}], "behavior": "allow",
+                "type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "mkdir:*"}], "behavior": "allow",
                 "destination": "session"})
             self.assertEqual((update["toolName"], bool(update["directoryPath"])), ("Bash", True))
             self.assertEqual(worker.events("stuck"), [])
         session = self.daemon.ask("rules")["session"]
         self.assertEqual([(r["rule"], r["by"], sorted(r["told"])) for r in session],
-                         [("Bash(make:*)", "test", ["late", "later", "new", "old"])])
+                         [("Bash(mkdir:*)", "test", ["late", "later", "new", "old"])])
 
     def test_a_rule_that_shares_calls_with_a_deny_rule_is_told_to_nobody(self):
         """An older worker that took `Bash(git:*)` over would never ask about `git push` again."""
@@ -196,19 +196,19 @@ class Rules(OrdersTest):
 
     def test_a_rule_taken_back_holds_no_longer_here_and_who_keeps_it_is_named(self):
         self.start()
-        self.daemon.cli("allow", "Bash(make:*)")
+        self.daemon.cli("allow", "Bash(mkdir:*)")
         wait_for("both have it", lambda: all(self.orders(w, "team_permission_update") for w in (self.old, self.new)))
-        self.assertIn("Bash(make:*)", self.daemon.cli("rules").stdout)
-        answer = self.daemon.ask("revoke", rule="Bash(make:*)", by="test")
+        self.assertIn("Bash(mkdir:*)", self.daemon.cli("rules").stdout)
+        answer = self.daemon.ask("revoke", rule="Bash(mkdir:*)", by="test")
         self.assertEqual((answer["ok"], sorted(answer["keepers"])), (True, ["new", "old"]))
-        self.waits_for_a_person(self.new, "make all")
-        self.assertEqual(self.ran(self.old, "make all"), "allowed")  # a session rule of its own now
+        self.waits_for_a_person(self.new, "mkdir all")
+        self.assertEqual(self.ran(self.old, "mkdir all"), "allowed")  # a session rule of its own now
         self.assertEqual(self.daemon.ask("rules")["session"], [])
         late = self.join("late", wire.ERA1)
         self.restart()
-        self.waits_for_a_person(late, "make all")
+        self.waits_for_a_person(late, "mkdir all")
         self.assertEqual(self.orders(late, "team_permission_update"), [])
-        answer = self.daemon.ask("revoke", rule="Bash(make:*)", by="test")
+        answer = self.daemon.ask("revoke", rule="Bash(mkdir:*)", by="test")
         self.assertEqual((answer["ok"], answer["code"]), (False, "rule.unknown"))
 
     def test_rules_that_would_never_allow_or_cannot_be_read_are_refused(self):

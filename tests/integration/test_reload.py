@@ -49,7 +49,7 @@ class Reload(ProcessTest):
         self.assertEqual(self.status()["chat"]["queued"], 1)
 
     def test_a_file_with_mistakes_changes_nothing_and_each_mistake_is_told(self):
-        bad = team_toml(self.team).replace("[sandbox]", "[sandboxx]").replace('"Bash(echo:*)"', '"Bash("')
+        bad = team_toml(self.team).replace("[sandbox]", "[sandboxx]").replace('"Bash(rm:*)"', '"Bash("')
         self.write(bad)
         self.hang_up()
         refused = lambda: [e["reason"] for e in self.daemon.log("daemon.reload_refused")]  # noqa: E731

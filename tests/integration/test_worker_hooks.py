@@ -154,12 +154,12 @@ class WorkerHooks(ProcessTest):
         again = self.call("Bash", REMOVE, "toolu_A")
         self.assertEqual((again["event"], again["reason"]), (first["event"], first["reason"]))
         self.assertEqual(len(self.decisions()), 1)
-        # A client that counts its ids anew, or another worker: another call.
+        # A client that counts its ids anew: another call. So is one of another worker, whose ids are its own.
         self.assertEqual(self.call("Bash", STATUS, "toolu_A")["event"], "ran_unasked")
         bob = self.start_worker(self.team, "bob")
         self.assertEqual(self.call("Bash", REMOVE, "toolu_A", worker=bob)["event"], "stopped_unasked")
         self.assertEqual({(d["request_id"], d["member"]) for d in self.decisions()},
-                         {("hook-toolu_A", "ada"), ("hook-toolu_A+2", "ada"), ("hook-toolu_A+3", "bob")})
+                         {("hook-toolu_A", "ada"), ("hook-toolu_A+2", "ada"), ("hook-toolu_A", "bob")})
 
     def test_rules_of_the_session_count_and_end(self):
         self.start("leader")

@@ -107,7 +107,7 @@ def decoded(raw):
 
 def as_time(entry):
     value = entry.get("timestamp")
-    return value if isinstance(value, str) else "" if value is None else str(value)
+    return value if isinstance(value, str) else ""
 
 
 def allows(text):

@@ -363,6 +363,19 @@ TEST_CASE("of many connections those that have been idle for the longest time gi
   }));
 }
 
+TEST_CASE("who has asked something keeps its place before those that never have, however old it is") {
+  const TempDir dir;
+  ServerThread server(dir / "s");
+  Peer first(dir / "s");
+  first.send(echo(1));
+  CHECK(first.line() == echoed(1));
+  std::vector<std::unique_ptr<Peer>> peers;
+  for (int n = 0; n < 300; ++n) peers.push_back(std::make_unique<Peer>(dir / "s"));
+  CHECK(code_of(peers[100]->line()) == "control.busy");
+  first.send(echo(2));
+  CHECK(first.line() == echoed(2));
+}
+
 TEST_CASE("connecting and going away a thousand times leaves no descriptor open") {
   const TempDir dir;
   ServerThread server(dir / "s");
