@@ -243,7 +243,7 @@ class Demo:
         s.chapter("Orders reach every worker once, also one who joins later")
         told = lambda worker, kind: wait_for("%s got a %s" % (worker.name, kind), lambda: [  # noqa: E731
             e for e in worker.events("mode", "rules", "no_effect") if wire.as_payload(e["text"])["type"] == kind])
-        self.command("allow", "Bash(make:*)")
+        self.command("allow", "Bash(make test)")
         s.says("cleo", "joins; she lives in a real tmux pane, and another pane is none of our business")
         self.neighbour = self.tmux.bystander()
         self.team.add_member("cleo", pane="", backend="tmux")
