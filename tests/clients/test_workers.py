@@ -122,6 +122,16 @@ class Led(FlowTest):
         self.daemon.cli("send", "ada", word + " " + script(tool("Write", file_path=str(made), content="x"), "done"))
         return made
 
+    failed_to_ask = 0
+
+    def could_not_ask(self):
+        """Newer clients sometimes read their own roster while they rewrite it, and cannot write to the lead then ("Retry the tool
+        call"): the worker is told to try again."""
+        failed = self.model.ever_seen("could not be delivered to the team lead", "ada")
+        if failed > self.failed_to_ask:
+            self.failed_to_ask = failed
+            self.writes("again")
+
     @until((2, 1, 329), "it adopts no mode: test_a_mode_that_a_newer_worker_does_not_adopt_is_reported")
     def test_a_mode_is_adopted_and_goes_for_the_next_call(self):
         self.told_a_mode()
@@ -135,7 +145,7 @@ class Led(FlowTest):
         wait_for("it is reported", lambda: self.daemon.log("order.not_adopted", **{"from": "ada", "new": "acceptEdits"}), SECONDS)
         self.assertEqual([n["member"] for n in self.status()["not_adopted"]], ["ada"])
         made = self.writes()
-        ask = wait_for("it asks as before", lambda: self.asks("permission"), SECONDS)[0]
+        ask = wait_for("it asks as before", lambda: self.asks("permission") or self.could_not_ask(), SECONDS)[0]
         self.assertFalse(made.exists())
         self.daemon.cli("approve", ask["request_id"])
         wait_for("a person's yes wrote it", made.exists, SECONDS)
