@@ -5,12 +5,12 @@
 
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <compare>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "poller/control/answer_room.hpp"
 #include "poller/control/frame.hpp"
@@ -39,7 +39,9 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
     bool has_asked = false;
     bool has_unread = false;  // bytes that we have not read yet: perhaps a request
     boost::asio::steady_timer::time_point since = boost::asio::steady_timer::clock_type::now();
-    auto operator<=>(const Idle&) const = default;
+    bool operator<(const Idle& other) const {  // libc++ compares no time_point in three ways yet
+      return std::tie(has_asked, has_unread, since) < std::tie(other.has_asked, other.has_unread, other.since);
+    }
   };
   [[nodiscard]] std::optional<Idle> idle() const;
   /// Ends an idle connection whose place another one gets; the peer reads `control.busy`.
