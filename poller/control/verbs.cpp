@@ -10,6 +10,7 @@
 
 #include "poller/control/request.hpp"
 #include "poller/control/views.hpp"
+#include "schema/json_scan.hpp"
 #include "schema/nearest.hpp"
 
 namespace inbox_poller::poller {
